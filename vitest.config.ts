@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config';
+
+// Two projects: `unit` needs nothing but Node, `int` needs the real engines, which its global setup
+// brings up with the services tool. Both run at most two files at once: the smallest machine has two cores.
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['{apps,packages,tools}/**/*.test.ts', 'tests/**/*.test.ts', 'bench/**/*.test.ts'],
+          exclude: ['**/node_modules/**', '**/*.int.test.ts', 'tools/lint/fixtures/**'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: 'int',
+          include: ['{apps,packages,tools}/**/*.int.test.ts', 'tests/**/*.int.test.ts'],
+          exclude: ['**/node_modules/**'],
+          globalSetup: ['@millrace/testing/global-setup'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
