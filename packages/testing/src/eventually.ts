@@ -1,0 +1,47 @@
+import { systemClock } from '@millrace/platform/clock';
+
+export interface EventuallyOptions {
+  /** What is being waited for; the whole of the error message when it never comes. */
+  readonly what: string;
+  readonly timeoutMs?: number;
+  readonly intervalMs?: number;
+}
+
+const notYet = Symbol('not yet');
+
+/**
+ * Waits for a real engine or process to reach a state, by asking it. For everything that takes a clock,
+ * inject a simulated one and advance it instead: this is only for what runs outside the test.
+ * The condition holds when `probe` returns anything but undefined or false; an exception counts as "not yet".
+ */
+export async function eventually<T>(
+  options: EventuallyOptions,
+  probe: () => Promise<T> | T,
+): Promise<Exclude<T, undefined | false>> {
+  const timeoutMs = options.timeoutMs ?? 15_000;
+  const deadlineMs = systemClock.monotonicMs() + timeoutMs;
+  let lastError: unknown;
+  for (;;) {
+    const outcome = await attempt(probe, (error) => {
+      lastError = error;
+    });
+    if (outcome !== notYet) return outcome as Exclude<T, undefined | false>;
+    if (systemClock.monotonicMs() >= deadlineMs) {
+      throw new Error(`Waited ${timeoutMs} ms in vain for: ${options.what}`, { cause: lastError });
+    }
+    await systemClock.sleep(options.intervalMs ?? 20);
+  }
+}
+
+async function attempt<T>(
+  probe: () => Promise<T> | T,
+  onError: (error: unknown) => void,
+): Promise<T | typeof notYet> {
+  try {
+    const value = await probe();
+    return value === undefined || value === false ? notYet : value;
+  } catch (error) {
+    onError(error);
+    return notYet;
+  }
+}

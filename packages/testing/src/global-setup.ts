@@ -1,0 +1,9 @@
+import { ensureUp } from '@millrace/services';
+import { dropAbandonedDatabases, ensureTemplate } from './database.ts';
+
+/** Runs once before the vitest project `int`: real engines up, leftovers of killed runs removed, template built. */
+export async function setup(): Promise<void> {
+  await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
+  await dropAbandonedDatabases();
+  await ensureTemplate();
+}

@@ -1,0 +1,16 @@
+export { TEST_START_MS, testClock } from './clock.ts';
+export {
+  createTestDatabase,
+  dropAbandonedDatabases,
+  ensureTemplate,
+  urlOfDatabase,
+  type TestDatabase,
+  type TestDatabaseOptions,
+} from './database.ts';
+export { eventually, type EventuallyOptions } from './eventually.ts';
+export { killBackend, killBackends } from './faults.ts';
+export { testNames, uniqueId, type TestNames } from './names.ts';
+export { freePort, freePorts } from './ports.ts';
+export { startProcess, type StartProcessOptions, type TestProcess } from './processes.ts';
+export { seededRandom, type SeededRandom } from './random.ts';
+export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';

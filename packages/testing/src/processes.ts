@@ -1,0 +1,130 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '@millrace/platform/clock';
+
+const repositoryRoot = fileURLToPath(new URL('../../../', import.meta.url));
+
+export interface StartProcessOptions {
+  /** Shown in errors: `worker-a`. */
+  readonly name: string;
+  /** A TypeScript file, relative to the root of the repository. */
+  readonly entry: string;
+  readonly args?: readonly string[];
+  /** The whole environment of the process; nothing is inherited, so that a developer's shell cannot change a test. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Answered with 2xx once the process is ready. Without it the process counts as ready once spawned. */
+  readonly readyUrl?: string;
+  readonly readyTimeoutMs?: number;
+}
+
+export interface TestProcess {
+  readonly name: string;
+  readonly pid: number;
+  /** Everything written to stdout and stderr so far. */
+  output(): string;
+  running(): boolean;
+  /** kill -9: no chance to clean up. Resolves once the process is gone. */
+  crash(): Promise<void>;
+  /** SIGSTOP: the process freezes as in a long pause of the machine, and does not know it. */
+  freeze(): void;
+  thaw(): void;
+  /** SIGTERM, and kill -9 if that takes longer than `graceMs`. Answers the exit code, or null if it had to be killed. */
+  stop(graceMs?: number): Promise<number | null>;
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const MAX_OUTPUT_CHARS = 2_000_000;
+
+/** Starts one of our programs as a real process of its own, by the same runtime as the test. */
+export async function startProcess(options: StartProcessOptions): Promise<TestProcess> {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', options.entry, ...(options.args ?? [])],
+    { cwd: repositoryRoot, env: { ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  await once(child, 'spawn');
+  const handle = handleOf(options.name, child);
+  try {
+    if (options.readyUrl !== undefined) {
+      await waitReady(handle, options.readyUrl, options.readyTimeoutMs ?? 30_000);
+    }
+  } catch (error) {
+    await handle.crash();
+    throw error;
+  }
+  return handle;
+}
+
+function handleOf(name: string, child: ChildProcess): TestProcess {
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${name} was spawned without a pid.`);
+  let text = '';
+  const collect = (chunk: Buffer): void => {
+    text = (text + chunk.toString('utf8')).slice(-MAX_OUTPUT_CHARS);
+  };
+  child.stdout?.on('data', collect);
+  child.stderr?.on('data', collect);
+  // A test that forgets a process must not keep the runner alive for ever.
+  const killWithParent = (): void => {
+    child.kill('SIGKILL');
+  };
+  process.once('exit', killWithParent);
+
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('exit', (code, signal) => {
+      process.off('exit', killWithParent);
+      resolve({ code, signal });
+    });
+  });
+  const running = (): boolean => child.exitCode === null && child.signalCode === null;
+  const crash = async (): Promise<void> => {
+    if (running()) child.kill('SIGKILL');
+    await exited;
+  };
+  return {
+    name,
+    pid,
+    output: () => text,
+    running,
+    crash,
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    stop: async (graceMs = 15_000) => {
+      if (!running()) return (await exited).code;
+      child.kill('SIGTERM');
+      const stopWaiting = new AbortController();
+      const late = systemClock.sleep(graceMs, stopWaiting.signal).then(
+        () => 'late' as const,
+        () => 'late' as const,
+      );
+      const outcome = await Promise.race([exited, late]);
+      stopWaiting.abort();
+      if (outcome !== 'late') return outcome.code;
+      await crash();
+      return null;
+    },
+    exited,
+    [Symbol.asyncDispose]: crash,
+  };
+}
+
+async function waitReady(handle: TestProcess, readyUrl: string, timeoutMs: number): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + timeoutMs;
+  while (systemClock.monotonicMs() < deadlineMs) {
+    if (!handle.running()) {
+      throw new Error(`${handle.name} ended before it was ready. Its output:\n${handle.output()}`);
+    }
+    const ready = await fetch(readyUrl, { signal: AbortSignal.timeout(2_000) }).then(
+      async (answer) => {
+        await answer.body?.cancel();
+        return answer.ok;
+      },
+      () => false,
+    );
+    if (ready) return;
+    await systemClock.sleep(25);
+  }
+  throw new Error(`${handle.name} was not ready after ${timeoutMs} ms. Its output:\n${handle.output()}`);
+}

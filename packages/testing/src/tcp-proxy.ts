@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { createServer, connect, type Server, type Socket } from 'node:net';
+
+/**
+ * A TCP proxy on loopback that stands between a client and an engine and can misbehave on command. It is the
+ * honest way to test an outage of a shared engine: the client under test sees a real broken connection while
+ * other test files keep using the engine.
+ */
+export interface TcpProxy {
+  readonly host: '127.0.0.1';
+  readonly port: number;
+  /** The target address with its host and port replaced by the proxy's; everything else kept. */
+  rewrite(url: string): string;
+  /** Destroys every connection and refuses new ones until `heal`. */
+  cut(): void;
+  /** Keeps connections open and stops moving bytes: what a stalled network looks like. */
+  pause(): void;
+  heal(): void;
+  /** Destroys the connections of this moment; new ones are accepted. */
+  dropConnections(): void;
+  connectionCount(): number;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+type State = 'open' | 'paused' | 'cut';
+
+interface Pair {
+  readonly client: Socket;
+  readonly upstream: Socket;
+}
+
+function parseTarget(target: string): { host: string; port: number } {
+  const url = new URL(target.includes('://') ? target : `tcp://${target}`);
+  const port = Number(url.port);
+  if (!Number.isInteger(port) || port < 1) throw new Error(`The proxy target ${target} names no port.`);
+  return { host: url.hostname, port };
+}
+
+export async function startTcpProxy(target: string): Promise<TcpProxy> {
+  const { host, port: targetPort } = parseTarget(target);
+  const pairs = new Set<Pair>();
+  let state: State = 'open';
+
+  const destroy = (pair: Pair): void => {
+    pairs.delete(pair);
+    pair.client.destroy();
+    pair.upstream.destroy();
+  };
+  const dropAll = (): void => {
+    for (const pair of pairs) destroy(pair);
+  };
+  const flow = (pair: Pair, moving: boolean): void => {
+    for (const socket of [pair.client, pair.upstream]) {
+      if (moving) socket.resume();
+      else socket.pause();
+    }
+  };
+
+  const server: Server = createServer((client) => {
+    if (state === 'cut') {
+      client.destroy();
+      return;
+    }
+    const pair: Pair = { client, upstream: connect({ host, port: targetPort }) };
+    pairs.add(pair);
+    for (const [from, to] of [
+      [pair.client, pair.upstream],
+      [pair.upstream, pair.client],
+    ] as const) {
+      from.setNoDelay(true);
+      from.on('data', (chunk) => {
+        if (!to.write(chunk)) from.pause();
+      });
+      to.on('drain', () => {
+        if (state === 'open') from.resume();
+      });
+      from.on('end', () => to.end());
+      from.on('error', () => destroy(pair));
+      from.on('close', () => destroy(pair));
+    }
+    if (state === 'paused') flow(pair, false);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The proxy has no port.');
+  const { port } = address;
+
+  const close = async (): Promise<void> => {
+    dropAll();
+    if (!server.listening) return;
+    server.close();
+    await once(server, 'close');
+  };
+  return {
+    host: '127.0.0.1',
+    port,
+    rewrite: (url) => url.replace(`${host}:${targetPort}`, `127.0.0.1:${port}`),
+    cut: () => {
+      state = 'cut';
+      dropAll();
+    },
+    pause: () => {
+      state = 'paused';
+      for (const pair of pairs) flow(pair, false);
+    },
+    heal: () => {
+      state = 'open';
+      for (const pair of pairs) flow(pair, true);
+    },
+    dropConnections: dropAll,
+    connectionCount: () => pairs.size,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
