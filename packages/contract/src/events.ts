@@ -1,0 +1,283 @@
+import { z } from 'zod';
+import { keyId, mode, nanoUsd, eventId, organisationId, timestamp, userId } from './operations/own-kit.ts';
+import { actor, resourceRef } from './operations/own-audit.ts';
+
+/**
+ * The event feed: one envelope, one table of types. The same events are read at `GET /v2/events` and pushed to
+ * webhooks. Data schemas are open: fields may be added to a type, none is ever removed or changed in meaning.
+ */
+
+/** The version of the interface that the data of an event follows. */
+export const eventApiVersion = '2.0.0';
+
+const rentalId = z.int32().positive();
+const storageVolumeId = z.int().positive();
+
+const rental = z.object({
+  rentalId,
+  externalId: z.string(),
+  rentalType: z.enum(['virtual-machine', 'bare-metal']),
+  name: z.string().nullable(),
+  region: z.string().nullable(),
+  gpuType: z.string(),
+  gpuCount: z.int(),
+});
+
+const finalCost = z.object({ amountUsd: z.number(), nanoUsd });
+
+const volume = z.object({
+  storageVolumeId,
+  label: z.string(),
+  region: z.string(),
+  sizeInGb: z.int().positive(),
+});
+
+const instance = z.object({
+  instanceId: z.string(),
+  clusterName: z.string(),
+  nodeName: z.string(),
+  gpuCount: z.int().nonnegative(),
+});
+
+const machine = z.object({
+  machineId: z.string(),
+  clusterName: z.string(),
+  region: z.string(),
+  reason: z.string().nullable(),
+});
+
+const balance = z.object({
+  balanceNanoUsd: nanoUsd,
+  availableNanoUsd: nanoUsd,
+  burnRateUsdPerHour: z.number(),
+  runwaySeconds: z.int().nonnegative().nullable(),
+});
+
+const budget = z.object({
+  budgetId: z.string(),
+  name: z.string(),
+  limitNanoUsd: nanoUsd,
+  spentNanoUsd: nanoUsd,
+  periodStart: timestamp,
+  periodEnd: timestamp.nullable(),
+});
+
+const maintenance = z.object({
+  maintenanceId: z.string(),
+  nodeIds: z.array(z.string()),
+  rentalIds: z.array(rentalId).meta({ description: 'The rentals of this organisation that are touched.' }),
+  startsAt: timestamp,
+  endsAt: timestamp,
+  summary: z.string(),
+});
+
+const key = z.object({
+  keyId,
+  publicId: z.string(),
+  name: z.string(),
+  mode,
+});
+
+/** What is known of one type of event. */
+interface EventTypeDefinition {
+  /** The kind of thing it is about: `resource.kind` of the envelope. */
+  readonly resource: string;
+  readonly description: string;
+  readonly data: z.ZodObject;
+}
+
+export const eventTypes = {
+  'rental.pending': {
+    resource: 'rental',
+    description: 'A rental was accepted, or is being placed again.',
+    data: rental,
+  },
+  'rental.running': {
+    resource: 'rental',
+    description: 'A rental was proven usable; billing has started.',
+    data: rental.extend({ startedAt: timestamp }),
+  },
+  'rental.failed': {
+    resource: 'rental',
+    description: 'A rental could not be delivered, or its host is lost.',
+    data: rental.extend({ reason: z.string() }),
+  },
+  'rental.unknown': {
+    resource: 'rental',
+    description: 'The engine under a rental is silent.',
+    data: rental.extend({ silentSince: timestamp }),
+  },
+  'rental.terminating': {
+    resource: 'rental',
+    description: 'A rental is being ended; billing has stopped.',
+    data: rental.extend({ reason: z.string(), billingStoppedAt: timestamp.nullable() }),
+  },
+  'rental.terminated': {
+    resource: 'rental',
+    description: 'A rental has ended and its hardware was released.',
+    data: rental.extend({ terminatedAt: timestamp, finalCost }),
+  },
+  'rental.expiring': {
+    resource: 'rental',
+    description: 'A term, a time to live or the money for a rental is about to end.',
+    data: rental.extend({ expiresAt: timestamp, cause: z.enum(['term', 'ttl', 'balance', 'budget']) }),
+  },
+  'rental.converted': {
+    resource: 'rental',
+    description: 'A reserved term ended and the rental continues on demand.',
+    data: rental.extend({ costPerHour: z.number() }),
+  },
+  'volume.active': { resource: 'volume', description: 'A volume is usable.', data: volume },
+  'volume.attached': {
+    resource: 'volume',
+    description: 'A volume was attached to rentals.',
+    data: volume.extend({ rentalIds: z.array(rentalId) }),
+  },
+  'volume.detached': {
+    resource: 'volume',
+    description: 'A volume was detached from rentals.',
+    data: volume.extend({ rentalIds: z.array(rentalId) }),
+  },
+  'volume.inactive': {
+    resource: 'volume',
+    description: 'A volume is frozen: delete requested, or no money.',
+    data: volume.extend({ reason: z.string(), purgeAt: timestamp.nullable() }),
+  },
+  'volume.deleted': { resource: 'volume', description: 'A volume and its data are gone.', data: volume },
+  'instance.creating': { resource: 'instance', description: 'An instance was accepted.', data: instance },
+  'instance.starting': { resource: 'instance', description: 'An instance is starting.', data: instance },
+  'instance.online': { resource: 'instance', description: 'An instance was proven usable.', data: instance },
+  'instance.offline': {
+    resource: 'instance',
+    description: 'The host of an instance is silent.',
+    data: instance,
+  },
+  'instance.stopping': { resource: 'instance', description: 'An instance is being ended.', data: instance },
+  'instance.terminated': {
+    resource: 'instance',
+    description: 'An instance has ended.',
+    data: instance.extend({ finalCost }),
+  },
+  'instance.failed': {
+    resource: 'instance',
+    description: 'An instance could not be delivered.',
+    data: instance.extend({ reason: z.string() }),
+  },
+  'machine.ready': { resource: 'machine', description: 'A machine can be rented.', data: machine },
+  'machine.offline': { resource: 'machine', description: 'A machine went silent.', data: machine },
+  'machine.quarantined': {
+    resource: 'machine',
+    description: 'A machine was taken out of use until somebody has looked at it.',
+    data: machine,
+  },
+  'balance.low': {
+    resource: 'balance',
+    description: 'At the present rate the balance ends soon.',
+    data: balance,
+  },
+  'balance.floor': {
+    resource: 'balance',
+    description: 'The balance reached its floor: no new work is accepted and running work is being stopped.',
+    data: balance,
+  },
+  'balance.topped_up': {
+    resource: 'balance',
+    description: 'Money was added.',
+    data: balance.extend({ amountNanoUsd: nanoUsd, source: z.string() }),
+  },
+  'budget.threshold': {
+    resource: 'budget',
+    description: 'A budget passed one of its thresholds.',
+    data: budget.extend({ thresholdPercent: z.int().min(1).max(100) }),
+  },
+  'budget.exceeded': { resource: 'budget', description: 'A budget is used up.', data: budget },
+  'reservation.requested': {
+    resource: 'reservation-request',
+    description: 'Somebody asked for a large reservation.',
+    data: z.object({ requestId: z.string(), gpuCount: z.number().min(1), requestedBy: userId }),
+  },
+  'invoice.finalized': {
+    resource: 'invoice',
+    description: 'An invoice is final.',
+    data: z.object({
+      invoiceId: z.string(),
+      number: z.string(),
+      periodStart: timestamp,
+      periodEnd: timestamp,
+      totalNanoUsd: nanoUsd,
+    }),
+  },
+  'maintenance.announced': {
+    resource: 'maintenance',
+    description: 'Machines in use will be away for a stated time, which is not billed.',
+    data: maintenance,
+  },
+  'maintenance.started': {
+    resource: 'maintenance',
+    description: 'The announced work began.',
+    data: maintenance,
+  },
+  'maintenance.ended': {
+    resource: 'maintenance',
+    description: 'The announced work is over or was called off.',
+    data: maintenance.extend({ cancelled: z.boolean() }),
+  },
+  'key.created': {
+    resource: 'api-key',
+    description: 'An API key was created.',
+    data: key.extend({
+      createdBy: userId,
+      scopes: z.array(z.string()),
+      expiresAt: timestamp.nullable(),
+      rotatedFrom: keyId.nullable(),
+    }),
+  },
+  'key.revoked': {
+    resource: 'api-key',
+    description: 'An API key was revoked and is refused from now on.',
+    data: key.extend({
+      revokedAt: timestamp,
+      cause: z.enum(['revoked', 'rotated', 'member_removed', 'organisation_suspended']),
+    }),
+  },
+} as const satisfies Record<string, EventTypeDefinition>;
+
+export type EventType = keyof typeof eventTypes;
+export const eventTypeNames = Object.keys(eventTypes) as [EventType, ...EventType[]];
+
+/** The data of one type of event as its writer gives it. */
+export type EventData<Type extends EventType> = z.input<(typeof eventTypes)[Type]['data']>;
+
+export function isEventType(value: string): value is EventType {
+  return Object.hasOwn(eventTypes, value);
+}
+
+function envelopeOf<Type extends EventType>(type: Type) {
+  return z.object({
+    id: eventId,
+    type: z.literal(type),
+    seq: z.int().positive().meta({
+      description: 'Gapless and increasing within the organisation; pass the last one seen as `after`.',
+    }),
+    occurredAt: timestamp,
+    apiVersion: z.literal(eventApiVersion),
+    orgId: organisationId,
+    mode,
+    resource: resourceRef,
+    actor,
+    data: eventTypes[type].data,
+  });
+}
+
+type EnvelopeOf<Type extends EventType> = Type extends EventType
+  ? ReturnType<typeof envelopeOf<Type>>
+  : never;
+
+/**
+ * One event, told apart by `type`. Readers must skip types they do not know: new ones appear within a version.
+ */
+export const eventEnvelope = z
+  .discriminatedUnion('type', eventTypeNames.map(envelopeOf) as unknown as [EnvelopeOf<EventType>])
+  .meta({ id: 'Event' });
+
+export type EventEnvelope = z.output<typeof eventEnvelope>;

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { member, organisation, organisationName, organisationStatus, role } from './own-identity.ts';
+import { auditEntry, auditQuery } from './own-audit.ts';
+import { admin, auditReason, organisationId, page, pageQuery } from './own-kit.ts';
+
+/** Operators: organisations and the people in them. */
+
+export const adminOrganisation = z
+  .object({
+    ...organisation.shape,
+    homeCell: z.int().min(0).max(1023).meta({ description: 'The cell that keeps its money.' }),
+    suspendedAt: z.iso.datetime().nullable(),
+    suspendedReason: z.string().nullable(),
+  })
+  .meta({ id: 'AdminOrganisation' });
+
+const email = z.email().max(255);
+const personName = z.string().trim().min(1).max(255);
+
+export const adminOrganisationParams = z.object({ organisationId });
+
+const slug = z
+  .string()
+  .regex(
+    /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be lower-case letters, digits and inner hyphens, 1 to 63',
+  );
+
+export const adminOrganisationOperations = {
+  adminListOrganisations: admin({
+    id: 'adminListOrganisations',
+    method: 'GET',
+    path: '/v2/admin/organisations',
+    scope: 'admin:read',
+    summary: 'List every organisation',
+    tags: ['organisations'],
+    query: pageQuery.extend({ status: organisationStatus.optional() }),
+    response: { status: 200, schema: page(adminOrganisation) },
+    idempotency: 'none',
+  }),
+  adminCreateOrganisation: admin({
+    id: 'adminCreateOrganisation',
+    method: 'POST',
+    path: '/v2/admin/organisations',
+    scope: 'admin:write',
+    summary: 'Create an organisation with its first owner',
+    description: 'A person with that email address becomes the owner; one who is not known yet is created.',
+    tags: ['organisations'],
+    body: z
+      .object({
+        name: organisationName,
+        slug: slug.optional().meta({ description: 'Left out: made from the name.' }),
+        owner: z.object({ email, name: personName.optional() }),
+      })
+      .meta({ id: 'AdminOrganisationCreate' }),
+    response: { status: 201, schema: adminOrganisation },
+    refuses: [409],
+    idempotency: 'key',
+  }),
+  adminGetOrganisation: admin({
+    id: 'adminGetOrganisation',
+    method: 'GET',
+    path: '/v2/admin/organisations/{organisationId}',
+    scope: 'admin:read',
+    summary: 'Read any organisation',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    response: { status: 200, schema: adminOrganisation },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminAddMember: admin({
+    id: 'adminAddMember',
+    method: 'POST',
+    path: '/v2/admin/organisations/{organisationId}/members',
+    scope: 'admin:write',
+    summary: 'Put a person into an organisation',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    body: z.object({ email, name: personName.optional(), role }).meta({ id: 'AdminMemberAdd' }),
+    response: { status: 201, schema: member },
+    refuses: [404, 409],
+    idempotency: 'key',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminSuspendOrganisation: admin({
+    id: 'adminSuspendOrganisation',
+    method: 'POST',
+    path: '/v2/admin/organisations/{organisationId}/suspend',
+    scope: 'admin:write',
+    summary: 'Suspend an organisation: its keys are refused within a second',
+    description: 'Suspending twice answers the same. What runs is kept or stopped as `runningWork` says.',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    body: z
+      .object({ reason: auditReason, runningWork: z.enum(['keep', 'stop']).default('keep') })
+      .meta({ id: 'AdminSuspend' }),
+    response: { status: 200, schema: adminOrganisation },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminResumeOrganisation: admin({
+    id: 'adminResumeOrganisation',
+    method: 'POST',
+    path: '/v2/admin/organisations/{organisationId}/resume',
+    scope: 'admin:write',
+    summary: 'Lift the suspension of an organisation',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    body: z.object({ reason: auditReason }).meta({ id: 'AdminResume' }),
+    response: { status: 200, schema: adminOrganisation },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminListAuditLog: admin({
+    id: 'adminListAuditLog',
+    method: 'GET',
+    path: '/v2/admin/audit-log',
+    scope: 'admin:read',
+    summary: 'Read the audit log of every organisation, newest first',
+    tags: ['audit-log'],
+    query: auditQuery.extend({ organisationId: organisationId.optional() }),
+    response: { status: 200, schema: page(auditEntry) },
+    idempotency: 'none',
+  }),
+} as const;

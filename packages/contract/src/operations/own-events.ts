@@ -1,0 +1,268 @@
+import { z } from 'zod';
+import { eventEnvelope, eventTypeNames } from '../events.ts';
+import {
+  eventId,
+  noContent,
+  own,
+  page,
+  pageQuery,
+  pageSizeDefault,
+  pageSizeMax,
+  prefixedId,
+  timestamp,
+} from './own-kit.ts';
+
+/** The event feed, and the webhooks that push the same events. */
+
+const eventsPage = z
+  .object({
+    items: z.array(eventEnvelope).max(pageSizeMax),
+    nextCursor: z.string().nullable().meta({
+      description: 'What to send as `after` for the next page; null when the feed is read to its end.',
+    }),
+    nextAfter: z.int().nonnegative().meta({
+      description: 'What to send as `after` to continue from here, also when there is nothing more yet.',
+    }),
+  })
+  .meta({ id: 'EventsPage' });
+
+const feedOperations = {
+  listEvents: own({
+    id: 'listEvents',
+    method: 'GET',
+    path: '/v2/events',
+    scope: 'events:read',
+    summary: 'Read the event feed, oldest first',
+    description:
+      'Answers a page, or with `Accept: text/event-stream` stays open and sends every later event as it happens: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without a skip or a repeat.',
+    tags: ['events'],
+    query: z.object({
+      after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).meta({
+        description: 'Answer events with a greater `seq`.',
+      }),
+      limit: z.coerce.number().int().min(1).max(pageSizeMax).default(pageSizeDefault),
+    }),
+    response: { status: 200, schema: eventsPage, sse: true, event: eventEnvelope },
+    idempotency: 'none',
+  }),
+} as const;
+
+const webhookId = prefixedId('whk', 'a webhook');
+const deliveryId = prefixedId('dlv', 'a webhook delivery');
+
+const subscribedTypes = z
+  .array(z.enum(['*', ...eventTypeNames]))
+  .min(1)
+  .max(eventTypeNames.length)
+  .meta({ description: 'Types to send; `*` is every type, also those added later.' });
+
+const webhookUrl = z
+  .url({ protocol: /^https$/ })
+  .max(2048)
+  .meta({
+    description: 'Reached over https only, and never inside the operator’s own networks.',
+  });
+
+const webhookFields = {
+  id: webhookId,
+  url: webhookUrl,
+  description: z.string().max(255),
+  eventTypes: subscribedTypes,
+  status: z.enum(['enabled', 'disabled']),
+  disabledReason: z.string().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  lastSucceededAt: timestamp.nullable(),
+  failingSince: timestamp.nullable(),
+};
+
+const webhook = z.object(webhookFields).meta({ id: 'Webhook' });
+
+const webhookWithSecret = z
+  .object({
+    ...webhookFields,
+    secret: z.string().nullable().meta({
+      description: 'The signing secret, `whsec_…`, shown this once. A replay answers null.',
+    }),
+  })
+  .meta({ id: 'WebhookWithSecret' });
+
+const delivery = z
+  .object({
+    id: deliveryId,
+    webhookId,
+    eventId,
+    eventType: z.enum(eventTypeNames),
+    seq: z.int().positive(),
+    status: z.enum(['pending', 'succeeded', 'failed', 'abandoned']),
+    attempts: z.array(
+      z.object({
+        at: timestamp,
+        httpStatus: z.int().nullable(),
+        error: z.string().nullable(),
+        durationMs: z.int().nonnegative(),
+      }),
+    ),
+    nextAttemptAt: timestamp.nullable(),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'WebhookDelivery' });
+
+const webhookParams = z.object({ webhookId });
+
+const webhookOperations = {
+  createWebhook: own({
+    id: 'createWebhook',
+    method: 'POST',
+    path: '/v2/webhooks',
+    scope: 'webhooks:write',
+    summary: 'Create a webhook',
+    description: 'Deliveries follow Standard Webhooks 1.0 and are signed with the secret in the answer.',
+    tags: ['webhooks'],
+    body: z
+      .object({
+        url: webhookUrl,
+        description: z.string().trim().max(255).default(''),
+        eventTypes: subscribedTypes.default(['*']),
+      })
+      .meta({ id: 'WebhookCreate' }),
+    response: { status: 201, schema: webhookWithSecret },
+    refuses: [409, 422],
+    idempotency: 'key',
+    redactForReplay: ['secret'],
+  }),
+  listWebhooks: own({
+    id: 'listWebhooks',
+    method: 'GET',
+    path: '/v2/webhooks',
+    scope: 'webhooks:read',
+    summary: 'List webhooks',
+    tags: ['webhooks'],
+    query: pageQuery,
+    response: { status: 200, schema: page(webhook) },
+    idempotency: 'none',
+  }),
+  getWebhook: own({
+    id: 'getWebhook',
+    method: 'GET',
+    path: '/v2/webhooks/{webhookId}',
+    scope: 'webhooks:read',
+    summary: 'Read a webhook',
+    tags: ['webhooks'],
+    params: webhookParams,
+    response: { status: 200, schema: webhook },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'WEBHOOK_NOT_FOUND',
+  }),
+  updateWebhook: own({
+    id: 'updateWebhook',
+    method: 'PATCH',
+    path: '/v2/webhooks/{webhookId}',
+    scope: 'webhooks:write',
+    summary: 'Change a webhook, switch it off or on again',
+    tags: ['webhooks'],
+    params: webhookParams,
+    body: z
+      .object({
+        url: webhookUrl.optional(),
+        description: z.string().trim().max(255).optional(),
+        eventTypes: subscribedTypes.optional(),
+        status: z.enum(['enabled', 'disabled']).optional(),
+      })
+      .meta({ id: 'WebhookUpdate' }),
+    response: { status: 200, schema: webhook },
+    refuses: [404, 422],
+    idempotency: 'none',
+    notFoundReason: 'WEBHOOK_NOT_FOUND',
+  }),
+  deleteWebhook: own({
+    id: 'deleteWebhook',
+    method: 'DELETE',
+    path: '/v2/webhooks/{webhookId}',
+    scope: 'webhooks:write',
+    summary: 'Delete a webhook',
+    tags: ['webhooks'],
+    params: webhookParams,
+    response: noContent,
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'WEBHOOK_NOT_FOUND',
+  }),
+  rotateWebhookSecret: own({
+    id: 'rotateWebhookSecret',
+    method: 'POST',
+    path: '/v2/webhooks/{webhookId}/rotate-secret',
+    scope: 'webhooks:write',
+    summary: 'Give a webhook a new signing secret',
+    description: 'For `overlapSeconds` every delivery carries a signature by each of the two secrets.',
+    tags: ['webhooks'],
+    params: webhookParams,
+    body: z
+      .object({
+        overlapSeconds: z
+          .int()
+          .min(0)
+          .max(7 * 24 * 3600)
+          .default(24 * 3600),
+      })
+      .meta({ id: 'WebhookSecretRotate' }),
+    response: { status: 201, schema: webhookWithSecret },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'WEBHOOK_NOT_FOUND',
+    redactForReplay: ['secret'],
+  }),
+  listWebhookDeliveries: own({
+    id: 'listWebhookDeliveries',
+    method: 'GET',
+    path: '/v2/webhooks/{webhookId}/deliveries',
+    scope: 'webhooks:read',
+    summary: 'List deliveries and their attempts, newest first',
+    tags: ['webhooks'],
+    params: webhookParams,
+    query: pageQuery.extend({ status: delivery.shape.status.optional() }),
+    response: { status: 200, schema: page(delivery) },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'WEBHOOK_NOT_FOUND',
+  }),
+  replayWebhookDelivery: own({
+    id: 'replayWebhookDelivery',
+    method: 'POST',
+    path: '/v2/webhooks/{webhookId}/deliveries/{deliveryId}/replay',
+    scope: 'webhooks:write',
+    summary: 'Send one delivery again',
+    tags: ['webhooks'],
+    params: z.object({ webhookId, deliveryId }),
+    response: { status: 202, schema: delivery },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'WEBHOOK_DELIVERY_NOT_FOUND',
+  }),
+  replayWebhook: own({
+    id: 'replayWebhook',
+    method: 'POST',
+    path: '/v2/webhooks/{webhookId}/replay',
+    scope: 'webhooks:write',
+    summary: 'Send every event of a range again, in order',
+    tags: ['webhooks'],
+    params: webhookParams,
+    body: z
+      .object({
+        after: z.int().min(0).meta({ description: 'Events with a greater `seq` are sent.' }),
+        until: z
+          .int()
+          .min(1)
+          .optional()
+          .meta({ description: 'The last `seq` to send; left out: up to now.' }),
+      })
+      .meta({ id: 'WebhookReplay' }),
+    response: { status: 202, schema: z.object({ webhookId, eventCount: z.int().nonnegative() }) },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'WEBHOOK_NOT_FOUND',
+  }),
+} as const;
+
+export const eventOperations = { ...feedOperations, ...webhookOperations } as const;

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import type { DocumentName, ErrorFamily, Operation } from '../operation.ts';
+
+/**
+ * What every operation of our own shares: identifiers, times, money on the wire, pages, and the statuses that
+ * any of them may answer. An operation file states only what is particular to it.
+ */
+
+/** Crockford's base32: 128 bits in 26 characters, so the first one holds three bits only. */
+const idBody = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
+
+/** A prefixed identifier, such as `key_01JD…`. A malformed one is a validation error, not an absent thing. */
+export function prefixedId(prefix: string, what: string) {
+  return z
+    .string()
+    .regex(new RegExp(`^${prefix}_${idBody}$`), `must be the id of ${what}: ${prefix}_ and 26 characters`)
+    .meta({ description: `The id of ${what}.`, examples: [`${prefix}_01JD8Q7XK4T2M9V6B3N5C1F0GH`] });
+}
+
+export const organisationId = prefixedId('org', 'an organisation');
+export const userId = prefixedId('usr', 'a user');
+export const memberId = prefixedId('mem', 'a membership');
+export const keyId = prefixedId('key', 'an API key');
+export const sshKeyId = prefixedId('ssh', 'an SSH public key');
+export const auditId = prefixedId('aud', 'an audit log entry');
+export const eventId = prefixedId('evt', 'an event');
+export const requestId = prefixedId('req', 'a request');
+export const operationRecordId = prefixedId('op', 'an operation record');
+
+/** RFC 3339 in UTC. Answers always end in `Z`; offsets are refused on the way in. */
+export const timestamp = z.iso.datetime().meta({ examples: ['2026-08-01T12:00:00.000Z'] });
+
+/** A total in nano-USD as a decimal string: a JSON number is exact only up to nine million dollars. */
+export const nanoUsd = z
+  .string()
+  .regex(/^-?(0|[1-9][0-9]{0,18})$/)
+  .meta({ description: 'Nano-USD (1e-9 USD) as a decimal string.', examples: ['25341234567'] });
+
+/** As `nanoUsd`, for amounts that have no sign: what a caller asks to move. */
+export const positiveNanoUsd = z
+  .string()
+  .regex(/^[1-9][0-9]{0,17}$/, 'must be a whole number of nano-USD above zero, as a string')
+  .meta({ description: 'Nano-USD (1e-9 USD), above zero, as a decimal string.', examples: ['5000000000'] });
+
+export const mode = z.enum(['live', 'test']);
+
+/** Free labels a caller keeps on things. */
+export const tags = z
+  .record(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,62}$/), z.string().max(255))
+  .refine((value) => Object.keys(value).length <= 50, 'at most 50 tags')
+  .meta({ maxProperties: 50 });
+
+/** Why somebody did something, for the audit log. */
+export const auditReason = z.string().trim().min(3).max(500);
+
+export const pageSizeDefault = 50;
+export const pageSizeMax = 200;
+
+/** The query of every list of our own. Cursors are opaque and belong to the list that gave them. */
+export const pageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(pageSizeMax).default(pageSizeDefault),
+  cursor: z.string().min(1).max(512).optional(),
+});
+
+/** The answer of every list of our own: `nextCursor` is null on the last page. */
+export function page<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    items: z.array(item).max(pageSizeMax),
+    nextCursor: z.string().nullable(),
+  });
+}
+
+/** The answer with nothing in it. */
+export const noContent = { status: 204, schema: z.void() } as const;
+
+/** A `true` or `false` in a query, where everything arrives as text. */
+export const queryFlag = z
+  .enum(['true', 'false'])
+  .transform((value) => value === 'true')
+  .meta({ description: '`true` or `false`.' });
+
+const alpha = '/v2/alpha/on-demand/';
+
+/** The stable path of an operation under `alpha`: it answers the same, so existing and new clients meet. */
+export function stablePath(path: `/v2/alpha/on-demand/${string}`): `/v2/on-demand/${string}` {
+  return `/v2/on-demand/${path.slice(alpha.length)}`;
+}
+
+/** What may be refused for reasons that have nothing to do with the particular operation. */
+const commonErrors: Readonly<Record<ErrorFamily, readonly number[]>> = {
+  v2: [400, 401, 403, 429, 500, 503],
+  marketplace: [400, 401, 403, 429, 500, 503],
+  inference: [400, 401, 403, 413, 422, 429, 500, 503],
+};
+
+type OwnOperation = Omit<Operation, 'document' | 'source' | 'errorFamily' | 'auth' | 'errors'> & {
+  /** Statuses beyond the common ones. */
+  readonly refuses?: readonly number[];
+};
+
+/** Fills in what all operations of one document have in common and keeps each one's literal types. */
+function ownOperationsOf<const Name extends DocumentName, const Family extends ErrorFamily>(
+  document: Name,
+  errorFamily: Family,
+) {
+  return <const Op extends OwnOperation>(operation: Op) => {
+    const { refuses = [], ...rest } = operation;
+    const errors = new Set([...commonErrors[errorFamily], ...refuses]);
+    if (operation.idempotency === 'key') errors.add(409);
+    if (operation.body !== undefined && errorFamily === 'v2') errors.add(415);
+    return {
+      ...rest,
+      document,
+      source: 'own',
+      errorFamily,
+      auth: 'key',
+      errors: [...errors].toSorted((a, b) => a - b) as readonly number[],
+    } as const;
+  };
+}
+
+export const own = ownOperationsOf('v2', 'v2');
+export const admin = ownOperationsOf('admin', 'v2');
+export const supplier = ownOperationsOf('supplier', 'v2');
+export const inference = ownOperationsOf('v1', 'inference');
+export const marketplace = ownOperationsOf('v1', 'marketplace');

@@ -1,0 +1,16 @@
+import { adminOrganisationOperations } from './own-admin.ts';
+import { auditOperations } from './own-audit.ts';
+import { eventOperations } from './own-events.ts';
+import { identityOperations } from './own-identity.ts';
+import { keyOperations } from './own-keys.ts';
+
+/** Every operation that our own decisions add to the interface. */
+export function ownOperations() {
+  return {
+    ...identityOperations,
+    ...keyOperations,
+    ...auditOperations,
+    ...eventOperations,
+    ...adminOrganisationOperations,
+  } as const;
+}
