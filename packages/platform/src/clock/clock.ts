@@ -1,0 +1,17 @@
+/**
+ * The only way the product learns the time or waits for it. Everything that has a deadline, a lease or a
+ * retry takes a `Clock`, so that a test can hold time still and move it by hand.
+ */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. May step backwards when the machine's clock is corrected. */
+  nowMs(): number;
+  /** The same instant as a `Date`, for columns and wire formats. */
+  now(): Date;
+  /** Milliseconds since an arbitrary origin. Never steps backwards: measure durations with this one. */
+  monotonicMs(): number;
+  /**
+   * Resolves after `ms` milliseconds, or rejects with the signal's reason once it aborts.
+   * A zero or negative wait resolves on the next turn.
+   */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}

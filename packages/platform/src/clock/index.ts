@@ -1,0 +1,3 @@
+export type { Clock } from './clock.ts';
+export { systemClock } from './system-clock.ts';
+export { SimulatedClock } from './simulated-clock.ts';

@@ -1,0 +1,108 @@
+import type { Clock } from './clock.ts';
+
+interface Sleeper {
+  readonly wakeAtMs: number;
+  readonly order: number;
+  readonly wake: () => void;
+}
+
+// How often `advance` lets other work run between two wake-ups. Promise chains and I/O callbacks that a
+// sleeper starts get this many turns of the event loop to fall asleep again before time moves on.
+const turnsBetweenWakeUps = 3;
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/**
+ * A clock that stands still until a test moves it. Sleepers wake in the order of their wake-up time, and
+ * in the order they fell asleep where those are equal; each sees exactly its own wake-up time.
+ */
+export class SimulatedClock implements Clock {
+  #wallMs: number;
+  #elapsedMs = 0;
+  #order = 0;
+  readonly #sleepers = new Set<Sleeper>();
+
+  constructor(startMs = Date.UTC(2026, 0, 1)) {
+    this.#wallMs = startMs;
+  }
+
+  nowMs(): number {
+    return this.#wallMs;
+  }
+
+  now(): Date {
+    return new Date(this.#wallMs);
+  }
+
+  monotonicMs(): number {
+    return this.#elapsedMs;
+  }
+
+  /** How many waits are pending, so that a test can tell "asleep" from "still working". */
+  get sleeping(): number {
+    return this.#sleepers.size;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#sleepers.delete(sleeper);
+        reject(signal?.reason);
+      };
+      const sleeper: Sleeper = {
+        wakeAtMs: this.#elapsedMs + Math.max(0, ms),
+        order: this.#order++,
+        wake: () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#sleepers.add(sleeper);
+    });
+  }
+
+  /** Moves time forward and wakes everyone whose time has come, also those who fall asleep on the way. */
+  async advance(ms: number): Promise<void> {
+    if (!(ms >= 0)) throw new RangeError(`Time only moves forward; cannot advance by ${ms} ms.`);
+    const targetMs = this.#elapsedMs + ms;
+    await this.#settle();
+    for (let next = this.#nextUpTo(targetMs); next !== undefined; next = this.#nextUpTo(targetMs)) {
+      this.#moveTo(Math.max(this.#elapsedMs, next.wakeAtMs));
+      this.#sleepers.delete(next);
+      next.wake();
+      await this.#settle();
+    }
+    this.#moveTo(targetMs);
+  }
+
+  /** Corrects the wall clock, forwards or backwards, as time synchronisation does. Nobody wakes. */
+  stepWallClock(byMs: number): void {
+    this.#wallMs += byMs;
+  }
+
+  #moveTo(elapsedMs: number): void {
+    this.#wallMs += elapsedMs - this.#elapsedMs;
+    this.#elapsedMs = elapsedMs;
+  }
+
+  #nextUpTo(limitMs: number): Sleeper | undefined {
+    let first: Sleeper | undefined;
+    for (const sleeper of this.#sleepers) {
+      if (sleeper.wakeAtMs > limitMs) continue;
+      const earlier =
+        first === undefined ||
+        sleeper.wakeAtMs < first.wakeAtMs ||
+        (sleeper.wakeAtMs === first.wakeAtMs && sleeper.order < first.order);
+      if (earlier) first = sleeper;
+    }
+    return first;
+  }
+
+  async #settle(): Promise<void> {
+    for (let turn = 0; turn < turnsBetweenWakeUps; turn += 1) await nextTurn();
+  }
+}

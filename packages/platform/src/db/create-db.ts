@@ -1,0 +1,168 @@
+import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
+import { Pool } from 'pg';
+import { systemClock, type Clock } from '../clock/index.ts';
+import type { IdSource } from '../ids/index.ts';
+import type { Logger } from '../log/index.ts';
+import { msToSeconds } from '../money/index.ts';
+import { counter, histogram, inSpan } from '../telemetry/index.ts';
+import type { Db, TransactionOptions, Tx } from './db.ts';
+import { isRetryable } from './errors.ts';
+import { assertOutsideTransaction, insideTransaction } from './scope.ts';
+import type { Tables } from './tables.ts';
+import { columnTypes } from './types.ts';
+
+/** The role that the first migration makes: it reads and writes rows and cannot change the schema. */
+export const appRole = 'millrace_app';
+
+export interface DbOptions {
+  readonly url: string;
+  /** The most connections this process may hold. */
+  readonly poolSize: number;
+  /** Shown in pg_stat_activity: the process and its instance. */
+  readonly applicationName?: string;
+  readonly clock?: Clock;
+  readonly ids: IdSource;
+  readonly log: Pick<Logger, 'error' | 'warn'>;
+  readonly statementTimeoutMs?: number;
+  readonly lockTimeoutMs?: number;
+  readonly idleInTransactionTimeoutMs?: number;
+  /** How long to wait for a free or new connection before failing. */
+  readonly connectTimeoutMs?: number;
+  /** The role to work as, whoever the url logs in as. Null keeps the rights of the login. */
+  readonly role?: string | null;
+  /** From 0 up to 1; spreads retries. */
+  readonly random?: () => number;
+}
+
+const defaults = {
+  statementTimeoutMs: 10_000,
+  lockTimeoutMs: 5_000,
+  idleInTransactionTimeoutMs: 10_000,
+  connectTimeoutMs: 5_000,
+};
+const defaultMaxAttempts = 5;
+const firstBackoffMs = 5;
+const longestBackoffMs = 250;
+const connectionLifetimeSeconds = 1_800;
+
+const durations = histogram(
+  'millrace_db_transaction_duration_seconds',
+  'Time in a transaction, all attempts.',
+  {
+    buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  },
+);
+const attempts = counter(
+  'millrace_db_transaction_attempts_total',
+  'Attempts at transactions, first or repeated.',
+);
+
+function createPool(options: DbOptions): Pool {
+  const role = options.role === undefined ? appRole : options.role;
+  if (role !== null && !/^[a-z_][a-z0-9_]*$/.test(role)) {
+    throw new TypeError(`Not a role name: ${JSON.stringify(role)}.`);
+  }
+  const pool = new Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    application_name: options.applicationName ?? 'millrace',
+    // All of these travel with the connection request itself, so no connection is ever without them.
+    statement_timeout: options.statementTimeoutMs ?? defaults.statementTimeoutMs,
+    lock_timeout: options.lockTimeoutMs ?? defaults.lockTimeoutMs,
+    idle_in_transaction_session_timeout:
+      options.idleInTransactionTimeoutMs ?? defaults.idleInTransactionTimeoutMs,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? defaults.connectTimeoutMs,
+    maxLifetimeSeconds: connectionLifetimeSeconds,
+    keepAlive: true,
+    types: columnTypes,
+    ...(role === null ? {} : { options: `-c role=${role}` }),
+  });
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
+  return pool;
+}
+
+/** Full jitter: two transactions that collided do not collide again at the same instant. */
+function backoffMs(failedAttempts: number, random: () => number): number {
+  return random() * Math.min(longestBackoffMs, firstBackoffMs * 2 ** failedAttempts);
+}
+
+export function createDb(options: DbOptions): Db {
+  const { clock = systemClock, ids, log, random = Math.random } = options;
+  const pool = createPool(options);
+  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  type Hook = () => void | Promise<void>;
+
+  async function attempt<T>(o: TransactionOptions, work: (tx: Tx) => Promise<T>): Promise<[T, Hook[]]> {
+    const hooks: Hook[] = [];
+    const result = await kysely
+      .transaction()
+      .setIsolationLevel(o.isolation)
+      .execute((transaction: Transaction<Tables>) => {
+        const tx = {
+          kysely: transaction,
+          ids,
+          clock,
+          afterCommit: (hook: Hook) => {
+            hooks.push(hook);
+          },
+        } as Tx;
+        return insideTransaction(o.name, () => work(tx));
+      });
+    return [result, hooks];
+  }
+
+  async function runWithRetries<T>(
+    o: TransactionOptions,
+    work: (tx: Tx) => Promise<T>,
+  ): Promise<[T, Hook[]]> {
+    const maxAttempts = o.maxAttempts ?? defaultMaxAttempts;
+    for (let attemptNumber = 1; ; attemptNumber += 1) {
+      attempts.add(1, { name: o.name, first: attemptNumber === 1 });
+      try {
+        return await attempt(o, work);
+      } catch (error) {
+        if (attemptNumber >= maxAttempts || !isRetryable(error)) throw error;
+        await clock.sleep(backoffMs(attemptNumber, random));
+      }
+    }
+  }
+
+  async function runHooks(name: string, hooks: readonly Hook[]): Promise<void> {
+    for (const hook of hooks) {
+      try {
+        await hook();
+      } catch (error) {
+        log.error({ err: error, transaction: name }, 'a hook failed after its transaction had committed');
+      }
+    }
+  }
+
+  return {
+    get kysely() {
+      assertOutsideTransaction('The connection pool');
+      return kysely;
+    },
+    async transaction(o, work) {
+      assertOutsideTransaction('A second transaction');
+      const startedMs = clock.monotonicMs();
+      let outcome = 'rolled back';
+      try {
+        const [result, hooks] = await inSpan(
+          `transaction ${o.name}`,
+          { attributes: { 'db.system.name': 'postgresql', 'millrace.isolation': o.isolation } },
+          () => runWithRetries(o, work),
+        );
+        outcome = 'committed';
+        await runHooks(o.name, hooks);
+        return result;
+      } finally {
+        durations.record(msToSeconds(clock.monotonicMs() - startedMs), { name: o.name, outcome });
+      }
+    },
+    async ping() {
+      await sql`select 1`.execute(kysely);
+    },
+    close: () => kysely.destroy(),
+  } as Db;
+}

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const maxDumpBytes = 32 * 1_048_576;
+
+const header = `-- The schema after all migrations, for reading and for review. Generated; do not edit.
+-- Regenerate with: tools/run packages/platform/src/db/dump-schema.ts
+`;
+
+/**
+ * What pg_dump says about the schema, without what depends on the day or the machine: versions, session
+ * settings, the names of owners, and the tokens that newer versions of pg_dump wrap the dump in.
+ */
+export function normaliseDump(dump: string): string {
+  const kept = dump
+    .replaceAll('\r\n', '\n')
+    .split('\n')
+    .filter(
+      (line) =>
+        !/^(--|SET |SELECT pg_catalog\.set_config|\\(un)?restrict |(CREATE|COMMENT ON) SCHEMA public)/.test(
+          line,
+        ),
+    )
+    .join('\n')
+    .replaceAll(/ALTER DEFAULT PRIVILEGES FOR ROLE \S+ /g, 'ALTER DEFAULT PRIVILEGES ')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+  return `${header}\n${kept}\n`;
+}
+
+/** The normalised schema of a database. `pgDump` is the program to run; its major version must be the server's. */
+export async function dumpSchema(url: string, pgDump = 'pg_dump'): Promise<string> {
+  const { stdout } = await run(pgDump, ['--schema-only', '--no-owner', '--schema=public', url], {
+    maxBuffer: maxDumpBytes,
+  });
+  return normaliseDump(stdout);
+}

@@ -1,0 +1,131 @@
+import type { Client } from 'pg';
+
+interface Column {
+  readonly table_name: string;
+  readonly column_name: string;
+  readonly is_nullable: 'YES' | 'NO';
+  readonly column_default: string | null;
+  readonly is_identity: 'YES' | 'NO';
+  readonly identity_generation: 'ALWAYS' | 'BY DEFAULT' | null;
+  readonly is_generated: 'ALWAYS' | 'NEVER';
+  readonly udt_name: string;
+}
+
+const columnsQuery = `
+  select c.table_name, c.column_name, c.is_nullable, c.column_default, c.is_identity, c.identity_generation,
+         c.is_generated, c.udt_name
+  from information_schema.columns c
+  join information_schema.tables t using (table_schema, table_name)
+  where c.table_schema = 'public' and t.table_type in ('BASE TABLE', 'VIEW')
+  order by c.table_name, c.ordinal_position
+`;
+
+interface Choice {
+  readonly table_name: string;
+  readonly column_name: string;
+  readonly definition: string;
+}
+
+// Checks on one column alone. Those of the form `column in ('a', 'b')` become a union of literals.
+const choicesQuery = `
+  select c.conrelid::regclass::text as table_name, a.attname as column_name, pg_get_constraintdef(c.oid) as definition
+  from pg_constraint c
+  join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+  where c.contype = 'c' and cardinality(c.conkey) = 1 and c.connamespace = 'public'::regnamespace
+  order by 1, 2, 3
+`;
+
+/** The union of literals that a check allows, or null when the check is of another form. */
+export function literalsOf(definition: string): string | null {
+  const list = /^CHECK \(\(\w+ = ANY \(ARRAY\[(('[a-z0-9_-]+'::text(, )?)+)\]\)\)\)$/.exec(definition)?.[1];
+  return list === undefined ? null : list.replaceAll('::text', '').replaceAll(', ', ' | ');
+}
+
+/** Select, insert and update types, where these differ the column type says so itself. */
+const typeOf: Readonly<Record<string, string>> = {
+  uuid: 'string',
+  text: 'string',
+  varchar: 'string',
+  citext: 'string',
+  numeric: 'string',
+  date: 'string',
+  inet: 'string',
+  cidr: 'string',
+  bool: 'boolean',
+  int2: 'number',
+  int4: 'number',
+  float8: 'number',
+  int8: 'bigint',
+  bytea: 'Buffer',
+  timestamptz: 'Date',
+  // The driver hands jsonb over parsed; on the way in it must be text, or an array would be taken for a SQL array.
+  jsonb: 'ColumnType<Json, string, string>',
+};
+
+function tsType(column: Column, literals: string | undefined): string {
+  const isArray = column.udt_name.startsWith('_');
+  const element = typeOf[isArray ? column.udt_name.slice(1) : column.udt_name];
+  if (element === undefined) {
+    throw new Error(
+      `${column.table_name}.${column.column_name} has the type ${column.udt_name}, ` +
+        'which generate-tables.ts does not know: add it there.',
+    );
+  }
+  const type = isArray ? `${element}[]` : (literals ?? element);
+  return column.is_nullable === 'YES' ? nullable(type) : type;
+}
+
+function nullable(type: string): string {
+  return type.startsWith('ColumnType<')
+    ? type.replaceAll(/(Json|string)(?=[,>])/g, '$1 | null')
+    : `${type} | null`;
+}
+
+function declared(column: Column, literals: string | undefined): string {
+  const type = tsType(column, literals);
+  if (column.is_generated === 'ALWAYS' || column.identity_generation === 'ALWAYS') {
+    return `GeneratedAlways<${type}>`;
+  }
+  return column.column_default !== null || column.is_identity === 'YES' ? `Generated<${type}>` : type;
+}
+
+function pascalCase(name: string): string {
+  return name
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+async function readLiterals(client: Client): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<Choice>(choicesQuery);
+  return new Map(
+    rows.flatMap((choice) => {
+      const literals = literalsOf(choice.definition);
+      return literals === null ? [] : [[`${choice.table_name}.${choice.column_name}`, literals]];
+    }),
+  );
+}
+
+/** The TypeScript of every table in the connected database. Equal databases give equal text. */
+export async function generateTables(client: Client): Promise<string> {
+  const { rows } = await client.query<Column>(columnsQuery);
+  const literals = await readLiterals(client);
+  const byTable = Map.groupBy(rows, (column) => column.table_name);
+  const interfaces = [...byTable].map(([table, columns]) => {
+    const lines = columns.map(
+      (column) =>
+        `  ${column.column_name}: ${declared(column, literals.get(`${table}.${column.column_name}`))};`,
+    );
+    return `export interface ${pascalCase(table)}Table {\n${lines.join('\n')}\n}\n`;
+  });
+  const members = [...byTable.keys()].map((table) => `  ${table}: ${pascalCase(table)}Table;`);
+  const body = [...interfaces, `export interface GeneratedTables {\n${members.join('\n')}\n}\n`].join('\n');
+  const wrappers = ['ColumnType', 'Generated', 'GeneratedAlways'].filter((name) => body.includes(`${name}<`));
+  return [
+    '// Generated from the migrated database by `tools/run packages/platform/src/db/dump-schema.ts`. Do not edit.',
+    `import type { ${wrappers.join(', ')} } from 'kysely';`,
+    "import type { Json } from './json.ts';",
+    '',
+    body,
+  ].join('\n');
+}

@@ -1,0 +1,13 @@
+export type { Db, Isolation, Reader, TransactionOptions, Tx } from './db.ts';
+export { appRole, createDb, type DbOptions } from './create-db.ts';
+export { assertOutsideTransaction } from './scope.ts';
+export { isUniqueViolation } from './errors.ts';
+export {
+  migrate,
+  requireSchema,
+  schemaVersion,
+  type AppliedMigration,
+  type MigrateOptions,
+} from './migrate.ts';
+export { migrationsDirectory } from './migration-files.ts';
+export type { Tables } from './tables.ts';

@@ -1,0 +1,168 @@
+import { sql } from 'kysely';
+import { Client } from 'pg';
+import { systemClock, type Clock } from '../clock/index.ts';
+import type { Logger } from '../log/index.ts';
+import type { Db } from './db.ts';
+import { migrationsDirectory, readMigrations, type MigrationFile } from './migration-files.ts';
+
+export interface AppliedMigration {
+  readonly version: number;
+  readonly name: string;
+}
+
+export interface MigrateOptions {
+  readonly log?: Pick<Logger, 'info'>;
+  readonly clock?: Clock;
+  readonly directory?: string;
+  /** How long to wait for another process that is migrating the same database. */
+  readonly waitMs?: number;
+}
+
+// Any number will do as long as nothing else locks it: these are the letters "mlrc".
+const migrationLock = 0x6d6c7263;
+const lockPollMs = 100;
+const defaultWaitMs = 120_000;
+// A migration that cannot get its lock must not stand in front of the traffic that queues behind it.
+const lockTimeoutMs = 10_000;
+
+/**
+ * Applies what is missing, each file in a transaction of its own that also records it. Safe to call from
+ * several processes at once, and again after a crash at any point. The url's login must own the schema.
+ */
+export async function migrate(
+  url: string,
+  options: MigrateOptions = {},
+): Promise<readonly AppliedMigration[]> {
+  const files = await readMigrations(options.directory ?? migrationsDirectory);
+  const client = new Client({
+    connectionString: url,
+    application_name: 'millrace-migrate',
+    lock_timeout: lockTimeoutMs,
+  });
+  await client.connect();
+  try {
+    await lock(client, options.clock ?? systemClock, options.waitMs ?? defaultWaitMs);
+    await client.query(createMigrationsTable);
+    const pending = selectPending(files, await readApplied(client));
+    for (const file of pending) {
+      await apply(client, file);
+      options.log?.info({ version: file.version, migration: file.name }, 'migration applied');
+    }
+    return pending.map(({ version, name }) => ({ version, name }));
+  } finally {
+    // Ending the session also gives the advisory lock back.
+    await client.end();
+  }
+}
+
+const createMigrationsTable = `
+  create table if not exists schema_migrations (
+    version integer primary key,
+    name text not null,
+    sha256 text not null,
+    applied_at timestamptz not null default now()
+  );
+  comment on table schema_migrations is 'Which migrations this database has had. Written by the migrator only.';
+  comment on column schema_migrations.sha256 is 'Digest of the file as it was applied; a changed file is refused.';
+`;
+
+/**
+ * Polls instead of waiting inside PostgreSQL: a session that waits for a lock holds a snapshot, and
+ * `create index concurrently` in the process that has the lock would wait for that snapshot for ever.
+ */
+async function lock(client: Client, clock: Clock, waitMs: number): Promise<void> {
+  const deadlineMs = clock.monotonicMs() + waitMs;
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+      migrationLock,
+    ]);
+    if (rows[0]?.locked) return;
+    if (clock.monotonicMs() >= deadlineMs) {
+      throw new Error(
+        `Another process has been migrating this database for ${waitMs} ms. ` +
+          'See application_name millrace-migrate in pg_stat_activity.',
+      );
+    }
+    await clock.sleep(lockPollMs);
+  }
+}
+
+interface Applied {
+  readonly version: number;
+  readonly sha256: string;
+}
+
+async function readApplied(client: Client): Promise<readonly Applied[]> {
+  const { rows } = await client.query<Applied>(
+    'select version, sha256 from schema_migrations order by version',
+  );
+  return rows;
+}
+
+/** What is still to apply. A database ahead of these files is left alone: newer code has migrated it. */
+function selectPending(
+  files: readonly MigrationFile[],
+  applied: readonly Applied[],
+): readonly MigrationFile[] {
+  const digests = new Map(applied.map(({ version, sha256 }) => [version, sha256]));
+  for (const file of files) {
+    const digest = digests.get(file.version);
+    if (digest !== undefined && digest !== file.sha256) {
+      throw new Error(
+        `Migration ${file.version} (${file.name}) was changed after it had been applied. ` +
+          'Restore the file and put the change into a new migration.',
+      );
+    }
+  }
+  return files.filter(({ version }) => !digests.has(version));
+}
+
+async function apply(client: Client, file: MigrationFile): Promise<void> {
+  const record = () =>
+    client.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', [
+      file.version,
+      file.name,
+      file.sha256,
+    ]);
+  try {
+    if (!file.transactional) {
+      await client.query(file.sql);
+      await record();
+      return;
+    }
+    await client.query('begin');
+    await client.query(file.sql);
+    await record();
+    await client.query('commit');
+  } catch (error) {
+    throw new Error(`Migration ${file.version} (${file.name}) failed; nothing of it was kept.`, {
+      cause: error,
+    });
+  }
+}
+
+/** The version of the database, 0 when it has never been migrated. */
+export async function schemaVersion(db: Db): Promise<number> {
+  const { rows } = await sql<{ version: number | null }>`
+    select max(version) as version from schema_migrations
+  `.execute(db.kysely);
+  return rows[0]?.version ?? 0;
+}
+
+/**
+ * Refuses to go on when the database is older than this code expects. A newer database is fine: migrations
+ * only add what older code does not miss, so that a deployment can migrate first and roll the processes after.
+ */
+export async function requireSchema(db: Db, directory = migrationsDirectory): Promise<void> {
+  const needed = (await readMigrations(directory)).length;
+  const found = await schemaVersion(db).catch((error: unknown) => {
+    throw new Error('The database has never been migrated, or cannot be read. Run the migrations first.', {
+      cause: error,
+    });
+  });
+  if (found < needed) {
+    throw new Error(
+      `The database is at schema version ${found} and this code needs ${needed}. Run the migrations first.`,
+    );
+  }
+}

@@ -1,0 +1,106 @@
+import type { Clock } from '../clock/index.ts';
+import { base32Length, decodeBase32, encodeBase32 } from './base32.ts';
+import {
+  bitsToUuid,
+  cellOfBits,
+  createBitsSource,
+  isVersion7,
+  timeOfBits,
+  uuidToBits,
+  type CellId,
+  type FillRandom,
+} from './uuid.ts';
+
+/** What an id names. The kind is also the prefix of the id's text. */
+export const idKinds = [
+  'org',
+  'usr',
+  'mem',
+  'inv',
+  'ses',
+  'acc',
+  'ver',
+  'key',
+  'ssh',
+  'evt',
+  'req',
+  'op',
+  'aud',
+] as const;
+export type IdKind = (typeof idKinds)[number];
+
+declare const idBrand: unique symbol;
+/** An id in its text form, for example `org_01JGYZ8ZZ8E1RRSXQ0F6ZB5K3M`. Only this module makes one. */
+export type IdOf<K extends IdKind> = `${K}_${string}` & { readonly [idBrand]: K };
+export type AnyId = { [K in IdKind]: IdOf<K> }[IdKind];
+
+export type OrgId = IdOf<'org'>;
+export type UserId = IdOf<'usr'>;
+export type MemberId = IdOf<'mem'>;
+export type InvitationId = IdOf<'inv'>;
+export type SessionId = IdOf<'ses'>;
+export type AccountId = IdOf<'acc'>;
+export type VerificationId = IdOf<'ver'>;
+export type KeyId = IdOf<'key'>;
+export type SshKeyId = IdOf<'ssh'>;
+export type EventId = IdOf<'evt'>;
+export type RequestId = IdOf<'req'>;
+export type OperationId = IdOf<'op'>;
+export type AuditId = IdOf<'aud'>;
+
+/** Makes the ids of one process. */
+export interface IdSource {
+  next<K extends IdKind>(kind: K): IdOf<K>;
+  /** A bare UUIDv7 of the same sequence, for names that leave the platform, such as a machine's externalId. */
+  nextUuid(): string;
+}
+
+export function createIdSource(options: { clock: Clock; cell: CellId; random?: FillRandom }): IdSource {
+  const nextBits = createBitsSource(options);
+  return {
+    next: (kind) => format(kind, nextBits()),
+    nextUuid: () => bitsToUuid(nextBits()),
+  };
+}
+
+function format<K extends IdKind>(kind: K, bits: bigint): IdOf<K> {
+  return `${kind}_${encodeBase32(bits)}` as IdOf<K>;
+}
+
+function bitsOf(id: AnyId): bigint {
+  const bits = decodeBase32(id.slice(-base32Length));
+  if (bits === null) throw new TypeError(`Not an id: ${JSON.stringify(id)}.`);
+  return bits;
+}
+
+/**
+ * Reads an id that came from outside. There is exactly one text for each id: lower case, look-alike letters
+ * and other kinds of UUID are refused rather than repaired, because ids are compared, cached and hashed as text.
+ */
+export function parseId<K extends IdKind>(kind: K, text: string): IdOf<K> | null {
+  if (text.length !== kind.length + 1 + base32Length || !text.startsWith(`${kind}_`)) return null;
+  const bits = decodeBase32(text.slice(kind.length + 1));
+  return bits !== null && isVersion7(bits) ? (text as IdOf<K>) : null;
+}
+
+/** The form SQL keeps. */
+export function toUuid(id: AnyId): string {
+  return bitsToUuid(bitsOf(id));
+}
+
+/** The inverse of `toUuid`. A UUID that is not one of ours is a defect in the caller, so it throws. */
+export function fromUuid<K extends IdKind>(kind: K, uuid: string): IdOf<K> {
+  const bits = uuidToBits(uuid);
+  if (bits === null) throw new TypeError(`Not a canonical UUIDv7: ${JSON.stringify(uuid)}.`);
+  return format(kind, bits);
+}
+
+/** The cell that made this id. */
+export function cellOf(id: AnyId): CellId {
+  return cellOfBits(bitsOf(id));
+}
+
+/** The millisecond this id was made in, by the clock of its maker. */
+export function timeOf(id: AnyId): number {
+  return timeOfBits(bitsOf(id));
+}

@@ -1,0 +1,8 @@
+export {
+  appendOutbox,
+  type CommandEntry,
+  type EventEntry,
+  type EventType,
+  type OutboxEntry,
+} from './outbox.ts';
+export { outboxShards, shardOf } from './shard.ts';

@@ -1,0 +1,83 @@
+import { payloadSchemaVersion, type Actor, type Mode } from '../envelope/index.ts';
+import type { Tx } from '../db/index.ts';
+import { cellOf, toUuid, type EventId, type OrgId } from '../ids/index.ts';
+import { activeTraceparent } from '../telemetry/index.ts';
+import { shardOf } from './shard.ts';
+
+/** What happened, as noun and past participle: `key.created`. Features name their own. */
+export type EventType = `${string}.${string}`;
+
+interface Cause {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly actor: Actor;
+}
+
+/** Tells the organisation and other services that something happened. */
+export interface EventEntry extends Cause {
+  readonly kind: 'event';
+  readonly type: EventType;
+  /** What it happened to, by its public id. */
+  readonly resource: { readonly kind: string; readonly id: string };
+  /** Public data about it. Seen by the tenant, so nothing secret. */
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly occurredAt: Date;
+}
+
+/** Calls a durable handler once this transaction has committed. */
+export interface CommandEntry extends Cause {
+  readonly kind: 'command';
+  readonly service: string;
+  readonly key: string;
+  readonly handler: string;
+  readonly payload: unknown;
+  /** Not earlier than this long after now. */
+  readonly delayMs?: number;
+}
+
+export type OutboxEntry = EventEntry | CommandEntry;
+
+/**
+ * Records what must leave this transaction. The row commits or vanishes with its cause, and the relay delivers
+ * it at least once afterwards. Returns the id under which it will be known.
+ */
+export async function appendOutbox(tx: Tx, entry: OutboxEntry): Promise<EventId> {
+  const id = tx.ids.next('evt');
+  await tx.kysely
+    .insertInto('outbox')
+    .values({
+      id: toUuid(id),
+      cell: cellOf(id),
+      shard: shardOf(entry.orgId),
+      org_id: toUuid(entry.orgId),
+      mode: entry.mode,
+      actor: JSON.stringify(entry.actor),
+      traceparent: activeTraceparent() ?? null,
+      schema_version: payloadSchemaVersion,
+      kind: entry.kind,
+      ...(entry.kind === 'event' ? eventColumns(entry) : commandColumns(entry, tx.clock.nowMs())),
+    })
+    .execute();
+  return id;
+}
+
+function eventColumns(entry: EventEntry) {
+  return {
+    type: entry.type,
+    resource_kind: entry.resource.kind,
+    resource_id: entry.resource.id,
+    payload: JSON.stringify(entry.data),
+    occurred_at: entry.occurredAt,
+  };
+}
+
+function commandColumns(entry: CommandEntry, nowMs: number) {
+  return {
+    service: entry.service,
+    object_key: entry.key,
+    handler: entry.handler,
+    payload: JSON.stringify(entry.payload ?? null),
+    not_before: entry.delayMs === undefined ? null : new Date(nowMs + entry.delayMs),
+    occurred_at: new Date(nowMs),
+  };
+}
