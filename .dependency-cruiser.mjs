@@ -1,0 +1,21 @@
+// How dependency-cruiser reads the tree; the rules themselves are in tools/lint/src/boundaries.ts.
+import { boundaries } from './tools/lint/src/boundaries.ts';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: boundaries(''),
+  options: {
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    combinedDependencies: true,
+    moduleSystems: ['es6'],
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: ['^tools/lint/fixtures/'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'types', 'default'],
+      extensions: ['.ts', '.mjs', '.js', '.json'],
+    },
+    cache: false,
+  },
+};

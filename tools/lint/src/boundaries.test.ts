@@ -1,0 +1,64 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { boundaries } from './boundaries.ts';
+import { filesBelow, fixturesRoot, markedLines, runTool, sameSpot } from './fixtures.ts';
+
+interface Judged {
+  readonly source?: string;
+  readonly name?: string;
+  readonly rules?: readonly { readonly name: string }[];
+  readonly dependencies?: readonly Judged[];
+}
+
+interface Cruise {
+  readonly modules: readonly Judged[];
+  readonly folders?: readonly Judged[];
+}
+
+const root = `${fixturesRoot}/boundaries`;
+const ruleNames = boundaries('')
+  .map((rule) => rule.name ?? 'unnamed')
+  .toSorted();
+const fixtureOf = (path: string): string => path.slice(root.length + 1).split('/')[0] ?? '';
+
+/** Everything the cruise reported, as the rule's name and the file or folder it was found in. */
+function findingsOf(cruise: Cruise): { rule: string; spot: string }[] {
+  return [...cruise.modules, ...(cruise.folders ?? [])].flatMap((judged) => {
+    const rules = [judged, ...(judged.dependencies ?? [])].flatMap((edge) => edge.rules ?? []);
+    return rules.map((rule) => ({ rule: rule.name, spot: judged.source ?? judged.name ?? '' }));
+  });
+}
+
+const files = filesBelow(root);
+let findings: readonly { rule: string; spot: string }[];
+
+beforeAll(async () => {
+  const config = `${fixturesRoot}/boundaries.config.mjs`;
+  const stdout = await runTool('depcruise', ['--config', config, '--output-type', 'json', root]);
+  findings = findingsOf(JSON.parse(stdout) as Cruise).filter(({ spot }) => spot.startsWith(root));
+}, 60_000);
+
+test('every boundary has a fixture, and every fixture a boundary', () => {
+  const fixtures = new Set(files.map(fixtureOf));
+  fixtures.delete('clean');
+  expect([...fixtures].toSorted()).toEqual(ruleNames);
+});
+
+test('every boundary says what to do instead', () => {
+  for (const rule of boundaries('')) expect((rule.comment ?? '').length, rule.name).toBeGreaterThan(40);
+});
+
+test('a tree that keeps the rules passes', () => {
+  expect(findings.filter(({ spot }) => fixtureOf(spot) === 'clean')).toEqual([]);
+});
+
+describe('the cruiser reports the marked files, by that rule alone', () => {
+  test.each(ruleNames)('%s', (rule) => {
+    const marked = files.filter((file) => fixtureOf(file) === rule && markedLines(file).length > 0);
+    const found = findings.filter(({ spot }) => fixtureOf(spot) === rule);
+    expect(marked.length, 'a fixture marks at least one file').toBeGreaterThan(0);
+    expect(found.filter((finding) => finding.rule !== rule)).toEqual([]);
+    expect(marked.filter((file) => !found.some(({ spot }) => sameSpot(spot, file)))).toEqual([]);
+    expect(found.filter(({ spot }) => !marked.some((file) => sameSpot(spot, file)))).toEqual([]);
+  });
+});

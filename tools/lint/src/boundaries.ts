@@ -1,0 +1,195 @@
+import type { IForbiddenRuleType } from 'dependency-cruiser';
+
+// Who may import whom. Package `exports` close each package; these rules hold inside them and between them.
+//
+// The parser is swc: TypeScript 7 offers no compiler interface to JavaScript, and swc sees type imports too.
+// Every rule has a fixture in tools/lint/fixtures that breaks it. The fixtures mirror this tree, so their own
+// configuration takes the same rules with another root.
+const npm = (names: readonly string[]): string => `(?:^|/)node_modules/(?:${names.join('|')})/`;
+const tests = '[.]test[.]ts$';
+const anyFeature = 'packages/core/src/([^/]+)/';
+
+/** Puts a path of the repository's layout below whichever root the rules are read for. */
+type At = (path: string) => string;
+
+/** Cycles, and how one feature meets another. */
+const betweenFeatures = (at: At): IForbiddenRuleType[] => [
+  {
+    name: 'no-cycle',
+    severity: 'error',
+    comment:
+      'Two files that import each other cannot be read, tested or started apart. Move what both need into a third (types may point back: they are erased).',
+    from: { path: at('(?:apps|packages|tools|tests|bench)/') },
+    to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+  },
+  {
+    name: 'no-feature-cycle',
+    severity: 'error',
+    comment:
+      'Features depend on each other in one direction only. Turn one direction into an event, or pass a function in.',
+    scope: 'folder',
+    from: { path: at('packages/core/src/[^/]+$') },
+    to: { circular: true, path: at('packages/core/src/[^/]+$') },
+  },
+  {
+    name: 'features-meet-at-index',
+    severity: 'error',
+    comment: "Import the other feature's index.ts; if it lacks what you need, its owner adds it to its face.",
+    from: { path: at(anyFeature) },
+    to: {
+      path: at('packages/core/src/[^/]+/'),
+      pathNot: [at('packages/core/src/$1/'), at('packages/core/src/[^/]+/index[.]ts$')],
+    },
+  },
+  {
+    name: 'billing-knows-no-rentals',
+    severity: 'error',
+    comment:
+      'Rentals, volumes and inference call billing, never the reverse: the ledger must not depend on what it charges for.',
+    from: { path: at('packages/core/src/billing/') },
+    to: { path: at('packages/core/src/(?:rentals|volumes|inference|marketplace)/') },
+  },
+];
+
+/** Who speaks to an engine. */
+const engineAccess = (at: At): IForbiddenRuleType[] => [
+  {
+    name: 'sql-only-in-stores',
+    severity: 'error',
+    comment: 'Put the statement into a *.store.ts function that takes the handle first, and call that.',
+    from: {
+      path: at('(?:apps|packages)/'),
+      pathNot: ['[.]store[.]ts$', tests, at('packages/platform/src/(?:db|outbox)/'), at('packages/testing/')],
+    },
+    to: { path: npm(['kysely', 'pg', '@types/pg', 'postgrator']) },
+  },
+  {
+    name: 'restate-only-in-workflows',
+    severity: 'error',
+    comment: 'Write the handler in a *.workflow.ts; start it by appending a command to the outbox.',
+    from: {
+      path: at('(?:apps|packages)/'),
+      pathNot: ['[.]workflow[.]ts$', tests, at('packages/platform/src/restate/'), at('packages/testing/')],
+    },
+    to: { path: npm(['@restatedev']) },
+  },
+  {
+    name: 'engine-clients-in-platform',
+    severity: 'error',
+    comment:
+      'Use @millrace/platform/nats or @millrace/platform/valkey: they own reconnection, headers and limits.',
+    from: {
+      path: at('(?:apps|packages)/'),
+      pathNot: [tests, at('packages/platform/'), at('packages/testing/')],
+    },
+    to: { path: npm(['redis', '@redis', '@nats-io']) },
+  },
+  {
+    name: 'drivers-closed',
+    severity: 'error',
+    comment:
+      'Only compute/<engine> speaks to its engine. Use the driver interface; a composition root may import a driver by its index.ts.',
+    from: { path: at('(?:apps|packages|tools)/'), pathNot: [at('packages/compute/src/[^/]+/'), tests] },
+    to: { path: at('packages/compute/src/[^/]+/'), pathNot: at('packages/compute/src/[^/]+/index[.]ts$') },
+  },
+  {
+    name: 'drivers-apart',
+    severity: 'error',
+    comment: 'One driver does not know another. What both need belongs to the driver interface.',
+    from: { path: at('packages/compute/src/([^/]+)/') },
+    to: { path: at('packages/compute/src/[^/]+/'), pathNot: at('packages/compute/src/$1/') },
+  },
+];
+
+/** What stands on what: contract below platform below core below apps, and clients on the contract alone. */
+const layers = (at: At): IForbiddenRuleType[] => [
+  {
+    name: 'contract-imports-zod-only',
+    severity: 'error',
+    comment: 'The contract runs in a browser and in every client: zod and its own files, nothing else.',
+    from: { path: at('packages/contract/'), pathNot: tests },
+    to: { pathNot: [at('packages/contract/'), npm(['zod'])] },
+  },
+  {
+    name: 'clients-import-sdk-and-contract-only',
+    severity: 'error',
+    comment: 'Console, CLI and SDK are clients of the public API. Reach the rest through it, with the SDK.',
+    from: { path: at('(?:apps/(?:console|cli)|packages/sdk)/'), pathNot: tests },
+    to: {
+      path: at('(?:apps|packages|tools)/'),
+      pathNot: [at('packages/(?:sdk|contract)/'), at('apps/console/'), at('apps/cli/')],
+    },
+  },
+  {
+    name: 'platform-below-core',
+    severity: 'error',
+    comment: 'The platform knows no feature. Take what varies as an argument.',
+    from: { path: at('packages/platform/') },
+    to: { path: at('packages/(?:core|compute|sdk)/') },
+  },
+  {
+    name: 'packages-below-apps',
+    severity: 'error',
+    comment: 'Packages are composed by apps, never the reverse. Move the shared part into a package.',
+    from: { path: at('packages/') },
+    to: { path: at('apps/') },
+  },
+  {
+    name: 'apps-apart',
+    severity: 'error',
+    comment: 'Each process starts, fails and is deployed alone. Move the shared part into a package.',
+    from: { path: at('apps/([^/]+)/') },
+    to: { path: at('apps/[^/]+/'), pathNot: at('apps/$1/') },
+  },
+];
+
+/** What ships stands without tools and test code, and packages meet at their faces. */
+const shippedCode = (at: At): IForbiddenRuleType[] => [
+  {
+    name: 'product-without-tools',
+    severity: 'error',
+    comment: 'Tools serve developers and are not shipped. Only packages/testing may use the services tool.',
+    from: { path: at('(?:apps|packages)/'), pathNot: [tests, at('packages/testing/')] },
+    to: { path: at('tools/') },
+  },
+  {
+    name: 'testing-uses-services-only',
+    severity: 'error',
+    comment: 'Test infrastructure needs the engines, which the services tool starts, and no other tool.',
+    from: { path: at('packages/testing/') },
+    to: { path: at('tools/'), pathNot: at('tools/services/') },
+  },
+  {
+    name: 'no-test-code-in-product',
+    severity: 'error',
+    comment:
+      'What ships does not lean on test code. Move the helper into the product, or the caller into a test.',
+    from: { path: at('(?:apps|packages)/'), pathNot: [tests, at('packages/testing/')] },
+    to: { path: [tests, at('packages/testing/'), at('tests/'), npm(['vitest', 'fast-check'])] },
+  },
+  {
+    name: 'packages-meet-at-exports',
+    severity: 'error',
+    comment: 'Import the other workspace by its package name, through its package.json exports.',
+    from: { path: at('((?:apps|packages|tools)/[^/]+)/') },
+    to: {
+      dependencyTypesNot: ['aliased-workspace'],
+      path: at('(?:apps|packages|tools)/[^/]+/'),
+      pathNot: at('$1/'),
+    },
+  },
+  {
+    name: 'resolvable',
+    severity: 'error',
+    comment:
+      'The import leads nowhere: the file is missing, the package is not installed, or its exports keep it closed.',
+    from: {},
+    to: { couldNotResolve: true },
+  },
+];
+
+/** The rules for a tree that stands in `root`, a pattern: empty for the repository itself. */
+export function boundaries(root: string): IForbiddenRuleType[] {
+  const at: At = (path) => `^${root}${path}`;
+  return [betweenFeatures, engineAccess, layers, shippedCode].flatMap((group) => group(at));
+}

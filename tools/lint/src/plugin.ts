@@ -1,0 +1,19 @@
+import type { Rule } from './ast.ts';
+import { divideOnlyInMoney } from './rules/divide-only-in-money.ts';
+import { envOnlyInConfig } from './rules/env-only-in-config.ts';
+import { noLooseEnds } from './rules/no-loose-ends.ts';
+import { noUnfinishedTests } from './rules/no-unfinished-tests.ts';
+import { storeHandleFirst } from './rules/store-handle-first.ts';
+import { timeOnlyFromClock } from './rules/time-only-from-clock.ts';
+
+const rules: Readonly<Record<string, Rule>> = {
+  'divide-only-in-money': divideOnlyInMoney,
+  'env-only-in-config': envOnlyInConfig,
+  'no-loose-ends': noLooseEnds,
+  'no-unfinished-tests': noUnfinishedTests,
+  'store-handle-first': storeHandleFirst,
+  'time-only-from-clock': timeOnlyFromClock,
+};
+
+// Oxlint loads a plugin through its default export; .oxlintrc.json says where each rule applies.
+export default { meta: { name: 'house' }, rules };

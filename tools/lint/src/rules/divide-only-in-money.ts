@@ -1,0 +1,20 @@
+import type { Operation, Rule } from '../ast.ts';
+
+const message =
+  'Only platform/money divides. Use a division of @millrace/platform/money that names its rounding ' +
+  '(`divideRoundDown`, `divideRoundUp`, `divideHalfEven`) or a unit helper such as `msToSeconds`.';
+
+/** Every division rounds. In one module each rounding has a name and a test; elsewhere it is an accident. */
+export const divideOnlyInMoney: Rule = {
+  meta: { type: 'problem', docs: { description: 'only platform/money divides' } },
+  create(context) {
+    return {
+      BinaryExpression(node: Operation) {
+        if (node.operator === '/') context.report({ node, message });
+      },
+      AssignmentExpression(node: Operation) {
+        if (node.operator === '/=') context.report({ node, message });
+      },
+    };
+  },
+};

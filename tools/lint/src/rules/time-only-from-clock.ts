@@ -1,0 +1,51 @@
+import { isGlobal, isMember, propertyName } from '../ast.ts';
+import type { Call, ImportDeclaration, Rule, RuleContext } from '../ast.ts';
+
+const message =
+  'Only platform/clock asks the time. Take a `Clock` (of @millrace/platform/clock) as an argument and call ' +
+  '`clock.nowMs()`, `clock.now()`, `clock.monotonicMs()` or `clock.sleep(ms)`, so that a test can steer it.';
+
+const timers = ['setTimeout', 'setInterval'];
+const timerModules = new Set([
+  'node:timers',
+  'node:timers/promises',
+  'timers',
+  'timers/promises',
+  'node:perf_hooks',
+]);
+const readings: Readonly<Record<string, readonly string[]>> = {
+  Date: ['now'],
+  performance: ['now', 'timeOrigin'],
+  process: ['hrtime', 'uptime'],
+};
+
+function asksTheTime(context: RuleContext, call: Call): boolean {
+  const { callee } = call;
+  if (isGlobal(context, callee, 'Date')) return call.type === 'CallExpression' || call.arguments.length === 0;
+  if (timers.some((timer) => isGlobal(context, callee, timer))) return true;
+  if (!isMember(callee)) return false;
+  // process.hrtime.bigint() is one step deeper than the others.
+  const reading = propertyName(callee) === 'bigint' && isMember(callee.object) ? callee.object : callee;
+  const name = propertyName(reading);
+  return Object.entries(readings).some(
+    ([object, names]) =>
+      name !== undefined && names.includes(name) && isGlobal(context, reading.object, object),
+  );
+}
+
+/** Code that reads the machine's clock can only be tested by waiting, and waits differ from machine to machine. */
+export const timeOnlyFromClock: Rule = {
+  meta: { type: 'problem', docs: { description: 'only platform/clock asks the time or waits' } },
+  create(context) {
+    const check = (node: Call): void => {
+      if (asksTheTime(context, node)) context.report({ node, message });
+    };
+    return {
+      CallExpression: check,
+      NewExpression: check,
+      ImportDeclaration(node: ImportDeclaration) {
+        if (timerModules.has(node.source.value)) context.report({ node, message });
+      },
+    };
+  },
+};
