@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '@millrace/platform/clock';
 import { createDb, migrate, type Db } from '@millrace/platform/db';
+import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { readEndpoints } from '@millrace/services';
 import { Client } from 'pg';
@@ -131,6 +133,8 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     url,
     poolSize: options.poolSize ?? 8,
     statementTimeoutMs: options.statementTimeoutMs ?? 15_000,
+    ids: createIdSource({ clock: systemClock, cell: 1 }),
+    log: createLogger({ name: 'database', level: 'warn' }),
   });
   const drop = async (): Promise<void> => {
     await db.close();
