@@ -1,0 +1,312 @@
+import { z } from 'zod';
+import { fragment } from './fragment.ts';
+import type { ConfigProblem } from './fragment.ts';
+import { isLoopback, values } from './values.ts';
+
+const httpVariables = {
+  host: {
+    env: 'MILLRACE_HTTP_HOST',
+    schema: values.host.default('127.0.0.1'),
+    expected: 'an address to listen on',
+    example: '127.0.0.1',
+  },
+  port: {
+    env: 'MILLRACE_HTTP_PORT',
+    schema: values.port.default(8080),
+    expected: 'a TCP port, 0 to 65535 (0 takes any free one)',
+    example: '8080',
+  },
+  publicUrl: {
+    env: 'MILLRACE_HTTP_PUBLIC_URL',
+    schema: values.url('http', 'https').nullable().default(null),
+    expected: 'the address clients use, without a path',
+    example: 'https://api.example.com',
+  },
+  tlsCert: {
+    env: 'MILLRACE_HTTP_TLS_CERT_FILE',
+    schema: values.fileContent.nullable().default(null),
+    expected: 'the path of a PEM certificate chain',
+    example: '/etc/millrace/tls.crt',
+  },
+  tlsKey: {
+    env: 'MILLRACE_HTTP_TLS_KEY_FILE',
+    schema: values.fileContent.nullable().default(null),
+    expected: 'the path of the PEM private key of the certificate',
+    example: '/etc/millrace/tls.key',
+  },
+  trustedProxies: {
+    env: 'MILLRACE_HTTP_TRUSTED_PROXIES',
+    schema: values.listOf(values.cidr).default([]),
+    expected: 'a comma-separated list of addresses or CIDR blocks whose X-Forwarded-For is believed',
+    example: '10.0.0.0/8,2001:db8::/32',
+  },
+  tlsTerminatedByProxy: {
+    env: 'MILLRACE_HTTP_TLS_TERMINATED_BY_PROXY',
+    schema: values.boolean.default(false),
+    expected: 'true or false',
+    example: 'true',
+  },
+  validateResponses: {
+    env: 'MILLRACE_HTTP_VALIDATE_RESPONSES',
+    schema: values.boolean.default(false),
+    expected: 'true or false',
+    example: 'true',
+  },
+} as const;
+
+interface HttpValues {
+  readonly host: string;
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
+  readonly trustedProxies: readonly string[];
+  readonly tlsTerminatedByProxy: boolean;
+}
+
+/** Keys and answers must never cross a network in the clear, so a public bind needs TLS here or just in front. */
+function checkHttp(http: HttpValues): readonly ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  if ((http.tlsCert === null) !== (http.tlsKey === null)) {
+    const missing = http.tlsCert === null ? httpVariables.tlsCert : httpVariables.tlsKey;
+    problems.push({
+      env: missing.env,
+      problem: 'is not set; certificate and key come together',
+      example: missing.example,
+    });
+  }
+  if (http.tlsTerminatedByProxy && http.trustedProxies.length === 0) {
+    const { env, example } = httpVariables.trustedProxies;
+    problems.push({ env, problem: 'is not set; a proxy that terminates TLS must be named here', example });
+  }
+  const encrypted = http.tlsCert !== null || http.tlsTerminatedByProxy;
+  if (!isLoopback(http.host) && !encrypted) {
+    problems.push({
+      env: httpVariables.host.env,
+      problem: `is ${JSON.stringify(http.host)}, beyond loopback, without TLS; set MILLRACE_HTTP_TLS_CERT_FILE and MILLRACE_HTTP_TLS_KEY_FILE, or MILLRACE_HTTP_TLS_TERMINATED_BY_PROXY=true with MILLRACE_HTTP_TRUSTED_PROXIES`,
+      example: '127.0.0.1',
+    });
+  }
+  return problems;
+}
+
+export const httpConfig = fragment('http', httpVariables, checkHttp);
+
+export const cellConfig = fragment('cell', {
+  id: {
+    env: 'MILLRACE_CELL',
+    schema: values.wholeNumber(0, 1023).default(0),
+    expected: 'the number of this cell, 0 to 1023; it is part of every id made here',
+    example: '0',
+  },
+});
+
+const providerShape = z
+  .array(
+    z.object({
+      id: z.string().min(1).max(64),
+      variant: z.enum(['V1', 'V2', 'V3', 'V4', 'V5', 'V6', 'V7', 'V8', 'private-cloud', 'mock']),
+    }),
+  )
+  .min(1)
+  .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, 'provider ids must differ');
+
+export const providersConfig = fragment(
+  'providers',
+  {
+    list: {
+      env: 'MILLRACE_PROVIDERS',
+      schema: values.json(providerShape).nullable().default(null),
+      expected: 'a JSON list of providers, each with id and variant',
+      example: '[{"id":"V1","variant":"V1"},{"id":"mock","variant":"mock"}]',
+    },
+    file: {
+      env: 'MILLRACE_PROVIDERS_FILE',
+      schema: values.fileContent.pipe(values.json(providerShape)).nullable().default(null),
+      expected: 'the path of a file with such a JSON list',
+      example: '/etc/millrace/providers.json',
+    },
+  },
+  ({ list, file }) =>
+    list !== null && file !== null
+      ? [{ env: 'MILLRACE_PROVIDERS_FILE', problem: 'and MILLRACE_PROVIDERS are both set; keep one of them' }]
+      : [],
+);
+
+export const postgresConfig = fragment('postgres', {
+  url: {
+    env: 'MILLRACE_POSTGRES_URL',
+    schema: values.url('postgres', 'postgresql'),
+    expected: 'the URL of the PostgreSQL database',
+    example: 'postgres://millrace:password@127.0.0.1:5432/millrace',
+    secret: true,
+  },
+  poolSize: {
+    env: 'MILLRACE_POSTGRES_POOL_SIZE',
+    schema: values.wholeNumber(1, 500).default(10),
+    expected: 'how many connections this process may hold, 1 to 500',
+    example: '10',
+  },
+  statementTimeoutMs: {
+    env: 'MILLRACE_POSTGRES_STATEMENT_TIMEOUT_MS',
+    schema: values.wholeNumber(100, 600_000).default(15_000),
+    expected: 'the longest a statement may run, in milliseconds, 100 to 600000',
+    example: '15000',
+  },
+});
+
+export const valkeyConfig = fragment('valkey', {
+  url: {
+    env: 'MILLRACE_VALKEY_URL',
+    schema: values.url('redis', 'rediss'),
+    expected: 'the URL of Valkey',
+    example: 'redis://127.0.0.1:6379',
+    secret: true,
+  },
+});
+
+export const natsConfig = fragment('nats', {
+  urls: {
+    env: 'MILLRACE_NATS_URLS',
+    schema: values.listOf(values.url('nats', 'tls')),
+    expected: 'a comma-separated list of NATS servers',
+    example: 'nats://127.0.0.1:4222',
+    secret: true,
+  },
+});
+
+export const restateConfig = fragment('restate', {
+  ingressUrl: {
+    env: 'MILLRACE_RESTATE_INGRESS_URL',
+    schema: values.url('http', 'https'),
+    expected: 'the URL of the Restate ingress',
+    example: 'http://127.0.0.1:8080',
+  },
+  adminUrl: {
+    env: 'MILLRACE_RESTATE_ADMIN_URL',
+    schema: values.url('http', 'https'),
+    expected: 'the URL of the Restate admin API',
+    example: 'http://127.0.0.1:9070',
+  },
+  identityKeys: {
+    env: 'MILLRACE_RESTATE_IDENTITY_KEYS',
+    schema: values.listOf(z.string().startsWith('publickeyv1_', 'each key starts with publickeyv1_')),
+    expected: 'a comma-separated list of the public keys Restate signs its requests with',
+    example: 'publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f',
+  },
+  endpointPort: {
+    env: 'MILLRACE_RESTATE_ENDPOINT_PORT',
+    schema: values.port.default(9080),
+    expected: 'the loopback port our handlers listen on, 0 to 65535',
+    example: '9080',
+  },
+});
+
+const sealingKey = z
+  .string()
+  .regex(/^[a-z0-9-]{1,32}:[A-Za-z0-9+/]{43}=$/, 'each is an id, a colon and 32 bytes in base64')
+  .transform((entry) => {
+    const [id = '', key = ''] = entry.split(':');
+    return { id, key: Buffer.from(key, 'base64') };
+  });
+
+export const secretsConfig = fragment(
+  'secrets',
+  {
+    sealingKeys: {
+      env: 'MILLRACE_SEALING_KEYS',
+      schema: values.listOf(sealingKey),
+      expected: 'a comma-separated list of id:key, each key 32 random bytes in base64',
+      example: '2026-08:<output of openssl rand -base64 32>',
+      secret: true,
+    },
+    activeSealingKey: {
+      env: 'MILLRACE_SEALING_KEY_ACTIVE',
+      schema: values.text,
+      expected: 'the id of the sealing key that new secrets are sealed with',
+      example: '2026-08',
+    },
+  },
+  ({ sealingKeys, activeSealingKey }) =>
+    sealingKeys.some(({ id }) => id === activeSealingKey)
+      ? []
+      : [
+          {
+            env: 'MILLRACE_SEALING_KEY_ACTIVE',
+            problem: `names ${JSON.stringify(activeSealingKey)}, which is not among MILLRACE_SEALING_KEYS`,
+          },
+        ],
+);
+
+export const logConfig = fragment('log', {
+  level: {
+    env: 'MILLRACE_LOG_LEVEL',
+    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    expected: 'fatal, error, warn, info, debug, trace or silent',
+    example: 'info',
+  },
+});
+
+export const telemetryConfig = fragment('telemetry', {
+  prometheusPort: {
+    env: 'MILLRACE_PROMETHEUS_PORT',
+    schema: values.port.nullable().default(null),
+    expected: 'the loopback port metrics are served on, 0 to 65535',
+    example: '9464',
+  },
+  otlpUrl: {
+    env: 'MILLRACE_OTLP_TRACES_URL',
+    schema: values.url('http', 'https').optional(),
+    expected: 'the URL of an OTLP/HTTP collector of traces',
+    example: 'http://127.0.0.1:4318/v1/traces',
+  },
+  samplePercent: {
+    env: 'MILLRACE_TRACE_SAMPLE_PERCENT',
+    schema: values.wholeNumber(0, 100).default(100),
+    expected: 'the share of traces recorded, in percent, 0 to 100',
+    example: '10',
+  },
+});
+
+export const rateLimitConfig = fragment('rateLimits', {
+  defaultRpm: {
+    env: 'MILLRACE_RATE_LIMIT_DEFAULT_RPM',
+    schema: values.wholeNumber(1, 1_000_000).default(60),
+    expected: 'requests a minute of an organisation before its first deposit',
+    example: '60',
+  },
+  fundedRpm: {
+    env: 'MILLRACE_RATE_LIMIT_FUNDED_RPM',
+    schema: values.wholeNumber(1, 1_000_000).default(600),
+    expected: 'requests a minute of an organisation after its first deposit',
+    example: '600',
+  },
+  anonymousRpm: {
+    env: 'MILLRACE_RATE_LIMIT_ANONYMOUS_RPM',
+    schema: values.wholeNumber(1, 1_000_000).default(60),
+    expected: 'requests a minute of one address without a key',
+    example: '60',
+  },
+  failedAuthRpm: {
+    env: 'MILLRACE_RATE_LIMIT_FAILED_AUTH_RPM',
+    schema: values.wholeNumber(1, 1_000_000).default(30),
+    expected: 'refused keys a minute of one address',
+    example: '30',
+  },
+});
+
+export const docsConfig = fragment('docs', {
+  open: {
+    env: 'MILLRACE_OPEN_DOCS',
+    schema: values.boolean.default(false),
+    expected: 'true to serve the OpenAPI documents without a key, or false',
+    example: 'true',
+  },
+});
+
+export const inferenceConfig = fragment('inference', {
+  widePenalties: {
+    env: 'MILLRACE_WIDE_PENALTIES',
+    schema: values.boolean.default(false),
+    expected: 'true to accept chat penalties from -2 to 2 instead of 0 to 1, or false',
+    example: 'true',
+  },
+});

@@ -1,0 +1,20 @@
+export { fragment } from './fragment.ts';
+export type { ConfigProblem, Fragment, ValuesOf, Variable, Variables } from './fragment.ts';
+export { ConfigError, loadConfig } from './load.ts';
+export type { Environment } from './load.ts';
+export { isLoopback, values } from './values.ts';
+export {
+  cellConfig,
+  docsConfig,
+  httpConfig,
+  inferenceConfig,
+  logConfig,
+  natsConfig,
+  postgresConfig,
+  providersConfig,
+  rateLimitConfig,
+  restateConfig,
+  secretsConfig,
+  telemetryConfig,
+  valkeyConfig,
+} from './fragments.ts';

@@ -1,0 +1,97 @@
+import type { ConfigProblem, Fragment, ValuesOf, Variable, Variables } from './fragment.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+// The check function makes a Fragment contravariant in its variables; a list of fragments only needs their shape.
+type AnyFragment = Pick<Fragment, 'name' | 'variables'> & {
+  readonly check: (values: never) => readonly ConfigProblem[];
+};
+
+type ConfigOf<Fragments extends readonly AnyFragment[]> = {
+  readonly [F in Fragments[number] as F['name']]: ValuesOf<F['variables']>;
+};
+
+/** Thrown at boot. Its message is the whole report, ready to print. */
+export class ConfigError extends Error {
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(formatReport(problems));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads every setting of the process at once. Nothing else in the product reads the environment. When
+ * anything is wrong it throws one `ConfigError` that names all of it, so that a person fixes it in one go.
+ */
+export function loadConfig<const Fragments extends readonly AnyFragment[]>(
+  fragments: Fragments,
+  env: Environment = process.env,
+): ConfigOf<Fragments> {
+  const problems: ConfigProblem[] = [];
+  const config: Record<string, unknown> = {};
+  for (const part of fragments) {
+    const { values, wrong } = readVariables(part.variables, env);
+    problems.push(...wrong);
+    // Sound: every variable was read by its own schema, and the check belongs to the same variables.
+    if (wrong.length === 0) problems.push(...part.check(values as never));
+    config[part.name] = values;
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config as ConfigOf<Fragments>;
+}
+
+function readVariables(
+  variables: Variables,
+  env: Environment,
+): { readonly values: Record<string, unknown>; readonly wrong: readonly ConfigProblem[] } {
+  const values: Record<string, unknown> = {};
+  const wrong: ConfigProblem[] = [];
+  for (const [name, variable] of Object.entries(variables)) {
+    const text = env[variable.env] === '' ? undefined : env[variable.env];
+    const parsed = variable.schema.safeParse(text);
+    if (parsed.success) values[name] = parsed.data;
+    else
+      wrong.push(
+        describeWrong(
+          variable,
+          text,
+          parsed.error.issues.map(({ message }) => message),
+        ),
+      );
+  }
+  return { values, wrong };
+}
+
+function describeWrong(
+  variable: Variable,
+  text: string | undefined,
+  messages: readonly string[],
+): ConfigProblem {
+  const found =
+    text === undefined ? 'is not set' : variable.secret ? 'is set but wrong' : `is ${quote(text)}`;
+  // Schemas in values.ts speak for people; zod's own messages about types say less than `expected` does.
+  const own = messages.filter((message) => !message.startsWith('Invalid'));
+  const why = text === undefined || variable.secret || own.length === 0 ? '' : ` (${own.join('; ')})`;
+  return {
+    env: variable.env,
+    problem: `${found}; expected ${variable.expected}${why}`,
+    example: variable.example,
+  };
+}
+
+function quote(text: string): string {
+  const shown = text.length > 60 ? `${text.slice(0, 57)}...` : text;
+  return JSON.stringify(shown);
+}
+
+function formatReport(problems: readonly ConfigProblem[]): string {
+  const count = problems.length === 1 ? '1 setting is wrong' : `${problems.length} settings are wrong`;
+  const lines = problems.map(({ env, problem, example }) => {
+    const exampleLine = example === undefined ? '' : `\n    Example: ${env}=${example}`;
+    return `  ${env} ${problem}.${exampleLine}`;
+  });
+  return `Millrace cannot start: ${count}.\n\n${lines.join('\n')}\n`;
+}

@@ -1,0 +1,111 @@
+import { docUrlFor, errorCodes, statusFor } from '@millrace/contract';
+import type { ErrorFamily, ErrorStatus, Reason } from '@millrace/contract';
+import { Fault, isFault } from './fault.ts';
+import type { FaultIssue } from './fault.ts';
+
+/** The operation that failed, as far as its error body depends on it; null for a path that is no operation. */
+export type FaultTarget = { readonly source: 'interface' | 'own'; readonly errorFamily: ErrorFamily } | null;
+
+export interface RenderedFault {
+  readonly status: ErrorStatus;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Any thrown value as the answer of its operation's family. Whatever is not a Fault becomes `INTERNAL` and
+ * says nothing of itself: its message may hold anything.
+ */
+export function renderFault(error: unknown, target: FaultTarget, requestId: string): RenderedFault {
+  const fault = isFault(error) ? error : new Fault('INTERNAL', { cause: error });
+  const status = statusFor(fault.reason, target);
+  return {
+    status,
+    headers: headersOf(fault, status),
+    body: bodies[target?.errorFamily ?? 'v2'](fault, status, requestId),
+  };
+}
+
+/** Clients wait at least a second, and a refusal that will pass always says when to come back. */
+function headersOf(fault: Fault, status: ErrorStatus): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (fault.retryAfterSeconds !== undefined || status === 429 || status === 503) {
+    headers['retry-after'] = String(Math.max(1, Math.ceil(fault.retryAfterSeconds ?? 1)));
+  }
+  if (status === 401) headers['www-authenticate'] = 'Bearer realm="millrace"';
+  return headers;
+}
+
+type BodyOf = (fault: Fault, status: ErrorStatus, requestId: string) => Readonly<Record<string, unknown>>;
+
+const bodies: Readonly<Record<ErrorFamily, BodyOf>> = {
+  v2: (fault, status, requestId) => ({
+    ...fault.extra,
+    message: fault.message,
+    code: errorCodes[status],
+    issues: fault.issues.map(({ message, path, code }) => ({ message, path, code })),
+    reason: fault.reason,
+    suggestion: fault.suggestion,
+    requestId,
+    docUrl: docUrlFor(fault.reason),
+  }),
+  inference: (fault, status, requestId) => {
+    const message = explain(fault);
+    const type = inferenceTypes[status];
+    const param = fault.issues[0]?.path.join('.') || null;
+    return {
+      ...fault.extra,
+      object: 'error',
+      message,
+      type,
+      param,
+      code: status,
+      error: { message, type, param, code: inferenceCode(fault.reason) },
+      request_id: requestId,
+      ...(fault.issues.length > 0 ? { detail: fault.issues.map(toDetail) } : {}),
+    };
+  },
+  marketplace: (fault, status, requestId) => ({
+    ...fault.extra,
+    error_code: status,
+    message: explain(fault),
+    reason: fault.reason,
+    request_id: requestId,
+  }),
+};
+
+/** v1 clients show the message alone, so the first thing that is wrong goes into it. */
+function explain(fault: Fault): string {
+  const [first] = fault.issues;
+  if (first === undefined) return fault.message;
+  const field = first.path.length === 0 ? 'the request' : first.path.join('.');
+  return `${fault.message}: ${field} ${first.message}`;
+}
+
+function toDetail(issue: FaultIssue): Record<string, unknown> {
+  return { loc: [issue.location ?? 'body', ...issue.path], msg: issue.message, type: issue.code };
+}
+
+/** Clients of inference services switch on these words. */
+const inferenceTypes: Readonly<Record<ErrorStatus, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'insufficient_quota',
+  403: 'permission_error',
+  404: 'not_found_error',
+  405: 'invalid_request_error',
+  409: 'conflict_error',
+  410: 'not_found_error',
+  413: 'request_too_large',
+  415: 'invalid_request_error',
+  422: 'invalid_request_error',
+  429: 'rate_limit_exceeded',
+  500: 'server_error',
+  502: 'upstream_error',
+  503: 'service_unavailable',
+  504: 'timeout_error',
+};
+
+function inferenceCode(reason: Reason): string {
+  return reason === 'RATE_LIMITED' ? 'rate_limit_exceeded' : reason.toLowerCase();
+}

@@ -1,0 +1,158 @@
+import type { z } from 'zod';
+import type { FaultIssue } from './fault.ts';
+
+type ZodIssue = z.core.$ZodIssue;
+type Location = NonNullable<FaultIssue['location']>;
+
+/** More than this helps nobody, and a hostile body could earn an answer larger than itself. */
+const maxIssues = 20;
+const maxListed = 24;
+
+/**
+ * zod's findings in our words: each message reads after the name of its field ("gpuCount must be a multiple
+ * of 8"). `input` is what was parsed; it tells a missing field from one of the wrong type.
+ */
+export function issuesFromZod(
+  error: { readonly issues: readonly ZodIssue[] },
+  input: unknown,
+  location: Location = 'body',
+): { readonly issues: readonly FaultIssue[]; readonly suggestion: string | undefined } {
+  const flat = error.issues.flatMap((issue) => flatten(issue, []));
+  const shown = flat.slice(0, maxIssues);
+  return {
+    issues: shown.map((issue) => ({
+      message: isMissing(issue, input) ? 'is required' : messageOf(issue),
+      path: issue.path.map(toPathPart),
+      code: issue.code,
+      location,
+    })),
+    suggestion: shown.map((issue) => suggestionOf(issue, input)).find((text) => text !== undefined),
+  };
+}
+
+/** A union reports what each branch missed; the branch that came nearest is what the caller meant. */
+function flatten(issue: ZodIssue, above: readonly PropertyKey[]): ZodIssue[] {
+  const path = [...above, ...issue.path];
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [{ ...issue, path }];
+  const nearest = issue.errors.reduce((best, candidate) => (isNearer(candidate, best) ? candidate : best));
+  return nearest.flatMap((inner) => flatten(inner, path));
+}
+
+function isNearer(candidate: readonly ZodIssue[], best: readonly ZodIssue[]): boolean {
+  const depth = deepest(candidate) - deepest(best);
+  return depth === 0 ? candidate.length < best.length : depth > 0;
+}
+
+function deepest(issues: readonly ZodIssue[]): number {
+  return Math.max(0, ...issues.map(({ path }) => path.length));
+}
+
+function toPathPart(part: PropertyKey): string | number {
+  return typeof part === 'symbol' ? String(part) : part;
+}
+
+function isMissing(issue: ZodIssue, input: unknown): boolean {
+  if (issue.code !== 'invalid_type' && issue.code !== 'invalid_value') return false;
+  let at: unknown = input;
+  for (const part of issue.path) {
+    if (typeof at !== 'object' || at === null) return false;
+    at = (at as Readonly<Record<PropertyKey, unknown>>)[part];
+  }
+  return at === undefined;
+}
+
+function messageOf(issue: ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${typeWords[issue.expected] ?? `of type ${issue.expected}`}`;
+    case 'too_small':
+      return tooSmall(issue);
+    case 'too_big':
+      return tooBig(issue);
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    case 'invalid_format':
+      return formatWords[issue.format] ?? `must be a valid ${issue.format}`;
+    case 'invalid_value':
+      return issue.values.length === 1
+        ? `must be ${list(issue.values)}`
+        : `must be one of ${list(issue.values)}`;
+    case 'unrecognized_keys':
+      return `has unknown fields: ${issue.keys.slice(0, maxListed).join(', ')}`;
+    case 'invalid_union':
+      return 'matches none of the accepted forms';
+    case 'invalid_key':
+    case 'invalid_element':
+      return 'holds an entry that is not valid';
+    case 'custom':
+      return issue.message;
+  }
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+  date: 'a date',
+};
+
+const formatWords: Readonly<Record<string, string>> = {
+  regex: 'does not have the expected form',
+  email: 'must be an email address',
+  url: 'must be a URL',
+  uuid: 'must be a UUID',
+  datetime: 'must be an RFC 3339 date and time, such as 2026-01-31T12:00:00Z',
+  date: 'must be a date, such as 2026-01-31',
+  ipv4: 'must be an IPv4 address',
+  ipv6: 'must be an IPv6 address',
+  cidrv4: 'must be an IPv4 block, such as 10.0.0.0/8',
+  cidrv6: 'must be an IPv6 block, such as 2001:db8::/32',
+  base64: 'must be base64',
+};
+
+type Sized = { readonly origin: string; readonly inclusive?: boolean };
+
+function tooSmall(issue: Sized & { readonly minimum: number | bigint }): string {
+  if (issue.origin === 'string') {
+    return issue.minimum === 1 ? 'must not be empty' : `must have at least ${issue.minimum} characters`;
+  }
+  if (isCounted(issue.origin)) return `must have at least ${issue.minimum} entries`;
+  return issue.inclusive === false
+    ? `must be more than ${issue.minimum}`
+    : `must be ${issue.minimum} or more`;
+}
+
+function tooBig(issue: Sized & { readonly maximum: number | bigint }): string {
+  if (issue.origin === 'string') return `must have at most ${issue.maximum} characters`;
+  if (isCounted(issue.origin)) return `must have at most ${issue.maximum} entries`;
+  return issue.inclusive === false
+    ? `must be less than ${issue.maximum}`
+    : `must be ${issue.maximum} or less`;
+}
+
+function isCounted(origin: string): boolean {
+  return origin === 'array' || origin === 'set' || origin === 'map' || origin === 'object';
+}
+
+function list(values: readonly unknown[]): string {
+  const shown = values
+    .slice(0, maxListed)
+    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  return values.length > maxListed ? `${shown.join(', ')}, …` : shown.join(', ');
+}
+
+function suggestionOf(issue: ZodIssue, input: unknown): string | undefined {
+  const name = issue.path.map(String).join('.');
+  if (isMissing(issue, input)) return name === '' ? 'Send a JSON body.' : `Add ${name}.`;
+  if (issue.code === 'not_multiple_of' && typeof issue.divisor === 'number') {
+    return `Use ${[1, 2, 3].map((times) => times * Number(issue.divisor)).join(', ')}, …`;
+  }
+  if (issue.code === 'invalid_value' && issue.values.length > 0) return `Use ${list(issue.values)}.`;
+  if (issue.code === 'unrecognized_keys') return `Remove ${issue.keys.slice(0, maxListed).join(', ')}.`;
+  return undefined;
+}

@@ -1,0 +1,27 @@
+export { createHttpServer } from './server.ts';
+export { requirePrincipal, actorOf } from './principal.ts';
+export { reply, sse } from './reply.ts';
+export type { Reply, SseEvent, SseReply, SseStream } from './reply.ts';
+export { decodeCursor, encodeCursor, linkNext, toPage } from './pager.ts';
+export type { Cursor, Page } from './pager.ts';
+export { findOperationById, findOperationByKey } from './idempotency.store.ts';
+export type { StoredOperation } from './idempotency.store.ts';
+export type { Actor, Mode } from '../envelope/index.ts';
+export { createAddressBook } from './client-ip.ts';
+export { defaultHttpLimits } from './limits.ts';
+export type {
+  Authenticate,
+  Call,
+  DeprecationNotice,
+  Effect,
+  Handler,
+  HandlerResult,
+  HttpLimits,
+  HttpServer,
+  HttpServerOptions,
+  Principal,
+  PrincipalLimits,
+  RequestContext,
+  ServedContract,
+  Transact,
+} from './types.ts';

@@ -1,0 +1,18 @@
+import type { HttpLimits } from './types.ts';
+
+/** Everything that could grow without end has an end here. */
+export const defaultHttpLimits: HttpLimits = {
+  bodyBytes: 1_048_576,
+  headerBytes: 16_384,
+  connectionTimeoutMs: 60_000,
+  requestTimeoutMs: 30_000,
+  headersTimeoutMs: 10_000,
+  keepAliveTimeoutMs: 72_000,
+  handlerTimeoutMs: 30_000,
+  maxRequestsPerSocket: 10_000,
+  sseHeartbeatMs: 15_000,
+  sseMaxBufferedBytes: 1_048_576,
+  sseMaxDurationMs: 3_600_000,
+  anonymousRpm: 60,
+  failedAuthRpm: 30,
+};

@@ -1,0 +1,44 @@
+/** An answer with headers of its own. Made with `reply(…)`. */
+export class Reply<Body> {
+  readonly body: Body;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(body: Body, headers: Readonly<Record<string, string>>) {
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+/** An answer as server-sent events. Made with `sse(…)`. */
+export class SseReply {
+  readonly produce: (stream: SseStream) => Promise<void>;
+
+  constructor(produce: (stream: SseStream) => Promise<void>) {
+    this.produce = produce;
+  }
+}
+
+export interface SseEvent {
+  /** What a client sends back as `Last-Event-ID` when it reconnects. */
+  readonly id?: string;
+  readonly event?: string;
+  /** Sent as JSON on one `data:` line. */
+  readonly data: unknown;
+}
+
+export interface SseStream {
+  /** Resolves once the client can take more; rejects never. False when the client has left. */
+  send(event: SseEvent): Promise<boolean>;
+  /** Aborts when the client leaves, the process drains or the longest stream duration has passed. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers with the operation's status, the body, and headers such as `Link`. */
+export function reply<Body>(body: Body, headers: Readonly<Record<string, string>> = {}): Reply<Body> {
+  return new Reply(body, headers);
+}
+
+/** Answers with a stream; `produce` returns to end it, and should return soon after `stream.signal` aborts. */
+export function sse(produce: (stream: SseStream) => Promise<void>): SseReply {
+  return new SseReply(produce);
+}

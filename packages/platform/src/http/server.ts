@@ -1,0 +1,3 @@
+import type { HttpServer, HttpServerOptions } from './types.ts';
+
+export declare function createHttpServer(options: HttpServerOptions): HttpServer;

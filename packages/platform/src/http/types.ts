@@ -1,0 +1,161 @@
+import type { Answer, Body, Operation, Params, PlatformRole, Query, Scope } from '@millrace/contract';
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../clock/index.ts';
+import type { Db, TransactionOptions, Tx } from '../db/index.ts';
+import type { Mode } from '../envelope/index.ts';
+import type { IdSource, KeyId, OrgId, RequestId, UserId } from '../ids/index.ts';
+import type { Limiter } from '../limiter/index.ts';
+import type { Logger } from '../log/index.ts';
+import type { Traceparent } from '../telemetry/index.ts';
+import type { Reply, SseReply } from './reply.ts';
+
+/** The limits that bear on each request of a principal. A key's further limits belong to the features. */
+export interface PrincipalLimits {
+  /** Requests a minute of the whole organisation, counted over all its keys. */
+  readonly organisationRpm: number;
+  /** Requests a minute of this key alone, when it has a limit of its own. */
+  readonly keyRpm: number | null;
+}
+
+/** Who is calling: a key, and with it a user and an organisation. */
+export interface Principal {
+  readonly kind: 'key';
+  readonly keyId: KeyId;
+  readonly orgId: OrgId;
+  readonly userId: UserId;
+  readonly mode: Mode;
+  /** What this key may do: its own scopes, never more than its user's roles grant. */
+  readonly scopes: ReadonlySet<Scope>;
+  readonly platformRoles: ReadonlySet<PlatformRole>;
+  readonly limits: PrincipalLimits;
+  readonly orgStatus: 'active' | 'suspended';
+}
+
+/**
+ * Turns a presented key into a principal, or throws a Fault. It must refuse a key whose checksum is wrong
+ * before any look-up, and check expiry, revocation, allowed addresses and the organisation's status.
+ */
+export type Authenticate = (attempt: {
+  readonly key: string;
+  readonly clientIp: string;
+}) => Promise<Principal>;
+
+export interface RequestContext {
+  readonly requestId: RequestId;
+  /** Null only on operations with `auth: 'none'`. Handlers of the others use `requirePrincipal`. */
+  readonly principal: Principal | null;
+  /** The address the request came from, through trusted proxies only. */
+  readonly clientIp: string;
+  readonly traceparent: Traceparent | undefined;
+  readonly idempotencyKey: string | undefined;
+  /** Request fields that no schema knows: already named to the caller in `X-Ignored-Fields`. */
+  readonly ignoredFields: readonly string[];
+  readonly log: Logger;
+  /** Aborts when the client leaves or the process drains past its deadline. */
+  readonly signal: AbortSignal;
+  /** The `Accept` header asked for server-sent events. */
+  readonly wantsEventStream: boolean;
+  /** One request header, lowercase name. Repeated headers are joined as Node joins them. */
+  header(name: string): string | undefined;
+}
+
+/** What one idempotent effect hands back: what to answer, and what it made. */
+export interface Effect<Op extends Operation> {
+  readonly body: Answer<Op>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What was created or changed, for `GET /v2/operations`. */
+  readonly resource?: { readonly kind: string; readonly id: string };
+}
+
+/**
+ * Opens the ONE transaction of the request. On operations with `idempotency: 'key'` and the header present
+ * it also claims the key, replays an earlier answer instead of running `work`, and stores the new answer
+ * beside the effect. `work` may run again after a serialization failure, so it keeps no state outside `tx`.
+ */
+export type Transact<Op extends Operation> = (
+  options: TransactionOptions,
+  work: (tx: Tx) => Promise<Effect<Op>>,
+) => Promise<Reply<Answer<Op>>>;
+
+export interface Call<Op extends Operation> {
+  readonly params: Params<Op>;
+  readonly query: Query<Op>;
+  readonly body: Body<Op>;
+  readonly context: RequestContext;
+  readonly transact: Transact<Op>;
+}
+
+/** A bare answer gets the operation's status; `reply(…)` adds headers; `sse(…)` answers as a stream. */
+export type HandlerResult<Op extends Operation> = Answer<Op> | Reply<Answer<Op>> | SseReply;
+
+export type Handler<Op extends Operation> = (call: Call<Op>) => Promise<HandlerResult<Op>>;
+
+/** Sizes and times; every one has a default in limits.ts. */
+export interface HttpLimits {
+  readonly bodyBytes: number;
+  readonly headerBytes: number;
+  readonly connectionTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly headersTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  readonly handlerTimeoutMs: number;
+  readonly maxRequestsPerSocket: number;
+  readonly sseHeartbeatMs: number;
+  readonly sseMaxBufferedBytes: number;
+  readonly sseMaxDurationMs: number;
+  /** Requests a minute of one anonymous address block. */
+  readonly anonymousRpm: number;
+  /** Failed authentications a minute of one address block. */
+  readonly failedAuthRpm: number;
+}
+
+/** When an operation is on its way out. */
+export interface DeprecationNotice {
+  /** From when it has been deprecated. */
+  readonly deprecatedAt: string;
+  /** After this instant it answers 410. */
+  readonly sunsetAt?: string;
+  /** The path that replaces it. */
+  readonly successor: string;
+}
+
+/** The part of a contract the kit reads. */
+export interface ServedContract {
+  readonly operations: Readonly<Record<string, Operation>>;
+  /** By operation id. */
+  readonly deprecations?: Readonly<Record<string, DeprecationNotice>>;
+}
+
+export interface HttpServerOptions {
+  readonly contract: ServedContract;
+  readonly authenticate: Authenticate;
+  readonly limiter: Limiter;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  /** Needed as soon as an operation whose handler calls `transact` is served. */
+  readonly db?: Db;
+  /** Addresses in CIDR form whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  readonly limits?: Partial<HttpLimits>;
+  /** Check every answer against its schema and answer 500 if it fails: on in development and tests. */
+  readonly validateResponses: boolean;
+  /** Serve HTTPS with this certificate; plain HTTP otherwise. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+export interface HttpServer {
+  readonly fastify: FastifyInstance;
+  /** Binds a handler to its operation at its path and all aliases. Throws if bound twice or not in the contract. */
+  serve<Op extends Operation>(operation: Op, handler: Handler<Op>): void;
+  /** Ids of the operations bound so far, in order of binding. */
+  served(): readonly string[];
+  /** Resolves with the address really bound. */
+  listen(at: {
+    readonly host: string;
+    readonly port: number;
+  }): Promise<{ readonly host: string; readonly port: number }>;
+  /** Refuses new work, ends event streams, waits for running requests. Part of a drain, safe to call twice. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,62 @@
+import type { Clock } from '../clock/index.ts';
+
+/** Asks one dependency whether it answers. Throws, or takes too long, when it does not. */
+export interface ReadinessCheck {
+  readonly name: string;
+  readonly timeoutMs: number;
+  /** True when the process is useless without it; false only reports it. */
+  readonly required: boolean;
+  readonly check: (signal: AbortSignal) => Promise<unknown>;
+}
+
+export interface CheckResult {
+  readonly ok: boolean;
+  readonly required: boolean;
+  readonly tookMs: number;
+  /** Why not, in words without addresses or secrets. */
+  readonly detail?: string;
+}
+
+export interface HealthReport {
+  readonly ready: boolean;
+  readonly state: 'starting' | 'running' | 'draining' | 'stopped';
+  readonly checks: Readonly<Record<string, CheckResult>>;
+}
+
+/** Runs every check at once, each within its own time limit. */
+export async function runChecks(
+  checks: readonly ReadinessCheck[],
+  clock: Clock,
+): Promise<Record<string, CheckResult>> {
+  const results = await Promise.all(checks.map((check) => runCheck(check, clock)));
+  return Object.fromEntries(checks.map((check, index) => [check.name, results[index] ?? neverRan(check)]));
+}
+
+function neverRan(check: ReadinessCheck): CheckResult {
+  return { ok: false, required: check.required, tookMs: 0, detail: 'did not run' };
+}
+
+async function runCheck(check: ReadinessCheck, clock: Clock): Promise<CheckResult> {
+  const startedMs = clock.monotonicMs();
+  const over = new AbortController();
+  const timedOut = clock
+    .sleep(check.timeoutMs, over.signal)
+    .then(() => `no answer within ${check.timeoutMs} ms`)
+    .catch(() => undefined);
+  const answered = Promise.resolve()
+    .then(() => check.check(over.signal))
+    .then(() => undefined)
+    .catch((error: unknown) => failureWord(error));
+  const detail = await Promise.race([answered, timedOut]);
+  over.abort();
+  const tookMs = Math.round(clock.monotonicMs() - startedMs);
+  const base = { ok: detail === undefined, required: check.required, tookMs };
+  return detail === undefined ? base : { ...base, detail };
+}
+
+/** A driver's message may hold addresses or user names; its class and code are enough for an answer anyone can read. */
+function failureWord(error: unknown): string {
+  if (!(error instanceof Error)) return 'failed';
+  const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
+  return `failed: ${error.name}${code}`;
+}

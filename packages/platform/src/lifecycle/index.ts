@@ -1,0 +1,4 @@
+export { createLifecycle } from './lifecycle.ts';
+export type { DrainPhase, Lifecycle, LifecycleOptions, LifecycleState } from './lifecycle.ts';
+export type { HealthReport, ReadinessCheck } from './health.ts';
+export { installSignalHandlers } from './signals.ts';

@@ -1,0 +1,127 @@
+import type { Clock } from '../clock/index.ts';
+import type { Logger } from '../log/index.ts';
+import { runChecks } from './health.ts';
+import type { HealthReport, ReadinessCheck } from './health.ts';
+
+export type LifecycleState = 'starting' | 'running' | 'draining' | 'stopped';
+
+/**
+ * What a drain does, in this order: refuse new connections, let running requests and streams end, stop
+ * consumers and loops, and only then close what all of them used.
+ */
+export const drainPhases = ['accept', 'requests', 'consumers', 'pools'] as const;
+export type DrainPhase = (typeof drainPhases)[number];
+
+export interface LifecycleOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** From the first signal until what is left is abandoned. */
+  readonly drainDeadlineMs: number;
+  /** How long to answer "not ready" before refusing connections, so that load balancers look away first. */
+  readonly lameDuckMs?: number;
+}
+
+export interface Lifecycle {
+  readonly state: LifecycleState;
+  /** Aborts when draining begins: loops and long streams watch it. */
+  readonly draining: AbortSignal;
+  addCheck(check: ReadinessCheck): void;
+  /** Runs in the given phase of the drain; steps of one phase run together. */
+  onDrain(phase: DrainPhase, name: string, step: () => Promise<void>): void;
+  /** Everything is wired: from now on readiness depends on the checks. */
+  started(): void;
+  /** True while the process is worth keeping: it answers at all. */
+  live(): boolean;
+  ready(): Promise<HealthReport>;
+  /** Drains once; a second call waits for the same drain. Resolves true when every step ended in time. */
+  shutdown(reason: string): Promise<boolean>;
+}
+
+interface DrainStep {
+  readonly phase: DrainPhase;
+  readonly name: string;
+  readonly run: () => Promise<void>;
+}
+
+export function createLifecycle(options: LifecycleOptions): Lifecycle {
+  const { clock, log } = options;
+  const checks: ReadinessCheck[] = [];
+  const steps: DrainStep[] = [];
+  const draining = new AbortController();
+  let state: LifecycleState = 'starting';
+  let drain: Promise<boolean> | undefined;
+
+  async function runDrain(reason: string): Promise<boolean> {
+    state = 'draining';
+    const startedMs = clock.monotonicMs();
+    log.info({ reason }, 'draining');
+    draining.abort(new Error(`draining: ${reason}`));
+    if (options.lameDuckMs !== undefined) await clock.sleep(options.lameDuckMs);
+    let clean = true;
+    for (const phase of drainPhases) {
+      const leftMs = options.drainDeadlineMs - (clock.monotonicMs() - startedMs);
+      const ended = await runPhase(
+        steps.filter((step) => step.phase === phase),
+        Math.max(0, leftMs),
+        options,
+      );
+      clean &&= ended;
+    }
+    state = 'stopped';
+    log.info({ reason, clean, tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'drained');
+    return clean;
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    draining: draining.signal,
+    addCheck: (check) => {
+      if (checks.some(({ name }) => name === check.name))
+        throw new Error(`Check ${check.name} exists already.`);
+      checks.push(check);
+    },
+    onDrain: (phase, name, run) => steps.push({ phase, name, run }),
+    started: () => {
+      if (state === 'starting') state = 'running';
+    },
+    live: () => state !== 'stopped',
+    ready: async () => {
+      const results = await runChecks(checks, clock);
+      const depended = Object.values(results).every((result) => result.ok || !result.required);
+      return { ready: state === 'running' && depended, state, checks: results };
+    },
+    shutdown: (reason) => (drain ??= runDrain(reason)),
+  };
+}
+
+/** Later phases run even when an earlier one ran out of time: pools must close whatever else hangs. */
+async function runPhase(
+  steps: readonly DrainStep[],
+  leftMs: number,
+  { clock, log }: LifecycleOptions,
+): Promise<boolean> {
+  const over = new AbortController();
+  const deadline = clock
+    .sleep(leftMs, over.signal)
+    .then(() => 'late' as const)
+    .catch(() => 'late' as const);
+  const outcomes = await Promise.all(
+    steps.map(async (step) => {
+      const run = Promise.resolve()
+        .then(step.run)
+        .then(() => 'ended' as const)
+        .catch((error: unknown) => {
+          log.error({ err: error, step: step.name, phase: step.phase }, 'a drain step failed');
+          return 'failed' as const;
+        });
+      const outcome = await Promise.race([run, deadline]);
+      if (outcome === 'late')
+        log.warn({ step: step.name, phase: step.phase }, 'a drain step ran out of time');
+      return outcome;
+    }),
+  );
+  over.abort();
+  return outcomes.every((outcome) => outcome === 'ended');
+}

@@ -1,0 +1,3 @@
+export { createLogger, logFailure } from './log.ts';
+export type { Logger, LoggerOptions, LogLevel } from './log.ts';
+export { redactText, redactValue } from './redact.ts';

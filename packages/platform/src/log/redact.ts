@@ -1,0 +1,134 @@
+/**
+ * What must never reach a log, wherever it hides. Two nets: names (a property called `password` is hidden
+ * whatever it holds) and shapes (an API key is hidden in any string, also inside a URL or an error message).
+ */
+
+const hidden = '[redacted]';
+
+/** Compared after lowercasing and dropping `-` and `_`, so `set-cookie`, `setCookie` and `set_cookie` are one. */
+const secretNames: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxyauthorization',
+  'cookie',
+  'setcookie',
+  'xapikey',
+  'apikey',
+  'password',
+  'passphrase',
+  'passwd',
+  'secret',
+  'clientsecret',
+  'signingsecret',
+  'webhooksecret',
+  'token',
+  'accesstoken',
+  'refreshtoken',
+  'idtoken',
+  'sessiontoken',
+  'privatekey',
+  'sealingkey',
+  'sealingkeys',
+  'sealed',
+  'sealedsecret',
+  'ciphertext',
+  'credentials',
+]);
+
+interface Shape {
+  readonly pattern: RegExp;
+  readonly replacement: string;
+}
+
+const shapes: readonly Shape[] = [
+  // The mode and public id stay: they identify the key in a support case and open nothing.
+  { pattern: /\bmr_(live|test)_([0-9A-Za-z]{12})_[0-9A-Za-z]+/g, replacement: `mr_$1_$2_${hidden}` },
+  {
+    pattern: /\bmr_(live|test)_(?![0-9A-Za-z]{12}_\[redacted\])[0-9A-Za-z_-]+/g,
+    replacement: `mr_$1_${hidden}`,
+  },
+  {
+    pattern: /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g,
+    replacement: `-----BEGIN $1----- ${hidden}`,
+  },
+  {
+    pattern: /\b(Bearer|Basic)\s+(?!mr_(?:live|test)_)[A-Za-z0-9._~+\/=-]{8,}/gi,
+    replacement: `$1 ${hidden}`,
+  },
+  // scheme://user:password@host
+  { pattern: /\b([a-z][a-z0-9+.-]*:\/\/[^\s:\/@"]*):[^\s@\/"]+@/gi, replacement: `$1:${hidden}@` },
+  {
+    pattern: /([?&](?:password|passwd|secret|token|access_token|api_key|apikey|key|signature)=)[^&\s"#]+/gi,
+    replacement: `$1${hidden}`,
+  },
+  {
+    pattern:
+      /(\\?"(?:password|passphrase|secret|token|privateKey|private_key|sealed)\\?"\s*:\s*\\?")(?!\[redacted\])(?:[^"\\]|\\(?!"))+/gi,
+    replacement: `$1${hidden}`,
+  },
+];
+
+/** Hides every secret shape in a text. Idempotent: redacting twice changes nothing more. */
+export function redactText(text: string): string {
+  let result = text;
+  for (const { pattern, replacement } of shapes) result = result.replace(pattern, replacement);
+  return result;
+}
+
+const maxDepth = 8;
+const maxEntries = 200;
+
+function isSecretName(name: string): boolean {
+  return secretNames.has(name.toLowerCase().replaceAll(/[-_]/g, ''));
+}
+
+/** A copy fit for a log: secret names hidden, secret shapes cut out, bounded in depth and breadth, cycles cut. */
+export function redactValue(value: unknown): unknown {
+  return redactInner(value, 0, new Set());
+}
+
+function redactInner(value: unknown, depth: number, ancestors: Set<object>): unknown {
+  if (typeof value === 'string') return redactText(value);
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value !== 'object' || value === null) return value;
+  if (ancestors.has(value)) return '[circular]';
+  if (depth >= maxDepth) return '[deep]';
+  ancestors.add(value);
+  try {
+    return redactObject(value, depth, ancestors);
+  } finally {
+    ancestors.delete(value);
+  }
+}
+
+function redactObject(value: object, depth: number, ancestors: Set<object>): unknown {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+  if (value instanceof Uint8Array) return `[${value.byteLength} bytes]`;
+  if (Array.isArray(value)) {
+    return value.slice(0, maxEntries).map((item) => redactInner(item, depth + 1, ancestors));
+  }
+  if (value instanceof Map || value instanceof Set) return redactInner([...value], depth, ancestors);
+  const entries = value instanceof Error ? errorEntries(value) : Object.entries(value);
+  const copy: Record<string, unknown> = {};
+  for (const [name, item] of entries.slice(0, maxEntries)) {
+    copy[name] =
+      isSecretName(name) && item !== null && item !== undefined
+        ? hidden
+        : redactInner(item, depth + 1, ancestors);
+  }
+  return copy;
+}
+
+/** Name, message and stack are not enumerable on errors; what a driver adds (`code`, `detail`) is. */
+function errorEntries(error: Error): [string, unknown][] {
+  const standard: [string, unknown][] = [
+    ['type', error.name],
+    ['message', error.message],
+    ['stack', error.stack],
+  ];
+  if (error.cause !== undefined) standard.push(['cause', error.cause]);
+  if (error instanceof AggregateError) standard.push(['errors', error.errors]);
+  const own = Object.entries(error).filter(
+    ([name]) => !['name', 'message', 'stack', 'cause', 'errors'].includes(name),
+  );
+  return [...standard, ...own];
+}

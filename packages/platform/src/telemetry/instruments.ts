@@ -1,0 +1,83 @@
+import { SpanStatusCode, context, metrics, trace } from '@opentelemetry/api';
+import type { Attributes, Context, Meter, MeterProvider, Span, SpanKind } from '@opentelemetry/api';
+
+/** One scope for everything: the process is told apart by `service.name`, not by the instrumenting module. */
+const scope = 'millrace';
+
+export interface SpanOptions {
+  readonly kind?: SpanKind;
+  readonly attributes?: Attributes;
+  /** The context to continue, for example from `contextFromTraceparent`; the active one unless said. */
+  readonly parent?: Context;
+}
+
+/** Runs `work` inside a span that records its failure and always ends. Names are static; details are attributes. */
+export async function inSpan<T>(
+  name: string,
+  options: SpanOptions,
+  work: (span: Span) => Promise<T>,
+): Promise<T> {
+  const { parent = context.active(), ...spanOptions } = options;
+  const span = trace.getTracer(scope).startSpan(name, spanOptions, parent);
+  try {
+    return await context.with(trace.setSpan(parent, span), () => work(span));
+  } catch (error) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    if (error instanceof Error) span.setAttribute('error.type', error.name);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/**
+ * The metrics API has no proxy: an instrument made before telemetry starts stays silent for ever. So ours are
+ * made on first use under each provider, which lets modules declare them as constants.
+ */
+function lazily<Instrument>(make: (meter: Meter) => Instrument): () => Instrument {
+  let madeBy: MeterProvider | undefined;
+  let made: Instrument | undefined;
+  return () => {
+    const provider = metrics.getMeterProvider();
+    if (made === undefined || madeBy !== provider) {
+      made = make(provider.getMeter(scope));
+      madeBy = provider;
+    }
+    return made;
+  };
+}
+
+export interface CounterMetric {
+  add(value: number, attributes?: Attributes): void;
+}
+
+/** Only ever grows. Attributes must have few values: operation ids and outcomes, never ids of things or people. */
+export function counter(name: string, description: string): CounterMetric {
+  const instrument = lazily((meter) => meter.createCounter(name, { description }));
+  return { add: (value, attributes) => instrument().add(value, attributes) };
+}
+
+export interface RecordedMetric {
+  record(value: number, attributes?: Attributes): void;
+}
+
+export function gauge(name: string, description: string): RecordedMetric {
+  const instrument = lazily((meter) => meter.createGauge(name, { description }));
+  return { record: (value, attributes) => instrument().record(value, attributes) };
+}
+
+/** In seconds, as Prometheus wants durations, unless another unit is named; buckets are in the same unit. */
+export function histogram(
+  name: string,
+  description: string,
+  options: { readonly unit?: string; readonly buckets: readonly number[] },
+): RecordedMetric {
+  const instrument = lazily((meter) =>
+    meter.createHistogram(name, {
+      description,
+      unit: options.unit ?? 's',
+      advice: { explicitBucketBoundaries: [...options.buckets] },
+    }),
+  );
+  return { record: (value, attributes) => instrument().record(value, attributes) };
+}

@@ -1,0 +1,102 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { context, metrics, propagation, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { MeterProvider } from '@opentelemetry/sdk-metrics';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { SpanProcessor } from '@opentelemetry/sdk-trace';
+
+export interface TelemetryOptions {
+  /** `service.name`: `api`, `worker`. */
+  readonly service: string;
+  readonly version: string;
+  readonly cell: number;
+  /** The Prometheus endpoint; null serves none. Metrics name tenants' habits, so it listens on loopback alone. */
+  readonly prometheusPort: number | null;
+  /** Where spans go, for example `http://127.0.0.1:4318/v1/traces`; without it spans are made but not exported. */
+  readonly otlpUrl?: string;
+  /** The share of new traces that are recorded, 0 to 1. A caller's decision is never taken over. */
+  readonly sampleRatio?: number;
+  /** Further processors; tests read spans with one. */
+  readonly spanProcessors?: readonly SpanProcessor[];
+}
+
+export interface Telemetry {
+  /** The port the Prometheus endpoint really listens on; null when there is none. */
+  readonly prometheusPort: number | null;
+  /** Flushes spans and closes the endpoint. */
+  shutdown(): Promise<void>;
+}
+
+/** Installs the process-wide tracer and meter. Call once, first thing at boot; `shutdown` undoes it. */
+export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  const resource = resourceFromAttributes({
+    'service.name': options.service,
+    'service.namespace': 'millrace',
+    'service.version': options.version,
+    'millrace.cell': options.cell,
+  });
+  const tracerProvider = new TracerProvider({
+    resource,
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(options.sampleRatio ?? 1) }),
+    spanProcessors: [...exporters(options.otlpUrl), ...(options.spanProcessors ?? [])],
+  });
+  // The exporter would listen on every interface by itself; it only renders here, and our server binds.
+  const prometheus = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true });
+  const meterProvider = new MeterProvider({ resource, readers: [prometheus] });
+
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  trace.setGlobalTracerProvider(tracerProvider);
+  metrics.setGlobalMeterProvider(meterProvider);
+
+  const endpoint =
+    options.prometheusPort === null ? null : await servePrometheus(prometheus, options.prometheusPort);
+  return {
+    prometheusPort: endpoint?.port ?? null,
+    shutdown: async () => {
+      endpoint?.server.closeAllConnections();
+      endpoint?.server.close();
+      await tracerProvider.shutdown();
+      await meterProvider.shutdown();
+      for (const api of [trace, metrics, propagation, context]) api.disable();
+    },
+  };
+}
+
+function exporters(otlpUrl: string | undefined): SpanProcessor[] {
+  if (otlpUrl === undefined) return [];
+  return [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: otlpUrl }) })];
+}
+
+function servePrometheus(
+  exporter: PrometheusExporter,
+  port: number,
+): Promise<{ readonly server: Server; readonly port: number }> {
+  const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 8_192 }, (request, response) => {
+    if (request.method === 'GET' && request.url === '/metrics') {
+      exporter.getMetricsRequestHandler(request, response);
+      return;
+    }
+    response.statusCode = 404;
+    response.end();
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('The metrics server has no port.');
+      server.unref();
+      resolve({ server, port: address.port });
+    });
+  });
+}
