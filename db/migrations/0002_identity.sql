@@ -6,8 +6,8 @@
 
 create table users (
   id uuid primary key,
-  name text not null check (length(name) between 1 and 200),
-  email text not null check (email = lower(email) and length(email) <= 320 and position('@' in email) > 1),
+  name text not null check (length(name) between 1 and 255),
+  email text not null check (email = lower(email) and length(email) <= 255 and position('@' in email) > 1),
   email_verified boolean not null default false,
   image text,
   created_at timestamptz not null default now(),
@@ -123,7 +123,7 @@ comment on table platform_roles is 'What a person may do on the installation its
 
 create table api_keys (
   id uuid primary key,
-  public_id text not null check (public_id ~ '^[a-z2-7]{12}$'),
+  public_id text not null check (public_id ~ '^[0-9A-HJKMNP-TV-Z]{12}$'),
   secret_sha256 bytea not null check (octet_length(secret_sha256) = 32),
   org_id uuid not null references organisations (id) on delete restrict,
   user_id uuid not null references users (id) on delete restrict,
@@ -135,7 +135,7 @@ create table api_keys (
   expires_at timestamptz,
   revoked_at timestamptz,
   revoked_reason text check (
-    revoked_reason in ('user', 'rotated', 'expired', 'member_removed', 'operator')
+    revoked_reason in ('revoked', 'rotated', 'expired', 'member_removed')
   ),
   rotated_from uuid references api_keys (id) on delete restrict,
   last_used_at timestamptz,
@@ -194,6 +194,7 @@ create table audit_log (
   resource_id text not null,
   before jsonb,
   after jsonb,
+  reason text check (length(reason) <= 500),
   request_id text,
   ip inet,
   occurred_at timestamptz not null default now()
@@ -205,6 +206,8 @@ comment on column audit_log.org_id is 'The organisation concerned; null for acts
 comment on column audit_log.actor_id is 'Text form of the actor''s id, or the name of a part of the system.';
 comment on column audit_log.before is 'The fields that changed, before. Never a secret.';
 comment on column audit_log.after is 'The fields that changed, after. Never a secret.';
+
+comment on column audit_log.reason is 'What the actor gave as the reason, where the operation asks for one.';
 
 create function refuse_audit_log_change() returns trigger language plpgsql as $$
 begin

@@ -1,0 +1,232 @@
+import {
+  roles,
+  scopeNames,
+  scopesOf,
+  type ApiKeyLimits,
+  type PlatformRole,
+  type Role,
+  type Scope,
+} from '@millrace/contract';
+import type { FaultIssue } from '@millrace/platform/fault';
+import type { KeyMode } from './api-key.ts';
+import { covers, formatNetwork, parseNetwork, type Network } from './networks.ts';
+
+/** What a key may be used for, whatever form it is in: asked for, stored, or at work. */
+export interface KeyRights {
+  readonly mode: KeyMode;
+  readonly scopes: readonly Scope[];
+  readonly limits: ApiKeyLimits;
+  /** Networks in CIDR form; empty means anywhere. */
+  readonly allowedIps: readonly string[];
+  readonly expiresAt: Date | null;
+}
+
+export type RightsDecision =
+  | { readonly ok: true; readonly rights: KeyRights }
+  /** `invalid`: the wish makes no sense. `escalation`: it makes sense, but not for this creator. */
+  | { readonly ok: false; readonly kind: 'invalid' | 'escalation'; readonly issues: readonly FaultIssue[] };
+
+/**
+ * Scopes no test key may hold. Test keys live in scripts and examples and leak more easily; organisations, people and
+ * money are the same in both modes, so changing them is left to live keys.
+ */
+const liveOnlyScopes: ReadonlySet<Scope> = new Set<Scope>([
+  'organisation:write',
+  'members:write',
+  'billing:write',
+  'admin:read',
+  'admin:write',
+  'admin:money',
+  'supplier:read',
+  'supplier:write',
+]);
+
+/**
+ * Limits on an amount. A key with one of these must not create keys: every key it made would have the amount again.
+ */
+const amountLimits = ['maxUsdPerHour', 'maxLiveRentals', 'budget', 'rpm', 'tpm'] as const;
+const numberLimits = ['maxUsdPerHour', 'maxLiveRentals', 'maxRentalSeconds', 'rpm', 'tpm'] as const;
+const listLimits = ['models', 'regions', 'gpuTypes'] as const;
+
+/** What a person may put on a key of that mode. */
+export function grantableScopes(
+  role: Role,
+  platformRoles: readonly PlatformRole[],
+  mode: KeyMode,
+): readonly Scope[] {
+  return scopesOf(role, platformRoles).filter((scope) => mode === 'live' || !liveOnlyScopes.has(scope));
+}
+
+/**
+ * What a key may do now: what it was given, cut with what its user may do at this moment. So a demotion weakens every
+ * key the person ever made, without touching one of them.
+ */
+export function effectiveScopes(
+  key: { readonly scopes: readonly string[]; readonly mode: KeyMode },
+  role: Role,
+  platformRoles: readonly PlatformRole[],
+): ReadonlySet<Scope> {
+  const given = new Set(key.scopes);
+  return new Set(grantableScopes(role, platformRoles, key.mode).filter((scope) => given.has(scope)));
+}
+
+/** Settles what a new key gets: never more than its creator has, in any respect. What is left open is inherited. */
+export function decideRights(creator: KeyRights, wish: KeyRights, nowMs: number): RightsDecision {
+  const invalid: FaultIssue[] = [];
+  const escalation: FaultIssue[] = [];
+  const scopes = decideScopes(creator, wish, invalid, escalation);
+  const allowedIps = decideNetworks(creator.allowedIps, wish.allowedIps, invalid, escalation);
+  const expiresAt = decideExpiry(creator.expiresAt, wish.expiresAt, nowMs, invalid, escalation);
+  const limits = decideLimits(creator.limits, wish.limits, escalation);
+  const amount = amountLimits.find((name) => limits[name] !== null);
+  if (amount !== undefined && scopes.includes('api-keys:write')) {
+    invalid.push(
+      issue(
+        ['scopes'],
+        'limited_key_creates_keys',
+        `a key limited by ${amount} cannot hold api-keys:write: each key it made would have the limit again`,
+      ),
+    );
+  }
+  if (invalid.length > 0) return { ok: false, kind: 'invalid', issues: invalid };
+  if (escalation.length > 0) return { ok: false, kind: 'escalation', issues: escalation };
+  return { ok: true, rights: { mode: wish.mode, scopes, limits, allowedIps, expiresAt } };
+}
+
+/**
+ * Whether someone may change a membership from one role to another (null: no membership). The present role must be
+ * within what the person's own role grants, the new one within what the calling key may do.
+ */
+export function mayChangeRole(
+  actor: { readonly role: Role; readonly scopes: ReadonlySet<Scope> },
+  from: Role | null,
+  to: Role | null,
+): boolean {
+  const own = new Set(roles[actor.role]);
+  return (
+    (from === null || roles[from].every((scope) => own.has(scope))) &&
+    (to === null || roles[to].every((scope) => actor.scopes.has(scope)))
+  );
+}
+
+/** Owners and admins look after every key of the organisation, others after their own. */
+export function mayManageKeysOfOthers(role: Role): boolean {
+  return role === 'owner' || role === 'admin';
+}
+
+function decideScopes(
+  creator: KeyRights,
+  wish: KeyRights,
+  invalid: FaultIssue[],
+  escalation: FaultIssue[],
+): readonly Scope[] {
+  const held = new Set(creator.scopes);
+  if (creator.mode === 'test' && wish.mode === 'live') {
+    escalation.push(
+      issue(['mode'], 'mode_escalation', 'a test key creates test keys only; send "mode": "test"'),
+    );
+  }
+  wish.scopes.forEach((scope, index) => {
+    if (wish.mode === 'test' && liveOnlyScopes.has(scope)) {
+      invalid.push(issue(['scopes', index], 'live_only_scope', `a test key cannot hold ${scope}`));
+    } else if (!held.has(scope)) {
+      escalation.push(
+        issue(['scopes', index], 'scope_escalation', `${scope} is not among the scopes of the key you use`),
+      );
+    }
+  });
+  const wished = new Set(wish.scopes);
+  return scopeNames.filter((scope) => wished.has(scope));
+}
+
+function decideNetworks(
+  held: readonly string[],
+  wished: readonly string[],
+  invalid: FaultIssue[],
+  escalation: FaultIssue[],
+): readonly string[] {
+  const outer = held.flatMap((text) => readNetwork(text));
+  const kept: string[] = [];
+  wished.forEach((text, index) => {
+    const parsed = parseNetwork(text);
+    if (!parsed.ok) {
+      invalid.push(issue(['allowedIps', index], 'invalid_network', parsed.why));
+    } else if (outer.length > 0 && !outer.some((network) => covers(network, parsed.network))) {
+      escalation.push(
+        issue(['allowedIps', index], 'network_escalation', 'lies outside the networks of the key you use'),
+      );
+    } else {
+      kept.push(formatNetwork(parsed.network));
+    }
+  });
+  return wished.length === 0 ? held : [...new Set(kept)];
+}
+
+function readNetwork(text: string): readonly Network[] {
+  const parsed = parseNetwork(text);
+  return parsed.ok ? [parsed.network] : [];
+}
+
+function decideExpiry(
+  held: Date | null,
+  wished: Date | null,
+  nowMs: number,
+  invalid: FaultIssue[],
+  escalation: FaultIssue[],
+): Date | null {
+  if (wished === null) return held;
+  if (wished.getTime() <= nowMs) invalid.push(issue(['expiresAt'], 'in_the_past', 'must lie in the future'));
+  if (held !== null && wished > held) {
+    escalation.push(
+      issue(
+        ['expiresAt'],
+        'expiry_escalation',
+        `is later than that of the key you use, ${held.toISOString()}`,
+      ),
+    );
+  }
+  return wished;
+}
+
+function decideLimits(held: ApiKeyLimits, wished: ApiKeyLimits, escalation: FaultIssue[]): ApiKeyLimits {
+  const limits = { ...wished };
+  const refuse = (name: string, allowed: unknown) =>
+    escalation.push(
+      issue(
+        ['limits', name],
+        'limit_escalation',
+        `exceeds that of the key you use, ${JSON.stringify(allowed)}`,
+      ),
+    );
+  for (const name of numberLimits) {
+    const [most, asked] = [held[name], wished[name]];
+    if (most !== null && asked !== null && asked > most) refuse(name, most);
+    limits[name] = asked ?? most;
+  }
+  for (const name of listLimits) {
+    const [allowed, asked] = [held[name], wished[name]];
+    if (
+      allowed !== null &&
+      asked !== null &&
+      !asked.every((entry) => allowed.some((pattern) => patternCovers(pattern, entry)))
+    ) {
+      refuse(name, allowed);
+    }
+    limits[name] = asked ?? allowed;
+  }
+  if (held.budget !== null && wished.budget !== null) {
+    const within = wished.budget.period === held.budget.period && wished.budget.usd <= held.budget.usd;
+    if (!within) refuse('budget', held.budget);
+  }
+  limits.budget = wished.budget ?? held.budget;
+  return limits;
+}
+
+/** True when every name that `inner` matches is matched by `outer`. A pattern is a name, or a start of one and `*`. */
+export function patternCovers(outer: string, inner: string): boolean {
+  return outer.endsWith('*') ? inner.startsWith(outer.slice(0, -1)) : outer === inner;
+}
+
+function issue(path: readonly (string | number)[], code: string, message: string): FaultIssue {
+  return { path, code, message };
+}
