@@ -1,0 +1,121 @@
+import { parseArgs } from 'node:util';
+
+import type { Topology } from './engine.ts';
+import { Failure, messageOf } from './failure.ts';
+
+export type Invocation =
+  | { readonly command: 'help' }
+  | ({ readonly command: 'up'; readonly names: readonly string[]; readonly install: boolean } & Place)
+  | ({ readonly command: 'down'; readonly names: readonly string[]; readonly purge: boolean } & Place)
+  | ({ readonly command: 'status'; readonly json: boolean } & Place)
+  | ({ readonly command: 'logs'; readonly node: string; readonly follow: boolean } & Place);
+
+interface Place {
+  readonly stateDir: string | undefined;
+  readonly portBase: number | undefined;
+  readonly topology: Topology | undefined;
+}
+
+const options = {
+  cluster: { type: 'boolean' },
+  single: { type: 'boolean' },
+  install: { type: 'boolean' },
+  purge: { type: 'boolean' },
+  json: { type: 'boolean' },
+  follow: { type: 'boolean', short: 'f' },
+  state: { type: 'string' },
+  'port-base': { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+type OptionName = keyof typeof options;
+
+const allowed: Readonly<Record<string, readonly OptionName[]>> = {
+  up: ['cluster', 'single', 'install', 'state', 'port-base'],
+  down: ['cluster', 'single', 'purge', 'state'],
+  status: ['json', 'state'],
+  logs: ['follow', 'state'],
+};
+
+const seeHelp = 'See `npm run services -- --help`.';
+
+/** Reads the command line; anything that is not understood is refused rather than ignored. */
+export function parseInvocation(argv: readonly string[]): Invocation {
+  const { values, positionals } = parse(argv);
+  const [command, ...names] = positionals;
+  if (values.help === true || command === undefined || command === 'help') return { command: 'help' };
+  refuseStray(command, Object.keys(values));
+  const place: Place = {
+    stateDir: values.state,
+    portBase: wholeNumber(values['port-base']),
+    topology: topologyOf(values.cluster === true, values.single === true),
+  };
+  switch (command) {
+    case 'up':
+      return { command, names, install: values.install === true, ...place };
+    case 'down':
+      return { command, names, purge: values.purge === true, ...place };
+    case 'status':
+      if (names.length > 0) throw new Failure('`status` takes no names.', seeHelp);
+      return { command, json: values.json === true, ...place };
+    default:
+      return { command: 'logs', node: onlyName(names), follow: values.follow === true, ...place };
+  }
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: true });
+  } catch (error) {
+    throw new Failure(messageOf(error), seeHelp);
+  }
+}
+
+function refuseStray(command: string, given: readonly string[]): void {
+  const known: readonly string[] | undefined = allowed[command];
+  if (known === undefined) throw new Failure(`There is no command ${command}.`, seeHelp);
+  const stray = given.find((name) => !known.includes(name));
+  if (stray !== undefined) throw new Failure(`\`${command}\` does not take --${stray}.`, seeHelp);
+}
+
+function topologyOf(cluster: boolean, single: boolean): Topology | undefined {
+  if (cluster && single) throw new Failure('--cluster and --single exclude each other.', seeHelp);
+  if (cluster) return 'cluster';
+  return single ? 'single' : undefined;
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{4,5}$/u.test(text)) return Number(text);
+  throw new Failure(`--port-base takes a port number, not ${text}.`, seeHelp);
+}
+
+function onlyName(names: readonly string[]): string {
+  const [name, ...more] = names;
+  if (name !== undefined && more.length === 0) return name;
+  throw new Failure('`logs` takes the name of one node.', 'Names are those that `status` shows.');
+}
+
+export const help = `Starts and stops the real engines on 127.0.0.1, for development, tests and CI.
+
+  npm run services -- up [name…]    start engines (all of them by default) and wait until they answer
+  npm run services -- down [name…]  stop engines
+  npm run services -- status        what runs, as found right now; ends with 1 if anything is dead or unready
+  npm run services -- logs NODE     the end of a node's log; -f follows it
+
+Names: postgres, valkey, nats, restate, incus.
+
+  --install       up: install what is missing (needs root and Debian 12); otherwise the commands are printed
+  --cluster       up: three NATS and three Restate nodes instead of one each
+  --single        up: one node each again
+  --purge         down: also remove the state folder with all data
+  --json          status: for programs
+  --state DIR     another state folder than .millrace in the repository, for a second instance
+  --port-base N   up: first of its 100 ports, remembered in the state folder (17400 by default)
+
+Single nodes and clusters have their own folders and ports. \`up --cluster\` after \`up\` starts the cluster
+beside the single nodes, stops nothing and moves no data; from then on readEndpoints() gives the cluster's
+addresses and a plain \`up\` keeps the cluster alive. \`up --single\` switches back. \`down --single\` or
+\`down --cluster\` stops one of the two; a plain \`down\` stops everything.
+
+PostgreSQL, Valkey, NATS and Restate trust every local user: they are for one developer's machine or CI.`;

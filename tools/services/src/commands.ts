@@ -1,0 +1,258 @@
+import path from 'node:path';
+
+import { activeTopology, readEndpoints, writeEndpoints, type Endpoints } from './endpoints.ts';
+import type { Engine, Group, NodeSpec, Note, Topology } from './engine.ts';
+import { engineNamed, engines } from './engines/index.ts';
+import { Failure, messageOf } from './failure.ts';
+import { prepareInstallation, runInstallation } from './install/install.ts';
+import { describeNeed, type Need } from './install/needs.ts';
+import { shellLine } from './install/steps.ts';
+import { withLock } from './lock.ts';
+import { createSite, openSite, removeSite, type Site, type SiteOptions } from './site.ts';
+import {
+  clientPort,
+  groupOf,
+  killGroupNode,
+  lowerGroup,
+  lowerNode,
+  raiseGroup,
+  raiseNode,
+} from './supervisor.ts';
+import { elapsedMs, formatSeconds } from './time.ts';
+
+/** Tells what an engine is doing; the command line prints it, tests mostly ignore it. */
+export type EngineNote = (engine: string, message: string) => void;
+
+const silent: EngineNote = () => {};
+
+export interface InstanceOptions extends SiteOptions {
+  readonly note?: EngineNote | undefined;
+}
+
+export interface UpOptions extends InstanceOptions {
+  /** Left out, the topology of the last `up` is kept. */
+  readonly topology?: Topology | undefined;
+  readonly install?: boolean | undefined;
+}
+
+export interface EngineOutcome {
+  readonly engine: Engine;
+  readonly result: 'already' | 'started' | 'skipped' | 'failed';
+  readonly elapsedMs: number;
+  readonly failure?: Failure;
+}
+
+/** Starts engines (all of them when none is named), each in parallel with the others. Never throws for one engine's sake. */
+export async function up(names: readonly string[], options: UpOptions = {}): Promise<EngineOutcome[]> {
+  const note = options.note ?? silent;
+  const wanted = names.length === 0 ? engines : names.map(engineNamed);
+  const site = openSite(options);
+  createSite(site);
+  return withLock(lockFile(site), lockNote(note), async () => {
+    const topology = options.topology ?? activeTopology(site);
+    const able = wanted.filter((engine) => engine.obstacle?.(site) == null);
+    const blocked = wanted
+      .filter((engine) => !able.includes(engine))
+      .map((engine) => blockedOutcome(engine, site, names.includes(engine.name)));
+    const missing = await missingNeeds(site, able, options.install === true, note);
+    const outcomes = await Promise.all(
+      able.map((engine) => raise(groupOf(site, engine, topology), missing.get(engine), note)),
+    );
+    writeEndpoints(site, collectEndpoints(site, topology));
+    return [...outcomes, ...blocked];
+  });
+}
+
+/** An engine that cannot run here is passed over, unless somebody asked for it by name. */
+function blockedOutcome(engine: Engine, site: Site, named: boolean): EngineOutcome {
+  const failure = new Failure(engine.obstacle?.(site) ?? '', 'The other engines do not need it.');
+  return { engine, result: named ? 'failed' : 'skipped', elapsedMs: 0, failure };
+}
+
+async function raise(group: Group, missing: Failure | undefined, note: EngineNote): Promise<EngineOutcome> {
+  const began = elapsedMs();
+  const { engine } = group;
+  try {
+    if (missing !== undefined) throw missing;
+    const result = await raiseGroup(group, (message) => note(engine.name, message));
+    const took = elapsedMs() - began;
+    const ports = group.nodes.map(clientPort).join(', ');
+    note(
+      engine.name,
+      result === 'already' ? `already ready on ${ports}` : `ready on ${ports} after ${formatSeconds(took)}`,
+    );
+    return { engine, result, elapsedMs: took };
+  } catch (error) {
+    const failure = error instanceof Failure ? error : new Failure(messageOf(error), 'See its log.');
+    return { engine, result: 'failed', elapsedMs: elapsedMs() - began, failure };
+  }
+}
+
+/** Installs what is missing when asked to; otherwise says, for each engine, what a person would type. */
+async function missingNeeds(
+  site: Site,
+  wanted: readonly Engine[],
+  install: boolean,
+  note: EngineNote,
+): Promise<Map<Engine, Failure>> {
+  const lacking = await lackingEngines(site, wanted);
+  if (lacking.length === 0) return new Map();
+  if (install) {
+    const steps = prepareInstallation(
+      site,
+      lacking.flatMap(({ needs }) => needs),
+    );
+    await runInstallation(site, steps, (message) => note('install', message));
+    const still = await lackingEngines(site, wanted);
+    return new Map(still.map((item) => [item.engine, stillMissing(item.needs)]));
+  }
+  return new Map(lacking.map(({ engine, needs }) => [engine, howToInstall(site, needs)]));
+}
+
+async function lackingEngines(
+  site: Site,
+  wanted: readonly Engine[],
+): Promise<{ engine: Engine; needs: readonly Need[] }[]> {
+  const all = await Promise.all(wanted.map(async (engine) => ({ engine, needs: await engine.needs(site) })));
+  return all.filter(({ needs }) => needs.length > 0);
+}
+
+function howToInstall(site: Site, needs: readonly Need[]): Failure {
+  const what = needs.map(describeNeed).join(', ');
+  try {
+    const lines = prepareInstallation(site, needs).map((step) => `  ${shellLine(step)}`);
+    return new Failure(
+      `not installed: ${what}.`,
+      `Add --install to have this done, or type:\n${lines.join('\n')}`,
+    );
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
+function stillMissing(needs: readonly Need[]): Failure {
+  return new Failure(
+    `After the installation this is still missing: ${needs.map(describeNeed).join(', ')}.`,
+    'The installation log is install.log in the cache folder.',
+  );
+}
+
+function collectEndpoints(site: Site, topology: Topology): Endpoints {
+  const parts = engines.map((engine) => engine.endpoints(groupOf(site, engine, topology)));
+  const { postgresUrl, valkeyUrl, natsUrls, restate, incus } = Object.assign(
+    {},
+    ...parts,
+  ) as Partial<Endpoints>;
+  if (
+    postgresUrl === undefined ||
+    valkeyUrl === undefined ||
+    natsUrls === undefined ||
+    restate === undefined
+  ) {
+    throw new Error('an engine gave no endpoint');
+  }
+  return {
+    topology,
+    postgresUrl,
+    valkeyUrl,
+    natsUrls,
+    restate,
+    ...(incus === undefined ? {} : { incus }),
+  };
+}
+
+/** For tests and other tools: brings the engines up, or throws one failure that tells all. */
+export async function ensureUp(names: readonly string[], options: UpOptions = {}): Promise<Endpoints> {
+  const outcomes = await up(names, options);
+  const failures = outcomes.flatMap(({ result, failure }) =>
+    result === 'failed' && failure !== undefined ? [failure] : [],
+  );
+  if (failures.length > 0) {
+    throw new Failure(
+      failures.map((failure) => failure.message).join('\n'),
+      failures.map((failure) => failure.remedy).join('\n'),
+      failures.map((failure) => failure.logTail).join('\n'),
+    );
+  }
+  return readEndpoints(options.stateDir, options.topology);
+}
+
+export interface DownOptions extends InstanceOptions {
+  /** Left out, the nodes of both topologies are stopped. */
+  readonly topology?: Topology | undefined;
+  readonly purge?: boolean | undefined;
+}
+
+/** Stops engines (all of them when none is named). Returns how many processes were stopped. */
+export async function down(names: readonly string[], options: DownOptions = {}): Promise<number> {
+  const note = options.note ?? silent;
+  const wanted = names.length === 0 ? engines : names.map(engineNamed);
+  if (options.purge === true && (names.length > 0 || options.topology !== undefined)) {
+    throw new Failure('--purge removes the whole state folder.', 'Give it without names and topology.');
+  }
+  const site = openSite(options);
+  createSite(site);
+  return withLock(lockFile(site), lockNote(note), async () => {
+    const counts = await Promise.all(
+      wanted.flatMap((engine) =>
+        engine.topologies
+          .filter((topology) => options.topology === undefined || topology === options.topology)
+          .map((topology) =>
+            lowerGroup(groupOf(site, engine, topology), (message) => note(engine.name, message)),
+          ),
+      ),
+    );
+    if (options.purge === true) removeSite(site);
+    return counts.reduce((sum, count) => sum + count, 0);
+  });
+}
+
+function lockFile(site: Site): string {
+  return path.join(site.stateDir, 'lock');
+}
+
+function lockNote(note: EngineNote): Note {
+  return (message) => note('lock', message);
+}
+
+/** Finds a node by its name in whichever engine and topology has it. */
+export function findNode(site: Site, name: string): { group: Group; node: NodeSpec } {
+  for (const engine of engines) {
+    for (const topology of engine.topologies) {
+      const group = groupOf(site, engine, topology);
+      const node = group.nodes.find((candidate) => candidate.name === name);
+      if (node !== undefined) return { group, node };
+    }
+  }
+  throw new Failure(`There is no node called ${name}.`, `Names are those that \`status\` shows.`);
+}
+
+function withNode<T>(
+  name: string,
+  options: InstanceOptions,
+  work: (group: Group, node: NodeSpec, note: Note) => Promise<T>,
+): Promise<T> {
+  const site = openSite(options);
+  const note = options.note ?? silent;
+  const { group, node } = findNode(site, name);
+  createSite(site);
+  return withLock(lockFile(site), lockNote(note), () =>
+    work(group, node, (message) => note(group.engine.name, message)),
+  );
+}
+
+/** Starts one node of an instance and waits until it is ready. For fault injection. */
+export function startNode(name: string, options: InstanceOptions = {}): Promise<void> {
+  return withNode(name, options, raiseNode);
+}
+
+/** Stops one node cleanly. For fault injection. */
+export async function stopNode(name: string, options: InstanceOptions = {}): Promise<void> {
+  await withNode(name, options, lowerNode);
+}
+
+/** Kills one node with SIGKILL, as a crash would. For fault injection. */
+export function killNode(name: string, options: InstanceOptions = {}): Promise<void> {
+  return withNode(name, options, killGroupNode);
+}

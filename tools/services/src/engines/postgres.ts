@@ -1,0 +1,157 @@
+import { spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import type { Engine, Group, Launch, NodeSpec } from '../engine.ts';
+import { Failure } from '../failure.ts';
+import { commandLine, mustRun, run } from '../processes.ts';
+import { knownHome, nodeHome, type Site } from '../site.ts';
+
+const user = 'millrace';
+const database = 'millrace';
+const versions = ['15', '16', '17', '18'];
+
+function binFolder(): string | null {
+  const folders = versions.map((version) => `/usr/lib/postgresql/${version}/bin`);
+  return folders.find((folder) => existsSync(path.join(folder, 'postgres'))) ?? null;
+}
+
+function binary(name: string): string {
+  const folder = binFolder();
+  if (folder === null) throw new Failure('PostgreSQL is not installed.', 'Run `up --install`.');
+  return path.join(folder, name);
+}
+
+/** PostgreSQL refuses to run as root, so root hands over to the user its package made. */
+function asServerUser(site: Site, file: string, args: readonly string[]): Launch {
+  if (!site.isRoot) return { file, args };
+  return {
+    file: 'setpriv',
+    args: ['--reuid=postgres', '--regid=postgres', '--init-groups', file, ...args],
+  };
+}
+
+/** A checkout below /root, or anywhere private, cannot be entered by user postgres. */
+function canEnter(site: Site, folder: string): boolean {
+  if (!site.isRoot) return true;
+  const { file, args } = asServerUser(site, 'test', ['-x', path.dirname(folder)]);
+  return spawnSync(file, args, { cwd: '/', stdio: 'ignore' }).status === 0;
+}
+
+function homeOf(site: Site, node: NodeSpec): string {
+  return nodeHome(site, node.name, (folder) => canEnter(site, folder));
+}
+
+export function renderPostgresConf(port: number): string {
+  return [
+    "listen_addresses = '127.0.0.1'",
+    `port = ${port}`,
+    // No Unix socket: its path may be at most 108 bytes long, and a state folder may lie anywhere.
+    "unix_socket_directories = ''",
+    'max_connections = 200',
+    'shared_buffers = 256MB',
+    // The book of record is never run without these, not even in a test.
+    'fsync = on',
+    'synchronous_commit = on',
+    'full_page_writes = on',
+    "timezone = 'UTC'",
+    "log_timezone = 'UTC'",
+    "log_line_prefix = '%m [%p] %d '",
+    'jit = off',
+    '',
+  ].join('\n');
+}
+
+/** `initdb` works in a folder of its own that is renamed when whole, so a crash leaves none or all of it. */
+async function initialise(site: Site, home: string): Promise<void> {
+  const data = path.join(home, 'data');
+  const draft = path.join(home, 'data.new');
+  rmSync(draft, { recursive: true, force: true });
+  const options = ['-U', user, '--auth=trust', '--no-locale', '-E', 'UTF8', '--data-checksums'];
+  const { file, args } = asServerUser(site, binary('initdb'), ['-D', draft, ...options]);
+  await mustRun(file, args, { timeoutMs: 120_000, cwd: '/' });
+  renameSync(draft, data);
+}
+
+/** A pid file left by a crash blocks the start if the pid now belongs to another process of the same user. */
+function removeStalePidFile(data: string): void {
+  const file = path.join(data, 'postmaster.pid');
+  if (!existsSync(file)) return;
+  const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
+  if (!commandLine(pid).includes(data)) rmSync(file);
+}
+
+async function query(node: NodeSpec, on: string, sql: string): Promise<string> {
+  const connection = ['-h', '127.0.0.1', '-p', String(node.ports['client']), '-U', user, '-d', on];
+  const finished = await run(binary('psql'), [...connection, '-XAtqc', sql], { timeoutMs: 5000, cwd: '/' });
+  if (finished.code === 0) return finished.stdout.trim();
+  throw new Error(`no answer to a query: ${finished.stderr.trim()}`);
+}
+
+function onlyNode(group: Group): NodeSpec {
+  const [node] = group.nodes;
+  if (node === undefined) throw new Error('PostgreSQL has one node');
+  return node;
+}
+
+export const postgres: Engine = {
+  name: 'postgres',
+  title: 'PostgreSQL 15',
+  topologies: ['single'],
+  // SIGINT is PostgreSQL's fast shutdown: sessions are ended and a checkpoint is written.
+  stop: { signal: 'SIGINT', timeoutMs: 30_000 },
+  readyTimeoutMs: 60_000,
+  // After a kill the old backends keep the shared memory for a moment, until they notice.
+  transientFailure: /pre-existing shared memory block|lock file "postmaster.pid" already exists/u,
+
+  async needs() {
+    return binFolder() === null
+      ? [{ kind: 'packages', from: 'release', packages: ['postgresql-15', 'postgresql-client-15'] }]
+      : [];
+  },
+
+  nodes(site) {
+    return [{ name: 'postgres', index: 0, ports: { client: site.portBase } }];
+  },
+
+  async configure({ site }, node, note) {
+    const home = homeOf(site, node);
+    if (site.isRoot) {
+      const [uid, gid] = await Promise.all(
+        ['-u', '-g'].map(async (flag) => Number(await mustRun('id', [flag, 'postgres']))),
+      );
+      if (uid === undefined || gid === undefined) throw new Error('user postgres has no ids');
+      chownSync(home, uid, gid);
+    }
+    mkdirSync(home, { recursive: true });
+    writeFileSync(path.join(home, 'postgresql.conf'), renderPostgresConf(node.ports['client'] ?? 0));
+    if (!existsSync(path.join(home, 'data'))) {
+      note('initialising the database folder');
+      await initialise(site, home);
+    }
+    removeStalePidFile(path.join(home, 'data'));
+  },
+
+  start({ site }, node) {
+    const home = knownHome(site, node.name);
+    const config = `config_file=${path.join(home, 'postgresql.conf')}`;
+    return asServerUser(site, binary('postgres'), ['-D', path.join(home, 'data'), '-c', config]);
+  },
+
+  async form(group) {
+    const node = onlyNode(group);
+    const known = await query(node, 'postgres', `select 1 from pg_database where datname = '${database}'`);
+    if (known === '') await query(node, 'postgres', `create database ${database}`);
+  },
+
+  async ready({ site }, node) {
+    const folder = await query(node, database, "select current_setting('data_directory')");
+    const own = path.join(knownHome(site, node.name), 'data');
+    if (folder !== own) throw new Error(`the server on this port keeps its data in ${folder}, not ${own}`);
+  },
+
+  endpoints(group) {
+    const port = onlyNode(group).ports['client'];
+    return { postgresUrl: `postgres://${user}@127.0.0.1:${port}/${database}` };
+  },
+};

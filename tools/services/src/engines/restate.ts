@@ -1,0 +1,157 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import type { Engine, Group, NodeSpec } from '../engine.ts';
+import { ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
+import { mustRun, run } from '../processes.ts';
+import { knownHome, nodeHome, repositoryRoot, type Site } from '../site.ts';
+import { httpGet } from '../wire.ts';
+
+// The platform packages themselves: the wrapper package reports installations to its maker.
+const serverPackage = '@restatedev/restate-server-linux-x64';
+const controlPackage = '@restatedev/restatectl-linux-x64';
+
+function npmBinary(packageName: string, name: string): string {
+  return path.join(repositoryRoot, 'node_modules', packageName, 'bin', name);
+}
+
+const serverBinary = npmBinary(serverPackage, 'restate-server');
+const controlBinary = npmBinary(controlPackage, 'restatectl');
+
+function keyFile(site: Site): string {
+  return path.join(site.stateDir, 'restate-identity.pem');
+}
+
+function fabricUrl(node: NodeSpec): string {
+  return `http://127.0.0.1:${node.ports['fabric']}`;
+}
+
+export function renderRestateToml(options: {
+  readonly node: NodeSpec;
+  readonly peers: readonly NodeSpec[];
+  readonly clustered: boolean;
+  readonly home: string;
+  readonly keyFile: string;
+}): string {
+  const { node, peers, clustered } = options;
+  const replication = clustered
+    ? [
+        '',
+        '[metadata-client]',
+        'type = "replicated"',
+        `addresses = [${peers.map((peer) => JSON.stringify(`${fabricUrl(peer)}/`)).join(', ')}]`,
+        '',
+        '[bifrost]',
+        'default-provider = "replicated"',
+      ]
+    : [];
+  return [
+    `cluster-name = "millrace-${clustered ? 'cluster' : 'single'}"`,
+    `node-name = ${JSON.stringify(node.name)}`,
+    `base-dir = ${JSON.stringify(path.join(options.home, 'data'))}`,
+    'roles = ["http-ingress", "admin", "worker", "log-server", "metadata-server"]',
+    // A cluster is provisioned once, by one command, so that three nodes never make three clusters.
+    `auto-provision = ${!clustered}`,
+    `default-replication = ${clustered ? 2 : 1}`,
+    'default-num-partitions = 8',
+    // Unix sockets have a short limit on their path, and state folders may lie anywhere.
+    'listen-mode = "tcp"',
+    'bind-ip = "127.0.0.1"',
+    `bind-port = ${node.ports['fabric']}`,
+    `advertised-address = "${fabricUrl(node)}/"`,
+    'disable-telemetry = true',
+    'log-disable-ansi-codes = true',
+    'log-format = "compact"',
+    'shutdown-timeout = "10s"',
+    'rocksdb-total-memory-size = "256 MiB"',
+    '',
+    '[ingress]',
+    'bind-ip = "127.0.0.1"',
+    `bind-port = ${node.ports['ingress']}`,
+    '',
+    '[admin]',
+    'bind-ip = "127.0.0.1"',
+    `bind-port = ${node.ports['admin']}`,
+    '',
+    '[worker.invoker]',
+    `request-identity-private-key-pem-file = ${JSON.stringify(options.keyFile)}`,
+    ...replication,
+    '',
+  ].join('\n');
+}
+
+/** Every node of a cluster knows whether the cluster has been provisioned. */
+async function isProvisioned(node: NodeSpec): Promise<boolean> {
+  const status = await run(controlBinary, ['-s', fabricUrl(node), 'status'], { timeoutMs: 10_000 });
+  return status.code === 0;
+}
+
+export const restate: Engine = {
+  name: 'restate',
+  title: 'Restate 1.7',
+  topologies: ['single', 'cluster'],
+  stop: { signal: 'SIGTERM', timeoutMs: 20_000 },
+  readyTimeoutMs: 90_000,
+
+  async needs() {
+    return [[serverPackage, serverBinary] as const, [controlPackage, controlBinary] as const].flatMap(
+      ([name, file]) => (existsSync(file) ? [] : [{ kind: 'npm' as const, package: name }]),
+    );
+  },
+
+  nodes({ portBase }, topology) {
+    const indexes = topology === 'single' ? [0] : [1, 2, 3];
+    return indexes.map((index) => ({
+      name: index === 0 ? 'restate' : `restate-${index}`,
+      index,
+      ports: {
+        ingress: portBase + 40 + index,
+        admin: portBase + 50 + index,
+        fabric: portBase + 60 + index,
+      },
+    }));
+  },
+
+  async configure({ site, nodes, topology }, node) {
+    const home = nodeHome(site, node.name);
+    ensureIdentityKey(keyFile(site));
+    const clustered = topology === 'cluster';
+    writeFileSync(
+      path.join(home, 'restate.toml'),
+      renderRestateToml({ node, peers: nodes, clustered, home, keyFile: keyFile(site) }),
+    );
+  },
+
+  start({ site }, node) {
+    return {
+      file: serverBinary,
+      args: ['--config-file', path.join(knownHome(site, node.name), 'restate.toml')],
+    };
+  },
+
+  async form({ nodes: [first], topology }, note) {
+    if (topology === 'single' || first === undefined || (await isProvisioned(first))) return;
+    note('provisioning the cluster');
+    await mustRun(controlBinary, ['-s', fabricUrl(first), 'provision', '--yes'], { timeoutMs: 30_000 });
+  },
+
+  async ready(_group: Group, node) {
+    await httpGet(`http://127.0.0.1:${node.ports['admin']}/health`);
+    await httpGet(`http://127.0.0.1:${node.ports['ingress']}/restate/health`);
+  },
+
+  endpoints({ site, nodes }) {
+    ensureIdentityKey(keyFile(site));
+    const ingressUrls = nodes.map((node) => `http://127.0.0.1:${node.ports['ingress']}`);
+    const adminUrls = nodes.map((node) => `http://127.0.0.1:${node.ports['admin']}`);
+    return {
+      restate: {
+        ingressUrl: ingressUrls[0] ?? '',
+        adminUrl: adminUrls[0] ?? '',
+        ingressUrls,
+        adminUrls,
+        identityPublicKey: identityPublicKey(keyFile(site)),
+      },
+    };
+  },
+};

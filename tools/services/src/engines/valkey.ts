@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import type { Engine } from '../engine.ts';
+import { isInstalled } from '../install/commands.ts';
+import { knownHome, nodeHome } from '../site.ts';
+import { converse } from '../wire.ts';
+
+export function renderValkeyConf(home: string, port: number): string {
+  return [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `dir ${JSON.stringify(home)}`,
+    // Counters only: a restart must be empty rather than stale, and nothing may be thrown out silently.
+    'appendonly no',
+    'save ""',
+    'maxmemory 256mb',
+    'maxmemory-policy noeviction',
+    // The command line must keep naming the configuration file, by which the tool knows its own process.
+    'set-proc-title no',
+    'daemonize no',
+    '',
+  ].join('\n');
+}
+
+export const valkey: Engine = {
+  name: 'valkey',
+  title: 'Valkey 8',
+  topologies: ['single'],
+  stop: { signal: 'SIGTERM', timeoutMs: 10_000 },
+  readyTimeoutMs: 20_000,
+
+  async needs() {
+    if (await isInstalled('valkey-server')) return [];
+    return [{ kind: 'packages', from: 'backports', packages: ['valkey-server', 'valkey-tools'] }];
+  },
+
+  nodes(site) {
+    return [{ name: 'valkey', index: 0, ports: { client: site.portBase + 10 } }];
+  },
+
+  async configure({ site }, node) {
+    const home = nodeHome(site, node.name);
+    writeFileSync(path.join(home, 'valkey.conf'), renderValkeyConf(home, node.ports['client'] ?? 0));
+  },
+
+  start({ site }, node) {
+    return { file: 'valkey-server', args: [path.join(knownHome(site, node.name), 'valkey.conf')] };
+  },
+
+  async ready({ site }, node) {
+    const answer = await converse({
+      port: node.ports['client'] ?? 0,
+      send: ['PING\r\nINFO server\r\n'],
+      until: (text) => text.includes('config_file:') && text.endsWith('\r\n'),
+    });
+    const own = path.join(knownHome(site, node.name), 'valkey.conf');
+    if (!answer.startsWith('+PONG')) throw new Error(`answered ${answer.split('\r\n')[0]} to PING`);
+    if (!answer.includes(`config_file:${own}\r\n`)) {
+      throw new Error('the server on this port has another configuration file');
+    }
+  },
+
+  endpoints({ nodes: [node] }) {
+    return { valkeyUrl: `redis://127.0.0.1:${node?.ports['client']}` };
+  },
+};

@@ -1,0 +1,7 @@
+export { ensureUp, killNode, startNode, stopNode, down, up } from './commands.ts';
+export type { DownOptions, EngineNote, EngineOutcome, InstanceOptions, UpOptions } from './commands.ts';
+export { readEndpoints } from './endpoints.ts';
+export type { Endpoints, IncusEndpoints, RestateEndpoints } from './endpoints.ts';
+export type { Topology } from './engine.ts';
+export { status } from './status.ts';
+export type { NodeState, NodeStatus } from './status.ts';

@@ -1,0 +1,23 @@
+/** Something that must be on the machine before an engine can start, and how it gets there. */
+export type Need =
+  /** Installed into the system with apt, from the release itself or from its backports. */
+  | {
+      readonly kind: 'packages';
+      readonly from: 'release' | 'backports';
+      readonly packages: readonly string[];
+    }
+  /** Fetched with apt from another suite and unpacked into a folder of its own; the system stays as it is. */
+  | { readonly kind: 'unpack'; readonly suite: string; readonly package: string; readonly folder: string }
+  /** Part of this repository's own dependencies. */
+  | { readonly kind: 'npm'; readonly package: string };
+
+export function describeNeed(need: Need): string {
+  switch (need.kind) {
+    case 'packages':
+      return need.packages.join(', ');
+    case 'unpack':
+      return `${need.package} (from Debian ${need.suite})`;
+    case 'npm':
+      return `npm package ${need.package}`;
+  }
+}

@@ -1,0 +1,81 @@
+import path from 'node:path';
+
+import type { Need } from './needs.ts';
+
+/** One command of an installation, exactly as a person would type it. */
+export interface Step {
+  readonly argv: readonly string[];
+  readonly needsRoot: boolean;
+  readonly says: string;
+}
+
+/** The apt runs that the steps refer to, by the configuration file each reads. */
+export interface AptFolders {
+  readonly release: string;
+  readonly suite: (suite: string) => string;
+}
+
+const noninteractive = ['env', 'DEBIAN_FRONTEND=noninteractive'];
+
+/** The commands that bring everything that is needed, in order. */
+export function installSteps(needs: readonly Need[], codename: string, apt: AptFolders): Step[] {
+  return [...npmSteps(needs), ...packageSteps(needs, codename, apt.release), ...unpackSteps(needs, apt)];
+}
+
+function npmSteps(needs: readonly Need[]): Step[] {
+  if (!needs.some((need) => need.kind === 'npm')) return [];
+  return [{ argv: ['npm', 'ci'], needsRoot: false, says: 'installing npm packages' }];
+}
+
+function packageSteps(needs: readonly Need[], codename: string, aptFolder: string): Step[] {
+  const packages = needs.flatMap((need) => {
+    if (need.kind !== 'packages') return [];
+    if (need.from === 'release') return need.packages;
+    return need.packages.map((name) => `${name}/${codename}-backports`);
+  });
+  if (packages.length === 0) return [];
+  const aptGet = ['apt-get', '-c', path.join(aptFolder, 'apt.conf')];
+  return [
+    { argv: [...aptGet, 'update'], needsRoot: true, says: 'reading the package lists' },
+    {
+      argv: [...noninteractive, ...aptGet, 'install', '-y', ...new Set(packages)],
+      needsRoot: true,
+      says: `installing ${[...new Set(packages)].join(' ')}`,
+    },
+  ];
+}
+
+function unpackSteps(needs: readonly Need[], apt: AptFolders): Step[] {
+  return needs.flatMap((need) => {
+    if (need.kind !== 'unpack') return [];
+    const folder = apt.suite(need.suite);
+    const aptGet = ['apt-get', '-c', path.join(folder, 'apt.conf')];
+    const download = `cd ${quote(folder)} && ${[...aptGet, 'download', need.package].map(quote).join(' ')}`;
+    // Unpacked beside and renamed when whole, so that a crash never leaves half a binary in use.
+    const [draft, final] = [quote(`${need.folder}.new`), quote(need.folder)];
+    const unpack = `rm -rf ${draft} && dpkg-deb -x ${quote(folder)}/${need.package}_*.deb ${draft}`;
+    const replace = `rm -rf ${final} && mv ${draft} ${final}`;
+    const clear = `rm -f ${quote(folder)}/${need.package}_*.deb`;
+    return [
+      {
+        argv: [...aptGet, 'update'],
+        needsRoot: false,
+        says: `reading the package lists of Debian ${need.suite}`,
+      },
+      {
+        argv: ['sh', '-c', [clear, download, unpack, replace].join(' && ')],
+        needsRoot: false,
+        says: `fetching and unpacking ${need.package}`,
+      },
+    ];
+  });
+}
+
+/** Quotes a word for a POSIX shell, and leaves plain words plain. */
+export function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+export function shellLine(step: Step): string {
+  return step.argv.map(quote).join(' ');
+}

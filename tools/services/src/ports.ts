@@ -1,0 +1,69 @@
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+
+import { allPids, commandLine } from './processes.ts';
+
+/** Whether this process could listen on the port on loopback right now. */
+export function isPortFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+/** The socket inode that listens on a port, from the text of /proc/net/tcp or tcp6. */
+export function listeningInode(table: string, port: number): string | null {
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
+  for (const line of table.split('\n').slice(1)) {
+    const fields = line.trim().split(/\s+/u);
+    const [, local, , state] = fields;
+    // 0A is LISTEN in the kernel's table of TCP states.
+    if (state === '0A' && local?.endsWith(`:${hexPort}`) === true) return fields[9] ?? null;
+  }
+  return null;
+}
+
+export interface PortHolder {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** Who listens on a port, as far as this user may see. */
+export function portHolder(port: number): PortHolder | null {
+  const inode =
+    listeningInode(readFileSync('/proc/net/tcp', 'utf8'), port) ??
+    listeningInode(readTableOrNothing('/proc/net/tcp6'), port);
+  if (inode === null) return null;
+  for (const pid of allPids()) {
+    if (holdsSocket(pid, inode)) return { pid, command: commandLine(pid) };
+  }
+  return null;
+}
+
+/** A kernel without IPv6 has no such table. */
+function readTableOrNothing(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Other users' descriptors cannot be listed, and any may close while we look: those are passed over. */
+function holdsSocket(pid: number, inode: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).some((fd) => linkTarget(`${folder}/${fd}`) === `socket:[${inode}]`);
+  } catch {
+    return false;
+  }
+}
+
+function linkTarget(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,191 @@
+import { execFile, spawn } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+
+import type { Launch, StopPolicy } from './engine.ts';
+import { Failure } from './failure.ts';
+import { elapsedMs, sleep } from './time.ts';
+
+/**
+ * A process, told apart from any later one with the same pid by when it began: the kernel counts clock
+ * ticks since boot, and the boot has an id of its own.
+ */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly startTicks: string;
+  readonly bootId: string;
+}
+
+/** Reads the state letter and start time out of /proc/PID/stat, whose second field may hold any character. */
+export function parseProcStat(text: string): { readonly state: string; readonly startTicks: string } | null {
+  const afterName = text.lastIndexOf(')');
+  if (afterName < 0) return null;
+  const fields = text
+    .slice(afterName + 1)
+    .trim()
+    .split(/\s+/u);
+  const [state] = fields;
+  const startTicks = fields[19];
+  return state === undefined || startTicks === undefined ? null : { state, startTicks };
+}
+
+let cachedBootId: string | undefined;
+
+function bootId(): string {
+  cachedBootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  return cachedBootId;
+}
+
+/** The identity of a live process, or null. A zombie counts as dead: it runs nothing and holds nothing. */
+export function identify(pid: number): ProcessIdentity | null {
+  try {
+    const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    if (stat === null || stat.state === 'Z' || stat.state === 'X') return null;
+    return { pid, startTicks: stat.startTicks, bootId: bootId() };
+  } catch {
+    return null;
+  }
+}
+
+export function isAlive(identity: ProcessIdentity): boolean {
+  const now = identify(identity.pid);
+  return now !== null && now.startTicks === identity.startTicks && now.bootId === identity.bootId;
+}
+
+/** Signals the process only if it is still the same one. Returns whether it was. */
+export function signal(identity: ProcessIdentity, name: NodeJS.Signals): boolean {
+  if (!isAlive(identity)) return false;
+  try {
+    process.kill(identity.pid, name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function waitForExit(identity: ProcessIdentity, timeoutMs: number): Promise<boolean> {
+  const deadline = elapsedMs() + timeoutMs;
+  while (isAlive(identity)) {
+    if (elapsedMs() >= deadline) return false;
+    await sleep(20);
+  }
+  return true;
+}
+
+/** Asks the process to stop, and kills it when it has not within the policy's time. */
+export async function stopProcess(
+  identity: ProcessIdentity,
+  policy: StopPolicy,
+): Promise<'stopped' | 'killed'> {
+  signal(identity, policy.signal);
+  if (await waitForExit(identity, policy.timeoutMs)) return 'stopped';
+  await killProcess(identity);
+  return 'killed';
+}
+
+export async function killProcess(identity: ProcessIdentity): Promise<void> {
+  signal(identity, 'SIGKILL');
+  if (await waitForExit(identity, 10_000)) return;
+  throw new Failure(
+    `Process ${identity.pid} is still there 10 s after SIGKILL.`,
+    'It is stuck in the kernel, usually on a disk or a mount; look at /proc/PID/stack and the kernel log.',
+  );
+}
+
+const logLimitBytes = 32 * 1024 * 1024;
+
+/** Starts a daemon in its own session with all output in its log, so that nobody ever waits on a pipe. */
+export async function launchDaemon(launch: Launch, log: string): Promise<ProcessIdentity> {
+  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > logLimitBytes) renameSync(log, `${log}.1`);
+  const output = openSync(log, 'a', 0o644);
+  try {
+    const child = spawn(...withEnvironment(launch), {
+      detached: true,
+      cwd: '/',
+      stdio: ['ignore', output, output],
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    child.unref();
+    const identity = child.pid === undefined ? null : identify(child.pid);
+    if (identity === null) {
+      throw new Failure(`${launch.file} ended at once.`, `Its output is in ${log}.`, tail(log));
+    }
+    return identity;
+  } finally {
+    closeSync(output);
+  }
+}
+
+/** `env` executes its command in place, so the pid stays the daemon's own. */
+function withEnvironment(launch: Launch): [string, readonly string[]] {
+  const pairs = Object.entries(launch.env ?? {}).map(([name, value]) => `${name}=${value}`);
+  return pairs.length === 0 ? [launch.file, launch.args] : ['env', [...pairs, launch.file, ...launch.args]];
+}
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a short command to its end. A command that cannot be found answers code 127, as in a shell. */
+export function run(
+  file: string,
+  args: readonly string[],
+  options: { readonly timeoutMs?: number; readonly cwd?: string } = {},
+): Promise<Finished> {
+  return new Promise((resolve) => {
+    const settings = {
+      timeout: options.timeoutMs ?? 30_000,
+      maxBuffer: 64 * 1024 * 1024,
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    };
+    execFile(file, args, settings, (error, stdout, stderr) => {
+      if (error === null) return resolve({ code: 0, stdout, stderr });
+      const code = error.code === 'ENOENT' ? 127 : typeof error.code === 'number' ? error.code : 1;
+      resolve({ code, stdout, stderr: stderr === '' ? error.message : stderr });
+    });
+  });
+}
+
+/** Like `run`, but a failure is thrown with the command and what it said. */
+export async function mustRun(
+  file: string,
+  args: readonly string[],
+  options: { readonly timeoutMs?: number; readonly cwd?: string } = {},
+): Promise<string> {
+  const finished = await run(file, args, options);
+  if (finished.code === 0) return finished.stdout;
+  const said = `${finished.stderr}${finished.stdout}`.trim().split('\n').slice(-20).join('\n');
+  throw new Failure(
+    `\`${[file, ...args].join(' ')}\` ended with ${finished.code}.`,
+    'Its output is below.',
+    said,
+  );
+}
+
+export function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+  } catch {
+    return '';
+  }
+}
+
+export function allPids(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/u.test(name))
+    .map(Number);
+}
+
+/** The last lines of a log, for showing next to a failure. */
+export function tail(file: string, lines = 20): string {
+  try {
+    return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { Failure } from './failure.ts';
+
+/** The checkout this tool belongs to. */
+export const repositoryRoot = fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/u, '');
+
+/** Far from the ephemeral range (32768 and up) and from every engine's well-known port. */
+export const defaultPortBase = 17_400;
+
+/** Engines place their ports at fixed offsets below this, so two instances need bases this far apart. */
+export const portSpan = 100;
+
+/** One instance of the engines: a state folder and the block of ports that belongs to it. */
+export interface Site {
+  readonly stateDir: string;
+  readonly portBase: number;
+  /** Downloads that outlive any state folder. */
+  readonly cacheDir: string;
+  readonly isRoot: boolean;
+}
+
+export interface SiteOptions {
+  readonly stateDir?: string | undefined;
+  readonly portBase?: number | undefined;
+}
+
+const siteFile = 'instance.json';
+
+export function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** Root's cache is world-readable because apt fetches as its own user; others use their own cache folder. */
+export function defaultCacheDir(): string {
+  return isRoot() ? '/var/cache/millrace' : path.join(homedir(), '.cache', 'millrace');
+}
+
+export function resolveStateDir(stateDir: string | undefined): string {
+  return path.resolve(stateDir ?? path.join(repositoryRoot, '.millrace'));
+}
+
+/** The site as a reader sees it: the recorded port base if the folder exists, the default otherwise. */
+export function openSite(options: SiteOptions): Site {
+  const stateDir = resolveStateDir(options.stateDir);
+  const recorded = recordedPortBase(stateDir);
+  if (recorded !== undefined && options.portBase !== undefined && options.portBase !== recorded) {
+    throw new Failure(
+      `${stateDir} already uses port base ${recorded}, so it cannot change to ${options.portBase}.`,
+      'The nodes of a cluster remember each other by port. Use another --state folder, or remove this one first with `down --purge`.',
+    );
+  }
+  const portBase = recorded ?? options.portBase ?? defaultPortBase;
+  assertPortBase(portBase);
+  return { stateDir, portBase, cacheDir: defaultCacheDir(), isRoot: isRoot() };
+}
+
+export function assertPortBase(portBase: number): void {
+  if (!Number.isInteger(portBase) || portBase < 1024 || portBase + portSpan > 32_768) {
+    throw new Failure(
+      `Port base ${portBase} is out of range.`,
+      `Choose a whole number from 1024 to ${32_768 - portSpan}: ${portSpan} ports are used, below the kernel's ephemeral range.`,
+    );
+  }
+}
+
+function recordedPortBase(stateDir: string): number | undefined {
+  const file = path.join(stateDir, siteFile);
+  if (!existsSync(file)) return undefined;
+  const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  if (typeof parsed === 'object' && parsed !== null && 'portBase' in parsed) {
+    if (typeof parsed.portBase === 'number') return parsed.portBase;
+  }
+  throw new Failure(`${file} is damaged: it has no port base.`, 'Remove the folder with `down --purge`.');
+}
+
+/** Creates the state folder; the other users that engines run as must be able to pass through it. */
+export function createSite(site: Site): void {
+  for (const folder of [site.stateDir, path.join(site.stateDir, 'run'), path.join(site.stateDir, 'log')]) {
+    if (existsSync(folder)) continue;
+    mkdirSync(folder, { recursive: true });
+    chmodSync(folder, 0o755);
+  }
+  const file = path.join(site.stateDir, siteFile);
+  if (!existsSync(file)) writeAtomically(file, `${JSON.stringify({ portBase: site.portBase })}\n`);
+}
+
+/** Readers never see half a file, and a crash leaves the old or the new one. */
+export function writeAtomically(file: string, text: string, mode = 0o644): void {
+  const draft = `${file}.${process.pid}.new`;
+  writeFileSync(draft, text, { mode });
+  renameSync(draft, file);
+}
+
+export function logFile(site: Site, nodeName: string): string {
+  return path.join(site.stateDir, 'log', `${nodeName}.log`);
+}
+
+/**
+ * The folder of one node. It is inside the state folder, except when that path cannot work: then it is a
+ * short one below /var/lib/millrace and the state folder holds a symbolic link to it. `suits` decides, and
+ * only for a new folder: the link is the record of what was decided.
+ */
+export function nodeHome(
+  site: Site,
+  nodeName: string,
+  suits: (folder: string) => boolean = () => true,
+): string {
+  const wanted = path.join(site.stateDir, nodeName);
+  const existing = lstatSync(wanted, { throwIfNoEntry: false });
+  if (existing !== undefined) {
+    if (existing.isSymbolicLink()) mkdirSync(elsewhere(site, nodeName), { recursive: true });
+    return realpathSync(wanted);
+  }
+  if (suits(wanted)) {
+    mkdirSync(wanted, { recursive: true });
+    return wanted;
+  }
+  const outside = elsewhere(site, nodeName);
+  mkdirSync(outside, { recursive: true });
+  symlinkSync(outside, wanted);
+  return outside;
+}
+
+/** Where the state folder keeps this node, whether or not it exists yet. */
+export function knownHome(site: Site, nodeName: string): string {
+  const wanted = path.join(site.stateDir, nodeName);
+  return existsSync(wanted) ? realpathSync(wanted) : wanted;
+}
+
+function elsewhere(site: Site, nodeName: string): string {
+  return path.join(elsewhereRoot(site), nodeName);
+}
+
+function elsewhereRoot(site: Site): string {
+  const tag = createHash('sha256').update(site.stateDir).digest('hex').slice(0, 12);
+  return path.join('/var/lib/millrace', tag);
+}
+
+/** Removes the state folder and what was placed outside it. Everything must have been stopped. */
+export function removeSite(site: Site): void {
+  rmSync(elsewhereRoot(site), { recursive: true, force: true });
+  rmSync(site.stateDir, { recursive: true, force: true });
+}

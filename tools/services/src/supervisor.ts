@@ -1,0 +1,213 @@
+import type { Engine, Group, NodeSpec, Note, Topology } from './engine.ts';
+import { Failure, messageOf } from './failure.ts';
+import { isPortFree, portHolder } from './ports.ts';
+import {
+  identify,
+  isAlive,
+  killProcess,
+  launchDaemon,
+  stopProcess,
+  tail,
+  type ProcessIdentity,
+} from './processes.ts';
+import { liveRecord, readRecord, removeRecord, writeRecord } from './records.ts';
+import { knownHome, logFile, type Site } from './site.ts';
+import { eventually, sleep, timestamp } from './time.ts';
+
+// Everything here runs under the state folder's lock; `commands.ts` takes it.
+
+export function groupOf(site: Site, engine: Engine, topology: Topology): Group {
+  const used = engine.topologies.includes(topology) ? topology : 'single';
+  return { site, engine, topology: used, nodes: engine.nodes(site, used) };
+}
+
+/** Brings every node of a group to readiness. Does nothing to nodes that already are. */
+export async function raiseGroup(group: Group, note: Note): Promise<'already' | 'started'> {
+  const unready = await unreadyNodes(group);
+  if (unready.length === 0) return 'already';
+  const down = group.nodes.filter((node) => liveRecord(group.site, node.name) === null);
+  for (const node of down) await raiseProcess(group, node, note);
+  await settle(group, group.nodes, note);
+  return 'started';
+}
+
+async function unreadyNodes(group: Group): Promise<NodeSpec[]> {
+  const verdicts = await Promise.all(
+    group.nodes.map(async (node) => (await whyUnready(group, node)) !== null),
+  );
+  return group.nodes.filter((_, index) => verdicts[index] === true);
+}
+
+/** Null when the node's process lives and answers; otherwise why not. */
+export async function whyUnready(group: Group, node: NodeSpec): Promise<string | null> {
+  const record = readRecord(group.site, node.name);
+  if (record === null) return 'not started';
+  if (!isAlive(record)) return 'process is gone';
+  try {
+    await group.engine.ready(group, node);
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** Brings one node to readiness; the others of its group may be down. */
+export async function raiseNode(group: Group, node: NodeSpec, note: Note): Promise<void> {
+  if ((await whyUnready(group, node)) === null) return;
+  if (liveRecord(group.site, node.name) === null) await raiseProcess(group, node, note);
+  await settle(group, [node], note);
+}
+
+/** Starts one process, or takes back one of ours whose record was lost to a crash of this tool. */
+async function raiseProcess(group: Group, node: NodeSpec, note: Note): Promise<void> {
+  if (adopt(group, node, note)) return;
+  await group.engine.configure(group, node, note);
+  await assertPortsFree(node);
+  note(`starting ${node.name}`);
+  await launch(group, node);
+}
+
+async function launch(group: Group, node: NodeSpec): Promise<void> {
+  const identity = await launchDaemon(group.engine.start(group, node), logFile(group.site, node.name));
+  record(group, node, identity);
+}
+
+/**
+ * One of our own processes that has no record, because this tool was killed between starting and recording:
+ * a listener on the node's port whose command line names the node's own folder.
+ */
+export function findUnrecorded(group: Group, node: NodeSpec): ProcessIdentity | null {
+  const holder = portHolder(clientPort(node));
+  if (holder === null || !holder.command.includes(`${knownHome(group.site, node.name)}/`)) return null;
+  return identify(holder.pid);
+}
+
+function adopt(group: Group, node: NodeSpec, note: Note): boolean {
+  const identity = findUnrecorded(group, node);
+  if (identity === null) return false;
+  note(`${node.name} already runs as process ${identity.pid}; taking it back`);
+  record(group, node, identity);
+  return true;
+}
+
+function record(group: Group, node: NodeSpec, identity: ProcessIdentity): void {
+  const { engine, topology } = group;
+  const facts = { node: node.name, engine: engine.name, topology, startedAt: timestamp() };
+  writeRecord(group.site, { ...identity, ...facts });
+}
+
+export function clientPort(node: NodeSpec): number {
+  const [port] = Object.values(node.ports);
+  if (port === undefined) throw new Error(`node ${node.name} has no port`);
+  return port;
+}
+
+/** A port may take a moment to be given back by a process that just died. */
+async function assertPortsFree(node: NodeSpec): Promise<void> {
+  for (const port of Object.values(node.ports)) {
+    const free = await eventually({ timeoutMs: 2000, intervalMs: 100 }, async () => {
+      if (!(await isPortFree(port))) throw new Error('taken');
+    }).then(
+      () => true,
+      () => false,
+    );
+    if (!free) throw portTaken(node, port);
+  }
+}
+
+function portTaken(node: NodeSpec, port: number): Failure {
+  const holder = portHolder(port);
+  const who = holder === null ? 'a process that cannot be seen' : `process ${holder.pid} (${holder.command})`;
+  return new Failure(
+    `Port ${port}, which ${node.name} needs, is held by ${who}.`,
+    'Stop that process, or use a --state folder of your own with another --port-base.',
+  );
+}
+
+/** Forms the group and waits until each of the nodes answers, while their processes live. */
+async function settle(group: Group, nodes: readonly NodeSpec[], note: Note): Promise<void> {
+  for (let retriesLeft = 5; ; retriesLeft -= 1) {
+    try {
+      return await settleOnce(group, nodes, note);
+    } catch (error) {
+      if (!(error instanceof NodeDied)) throw error;
+      const log = tail(logFile(group.site, error.node.name));
+      if (retriesLeft === 0 || group.engine.transientFailure?.test(log) !== true) {
+        throw died(group, error.node, log);
+      }
+      await sleep(1000);
+      await launch(group, error.node);
+    }
+  }
+}
+
+async function settleOnce(group: Group, nodes: readonly NodeSpec[], note: Note): Promise<void> {
+  const { engine, site } = group;
+  const giveUp = (): void => {
+    const dead = nodes.find((node) => liveRecord(site, node.name) === null);
+    if (dead !== undefined) throw new NodeDied(dead);
+  };
+  const waiting = { timeoutMs: engine.readyTimeoutMs, intervalMs: 50, giveUp };
+  const attempt = async (node: NodeSpec, step: () => Promise<void>): Promise<void> => {
+    try {
+      await eventually(waiting, step);
+    } catch (error) {
+      throw error instanceof NodeDied ? error : neverReady(group, node, error);
+    }
+  };
+  const [first] = nodes;
+  if (first !== undefined) await attempt(first, async () => engine.form?.(group, note));
+  await Promise.all(nodes.map((node) => attempt(node, () => engine.ready(group, node))));
+}
+
+class NodeDied extends Error {
+  readonly node: NodeSpec;
+
+  constructor(node: NodeSpec) {
+    super(`${node.name} died`);
+    this.node = node;
+  }
+}
+
+function died(group: Group, node: NodeSpec, log: string): Failure {
+  return new Failure(
+    `${node.name} ended while it was starting.`,
+    `The end of its log is below; the whole log is ${logFile(group.site, node.name)}.`,
+    log,
+  );
+}
+
+function neverReady(group: Group, node: NodeSpec, error: unknown): Failure {
+  return new Failure(
+    `${node.name} runs but did not become ready in time: ${messageOf(error)}`,
+    `The end of its log is below; the whole log is ${logFile(group.site, node.name)}. \`up\` tries again from where it stands.`,
+    tail(logFile(group.site, node.name)),
+  );
+}
+
+/** Stops every process of a group, last node first, and then releases what they leave behind. */
+export async function lowerGroup(group: Group, note: Note): Promise<number> {
+  const lowered = await Promise.all(group.nodes.toReversed().map((node) => lowerNode(group, node, note)));
+  await group.engine.release?.(group);
+  return lowered.filter(Boolean).length;
+}
+
+export async function lowerNode(group: Group, node: NodeSpec, note: Note): Promise<boolean> {
+  const known = readRecord(group.site, node.name);
+  const live = known !== null && isAlive(known) ? known : findUnrecorded(group, node);
+  if (live !== null) {
+    const how = await stopProcess(live, group.engine.stop);
+    note(how === 'stopped' ? `${node.name} stopped` : `${node.name} did not stop and was killed`);
+  }
+  removeRecord(group.site, node.name);
+  return live !== null;
+}
+
+/** Kills without asking, and leaves the record: the node is now dead, and `status` says so. */
+export async function killGroupNode(group: Group, node: NodeSpec): Promise<void> {
+  const record = liveRecord(group.site, node.name);
+  if (record === null) {
+    throw new Failure(`${node.name} does not run, so it cannot be killed.`, 'Start it with `up`.');
+  }
+  await killProcess(record);
+}

@@ -1,0 +1,46 @@
+import { connect } from 'node:net';
+
+/**
+ * One short conversation in a text protocol on a loopback port: sends, and reads until it has enough. It
+ * lets a readiness check speak to an engine as a client does without a client library.
+ */
+export function converse(options: {
+  readonly port: number;
+  readonly send: readonly string[];
+  readonly until: (received: string) => boolean;
+  readonly timeoutMs?: number;
+}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = '';
+    const socket = connect({ port: options.port, host: '127.0.0.1' });
+    const finish = (end: () => void): void => {
+      socket.destroy();
+      end();
+    };
+    socket.setTimeout(options.timeoutMs ?? 2000, () =>
+      finish(() => reject(new Error(`no answer on port ${options.port}`))),
+    );
+    socket.on('error', (error) => finish(() => reject(error)));
+    socket.on('connect', () => options.send.forEach((text) => socket.write(text)));
+    socket.on('data', (chunk) => {
+      received += chunk.toString('utf8');
+      if (options.until(received)) finish(() => resolve(received));
+    });
+    socket.on('end', () => finish(() => reject(new Error(`port ${options.port} closed the connection`))));
+  });
+}
+
+/** A GET that must answer 200 soon; returns the body. */
+export async function httpGet(url: string, timeoutMs = 2000): Promise<string> {
+  let answer: Response;
+  try {
+    answer = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+  } catch (error) {
+    const cause =
+      error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    throw new Error(`no answer from ${url}: ${cause}`);
+  }
+  const body = await answer.text();
+  if (answer.status === 200) return body;
+  throw new Error(`${url} answered ${answer.status}: ${body.slice(0, 200)}`);
+}
