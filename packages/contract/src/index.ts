@@ -1,3 +1,17 @@
+export * from './contract.ts';
+export * from './error-bodies.ts';
 export * from './errors.ts';
+export * from './events.ts';
 export * from './operation.ts';
+export {
+  apiKeyLimits,
+  rotationOverlapSecondsMax,
+  sshAlgorithms,
+  type ApiKeyLimits,
+} from './operations/own-keys.ts';
+export { pageSizeDefault, pageSizeMax } from './operations/own-kit.ts';
+export * from './records/index.ts';
+export * from './records/provider-data.ts';
+export * from './records/vocabulary.ts';
 export * from './scopes.ts';
+export * from './states.ts';

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ErrorFamily } from './errors/definition.ts';
 import type { Reason } from './errors.ts';
 import type { Scope } from './scopes.ts';
 
@@ -7,8 +8,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 /** The OpenAPI document an operation is published in. */
 export type DocumentName = 'v1' | 'v2' | 'admin' | 'supplier';
 
-/** Which of the three error bodies an operation answers with. See error-bodies.ts. */
-export type ErrorFamily = 'v2' | 'inference' | 'marketplace';
+export type { ErrorFamily } from './errors/definition.ts';
 
 export interface OperationResponse {
   readonly status: 200 | 201 | 202 | 204;

@@ -57,18 +57,6 @@ export const rentalErrors = {
     suggestion: 'Wait until it is done; events and status tell when.',
     retryable: true,
   },
-  NOT_RUNNING: {
-    status: 400,
-    message: 'This action needs a running rental.',
-    suggestion: 'Wait until status is Running, or start it first.',
-    retryable: false,
-  },
-  POWER_STATE_CONFLICT: {
-    status: 400,
-    message: 'The machine is already in the power state asked for.',
-    suggestion: 'Read power with GET …/rentals/{id}; nothing needs to be done.',
-    retryable: false,
-  },
   TERM_NOT_EXTENDABLE: {
     status: 400,
     message: 'Only a reserved term can be extended, and only until it ends.',

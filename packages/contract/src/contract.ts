@@ -1,0 +1,46 @@
+import type { Operation } from './operation.ts';
+import { interfaceOperations } from './operations/interface.ts';
+import { ownOperations } from './operations/own.ts';
+import { createSchemas } from './records/index.ts';
+import type { ContractSchemas } from './records/index.ts';
+import { defaultProviders } from './records/provider-data.ts';
+import type { ProviderConfig } from './records/provider-data.ts';
+import type { Scope } from './scopes.ts';
+
+export interface ContractOptions {
+  /** The configured providers; each names its id and the variant that shapes its provider data. */
+  readonly providers: readonly ProviderConfig[];
+  /** Widens the chat penalties from 0..1 to -2..2. */
+  readonly widePenalties?: boolean;
+}
+
+type Operations = ReturnType<typeof interfaceOperations> & ReturnType<typeof ownOperations>;
+
+export type OperationId = keyof Operations;
+
+export interface Contract {
+  readonly providers: readonly ProviderConfig[];
+  readonly schemas: ContractSchemas;
+  /** Every operation of the service by its id, with its literal and schema types. */
+  readonly operations: Operations;
+}
+
+/** The contract of one installation. Everything that depends on its configuration is decided here. */
+export function createContract({ providers, widePenalties = false }: ContractOptions): Contract {
+  const schemas = createSchemas({ providers, widePenalties });
+  const operations = { ...interfaceOperations(schemas), ...ownOperations(schemas) };
+  return { providers, schemas, operations };
+}
+
+/** The operations of a contract as a plain list, for whoever walks over all of them. */
+export function operationsOf(contract: Contract): readonly Operation[] {
+  return Object.values(contract.operations);
+}
+
+/** The scope table: one row per operation. Null admits every key. */
+export function scopeTableOf(contract: Contract): Readonly<Record<string, Scope | null>> {
+  return Object.fromEntries(operationsOf(contract).map((operation) => [operation.id, operation.scope]));
+}
+
+/** The contract with every variant present once, under the default provider ids. */
+export const contract = createContract({ providers: defaultProviders });

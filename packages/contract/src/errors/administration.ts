@@ -1,0 +1,59 @@
+import type { ErrorDefinition } from './definition.ts';
+
+/** What operators and suppliers work with: prices, maintenance, suppliers and their money. */
+export const administrationErrors = {
+  PRICE_NOT_FOUND: {
+    status: 404,
+    message: 'There is no such entry in the price book.',
+    suggestion: 'List the price book and use an id from it.',
+    retryable: false,
+  },
+  ENTITLEMENT_NOT_FOUND: {
+    status: 404,
+    message: 'There is no such entitlement.',
+    suggestion: 'List the entitlements of the organisation and use an id from them.',
+    retryable: false,
+  },
+  MAINTENANCE_NOT_FOUND: {
+    status: 404,
+    message: 'There is no such maintenance window.',
+    suggestion: 'List maintenance windows and use an id from the list.',
+    retryable: false,
+  },
+  SUPPLIER_NOT_FOUND: {
+    status: 404,
+    message: 'There is no such supplier.',
+    suggestion: 'List suppliers and use an id from the list.',
+    retryable: false,
+  },
+  SUPPLIER_EXISTS: {
+    status: 409,
+    message: 'This organisation has already applied to be a supplier.',
+    suggestion: 'Read the application to see how it stands.',
+    retryable: false,
+  },
+  JOIN_TOKEN_NOT_FOUND: {
+    status: 404,
+    message: 'There is no such join token.',
+    suggestion: 'List join tokens and use an id from the list.',
+    retryable: false,
+  },
+  STATEMENT_NOT_FOUND: {
+    status: 404,
+    message: 'There is no such statement.',
+    suggestion: 'List statements and use an id from the list.',
+    retryable: false,
+  },
+  PAYOUT_NOT_FOUND: {
+    status: 404,
+    message: 'There is no such payout.',
+    suggestion: 'List payouts and use an id from the list.',
+    retryable: false,
+  },
+  PAYOUT_EXCEEDS_EARNINGS: {
+    status: 409,
+    message: 'The payout is more than what is payable.',
+    suggestion: 'Read the earnings and ask for at most the payable amount.',
+    retryable: false,
+  },
+} as const satisfies Record<string, ErrorDefinition>;

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { defineOperation } from '../operation.ts';
+import {
+  currentBalance,
+  marketplaceFilters,
+  marketplaceHistoryEntry,
+  marketplaceInstance,
+  marketplaceMachine,
+  marketplaceSort,
+} from '../records/marketplace.ts';
+import { instanceAdditions, marketplaceErrorStatuses } from './interface-kit.ts';
+
+/** Marketplace machines and instances, and the balance. */
+
+const common = {
+  document: 'v1',
+  source: 'interface',
+  errorFamily: 'marketplace',
+  tags: ['marketplace'],
+} as const;
+
+const port = z.int().min(1).max(65_535);
+
+const instanceImage = z
+  .object({
+    name: z.string(),
+    tag: z.string().optional(),
+    port: port.optional(),
+    ports: z.array(port).max(20).optional(),
+  })
+  .meta({ id: 'InstanceImage' });
+
+const instanceList = z.strictObject({ instances: z.array(marketplaceInstance) });
+
+const listInstances = {
+  ...common,
+  path: '/v1/marketplace/instances',
+  auth: 'key',
+  scope: 'marketplace:read',
+  summary: 'List marketplace instances',
+  response: { status: 200, schema: instanceList },
+  errors: marketplaceErrorStatuses,
+  idempotency: 'none',
+} as const;
+
+export function marketplaceOperations() {
+  return {
+    listMarketplaceMachines: defineOperation({
+      ...common,
+      id: 'listMarketplaceMachines',
+      method: 'POST',
+      path: '/v1/marketplace',
+      auth: 'none',
+      scope: null,
+      summary: 'List all available machines',
+      description:
+        'Without a limit the whole list is answered. Unknown filters are named in `X-Ignored-Filters`.',
+      body: z.object({
+        filters: marketplaceFilters.default({}),
+        sort: marketplaceSort.optional(),
+        limit: z.int().min(1).max(1000).optional(),
+        cursor: z.string().min(1).max(512).nullish(),
+      }),
+      response: {
+        status: 200,
+        schema: z.strictObject({
+          instances: z.array(marketplaceMachine),
+          next_cursor: z.string().nullable().optional(),
+        }),
+        headers: {
+          ETag: 'Names this state of the listing; send it back as If-None-Match.',
+          'X-Ignored-Filters': 'Filter keys that were not understood, separated by commas.',
+        },
+      },
+      errors: [400, 429, 500, 503],
+      idempotency: 'none',
+    }),
+    createMarketplaceInstance: defineOperation({
+      ...common,
+      id: 'createMarketplaceInstance',
+      method: 'POST',
+      path: '/v1/marketplace/instances/create',
+      auth: 'key',
+      scope: 'marketplace:write',
+      summary: 'Create a marketplace instance',
+      body: z
+        .object({
+          cluster_name: z.string(),
+          node_name: z.string(),
+          gpu_count: z.int().min(1),
+          image: instanceImage.optional(),
+          ...instanceAdditions,
+        })
+        .meta({ id: 'CreateMarketplaceInstance' }),
+      response: {
+        status: 200,
+        schema: z.strictObject({
+          status: z.literal('success'),
+          instance_name: z.string(),
+          instance_id: z.string(),
+          message: z.string(),
+        }),
+      },
+      errors: marketplaceErrorStatuses,
+      idempotency: 'key',
+      notFoundReason: 'MACHINE_NOT_FOUND',
+    }),
+    listMarketplaceInstances: defineOperation({
+      ...listInstances,
+      id: 'listMarketplaceInstances',
+      method: 'GET',
+    }),
+    listMarketplaceInstancesByPost: defineOperation({
+      ...listInstances,
+      id: 'listMarketplaceInstancesByPost',
+      method: 'POST',
+    }),
+    listMarketplaceInstanceHistory: defineOperation({
+      ...common,
+      id: 'listMarketplaceInstanceHistory',
+      method: 'GET',
+      path: '/v1/marketplace/instances/history',
+      auth: 'key',
+      scope: 'marketplace:read',
+      summary: 'List marketplace instances that have ended',
+      response: {
+        status: 200,
+        schema: z.strictObject({ instance_history: z.array(marketplaceHistoryEntry) }),
+      },
+      errors: marketplaceErrorStatuses,
+      idempotency: 'none',
+    }),
+    terminateMarketplaceInstance: defineOperation({
+      ...common,
+      id: 'terminateMarketplaceInstance',
+      method: 'POST',
+      path: '/v1/marketplace/instances/terminate',
+      auth: 'key',
+      scope: 'marketplace:write',
+      summary: 'Terminate a marketplace instance',
+      description: 'Terminating again answers success again.',
+      body: z.object({ id: z.string() }),
+      response: {
+        status: 200,
+        schema: z.strictObject({ status: z.literal('success'), message: z.string() }),
+      },
+      errors: marketplaceErrorStatuses,
+      idempotency: 'key',
+      notFoundReason: 'INSTANCE_NOT_FOUND',
+    }),
+    getCurrentBalance: defineOperation({
+      ...common,
+      id: 'getCurrentBalance',
+      method: 'GET',
+      path: '/billing/get_current_balance',
+      aliases: ['/v1/billing/get_current_balance'],
+      auth: 'key',
+      scope: 'billing:read',
+      summary: 'The current balance',
+      tags: ['billing'],
+      response: { status: 200, schema: currentBalance },
+      errors: marketplaceErrorStatuses,
+      idempotency: 'none',
+    }),
+  } as const;
+}

@@ -1,0 +1,197 @@
+import { z } from 'zod';
+
+/** Chat completion objects: the widely used convention, bounded as the interface bounds it. */
+
+const text = z.string();
+
+const imagePart = z.object({
+  type: z.literal('image_url'),
+  image_url: z.object({ url: text, detail: z.enum(['auto', 'low', 'high']).optional() }),
+});
+
+const textPart = z.object({ type: z.literal('text'), text });
+
+/** Plain text, or parts for models that see more than text. */
+const content = z.union([text, z.array(z.discriminatedUnion('type', [textPart, imagePart])).min(1)]);
+
+const toolCall = z.object({
+  id: text,
+  type: z.literal('function'),
+  function: z.object({ name: text, arguments: text }),
+});
+
+const name = text.optional();
+
+/** An assistant turn that calls tools may have no words; any other turn must. */
+const assistantMessage = z
+  .object({
+    role: z.literal('assistant'),
+    content: content.nullish(),
+    tool_calls: z.array(toolCall).min(1).optional(),
+    name,
+  })
+  .refine(
+    (message) =>
+      message.tool_calls !== undefined || (message.content !== undefined && message.content !== null),
+    { path: ['content'], message: 'is required unless tool_calls are given' },
+  );
+
+export const chatMessage = z
+  .discriminatedUnion('role', [
+    z.object({ role: z.literal('system'), content, name }),
+    z.object({ role: z.literal('developer'), content, name }),
+    z.object({ role: z.literal('user'), content, name }),
+    assistantMessage,
+    z.object({ role: z.literal('tool'), content, tool_call_id: text }),
+  ])
+  .meta({ id: 'ChatMessage' });
+
+const jsonSchemaObject = z.record(z.string(), z.unknown());
+
+const tool = z.object({
+  type: z.literal('function'),
+  function: z.object({
+    name: text,
+    description: text.optional(),
+    parameters: jsonSchemaObject.optional(),
+    strict: z.boolean().nullish(),
+  }),
+});
+
+const toolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.object({ type: z.literal('function'), function: z.object({ name: text }) }),
+]);
+
+const responseFormat = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({
+    type: z.literal('json_schema'),
+    json_schema: z.object({
+      name: text,
+      description: text.optional(),
+      schema: jsonSchemaObject.optional(),
+      strict: z.boolean().nullish(),
+    }),
+  }),
+]);
+
+const tokenCount = z.int().min(1);
+
+export interface ChatLimits {
+  /** Widens both penalties from 0..1, as the interface has them, to -2..2. */
+  readonly widePenalties: boolean;
+}
+
+/** The chat request. `logprobs` may be a number, as the interface has it, or a boolean, as most clients send. */
+export function createChatRequest({ widePenalties }: ChatLimits) {
+  const penalty = widePenalties ? z.number().min(-2).max(2) : z.number().min(0).max(1);
+  return z
+    .object({
+      messages: z.array(chatMessage).min(1),
+      model: text.min(1),
+      frequency_penalty: penalty.optional(),
+      logit_bias: z.record(z.string(), z.number().min(-100).max(100)).optional(),
+      logprobs: z.union([z.int().min(0), z.boolean()]).optional(),
+      top_logprobs: z.int().min(0).max(20).optional(),
+      max_tokens: tokenCount.optional(),
+      n: z.int().min(1).optional(),
+      presence_penalty: penalty.optional(),
+      seed: z.int().optional(),
+      stop: z.union([z.array(text), text]).optional(),
+      stream: z.boolean().optional(),
+      temperature: z.number().min(0).max(2).optional(),
+      top_p: z.number().min(0).max(1).optional(),
+      user: text.optional(),
+      top_k: z.int().min(-1).optional(),
+      min_p: z.number().min(0).max(1).optional(),
+      repetition_penalty: z.number().positive().default(1),
+      tools: z.array(tool).optional(),
+      tool_choice: toolChoice.optional(),
+      response_format: responseFormat.optional(),
+      stream_options: z.object({ include_usage: z.boolean().optional() }).optional(),
+      max_completion_tokens: tokenCount.optional(),
+    })
+    .refine((request) => request.top_logprobs === undefined || Boolean(request.logprobs), {
+      path: ['top_logprobs'],
+      message: 'requires logprobs to be set to true',
+    })
+    .meta({ id: 'ChatCompletionRequest' });
+}
+
+export const chatUsage = z
+  .strictObject({
+    prompt_tokens: z.int(),
+    total_tokens: z.int(),
+    completion_tokens: z.int(),
+    prompt_tokens_details: z.strictObject({ cached_tokens: z.int() }).optional(),
+    cost_nano_usd: z.int().optional(),
+  })
+  .meta({ id: 'ChatUsage' });
+
+const answerToolCall = z.strictObject({
+  id: text,
+  type: z.literal('function'),
+  function: z.strictObject({ name: text, arguments: text }),
+});
+
+const answerLogprobs = z.record(z.string(), z.unknown()).nullable().optional();
+
+export const chatCompletion = z
+  .strictObject({
+    id: text,
+    object: z.literal('chat.completion'),
+    created: z.int().meta({ description: 'Unix seconds.' }),
+    model: text.meta({ description: 'The name the client asked for.' }),
+    choices: z.array(
+      z.strictObject({
+        index: z.int(),
+        message: z
+          .strictObject({
+            role: z.literal('assistant'),
+            content: text.nullable().meta({ description: 'Null only beside tool_calls.' }),
+            tool_calls: z.array(answerToolCall).optional(),
+          })
+          .refine((message) => message.content !== null || message.tool_calls !== undefined, {
+            path: ['content'],
+            message: 'is null although there are no tool_calls',
+          }),
+        finish_reason: text,
+        logprobs: answerLogprobs,
+      }),
+    ),
+    usage: chatUsage,
+  })
+  .meta({ id: 'ChatCompletion' });
+
+export const chatChunk = z
+  .strictObject({
+    id: text,
+    object: z.literal('chat.completion.chunk'),
+    created: z.int(),
+    model: text,
+    choices: z.array(
+      z.strictObject({
+        index: z.int(),
+        delta: z.strictObject({
+          role: z.literal('assistant').optional(),
+          content: text.optional(),
+          tool_calls: z
+            .array(
+              z.strictObject({
+                index: z.int(),
+                id: text.optional(),
+                type: z.literal('function').optional(),
+                function: z.strictObject({ name: text.optional(), arguments: text.optional() }).optional(),
+              }),
+            )
+            .optional(),
+        }),
+        finish_reason: text.nullable(),
+        logprobs: answerLogprobs,
+      }),
+    ),
+    usage: chatUsage.optional(),
+  })
+  .meta({ id: 'ChatCompletionChunk' });

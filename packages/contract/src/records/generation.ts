@@ -1,0 +1,60 @@
+import { z } from 'zod';
+
+/** Image and audio generation, as the v1 interface and our decisions have them. */
+
+const side = z.int().min(128).max(2496);
+const prompt = z.string().max(20_000);
+const base64 = z.string().meta({ description: 'Base64.' });
+
+export const imageRequest = z
+  .object({
+    model_name: z.string().min(1),
+    prompt,
+    height: side,
+    width: side,
+    backend: z.string().default('auto'),
+    negative_prompt: prompt.optional(),
+    prompt_2: prompt.optional(),
+    negative_prompt_2: prompt.optional(),
+    style_preset: z.string().optional(),
+    image: base64.optional(),
+    controlnet_name: z.string().optional(),
+    controlnet_image: base64.optional(),
+    seed: z.int().optional(),
+    strength: z.number().min(0).max(1).optional(),
+    cfg_scale: z.number().min(0).max(50).default(5),
+    steps: z.int().min(1).max(1000).default(30),
+    sampler: z.string().optional(),
+    enable_refiner: z.boolean().default(false),
+    lora: z.record(z.string(), z.number()).default({}),
+  })
+  .meta({ id: 'ImageGenerationRequest' });
+
+export const imageAnswer = z
+  .strictObject({
+    images: z.array(z.strictObject({ index: z.int(), image: base64, random_seed: z.int() })),
+    inference_time: z.number().meta({ description: 'Seconds.' }),
+  })
+  .meta({ id: 'ImageGeneration' });
+
+export const audioRequest = z
+  .object({
+    text: z.string().min(1),
+    language: z.string().optional(),
+    speaker: z.string().optional(),
+    speed: z.number().positive().default(1),
+    sdp_ratio: z.number().default(0.2),
+    noise_scale: z.number().default(0.6),
+    noise_scale_w: z.number().default(0.8),
+    model: z.string().optional(),
+  })
+  .meta({ id: 'AudioGenerationRequest' });
+
+export const audioAnswer = z
+  .strictObject({
+    audio: base64.meta({ description: 'An MP3 file, base64.' }),
+    inference_time: z.number().meta({ description: 'Seconds.' }),
+    sample_rate: z.int(),
+    usage: z.int().meta({ description: 'Characters billed.' }),
+  })
+  .meta({ id: 'AudioGeneration' });
