@@ -1,0 +1,121 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { envelopeHeaders } from '@millrace/platform/envelope';
+import type { EventId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { counter } from '@millrace/platform/telemetry';
+import {
+  listReadyCommands,
+  noteRefusal,
+  removeDelivered,
+  type LeaseProof,
+  type WaitingCommand,
+} from './outbox.store.ts';
+
+const delivered = counter('millrace_relay_commands_delivered_total', 'Commands durably accepted by Restate');
+const parked = counter('millrace_relay_parked_total', 'Outbox rows given up on; each needs a person');
+
+export interface CommandCall {
+  readonly service: string;
+  readonly key: string;
+  readonly handler: string;
+  readonly payload: unknown;
+  /** The receiver runs a call with the same key once, however often it is sent. */
+  readonly idempotencyKey: string;
+  readonly delayMs?: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Where commands go: the ingress of Restate in production. Resolves once the call is durably accepted. */
+export interface CommandSender {
+  send(call: CommandCall): Promise<void>;
+}
+
+/** The receiver understood the call and will not take it: the fault is in the command, not in the weather. */
+export class CommandRefused extends Error {
+  override readonly name = 'CommandRefused';
+}
+
+export interface DispatcherOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'error'>;
+  readonly sender: CommandSender;
+  readonly batchSize: number;
+  /** How many objects are spoken to at once. */
+  readonly concurrency: number;
+  readonly maxAttempts: number;
+  readonly retryMs: { readonly first: number; readonly longest: number };
+}
+
+/**
+ * Sends what waits, oldest first, in order for each object, many objects at once. A row goes away only after its
+ * call was accepted; dying in between means sending it again under the same idempotency key. Answers how many
+ * were delivered; throws when the receiver is away, which counts against no command.
+ */
+export async function dispatchWaiting(options: DispatcherOptions, proof: LeaseProof): Promise<number> {
+  if (proof.leases.length === 0) return 0;
+  const commands = await listReadyCommands(options.db, proof, options.batchSize);
+  const queues = [...Map.groupBy(commands, (command) => `${command.service}/${command.key}`).values()];
+  let count = 0;
+  const work = async (): Promise<void> => {
+    for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
+      count += await deliverInOrder(options, queue);
+    }
+  };
+  const outcomes = await Promise.allSettled(Array.from({ length: options.concurrency }, work));
+  delivered.add(count);
+  const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
+  return count;
+}
+
+async function deliverInOrder(options: DispatcherOptions, queue: readonly WaitingCommand[]): Promise<number> {
+  const accepted: EventId[] = [];
+  try {
+    for (const command of queue) {
+      const outcome = await deliver(options, command);
+      if (outcome === 'refused') break;
+      accepted.push(command.id);
+    }
+  } finally {
+    await removeDelivered(options.db, accepted);
+  }
+  return accepted.length;
+}
+
+async function deliver(options: DispatcherOptions, command: WaitingCommand): Promise<'accepted' | 'refused'> {
+  try {
+    await options.sender.send(callOf(command, options.clock.nowMs()));
+    return 'accepted';
+  } catch (error) {
+    if (!(error instanceof CommandRefused)) throw error;
+    const { parked: gaveUp } = await noteRefusal(options.db, {
+      id: command.id,
+      error: error.message,
+      retryInMs: Math.min(options.retryMs.longest, options.retryMs.first * 2 ** command.attempts),
+      maxAttempts: options.maxAttempts,
+    });
+    if (gaveUp) {
+      parked.add(1, { kind: 'command' });
+      options.log.error(
+        { outboxId: command.id, orgId: command.orgId, service: command.service, err: error },
+        'a command was refused too often and was parked',
+      );
+    }
+    return 'refused';
+  }
+}
+
+function callOf(command: WaitingCommand, nowMs: number): CommandCall {
+  const delayMs = command.notBefore === null ? 0 : Math.max(0, command.notBefore.getTime() - nowMs);
+  return {
+    service: command.service,
+    key: command.key,
+    handler: command.handler,
+    payload: command.payload,
+    idempotencyKey: command.id,
+    ...(delayMs > 0 ? { delayMs } : {}),
+    headers: envelopeHeaders(command),
+  };
+}

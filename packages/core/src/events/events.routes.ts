@@ -1,0 +1,49 @@
+import { contract } from '@millrace/contract';
+import { requirePrincipal, sse, type HttpServer } from '@millrace/platform/http';
+import { Fault } from '@millrace/platform/fault';
+import type { KeyId } from '@millrace/platform/ids';
+import { toWire, type FeedEvent } from './events.ts';
+import type { Feed } from './feed.ts';
+
+const { listEvents } = contract.operations;
+
+/** Serves the feed: a page, or a stream that goes on. */
+export function serveEvents(server: HttpServer, feed: Feed): void {
+  server.serve(listEvents, async ({ query, context }) => {
+    const { orgId, mode, keyId } = requirePrincipal(context);
+    if (context.wantsEventStream) {
+      const after = resumeAfter(context.header('last-event-id'), query.after);
+      // The stream is opened here, not inside it: a refusal must still be an ordinary answer.
+      const leaving = new AbortController();
+      const events = await feed.follow(orgId, { after, mode, signal: leaving.signal });
+      return sse(async (stream) => {
+        stream.signal.addEventListener('abort', () => leaving.abort(), { once: true });
+        if (stream.signal.aborted) leaving.abort();
+        for await (const event of events) {
+          if (!(await stream.send({ id: String(event.seq), event: event.type, data: toWire(event) }))) break;
+          if (endsOwnKey(event, keyId)) break;
+        }
+        leaving.abort();
+      });
+    }
+    const { events, more } = await feed.page(orgId, { ...query, mode });
+    const nextAfter = events.at(-1)?.seq ?? query.after;
+    return { items: events.map(toWire), nextCursor: more ? String(nextAfter) : null, nextAfter };
+  });
+}
+
+/** A stream outlives the check of its key at the door, so the key's own end must end it too. */
+function endsOwnKey(event: FeedEvent, keyId: KeyId): boolean {
+  return event.type === 'key.revoked' && event.resource.id === keyId;
+}
+
+/** `Last-Event-ID` is what a browser sends when it reconnects; it knows better than the address it first called. */
+function resumeAfter(lastEventId: string | undefined, after: number): number {
+  if (lastEventId === undefined || lastEventId === '') return after;
+  const seq = /^[0-9]{1,16}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN;
+  if (Number.isSafeInteger(seq)) return seq;
+  throw new Fault('INVALID_CURSOR', {
+    message: 'Last-Event-ID is not an id that this feed has sent.',
+    suggestion: 'Send the id of the last event received, or leave the header out and use after.',
+  });
+}

@@ -1,0 +1,149 @@
+import type { Db, Reader, Tx } from '@millrace/platform/db';
+import type { Actor, Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
+import { sql, type RawBuilder } from 'kysely';
+import type { FeedEvent } from './events.ts';
+
+interface EventRow {
+  org_id: string;
+  seq: bigint;
+  id: string;
+  type: string;
+  resource_kind: string;
+  resource_id: string;
+  mode: Mode;
+  cell: number;
+  actor: Actor;
+  traceparent: string | null;
+  schema_version: number;
+  api_version: string;
+  occurred_at: Date;
+  data: Record<string, unknown>;
+}
+
+const columns: RawBuilder<unknown> = sql`
+  org_id, seq, id, type, resource_kind, resource_id, mode, cell, actor, traceparent, schema_version, api_version,
+  occurred_at, data`;
+
+function fromRow(row: EventRow): FeedEvent {
+  return {
+    id: fromUuid('evt', row.id),
+    orgId: fromUuid('org', row.org_id),
+    seq: Number(row.seq),
+    type: row.type,
+    resource: { kind: row.resource_kind, id: row.resource_id },
+    mode: row.mode,
+    cell: row.cell,
+    actor: row.actor,
+    traceparent: row.traceparent,
+    schemaVersion: row.schema_version,
+    apiVersion: row.api_version,
+    occurredAt: row.occurred_at,
+    data: row.data,
+  };
+}
+
+/**
+ * Events after `after`, oldest first. Numbers become visible in order, because the statement that allots them
+ * holds the organisation's head until it commits: whoever sees a number has every smaller one before them.
+ */
+export async function listEventsAfter(
+  reader: Reader,
+  orgId: OrgId,
+  page: { readonly after: number; readonly limit: number; readonly mode: Mode },
+): Promise<FeedEvent[]> {
+  const visible = page.mode === 'test' ? sql`and mode = 'test'` : sql``;
+  const { rows } = await sql<EventRow>`
+    select ${columns} from events
+     where org_id = ${toUuid(orgId)} and seq > ${page.after} ${visible}
+     order by seq limit ${page.limit}
+  `.execute(reader.kysely);
+  return rows.map(fromRow);
+}
+
+export interface FeedHead {
+  /** The oldest number still kept. */
+  readonly firstSeq: number;
+  /** The newest number; 0 before the first event. */
+  readonly lastSeq: number;
+}
+
+export async function getFeedHead(reader: Reader, orgId: OrgId): Promise<FeedHead> {
+  const heads = await getFeedHeads(reader, [orgId]);
+  return heads.get(orgId) ?? { firstSeq: 1, lastSeq: 0 };
+}
+
+/** The heads of several organisations at once: one query for all feeds that a process is following. */
+export async function getFeedHeads(reader: Reader, orgIds: readonly OrgId[]): Promise<Map<OrgId, FeedHead>> {
+  const { rows } = await sql<{ org_id: string; first_seq: bigint; last_seq: bigint }>`
+    select org_id, first_seq, last_seq from event_heads where org_id = any(${orgIds.map(toUuid)}::uuid[])
+  `.execute(reader.kysely);
+  return new Map(
+    rows.map((row) => [
+      fromUuid('org', row.org_id),
+      { firstSeq: Number(row.first_seq), lastSeq: Number(row.last_seq) },
+    ]),
+  );
+}
+
+/** What these shards still have to publish, each organisation's in order. */
+export async function listUnpublished(
+  db: Db,
+  shards: readonly number[],
+  limit: number,
+): Promise<FeedEvent[]> {
+  const { rows } = await sql<EventRow>`
+    select ${columns} from events
+     where published_at is null and shard = any(${shards}::smallint[])
+     order by shard, org_id, seq limit ${limit}
+  `.execute(db.kysely);
+  return rows.map(fromRow);
+}
+
+/** Notes what JetStream has acknowledged. Noting it twice changes nothing, so it needs no lease. */
+export async function markPublished(db: Db, events: readonly FeedEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  await sql`
+    update events set published_at = clock_timestamp()
+      from unnest(${events.map((event) => toUuid(event.orgId))}::uuid[],
+                  ${events.map((event) => event.seq)}::bigint[]) as done (org_id, seq)
+     where events.org_id = done.org_id and events.seq = done.seq and events.published_at is null
+  `.execute(db.kysely);
+}
+
+/**
+ * Forgets published events older than the retention, a batch at a time, oldest first within each organisation,
+ * and moves the organisation's first number with them: a reader that is further back is told, not skipped over.
+ * Answers how many went; call again while it is the whole batch.
+ */
+export async function forgetOldEvents(
+  tx: Tx,
+  sweep: { readonly olderThanMs: number; readonly limit: number },
+): Promise<number> {
+  const { rows } = await sql<{ forgotten: bigint }>`
+    with old as (
+      select org_id, max(seq) as last_old
+        from (select org_id, seq from events
+               where recorded_at < clock_timestamp() - ${sweep.olderThanMs} * interval '1 millisecond'
+                 and published_at is not null
+               order by recorded_at limit ${sweep.limit}) as candidates
+       group by org_id
+    ),
+    gone as (
+      delete from events using old
+       where events.org_id = old.org_id and events.seq <= old.last_old
+         and events.published_at is not null
+         and not exists (select 1 from events kept
+                          where kept.org_id = old.org_id and kept.seq <= events.seq and kept.published_at is null)
+      returning events.org_id, events.seq
+    ),
+    moved as (
+      update event_heads head set first_seq = last_gone.seq + 1
+        from (select org_id, max(seq) as seq from gone group by org_id) as last_gone
+       where head.org_id = last_gone.org_id and head.first_seq <= last_gone.seq
+      returning 1
+    )
+    select (select count(*) from gone) as forgotten, (select count(*) from moved) as moved
+  `.execute(tx.kysely);
+  return Number(rows[0]?.forgotten ?? 0n);
+}

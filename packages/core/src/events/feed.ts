@@ -1,0 +1,206 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { gauge } from '@millrace/platform/telemetry';
+import { visibleTo, type EventChannels, type FeedEvent } from './events.ts';
+import { getFeedHead, getFeedHeads, listEventsAfter } from './events.store.ts';
+import { createFollower, type Follower } from './follower.ts';
+import { startLoop } from './loop.ts';
+
+/** Where live messages come from: NATS in production. Losing some, or all, is allowed: PostgreSQL has them. */
+export interface EventSource {
+  available(): boolean;
+  /** Calls back with each message; the returned function ends it. */
+  subscribe(subject: string, onMessage: (body: unknown) => void): () => void;
+}
+
+export interface FeedTuning {
+  /** Streams that one process keeps open for one organisation. */
+  readonly maxFollowersPerOrganisation: number;
+  readonly maxFollowers: number;
+  /** Events held for one stream while its client reads slowly; beyond it, the client is served from PostgreSQL. */
+  readonly maxBuffered: number;
+  readonly pageSize: number;
+  /** How often to compare with PostgreSQL while messages arrive, in case the newest was lost on the way. */
+  readonly checkMs: number;
+  /** The same while messages cannot arrive. */
+  readonly checkWhileAwayMs: number;
+}
+
+export const defaultFeedTuning: FeedTuning = {
+  maxFollowersPerOrganisation: 20,
+  maxFollowers: 5_000,
+  maxBuffered: 256,
+  pageSize: 200,
+  checkMs: 2_000,
+  checkWhileAwayMs: 200,
+};
+
+export interface FeedOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly channels: EventChannels;
+  readonly source: EventSource;
+  readonly tuning?: Partial<FeedTuning>;
+}
+
+export interface FeedPage {
+  readonly events: readonly FeedEvent[];
+  readonly more: boolean;
+}
+
+export interface Feed {
+  page(orgId: OrgId, query: { after: number; limit: number; mode: Mode }): Promise<FeedPage>;
+  /**
+   * Every event after `after`, in order, then those to come, until the signal aborts. Refuses, before the first
+   * event, a place that retention has passed and an organisation that follows too often already.
+   */
+  follow(
+    orgId: OrgId,
+    query: { after: number; mode: Mode; signal: AbortSignal },
+  ): Promise<AsyncGenerator<FeedEvent, void, undefined>>;
+  close(): Promise<void>;
+}
+
+interface Channel {
+  readonly followers: Set<Follower>;
+  readonly unsubscribe: () => void;
+}
+
+const followersGauge = gauge('millrace_feed_followers', 'Event streams this process keeps open');
+
+export function createFeed(options: FeedOptions): Feed {
+  const { db, clock, log, channels, source } = options;
+  const tuning: FeedTuning = { ...defaultFeedTuning, ...options.tuning };
+  const channelsByOrg = new Map<OrgId, Channel>();
+  const closing = new AbortController();
+  let followerCount = 0;
+
+  /** One query for all followed organisations: whoever is behind what PostgreSQL has is told to read. */
+  const checkHeads = async (): Promise<void> => {
+    const heads = await getFeedHeads(db, [...channelsByOrg.keys()]);
+    for (const [orgId, head] of heads) {
+      for (const follower of channelsByOrg.get(orgId)?.followers ?? []) follower.noticeHead(head.lastSeq);
+    }
+  };
+  let lastCheckMs = clock.monotonicMs();
+  const checker = startLoop(
+    { name: 'check feed heads', clock, log, idleMs: tuning.checkWhileAwayMs },
+    async () => {
+      const dueMs = source.available() ? tuning.checkMs : tuning.checkWhileAwayMs;
+      if (channelsByOrg.size > 0 && clock.monotonicMs() - lastCheckMs >= dueMs) {
+        lastCheckMs = clock.monotonicMs();
+        await checkHeads();
+      }
+      return 'idle';
+    },
+  );
+
+  const open = (orgId: OrgId): Channel => {
+    const followers = new Set<Follower>();
+    const unsubscribe = source.subscribe(channels.subjectOfOrganisation(orgId), (body) => {
+      for (const follower of followers) follower.offer(body);
+    });
+    const channel = { followers, unsubscribe };
+    channelsByOrg.set(orgId, channel);
+    return channel;
+  };
+  const join = (orgId: OrgId, follower: Follower): void => {
+    const channel = channelsByOrg.get(orgId) ?? open(orgId);
+    channel.followers.add(follower);
+    followerCount += 1;
+    followersGauge.record(followerCount);
+  };
+  const leave = (orgId: OrgId, follower: Follower): void => {
+    const channel = channelsByOrg.get(orgId);
+    if (channel === undefined || !channel.followers.delete(follower)) return;
+    followerCount -= 1;
+    followersGauge.record(followerCount);
+    if (channel.followers.size > 0) return;
+    channelsByOrg.delete(orgId);
+    channel.unsubscribe();
+  };
+
+  const refuseTooMany = (orgId: OrgId): void => {
+    const own = channelsByOrg.get(orgId)?.followers.size ?? 0;
+    if (own >= tuning.maxFollowersPerOrganisation) {
+      throw new Fault('RATE_LIMITED', {
+        message: `This organisation already keeps ${own} event streams open here.`,
+        suggestion: 'Close streams that are no longer read, or share one stream between readers.',
+        retryAfterSeconds: 5,
+      });
+    }
+    if (closing.signal.aborted || followerCount >= tuning.maxFollowers) {
+      throw new Fault('SERVICE_UNAVAILABLE', {
+        message: 'No further event stream can be opened here right now.',
+        retryAfterSeconds: 2,
+      });
+    }
+  };
+
+  const refuseForgotten = async (orgId: OrgId, after: number): Promise<void> => {
+    // Nothing was read yet at 0: the reader starts wherever the feed starts, and so misses nothing it had begun.
+    if (after === 0) return;
+    const { firstSeq } = await getFeedHead(db, orgId);
+    if (after + 1 >= firstSeq) return;
+    throw new Fault('INVALID_CURSOR', {
+      message: `Events before seq ${firstSeq} are no longer kept, so the feed cannot continue after ${after}.`,
+      suggestion: `Read what you need from the resources themselves, then continue with after=${firstSeq - 1}.`,
+    });
+  };
+
+  async function* run(
+    orgId: OrgId,
+    follower: Follower,
+    query: { mode: Mode; signal: AbortSignal },
+  ): AsyncGenerator<FeedEvent, void, undefined> {
+    try {
+      for (;;) {
+        const batch = await follower.next(query.signal);
+        if (batch === null) return;
+        for (const event of batch) if (visibleTo(query.mode, event)) yield event;
+      }
+    } finally {
+      leave(orgId, follower);
+    }
+  }
+
+  return {
+    page: async (orgId, query) => {
+      await refuseForgotten(orgId, query.after);
+      const events = await listEventsAfter(db, orgId, { ...query, limit: query.limit + 1 });
+      return { events: events.slice(0, query.limit), more: events.length > query.limit };
+    },
+    follow: async (orgId, query) => {
+      refuseTooMany(orgId);
+      const follower = createFollower({
+        after: query.after,
+        maxBuffered: tuning.maxBuffered,
+        readAfter: (after) => listEventsAfter(db, orgId, { after, limit: tuning.pageSize, mode: 'live' }),
+        pageSize: tuning.pageSize,
+      });
+      // Counted before the first wait, so that a burst of connections cannot all pass the limit.
+      join(orgId, follower);
+      try {
+        await refuseForgotten(orgId, query.after);
+      } catch (error) {
+        leave(orgId, follower);
+        throw error;
+      }
+      const signal = AbortSignal.any([query.signal, closing.signal]);
+      // A generator that nobody starts never reaches its `finally`; the signal always comes.
+      signal.addEventListener('abort', () => leave(orgId, follower), { once: true });
+      return run(orgId, follower, { mode: query.mode, signal });
+    },
+    close: async () => {
+      closing.abort();
+      await checker.stop();
+      for (const channel of channelsByOrg.values()) channel.unsubscribe();
+      channelsByOrg.clear();
+    },
+  };
+}

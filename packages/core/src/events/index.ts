@@ -1,0 +1,11 @@
+export { CommandRefused, type CommandCall, type CommandSender } from './dispatcher.ts';
+export { eventChannels, type EventChannels, type FeedEvent } from './events.ts';
+export { serveEvents } from './events.routes.ts';
+export { createFeed, defaultFeedTuning, type Feed, type FeedOptions, type FeedTuning } from './feed.ts';
+export {
+  defaultRelayTuning,
+  startRelay,
+  type Relay,
+  type RelayOptions,
+  type RelayTuning,
+} from './outbox.relay.ts';

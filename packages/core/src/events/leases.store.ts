@@ -1,0 +1,83 @@
+import type { Db, Tx } from '@millrace/platform/db';
+import { outboxShards } from '@millrace/platform/outbox';
+import { sql } from 'kysely';
+import type { Lease } from './shards.ts';
+
+/** Tells the other relays that this one lives, and answers how many do, itself included. */
+export async function announceRelay(tx: Tx, relay: { holder: string; ttlMs: number }): Promise<number> {
+  await sql`
+    insert into relays (holder, expires_at)
+    values (${relay.holder}, clock_timestamp() + ${relay.ttlMs} * interval '1 millisecond')
+    on conflict (holder) do update set expires_at = excluded.expires_at
+  `.execute(tx.kysely);
+  const { rows } = await sql<{ alive: bigint }>`
+    select count(*) as alive from relays where expires_at > clock_timestamp()
+  `.execute(tx.kysely);
+  return Number(rows[0]?.alive ?? 0n);
+}
+
+/** Prolongs what is still held. A lease that ran out is not revived: it is claimed anew, under a new fence. */
+export async function renewLeases(tx: Tx, relay: { holder: string; ttlMs: number }): Promise<Lease[]> {
+  const { rows } = await sql<Lease>`
+    with mine as (
+      select shard from relay_leases
+       where holder = ${relay.holder} and expires_at > clock_timestamp()
+       order by shard for update
+    )
+    update relay_leases lease
+       set expires_at = clock_timestamp() + ${relay.ttlMs} * interval '1 millisecond'
+      from mine
+     where lease.shard = mine.shard
+    returning lease.shard, lease.fence
+  `.execute(tx.kysely);
+  return rows;
+}
+
+/** Takes up to `count` shards nobody holds. Each change of hands raises the fence. */
+export async function claimLeases(
+  tx: Tx,
+  relay: { holder: string; ttlMs: number },
+  count: number,
+): Promise<Lease[]> {
+  const { rows } = await sql<Lease>`
+    insert into relay_leases as lease (shard, holder, fence, expires_at)
+    select free.shard, ${relay.holder}, 1, clock_timestamp() + ${relay.ttlMs} * interval '1 millisecond'
+      from (select shard
+              from generate_series(0, ${outboxShards - 1}::int) as every (shard)
+             where not exists (select 1 from relay_leases taken
+                                where taken.shard = every.shard and taken.expires_at > clock_timestamp())
+             order by shard
+             limit ${count}) as free
+     order by free.shard
+    on conflict (shard) do update
+       set holder = excluded.holder, fence = lease.fence + 1, expires_at = excluded.expires_at
+     where lease.expires_at <= clock_timestamp()
+    returning shard, fence
+  `.execute(tx.kysely);
+  return rows;
+}
+
+/** Gives shards back early. Only what this relay still holds is touched. */
+export async function releaseLeases(tx: Tx, holder: string, shards: readonly number[]): Promise<void> {
+  if (shards.length === 0) return;
+  await sql`
+    update relay_leases set expires_at = clock_timestamp()
+     where holder = ${holder} and shard = any(${shards}::smallint[]) and expires_at > clock_timestamp()
+  `.execute(tx.kysely);
+}
+
+/** Leaves: every shard is free at once and the others count one relay less. */
+export async function retireRelay(tx: Tx, holder: string): Promise<void> {
+  await sql`
+    update relay_leases set expires_at = clock_timestamp()
+     where holder = ${holder} and expires_at > clock_timestamp()
+  `.execute(tx.kysely);
+  await sql`delete from relays where holder = ${holder}`.execute(tx.kysely);
+}
+
+/** Rows of relays that died without leaving; kept a while for people to see. */
+export async function forgetDeadRelays(db: Db, olderThanMs: number): Promise<void> {
+  await sql`
+    delete from relays where expires_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
+  `.execute(db.kysely);
+}

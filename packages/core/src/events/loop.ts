@@ -1,0 +1,74 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Logger } from '@millrace/platform/log';
+
+export interface LoopOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn'>;
+  /** How long to wait after a step that found nothing to do. `wake` cuts it short. */
+  readonly idleMs: number;
+  /** The longest wait after steps that failed in a row. */
+  readonly maxBackoffMs?: number;
+}
+
+export interface Loop {
+  wake(): void;
+  /** Lets the running step end, then stops. */
+  stop(): Promise<void>;
+}
+
+const FIRST_BACKOFF_MS = 25;
+const DEFAULT_MAX_BACKOFF_MS = 1_000;
+
+/**
+ * Runs `step` for ever: at once again while it answers `busy`, after a wait when `idle`, after a growing wait when
+ * it fails. A failure is logged the first time and then once each time the wait has doubled, not on every turn.
+ */
+export function startLoop(
+  options: LoopOptions,
+  step: (signal: AbortSignal) => Promise<'busy' | 'idle'>,
+): Loop {
+  const { clock, log, name } = options;
+  const stopping = new AbortController();
+  let woken = false;
+  let cutShort: AbortController | undefined;
+
+  const wait = async (ms: number, wakeable: boolean): Promise<void> => {
+    if (wakeable && woken) return;
+    const waiting = new AbortController();
+    if (wakeable) cutShort = waiting;
+    await clock.sleep(ms, AbortSignal.any([stopping.signal, waiting.signal])).catch(() => undefined);
+    cutShort = undefined;
+  };
+
+  const run = async (): Promise<void> => {
+    let backoffMs = 0;
+    while (!stopping.signal.aborted) {
+      woken = false;
+      try {
+        const outcome = await step(stopping.signal);
+        backoffMs = 0;
+        if (outcome === 'idle') await wait(options.idleMs, true);
+      } catch (error) {
+        const longestMs = options.maxBackoffMs ?? DEFAULT_MAX_BACKOFF_MS;
+        const nextMs = Math.min(longestMs, Math.max(FIRST_BACKOFF_MS, backoffMs * 2));
+        if (nextMs !== backoffMs)
+          log.warn({ err: error, loop: name, retryInMs: nextMs }, 'a loop step failed');
+        backoffMs = nextMs;
+        await wait(backoffMs, false);
+      }
+    }
+  };
+
+  const done = run();
+  return {
+    wake: () => {
+      woken = true;
+      cutShort?.abort();
+    },
+    stop: async () => {
+      stopping.abort();
+      await done;
+    },
+  };
+}

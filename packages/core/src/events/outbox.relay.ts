@@ -1,0 +1,133 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { Logger } from '@millrace/platform/log';
+import { msToSeconds } from '@millrace/platform/money';
+import type { NatsClient } from '@millrace/platform/nats';
+import { gauge } from '@millrace/platform/telemetry';
+import { dispatchWaiting, type CommandSender } from './dispatcher.ts';
+import type { EventChannels } from './events.ts';
+import { forgetDeadRelays } from './leases.store.ts';
+import { startLoop, type Loop } from './loop.ts';
+import { moveWaiting } from './mover.ts';
+import { findWaiting, measureOutbox, type LeaseProof } from './outbox.store.ts';
+import { publishWaiting } from './publisher.ts';
+import { createLeaseKeeper } from './relay-leases.ts';
+
+export interface RelayTuning {
+  /** A relay that is silent this long loses its shards. */
+  readonly leaseTtlMs: number;
+  /** How often an idle relay looks for new rows: half of it is the delay an event sees on average. */
+  readonly pollMs: number;
+  /** How often to look for events left unpublished by a relay that died. */
+  readonly publishIdleMs: number;
+  readonly publishTimeoutMs: number;
+  readonly dispatchIdleMs: number;
+  readonly measureMs: number;
+  readonly batchSize: number;
+  readonly concurrency: number;
+  readonly maxAttempts: number;
+  readonly retryMs: { readonly first: number; readonly longest: number };
+}
+
+export const defaultRelayTuning: RelayTuning = {
+  leaseTtlMs: 10_000,
+  pollMs: 15,
+  publishIdleMs: 500,
+  publishTimeoutMs: 2_000,
+  dispatchIdleMs: 500,
+  measureMs: 10_000,
+  batchSize: 500,
+  concurrency: 16,
+  maxAttempts: 12,
+  retryMs: { first: 500, longest: 60_000 },
+};
+
+export interface RelayOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Names this process among all relays; never used twice. */
+  readonly holder: string;
+  readonly channels: EventChannels;
+  readonly nats: Pick<NatsClient, 'publish'>;
+  readonly sender: CommandSender;
+  readonly tuning?: Partial<RelayTuning>;
+}
+
+export interface Relay {
+  readonly holder: string;
+  shardsHeld(): readonly number[];
+  /** Ends the running steps and gives every shard back, so that another relay continues at once. */
+  stop(): Promise<void>;
+}
+
+const DEAD_RELAYS_KEPT_MS = 24 * 3_600_000;
+
+const waitingGauge = gauge('millrace_outbox_waiting', 'Outbox rows not yet relayed');
+const parkedGauge = gauge('millrace_outbox_parked', 'Outbox rows given up on; alert above zero');
+const oldestGauge = gauge('millrace_outbox_oldest_seconds', 'Age of the oldest outbox row not yet relayed');
+
+/** Starts relaying: five loops that share nothing but the leases. The first leases are taken before it resolves. */
+export async function startRelay(options: RelayOptions): Promise<Relay> {
+  const { db, clock, log, holder, channels, nats, sender } = options;
+  const tuning: RelayTuning = { ...defaultRelayTuning, ...options.tuning };
+  const keeper = createLeaseKeeper({ db, holder, ttlMs: tuning.leaseTtlMs });
+  const shardsHeld = (): readonly number[] => keeper.held().map((lease) => lease.shard);
+  const proofFor = (shards: readonly number[]): LeaseProof => {
+    const wanted = new Set(shards);
+    return { holder, leases: keeper.held().filter((lease) => wanted.has(lease.shard)) };
+  };
+  await keeper.keep();
+
+  const loops: Loop[] = [];
+  const loop = (
+    name: string,
+    idleMs: number,
+    step: (signal: AbortSignal) => Promise<'busy' | 'idle'>,
+  ): Loop => {
+    const started = startLoop({ name, clock, log, idleMs }, step);
+    loops.push(started);
+    return started;
+  };
+
+  // Three renewals fit into one time to live, so that one lost renewal costs nothing.
+  loop('relay leases', Math.floor(tuning.leaseTtlMs * 0.3), async () => {
+    await keeper.keep();
+    return 'idle';
+  });
+  const publisher = loop('publish events', tuning.publishIdleMs, async () => {
+    const count = await publishWaiting({ ...tuning, db, nats, channels }, shardsHeld());
+    return count > 0 ? 'busy' : 'idle';
+  });
+  let commandShards: readonly number[] = [];
+  const dispatcher = loop('dispatch commands', tuning.dispatchIdleMs, async () => {
+    const count = await dispatchWaiting({ ...tuning, db, clock, log, sender }, proofFor(commandShards));
+    return count > 0 ? 'busy' : 'idle';
+  });
+  loop('move events', tuning.pollMs, async () => {
+    const waiting = await findWaiting(db, shardsHeld());
+    commandShards = waiting.commandShards;
+    if (commandShards.length > 0) dispatcher.wake();
+    const count = await moveWaiting({ ...tuning, db, log }, proofFor(waiting.eventShards));
+    if (count === 0) return 'idle';
+    publisher.wake();
+    return 'busy';
+  });
+  loop('measure outbox', tuning.measureMs, async () => {
+    const depth = await measureOutbox(db);
+    waitingGauge.record(depth.waiting);
+    parkedGauge.record(depth.parked);
+    oldestGauge.record(msToSeconds(depth.oldestWaitingMs));
+    await forgetDeadRelays(db, DEAD_RELAYS_KEPT_MS);
+    return 'idle';
+  });
+
+  return {
+    holder,
+    shardsHeld,
+    stop: async () => {
+      await Promise.all(loops.map((running) => running.stop()));
+      await keeper.release();
+    },
+  };
+}

@@ -1,0 +1,254 @@
+import type { Db } from '@millrace/platform/db';
+import type { Actor, Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type CellId, type EventId, type OrgId } from '@millrace/platform/ids';
+import { sql, type RawBuilder } from 'kysely';
+import { writtenApiVersion } from './events.ts';
+import type { Lease } from './shards.ts';
+
+/** Who asks, and under which leases. Every statement checks them again, by the database's own clock. */
+export interface LeaseProof {
+  readonly holder: string;
+  readonly leases: readonly Lease[];
+}
+
+/**
+ * The shards of the proof that are still this relay's. `for share` keeps them so until the statement is done; like
+ * every statement that locks leases it goes by shard number, so that no two can wait for each other in a circle.
+ */
+function heldShards(proof: LeaseProof, lock: RawBuilder<unknown>): RawBuilder<unknown> {
+  const shards = proof.leases.map((lease) => lease.shard);
+  const fences = proof.leases.map((lease) => lease.fence.toString());
+  return sql`
+    select lease.shard
+      from relay_leases lease
+      join unnest(${shards}::smallint[], ${fences}::bigint[]) as mine (shard, fence)
+        on mine.shard = lease.shard and mine.fence = lease.fence
+     where lease.holder = ${proof.holder} and lease.expires_at > clock_timestamp()
+     order by lease.shard
+     ${lock}`;
+}
+
+export interface WaitingWork {
+  readonly eventShards: readonly number[];
+  readonly commandShards: readonly number[];
+}
+
+/** Which of these shards have anything waiting. A plain read: an idle relay must not write, not even a lock. */
+export async function findWaiting(db: Db, shards: readonly number[]): Promise<WaitingWork> {
+  const { rows } = await sql<{ shard: number; events: boolean; commands: boolean }>`
+    select mine.shard,
+           exists (select 1 from outbox waiting
+                    where waiting.shard = mine.shard and kind = 'event' and parked_at is null) as events,
+           exists (select 1 from outbox waiting
+                    where waiting.shard = mine.shard and kind = 'command' and parked_at is null
+                      and coalesce(next_attempt_at <= clock_timestamp(), true)) as commands
+      from unnest(${shards}::smallint[]) as mine (shard)
+  `.execute(db.kysely);
+  return {
+    eventShards: rows.filter((row) => row.events).map((row) => row.shard),
+    commandShards: rows.filter((row) => row.commands).map((row) => row.shard),
+  };
+}
+
+/**
+ * Moves committed events from the outbox to the feed and numbers them, and answers how many.
+ *
+ * It is one statement, so it is one transaction with no pause inside: a relay that is frozen by its machine
+ * cannot sit on a half-done move. In it, the share lock on the leases keeps a successor out until it ends; the
+ * heads are locked in the order of their ids; and numbering, storing and deleting happen together or not at all.
+ * So whatever two relays do to each other, no number is skipped and no event is stored twice.
+ */
+export async function moveEvents(
+  db: Db,
+  proof: LeaseProof,
+  selection: { readonly limitPerShard: number } | { readonly only: EventId },
+): Promise<number> {
+  const which =
+    'only' in selection
+      ? sql`and waiting.id = ${toUuid(selection.only)}`
+      : sql`order by waiting.seq limit ${selection.limitPerShard}`;
+  const { rows } = await sql<{ stored: bigint; removed: bigint }>`
+    with held as (${heldShards(proof, sql`for share of lease`)}),
+    batch as (
+      select taken.*
+        from held cross join lateral (
+          select waiting.*
+            from outbox waiting
+           where waiting.shard = held.shard and waiting.kind = 'event' and waiting.parked_at is null
+             ${which}
+             for update
+        ) as taken
+    ),
+    grown as (
+      insert into event_heads as head (org_id, last_seq)
+      select org_id, count(*) from batch group by org_id order by org_id
+      on conflict (org_id) do update set last_seq = head.last_seq + excluded.last_seq
+      returning org_id, last_seq
+    ),
+    numbered as (
+      select batch.*,
+             row_number() over (partition by org_id order by seq) as nth,
+             count(*) over (partition by org_id) as total
+        from batch
+    ),
+    stored as (
+      insert into events (org_id, seq, id, type, resource_kind, resource_id, mode, cell, shard, actor,
+                          traceparent, schema_version, api_version, occurred_at, data)
+      select org_id, grown.last_seq - total + nth, id, type, resource_kind, resource_id, mode, cell, shard, actor,
+             traceparent, schema_version, ${writtenApiVersion}, occurred_at, payload
+        from numbered join grown using (org_id)
+      returning 1
+    ),
+    removed as (
+      delete from outbox using batch where outbox.id = batch.id returning 1
+    )
+    select (select count(*) from stored) as stored, (select count(*) from removed) as removed
+  `.execute(db.kysely);
+  const [outcome] = rows;
+  if (outcome === undefined || outcome.stored !== outcome.removed) {
+    throw new Error(
+      `The relay stored ${outcome?.stored} events but removed ${outcome?.removed} outbox rows.`,
+    );
+  }
+  return Number(outcome.stored);
+}
+
+/** The oldest waiting events of these shards, to be tried one by one after a batch was refused. */
+export async function listWaitingEvents(
+  db: Db,
+  proof: LeaseProof,
+  limit: number,
+): Promise<{ id: EventId; orgId: OrgId }[]> {
+  const { rows } = await sql<{ id: string; org_id: string }>`
+    with held as (${heldShards(proof, sql``)})
+    select id, org_id from outbox
+     where kind = 'event' and parked_at is null and shard in (select shard from held)
+     order by seq limit ${limit}
+  `.execute(db.kysely);
+  return rows.map((row) => ({ id: fromUuid('evt', row.id), orgId: fromUuid('org', row.org_id) }));
+}
+
+/** A call that a transaction asked for and a durable handler has to receive. */
+export interface WaitingCommand {
+  readonly id: EventId;
+  readonly orgId: OrgId;
+  readonly service: string;
+  readonly key: string;
+  readonly handler: string;
+  readonly payload: unknown;
+  readonly notBefore: Date | null;
+  readonly attempts: number;
+  readonly mode: Mode;
+  readonly cell: CellId;
+  readonly actor: Actor;
+  readonly traceparent: string | null;
+  readonly schemaVersion: number;
+}
+
+interface CommandRow {
+  id: string;
+  org_id: string;
+  service: string;
+  object_key: string;
+  handler: string;
+  payload: unknown;
+  not_before: Date | null;
+  attempts: number;
+  mode: Mode;
+  cell: number;
+  actor: Actor;
+  traceparent: string | null;
+  schema_version: number;
+}
+
+function commandFromRow(row: CommandRow): WaitingCommand {
+  return {
+    id: fromUuid('evt', row.id),
+    orgId: fromUuid('org', row.org_id),
+    service: row.service,
+    key: row.object_key,
+    handler: row.handler,
+    payload: row.payload,
+    notBefore: row.not_before,
+    attempts: row.attempts,
+    mode: row.mode,
+    cell: row.cell,
+    actor: row.actor,
+    traceparent: row.traceparent,
+    schemaVersion: row.schema_version,
+  };
+}
+
+/**
+ * The oldest commands that may be sent now. A command that waits for its next attempt holds back the later ones
+ * for the same object, and nothing else.
+ */
+export async function listReadyCommands(db: Db, proof: LeaseProof, limit: number): Promise<WaitingCommand[]> {
+  const { rows } = await sql<CommandRow>`
+    with held as (${heldShards(proof, sql``)})
+    select id, org_id, service, object_key, handler, payload, not_before, attempts, mode, cell, actor,
+           traceparent, schema_version
+      from outbox ready
+     where kind = 'command' and parked_at is null and shard in (select shard from held)
+       and not exists (
+         select 1 from outbox ahead
+          where ahead.kind = 'command' and ahead.parked_at is null and ahead.next_attempt_at > clock_timestamp()
+            and ahead.shard = ready.shard and ahead.service = ready.service
+            and ahead.object_key = ready.object_key and ahead.seq <= ready.seq)
+     order by seq limit ${limit}
+  `.execute(db.kysely);
+  return rows.map(commandFromRow);
+}
+
+/** Forgets commands that their receiver has durably accepted. Needs no lease: accepted is accepted. */
+export async function removeDelivered(db: Db, ids: readonly EventId[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`delete from outbox where id = any(${ids.map(toUuid)}::uuid[])`.execute(db.kysely);
+}
+
+const MAX_ERROR_CHARS = 2_000;
+
+/** Notes a refusal. At `maxAttempts` the row is parked. Answers whether that happened now. */
+export async function noteRefusal(
+  db: Db,
+  refusal: {
+    readonly id: EventId;
+    readonly error: string;
+    readonly retryInMs: number;
+    readonly maxAttempts: number;
+  },
+): Promise<{ parked: boolean }> {
+  const { rows } = await sql<{ parked: boolean }>`
+    update outbox
+       set attempts = attempts + 1,
+           last_error = ${refusal.error.slice(0, MAX_ERROR_CHARS)},
+           next_attempt_at = clock_timestamp() + ${refusal.retryInMs} * interval '1 millisecond',
+           parked_at = case when attempts + 1 >= ${refusal.maxAttempts} then clock_timestamp() end
+     where id = ${toUuid(refusal.id)} and parked_at is null
+    returning parked_at is not null as parked
+  `.execute(db.kysely);
+  return { parked: rows[0]?.parked ?? false };
+}
+
+export interface OutboxDepth {
+  readonly waiting: number;
+  readonly parked: number;
+  readonly oldestWaitingMs: number;
+}
+
+/** For the gauges that an operator's alerts watch. */
+export async function measureOutbox(db: Db): Promise<OutboxDepth> {
+  const { rows } = await sql<{ waiting: bigint; parked: bigint; oldest_ms: number | null }>`
+    select count(*) filter (where parked_at is null) as waiting,
+           count(*) filter (where parked_at is not null) as parked,
+           (extract(epoch from clock_timestamp() - min(created_at) filter (where parked_at is null)) * 1000)::float8
+             as oldest_ms
+      from outbox
+  `.execute(db.kysely);
+  const [row] = rows;
+  return {
+    waiting: Number(row?.waiting ?? 0n),
+    parked: Number(row?.parked ?? 0n),
+    oldestWaitingMs: row?.oldest_ms ?? 0,
+  };
+}

@@ -1,0 +1,41 @@
+import type { Db } from '@millrace/platform/db';
+import { outboxShards } from '@millrace/platform/outbox';
+import { announceRelay, claimLeases, releaseLeases, renewLeases, retireRelay } from './leases.store.ts';
+import { shareOfShards, type Lease } from './shards.ts';
+
+export interface LeaseKeeper {
+  /** What this relay believes it holds. Every write checks it again in the database. */
+  held(): readonly Lease[];
+  /** Prolongs, gives back what is too much, takes what is missing. Call well within the time to live. */
+  keep(): Promise<void>;
+  release(): Promise<void>;
+}
+
+export function createLeaseKeeper(options: { db: Db; holder: string; ttlMs: number }): LeaseKeeper {
+  const { db, ...relay } = options;
+  let held: readonly Lease[] = [];
+  return {
+    held: () => held,
+    keep: async () => {
+      held = await db.transaction({ name: 'keep relay leases', isolation: 'read committed' }, async (tx) => {
+        const relaysAlive = await announceRelay(tx, relay);
+        const renewed = await renewLeases(tx, relay);
+        const share = shareOfShards({
+          held: renewed.map((lease) => lease.shard),
+          shardCount: outboxShards,
+          relaysAlive,
+        });
+        await releaseLeases(tx, relay.holder, share.surplus);
+        const claimed = share.missing === 0 ? [] : await claimLeases(tx, relay, share.missing);
+        const surplus = new Set(share.surplus);
+        return [...renewed.filter((lease) => !surplus.has(lease.shard)), ...claimed];
+      });
+    },
+    release: async () => {
+      held = [];
+      await db.transaction({ name: 'release relay leases', isolation: 'read committed' }, (tx) =>
+        retireRelay(tx, relay.holder),
+      );
+    },
+  };
+}
