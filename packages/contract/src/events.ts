@@ -237,7 +237,7 @@ export const eventTypes = {
     description: 'An API key was revoked and is refused from now on.',
     data: key.extend({
       revokedAt: timestamp,
-      cause: z.enum(['revoked', 'rotated', 'member_removed', 'organisation_suspended']),
+      cause: z.enum(['revoked', 'rotated', 'expired', 'member_removed', 'organisation_suspended']),
     }),
   },
 } as const satisfies Record<string, EventTypeDefinition>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { gpuType, region } from '../records/vocabulary.ts';
 import { scopeNames } from '../scopes.ts';
 import { keyId, mode, noContent, own, page, pageQuery, sshKeyId, timestamp, userId } from './own-kit.ts';
 
@@ -38,10 +39,12 @@ export const apiKeyLimits = z
     rpm: z.number().int().min(1).max(10_000_000).nullable().default(null),
     tpm: z.number().int().min(1).max(1_000_000_000_000).nullable().default(null),
     models: z.array(modelPattern).max(100).nullable().default(null),
-    regions: z.array(z.string().min(1).max(64)).max(100).nullable().default(null),
-    gpuTypes: z.array(z.string().min(1).max(64)).max(100).nullable().default(null),
+    regions: z.array(region).max(100).nullable().default(null),
+    gpuTypes: z.array(gpuType).max(100).nullable().default(null),
   })
   .meta({ id: 'ApiKeyLimits' });
+
+export type ApiKeyLimits = z.output<typeof apiKeyLimits>;
 
 /** An address or a network, either family. Prefix lengths are bounded by the address. */
 const ipOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
@@ -72,12 +75,9 @@ export const apiKey = z.object(apiKeyFields).meta({ id: 'ApiKey' });
 const newApiKey = z
   .object({
     ...apiKeyFields,
-    key: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The key itself, shown this once. A replay answers null: secrets are not stored.',
-      }),
+    key: z.string().nullable().meta({
+      description: 'The key itself, shown this once. A replay answers null: secrets are not stored.',
+    }),
   })
   .meta({ id: 'NewApiKey' });
 

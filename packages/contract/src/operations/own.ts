@@ -1,17 +1,38 @@
 import type { ContractSchemas } from '../records/index.ts';
+import { adminFleetOperations } from './own-admin-fleet.ts';
+import { adminInferenceOperations } from './own-admin-inference.ts';
+import { adminMoneyOperations } from './own-admin-money.ts';
+import { adminRentalOperations } from './own-admin-rentals.ts';
 import { adminOrganisationOperations } from './own-admin.ts';
 import { auditOperations } from './own-audit.ts';
+import { customerOperations } from './own-customer.ts';
 import { eventOperations } from './own-events.ts';
 import { identityOperations } from './own-identity.ts';
+import { inferenceOperations } from './own-inference.ts';
 import { keyOperations } from './own-keys.ts';
+import { marketplaceOwnOperations } from './own-marketplace.ts';
+import { rentalOperations } from './own-rentals.ts';
+import { adminSupplierOperations, supplierOperations } from './own-supplier.ts';
+import { volumeOperations } from './own-volumes.ts';
 
 /** Every operation that our own decisions add to the interface. */
-export function ownOperations(_schemas: ContractSchemas) {
+export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerData'>) {
   return {
     ...identityOperations,
     ...keyOperations,
     ...auditOperations,
     ...eventOperations,
+    ...rentalOperations(providerData),
+    ...volumeOperations,
+    ...customerOperations,
+    ...marketplaceOwnOperations,
+    ...inferenceOperations,
+    ...supplierOperations,
     ...adminOrganisationOperations,
+    ...adminMoneyOperations,
+    ...adminFleetOperations,
+    ...adminRentalOperations(providerData),
+    ...adminInferenceOperations,
+    ...adminSupplierOperations,
   } as const;
 }

@@ -1,0 +1,257 @@
+import { z } from 'zod';
+import { adminOrganisationParams } from './own-admin.ts';
+import { ledgerEntry, ledgerKind, periodQuery, transferId } from './own-customer.ts';
+import {
+  admin,
+  auditReason,
+  nanoUsd,
+  noContent,
+  organisationId,
+  page,
+  pageQuery,
+  positiveNanoUsd,
+  prefixedId,
+  timestamp,
+} from './own-kit.ts';
+
+/** Operators: money. Every act takes a reason, which goes to the audit log with the transfer it made. */
+
+const adminTransfer = z
+  .object({ ...ledgerEntry.shape, organisationId, reason: z.string().nullable() })
+  .meta({ id: 'AdminTransfer' });
+
+const moneyTool = { tags: ['money'], scope: 'admin:money', method: 'POST', idempotency: 'key' } as const;
+
+const moneyTools = {
+  adminGrant: admin({
+    ...moneyTool,
+    id: 'adminGrant',
+    path: '/v2/admin/organisations/{organisationId}/grants',
+    summary: 'Give an organisation credit',
+    params: adminOrganisationParams,
+    body: z.object({ amountNanoUsd: positiveNanoUsd, reason: auditReason }).meta({ id: 'AdminGrant' }),
+    response: { status: 201, schema: adminTransfer },
+    refuses: [404],
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminAdjust: admin({
+    ...moneyTool,
+    id: 'adminAdjust',
+    path: '/v2/admin/organisations/{organisationId}/adjustments',
+    summary: 'Correct a balance, up or down',
+    description: 'A correction never takes a balance below its floor: 402.',
+    params: adminOrganisationParams,
+    body: z.object({ amountNanoUsd: nanoUsd, reason: auditReason }).meta({ id: 'AdminAdjustment' }),
+    response: { status: 201, schema: adminTransfer },
+    refuses: [402, 404],
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminRefund: admin({
+    ...moneyTool,
+    id: 'adminRefund',
+    path: '/v2/admin/organisations/{organisationId}/refunds',
+    summary: 'Give back part or all of a charge',
+    description: 'The refunds of a charge together never exceed it: 409.',
+    params: adminOrganisationParams,
+    body: z
+      .object({ transferId, amountNanoUsd: positiveNanoUsd.optional(), reason: auditReason })
+      .meta({ id: 'AdminRefund' }),
+    response: { status: 201, schema: adminTransfer },
+    refuses: [404],
+    notFoundReason: 'TRANSFER_NOT_FOUND',
+  }),
+  adminReverse: admin({
+    ...moneyTool,
+    id: 'adminReverse',
+    path: '/v2/admin/transfers/{transferId}/reverse',
+    summary: 'Undo a transfer by its exact opposite',
+    params: z.object({ transferId }),
+    body: z.object({ reason: auditReason }).meta({ id: 'AdminReverse' }),
+    response: { status: 201, schema: adminTransfer },
+    refuses: [402, 404],
+    notFoundReason: 'TRANSFER_NOT_FOUND',
+  }),
+  adminListTransfers: admin({
+    id: 'adminListTransfers',
+    method: 'GET',
+    path: '/v2/admin/transfers',
+    scope: 'admin:read',
+    summary: 'List transfers of every organisation, newest first',
+    tags: ['money'],
+    query: pageQuery.extend({
+      ...periodQuery,
+      organisationId: organisationId.optional(),
+      kind: ledgerKind.optional(),
+    }),
+    response: { status: 200, schema: page(adminTransfer) },
+    idempotency: 'none',
+  }),
+} as const;
+
+const priceId = prefixedId('prc', 'an entry of the price book');
+const entitlementId = prefixedId('ent', 'an entitlement');
+
+const priceFields = {
+  subject: z.discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('gpu'),
+      gpuType: z.string().min(1).max(64),
+      machineType: z.enum(['virtual-machine', 'bare-metal']),
+      region: z.string().min(1).max(64).nullable(),
+    }),
+    z.object({ kind: z.literal('volume'), region: z.string().min(1).max(64).nullable() }),
+    z.object({
+      kind: z.literal('model'),
+      model: z.string().min(1).max(200),
+      unit: z.enum(['prompt_token', 'cached_prompt_token', 'completion_token', 'image', 'character']),
+    }),
+  ]),
+  unit: z.enum(['gpu_hour', 'gb_hour', 'token', 'image', 'character']),
+  priceNanoUsd: nanoUsd.meta({ description: 'For one unit.' }),
+  validFrom: timestamp,
+};
+
+const price = z
+  .object({ id: priceId, ...priceFields, validUntil: timestamp.nullable(), createdAt: timestamp })
+  .meta({ id: 'Price' });
+
+const reserveOptionFields = {
+  machineType: z.enum(['virtual-machine', 'bare-metal']),
+  gpuType: z.string().min(1).max(64),
+  region: z.string().min(1).max(64).nullable(),
+  termPeriodDays: z.int().min(1).max(3650),
+  discountPercentage: z.number().min(0).max(100),
+  earlyTerminationRefundPercentage: z.number().min(0).max(100),
+};
+
+const adminReserveOption = z
+  .object({ id: prefixedId('rso', 'a reserve option'), ...reserveOptionFields, createdAt: timestamp })
+  .meta({ id: 'AdminReserveOption' });
+
+const entitlement = z
+  .object({
+    id: entitlementId,
+    organisationId,
+    maxDiscountPercentage: z.number().min(0).max(100),
+    gpuType: z.string().nullable(),
+    contractReference: z.string().nullable(),
+    validFrom: timestamp,
+    validUntil: timestamp.nullable(),
+  })
+  .meta({ id: 'Entitlement' });
+
+const priceBook = {
+  adminListPrices: admin({
+    id: 'adminListPrices',
+    method: 'GET',
+    path: '/v2/admin/prices',
+    scope: 'admin:read',
+    summary: 'List the price book',
+    tags: ['prices'],
+    query: pageQuery.extend({
+      at: timestamp.optional().meta({ description: 'As it stands at this moment.' }),
+    }),
+    response: { status: 200, schema: page(price) },
+    idempotency: 'none',
+  }),
+  adminCreatePrice: admin({
+    id: 'adminCreatePrice',
+    method: 'POST',
+    path: '/v2/admin/prices',
+    scope: 'admin:write',
+    summary: 'Set a price from a moment on',
+    description: 'The price book only grows: what runs keeps the price frozen when it began.',
+    tags: ['prices'],
+    body: z.object({ ...priceFields, reason: auditReason }).meta({ id: 'PriceCreate' }),
+    response: { status: 201, schema: price },
+    idempotency: 'key',
+  }),
+  adminEndPrice: admin({
+    id: 'adminEndPrice',
+    method: 'POST',
+    path: '/v2/admin/prices/{priceId}/end',
+    scope: 'admin:write',
+    summary: 'End a price, so that nothing new is sold by it',
+    tags: ['prices'],
+    params: z.object({ priceId }),
+    body: z.object({ reason: auditReason }).meta({ id: 'PriceEnd' }),
+    response: { status: 200, schema: price },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'PRICE_NOT_FOUND',
+  }),
+  adminListReserveOptions: admin({
+    id: 'adminListReserveOptions',
+    method: 'GET',
+    path: '/v2/admin/reserve-options',
+    scope: 'admin:read',
+    summary: 'List the reserve options on offer',
+    tags: ['prices'],
+    query: pageQuery,
+    response: { status: 200, schema: page(adminReserveOption) },
+    idempotency: 'none',
+  }),
+  adminCreateReserveOption: admin({
+    id: 'adminCreateReserveOption',
+    method: 'POST',
+    path: '/v2/admin/reserve-options',
+    scope: 'admin:write',
+    summary: 'Offer a reserved term',
+    tags: ['prices'],
+    body: z.object(reserveOptionFields).meta({ id: 'ReserveOptionCreate' }),
+    response: { status: 201, schema: adminReserveOption },
+    idempotency: 'key',
+  }),
+  adminListEntitlements: admin({
+    id: 'adminListEntitlements',
+    method: 'GET',
+    path: '/v2/admin/organisations/{organisationId}/entitlements',
+    scope: 'admin:read',
+    summary: 'List the discounts an organisation is entitled to',
+    tags: ['prices'],
+    params: adminOrganisationParams,
+    query: pageQuery,
+    response: { status: 200, schema: page(entitlement) },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminCreateEntitlement: admin({
+    id: 'adminCreateEntitlement',
+    method: 'POST',
+    path: '/v2/admin/organisations/{organisationId}/entitlements',
+    scope: 'admin:money',
+    summary: 'Entitle an organisation to a discount',
+    tags: ['prices'],
+    params: adminOrganisationParams,
+    body: z
+      .object({
+        maxDiscountPercentage: z.number().min(0).max(100),
+        gpuType: z.string().min(1).max(64).nullable().default(null),
+        contractReference: z.string().trim().max(100).nullable().default(null),
+        validFrom: timestamp.optional(),
+        validUntil: timestamp.nullable().default(null),
+        reason: auditReason,
+      })
+      .meta({ id: 'EntitlementCreate' }),
+    response: { status: 201, schema: entitlement },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminRevokeEntitlement: admin({
+    id: 'adminRevokeEntitlement',
+    method: 'DELETE',
+    path: '/v2/admin/organisations/{organisationId}/entitlements/{entitlementId}',
+    scope: 'admin:money',
+    summary: 'Withdraw an entitlement; what runs keeps its frozen price',
+    tags: ['prices'],
+    params: z.object({ organisationId, entitlementId }),
+    response: noContent,
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'ENTITLEMENT_NOT_FOUND',
+  }),
+} as const;
+
+export const adminMoneyOperations = { ...moneyTools, ...priceBook } as const;

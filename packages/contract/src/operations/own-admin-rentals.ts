@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { ProviderDataSchema } from '../records/provider-data.ts';
+import { gpuType } from '../records/vocabulary.ts';
+import { admin, auditReason, organisationId, timestamp } from './own-kit.ts';
+import { createRentalDetail, terminateAnswer } from './own-rental-records.ts';
+import { wireId } from './own-rentals.ts';
+
+/** Operators: rentals that only they may make, and ending one that is not theirs. */
+
+const privateCloudNode = z.object({
+  role: z.enum(['login', 'head', 'compute']).default('compute'),
+  hostname: z.string().min(1).max(253).optional(),
+  publicIp: z.union([z.ipv4(), z.ipv6()]).optional(),
+  privateIp: z.union([z.ipv4(), z.ipv6()]),
+});
+
+const privateCloudBody = z
+  .object({
+    organisationId,
+    name: z.string().trim().min(1).max(100),
+    gpuType,
+    gpuCount: z.int32().min(1),
+    gpuModel: z.string().max(100).optional(),
+    location: z.string().max(100).optional(),
+    nodes: z.array(privateCloudNode).min(1).max(10_000),
+    sshUser: z.string().min(1).max(32),
+    sshPort: z.int().min(1).max(65_535).default(22),
+    salesContractExternalId: z.string().max(100).optional(),
+    startsAt: timestamp.optional(),
+    reason: auditReason,
+  })
+  .meta({ id: 'PrivateCloudRentalCreate' });
+
+export function adminRentalOperations(providerData: ProviderDataSchema) {
+  return {
+    adminCreatePrivateCloudRental: admin({
+      id: 'adminCreatePrivateCloudRental',
+      method: 'POST',
+      path: '/v2/admin/private-cloud-rentals',
+      scope: 'admin:write',
+      summary: 'Hand over a private cloud under contract; it is never metered by GPU',
+      tags: ['rentals'],
+      body: privateCloudBody,
+      response: { status: 201, schema: createRentalDetail(providerData) },
+      refuses: [404],
+      idempotency: 'key',
+      notFoundReason: 'ORGANISATION_NOT_FOUND',
+    }),
+    adminTerminateRental: admin({
+      id: 'adminTerminateRental',
+      method: 'POST',
+      path: '/v2/admin/rentals/{rentalId}/terminate',
+      scope: 'admin:write',
+      summary: 'End any rental',
+      tags: ['rentals'],
+      params: z.object({ rentalId: wireId }),
+      body: z.object({ reason: auditReason }).meta({ id: 'AdminRentalTerminate' }),
+      response: { status: 200, schema: terminateAnswer },
+      refuses: [404],
+      idempotency: 'key',
+      notFoundReason: 'RENTAL_NOT_FOUND',
+    }),
+  } as const;
+}

@@ -1,0 +1,280 @@
+import { z } from 'zod';
+import { resourceRef } from './own-audit.ts';
+import {
+  nanoUsd,
+  noContent,
+  own,
+  page,
+  pageQuery,
+  positiveNanoUsd,
+  prefixedId,
+  timestamp,
+} from './own-kit.ts';
+
+/** Money as the customer sees it: balance, ledger, invoices, usage, budgets and limits. */
+
+export const transferId = prefixedId('trf', 'a transfer');
+const invoiceId = prefixedId('ivc', 'an invoice');
+const budgetId = prefixedId('bdg', 'a budget');
+
+const balance = z
+  .object({
+    balanceCents: z.int().meta({ description: 'The balance in whole cents, rounded down.' }),
+    maxOverdraftCents: z.int().nonnegative(),
+    balanceNanoUsd: nanoUsd,
+    heldNanoUsd: nanoUsd,
+    availableNanoUsd: nanoUsd.meta({ description: 'What new work can still use: balance less holds.' }),
+    burnRateUsdPerHour: z.number().nonnegative(),
+    runwaySeconds: z.int().nonnegative().nullable().meta({
+      description: 'How long the balance lasts at the present rate; null when nothing is being spent.',
+    }),
+  })
+  .meta({ id: 'Balance' });
+
+export const ledgerKind = z
+  .enum(['top_up', 'grant', 'adjustment', 'refund', 'reversal', 'charge', 'credit', 'payout'])
+  .meta({ id: 'LedgerEntryKind' });
+
+export const ledgerEntry = z
+  .object({
+    id: transferId,
+    occurredAt: timestamp,
+    kind: ledgerKind,
+    amountNanoUsd: nanoUsd.meta({ description: 'Signed: what the balance changed by.' }),
+    balanceAfterNanoUsd: nanoUsd,
+    cause: resourceRef.meta({ description: 'The rental, volume, request batch or act that this is for.' }),
+    description: z.string(),
+    reverses: transferId.nullable(),
+  })
+  .meta({ id: 'LedgerEntry' });
+
+export const periodQuery = {
+  from: timestamp.optional().meta({ description: 'From this moment on.' }),
+  until: timestamp.optional().meta({ description: 'Before this moment.' }),
+};
+
+const invoiceLine = z.object({
+  description: z.string(),
+  cause: resourceRef.nullable(),
+  quantity: z.string().meta({ description: 'In the unit named, as a decimal string.' }),
+  unit: z.string(),
+  amountNanoUsd: nanoUsd,
+});
+
+const invoiceFields = {
+  id: invoiceId,
+  number: z.string(),
+  status: z.enum(['draft', 'final', 'void']),
+  periodStart: timestamp,
+  periodEnd: timestamp,
+  totalNanoUsd: nanoUsd,
+  finalizedAt: timestamp.nullable(),
+};
+
+const invoice = z.object(invoiceFields).meta({ id: 'Invoice' });
+const invoiceWithLines = z
+  .object({ ...invoiceFields, lines: z.array(invoiceLine) })
+  .meta({ id: 'InvoiceWithLines' });
+
+const usageRow = z
+  .object({
+    group: z.string().meta({ description: 'The day, rental, volume, model or key that the row sums up.' }),
+    amountNanoUsd: nanoUsd,
+    gpuSeconds: z.int().nonnegative(),
+    volumeGbSeconds: z.int().nonnegative(),
+    requestCount: z.int().nonnegative(),
+    tokensPrompt: z.int().nonnegative(),
+    tokensCompletion: z.int().nonnegative(),
+  })
+  .meta({ id: 'UsageRow' });
+
+const budgetName = z.string().trim().min(1).max(100);
+const budgetPeriod = z.enum(['day', 'week', 'month', 'total']);
+const thresholdsPercent = z.array(z.int().min(1).max(100)).max(10).meta({
+  description: 'Shares of the budget at which `budget.threshold` is sent.',
+});
+const onExceeded = z.enum(['notify', 'stop_new_work', 'stop_everything']);
+
+const budget = z
+  .object({
+    id: budgetId,
+    name: budgetName,
+    period: budgetPeriod,
+    limitNanoUsd: nanoUsd,
+    spentNanoUsd: nanoUsd,
+    periodStart: timestamp,
+    periodEnd: timestamp.nullable(),
+    thresholdsPercent,
+    onExceeded,
+    createdAt: timestamp,
+  })
+  .meta({ id: 'Budget' });
+
+const limits = z
+  .object({
+    rateLimits: z.array(
+      z.object({
+        name: z.string(),
+        limit: z.int().positive(),
+        windowSeconds: z.int().positive(),
+        unit: z.enum(['requests', 'tokens']),
+        model: z.string().nullable(),
+      }),
+    ),
+    quotas: z.array(
+      z.object({
+        name: z.string().meta({ examples: ['live-rentals', 'gpus', 'volume-gb'] }),
+        limit: z.int().nonnegative().nullable().meta({ description: 'Null: no limit.' }),
+        used: z.int().nonnegative(),
+      }),
+    ),
+  })
+  .meta({ id: 'Limits' });
+
+const budgetParams = z.object({ budgetId });
+
+const balanceOperations = {
+  getBalance: own({
+    id: 'getBalance',
+    method: 'GET',
+    path: '/v2/customer/balance',
+    scope: 'billing:read',
+    summary: 'The balance, what is held of it and how long it lasts',
+    tags: ['customer'],
+    response: { status: 200, schema: balance },
+    idempotency: 'none',
+  }),
+  listLedgerEntries: own({
+    id: 'listLedgerEntries',
+    method: 'GET',
+    path: '/v2/customer/ledger',
+    scope: 'billing:read',
+    summary: 'Every change of the balance with its cause, newest first',
+    tags: ['customer'],
+    query: pageQuery.extend({
+      ...periodQuery,
+      kind: ledgerKind.optional(),
+      causeKind: z.string().min(1).max(64).optional(),
+      causeId: z.string().min(1).max(100).optional(),
+    }),
+    response: { status: 200, schema: page(ledgerEntry) },
+    idempotency: 'none',
+  }),
+  listInvoices: own({
+    id: 'listInvoices',
+    method: 'GET',
+    path: '/v2/customer/invoices',
+    scope: 'billing:read',
+    summary: 'List invoices, newest first',
+    tags: ['customer'],
+    query: pageQuery,
+    response: { status: 200, schema: page(invoice) },
+    idempotency: 'none',
+  }),
+  getInvoice: own({
+    id: 'getInvoice',
+    method: 'GET',
+    path: '/v2/customer/invoices/{invoiceId}',
+    scope: 'billing:read',
+    summary: 'Read an invoice with its lines',
+    tags: ['customer'],
+    params: z.object({ invoiceId }),
+    response: { status: 200, schema: invoiceWithLines },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'INVOICE_NOT_FOUND',
+  }),
+  getUsage: own({
+    id: 'getUsage',
+    method: 'GET',
+    path: '/v2/customer/usage',
+    scope: 'billing:read',
+    summary: 'What was used and what it cost, summed up',
+    tags: ['customer'],
+    query: pageQuery.extend({
+      ...periodQuery,
+      groupBy: z.enum(['day', 'rental', 'volume', 'model', 'key']).default('day'),
+    }),
+    response: { status: 200, schema: page(usageRow) },
+    idempotency: 'none',
+  }),
+  getLimits: own({
+    id: 'getLimits',
+    method: 'GET',
+    path: '/v2/customer/limits',
+    scope: 'billing:read',
+    summary: 'Rate limits and quotas of the organisation, and how much of each is used',
+    tags: ['customer'],
+    response: { status: 200, schema: limits },
+    idempotency: 'none',
+  }),
+} as const;
+
+const budgetOperations = {
+  listBudgets: own({
+    id: 'listBudgets',
+    method: 'GET',
+    path: '/v2/customer/budgets',
+    scope: 'billing:read',
+    summary: 'List budgets',
+    tags: ['customer'],
+    query: pageQuery,
+    response: { status: 200, schema: page(budget) },
+    idempotency: 'none',
+  }),
+  createBudget: own({
+    id: 'createBudget',
+    method: 'POST',
+    path: '/v2/customer/budgets',
+    scope: 'billing:write',
+    summary: 'Create a budget',
+    tags: ['customer'],
+    body: z
+      .object({
+        name: budgetName,
+        period: budgetPeriod,
+        limitNanoUsd: positiveNanoUsd,
+        thresholdsPercent: thresholdsPercent.default([50, 80]),
+        onExceeded: onExceeded.default('notify'),
+      })
+      .meta({ id: 'BudgetCreate' }),
+    response: { status: 201, schema: budget },
+    idempotency: 'key',
+  }),
+  updateBudget: own({
+    id: 'updateBudget',
+    method: 'PATCH',
+    path: '/v2/customer/budgets/{budgetId}',
+    scope: 'billing:write',
+    summary: 'Change a budget',
+    tags: ['customer'],
+    params: budgetParams,
+    body: z
+      .object({
+        name: budgetName.optional(),
+        limitNanoUsd: positiveNanoUsd.optional(),
+        thresholdsPercent: thresholdsPercent.optional(),
+        onExceeded: onExceeded.optional(),
+      })
+      .meta({ id: 'BudgetUpdate' }),
+    response: { status: 200, schema: budget },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'BUDGET_NOT_FOUND',
+  }),
+  deleteBudget: own({
+    id: 'deleteBudget',
+    method: 'DELETE',
+    path: '/v2/customer/budgets/{budgetId}',
+    scope: 'billing:write',
+    summary: 'Delete a budget',
+    tags: ['customer'],
+    params: budgetParams,
+    response: noContent,
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'BUDGET_NOT_FOUND',
+  }),
+} as const;
+
+export const customerOperations = { ...balanceOperations, ...budgetOperations } as const;

@@ -1,0 +1,250 @@
+import { z } from 'zod';
+import { inference, own, requestId, timestamp } from './own-kit.ts';
+
+/**
+ * The inference operations beyond the interface, in the widely used shapes that existing clients send and
+ * read, and the account of a single request. These speak snake_case, as the rest of v1 does.
+ */
+
+const modelName = z.string().min(1).max(200);
+
+const usage = z
+  .object({
+    prompt_tokens: z.int().nonnegative(),
+    completion_tokens: z.int().nonnegative(),
+    total_tokens: z.int().nonnegative(),
+    prompt_tokens_details: z.object({ cached_tokens: z.int().nonnegative() }).optional(),
+    cost_nano_usd: z.int().nonnegative().optional(),
+  })
+  .meta({ id: 'CompletionUsage' });
+
+const model = z
+  .object({
+    id: modelName,
+    object: z.literal('model'),
+    created: z.int().nonnegative(),
+    owned_by: z.string(),
+    modality: z.enum(['chat', 'completion', 'image', 'audio']),
+    context_length: z.int().positive().nullable(),
+    max_output_tokens: z.int().positive().nullable(),
+    input_modalities: z.array(z.enum(['text', 'image', 'audio'])),
+  })
+  .meta({ id: 'Model' });
+
+const modelPrice = z
+  .object({
+    model: modelName,
+    currency: z.literal('usd'),
+    modality: z.enum(['chat', 'completion', 'image', 'audio']),
+    prompt_nano_usd_per_token: z.int().nonnegative().nullable(),
+    cached_prompt_nano_usd_per_token: z.int().nonnegative().nullable(),
+    completion_nano_usd_per_token: z.int().nonnegative().nullable(),
+    image_nano_usd: z.int().nonnegative().nullable().meta({
+      description: 'For 1024 x 1024 pixels in 25 steps; it grows with width, height and steps.',
+    }),
+    character_nano_usd: z.int().nonnegative().nullable(),
+  })
+  .meta({ id: 'ModelPrice' });
+
+/** The widely used bounds; an operator setting may narrow them to those of the interface. */
+const penalty = z.number().min(-2).max(2);
+
+const completionRequest = z
+  .object({
+    model: modelName,
+    prompt: z.union([z.string(), z.array(z.string()).min(1).max(128)]),
+    max_tokens: z.int().min(1).optional(),
+    temperature: z.number().min(0).max(2).optional(),
+    top_p: z.number().min(0).max(1).optional(),
+    top_k: z.int().min(-1).optional(),
+    min_p: z.number().min(0).max(1).optional(),
+    n: z.int().min(1).max(128).optional(),
+    stream: z.boolean().optional(),
+    stream_options: z.object({ include_usage: z.boolean().optional() }).nullable().optional(),
+    logprobs: z.int().min(0).max(20).nullable().optional(),
+    echo: z.boolean().optional(),
+    stop: z
+      .union([z.string(), z.array(z.string()).max(16)])
+      .nullable()
+      .optional(),
+    presence_penalty: penalty.optional(),
+    frequency_penalty: penalty.optional(),
+    repetition_penalty: z.number().positive().optional(),
+    logit_bias: z.record(z.string(), z.number().min(-100).max(100)).nullable().optional(),
+    seed: z.int().nullable().optional(),
+    suffix: z.string().nullable().optional(),
+    user: z.string().optional(),
+  })
+  .meta({ id: 'CompletionRequest' });
+
+const completion = z
+  .object({
+    id: z.string(),
+    object: z.literal('text_completion'),
+    created: z.int(),
+    model: modelName,
+    choices: z.array(
+      z.object({
+        index: z.int().nonnegative(),
+        text: z.string(),
+        finish_reason: z.string().nullable(),
+        logprobs: z.unknown().optional(),
+      }),
+    ),
+    usage: usage.nullable().optional(),
+  })
+  .meta({ id: 'Completion' });
+
+const imagesRequest = z
+  .object({
+    model: modelName,
+    prompt: z.string().min(1).max(20_000),
+    n: z.int().min(1).max(10).default(1),
+    size: z
+      .string()
+      .regex(/^(auto|[1-9][0-9]{2,3}x[1-9][0-9]{2,3})$/)
+      .default('1024x1024')
+      .meta({ description: 'Width x height, each 128 to 2496.' }),
+    response_format: z.enum(['b64_json']).default('b64_json'),
+    seed: z.int().nullable().optional(),
+    user: z.string().optional(),
+  })
+  .meta({ id: 'ImagesRequest' });
+
+const imagesAnswer = z
+  .object({
+    created: z.int(),
+    data: z.array(z.object({ b64_json: z.string(), revised_prompt: z.string().optional() })),
+  })
+  .meta({ id: 'Images' });
+
+const speechRequest = z
+  .object({
+    model: modelName,
+    input: z.string().min(1).max(4096),
+    voice: z.string().min(1).max(100),
+    response_format: z.enum(['mp3', 'wav']).default('mp3'),
+    speed: z.number().min(0.25).max(4).default(1),
+  })
+  .meta({ id: 'SpeechRequest' });
+
+const requestUsage = z
+  .object({
+    id: z.string(),
+    model: modelName,
+    deployment: z.string().nullable(),
+    created_at: timestamp,
+    streamed: z.boolean(),
+    cancelled: z.boolean(),
+    finish_reason: z.string().nullable(),
+    latency_ms: z.int().nonnegative(),
+    ttft_ms: z.int().nonnegative().nullable(),
+    generation_ms: z.int().nonnegative().nullable(),
+    tokens_prompt: z.int().nonnegative(),
+    tokens_completion: z.int().nonnegative(),
+    tokens_cached: z.int().nonnegative(),
+    cost_nano_usd: z.int().nonnegative(),
+    attempts: z.array(
+      z.object({
+        deployment: z.string(),
+        started_at: timestamp,
+        duration_ms: z.int().nonnegative(),
+        status: z.int().nullable(),
+        error: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'RequestUsage' });
+
+/** Statuses of the engines behind, of money and of unknown models. */
+const inferenceRefusals = [402, 404, 502, 504] as const;
+
+const inferenceHeaders = {
+  'X-Inference-Request-Id': 'The id under which the request is billed.',
+  'Inference-Id': 'The same id.',
+} as const;
+
+export const inferenceOperations = {
+  listModels: inference({
+    id: 'listModels',
+    method: 'GET',
+    path: '/v1/models',
+    scope: 'inference:read',
+    summary: 'List the models that can be called',
+    tags: ['inference'],
+    response: { status: 200, schema: z.object({ object: z.literal('list'), data: z.array(model) }) },
+    idempotency: 'none',
+  }),
+  getModelPrice: inference({
+    id: 'getModelPrice',
+    method: 'GET',
+    path: '/models/{name}/price',
+    aliases: ['/v1/models/{name}/price'],
+    scope: 'inference:read',
+    summary: 'The price of a model',
+    description: 'A slash in the name is sent percent-encoded.',
+    tags: ['inference'],
+    params: z.object({ name: modelName }),
+    response: { status: 200, schema: modelPrice },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'MODEL_NOT_FOUND',
+  }),
+  createCompletion: inference({
+    id: 'createCompletion',
+    method: 'POST',
+    path: '/v1/completions',
+    scope: 'inference:write',
+    summary: 'Complete a text',
+    tags: ['inference'],
+    body: completionRequest,
+    response: { status: 200, schema: completion, sse: true, event: completion, headers: inferenceHeaders },
+    refuses: inferenceRefusals,
+    idempotency: 'none',
+    notFoundReason: 'MODEL_NOT_FOUND',
+  }),
+  createImages: inference({
+    id: 'createImages',
+    method: 'POST',
+    path: '/v1/images/generations',
+    scope: 'inference:write',
+    summary: 'Generate images',
+    tags: ['inference'],
+    body: imagesRequest,
+    response: { status: 200, schema: imagesAnswer, headers: inferenceHeaders },
+    refuses: inferenceRefusals,
+    idempotency: 'none',
+    notFoundReason: 'MODEL_NOT_FOUND',
+  }),
+  createSpeech: inference({
+    id: 'createSpeech',
+    method: 'POST',
+    path: '/v1/audio/speech',
+    scope: 'inference:write',
+    summary: 'Speak a text',
+    tags: ['inference'],
+    body: speechRequest,
+    response: {
+      status: 200,
+      schema: z.instanceof(Uint8Array).meta({ description: 'The audio file.' }),
+      contentType: 'audio/mpeg',
+      headers: inferenceHeaders,
+    },
+    refuses: inferenceRefusals,
+    idempotency: 'none',
+    notFoundReason: 'MODEL_NOT_FOUND',
+  }),
+  getRequestUsage: own({
+    id: 'getRequestUsage',
+    method: 'GET',
+    path: '/v2/usage/requests/{requestId}',
+    scope: 'usage:read',
+    summary: 'How one inference request ran and what it cost',
+    tags: ['usage'],
+    params: z.object({ requestId }),
+    response: { status: 200, schema: requestUsage },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'REQUEST_NOT_FOUND',
+  }),
+} as const;

@@ -1,0 +1,241 @@
+import { z } from 'zod';
+import type { ProviderDataSchema } from '../records/provider-data.ts';
+import { createActiveBareMetalRental, rentalStatus } from '../records/rental.ts';
+import {
+  gpuFormFactor,
+  gpuType,
+  networkType,
+  region,
+  rentalType,
+  requestedTermType,
+} from '../records/vocabulary.ts';
+import { nanoUsd, prefixedId, tags, timestamp } from './own-kit.ts';
+
+/** What our own rental operations answer with: options, quotes, and everything that is known of a rental. */
+
+const node = z.object({
+  cpuModel: z.string(),
+  vcpuCount: z.int().nonnegative(),
+  ramGb: z.number().nonnegative(),
+  storageGb: z.number().nonnegative(),
+  gpuCount: z.int().nonnegative(),
+});
+
+export const rentalOption = z
+  .object({
+    gpuType,
+    gpuCount: z.int().positive(),
+    region,
+    machineType: rentalType,
+    gpuFormFactor,
+    connectionType: networkType,
+    costPerHour: z.number().nonnegative(),
+    costPerHourCents: z.int().nonnegative().meta({ description: 'Rounded up to a whole cent; for display.' }),
+    totalAvailable: z.int().nonnegative().meta({ description: 'How many could be reserved now.' }),
+    enabled: z.boolean(),
+    nodes: z.array(node),
+  })
+  .meta({ id: 'RentalOption' });
+
+export const reserveOption = z
+  .object({
+    id: prefixedId('rso', 'a reserve option'),
+    machineType: rentalType,
+    gpuType,
+    region: region.nullable().meta({ description: 'Null: every region.' }),
+    termPeriodDays: z.int().positive(),
+    discountPercentage: z.number().min(0).max(100),
+    costPerHour: z.number().nonnegative(),
+    originalCostPerHour: z.number().nonnegative(),
+    earlyTerminationRefundPercentage: z.number().min(0).max(100).meta({
+      description: 'What is given back of the rest of the term when it is ended early.',
+    }),
+  })
+  .meta({ id: 'ReserveOption' });
+
+const step = z.object({
+  name: z.string(),
+  status: z.enum(['waiting', 'running', 'done', 'failed', 'undone']),
+  startedAt: timestamp.nullable(),
+  endedAt: timestamp.nullable(),
+  message: z.string().nullable(),
+});
+
+/** A rental as our own operations show it: the interface's active record, for both types, and more. */
+export function createRentalDetail(providerData: ProviderDataSchema) {
+  const active = createActiveBareMetalRental(providerData).shape;
+  return z
+    .object({
+      ...active,
+      rentalType,
+      status: rentalStatus,
+      statusReason: z.string().nullable(),
+      statusSince: timestamp,
+      power: z.enum(['on', 'off', 'changing']),
+      gpuHeld: z.boolean().meta({ description: 'False after a stop that released the GPUs.' }),
+      ssh: z.array(
+        z.object({
+          host: z.string(),
+          port: z.int().min(1).max(65535),
+          user: z.string(),
+          command: z.string(),
+          hostKeyFingerprint: z.string().nullable(),
+        }),
+      ),
+      ports: z.array(z.object({ host: z.string(), externalPort: z.int(), internalPort: z.int() })),
+      image: z.string().nullable(),
+      tags,
+      expiresAt: timestamp.nullable().meta({ description: 'The end of its time to live.' }),
+      maxUsd: z.number().positive().nullable(),
+      costSoFarNanoUsd: nanoUsd,
+      steps: z.array(step).meta({ description: 'How it was brought up, step by step.' }),
+    })
+    .meta({ id: 'RentalDetail' });
+}
+
+/** What somebody wants to rent, for a quote or an explanation. Nothing is reserved by asking. */
+export const rentalWish = z
+  .object({
+    rentalType,
+    gpuCount: z.int().min(1).max(100_000),
+    gpuType: gpuType.default('h100'),
+    region: region.default('us-central-1'),
+    networkType: networkType.default('ethernet'),
+    termType: requestedTermType.default('on-demand'),
+    termPeriodDays: z.int().min(1).max(3650).optional(),
+    discountPercentage: z.number().min(0).max(100).default(0),
+    storageSizeInGb: z.int().min(256).max(64_000).optional(),
+    durationSeconds: z.int().min(1).max(315_360_000).optional().meta({
+      description: 'Also tell the cost of running this long.',
+    }),
+  })
+  .meta({ id: 'RentalWish' });
+
+export const quote = z
+  .object({
+    costPerHour: z.number().nonnegative(),
+    costPerHourNanoUsd: nanoUsd,
+    originalCostPerHour: z.number().nonnegative(),
+    discountPercentage: z.number(),
+    lines: z.array(z.object({ description: z.string(), costPerHourNanoUsd: nanoUsd })),
+    holdNanoUsd: nanoUsd.meta({ description: 'What create takes out of the available balance at once.' }),
+    totalNanoUsd: nanoUsd.nullable().meta({ description: 'For `durationSeconds`, or for the whole term.' }),
+    term: z
+      .object({
+        termPeriodDays: z.int().positive(),
+        committedNanoUsd: nanoUsd,
+        earlyTerminationRefundPercentage: z.number(),
+      })
+      .nullable(),
+    available: z.boolean(),
+    affordable: z.boolean(),
+    validUntil: timestamp,
+  })
+  .meta({ id: 'Quote' });
+
+export const placementExplanation = z
+  .object({
+    placeable: z.boolean(),
+    nodesConsidered: z.int().nonnegative(),
+    obstacles: z.array(
+      z.object({
+        code: z.string().meta({ examples: ['NO_FREE_GPUS', 'NODE_DRAINING', 'REGION_DISABLED'] }),
+        message: z.string(),
+        nodeCount: z.int().nonnegative(),
+      }),
+    ),
+    alternatives: z.array(
+      z.object({
+        region,
+        gpuType,
+        gpuCount: z.int().positive(),
+        costPerHour: z.number().nonnegative(),
+        totalAvailable: z.int().nonnegative(),
+      }),
+    ),
+  })
+  .meta({ id: 'PlacementExplanation' });
+
+const money = z.object({ amountUsd: z.number(), nanoUsd });
+
+export const terminateAnswer = z
+  .object({
+    message: z.string(),
+    rentalId: z.int32(),
+    status: rentalStatus,
+    billingStoppedAt: timestamp.nullable().meta({ description: 'Null when billing never began.' }),
+    finalCost: money,
+    commitment: z
+      .object({ owedNanoUsd: nanoUsd, refundPercentage: z.number(), refundNanoUsd: nanoUsd })
+      .nullable()
+      .optional()
+      .meta({ description: 'For a reserved term ended early: what stays owed.' }),
+  })
+  .meta({ id: 'RentalTermination' });
+
+export const rentalCost = z
+  .object({
+    rentalId: z.int32(),
+    totalNanoUsd: nanoUsd,
+    postedNanoUsd: nanoUsd,
+    heldNanoUsd: nanoUsd,
+    lines: z.array(
+      z.object({
+        meter: z.enum(['gpu', 'disk', 'term', 'credit']),
+        from: timestamp,
+        until: timestamp.nullable(),
+        seconds: z.int().nonnegative(),
+        costPerHourNanoUsd: nanoUsd,
+        amountNanoUsd: nanoUsd,
+        transferIds: z.array(z.string()),
+      }),
+    ),
+  })
+  .meta({ id: 'RentalCost' });
+
+export const rentalHistoryEntry = z
+  .object({
+    rentalId: z.int32(),
+    externalId: z.string(),
+    rentalType,
+    name: z.string().nullable(),
+    label: z.string().nullable(),
+    region: region.nullable(),
+    gpuType,
+    gpuCount: z.int32(),
+    status: rentalStatus,
+    createdAt: timestamp,
+    startedAt: timestamp.nullable(),
+    terminatedAt: timestamp.nullable(),
+    terminationReason: z.string().nullable(),
+    finalCost: money,
+  })
+  .meta({ id: 'RentalHistoryEntry' });
+
+export const rentalMetrics = z
+  .object({
+    rentalId: z.int32(),
+    from: timestamp,
+    until: timestamp,
+    stepSeconds: z.int().positive(),
+    series: z.array(
+      z.object({
+        name: z.string().meta({ examples: ['gpu.utilisation', 'gpu.memory_used', 'cpu.utilisation'] }),
+        unit: z.enum(['percent', 'bytes', 'bytes_per_second', 'watts', 'celsius', 'count']),
+        device: z.string().nullable(),
+        points: z.array(z.object({ at: timestamp, value: z.number().nullable() })),
+      }),
+    ),
+  })
+  .meta({ id: 'RentalMetrics' });
+
+export const rentalConsole = z
+  .object({
+    rentalId: z.int32(),
+    output: z
+      .string()
+      .meta({ description: 'The end of the serial console, with control characters removed.' }),
+    truncated: z.boolean(),
+    readAt: timestamp,
+  })
+  .meta({ id: 'RentalConsole' });

@@ -1,0 +1,419 @@
+import { z } from 'zod';
+import { gpu, nodeId, nodeStatus } from './own-admin-fleet.ts';
+import { periodQuery } from './own-customer.ts';
+import {
+  admin,
+  auditReason,
+  nanoUsd,
+  noContent,
+  organisationId,
+  page,
+  pageQuery,
+  positiveNanoUsd,
+  prefixedId,
+  supplier,
+  timestamp,
+} from './own-kit.ts';
+
+/** Suppliers: machines they put on the marketplace, and what those earn. Operators approve both. */
+
+const supplierId = prefixedId('sup', 'a supplier');
+const joinTokenId = prefixedId('jtk', 'a join token');
+const statementId = prefixedId('stm', 'a statement');
+
+const supplierAccount = z
+  .object({
+    id: supplierId,
+    organisationId,
+    name: z.string(),
+    status: z.enum(['applied', 'approved', 'rejected', 'suspended']),
+    statusReason: z.string().nullable(),
+    feePercentage: z
+      .number()
+      .min(0)
+      .max(100)
+      .meta({ description: 'What the operator keeps of each charge.' }),
+    appliedAt: timestamp,
+    approvedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Supplier' });
+
+const machine = z
+  .object({
+    id: nodeId,
+    name: z.string(),
+    supplierId,
+    clusterName: z.string(),
+    region: z.string(),
+    status: nodeStatus,
+    approval: z.enum(['pending', 'approved', 'rejected']),
+    listed: z.boolean().meta({ description: 'Shown on the marketplace.' }),
+    pricePerGpuHourNanoUsd: nanoUsd.nullable(),
+    gpus: z.array(gpu.omit({ allocatedTo: true })),
+    gpusRented: z.int().nonnegative(),
+    joinedAt: timestamp,
+    lastSeenAt: timestamp.nullable(),
+  })
+  .meta({ id: 'SupplierMachine' });
+
+const joinTokenFields = {
+  id: joinTokenId,
+  description: z.string(),
+  clusterName: z.string(),
+  maxMachines: z.int().min(1),
+  usedMachines: z.int().nonnegative(),
+  expiresAt: timestamp,
+  revokedAt: timestamp.nullable(),
+  createdAt: timestamp,
+};
+
+const joinToken = z.object(joinTokenFields).meta({ id: 'JoinToken' });
+const newJoinToken = z
+  .object({
+    ...joinTokenFields,
+    token: z.string().nullable().meta({ description: 'Shown this once. A replay answers null.' }),
+  })
+  .meta({ id: 'NewJoinToken' });
+
+const earnings = z
+  .object({
+    accruedNanoUsd: nanoUsd.meta({ description: 'Earned by machines in use and not yet settled.' }),
+    payableNanoUsd: nanoUsd,
+    paidOutNanoUsd: nanoUsd,
+    machines: z.array(
+      z.object({ machineId: nodeId, gpuSeconds: z.int().nonnegative(), earnedNanoUsd: nanoUsd }),
+    ),
+  })
+  .meta({ id: 'Earnings' });
+
+const statement = z
+  .object({
+    id: statementId,
+    periodStart: timestamp,
+    periodEnd: timestamp,
+    grossNanoUsd: nanoUsd,
+    feeNanoUsd: nanoUsd,
+    netNanoUsd: nanoUsd,
+    lines: z.array(
+      z.object({
+        machineId: nodeId,
+        gpuSeconds: z.int().nonnegative(),
+        grossNanoUsd: nanoUsd,
+        feeNanoUsd: nanoUsd,
+      }),
+    ),
+  })
+  .meta({ id: 'Statement' });
+
+const payout = z
+  .object({
+    id: prefixedId('pay', 'a payout'),
+    amountNanoUsd: nanoUsd,
+    status: z.enum(['requested', 'approved', 'paid', 'rejected']),
+    requestedAt: timestamp,
+    settledAt: timestamp.nullable(),
+    reference: z.string().nullable(),
+  })
+  .meta({ id: 'Payout' });
+
+const machineParams = z.object({ machineId: nodeId });
+
+const accountOperations = {
+  supplierApply: supplier({
+    id: 'supplierApply',
+    method: 'POST',
+    path: '/v2/supplier/application',
+    scope: 'organisation:write',
+    summary: 'Apply to be a supplier',
+    tags: ['account'],
+    body: z
+      .object({ name: z.string().trim().min(1).max(100), about: z.string().trim().max(2000).default('') })
+      .meta({ id: 'SupplierApplication' }),
+    response: { status: 201, schema: supplierAccount },
+    idempotency: 'key',
+  }),
+  supplierGetAccount: supplier({
+    id: 'supplierGetAccount',
+    method: 'GET',
+    path: '/v2/supplier/account',
+    scope: 'organisation:read',
+    summary: 'How the application or account stands',
+    tags: ['account'],
+    response: { status: 200, schema: supplierAccount },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'SUPPLIER_NOT_FOUND',
+  }),
+} as const;
+
+const machineOperations = {
+  supplierListMachines: supplier({
+    id: 'supplierListMachines',
+    method: 'GET',
+    path: '/v2/supplier/machines',
+    scope: 'supplier:read',
+    summary: 'List own machines',
+    tags: ['machines'],
+    query: pageQuery,
+    response: { status: 200, schema: page(machine) },
+    idempotency: 'none',
+  }),
+  supplierGetMachine: supplier({
+    id: 'supplierGetMachine',
+    method: 'GET',
+    path: '/v2/supplier/machines/{machineId}',
+    scope: 'supplier:read',
+    summary: 'Read a machine',
+    tags: ['machines'],
+    params: machineParams,
+    response: { status: 200, schema: machine },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'MACHINE_NOT_FOUND',
+  }),
+  supplierUpdateMachine: supplier({
+    id: 'supplierUpdateMachine',
+    method: 'PATCH',
+    path: '/v2/supplier/machines/{machineId}',
+    scope: 'supplier:write',
+    summary: 'Price, list or unlist a machine',
+    description: 'What is rented keeps its frozen price.',
+    tags: ['machines'],
+    params: machineParams,
+    body: z
+      .object({ listed: z.boolean().optional(), pricePerGpuHourNanoUsd: positiveNanoUsd.optional() })
+      .meta({ id: 'SupplierMachineUpdate' }),
+    response: { status: 200, schema: machine },
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'MACHINE_NOT_FOUND',
+  }),
+  supplierDrainMachine: supplier({
+    id: 'supplierDrainMachine',
+    method: 'POST',
+    path: '/v2/supplier/machines/{machineId}/drain',
+    scope: 'supplier:write',
+    summary: 'Take no new rentals on a machine',
+    tags: ['machines'],
+    params: machineParams,
+    response: { status: 200, schema: machine },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'MACHINE_NOT_FOUND',
+  }),
+  supplierWithdrawMachine: supplier({
+    id: 'supplierWithdrawMachine',
+    method: 'DELETE',
+    path: '/v2/supplier/machines/{machineId}',
+    scope: 'supplier:write',
+    summary: 'Withdraw an empty machine',
+    tags: ['machines'],
+    params: machineParams,
+    response: noContent,
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'MACHINE_NOT_FOUND',
+  }),
+  supplierListJoinTokens: supplier({
+    id: 'supplierListJoinTokens',
+    method: 'GET',
+    path: '/v2/supplier/join-tokens',
+    scope: 'supplier:read',
+    summary: 'List join tokens, never the tokens themselves',
+    tags: ['machines'],
+    query: pageQuery,
+    response: { status: 200, schema: page(joinToken) },
+    idempotency: 'none',
+  }),
+  supplierCreateJoinToken: supplier({
+    id: 'supplierCreateJoinToken',
+    method: 'POST',
+    path: '/v2/supplier/join-tokens',
+    scope: 'supplier:write',
+    summary: 'Make a token with which machines join',
+    tags: ['machines'],
+    body: z
+      .object({
+        description: z.string().trim().max(255).default(''),
+        clusterName: z.string().min(1).max(63),
+        maxMachines: z.int().min(1).max(1000).default(1),
+        ttlSeconds: z
+          .int()
+          .min(60)
+          .max(7 * 24 * 3600)
+          .default(3600),
+      })
+      .meta({ id: 'JoinTokenCreate' }),
+    response: { status: 201, schema: newJoinToken },
+    idempotency: 'key',
+    redactForReplay: ['token'],
+  }),
+  supplierRevokeJoinToken: supplier({
+    id: 'supplierRevokeJoinToken',
+    method: 'DELETE',
+    path: '/v2/supplier/join-tokens/{joinTokenId}',
+    scope: 'supplier:write',
+    summary: 'Revoke a join token; machines that joined stay',
+    tags: ['machines'],
+    params: z.object({ joinTokenId }),
+    response: noContent,
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'JOIN_TOKEN_NOT_FOUND',
+  }),
+} as const;
+
+const earningOperations = {
+  supplierGetEarnings: supplier({
+    id: 'supplierGetEarnings',
+    method: 'GET',
+    path: '/v2/supplier/earnings',
+    scope: 'supplier:read',
+    summary: 'What the machines earned',
+    tags: ['earnings'],
+    query: z.object(periodQuery),
+    response: { status: 200, schema: earnings },
+    idempotency: 'none',
+  }),
+  supplierListStatements: supplier({
+    id: 'supplierListStatements',
+    method: 'GET',
+    path: '/v2/supplier/statements',
+    scope: 'supplier:read',
+    summary: 'List statements, newest first',
+    tags: ['earnings'],
+    query: pageQuery,
+    response: { status: 200, schema: page(statement.omit({ lines: true })) },
+    idempotency: 'none',
+  }),
+  supplierGetStatement: supplier({
+    id: 'supplierGetStatement',
+    method: 'GET',
+    path: '/v2/supplier/statements/{statementId}',
+    scope: 'supplier:read',
+    summary: 'Read a statement with its lines',
+    tags: ['earnings'],
+    params: z.object({ statementId }),
+    response: { status: 200, schema: statement },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'STATEMENT_NOT_FOUND',
+  }),
+  supplierListPayouts: supplier({
+    id: 'supplierListPayouts',
+    method: 'GET',
+    path: '/v2/supplier/payouts',
+    scope: 'supplier:read',
+    summary: 'List payouts, newest first',
+    tags: ['earnings'],
+    query: pageQuery,
+    response: { status: 200, schema: page(payout) },
+    idempotency: 'none',
+  }),
+  supplierRequestPayout: supplier({
+    id: 'supplierRequestPayout',
+    method: 'POST',
+    path: '/v2/supplier/payouts',
+    scope: 'supplier:write',
+    summary: 'Ask for a payout',
+    description: 'More than is payable answers 409.',
+    tags: ['earnings'],
+    body: z.object({ amountNanoUsd: positiveNanoUsd }).meta({ id: 'PayoutRequest' }),
+    response: { status: 201, schema: payout },
+    idempotency: 'key',
+  }),
+} as const;
+
+const approval = {
+  method: 'POST',
+  scope: 'admin:write',
+  tags: ['suppliers'],
+  idempotency: 'key',
+} as const;
+
+const approvalBody = z.object({ reason: auditReason }).meta({ id: 'Approval' });
+const supplierParams = z.object({ supplierId });
+
+const approvalOperations = {
+  adminListSuppliers: admin({
+    id: 'adminListSuppliers',
+    method: 'GET',
+    path: '/v2/admin/suppliers',
+    scope: 'admin:read',
+    summary: 'List suppliers and applications',
+    tags: ['suppliers'],
+    query: pageQuery.extend({ status: supplierAccount.shape.status.optional() }),
+    response: { status: 200, schema: page(supplierAccount) },
+    idempotency: 'none',
+  }),
+  adminApproveSupplier: admin({
+    ...approval,
+    id: 'adminApproveSupplier',
+    path: '/v2/admin/suppliers/{supplierId}/approve',
+    summary: 'Approve a supplier',
+    params: supplierParams,
+    body: approvalBody.extend({ feePercentage: z.number().min(0).max(100) }).meta({ id: 'SupplierApproval' }),
+    response: { status: 200, schema: supplierAccount },
+    refuses: [404],
+    notFoundReason: 'SUPPLIER_NOT_FOUND',
+  }),
+  adminRejectSupplier: admin({
+    ...approval,
+    id: 'adminRejectSupplier',
+    path: '/v2/admin/suppliers/{supplierId}/reject',
+    summary: 'Reject an application, or end a supplier’s approval',
+    params: supplierParams,
+    body: approvalBody,
+    response: { status: 200, schema: supplierAccount },
+    refuses: [404],
+    notFoundReason: 'SUPPLIER_NOT_FOUND',
+  }),
+  adminApproveMachine: admin({
+    ...approval,
+    id: 'adminApproveMachine',
+    path: '/v2/admin/machines/{machineId}/approve',
+    summary: 'Approve a supplier’s machine for the marketplace',
+    params: machineParams,
+    body: approvalBody,
+    response: { status: 200, schema: machine },
+    refuses: [404],
+    notFoundReason: 'MACHINE_NOT_FOUND',
+  }),
+  adminRejectMachine: admin({
+    ...approval,
+    id: 'adminRejectMachine',
+    path: '/v2/admin/machines/{machineId}/reject',
+    summary: 'Refuse a supplier’s machine',
+    params: machineParams,
+    body: approvalBody,
+    response: { status: 200, schema: machine },
+    refuses: [404],
+    notFoundReason: 'MACHINE_NOT_FOUND',
+  }),
+  adminSettlePayout: admin({
+    ...approval,
+    id: 'adminSettlePayout',
+    path: '/v2/admin/payouts/{payoutId}/settle',
+    scope: 'admin:money',
+    summary: 'Record a payout as paid, or reject it',
+    params: z.object({ payoutId: payout.shape.id }),
+    body: z
+      .object({
+        outcome: z.enum(['paid', 'rejected']),
+        reference: z.string().trim().max(255).nullable().default(null),
+        reason: auditReason,
+      })
+      .meta({ id: 'PayoutSettlement' }),
+    response: { status: 200, schema: payout },
+    refuses: [404],
+    notFoundReason: 'PAYOUT_NOT_FOUND',
+  }),
+} as const;
+
+export const supplierOperations = {
+  ...accountOperations,
+  ...machineOperations,
+  ...earningOperations,
+} as const;
+
+export const adminSupplierOperations = approvalOperations;

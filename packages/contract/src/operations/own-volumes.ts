@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { positiveInt, time, unconstrained, volumeLabel, volumeSizeInGb } from '../records/vocabulary.ts';
+import { storageVolume } from '../records/volume.ts';
+import { noContent, own, page, pageQuery, prefixedId, stablePath, tags, timestamp } from './own-kit.ts';
+import { wireId } from './own-rentals.ts';
+
+/** Storage volumes beyond the interface's own operations. */
+
+const volumeParams = z.object({ storageVolumeId: wireId });
+
+/** A volume as our own operations show it: the interface's record and more, open to additions. */
+const volumeDetail = z
+  .object({
+    ...storageVolume.shape,
+    orgId: unconstrained,
+    createdAt: time,
+    tags,
+    purgeAt: timestamp.nullable().meta({ description: 'When the data of an inactive volume is deleted.' }),
+  })
+  .meta({ id: 'StorageVolumeDetail' });
+
+const snapshotId = prefixedId('snp', 'a snapshot');
+
+const snapshot = z
+  .object({
+    id: snapshotId,
+    storageVolumeId: positiveInt,
+    label: z.string(),
+    status: z.enum(['creating', 'ready', 'failed', 'deleting']),
+    sizeInGb: z.int().nonnegative(),
+    costPerHour: z.number().nonnegative(),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'Snapshot' });
+
+function alpha<const Path extends `/v2/alpha/on-demand/storage-volumes/${string}`>(path: Path) {
+  return { path, aliases: [stablePath(path)] } as const;
+}
+
+export const volumeOperations = {
+  detachStorageVolume: own({
+    ...alpha('/v2/alpha/on-demand/storage-volumes/detach'),
+    id: 'detachStorageVolume',
+    method: 'POST',
+    scope: 'volumes:write',
+    summary: 'Detach a volume from rentals',
+    tags: ['volumes'],
+    body: z
+      .object({ storageVolumeId: positiveInt, rentalIds: z.array(z.int()).min(1).max(1000) })
+      .meta({ id: 'StorageVolumeDetach' }),
+    response: {
+      status: 200,
+      schema: z
+        .object({
+          storageVolumeId: positiveInt,
+          detachedRentalIds: z.array(positiveInt),
+          message: z.string(),
+        })
+        .meta({ id: 'StorageVolumeDetached' }),
+    },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  updateStorageVolume: own({
+    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
+    id: 'updateStorageVolume',
+    method: 'PATCH',
+    scope: 'volumes:write',
+    summary: 'Relabel a volume or let it grow',
+    tags: ['volumes'],
+    params: volumeParams,
+    body: z
+      .object({
+        label: volumeLabel.optional(),
+        sizeInGb: volumeSizeInGb
+          .multipleOf(256)
+          .optional()
+          .meta({ description: 'Never smaller than it is.' }),
+        tags: tags.optional(),
+      })
+      .meta({ id: 'StorageVolumeUpdate' }),
+    response: { status: 200, schema: volumeDetail },
+    refuses: [402, 404, 409, 422],
+    idempotency: 'none',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  deleteStorageVolume: own({
+    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
+    id: 'deleteStorageVolume',
+    method: 'DELETE',
+    scope: 'volumes:write',
+    summary: 'Delete a volume; its data is kept for the retention window',
+    description: 'Deleting twice answers the same. A volume that is attached answers 409.',
+    tags: ['volumes'],
+    params: volumeParams,
+    response: { status: 202, schema: volumeDetail },
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  createStorageVolumeSnapshot: own({
+    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
+    id: 'createStorageVolumeSnapshot',
+    method: 'POST',
+    scope: 'volumes:write',
+    summary: 'Take a snapshot of a volume',
+    tags: ['volumes'],
+    params: volumeParams,
+    body: z.object({ label: volumeLabel.optional() }).meta({ id: 'SnapshotCreate' }),
+    response: { status: 202, schema: snapshot },
+    refuses: [402, 404],
+    idempotency: 'key',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  listStorageVolumeSnapshots: own({
+    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
+    id: 'listStorageVolumeSnapshots',
+    method: 'GET',
+    scope: 'volumes:read',
+    summary: 'List the snapshots of a volume, newest first',
+    tags: ['volumes'],
+    params: volumeParams,
+    query: pageQuery,
+    response: { status: 200, schema: page(snapshot) },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'VOLUME_NOT_FOUND',
+  }),
+  deleteStorageVolumeSnapshot: own({
+    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}'),
+    id: 'deleteStorageVolumeSnapshot',
+    method: 'DELETE',
+    scope: 'volumes:write',
+    summary: 'Delete a snapshot',
+    tags: ['volumes'],
+    params: z.object({ storageVolumeId: wireId, snapshotId }),
+    response: noContent,
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'SNAPSHOT_NOT_FOUND',
+  }),
+} as const;
