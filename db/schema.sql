@@ -40,7 +40,7 @@ CREATE TABLE public.api_keys (
     mode text NOT NULL,
     name text NOT NULL,
     scopes text[] NOT NULL,
-    limits jsonb DEFAULT '{}'::jsonb NOT NULL,
+    limits jsonb NOT NULL,
     allowed_ips cidr[] DEFAULT '{}'::cidr[] NOT NULL,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
@@ -647,9 +647,15 @@ CREATE INDEX members_user_id_idx ON public.members USING btree (user_id);
 
 CREATE INDEX organisations_created_idx ON public.organisations USING btree (created_at, id);
 
+CREATE INDEX outbox_commands_idx ON public.outbox USING btree (shard, seq) WHERE ((kind = 'command'::text) AND (parked_at IS NULL));
+
+CREATE INDEX outbox_events_idx ON public.outbox USING btree (shard, seq) WHERE ((kind = 'event'::text) AND (parked_at IS NULL));
+
+COMMENT ON INDEX public.outbox_events_idx IS 'Events and commands queue apart: commands that wait for an engine that is down must not be waded through to find events.';
+
 CREATE INDEX outbox_parked_idx ON public.outbox USING btree (parked_at) WHERE (parked_at IS NOT NULL);
 
-CREATE INDEX outbox_shard_seq_idx ON public.outbox USING btree (shard, seq);
+CREATE INDEX outbox_retrying_idx ON public.outbox USING btree (shard, service, object_key) WHERE ((kind = 'command'::text) AND (parked_at IS NULL) AND (next_attempt_at IS NOT NULL));
 
 CREATE INDEX sessions_user_id_idx ON public.sessions USING btree (user_id);
 
@@ -706,7 +712,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.api_keys TO millrace_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.audit_log TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.audit_log TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.event_heads TO millrace_app;
 

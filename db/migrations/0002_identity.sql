@@ -130,7 +130,7 @@ create table api_keys (
   mode text not null check (mode in ('live', 'test')),
   name text not null check (length(name) between 1 and 100),
   scopes text[] not null,
-  limits jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),
+  limits jsonb not null check (jsonb_typeof(limits) = 'object'),
   allowed_ips cidr[] not null default '{}',
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -208,6 +208,8 @@ comment on column audit_log.before is 'The fields that changed, before. Never a 
 comment on column audit_log.after is 'The fields that changed, after. Never a secret.';
 
 comment on column audit_log.reason is 'What the actor gave as the reason, where the operation asks for one.';
+
+revoke update, delete on audit_log from millrace_app;
 
 create function refuse_audit_log_change() returns trigger language plpgsql as $$
 begin

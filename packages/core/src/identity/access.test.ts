@@ -65,8 +65,8 @@ describe('a new key never gets more than its creator has', () => {
     ],
     [
       'another region',
-      { limits: limits({ regions: ['a'] }) },
-      { limits: limits({ regions: ['a', 'b'] }) },
+      { limits: limits({ regions: ['us-southeast-2'] }) },
+      { limits: limits({ regions: ['us-southeast-1', 'us-southeast-2'] }) },
       'escalation: limit_escalation',
     ],
     [

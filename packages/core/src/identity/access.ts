@@ -45,8 +45,6 @@ const liveOnlyScopes: ReadonlySet<Scope> = new Set<Scope>([
  * Limits on an amount. A key with one of these must not create keys: every key it made would have the amount again.
  */
 const amountLimits = ['maxUsdPerHour', 'maxLiveRentals', 'budget', 'rpm', 'tpm'] as const;
-const numberLimits = ['maxUsdPerHour', 'maxLiveRentals', 'maxRentalSeconds', 'rpm', 'tpm'] as const;
-const listLimits = ['models', 'regions', 'gpuTypes'] as const;
 
 /** What a person may put on a key of that mode. */
 export function grantableScopes(
@@ -188,38 +186,41 @@ function decideExpiry(
   return wished;
 }
 
+type NumberLimit = 'maxUsdPerHour' | 'maxLiveRentals' | 'maxRentalSeconds' | 'rpm' | 'tpm';
+type ListLimit = 'models' | 'regions' | 'gpuTypes';
+
 function decideLimits(held: ApiKeyLimits, wished: ApiKeyLimits, escalation: FaultIssue[]): ApiKeyLimits {
-  const limits = { ...wished };
-  const refuse = (name: string, allowed: unknown) =>
-    escalation.push(
-      issue(
-        ['limits', name],
-        'limit_escalation',
-        `exceeds that of the key you use, ${JSON.stringify(allowed)}`,
-      ),
-    );
-  for (const name of numberLimits) {
+  const refuse = (name: keyof ApiKeyLimits) => {
+    const most = JSON.stringify(held[name]);
+    escalation.push(issue(['limits', name], 'limit_escalation', `exceeds that of the key you use, ${most}`));
+  };
+  const number = (name: NumberLimit): number | null => {
     const [most, asked] = [held[name], wished[name]];
-    if (most !== null && asked !== null && asked > most) refuse(name, most);
-    limits[name] = asked ?? most;
-  }
-  for (const name of listLimits) {
-    const [allowed, asked] = [held[name], wished[name]];
-    if (
-      allowed !== null &&
-      asked !== null &&
-      !asked.every((entry) => allowed.some((pattern) => patternCovers(pattern, entry)))
-    ) {
-      refuse(name, allowed);
-    }
-    limits[name] = asked ?? allowed;
-  }
-  if (held.budget !== null && wished.budget !== null) {
-    const within = wished.budget.period === held.budget.period && wished.budget.usd <= held.budget.usd;
-    if (!within) refuse('budget', held.budget);
-  }
-  limits.budget = wished.budget ?? held.budget;
-  return limits;
+    if (most !== null && asked !== null && asked > most) refuse(name);
+    return asked ?? most;
+  };
+  const list = <Name extends ListLimit>(name: Name): ApiKeyLimits[Name] => {
+    const allowed: readonly string[] = held[name] ?? ['*'];
+    const asked: readonly string[] = wished[name] ?? [];
+    if (!asked.every((entry) => allowed.some((pattern) => patternCovers(pattern, entry)))) refuse(name);
+    return wished[name] ?? held[name];
+  };
+  const budgetFits =
+    held.budget === null ||
+    wished.budget === null ||
+    (wished.budget.period === held.budget.period && wished.budget.usd <= held.budget.usd);
+  if (!budgetFits) refuse('budget');
+  return {
+    maxUsdPerHour: number('maxUsdPerHour'),
+    maxLiveRentals: number('maxLiveRentals'),
+    maxRentalSeconds: number('maxRentalSeconds'),
+    budget: wished.budget ?? held.budget,
+    rpm: number('rpm'),
+    tpm: number('tpm'),
+    models: list('models'),
+    regions: list('regions'),
+    gpuTypes: list('gpuTypes'),
+  };
 }
 
 /** True when every name that `inner` matches is matched by `outer`. A pattern is a name, or a start of one and `*`. */

@@ -27,7 +27,7 @@ export interface ApiKeysTable {
   mode: 'live' | 'test';
   name: string;
   scopes: string[];
-  limits: Generated<ColumnType<Json, string, string>>;
+  limits: ColumnType<Json, string, string>;
   allowed_ips: Generated<string[]>;
   expires_at: Date | null;
   revoked_at: Date | null;

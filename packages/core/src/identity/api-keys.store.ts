@@ -1,0 +1,311 @@
+import { isScope, type ApiKeyLimits, type PlatformRole, type Role } from '@millrace/contract';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { sql, type Selectable } from 'kysely';
+import type { KeyMode, MintedKey } from './api-key.ts';
+import type { KeyRights } from './access.ts';
+import type { ApiKey, Caller, PageRequest, RevocationReason } from './identity.ts';
+
+/** All SQL about API keys. No function here ever sees a secret: only its hash. */
+
+export const noLimits: ApiKeyLimits = {
+  maxUsdPerHour: null,
+  maxLiveRentals: null,
+  maxRentalSeconds: null,
+  budget: null,
+  rpm: null,
+  tpm: null,
+  models: null,
+  regions: null,
+  gpuTypes: null,
+};
+
+function toKey(row: Omit<Selectable<Tables['api_keys']>, 'secret_sha256'>): ApiKey {
+  return {
+    id: fromUuid('key', row.id),
+    publicId: row.public_id,
+    orgId: fromUuid('org', row.org_id),
+    userId: fromUuid('usr', row.user_id),
+    mode: row.mode,
+    name: row.name,
+    scopes: row.scopes.filter(isScope),
+    limits: toLimits(row.limits),
+    allowedIps: row.allowed_ips,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    revokedReason: row.revoked_reason,
+    rotatedFrom: row.rotated_from === null ? null : fromUuid('key', row.rotated_from),
+    lastUsedAt: row.last_used_at,
+    createdAt: row.created_at,
+  };
+}
+
+/** The column was written from a validated value; limits added to the contract since then are absent, hence none. */
+function toLimits(json: Selectable<Tables['api_keys']>['limits']): ApiKeyLimits {
+  return { ...noLimits, ...(json as Partial<ApiKeyLimits>) };
+}
+
+const keyColumns = [
+  'api_keys.id',
+  'api_keys.public_id',
+  'api_keys.org_id',
+  'api_keys.user_id',
+  'api_keys.mode',
+  'api_keys.name',
+  'api_keys.scopes',
+  'api_keys.limits',
+  'api_keys.allowed_ips',
+  'api_keys.expires_at',
+  'api_keys.revoked_at',
+  'api_keys.revoked_reason',
+  'api_keys.rotated_from',
+  'api_keys.last_used_at',
+  'api_keys.next_action_at',
+  'api_keys.created_at',
+] as const;
+
+/** What authentication needs to know of a key, in one row. */
+export interface KeyCredentials {
+  readonly key: ApiKey;
+  readonly secretSha256: Buffer;
+  /** Null when the key's user no longer belongs to the organisation. */
+  readonly role: Role | null;
+  readonly platformRoles: readonly PlatformRole[];
+  readonly orgStatus: 'active' | 'suspended';
+}
+
+/**
+ * Looks a key up before it is known whose it is: the one read on tenant data without an organisation id. The public
+ * id alone gives nothing away; the caller must compare the secret's hash before using anything of the answer.
+ */
+export async function findCredentials(reader: Reader, publicId: string): Promise<KeyCredentials | null> {
+  const row = await reader.kysely
+    .selectFrom('api_keys')
+    .innerJoin('organisations', 'organisations.id', 'api_keys.org_id')
+    .leftJoin('members', (join) =>
+      join.onRef('members.org_id', '=', 'api_keys.org_id').onRef('members.user_id', '=', 'api_keys.user_id'),
+    )
+    .select(keyColumns)
+    .select(['api_keys.secret_sha256', 'members.role', 'organisations.status as org_status'])
+    .select((of) =>
+      of
+        .selectFrom('platform_roles')
+        .select(
+          sql<PlatformRole[]>`coalesce(array_agg(platform_roles.role order by platform_roles.role), '{}')`.as(
+            'roles',
+          ),
+        )
+        .whereRef('platform_roles.user_id', '=', 'api_keys.user_id')
+        .as('platform_roles'),
+    )
+    .where('api_keys.public_id', '=', publicId)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return {
+    key: toKey(row),
+    secretSha256: row.secret_sha256,
+    role: row.role,
+    platformRoles: row.platform_roles ?? [],
+    orgStatus: row.org_status,
+  };
+}
+
+/**
+ * The calling key and its user as they are now, locked against change until the transaction ends: what they may do is
+ * decided on this, not on what was cached when the request came in.
+ */
+export async function lockCaller(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Caller | null> {
+  const row = await tx.kysely
+    .selectFrom('api_keys')
+    .innerJoin('members', (join) =>
+      join.onRef('members.org_id', '=', 'api_keys.org_id').onRef('members.user_id', '=', 'api_keys.user_id'),
+    )
+    .select(keyColumns)
+    .select('members.role')
+    .where('api_keys.org_id', '=', toUuid(orgId))
+    .where('api_keys.id', '=', toUuid(keyId))
+    .forShare(['api_keys', 'members'])
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const platformRoles = await tx.kysely
+    .selectFrom('platform_roles')
+    .select('role')
+    .where('user_id', '=', row.user_id)
+    .execute();
+  return { key: toKey(row), role: row.role, platformRoles: platformRoles.map((granted) => granted.role) };
+}
+
+export async function findKey(reader: Reader, orgId: OrgId, id: KeyId): Promise<ApiKey | null> {
+  const row = await reader.kysely
+    .selectFrom('api_keys')
+    .select(keyColumns)
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .executeTakeFirst();
+  return row === undefined ? null : toKey(row);
+}
+
+export async function lockKey(tx: Tx, orgId: OrgId, id: KeyId): Promise<ApiKey | null> {
+  const row = await tx.kysely
+    .selectFrom('api_keys')
+    .select(keyColumns)
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .forUpdate()
+    .executeTakeFirst();
+  return row === undefined ? null : toKey(row);
+}
+
+/** Keys, newest first. `mode` null means both. */
+export async function listKeys(
+  reader: Reader,
+  orgId: OrgId,
+  page: PageRequest<KeyId> & { readonly mode: KeyMode | null },
+): Promise<readonly ApiKey[]> {
+  let query = reader.kysely.selectFrom('api_keys').select(keyColumns).where('org_id', '=', toUuid(orgId));
+  if (page.mode !== null) query = query.where('mode', '=', page.mode);
+  if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute();
+  return rows.map(toKey);
+}
+
+export async function countUnrevokedKeys(reader: Reader, orgId: OrgId): Promise<number> {
+  const row = await reader.kysely
+    .selectFrom('api_keys')
+    .select((of) => of.fn.countAll<bigint>().as('count'))
+    .where('org_id', '=', toUuid(orgId))
+    .where('revoked_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+export async function insertKey(
+  tx: Tx,
+  orgId: OrgId,
+  fields: {
+    readonly userId: UserId;
+    readonly name: string;
+    readonly rights: KeyRights;
+    readonly minted: MintedKey;
+    readonly rotatedFrom: KeyId | null;
+  },
+): Promise<ApiKey> {
+  const { rights, minted } = fields;
+  const row = await tx.kysely
+    .insertInto('api_keys')
+    .values({
+      id: toUuid(tx.ids.next('key')),
+      public_id: minted.publicId,
+      secret_sha256: minted.secretSha256,
+      org_id: toUuid(orgId),
+      user_id: toUuid(fields.userId),
+      mode: rights.mode,
+      name: fields.name,
+      scopes: [...rights.scopes],
+      limits: JSON.stringify(rights.limits),
+      allowed_ips: [...rights.allowedIps],
+      expires_at: rights.expiresAt,
+      next_action_at: rights.expiresAt,
+      rotated_from: fields.rotatedFrom === null ? null : toUuid(fields.rotatedFrom),
+      created_at: tx.clock.now(),
+    })
+    .returning(keyColumns)
+    .executeTakeFirstOrThrow();
+  return toKey(row);
+}
+
+/** True when a key replaces this one already. */
+export async function hasSuccessor(tx: Tx, orgId: OrgId, id: KeyId): Promise<boolean> {
+  const row = await tx.kysely
+    .selectFrom('api_keys')
+    .select('id')
+    .where('org_id', '=', toUuid(orgId))
+    .where('rotated_from', '=', toUuid(id))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function setExpiry(tx: Tx, orgId: OrgId, id: KeyId, expiresAt: Date): Promise<void> {
+  await tx.kysely
+    .updateTable('api_keys')
+    .set({ expires_at: expiresAt, next_action_at: expiresAt })
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .where('revoked_at', 'is', null)
+    .execute();
+}
+
+/** Marks a key revoked. Null when it was revoked before: the first reason stands. */
+export async function markRevoked(
+  tx: Tx,
+  orgId: OrgId,
+  id: KeyId,
+  how: { readonly at: Date; readonly reason: RevocationReason },
+): Promise<ApiKey | null> {
+  const row = await tx.kysely
+    .updateTable('api_keys')
+    .set({ revoked_at: how.at, revoked_reason: how.reason, next_action_at: null })
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .where('revoked_at', 'is', null)
+    .returning(keyColumns)
+    .executeTakeFirst();
+  return row === undefined ? null : toKey(row);
+}
+
+/** Revokes whatever a person still holds in an organisation. */
+export async function markRevokedOfUser(
+  tx: Tx,
+  orgId: OrgId,
+  userId: UserId,
+  how: { readonly at: Date; readonly reason: RevocationReason },
+): Promise<readonly ApiKey[]> {
+  const rows = await tx.kysely
+    .updateTable('api_keys')
+    .set({ revoked_at: how.at, revoked_reason: how.reason, next_action_at: null })
+    .where('org_id', '=', toUuid(orgId))
+    .where('user_id', '=', toUuid(userId))
+    .where('revoked_at', 'is', null)
+    .returning(keyColumns)
+    .execute();
+  return rows.map(toKey);
+}
+
+/** Keys whose expiry has come and was not yet noted, of all organisations. For the sweep. */
+export async function listDueKeys(
+  reader: Reader,
+  due: { readonly at: Date; readonly limit: number },
+): Promise<readonly { readonly orgId: OrgId; readonly keyId: KeyId }[]> {
+  const rows = await reader.kysely
+    .selectFrom('api_keys')
+    .select(['org_id', 'id'])
+    .where('next_action_at', '<=', due.at)
+    .orderBy('next_action_at')
+    .limit(due.limit)
+    .execute();
+  return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), keyId: fromUuid('key', row.id) }));
+}
+
+/**
+ * Notes when keys were last used. Rows someone else is changing are left out rather than waited for: the figure is
+ * kept to about a minute, and the next flush brings it.
+ */
+export async function touchKeys(tx: Tx, uses: ReadonlyMap<KeyId, Date>): Promise<void> {
+  const ids = [...uses.keys()].map((id) => toUuid(id));
+  const times = [...uses.values()];
+  await sql`
+    update api_keys set last_used_at = used.at
+    from (
+      select k.id, u.at
+      from unnest(${ids}::uuid[], ${times}::timestamptz[]) as u (id, at)
+      join api_keys k on k.id = u.id
+      where k.last_used_at is null or k.last_used_at < u.at
+      order by k.id
+      for no key update of k skip locked
+    ) as used
+    where api_keys.id = used.id
+  `.execute(tx.kysely);
+}
