@@ -3,6 +3,7 @@ import { divideOnlyInMoney } from './rules/divide-only-in-money.ts';
 import { envOnlyInConfig } from './rules/env-only-in-config.ts';
 import { noLooseEnds } from './rules/no-loose-ends.ts';
 import { noUnfinishedTests } from './rules/no-unfinished-tests.ts';
+import { randomFromOutside } from './rules/random-from-outside.ts';
 import { storeHandleFirst } from './rules/store-handle-first.ts';
 import { timeOnlyFromClock } from './rules/time-only-from-clock.ts';
 
@@ -11,6 +12,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'env-only-in-config': envOnlyInConfig,
   'no-loose-ends': noLooseEnds,
   'no-unfinished-tests': noUnfinishedTests,
+  'random-from-outside': randomFromOutside,
   'store-handle-first': storeHandleFirst,
   'time-only-from-clock': timeOnlyFromClock,
 };

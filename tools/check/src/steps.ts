@@ -1,0 +1,44 @@
+export interface Step {
+  readonly name: string;
+  /** What a person learns when it fails. */
+  readonly finds: string;
+  readonly command: readonly string[];
+  /** The command that mends what can be mended by a machine. */
+  readonly fix?: readonly string[];
+}
+
+const sources = ['apps', 'packages', 'tools', 'tests', 'bench'];
+const openapi = 'tools/openapi/src/main.ts';
+
+/** Longest first: on two cores the short ones then fill the gaps. */
+export const steps: readonly Step[] = [
+  { name: 'lint', finds: 'code that breaks a rule', command: ['oxlint'], fix: ['oxlint', '--fix'] },
+  { name: 'types', finds: 'type errors', command: ['tsc', '--noEmit'] },
+  { name: 'dead-code', finds: 'files, exports and dependencies nobody uses', command: ['knip'] },
+  {
+    name: 'boundaries',
+    finds: 'imports across a module boundary',
+    command: ['depcruise', '--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', ...sources],
+  },
+  { name: 'openapi-lint', finds: 'faults in the OpenAPI documents', command: [openapi, '--lint'] },
+  {
+    name: 'openapi-current',
+    finds: 'OpenAPI documents that differ from the contract',
+    command: [openapi, '--check'],
+    fix: [openapi],
+  },
+  { name: 'openapi-diff', finds: 'breaking changes of the public interface', command: [openapi, '--diff'] },
+  { name: 'format', finds: 'files not formatted', command: ['oxfmt', '--check', '.'], fix: ['oxfmt', '.'] },
+];
+
+export function chooseSteps(all: readonly Step[], only: readonly string[]): readonly Step[] {
+  const names = only.flatMap((value) => value.split(',')).filter((name) => name !== '');
+  for (const name of names) {
+    if (!all.some((step) => step.name === name)) {
+      throw new Error(
+        `There is no step called "${name}". The steps are: ${all.map((step) => step.name).join(', ')}.`,
+      );
+    }
+  }
+  return names.length === 0 ? all : all.filter((step) => names.includes(step.name));
+}

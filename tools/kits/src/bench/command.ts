@@ -1,0 +1,67 @@
+import { parseArgs } from 'node:util';
+
+import type { Output } from '../common/cli.ts';
+import { UsageError, listNames, loadDefinition } from '../common/find.ts';
+import type { Place } from '../common/find.ts';
+import { describeMachine, machineLine } from '../common/machine.ts';
+import type { Pinning } from './cores.ts';
+import type { Bench } from './define.ts';
+import { measureSides } from './measure.ts';
+import type { MeasureOptions } from './measure.ts';
+import { renderReport, reportJson } from './report.ts';
+
+const help = `npm run bench -- NAME [--quick]
+
+Runs bench/NAME.bench.ts: our code and the engine bare, in turns, in the same run. Prints a table and, as the
+last line, one JSON object {"bench","machine","figures","bars"}. Ends with 1 when a bar is broken.
+
+  --quick   short rounds: to see that it runs, not to quote
+  --list    the benches there are
+`;
+
+const fullRounds: MeasureOptions = { concurrency: 32, rounds: 5, roundMs: 2000 };
+const quickRounds = { rounds: 1, roundMs: 200 };
+
+export async function benchCommand(
+  place: Place,
+  pin: () => Pinning,
+  args: readonly string[],
+  output: Output,
+): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help || values.list) {
+    output.line(values.help ? help : listNames(place).join('\n'));
+    return 0;
+  }
+  const [name] = positionals;
+  if (name === undefined || positionals.length > 1) throw new UsageError(help);
+
+  const bench = await loadDefinition<Bench>(place, name);
+  // Asked before pinning: afterwards the process sees the load cores alone.
+  const machine = describeMachine();
+  const pinning = pin();
+  try {
+    const { plan } = pinning;
+    const cores = plan ? `server on ${plan.server.join(',')}, load on ${plan.load.join(',')}` : 'not pinned';
+    output.line(`${bench.name}: ${bench.about}\n${machineLine(machine)}; cores: ${cores}\n`);
+    const report = await bench.run({
+      measure: async (sides, options = {}) =>
+        measureSides(sides, { ...fullRounds, ...options, ...(values.quick ? quickRounds : {}) }),
+      pinServer: (pid) => pinning.pinServer(pid),
+      note: (line) => output.line(`  ${line}`),
+    });
+    output.line(`${renderReport(report)}\n`);
+    output.line(reportJson(bench.name, { ...machine, pinned: plan }, report));
+    return report.bars.every((bar) => bar.ok) ? 0 : 1;
+  } finally {
+    pinning.release();
+  }
+}

@@ -1,0 +1,49 @@
+import type { Measure, MeasureOptions } from './measure.ts';
+
+/** A limit that the measured value keeps or breaks. */
+export interface Bar {
+  readonly name: string;
+  readonly limit: number;
+  readonly value: number;
+  readonly ok: boolean;
+}
+
+export const atLeast = (name: string, limit: number, value: number): Bar => ({
+  name,
+  limit,
+  value,
+  ok: value >= limit,
+});
+export const atMost = (name: string, limit: number, value: number): Bar => ({
+  name,
+  limit,
+  value,
+  ok: value <= limit,
+});
+
+export interface BenchRun {
+  /** Measures several sides in the same run; the engine bare is one of them. `--quick` shortens the rounds. */
+  measure<Side extends string>(
+    sides: Readonly<Record<Side, () => Promise<unknown>>>,
+    options?: Partial<MeasureOptions>,
+  ): Promise<Record<Side, Measure>>;
+  /** Gives a server process the server cores for the length of this run. */
+  pinServer(pid: number): void;
+  note(line: string): void;
+}
+
+export interface BenchReport {
+  readonly figures: Readonly<Record<string, Measure | number>>;
+  readonly bars: readonly Bar[];
+}
+
+export interface Bench {
+  readonly name: string;
+  /** What is compared with what, in one sentence. */
+  readonly about: string;
+  readonly run: (run: BenchRun) => Promise<BenchReport>;
+}
+
+export function defineBench(bench: Bench): Bench {
+  return bench;
+}

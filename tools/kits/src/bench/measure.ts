@@ -1,0 +1,81 @@
+export interface Measure {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly calls: number;
+}
+
+export interface MeasureOptions {
+  /** Calls under way at once. */
+  readonly concurrency: number;
+  readonly rounds: number;
+  readonly roundMs: number;
+}
+
+export interface Round {
+  readonly latenciesMs: readonly number[];
+  readonly elapsedMs: number;
+}
+
+type Call = () => Promise<unknown>;
+
+/**
+ * Measures the sides in turn, round by round, so that whatever disturbs the machine disturbs them alike. Each
+ * side has one round first that does not count.
+ */
+export async function measureSides<Side extends string>(
+  sides: Readonly<Record<Side, Call>>,
+  options: MeasureOptions,
+  runRound: (call: Call, options: MeasureOptions) => Promise<Round> = playRound,
+): Promise<Record<Side, Measure>> {
+  const names = Object.keys(sides) as Side[];
+  const rounds = new Map<Side, Round[]>(names.map((name) => [name, []]));
+  for (let round = 0; round <= options.rounds; round += 1) {
+    for (const name of names) {
+      const result = await runRound(sides[name], options);
+      if (round > 0) rounds.get(name)?.push(result);
+    }
+  }
+  const summaries = [...rounds].map(([name, results]) => [name, summarise(results)] as const);
+  return Object.fromEntries(summaries) as Record<Side, Measure>;
+}
+
+async function playRound(call: Call, { concurrency, roundMs }: MeasureOptions): Promise<Round> {
+  const latenciesMs: number[] = [];
+  const startedMs = performance.now();
+  const endMs = startedMs + roundMs;
+  const lane = async (): Promise<void> => {
+    for (let beginMs = performance.now(); beginMs < endMs; beginMs = performance.now()) {
+      await call();
+      latenciesMs.push(performance.now() - beginMs);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, lane));
+  return { latenciesMs, elapsedMs: performance.now() - startedMs };
+}
+
+/** The rate is that of the middle round, which one bad round cannot move; latencies are over all of them. */
+export function summarise(rounds: readonly Round[]): Measure {
+  const rates = rounds.map(({ latenciesMs, elapsedMs }) => (latenciesMs.length * 1000) / elapsedMs);
+  const latencies = rounds.flatMap(({ latenciesMs }) => latenciesMs).toSorted((a, b) => a - b);
+  return {
+    perSecond: Math.round(
+      quantile(
+        rates.toSorted((a, b) => a - b),
+        0.5,
+      ),
+    ),
+    p50Ms: roundTo3(quantile(latencies, 0.5)),
+    p99Ms: roundTo3(quantile(latencies, 0.99)),
+    calls: latencies.length,
+  };
+}
+
+export function quantile(sorted: readonly number[], share: number): number {
+  const index = Math.min(sorted.length - 1, Math.floor(sorted.length * share));
+  return sorted[index] ?? Number.NaN;
+}
+
+function roundTo3(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

@@ -1,0 +1,53 @@
+import type { Machine } from '../common/machine.ts';
+import type { CorePlan } from './cores.ts';
+import type { Bar, BenchReport } from './define.ts';
+import type { Measure } from './measure.ts';
+
+function renderTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => pad(cell, widths[column] ?? 0, column))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Names are read from the left, numbers compared from the right. */
+function pad(cell: string, width: number, column: number): string {
+  return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+}
+
+function figureRow(name: string, figure: Measure | number): string[] {
+  if (typeof figure === 'number') return [name, String(figure), '', '', ''];
+  const { perSecond, p50Ms, p99Ms, calls } = figure;
+  return [name, String(perSecond), String(p50Ms), String(p99Ms), String(calls)];
+}
+
+const barRow = ({ name, limit, value, ok }: Bar): string[] => [
+  name,
+  String(limit),
+  String(value),
+  ok ? 'ok' : 'FAILED',
+];
+
+/** For people. */
+export function renderReport({ figures, bars }: BenchReport): string {
+  const rows = Object.entries(figures).map(([name, figure]) => figureRow(name, figure));
+  const tables = [renderTable([['figure', 'per second', 'p50 ms', 'p99 ms', 'calls'], ...rows])];
+  if (bars.length > 0) tables.push(renderTable([['bar', 'limit', 'value', ''], ...bars.map(barRow)]));
+  return tables.join('\n\n');
+}
+
+/** For programs: one line, the last one printed. */
+export function reportJson(
+  bench: string,
+  machine: Machine & { readonly pinned: CorePlan | null },
+  { figures, bars }: BenchReport,
+): string {
+  return JSON.stringify({ bench, machine, figures, bars });
+}

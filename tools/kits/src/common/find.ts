@@ -1,0 +1,52 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+export const repositoryRoot = join(import.meta.dirname, '../../../..');
+
+/** Where a kind of run is kept: the files `<folder>/<name><suffix>`, each exporting one constant. */
+export interface Place {
+  readonly root: string;
+  readonly folder: string;
+  readonly suffix: string;
+  readonly exportName: string;
+}
+
+export function listNames({ root, folder, suffix }: Place): string[] {
+  let files: string[];
+  try {
+    files = readdirSync(join(root, folder));
+  } catch {
+    // A folder that does not exist yet holds no runs.
+    return [];
+  }
+  return files
+    .filter((file) => file.endsWith(suffix))
+    .map((file) => file.slice(0, -suffix.length))
+    .toSorted();
+}
+
+/** Loads one definition, or says what there is instead. */
+export async function loadDefinition<T extends { readonly name: string }>(
+  place: Place,
+  name: string,
+): Promise<T> {
+  const names = listNames(place);
+  if (!names.includes(name)) {
+    const known = names.length === 0 ? 'there are none yet' : `there are: ${names.join(', ')}`;
+    throw new UsageError(`No ${place.folder}/${name}${place.suffix}; ${known}.`);
+  }
+  const file = join(place.root, place.folder, name + place.suffix);
+  const module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+  const definition = module[place.exportName] as T | undefined;
+  if (definition === undefined) {
+    throw new UsageError(`${file} exports no constant called "${place.exportName}".`);
+  }
+  if (definition.name !== name) {
+    throw new UsageError(`${file} defines "${definition.name}"; the name and the file's name must be one.`);
+  }
+  return definition;
+}
+
+/** The caller asked for something that is not there: a message suffices, a stack trace would hide it. */
+export class UsageError extends Error {}

@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
+
+/** What a figure was measured on. Without it a figure means nothing to the next reader. */
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGib: number;
+  readonly system: string;
+  readonly node: string;
+}
+
+export function describeMachine(): Machine {
+  return {
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    memoryGib: Math.round(totalmem() / 2 ** 30),
+    system: `${type()} ${release().split('-')[0] ?? ''}`.trim(),
+    node: process.versions.node,
+  };
+}
+
+export function machineLine({ cpu, cores, memoryGib, system, node }: Machine): string {
+  return `${cores} × ${cpu}, ${memoryGib} GiB, ${system}, Node ${node}`;
+}
+
+export interface Revision {
+  readonly commit: string;
+  /** Files that differ from the commit, so that the commit alone does not say what ran. */
+  readonly changedFiles: readonly string[];
+}
+
+export function describeRevision(root: string): Revision {
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+  const changed = git('status', '--porcelain').split('\n');
+  return {
+    commit: git('rev-parse', '--short=12', 'HEAD'),
+    changedFiles: changed.map((line) => line.slice(3)).filter((file) => file !== ''),
+  };
+}

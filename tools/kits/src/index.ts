@@ -1,0 +1,9 @@
+export { atLeast, atMost, defineBench } from './bench/define.ts';
+export type { Bar, Bench, BenchReport, BenchRun } from './bench/define.ts';
+export type { Measure, MeasureOptions } from './bench/measure.ts';
+export { createRandom } from './common/random.ts';
+export type { Random } from './common/random.ts';
+export { defineProof } from './prove/define.ts';
+export type { Proof, ProofReport, ProofRun } from './prove/define.ts';
+export { defineSim } from './sim/define.ts';
+export type { Action, Sim, Validator } from './sim/define.ts';

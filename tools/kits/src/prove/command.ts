@@ -1,0 +1,159 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { errorText, parseWholeNumber } from '../common/cli.ts';
+import type { Output } from '../common/cli.ts';
+import { UsageError, listNames, loadDefinition } from '../common/find.ts';
+import type { Place } from '../common/find.ts';
+import { describeMachine } from '../common/machine.ts';
+import type { Revision } from '../common/machine.ts';
+import { createRandom, freshSeed } from '../common/random.ts';
+import type { Proof, ProofReport } from './define.ts';
+import { renderSection, replaceSection } from './figures.ts';
+
+const help = `npm run prove -- NAME [--seed S] [--short]
+npm run prove -- --all --short
+
+Proves what tests/prove/NAME.prove.ts claims. The long form writes its figures to docs/figures.md, with
+commit, seed and machine; it refuses to start when files are changed, since the commit would then not say
+what ran.
+
+  --seed S        a whole number; the short form takes 1, the long one a fresh one, and prints it
+  --short         the form that CI runs; writes nothing
+  --all           every proof, each in a process of its own
+  --allow-dirty   write figures although files are changed, and say so in them
+  --list          the proofs there are
+`;
+
+const shortSeed = 1;
+const figuresFile = 'docs/figures.md';
+
+export interface ProveSetting {
+  readonly place: Place;
+  readonly revision: () => Revision;
+  /** Runs `prove` again in its own process and gives its exit code. */
+  readonly again: (args: readonly string[]) => Promise<number>;
+}
+
+export async function proveCommand(
+  setting: ProveSetting,
+  args: readonly string[],
+  output: Output,
+): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      seed: { type: 'string' },
+      short: { type: 'boolean', default: false },
+      all: { type: 'boolean', default: false },
+      'allow-dirty': { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const names = listNames(setting.place);
+  if (values.help || values.list) {
+    output.line(values.help ? help : names.join('\n'));
+    return 0;
+  }
+  const passedOn = args.filter((argument) => argument !== '--all');
+  if (values.all) return proveAll(setting, names, passedOn, output);
+  const [name] = positionals;
+  if (name === undefined || positionals.length > 1) throw new UsageError(help);
+
+  const proof = await loadDefinition<Proof>(setting.place, name);
+  const givenSeed = values.seed === undefined ? undefined : parseWholeNumber('seed', values.seed);
+  if (values.short) return proveShort(proof, givenSeed ?? shortSeed, output);
+  return proveLong(setting, proof, givenSeed ?? freshSeed(), values['allow-dirty'], output);
+}
+
+async function proveAll(
+  setting: ProveSetting,
+  names: readonly string[],
+  args: readonly string[],
+  output: Output,
+): Promise<number> {
+  let failed = 0;
+  for (const name of names) if ((await setting.again([name, ...args])) !== 0) failed += 1;
+  output.line(`${names.length - failed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+async function proveShort(proof: Proof, seed: number, output: Output): Promise<number> {
+  const { report } = await runProof(proof, 'short', seed, output);
+  return verdict(report, output);
+}
+
+async function proveLong(
+  setting: ProveSetting,
+  proof: Proof,
+  seed: number,
+  allowDirty: boolean,
+  output: Output,
+): Promise<number> {
+  const revision = setting.revision();
+  // The figures of the proof before this one are a change too, but not of anything that runs.
+  const changedFiles = revision.changedFiles.filter((file) => file !== figuresFile);
+  if (changedFiles.length > 0 && !allowDirty) {
+    throw new UsageError(
+      `${changedFiles.length} files are changed (${changedFiles.slice(0, 3).join(', ')} …), so figures could not ` +
+        'name the commit they belong to. Commit first, or pass --allow-dirty, which marks them.',
+    );
+  }
+  const { report, elapsedSeconds } = await runProof(proof, 'long', seed, output);
+  const section = renderSection({
+    name: proof.name,
+    proves: proof.proves,
+    report,
+    revision: { ...revision, changedFiles },
+    date: new Date().toISOString().slice(0, 10),
+    seed,
+    machine: describeMachine(),
+    elapsedSeconds,
+  });
+  const file = join(setting.place.root, figuresFile);
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  writeFileSync(file, replaceSection(before, proof.name, section));
+  output.line(`  figures written to ${figuresFile}`);
+  return verdict(report, output);
+}
+
+async function runProof(
+  proof: Proof,
+  form: 'short' | 'long',
+  seed: number,
+  output: Output,
+): Promise<{ report: ProofReport; elapsedSeconds: number }> {
+  output.line(`${proof.name} (${form}, seed ${seed}): ${proof.proves}`);
+  const startedMs = performance.now();
+  let report: ProofReport;
+  try {
+    report = await proof[form]({
+      seed,
+      random: createRandom(seed),
+      note: (line) => output.line(`  ${line}`),
+    });
+  } catch (error) {
+    report = {
+      figures: {},
+      failures: [error instanceof Error ? (error.stack ?? error.message) : errorText(error)],
+    };
+  }
+  const elapsedSeconds = Math.round((performance.now() - startedMs) / 1000);
+  for (const [figure, value] of Object.entries(report.figures)) output.line(`  ${figure}: ${value}`);
+  for (const failure of report.failures ?? []) output.line(`  FAILED: ${failure}`);
+  if ((report.failures ?? []).length > 0) {
+    const again = form === 'short' ? ' --short' : '';
+    output.line(`  again: npm run prove -- ${proof.name} --seed ${seed}${again}`);
+  }
+  output.line(`  took ${elapsedSeconds} s`);
+  return { report, elapsedSeconds };
+}
+
+function verdict(report: ProofReport, output: Output): number {
+  const proven = (report.failures ?? []).length === 0;
+  output.line(proven ? '1 passed, 0 failed' : '0 passed, 1 failed');
+  return proven ? 0 : 1;
+}

@@ -1,0 +1,29 @@
+import type { Random } from '../common/random.ts';
+
+export interface ProofRun {
+  readonly seed: number;
+  readonly random: Random;
+  /** A line for whoever watches; the report is what counts. */
+  note(line: string): void;
+}
+
+export interface ProofReport {
+  /** What was measured, in words with units: `{ 'calls that reached a handler': '61 %' }`. */
+  readonly figures: Readonly<Record<string, string | number>>;
+  /** Sentences; none means proven. Throwing is a failure too. */
+  readonly failures?: readonly string[];
+}
+
+export interface Proof {
+  readonly name: string;
+  /** The guarantee, in one sentence. */
+  readonly proves: string;
+  /** Seeded, under two minutes on two cores: part of every CI run. */
+  readonly short: (run: ProofRun) => Promise<ProofReport>;
+  /** As long as it takes to be convinced; run by hand, its figures are committed. */
+  readonly long: (run: ProofRun) => Promise<ProofReport>;
+}
+
+export function defineProof(proof: Proof): Proof {
+  return proof;
+}

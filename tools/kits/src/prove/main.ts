@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+
+import { runMain } from '../common/cli.ts';
+import { repositoryRoot } from '../common/find.ts';
+import { describeRevision } from '../common/machine.ts';
+import { proveCommand } from './command.ts';
+
+// A proof that hangs is a proof that failed; CI has 25 minutes for everything.
+const shortLimitMs = 8 * 60_000;
+
+const again = async (args: readonly string[]): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const limit = args.includes('--short') ? { timeout: shortLimitMs, killSignal: 'SIGKILL' as const } : {};
+    const child = spawn(process.execPath, [...process.execArgv, import.meta.filename, ...args], {
+      stdio: 'inherit',
+      ...limit,
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve(code ?? 1));
+  });
+
+await runMain((args, output) =>
+  proveCommand(
+    {
+      place: { root: repositoryRoot, folder: 'tests/prove', suffix: '.prove.ts', exportName: 'proof' },
+      revision: () => describeRevision(repositoryRoot),
+      again,
+    },
+    args,
+    output,
+  ),
+);

@@ -1,0 +1,86 @@
+import { parseArgs } from 'node:util';
+
+import { parseWholeNumber } from '../common/cli.ts';
+import type { Output } from '../common/cli.ts';
+import { UsageError, listNames, loadDefinition } from '../common/find.ts';
+import type { Place } from '../common/find.ts';
+import { freshSeed } from '../common/random.ts';
+import type { Sim } from './define.ts';
+import { allEvents, playEvents } from './run.ts';
+import type { Failure, SimResult } from './run.ts';
+import { shrinkList } from './shrink.ts';
+
+const help = `npm run sim -- NAME [--seed S] [--events N]
+
+Plays N random events against tests/sim/NAME.sim.ts and checks its rules after each.
+The seed decides everything: the same seed and count play the same run.
+
+  --seed S      a whole number; without it a fresh one is taken and printed
+  --events N    how many events; 10000 unless said
+  --seeds K     play K seeds, counting up from S; 1 unless said
+  --list        the simulations there are
+`;
+
+const defaultEvents = '10000';
+
+export async function simCommand(place: Place, args: readonly string[], output: Output): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      seed: { type: 'string' },
+      seeds: { type: 'string', default: '1' },
+      events: { type: 'string', default: defaultEvents },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return say(output, help);
+  if (values.list) return say(output, listNames(place).join('\n'));
+  const [name] = positionals;
+  if (name === undefined || positionals.length > 1) throw new UsageError(help);
+
+  const sim = await loadDefinition<Sim<unknown>>(place, name);
+  const first = values.seed === undefined ? freshSeed() : parseWholeNumber('seed', values.seed);
+  const events = parseWholeNumber('events', values.events);
+  const seeds = parseWholeNumber('seeds', values.seeds);
+  for (let seed = first; seed < first + seeds; seed += 1) {
+    const result = await playEvents(sim, seed, allEvents(events));
+    if (result.failure) {
+      await reportFailure(sim, seed, result, result.failure, output);
+      return 1;
+    }
+    output.line(`${name}: seed ${seed}, ${events} events, no rule broken (${happenings(result)})`);
+  }
+  return 0;
+}
+
+async function reportFailure(
+  sim: Sim<unknown>,
+  seed: number,
+  result: SimResult,
+  failure: Failure,
+  output: Output,
+): Promise<void> {
+  const { event, action, where, message } = failure;
+  output.line(`${sim.name}: seed ${seed} FAILED at event ${event} (${action}): ${where}: ${message}`);
+  output.line(`  ${sim.about}`);
+  output.line(`  last events: ${result.trace.map((step) => `${step.event} ${step.action}`).join(', ')}`);
+  const shrunk = await shrinkList(
+    allEvents(event + 1),
+    async (candidate) => (await playEvents(sim, seed, candidate)).failure?.where === where,
+    sim.shrinkAttempts ?? 200,
+  );
+  if (shrunk.length <= event) output.line(`  fails already with events ${shrunk.join(', ')} alone`);
+  output.line(`  again: npm run sim -- ${sim.name} --seed ${seed} --events ${event + 1}`);
+}
+
+function happenings({ happened }: SimResult): string {
+  const entries = Object.entries(happened).toSorted(([a], [b]) => a.localeCompare(b));
+  return entries.map(([action, count]) => `${action} ${count}`).join(', ');
+}
+
+function say(output: Output, text: string): number {
+  output.line(text);
+  return 0;
+}

@@ -1,0 +1,23 @@
+/**
+ * Finds a smaller list that still fails: drops ever smaller runs of entries, and stops when no single entry
+ * can go or the attempts are used up. The list given must fail, and so does the one that comes back.
+ */
+export async function shrinkList<T>(
+  list: readonly T[],
+  stillFails: (candidate: readonly T[]) => Promise<boolean>,
+  maxAttempts: number,
+): Promise<readonly T[]> {
+  let current = list;
+  let attempts = 0;
+  for (let size = Math.ceil(current.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let start = 0; start < current.length;) {
+      if (attempts >= maxAttempts) return current;
+      attempts += 1;
+      const candidate = [...current.slice(0, start), ...current.slice(start + size)];
+      // What follows moved into the gap, so after a success the same place is tried again.
+      if (candidate.length > 0 && (await stillFails(candidate))) current = candidate;
+      else start += size;
+    }
+  }
+  return current;
+}
