@@ -1,1 +1,37 @@
-export * from './units.ts';
+export { allocate } from './allocate.ts';
+export {
+  addExact,
+  affordableMs,
+  fromCents,
+  hourlyCharge,
+  roundExact,
+  toCents,
+  tokenCharge,
+  type ExactUsd,
+} from './exact.ts';
+export {
+  addUsd,
+  formatUsd,
+  nanoPerUsd,
+  nanoUsd,
+  negateUsd,
+  parseNanoUsd,
+  parseUsd,
+  subtractUsd,
+  timesUsd,
+  zeroUsd,
+  type NanoUsd,
+} from './nano-usd.ts';
+export { divideHalfEven, divideRoundDown, divideRoundUp, type Rounding } from './rounding.ts';
+export {
+  bytesToMebibytes,
+  groupsOf,
+  msToSeconds,
+  msToSecondsRoundDown,
+  msToSecondsRoundUp,
+  nanosecondsToMs,
+  perSecond,
+  secondsToMs,
+  share,
+} from './units.ts';
+export { fromUsdNumber, toNearestUsdNumber, toUsdNumber } from './usd-number.ts';

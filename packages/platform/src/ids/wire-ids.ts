@@ -1,0 +1,132 @@
+import type { Db, Tx } from '../db/index.ts';
+import { assertCell, type CellId } from './uuid.ts';
+
+/** What has a 32-bit id on the wire besides its real one. Each kind counts for itself. */
+export type WireIdKind = 'rental' | 'volume';
+
+export const wireIdBlockSize = 1_048_576;
+export const largestWireId = 2_147_483_647;
+const blockCount = 2_048;
+/** How many cells can give wire ids: block n belongs to cell n mod this. Fixed for ever, like the blocks. */
+export const wireIdCells = 64;
+const largestChunk = 65_536;
+
+/** The blocks of a cell, in the order it uses them up. No two cells share one, so no cell has to ask another. */
+export function blocksOfCell(cell: CellId): readonly number[] {
+  assertCell(cell);
+  if (cell >= wireIdCells) {
+    throw new RangeError(`Only cells 0 to ${wireIdCells - 1} can give 32-bit ids; this is cell ${cell}.`);
+  }
+  const blocks: number[] = [];
+  for (let block = cell; block < blockCount; block += wireIdCells) blocks.push(block);
+  return blocks;
+}
+
+/** The ids of a block, both ends included. Id 0 is never given: too much code takes it for "none". */
+export function idsOfBlock(block: number): { readonly first: number; readonly last: number } {
+  return { first: Math.max(1, block * wireIdBlockSize), last: (block + 1) * wireIdBlockSize - 1 };
+}
+
+export interface WireIdAllocator {
+  /** An id that nobody had before. Call it before the transaction that uses it: ids are cheap, gaps harmless. */
+  next(): Promise<number>;
+}
+
+export interface WireIdOptions {
+  readonly db: Db;
+  readonly cell: CellId;
+  readonly kind: WireIdKind;
+  /** How many ids to take at once. What a process has not used when it ends is lost. */
+  readonly chunk: number;
+}
+
+/** Gives ids from memory and takes a chunk from the cell's block in a short transaction when they run out. */
+export function createWireIdAllocator(options: WireIdOptions): WireIdAllocator {
+  const { db, cell, kind, chunk } = options;
+  if (!Number.isInteger(chunk) || chunk < 1 || chunk > largestChunk) {
+    throw new RangeError(`A chunk has 1 to ${largestChunk} ids; got ${chunk}.`);
+  }
+  const blocks = blocksOfCell(cell);
+  let nextId = 0;
+  let endId = 0;
+  let refill: Promise<void> | undefined;
+
+  async function takeChunk(): Promise<void> {
+    const taken = await db.transaction({ name: 'take wire ids', isolation: 'read committed' }, (tx) =>
+      takeFromBlock(tx, { kind, cell, chunk, blocks }),
+    );
+    nextId = taken.first;
+    endId = taken.end;
+  }
+
+  return {
+    async next() {
+      while (nextId >= endId) {
+        // Everyone who runs out at the same moment waits for one refill.
+        refill ??= takeChunk().finally(() => {
+          refill = undefined;
+        });
+        await refill;
+      }
+      const id = nextId;
+      nextId += 1;
+      return id;
+    },
+  };
+}
+
+interface Take {
+  readonly kind: WireIdKind;
+  readonly cell: CellId;
+  readonly chunk: number;
+  readonly blocks: readonly number[];
+}
+
+/** Takes up to a chunk from the newest block; a block that is used up makes room for the cell's next one. */
+async function takeFromBlock(tx: Tx, take: Take): Promise<{ first: number; end: number }> {
+  for (let tries = 0; tries <= take.blocks.length; tries += 1) {
+    const current = await lockNewestBlock(tx, take);
+    const first = Number(current?.next_id ?? 0);
+    const end = current === undefined ? 0 : idsOfBlock(current.block).last + 1;
+    if (current !== undefined && first < end) {
+      const takenEnd = Math.min(end, first + take.chunk);
+      await tx.kysely
+        .updateTable('id_blocks')
+        .set({ next_id: BigInt(takenEnd) })
+        .where('kind', '=', take.kind)
+        .where('block', '=', current.block)
+        .execute();
+      return { first, end: takenEnd };
+    }
+    await dealNextBlock(tx, take, current?.block);
+  }
+  throw new Error(`Dealing a block of ${take.kind} ids to cell ${take.cell} did not succeed.`);
+}
+
+/** The row lock makes two processes take turns; the one that waited then sees what the first left. */
+async function lockNewestBlock(tx: Tx, take: Take) {
+  return tx.kysely
+    .selectFrom('id_blocks')
+    .select(['block', 'next_id'])
+    .where('kind', '=', take.kind)
+    .where('cell', '=', take.cell)
+    .orderBy('block', 'desc')
+    .limit(1)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** When another process has dealt the same block at the same moment, theirs is as good. */
+async function dealNextBlock(tx: Tx, take: Take, usedUp: number | undefined): Promise<void> {
+  const block = take.blocks[usedUp === undefined ? 0 : take.blocks.indexOf(usedUp) + 1];
+  if (block === undefined) {
+    throw new Error(
+      `Cell ${take.cell} has given all its ${take.kind} ids. Open another cell for new ${take.kind}s.`,
+    );
+  }
+  await tx.kysely
+    .insertInto('id_blocks')
+    .values({ kind: take.kind, block, cell: take.cell, next_id: BigInt(idsOfBlock(block).first) })
+    .onConflict((conflict) => conflict.columns(['kind', 'block']).doNothing())
+    .execute();
+}

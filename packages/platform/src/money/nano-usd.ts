@@ -1,0 +1,62 @@
+declare const nanoUsdBrand: unique symbol;
+
+/** An exact amount of money: billionths of a US dollar. May be negative. Always fits a SQL bigint. */
+export type NanoUsd = bigint & { readonly [nanoUsdBrand]: true };
+
+export const nanoPerUsd = 1_000_000_000n;
+const nanoDigits = 9;
+const largest = 2n ** 63n - 1n;
+const smallest = -(2n ** 63n);
+
+/** The one door into the type: refuses what would not fit the column. */
+export function nanoUsd(amount: bigint): NanoUsd {
+  if (amount > largest || amount < smallest) {
+    throw new RangeError(`${amount} nano-USD is beyond what a ledger column can hold.`);
+  }
+  return amount as NanoUsd;
+}
+
+export const zeroUsd = nanoUsd(0n);
+
+export function addUsd(...amounts: readonly NanoUsd[]): NanoUsd {
+  return nanoUsd(amounts.reduce((sum: bigint, amount) => sum + amount, 0n));
+}
+
+export function subtractUsd(from: NanoUsd, amount: NanoUsd): NanoUsd {
+  return nanoUsd(from - amount);
+}
+
+export function negateUsd(amount: NanoUsd): NanoUsd {
+  return nanoUsd(-amount);
+}
+
+export function timesUsd(amount: NanoUsd, factor: bigint): NanoUsd {
+  return nanoUsd(amount * factor);
+}
+
+const usdText = /^(-?)(0|[1-9][0-9]{0,15})(?:\.([0-9]{1,9}))?$/;
+const nanoText = /^(0|-?[1-9][0-9]{0,18})$/;
+
+/** Reads dollars such as `12.5` exactly. Null for anything else, including more than nine decimals. */
+export function parseUsd(text: string): NanoUsd | null {
+  const [, sign, whole, fraction = ''] = usdText.exec(text) ?? [];
+  if (whole === undefined) return null;
+  const amount = BigInt(whole) * nanoPerUsd + BigInt(fraction.padEnd(nanoDigits, '0'));
+  return fits(sign === '-' ? -amount : amount);
+}
+
+/** Reads a whole number of nano-USD, the form that totals have on the wire. */
+export function parseNanoUsd(text: string): NanoUsd | null {
+  return nanoText.test(text) ? fits(BigInt(text)) : null;
+}
+
+function fits(amount: bigint): NanoUsd | null {
+  return amount > largest || amount < smallest ? null : (amount as NanoUsd);
+}
+
+/** Dollars with at least two decimals and never fewer than the amount needs: `12.50`, `0.000000001`. */
+export function formatUsd(amount: NanoUsd): string {
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(nanoDigits + 1, '0');
+  const fraction = digits.slice(-nanoDigits).replace(/0{1,7}$/, '');
+  return `${amount < 0n ? '-' : ''}${digits.slice(0, -nanoDigits)}.${fraction}`;
+}

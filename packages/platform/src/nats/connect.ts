@@ -1,0 +1,189 @@
+import {
+  jetstream,
+  jetstreamManager,
+  type ConsumerMessages,
+  type JetStreamClient,
+  type JetStreamManager,
+  type JsMsg,
+} from '@nats-io/jetstream';
+import {
+  connect,
+  credsAuthenticator,
+  type Msg,
+  type NatsConnection,
+  type NodeConnectionOptions,
+} from '@nats-io/transport-node';
+import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+import { assertOutsideTransaction } from '../db/index.ts';
+import type { Logger } from '../log/index.ts';
+import { encode, toHeaders, toIncoming } from './messages.ts';
+import { retryTransient } from './retry.ts';
+import { ensureConsumer, ensureStream } from './streams.ts';
+import type { IncomingMessage, NatsClient, NatsOptions, NatsSubscription } from './types.ts';
+
+const defaultFirstConnectionMs = 30_000;
+const retryConnectMs = 250;
+const defaultPublishTimeoutMs = 5_000;
+const pingTimeoutMs = 2_000;
+const redeliverAfterMs = 1_000;
+
+function connectionOptions(options: NatsOptions): NodeConnectionOptions {
+  return {
+    servers: [...options.servers],
+    name: options.name,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 250,
+    pingInterval: 5_000,
+    maxPingOut: 2,
+    ...(options.tls === undefined ? {} : { tls: { ...options.tls } }),
+    ...(options.credentials === undefined
+      ? {}
+      : { authenticator: credsAuthenticator(new TextEncoder().encode(options.credentials)) }),
+  };
+}
+
+async function connectWithin(options: NatsOptions, clock: Clock): Promise<NatsConnection> {
+  const deadlineMs = clock.monotonicMs() + (options.firstConnectionMs ?? defaultFirstConnectionMs);
+  for (;;) {
+    try {
+      return await connect(connectionOptions(options));
+    } catch (error) {
+      if (clock.monotonicMs() >= deadlineMs) {
+        throw new Error(`None of the NATS servers could be reached: ${options.servers.join(', ')}.`, {
+          cause: error,
+        });
+      }
+      await clock.sleep(retryConnectMs);
+    }
+  }
+}
+
+async function logStatus(connection: NatsConnection, log: NatsOptions['log']): Promise<void> {
+  for await (const status of connection.status()) {
+    if (status.type === 'disconnect') log.warn({}, 'the connection to NATS was lost');
+    if (status.type === 'reconnect') log.info({}, 'the connection to NATS is back');
+    if (status.type === 'error') log.error({ err: status.error }, 'NATS reported an error');
+  }
+}
+
+/** Connects, and from then on reconnects for ever. */
+export async function connectNats(options: NatsOptions): Promise<NatsClient> {
+  const { clock = systemClock, log } = options;
+  const connection = await connectWithin(options, clock);
+  void logStatus(connection, log);
+  // Without the check of the account: right after a restart that request alone can time out.
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  return createClient({ connection, manager, streams: jetstream(connection), clock, log });
+}
+
+interface Parts {
+  readonly connection: NatsConnection;
+  readonly manager: JetStreamManager;
+  readonly streams: JetStreamClient;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'error'>;
+}
+
+function createClient(parts: Parts): NatsClient {
+  const { connection, manager, streams, clock } = parts;
+  return {
+    ensureStream: (spec) => retryTransient(clock, () => ensureStream(manager, spec)),
+
+    async publish(subject, payload, { messageId, envelope, timeoutMs = defaultPublishTimeoutMs }) {
+      assertOutsideTransaction('NATS');
+      const data = encode(payload);
+      const ack = await retryTransient(clock, () =>
+        streams.publish(subject, data, {
+          msgID: messageId,
+          headers: toHeaders(envelope),
+          timeout: timeoutMs,
+        }),
+      );
+      return { stream: ack.stream, sequence: ack.seq, duplicate: ack.duplicate };
+    },
+
+    notify(subject, payload, envelope) {
+      connection.publish(subject, encode(payload), { headers: toHeaders(envelope) });
+    },
+
+    async request(subject, payload, { envelope, timeoutMs }) {
+      assertOutsideTransaction('NATS');
+      const headers = toHeaders(envelope);
+      return toIncoming(await connection.request(subject, encode(payload), { headers, timeout: timeoutMs }));
+    },
+
+    subscribe(subject, { queue }, handler) {
+      const subscription = connection.subscribe(subject, queue === undefined ? {} : { queue });
+      const handled = handleEach(subscription, (message) => answer(parts, message, handler));
+      return {
+        async close() {
+          await subscription.drain();
+          await handled;
+        },
+      };
+    },
+
+    async consume(spec, handler) {
+      await retryTransient(clock, () => ensureConsumer(manager, spec));
+      const consumer = await retryTransient(clock, () => streams.consumers.get(spec.stream, spec.durable));
+      const messages = await consumer.consume({ max_messages: spec.maxInFlight });
+      return consumption(
+        messages,
+        handleEach(messages, (message) => acknowledge(parts, message, handler)),
+      );
+    },
+
+    async ping() {
+      await withDeadline(clock, 'A ping of NATS', pingTimeoutMs, () => connection.flush());
+    },
+
+    async close() {
+      if (!connection.isClosed()) await connection.drain();
+    },
+  };
+}
+
+async function handleEach<M>(
+  messages: AsyncIterable<M>,
+  handle: (message: M) => Promise<void>,
+): Promise<void> {
+  for await (const message of messages) await handle(message);
+}
+
+function consumption(messages: ConsumerMessages, handled: Promise<void>): NatsSubscription {
+  return {
+    async close() {
+      await messages.close();
+      await handled;
+    },
+  };
+}
+
+/** A handler that fails leaves the asker without an answer, which its own deadline deals with. */
+async function answer(
+  { log }: Parts,
+  message: Msg,
+  handler: (message: IncomingMessage) => Promise<unknown>,
+): Promise<void> {
+  try {
+    const result = await handler(toIncoming(message));
+    if (message.reply !== undefined && message.reply !== '') message.respond(encode(result));
+  } catch (error) {
+    log.error({ err: error, subject: message.subject }, 'a NATS handler failed');
+  }
+}
+
+async function acknowledge(
+  { log }: Parts,
+  message: JsMsg,
+  handler: (message: IncomingMessage) => Promise<void>,
+): Promise<void> {
+  try {
+    await handler(toIncoming(message));
+    message.ack();
+  } catch (error) {
+    log.error({ err: error, subject: message.subject, deliveries: message.info.deliveryCount }, 'will retry');
+    message.nak(redeliverAfterMs);
+  }
+}

@@ -1,0 +1,10 @@
+export { connectNats } from './connect.ts';
+export type {
+  ConsumerSpec,
+  IncomingMessage,
+  NatsClient,
+  NatsOptions,
+  NatsSubscription,
+  Published,
+  StreamSpec,
+} from './types.ts';

@@ -1,0 +1,27 @@
+import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import type { Clock } from '../clock/index.ts';
+
+// After a cold start the server is reachable several seconds before JetStream answers.
+const maxAttempts = 8;
+const firstWaitMs = 100;
+const longestWaitMs = 2_000;
+const serviceUnavailable = 503;
+
+/** No answer, or an answer that says "not yet": a leader being elected, JetStream still loading. */
+function isTransient(error: unknown): boolean {
+  if (error instanceof JetStreamApiError) return error.status === serviceUnavailable;
+  return error instanceof TimeoutError || error instanceof NoRespondersError || error instanceof RequestError;
+}
+
+/** Repeats a call that may be repeated, a bounded number of times. */
+export async function retryTransient<T>(clock: Clock, call: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (attempt >= maxAttempts || !isTransient(error)) throw error;
+      await clock.sleep(Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1)));
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import type { Clock } from '../clock/index.ts';
+import type { Envelope } from '../envelope/index.ts';
+import type { Logger } from '../log/index.ts';
+
+export interface NatsOptions {
+  readonly servers: readonly string[];
+  /** Shown by the server's connection list. */
+  readonly name: string;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly clock?: Clock;
+  /** How long to try for the first connection before failing. After that it reconnects for ever. */
+  readonly firstConnectionMs?: number;
+  /** PEM texts. With a certificate of its own the client proves who it is. */
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /** The text of a `.creds` file. */
+  readonly credentials?: string;
+}
+
+export interface StreamSpec {
+  readonly name: string;
+  readonly subjects: readonly string[];
+  /** How many servers keep each message: 1 or 3. */
+  readonly replicas: number;
+  /** Messages older than this are dropped. */
+  readonly maxAgeMs: number;
+  readonly maxBytes: number;
+  /** A full stream refuses new messages, or forgets the oldest. */
+  readonly whenFull: 'refuse new' | 'drop oldest';
+  /** Within this time a second message with the same id is dropped. */
+  readonly duplicateWindowMs: number;
+}
+
+export interface ConsumerSpec {
+  readonly stream: string;
+  /** The name under which the server remembers how far this consumer has come. */
+  readonly durable: string;
+  readonly filterSubject?: string;
+  /** A message not acknowledged in this time is delivered again. */
+  readonly ackWaitMs: number;
+  readonly maxInFlight: number;
+  /** Deliveries of one message before the server gives up on it; -1 never gives up. */
+  readonly maxDeliveries: number;
+}
+
+export interface Published {
+  readonly stream: string;
+  readonly sequence: number;
+  /** The server had this message already. */
+  readonly duplicate: boolean;
+}
+
+export interface IncomingMessage {
+  readonly subject: string;
+  /** Null when the sender was not one of our own processes. */
+  readonly envelope: Envelope | null;
+  /** The id it was published with, and the key for idempotent handling. */
+  readonly messageId: string | null;
+  /** Parses the payload; throws when it is not JSON. */
+  json(): unknown;
+}
+
+export interface NatsSubscription {
+  /** Stops new messages and waits for the ones being handled. */
+  close(): Promise<void>;
+}
+
+export interface NatsClient {
+  /** Creates the stream, or brings it to this configuration. Safe to call from several processes at once. */
+  ensureStream(spec: StreamSpec): Promise<void>;
+  /**
+   * Publishes to a stream and resolves when the stream has stored the message. Tries again when the answer does
+   * not come; the message id makes that safe.
+   */
+  publish(
+    subject: string,
+    payload: unknown,
+    options: { readonly messageId: string; readonly envelope: Envelope; readonly timeoutMs?: number },
+  ): Promise<Published>;
+  /** Tells whoever listens now. Nothing is stored and nothing is confirmed: for wake-up calls only. */
+  notify(subject: string, payload: unknown, envelope: Envelope): void;
+  /** Asks and waits for one answer. */
+  request(
+    subject: string,
+    payload: unknown,
+    options: { readonly envelope: Envelope; readonly timeoutMs: number },
+  ): Promise<IncomingMessage>;
+  /**
+   * Listens to messages that are not stored. What the handler resolves with is the answer to a request. With a
+   * queue name only one of the listeners with that name gets each message.
+   */
+  subscribe(
+    subject: string,
+    options: { readonly queue?: string },
+    handler: (message: IncomingMessage) => Promise<unknown>,
+  ): NatsSubscription;
+  /**
+   * Works through a stream, one message at a time and at least once each. A handler that resolves acknowledges;
+   * one that rejects gets the message again later.
+   */
+  consume(
+    spec: ConsumerSpec,
+    handler: (message: IncomingMessage) => Promise<void>,
+  ): Promise<NatsSubscription>;
+  /** Resolves when the server answers. */
+  ping(): Promise<void>;
+  /** Finishes what is under way, then disconnects. */
+  close(): Promise<void>;
+}

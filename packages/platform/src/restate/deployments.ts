@@ -1,0 +1,30 @@
+import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+
+const timeoutMs = 10_000;
+
+/**
+ * Makes the services at `uri` known to Restate. Registering the same address again changes nothing. New code belongs
+ * at a new address: calls under way finish on the address they began on, which must stay up until they have.
+ * `replace` reads the services at a known address anew and is for development, where nothing under way matters.
+ */
+export async function registerDeployment(
+  adminUrl: string,
+  uri: string,
+  options: { readonly replace?: boolean; readonly clock?: Clock } = {},
+): Promise<{ readonly deploymentId: string; readonly services: readonly string[] }> {
+  const { replace = false, clock = systemClock } = options;
+  return withDeadline(clock, 'Registering with Restate', timeoutMs, async (signal) => {
+    const response = await fetch(`${adminUrl.replace(/\/$/, '')}/deployments`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ uri, force: replace }),
+      signal,
+    });
+    const text = await response.text();
+    if (!response.ok) {
+      throw new Error(`Restate refused to register ${uri} with ${response.status}: ${text.slice(0, 500)}`);
+    }
+    const body = JSON.parse(text) as { id: string; services: readonly { name: string }[] };
+    return { deploymentId: body.id, services: body.services.map((service) => service.name) };
+  });
+}

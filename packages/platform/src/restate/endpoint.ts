@@ -1,0 +1,82 @@
+import { createServer, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk/node';
+import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+import type { Logger } from '../log/index.ts';
+
+export interface RestateEndpointOptions {
+  readonly services: EndpointOptions['services'];
+  /** Public keys (`publickeyv1_…`) of the Restate servers that may call. At least one. */
+  readonly identityKeys: readonly string[];
+  /** The address to bind; loopback unless said otherwise. */
+  readonly host?: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
+  readonly clock?: Clock;
+  /** How long `close` waits for handlers that are running. Restate runs again what it cuts off. */
+  readonly drainMs?: number;
+}
+
+export interface RestateEndpoint {
+  readonly url: string;
+  readonly port: number;
+  /** Takes no new calls, waits for the running ones up to the limit, then cuts the rest. */
+  close(): Promise<void>;
+}
+
+const defaultDrainMs = 10_000;
+
+type LogLine = NonNullable<EndpointOptions['logger']>;
+
+function logTo(log: RestateEndpointOptions['log']): LogLine {
+  return (meta, ...message) => {
+    const level = meta.level === 'trace' ? 'debug' : meta.level;
+    // While a handler is replayed it says again what it said before.
+    if (meta.replaying) return;
+    log[level]({ invocationId: meta.context?.invocationId }, message.map(String).join(' '));
+  };
+}
+
+/**
+ * Serves durable handlers to Restate. Every request must be signed by one of the identity keys, because whoever may
+ * call this endpoint may run any handler with any payload. The library's own server would listen on every address.
+ */
+export async function createRestateEndpoint(options: RestateEndpointOptions): Promise<RestateEndpoint> {
+  const { host = '127.0.0.1', port, clock = systemClock, drainMs = defaultDrainMs } = options;
+  if (options.identityKeys.length === 0) {
+    throw new TypeError('A Restate endpoint needs at least one identity key: without it anyone may call it.');
+  }
+  const server = createServer(
+    createEndpointHandler({
+      services: options.services,
+      identityKeys: [...options.identityKeys],
+      logger: logTo(options.log),
+    }),
+  );
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const bound = (server.address() as AddressInfo).port;
+
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    port: bound,
+    async close() {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      for (const session of sessions) session.close();
+      await withDeadline(clock, 'Draining Restate handlers', drainMs, () => closed).catch(async () => {
+        for (const session of sessions) session.destroy();
+        await closed;
+      });
+    },
+  };
+}

@@ -1,0 +1,10 @@
+export { createRestateEndpoint, type RestateEndpoint, type RestateEndpointOptions } from './endpoint.ts';
+export {
+  createRestateIngress,
+  RestateIngressError,
+  type RestateIngress,
+  type RestateIngressOptions,
+  type RestateSend,
+} from './ingress.ts';
+export { registerDeployment } from './deployments.ts';
+export { envelopeOf, step, type StepLimits } from './step.ts';

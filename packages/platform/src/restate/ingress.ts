@@ -1,0 +1,81 @@
+import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+import { assertOutsideTransaction } from '../db/index.ts';
+import { envelopeHeaders, type Envelope } from '../envelope/index.ts';
+
+export interface RestateIngressOptions {
+  readonly url: string;
+  readonly clock?: Clock;
+  readonly timeoutMs?: number;
+}
+
+export interface RestateSend {
+  readonly service: string;
+  readonly key: string;
+  readonly handler: string;
+  readonly payload: unknown;
+  /** Sending again with the same key does nothing, for as long as Restate remembers it (a day). */
+  readonly idempotencyKey: string;
+  readonly envelope: Envelope;
+  readonly delayMs?: number;
+}
+
+export interface RestateIngress {
+  /** Resolves when Restate has accepted the call, which it then carries out come what may. */
+  send(call: RestateSend): Promise<{ readonly invocationId: string; readonly repeated: boolean }>;
+}
+
+/** Restate answered, and did not accept. `retryable` tells an outage from a mistake. */
+export class RestateIngressError extends Error {
+  override readonly name = 'RestateIngressError';
+  readonly status: number;
+  readonly retryable: boolean;
+
+  constructor(call: Pick<RestateSend, 'service' | 'handler'>, status: number, body: string) {
+    super(`Restate refused ${call.service}/${call.handler} with ${status}: ${body.slice(0, 500)}`);
+    this.status = status;
+    // 404 also means "not registered yet", which a worker that starts up mends by itself.
+    this.retryable = status >= 500 || status === 404 || status === 429;
+  }
+}
+
+const defaultTimeoutMs = 10_000;
+
+function urlOf(base: string, call: RestateSend): string {
+  const path = [call.service, call.key, call.handler, 'send'].map(encodeURIComponent).join('/');
+  const delay = call.delayMs === undefined || call.delayMs <= 0 ? '' : `?delay=${Math.ceil(call.delayMs)}ms`;
+  return `${base.replace(/\/$/, '')}/${path}${delay}`;
+}
+
+/** The way into Restate. It has no authentication of its own: keep it on loopback or a private network. */
+export function createRestateIngress(options: RestateIngressOptions): RestateIngress {
+  const { url, clock = systemClock, timeoutMs = defaultTimeoutMs } = options;
+
+  async function post(call: RestateSend, signal: AbortSignal): Promise<string> {
+    const response = await fetch(urlOf(url, call), {
+      method: 'POST',
+      headers: {
+        ...envelopeHeaders(call.envelope),
+        'content-type': 'application/json',
+        'idempotency-key': call.idempotencyKey,
+      },
+      body: JSON.stringify(call.payload ?? null),
+      signal,
+    });
+    const body = await response.text();
+    if (!response.ok) throw new RestateIngressError(call, response.status, body);
+    return body;
+  }
+
+  return {
+    async send(call) {
+      assertOutsideTransaction('Restate');
+      const what = `Sending ${call.service}/${call.handler}`;
+      const body = await withDeadline(clock, what, timeoutMs, (signal) => post(call, signal));
+      const accepted = JSON.parse(body) as { invocationId: string; status: string };
+      return {
+        invocationId: accepted.invocationId,
+        repeated: accepted.status === 'PreviouslyAccepted',
+      };
+    },
+  };
+}

@@ -1,0 +1,1 @@
+export { createSealer, SealedSecretError, type SealContext, type Sealer, type SealingKey } from './sealer.ts';

@@ -1,0 +1,111 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+/** A 256-bit key of the operator's, known by an id that is not secret. */
+export interface SealingKey {
+  readonly id: string;
+  readonly key: Uint8Array;
+}
+
+/** The row and column a secret belongs to. Sealed text moved to another row or column does not open. */
+export interface SealContext {
+  readonly table: string;
+  readonly column: string;
+  readonly rowId: string;
+}
+
+export interface Sealer {
+  /** Encrypts with the active key. Sealing the same text twice gives two different results. */
+  seal(plain: string, context: SealContext): string;
+  /** Decrypts with whichever known key sealed it. Throws `SealedSecretError` and says no more. */
+  open(sealed: string, context: SealContext): string;
+  /** Whether this was sealed with a key other than the active one. */
+  needsRotation(sealed: string): boolean;
+  /** The same secret under the active key. */
+  reseal(sealed: string, context: SealContext): string;
+}
+
+/**
+ * One message for every failure: whether the text was malformed, tampered with, moved from another row or sealed
+ * with an unknown key is nothing that the reader of an error, perhaps an attacker, should learn.
+ */
+export class SealedSecretError extends Error {
+  override readonly name = 'SealedSecretError';
+  constructor() {
+    super('The sealed secret cannot be opened.');
+  }
+}
+
+const algorithm = 'aes-256-gcm';
+const version = 'v1';
+const keyBytes = 32;
+// The nonce is random. With 96 bits one key may seal some four billion secrets before the chance that two share a
+// nonce reaches one in four billion; rotate keys long before that.
+const nonceBytes = 12;
+const tagBytes = 16;
+const keyIdPattern = /^[A-Za-z0-9_-]{1,32}$/;
+const sealedPattern = /^v1\.([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]+)$/;
+
+/** Lengths are fixed by JSON's quoting, so that no two contexts give the same bytes. */
+function additionalData(keyId: string, context: SealContext): Buffer {
+  return Buffer.from(JSON.stringify([version, keyId, context.table, context.column, context.rowId]));
+}
+
+function checkKeys(keys: readonly SealingKey[], activeId: string): ReadonlyMap<string, Uint8Array> {
+  const byId = new Map<string, Uint8Array>();
+  for (const { id, key } of keys) {
+    if (!keyIdPattern.test(id)) throw new TypeError(`Not a key id: ${JSON.stringify(id)}.`);
+    if (key.byteLength !== keyBytes) throw new TypeError(`Key ${id} must have ${keyBytes} bytes.`);
+    if (byId.has(id)) throw new TypeError(`Two keys have the id ${id}.`);
+    byId.set(id, key);
+  }
+  if (!byId.has(activeId)) throw new TypeError(`The active key ${activeId} is not among the keys.`);
+  return byId;
+}
+
+/** Seals secrets for storage: AES-256-GCM, as `v1.<key id>.<base64url of nonce, ciphertext and tag>`. */
+export function createSealer(options: { keys: readonly SealingKey[]; activeId: string }): Sealer {
+  const { activeId } = options;
+  const keys = checkKeys(options.keys, activeId);
+
+  function keyOf(id: string): Uint8Array {
+    const key = keys.get(id);
+    if (key === undefined) throw new SealedSecretError();
+    return key;
+  }
+
+  function seal(plain: string, context: SealContext): string {
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv(algorithm, keyOf(activeId), nonce, { authTagLength: tagBytes });
+    cipher.setAAD(additionalData(activeId, context));
+    const parts = [nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()];
+    return `${version}.${activeId}.${Buffer.concat(parts).toString('base64url')}`;
+  }
+
+  function open(sealed: string, context: SealContext): string {
+    const [, keyId, body] = sealedPattern.exec(sealed) ?? [];
+    if (keyId === undefined || body === undefined) throw new SealedSecretError();
+    const bytes = Buffer.from(body, 'base64url');
+    if (bytes.length < nonceBytes + tagBytes || bytes.toString('base64url') !== body) {
+      throw new SealedSecretError();
+    }
+    const nonce = bytes.subarray(0, nonceBytes);
+    const decipher = createDecipheriv(algorithm, keyOf(keyId), nonce, { authTagLength: tagBytes });
+    decipher.setAAD(additionalData(keyId, context));
+    decipher.setAuthTag(bytes.subarray(-tagBytes));
+    try {
+      return Buffer.concat([
+        decipher.update(bytes.subarray(nonceBytes, -tagBytes)),
+        decipher.final(),
+      ]).toString('utf8');
+    } catch {
+      throw new SealedSecretError();
+    }
+  }
+
+  return {
+    seal,
+    open,
+    needsRotation: (sealed) => sealedPattern.exec(sealed)?.[1] !== activeId,
+    reseal: (sealed, context) => seal(open(sealed, context), context),
+  };
+}

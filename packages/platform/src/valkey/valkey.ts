@@ -1,0 +1,124 @@
+import { createClient } from 'redis';
+import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+import { assertOutsideTransaction } from '../db/index.ts';
+import type { Logger } from '../log/index.ts';
+import type { ValkeyScript } from './script.ts';
+
+export interface ValkeyOptions {
+  /** `redis://` or, for TLS, `rediss://`; credentials are part of it. */
+  readonly url: string;
+  /** Shown by `CLIENT LIST`. */
+  readonly name: string;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
+  readonly clock?: Clock;
+  /** PEM of the authority that signed the server's certificate, when it is not a public one. */
+  readonly tlsCa?: string;
+  /** The longest a command may take, unless the call says otherwise. */
+  readonly commandTimeoutMs?: number;
+  /** How long to wait for the first connection before going on without one. */
+  readonly firstConnectionMs?: number;
+}
+
+export interface ValkeyClient {
+  /** Runs a script atomically on the server. Sends its digest, and the text only when the server has lost it. */
+  run(
+    script: ValkeyScript,
+    call: { readonly keys: readonly string[]; readonly args: readonly string[]; readonly timeoutMs?: number },
+  ): Promise<unknown>;
+  /** One plain command, such as `['GET', key]`. */
+  command(words: readonly string[], options?: { readonly timeoutMs?: number }): Promise<unknown>;
+  /** Resolves when the server answers. */
+  ping(): Promise<void>;
+  /** Lets what is under way finish, then disconnects. */
+  close(): Promise<void>;
+}
+
+const defaultCommandTimeoutMs = 500;
+const defaultFirstConnectionMs = 5_000;
+const connectTimeoutMs = 2_000;
+const longestReconnectMs = 2_000;
+// A server that stopped without closing its sockets is noticed within these times, also when nobody sends commands.
+const pingEveryMs = 1_000;
+const silenceMs = 3_000;
+const maxQueuedCommands = 10_000;
+
+/** Each further try waits longer, up to a limit, and never at the same instant as everyone else's. */
+function reconnectDelayMs(tries: number): number {
+  return Math.random() * Math.min(longestReconnectMs, 50 * 2 ** Math.min(tries, 10));
+}
+
+function isNoScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+/**
+ * Connects and stays connected. Without a connection every command fails at once instead of waiting for one: a
+ * caller of Valkey always has an answer for "not now", and a queue would only make it a late one. So this also
+ * resolves when the server cannot be reached yet.
+ */
+export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClient> {
+  const { clock = systemClock, log } = options;
+  const defaultTimeoutMs = options.commandTimeoutMs ?? defaultCommandTimeoutMs;
+  const redis = createClient({
+    url: options.url,
+    name: options.name,
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: maxQueuedCommands,
+    pingInterval: pingEveryMs,
+    socket: {
+      connectTimeout: connectTimeoutMs,
+      socketTimeout: silenceMs,
+      reconnectStrategy: reconnectDelayMs,
+      ...(options.tlsCa === undefined ? {} : { tls: true as const, ca: options.tlsCa }),
+    },
+  });
+  let reachable = true;
+  redis.on('error', (error: unknown) => {
+    // One line for each loss and none for each failed attempt at getting it back.
+    if (reachable) log.warn({ err: error }, 'the connection to Valkey was lost');
+    reachable = false;
+  });
+  redis.on('ready', () => {
+    if (!reachable) log.info({}, 'the connection to Valkey is back');
+    reachable = true;
+  });
+
+  const connected = redis.connect();
+  // The library never gives up by itself; this ends only with `close`.
+  connected.catch(() => undefined);
+  await withDeadline(
+    clock,
+    'Connecting to Valkey',
+    options.firstConnectionMs ?? defaultFirstConnectionMs,
+    () => connected,
+  ).catch((error: unknown) => log.warn({ err: error }, 'starting without Valkey'));
+
+  // The library's own timeout covers a command only until it is written to the socket, hence this one.
+  function send(what: string, words: readonly string[], timeoutMs: number): Promise<unknown> {
+    assertOutsideTransaction('Valkey');
+    return withDeadline(clock, what, timeoutMs, () => redis.sendCommand([...words]));
+  }
+
+  const client: ValkeyClient = {
+    async run(script, { keys, args, timeoutMs = defaultTimeoutMs }) {
+      const what = `Script ${script.name}`;
+      const rest = [String(keys.length), ...keys, ...args];
+      try {
+        return await send(what, ['EVALSHA', script.sha1, ...rest], timeoutMs);
+      } catch (error) {
+        if (!isNoScript(error)) throw error;
+        return await send(what, ['EVAL', script.source, ...rest], timeoutMs);
+      }
+    },
+    command: (words, { timeoutMs = defaultTimeoutMs } = {}) =>
+      send(`Command ${words[0] ?? ''}`, words, timeoutMs),
+    async ping() {
+      await client.command(['PING']);
+    },
+    async close() {
+      if (redis.isReady) await redis.close();
+      else redis.destroy();
+    },
+  };
+  return client;
+}
