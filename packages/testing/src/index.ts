@@ -1,3 +1,13 @@
+export {
+  addMember,
+  allPowerful,
+  createOrganisation,
+  createTenant,
+  createUser,
+  principal,
+  testIds,
+  type PrincipalFields,
+} from './builders.ts';
 export { TEST_START_MS, testClock } from './clock.ts';
 export {
   createTestDatabase,
