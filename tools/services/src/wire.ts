@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
 
+import { messageOf } from './failure.ts';
+
 /**
  * One short conversation in a text protocol on a loopback port: sends, and reads until it has enough. It
  * lets a readiness check speak to an engine as a client does without a client library.
@@ -31,14 +33,23 @@ export function converse(options: {
 }
 
 /** A GET that must answer 200 soon; returns the body. */
-export async function httpGet(url: string, timeoutMs = 2000): Promise<string> {
+export function httpGet(url: string): Promise<string> {
+  return mustAnswer(url, {});
+}
+
+/** A POST of JSON that must answer 200 soon; returns the body. */
+export function httpPost(url: string, body: unknown): Promise<string> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json' };
+  return mustAnswer(url, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+async function mustAnswer(url: string, init: RequestInit): Promise<string> {
   let answer: Response;
   try {
-    answer = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+    answer = await fetch(url, { ...init, signal: AbortSignal.timeout(5000) });
   } catch (error) {
-    const cause =
-      error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    throw new Error(`no answer from ${url}: ${cause}`);
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    throw new Error(`no answer from ${url}: ${messageOf(cause)}`);
   }
   const body = await answer.text();
   if (answer.status === 200) return body;

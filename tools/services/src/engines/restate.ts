@@ -5,7 +5,7 @@ import type { Engine, Group, NodeSpec } from '../engine.ts';
 import { ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
 import { mustRun, run } from '../processes.ts';
 import { knownHome, nodeHome, repositoryRoot, type Site } from '../site.ts';
-import { httpGet } from '../wire.ts';
+import { httpGet, httpPost } from '../wire.ts';
 
 // The platform packages themselves: the wrapper package reports installations to its maker.
 const serverPackage = '@restatedev/restate-server-linux-x64';
@@ -80,10 +80,21 @@ export function renderRestateToml(options: {
   ].join('\n');
 }
 
-/** Every node of a cluster knows whether the cluster has been provisioned. */
-async function isProvisioned(node: NodeSpec): Promise<boolean> {
-  const status = await run(controlBinary, ['-s', fabricUrl(node), 'status'], { timeoutMs: 10_000 });
+/** Any node that is up knows whether the cluster has been provisioned. */
+async function isProvisioned(nodes: readonly NodeSpec[]): Promise<boolean> {
+  const addresses = nodes.map(fabricUrl).join(',');
+  const status = await run(controlBinary, ['-s', addresses, 'status'], { timeoutMs: 10_000 });
   return status.code === 0;
+}
+
+/**
+ * The health calls answer several seconds before the partitions have found their leaders, when nothing can
+ * be invoked yet. A query over all invocations succeeds only when every partition can be reached.
+ */
+async function askPartitions(node: NodeSpec): Promise<void> {
+  await httpPost(`http://127.0.0.1:${node.ports['admin']}/query`, {
+    query: 'select count(1) as n from sys_invocation_status',
+  });
 }
 
 export const restate: Engine = {
@@ -129,14 +140,15 @@ export const restate: Engine = {
     };
   },
 
-  async form({ nodes: [first], topology }, note) {
-    if (topology === 'single' || first === undefined || (await isProvisioned(first))) return;
+  async form({ nodes, topology }, note) {
+    const [first] = nodes;
+    if (topology === 'single' || first === undefined || (await isProvisioned(nodes))) return;
     note('provisioning the cluster');
     await mustRun(controlBinary, ['-s', fabricUrl(first), 'provision', '--yes'], { timeoutMs: 30_000 });
   },
 
   async ready(_group: Group, node) {
-    await httpGet(`http://127.0.0.1:${node.ports['admin']}/health`);
+    await askPartitions(node);
     await httpGet(`http://127.0.0.1:${node.ports['ingress']}/restate/health`);
   },
 
