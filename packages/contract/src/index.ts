@@ -1,4 +1,5 @@
 export * from './contract.ts';
+export * from './deprecations.ts';
 export * from './error-bodies.ts';
 export * from './errors.ts';
 export * from './events.ts';
@@ -10,6 +11,7 @@ export {
   type ApiKeyLimits,
 } from './operations/own-keys.ts';
 export { pageSizeDefault, pageSizeMax } from './operations/own-kit.ts';
+export * from './pending.ts';
 export * from './records/index.ts';
 export * from './records/provider-data.ts';
 export * from './records/vocabulary.ts';

@@ -6,6 +6,7 @@ import { adminRentalOperations } from './own-admin-rentals.ts';
 import { adminOrganisationOperations } from './own-admin.ts';
 import { auditOperations } from './own-audit.ts';
 import { customerOperations } from './own-customer.ts';
+import { documentOperations } from './own-documents.ts';
 import { eventOperations } from './own-events.ts';
 import { identityOperations } from './own-identity.ts';
 import { inferenceOperations } from './own-inference.ts';
@@ -27,6 +28,7 @@ export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerD
     ...customerOperations,
     ...marketplaceOwnOperations,
     ...inferenceOperations,
+    ...documentOperations,
     ...supplierOperations,
     ...adminOrganisationOperations,
     ...adminMoneyOperations,

@@ -1,0 +1,200 @@
+import type { Contract, OperationId } from './contract.ts';
+
+/** The pieces of work that are still to come, in the words of the plan. */
+export const capabilities = [
+  'money',
+  'fleet',
+  'rentals',
+  'inference',
+  'marketplace',
+  'bare-metal-and-volumes',
+  'developer-tools',
+  'console',
+] as const;
+
+export type Capability = (typeof capabilities)[number];
+
+const pendingByCapability = {
+  money: [
+    'getBalance',
+    'listLedgerEntries',
+    'listInvoices',
+    'getInvoice',
+    'getUsage',
+    'getLimits',
+    'listBudgets',
+    'createBudget',
+    'updateBudget',
+    'deleteBudget',
+    'getCurrentBalance',
+    'listPurchaseHistory',
+    'adminGrant',
+    'adminAdjust',
+    'adminRefund',
+    'adminReverse',
+    'adminListTransfers',
+    'adminListPrices',
+    'adminCreatePrice',
+    'adminEndPrice',
+    'adminListReserveOptions',
+    'adminCreateReserveOption',
+    'adminListEntitlements',
+    'adminCreateEntitlement',
+    'adminRevokeEntitlement',
+  ],
+  fleet: [
+    'listRentalOptions',
+    'explainPlacement',
+    'adminListProviders',
+    'adminUpdateProvider',
+    'adminListClusters',
+    'adminCreateCluster',
+    'adminRemoveCluster',
+    'adminListNodes',
+    'adminGetNode',
+    'adminDrainNode',
+    'adminResumeNode',
+    'adminQuarantineNode',
+    'adminRemoveNode',
+    'adminListMaintenanceWindows',
+    'adminCreateMaintenanceWindow',
+    'adminCancelMaintenanceWindow',
+  ],
+  rentals: [
+    'createVirtualMachineRental',
+    'listVirtualMachineRentals',
+    'terminateVirtualMachineRental',
+    'listReserveOptions',
+    'quoteRental',
+    'requestReservation',
+    'adminListReservationRequests',
+    'getRental',
+    'updateRental',
+    'startRental',
+    'stopRental',
+    'rebootRental',
+    'extendRental',
+    'listRentalHistory',
+    'listRentalEvents',
+    'getRentalMetrics',
+    'getRentalConsole',
+    'getRentalCost',
+    'adminTerminateRental',
+  ],
+  inference: [
+    'getRequestCost',
+    'getRequestUsage',
+    'createChatCompletion',
+    'createCompletion',
+    'generateImage',
+    'createImages',
+    'generateAudio',
+    'createSpeech',
+    'listModels',
+    'getModelPrice',
+    'adminListModels',
+    'adminCreateModel',
+    'adminUpdateModel',
+    'adminListDeployments',
+    'adminCreateDeployment',
+    'adminUpdateDeployment',
+    'adminDeleteDeployment',
+  ],
+  marketplace: [
+    'listMarketplaceMachines',
+    'createMarketplaceInstance',
+    'listMarketplaceInstances',
+    'listMarketplaceInstancesByPost',
+    'listMarketplaceInstanceHistory',
+    'terminateMarketplaceInstance',
+    'supplierApply',
+    'supplierGetAccount',
+    'supplierListMachines',
+    'supplierGetMachine',
+    'supplierUpdateMachine',
+    'supplierDrainMachine',
+    'supplierWithdrawMachine',
+    'supplierListJoinTokens',
+    'supplierCreateJoinToken',
+    'supplierRevokeJoinToken',
+    'supplierGetEarnings',
+    'supplierListStatements',
+    'supplierGetStatement',
+    'supplierListPayouts',
+    'supplierRequestPayout',
+    'adminListSuppliers',
+    'adminApproveSupplier',
+    'adminRejectSupplier',
+    'adminApproveMachine',
+    'adminRejectMachine',
+    'adminSettlePayout',
+  ],
+  'bare-metal-and-volumes': [
+    'createBareMetalRental',
+    'listBareMetalRentals',
+    'terminateBareMetalRental',
+    'createStorageVolume',
+    'listStorageVolumes',
+    'attachStorageVolume',
+    'detachStorageVolume',
+    'updateStorageVolume',
+    'deleteStorageVolume',
+    'createStorageVolumeSnapshot',
+    'listStorageVolumeSnapshots',
+    'deleteStorageVolumeSnapshot',
+    'adminCreatePrivateCloudRental',
+  ],
+  'developer-tools': [
+    'createWebhook',
+    'listWebhooks',
+    'getWebhook',
+    'updateWebhook',
+    'deleteWebhook',
+    'rotateWebhookSecret',
+    'listWebhookDeliveries',
+    'replayWebhookDelivery',
+    'replayWebhook',
+    'getOpenDocument',
+  ],
+  console: ['adminGetOrganisation', 'adminListAuditLog'],
+} as const satisfies Record<Capability, readonly OperationId[]>;
+
+export type PendingOperationId = (typeof pendingByCapability)[Capability][number];
+export type ServedOperationId = Exclude<OperationId, PendingOperationId>;
+
+/**
+ * Operations the contract promises and nobody serves yet, each with the capability that will deliver it.
+ * The list may only shrink: pending.baseline.json holds it as it last stood, and a test compares the two.
+ */
+export const pendingOperations = Object.fromEntries(
+  capabilities.flatMap((capability) => pendingByCapability[capability].map((id) => [id, capability])),
+) as Readonly<Record<PendingOperationId, Capability>>;
+
+export function isPending(operationId: string): operationId is PendingOperationId {
+  return Object.hasOwn(pendingOperations, operationId);
+}
+
+/** The operations that must be served: those of the contract that are not pending. */
+export function servedOperationIds(contract: Contract): readonly ServedOperationId[] {
+  const ids = Object.keys(contract.operations) as OperationId[];
+  return ids.filter((id): id is ServedOperationId => !isPending(id));
+}
+
+export interface ServedDifference {
+  /** Neither pending nor served: promised to callers who will find nothing there. */
+  readonly missing: readonly string[];
+  /** Served although still listed as pending: the list must shrink. */
+  readonly stillPending: readonly string[];
+  /** Served and not in the contract at all. */
+  readonly unknown: readonly string[];
+}
+
+/** Compares the contract and the pending list with the operations that the processes really serve. */
+export function compareServed(contract: Contract, served: Iterable<string>): ServedDifference {
+  const really = new Set(served);
+  return {
+    missing: servedOperationIds(contract).filter((id) => !really.has(id)),
+    stillPending: [...really].filter(isPending),
+    unknown: [...really].filter((id) => !Object.hasOwn(contract.operations, id)),
+  };
+}
