@@ -1,4 +1,4 @@
-import { docUrlFor, errorCodes, statusFor } from '@millrace/contract';
+import { docUrlFor, errorCodes, inferenceErrorTypes, statusFor } from '@millrace/contract';
 import type { ErrorFamily, ErrorStatus, Reason } from '@millrace/contract';
 import { Fault, isFault } from './fault.ts';
 import type { FaultIssue } from './fault.ts';
@@ -43,7 +43,7 @@ const bodies: Readonly<Record<ErrorFamily, BodyOf>> = {
     ...fault.extra,
     message: fault.message,
     code: errorCodes[status],
-    issues: fault.issues.map(({ message, path, code }) => ({ message, path, code })),
+    issues: fault.issues.map(toIssue),
     reason: fault.reason,
     suggestion: fault.suggestion,
     requestId,
@@ -51,7 +51,7 @@ const bodies: Readonly<Record<ErrorFamily, BodyOf>> = {
   }),
   inference: (fault, status, requestId) => {
     const message = explain(fault);
-    const type = inferenceTypes[status];
+    const type = inferenceErrorTypes[status];
     const param = fault.issues[0]?.path.join('.') || null;
     return {
       ...fault.extra,
@@ -70,6 +70,8 @@ const bodies: Readonly<Record<ErrorFamily, BodyOf>> = {
     error_code: status,
     message: explain(fault),
     reason: fault.reason,
+    suggestion: fault.suggestion,
+    issues: fault.issues.map(toIssue),
     request_id: requestId,
   }),
 };
@@ -82,29 +84,13 @@ function explain(fault: Fault): string {
   return `${fault.message}: ${field} ${first.message}`;
 }
 
+function toIssue({ message, path, code }: FaultIssue): Record<string, unknown> {
+  return { message, path, code };
+}
+
 function toDetail(issue: FaultIssue): Record<string, unknown> {
   return { loc: [issue.location ?? 'body', ...issue.path], msg: issue.message, type: issue.code };
 }
-
-/** Clients of inference services switch on these words. */
-const inferenceTypes: Readonly<Record<ErrorStatus, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  402: 'insufficient_quota',
-  403: 'permission_error',
-  404: 'not_found_error',
-  405: 'invalid_request_error',
-  409: 'conflict_error',
-  410: 'not_found_error',
-  413: 'request_too_large',
-  415: 'invalid_request_error',
-  422: 'invalid_request_error',
-  429: 'rate_limit_exceeded',
-  500: 'server_error',
-  502: 'upstream_error',
-  503: 'service_unavailable',
-  504: 'timeout_error',
-};
 
 function inferenceCode(reason: Reason): string {
   return reason === 'RATE_LIMITED' ? 'rate_limit_exceeded' : reason.toLowerCase();

@@ -61,7 +61,11 @@ function isMissing(issue: ZodIssue, input: unknown): boolean {
   return at === undefined;
 }
 
+/** How zod's own messages begin; any other was written by the contract for people and is kept. */
+const standardMessage = /^(Invalid|Too small|Too big|Unrecognized)/;
+
 function messageOf(issue: ZodIssue): string {
+  if (!standardMessage.test(issue.message)) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${typeWords[issue.expected] ?? `of type ${issue.expected}`}`;

@@ -1,5 +1,9 @@
-import type { Reader } from '../db/index.ts';
+import { sql } from 'kysely';
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import type { Reader, Tables, Tx } from '../db/index.ts';
 import type { Actor, Mode } from '../envelope/index.ts';
+import { fromUuid, toUuid } from '../ids/index.ts';
 import type { OperationId, OrgId } from '../ids/index.ts';
 
 /** One remembered request. */
@@ -8,23 +12,156 @@ export interface StoredOperation {
   readonly idempotencyKey: string;
   /** The contract's operation, such as `createApiKey`. */
   readonly operation: string;
+  readonly requestHash: Buffer;
   readonly mode: Mode;
   readonly actor: Actor;
-  readonly status: number;
+  /** Null while the transaction that makes the effect is open; nobody else can see it then. */
+  readonly status: number | null;
   readonly body: unknown;
   readonly resource: { readonly kind: string; readonly id: string } | null;
   readonly createdAt: Date;
   readonly expiresAt: Date;
 }
 
-export declare function findOperationById(
-  reader: Reader,
-  orgId: OrgId,
-  id: OperationId,
-): Promise<StoredOperation | null>;
+/**
+ * Takes the right to run under this key until the transaction ends; false when someone else holds it. The lock
+ * is the database's own, so it goes with the connection whatever becomes of the process. Two keys that hash
+ * alike only wait for each other.
+ */
+export async function tryLockKey(tx: Tx, orgId: OrgId, key: string): Promise<boolean> {
+  const name = `idempotency:${orgId}:${key}`;
+  const { rows } = await sql<{ locked: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked
+  `.execute(tx.kysely);
+  return rows[0]?.locked === true;
+}
 
-export declare function findOperationByKey(
+/** Claims the key; false when a row is there already that this transaction's snapshot could not see. */
+export async function insertClaim(
+  tx: Tx,
+  orgId: OrgId,
+  claim: Pick<
+    StoredOperation,
+    'id' | 'idempotencyKey' | 'operation' | 'requestHash' | 'mode' | 'actor' | 'createdAt' | 'expiresAt'
+  >,
+): Promise<boolean> {
+  const result = await tx.kysely
+    .insertInto('idempotency_keys')
+    .values({
+      org_id: toUuid(orgId),
+      key: claim.idempotencyKey,
+      operation_row_id: toUuid(claim.id),
+      operation_id: claim.operation,
+      request_hash: claim.requestHash,
+      mode: claim.mode,
+      actor: JSON.stringify(claim.actor),
+      created_at: claim.createdAt,
+      expires_at: claim.expiresAt,
+    })
+    .onConflict((conflict) => conflict.columns(['org_id', 'key']).doNothing())
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows === 1n;
+}
+
+export async function storeAnswer(
+  tx: Tx,
+  orgId: OrgId,
+  key: string,
+  answer: Pick<StoredOperation, 'body' | 'resource'> & { readonly status: number },
+): Promise<void> {
+  const result = await tx.kysely
+    .updateTable('idempotency_keys')
+    .set({
+      status: answer.status,
+      body: answer.body === undefined ? null : JSON.stringify(answer.body),
+      resource_kind: answer.resource?.kind ?? null,
+      resource_id: answer.resource?.id ?? null,
+    })
+    .where('org_id', '=', toUuid(orgId))
+    .where('key', '=', key)
+    .where('status', 'is', null)
+    .executeTakeFirst();
+  if (result.numUpdatedRows !== 1n)
+    throw new Error('The claim of an idempotency key vanished inside its transaction.');
+}
+
+/** Forgets a key whose time is over, so that it can be used anew. */
+export async function deleteExpiredKey(tx: Tx, orgId: OrgId, key: string, now: Date): Promise<void> {
+  await tx.kysely
+    .deleteFrom('idempotency_keys')
+    .where('org_id', '=', toUuid(orgId))
+    .where('key', '=', key)
+    .where('expires_at', '<=', now)
+    .execute();
+}
+
+/** The sweep over all organisations, in bites that hold no lock for long. Answers how many rows went. */
+export async function deleteExpiredOperations(tx: Tx, now: Date, limit: number): Promise<number> {
+  const result = await tx.kysely
+    .deleteFrom('idempotency_keys')
+    .where('operation_row_id', 'in', (expired) =>
+      expired
+        .selectFrom('idempotency_keys')
+        .select('operation_row_id')
+        .where('expires_at', '<=', now)
+        .orderBy('expires_at')
+        .limit(limit)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+export async function findOperationByKey(
   reader: Reader,
   orgId: OrgId,
   key: string,
-): Promise<StoredOperation | null>;
+): Promise<StoredOperation | null> {
+  const row = await reader.kysely
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('org_id', '=', toUuid(orgId))
+    .where('key', '=', key)
+    .executeTakeFirst();
+  return row === undefined ? null : fromRow(row);
+}
+
+export async function findOperationById(
+  reader: Reader,
+  orgId: OrgId,
+  id: OperationId,
+): Promise<StoredOperation | null> {
+  const row = await reader.kysely
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('org_id', '=', toUuid(orgId))
+    .where('operation_row_id', '=', toUuid(id))
+    .executeTakeFirst();
+  return row === undefined ? null : fromRow(row);
+}
+
+function fromRow(row: Selectable<Tables['idempotency_keys']>): StoredOperation {
+  return {
+    id: fromUuid('op', row.operation_row_id),
+    idempotencyKey: row.key,
+    operation: row.operation_id,
+    requestHash: row.request_hash,
+    mode: row.mode,
+    actor: toActor(row.actor),
+    status: row.status,
+    body: row.body,
+    resource:
+      row.resource_kind === null || row.resource_id === null
+        ? null
+        : { kind: row.resource_kind, id: row.resource_id },
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
+}
+
+const actorShape = z.object({ kind: z.enum(['key', 'user', 'operator', 'system']), id: z.string() });
+
+function toActor(stored: unknown): Actor {
+  return actorShape.parse(stored);
+}

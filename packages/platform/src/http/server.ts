@@ -1,3 +1,168 @@
-import type { HttpServer, HttpServerOptions } from './types.ts';
+import type { Operation } from '@millrace/contract';
+import { context } from '@opentelemetry/api';
+import Fastify from 'fastify';
+import type { FastifyInstance, FastifyRequest, FastifyServerOptions } from 'fastify';
+import { Fault } from '../fault/index.ts';
+import { admit, admitUnrouted } from './admission.ts';
+import { createAddressBook } from './client-ip.ts';
+import { answerBrokenConnection, answerFailure } from './failures.ts';
+import { handle } from './handle.ts';
+import type { Kit } from './kit.ts';
+import { defaultHttpLimits } from './limits.ts';
+import { beginRequest, endRequest } from './observe.ts';
+import { findState, stateOf } from './request-state.ts';
+import { createOperationFinder, routerPath } from './route-path.ts';
+import type { Handler, HttpServer, HttpServerOptions } from './types.ts';
 
-export declare function createHttpServer(options: HttpServerOptions): HttpServer;
+/**
+ * An HTTP server that serves operations of the contract. Everything that is the same for all of them happens
+ * here once, in this order: request id, client address, authentication, rate limit, scope, validation,
+ * idempotency, handler, check of the answer. Handlers only do their work.
+ */
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const drain = new AbortController();
+  const kit: Kit = {
+    contract: options.contract,
+    authenticate: options.authenticate,
+    limiter: options.limiter,
+    log: options.log,
+    clock: options.clock,
+    ids: options.ids,
+    db: options.db,
+    trusted: createAddressBook(options.trustedProxies),
+    limits: { ...defaultHttpLimits, ...options.limits },
+    validateResponses: options.validateResponses,
+    draining: drain.signal,
+  };
+  const fastify = createFastify(kit, options.tls);
+  const served = new Set<string>();
+  installHooks(kit, fastify, served);
+
+  let closing: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    drain.abort(new Error('the server drains'));
+    closing ??= fastify.close().then(() => undefined);
+    return closing;
+  };
+  return {
+    fastify,
+    serve: (operation, handler) => {
+      if (options.contract.operations[operation.id] !== operation) {
+        throw new Error(`${operation.id} is not an operation of the contract this server was made with.`);
+      }
+      if (served.has(operation.id)) throw new Error(`${operation.id} is served already.`);
+      served.add(operation.id);
+      addRoutes(kit, fastify, operation, handler);
+    },
+    served: () => [...served],
+    listen: async (at) => {
+      await fastify.listen(at);
+      const address = fastify.server.address();
+      if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+      return { host: address.address, port: address.port };
+    },
+    drain: stop,
+    close: stop,
+  };
+}
+
+function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance {
+  const { limits } = kit;
+  const nodeOptions = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    // How often Node looks for requests that are too slow in arriving.
+    connectionsCheckingInterval: 5_000,
+  };
+  const shared = {
+    logger: false,
+    disableRequestLogging: true,
+    exposeHeadRoutes: false,
+    // Request ids are ours alone: one taken from a client could repeat, or pose as another's.
+    requestIdHeader: false as const,
+    bodyLimit: limits.bodyBytes,
+    connectionTimeout: limits.connectionTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    handlerTimeout: limits.handlerTimeoutMs,
+    maxRequestsPerSocket: limits.maxRequestsPerSocket,
+    forceCloseConnections: 'idle' as const,
+    // A request that is already on its way when the drain begins is still answered.
+    return503OnClosing: false,
+    onProtoPoisoning: 'error' as const,
+    onConstructorPoisoning: 'error' as const,
+    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false, caseSensitive: true },
+    frameworkErrors: (error, request, reply) => answerFailure(kit, error, request, reply),
+    clientErrorHandler: (error, socket) => answerBrokenConnection(kit.ids, error, socket),
+  } satisfies FastifyServerOptions;
+  if (tls === undefined) return Fastify({ ...shared, http: nodeOptions });
+  const https = { ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' as const };
+  // The kit uses nothing of an instance that differs between HTTP and HTTPS.
+  return Fastify({ ...shared, https }) as unknown as FastifyInstance;
+}
+
+function installHooks(kit: Kit, fastify: FastifyInstance, served: ReadonlySet<string>): void {
+  fastify.addHook('onRequest', async (request, reply) => beginRequest(kit, request, reply));
+  fastify.addHook('onResponse', async (request, reply) => endRequest(kit, request, reply));
+  fastify.setErrorHandler((error, request, reply) => answerFailure(kit, error, request, reply));
+  const operations = Object.values(kit.contract.operations);
+  const findOperation = createOperationFinder(operations);
+  fastify.setNotFoundHandler(async (request, reply) => {
+    await admitUnrouted(kit, request, reply);
+    const [path = ''] = request.url.split('?', 1);
+    const operation = findOperation(request.method, path);
+    const pending = operation !== undefined && !served.has(operation.id);
+    throw new Fault(pending ? 'OPERATION_NOT_IMPLEMENTED' : 'ROUTE_NOT_FOUND');
+  });
+  installBodyParsers(kit, fastify);
+}
+
+/** JSON is the only body there is. An operation without a body ignores whatever was sent. */
+function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  const parseJson = fastify.getDefaultJsonParser('error', 'error');
+  fastify.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string', bodyLimit: kit.limits.bodyBytes },
+    (request, text: string, done) => {
+      if (text.trim() === '' || !takesBody(request)) done(null, undefined);
+      else
+        void parseJson(request, text, (error, value) =>
+          error ? done(new Fault('MALFORMED_JSON', { cause: error })) : done(null, value),
+        );
+    },
+  );
+  fastify.addContentTypeParser('*', (request, payload, done) => {
+    payload.resume();
+    if (takesBody(request)) done(new Fault('UNSUPPORTED_MEDIA_TYPE'));
+    else done(null, undefined);
+  });
+}
+
+function takesBody(request: FastifyRequest): boolean {
+  return findState(request)?.operation?.body !== undefined;
+}
+
+function addRoutes<Op extends Operation>(
+  kit: Kit,
+  fastify: FastifyInstance,
+  operation: Op,
+  handler: Handler<Op>,
+): void {
+  for (const path of [operation.path, ...(operation.aliases ?? [])]) {
+    fastify.route({
+      method: operation.method,
+      url: routerPath(path),
+      onRequest: async (request, reply) => {
+        const state = stateOf(request);
+        state.operation = operation;
+        await context.with(state.context, () => admit(kit, operation, request, reply));
+      },
+      handler: async (request, reply) => {
+        const state = stateOf(request);
+        await context.with(state.context, () => handle(kit, operation, handler, request, reply));
+        return reply;
+      },
+    });
+  }
+}

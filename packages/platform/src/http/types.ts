@@ -55,6 +55,8 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** The `Accept` header asked for server-sent events. */
   readonly wantsEventStream: boolean;
+  /** Path and query as they were sent, for `linkNext`. */
+  readonly url: string;
   /** One request header, lowercase name. Repeated headers are joined as Node joins them. */
   header(name: string): string | undefined;
 }

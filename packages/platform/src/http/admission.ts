@@ -1,0 +1,128 @@
+import type { Operation } from '@millrace/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Fault, isFault } from '../fault/index.ts';
+import type { RateDecision, RatePolicy, RateRequest } from '../limiter/index.ts';
+import { addressBlock } from './client-ip.ts';
+import { deprecationHeaders, goneFault } from './deprecation.ts';
+import type { Kit } from './kit.ts';
+import { headerText } from './observe.ts';
+import { rateHeaders, rateLimitFault } from './rate-headers.ts';
+import { stateOf } from './request-state.ts';
+import type { Principal } from './types.ts';
+
+const minuteMs = 60_000;
+
+/**
+ * Decides, before the body is read, whether a request may go on: who is it, has it budget left, may it do
+ * this. Whatever the outcome, the answer carries the limits.
+ */
+export async function admit(
+  kit: Kit,
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const state = stateOf(request);
+  const principal = operation.auth === 'none' ? null : await authenticate(kit, request, reply);
+  state.principal = principal;
+  const limits = principal === null ? anonymousLimits(kit, state.clientIp) : principalLimits(principal);
+  admitOrThrow(reply, await kit.limiter.consume(limits));
+  announceDeprecation(kit, operation, reply);
+  if (principal !== null) requireScope(operation, principal);
+}
+
+/** A path that is no operation costs its caller as much as an anonymous operation. */
+export async function admitUnrouted(kit: Kit, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  admitOrThrow(reply, await kit.limiter.consume(anonymousLimits(kit, stateOf(request).clientIp)));
+}
+
+function admitOrThrow(reply: FastifyReply, decision: RateDecision): void {
+  reply.headers(rateHeaders(decision));
+  if (decision.refusedBy !== null) throw rateLimitFault(decision.refusedBy);
+}
+
+/**
+ * Each refused key counts against the caller's address, so guessing gets slower and then ends. A key that is
+ * accepted never does, and is never refused for what its neighbours behind the same address did.
+ */
+async function authenticate(kit: Kit, request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+  const { clientIp } = stateOf(request);
+  try {
+    const key = readBearer(headerText(request.headers.authorization));
+    return await kit.authenticate({ key, clientIp });
+  } catch (error) {
+    const limits = failedAuthLimits(kit, clientIp);
+    if (!isFault(error)) {
+      reply.headers(rateHeaders(await kit.limiter.peek(limits)));
+      throw error;
+    }
+    admitOrThrow(reply, await kit.limiter.consume(limits));
+    throw error;
+  }
+}
+
+/** The key out of `Authorization: Bearer <key>`; the word in any case, as RFC 9110 has it. */
+export function readBearer(header: string | undefined): string {
+  if (header === undefined || header.trim() === '') throw new Fault('MISSING_API_KEY');
+  const [, key] = /^bearer +(\S{1,512})$/i.exec(header.trim()) ?? [];
+  if (key === undefined) throw new Fault('MALFORMED_API_KEY');
+  return key;
+}
+
+function principalLimits(principal: Principal): RateRequest {
+  const { orgId, keyId, limits } = principal;
+  const organisation: RatePolicy = {
+    name: 'organisation',
+    scope: 'organisation',
+    subject: orgId,
+    limit: limits.organisationRpm,
+    windowMs: minuteMs,
+  };
+  if (limits.keyRpm === null) return { tag: orgId, policies: [organisation] };
+  const key: RatePolicy = {
+    name: 'key',
+    scope: 'key',
+    subject: keyId,
+    limit: limits.keyRpm,
+    windowMs: minuteMs,
+  };
+  return { tag: orgId, policies: [organisation, key] };
+}
+
+function anonymousLimits(kit: Kit, clientIp: string): RateRequest {
+  const block = addressBlock(clientIp);
+  const limit = kit.limits.anonymousRpm;
+  return {
+    tag: block,
+    policies: [{ name: 'anonymous', scope: 'ip', subject: block, limit, windowMs: minuteMs }],
+  };
+}
+
+function failedAuthLimits(kit: Kit, clientIp: string): RateRequest {
+  const block = addressBlock(clientIp);
+  const limit = kit.limits.failedAuthRpm;
+  const policy: RatePolicy = {
+    name: 'failed-authentication',
+    scope: 'ip',
+    subject: block,
+    limit,
+    windowMs: minuteMs,
+  };
+  return { tag: block, policies: [policy] };
+}
+
+function announceDeprecation(kit: Kit, operation: Operation, reply: FastifyReply): void {
+  const notice = kit.contract.deprecations?.[operation.id];
+  if (notice === undefined) return;
+  reply.headers(deprecationHeaders(notice));
+  const gone = goneFault(notice, kit.clock.nowMs());
+  if (gone !== null) throw gone;
+}
+
+function requireScope({ scope }: Operation, principal: Principal): void {
+  if (scope === null || principal.scopes.has(scope)) return;
+  throw new Fault('INSUFFICIENT_SCOPE', {
+    message: `This API key does not hold the scope ${scope}, which this operation needs.`,
+    extra: { requiredScope: scope },
+  });
+}

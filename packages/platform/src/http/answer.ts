@@ -1,0 +1,73 @@
+import type { Operation } from '@millrace/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Fault } from '../fault/index.ts';
+import { logFailure } from '../log/index.ts';
+import { droppedFields } from './ignored-fields.ts';
+import type { Kit } from './kit.ts';
+import { Reply, SseReply } from './reply.ts';
+import { stateOf } from './request-state.ts';
+import { sseHeaders, streamEvents } from './sse.ts';
+
+/** Sends what a handler returned, in whichever of the three forms. */
+export async function sendResult(
+  kit: Kit,
+  operation: Operation,
+  result: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  if (reply.sent) return;
+  if (result instanceof SseReply) {
+    await sendStream(kit, operation, result, request, reply);
+    return;
+  }
+  const body: unknown = result instanceof Reply ? result.body : result;
+  if (kit.validateResponses) checkAnswer(operation, body);
+  if (result instanceof Reply) reply.headers(result.headers);
+  reply.code(operation.response.status);
+  if (operation.response.status === 204) {
+    await reply.send();
+    return;
+  }
+  const { contentType } = operation.response;
+  if (contentType !== undefined && typeof body === 'string') {
+    await reply.header('content-type', contentType).send(body);
+    return;
+  }
+  await reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** An answer outside its own schema is a defect of ours, and in development it must not go unseen. */
+function checkAnswer(operation: Operation, body: unknown): void {
+  if (operation.response.status === 204) return;
+  const parsed = operation.response.schema.safeParse(body);
+  const problems = parsed.success
+    ? droppedFields(body, parsed.data).map((field) => `${field}: not in the schema`)
+    : parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`);
+  if (problems.length === 0) return;
+  throw new Fault('INTERNAL', {
+    internal: `${operation.id} answered outside its schema: ${problems.slice(0, 10).join('; ')}`,
+  });
+}
+
+async function sendStream(
+  kit: Kit,
+  operation: Operation,
+  stream: SseReply,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  reply.hijack();
+  const response = reply.raw;
+  for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...sseHeaders })) {
+    if (value !== undefined) response.setHeader(name, value);
+  }
+  response.writeHead(operation.response.status);
+  response.flushHeaders();
+  try {
+    await streamEvents(stream, { response, clock: kit.clock, limits: kit.limits, draining: kit.draining });
+  } catch (error) {
+    // The head is out, so there is no status left to tell it with; the client reconnects where it stopped.
+    logFailure(stateOf(request).log, error, 'an event stream broke', { operation: operation.id });
+  }
+}

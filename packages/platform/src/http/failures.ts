@@ -1,0 +1,95 @@
+import type { Socket } from 'node:net';
+import type { Operation } from '@millrace/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Fault, isFault, renderFault } from '../fault/index.ts';
+import type { IdSource } from '../ids/index.ts';
+import { logFailure } from '../log/index.ts';
+import type { Kit } from './kit.ts';
+import { findState } from './request-state.ts';
+
+/** The framework's own refusals in the words of our registry. */
+const frameworkFaults: Readonly<Record<string, () => Fault>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new Fault('BODY_TOO_LARGE'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Fault('UNSUPPORTED_MEDIA_TYPE'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new Fault('MALFORMED_JSON', { message: 'The request body is not as long as its Content-Length says.' }),
+  FST_ERR_CTP_INVALID_JSON_BODY: () => new Fault('MALFORMED_JSON'),
+  FST_ERR_BAD_URL: () => new Fault('ROUTE_NOT_FOUND', { message: 'The path is not a valid URL path.' }),
+  FST_ERR_MAX_PARAM_LENGTH: () => new Fault('ROUTE_NOT_FOUND'),
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE_PARSER: () => new Fault('UNSUPPORTED_MEDIA_TYPE'),
+  FST_ERR_HANDLER_TIMEOUT: () =>
+    new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal: 'the handler ran out of time' }),
+};
+
+function toFault(error: unknown): unknown {
+  if (isFault(error) || !(error instanceof Error)) return error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return frameworkFaults[code]?.() ?? error;
+}
+
+/** The one place where anything thrown becomes an answer. */
+export function answerFailure(kit: Kit, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const state = findState(request);
+  const error = toFault(thrown);
+  const operation = state?.operation ?? null;
+  const requestId = state?.requestId ?? kit.ids.next('req');
+  const rendered = renderFault(error, operation, requestId);
+  if (state !== undefined) state.reason = isFault(error) ? error.reason : 'INTERNAL';
+  // What a caller did wrong is told by the request's own line; only what is ours gets one more.
+  if (rendered.status >= 500)
+    logFailure(state?.log ?? kit.log, error, 'request failed', { operation: operation?.id });
+  reportUndeclared(kit, operation, rendered.status);
+  if (reply.sent) return;
+  void reply
+    .code(rendered.status)
+    .headers({
+      'x-request-id': requestId,
+      ...rendered.headers,
+      'content-type': 'application/json; charset=utf-8',
+    })
+    .send(JSON.stringify(rendered.body));
+}
+
+function reportUndeclared(kit: Kit, operation: Operation | null, status: number): void {
+  if (operation === null || operation.errors.includes(status)) return;
+  kit.log.error(
+    { operation: operation.id, status },
+    'an operation answered a status its contract does not declare',
+  );
+}
+
+/** Answers what is not even HTTP, or not HTTP we read, and hangs up. No request exists at this point. */
+export function answerBrokenConnection(
+  ids: IdSource,
+  error: Error & { code?: string },
+  socket: Socket,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const fault =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new Fault('HEADERS_TOO_LARGE')
+      : new Fault('VALIDATION_FAILED', {
+          message:
+            error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+              ? 'The request did not arrive in time.'
+              : 'The request is not valid HTTP/1.1.',
+          suggestion: 'Send a complete HTTP/1.1 request.',
+        });
+  const requestId = ids.next('req');
+  const { status, body } = renderFault(fault, null, requestId);
+  const json = JSON.stringify(body);
+  socket.end(
+    [
+      `HTTP/1.1 ${status} Bad Request`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(json)}`,
+      `X-Request-Id: ${requestId}`,
+      'Connection: close',
+      '',
+      json,
+    ].join('\r\n'),
+  );
+}

@@ -1,0 +1,92 @@
+import type { Answer, Body, Operation, Params, Query } from '@millrace/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TransactionOptions, Tx } from '../db/index.ts';
+import { activeTraceparent } from '../telemetry/index.ts';
+import { sendResult } from './answer.ts';
+import { readIdempotencyKey, runKeyed } from './idempotency.ts';
+import { ignoredFieldsHeader } from './ignored-fields.ts';
+import type { Kit } from './kit.ts';
+import { headerText } from './observe.ts';
+import { actorOf } from './principal.ts';
+import { Reply } from './reply.ts';
+import { hashRequest } from './request-hash.ts';
+import { stateOf } from './request-state.ts';
+import type { Call, Effect, Handler, RequestContext, Transact } from './types.ts';
+import { validateInput } from './validate.ts';
+import type { RawInput } from './validate.ts';
+
+/** Runs an admitted request: validate, hand to the handler, answer. */
+export async function handle<Op extends Operation>(
+  kit: Kit,
+  operation: Op,
+  handler: Handler<Op>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  // A missing body counts as an empty object: the complaint then names the fields that are missing.
+  const raw: RawInput = { params: request.params, query: request.query, body: request.body ?? {} };
+  const idempotencyKey =
+    operation.idempotency === 'key'
+      ? readIdempotencyKey(headerText(request.headers['idempotency-key']))
+      : undefined;
+  const input = validateInput(operation, raw);
+  if (input.ignoredFields.length > 0)
+    reply.header('x-ignored-fields', ignoredFieldsHeader(input.ignoredFields));
+  const context = contextOf(kit, request, idempotencyKey, input.ignoredFields);
+  const call: Call<Op> = {
+    // The schemas of this very operation produced these values.
+    params: input.params as Params<Op>,
+    query: input.query as Query<Op>,
+    body: input.body as Body<Op>,
+    context,
+    transact: transactFor(kit, operation, context, raw),
+  };
+  await sendResult(kit, operation, await handler(call), request, reply);
+}
+
+function contextOf(
+  kit: Kit,
+  request: FastifyRequest,
+  idempotencyKey: string | undefined,
+  ignoredFields: readonly string[],
+): RequestContext {
+  const state = stateOf(request);
+  return {
+    requestId: state.requestId,
+    principal: state.principal,
+    clientIp: state.clientIp,
+    traceparent: activeTraceparent(),
+    idempotencyKey,
+    ignoredFields,
+    log: state.log,
+    signal: AbortSignal.any([state.left.signal, kit.draining]),
+    wantsEventStream: /\btext\/event-stream\b/.test(request.headers.accept ?? ''),
+    url: request.url,
+    header: (name) => headerText(request.headers[name]),
+  };
+}
+
+function transactFor<Op extends Operation>(
+  kit: Kit,
+  operation: Op,
+  context: RequestContext,
+  raw: RawInput,
+): Transact<Op> {
+  return async (
+    options: TransactionOptions,
+    work: (tx: Tx) => Promise<Effect<Op>>,
+  ): Promise<Reply<Answer<Op>>> => {
+    const { db, clock } = kit;
+    if (db === undefined)
+      throw new Error(`${operation.id} needs a database, and the server was made without one.`);
+    const { principal, idempotencyKey } = context;
+    if (idempotencyKey === undefined || principal === null) {
+      const effect = await db.transaction(options, work);
+      return new Reply(effect.body, effect.headers ?? {});
+    }
+    const { orgId, mode } = principal;
+    const hash = hashRequest({ operationId: operation.id, mode, ...raw });
+    const keyed = { orgId, mode, actor: actorOf(principal), key: idempotencyKey, hash };
+    return runKeyed(db, clock, operation, keyed, options, work);
+  };
+}

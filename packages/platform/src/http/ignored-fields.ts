@@ -1,0 +1,45 @@
+/**
+ * What a schema dropped: fields of the input that are not in the parsed output, as dotted paths. Only objects
+ * that are still objects after parsing are compared, so a field that a schema turns into something else is
+ * not taken for a dropped one.
+ */
+export function droppedFields(input: unknown, output: unknown): readonly string[] {
+  const dropped: string[] = [];
+  collect(input, output, '', dropped, 0);
+  return dropped;
+}
+
+const maxFields = 20;
+const maxDepth = 16;
+
+function collect(input: unknown, output: unknown, path: string, dropped: string[], depth: number): void {
+  if (dropped.length >= maxFields || depth > maxDepth) return;
+  if (Array.isArray(input) && Array.isArray(output)) {
+    for (const [index, item] of input.entries())
+      collect(item, output[index], `${path}${index}.`, dropped, depth + 1);
+    return;
+  }
+  if (!isPlainObject(input) || !isPlainObject(output)) return;
+  for (const [name, value] of Object.entries(input)) {
+    if (Object.hasOwn(output, name)) collect(value, output[name], `${path}${name}.`, dropped, depth + 1);
+    else if (value !== undefined && dropped.length < maxFields) dropped.push(`${path}${name}`);
+  }
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+const maxHeaderLength = 1_024;
+
+/** As a header value: names come from the caller, so anything beyond plain characters is percent-encoded. */
+export function ignoredFieldsHeader(fields: readonly string[]): string {
+  const encoded = fields.map((field) => encodeURIComponent(field.toWellFormed()));
+  let header = '';
+  for (const field of encoded) {
+    const longer = header === '' ? field : `${header}, ${field}`;
+    if (longer.length > maxHeaderLength) break;
+    header = longer;
+  }
+  return header;
+}

@@ -1,0 +1,23 @@
+import type { Clock } from '../clock/index.ts';
+import type { Db } from '../db/index.ts';
+import type { IdSource } from '../ids/index.ts';
+import type { Limiter } from '../limiter/index.ts';
+import type { Logger } from '../log/index.ts';
+import type { AddressBook } from './client-ip.ts';
+import type { Authenticate, HttpLimits, ServedContract } from './types.ts';
+
+/** What every step of a request may use. */
+export interface Kit {
+  readonly contract: ServedContract;
+  readonly authenticate: Authenticate;
+  readonly limiter: Limiter;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly db: Db | undefined;
+  readonly trusted: AddressBook;
+  readonly limits: HttpLimits;
+  readonly validateResponses: boolean;
+  /** Aborts when the server drains. */
+  readonly draining: AbortSignal;
+}

@@ -1,0 +1,60 @@
+import { Fault } from '../fault/index.ts';
+import type { PolicyState, RateDecision } from '../limiter/index.ts';
+import { msToSecondsRoundUp } from '../money/index.ts';
+
+/**
+ * The limits as headers: `RateLimit-Policy` and `RateLimit` as the IETF draft has them, with every policy, and
+ * the `x-ratelimit-*` names that inference clients read, with the policy that is nearest to its end.
+ */
+export function rateHeaders(decision: RateDecision): Record<string, string> {
+  const tightest = decision.refusedBy ?? nearestToEnd(decision.policies);
+  if (tightest === undefined) return {};
+  return {
+    'ratelimit-policy': decision.policies
+      .map(({ policy, limit }) => `"${policy.name}";q=${limit};w=${msToSecondsRoundUp(policy.windowMs)}`)
+      .join(', '),
+    ratelimit: decision.policies
+      .map(
+        ({ policy, remaining, resetMs }) =>
+          `"${policy.name}";r=${remaining};t=${msToSecondsRoundUp(resetMs)}`,
+      )
+      .join(', '),
+    'x-ratelimit-limit-requests': String(tightest.limit),
+    'x-ratelimit-remaining-requests': String(tightest.remaining),
+    'x-ratelimit-reset-requests': `${msToSecondsRoundUp(tightest.resetMs)}s`,
+  };
+}
+
+function nearestToEnd(policies: readonly PolicyState[]): PolicyState | undefined {
+  return policies.toSorted((a, b) => a.remaining * b.limit - b.remaining * a.limit)[0];
+}
+
+/** The refusal that names the limit that bit, whose it is and when it lets the next request through. */
+export function rateLimitFault(refusedBy: PolicyState): Fault {
+  const { policy, limit, remaining, resetMs, retryAfterMs } = refusedBy;
+  const windowSeconds = msToSecondsRoundUp(policy.windowMs);
+  const retryAfterSeconds = Math.max(1, msToSecondsRoundUp(retryAfterMs));
+  return new Fault('RATE_LIMITED', {
+    message: `Too many requests: the limit ${policy.name} allows ${limit} in ${windowSeconds} seconds for each ${scopeWords[policy.scope]}.`,
+    suggestion: `Send the request again in ${retryAfterSeconds} seconds. The RateLimit headers show what remains.`,
+    retryAfterSeconds,
+    extra: {
+      limit: {
+        name: policy.name,
+        scope: policy.scope,
+        limit,
+        windowSeconds,
+        remaining,
+        resetSeconds: msToSecondsRoundUp(resetMs),
+        retryAfterSeconds,
+      },
+    },
+  });
+}
+
+const scopeWords = {
+  organisation: 'organisation',
+  key: 'API key',
+  ip: 'address',
+  model: 'model',
+} as const;

@@ -1,0 +1,25 @@
+import type { Operation } from '@millrace/contract';
+
+/** `/v2/api-keys/{keyId}` as the router writes it: `/v2/api-keys/:keyId`. */
+export function routerPath(path: string): string {
+  return path.replaceAll(/\{([A-Za-z][A-Za-z0-9]*)\}/g, ':$1');
+}
+
+/** Finds which operation of the contract a request would belong to, served or not. */
+export function createOperationFinder(
+  operations: readonly Operation[],
+): (method: string, path: string) => Operation | undefined {
+  const patterns = operations.flatMap((operation) =>
+    [operation.path, ...(operation.aliases ?? [])].map((path) => ({ operation, pattern: pathPattern(path) })),
+  );
+  return (method, path) =>
+    patterns.find(({ operation, pattern }) => operation.method === method && pattern.test(path))?.operation;
+}
+
+function pathPattern(path: string): RegExp {
+  const source = path
+    .split('/')
+    .map((part) => (/^\{.+\}$/.test(part) ? '[^/]+' : part.replaceAll(/[^A-Za-z0-9_-]/g, '\\$&')))
+    .join('/');
+  return new RegExp(`^${source}$`);
+}

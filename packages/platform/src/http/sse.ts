@@ -1,0 +1,97 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../clock/index.ts';
+import type { SseEvent, SseReply } from './reply.ts';
+import type { HttpLimits } from './types.ts';
+
+export interface SseOptions {
+  readonly response: ServerResponse;
+  readonly clock: Clock;
+  readonly limits: Pick<HttpLimits, 'sseHeartbeatMs' | 'sseMaxBufferedBytes' | 'sseMaxDurationMs'>;
+  /** Aborts when the process drains. */
+  readonly draining: AbortSignal;
+}
+
+/**
+ * Streams events until the producer returns, the client leaves, the process drains or the stream has lasted
+ * long enough. The head must have been written already. Clients reconnect with `Last-Event-ID`, so ending a
+ * stream early loses nothing.
+ */
+export async function streamEvents(reply: SseReply, options: SseOptions): Promise<void> {
+  const { response, clock, limits } = options;
+  const left = new AbortController();
+  const onClose = (): void => left.abort();
+  response.once('close', onClose);
+  const over = AbortSignal.any([left.signal, options.draining]);
+  const ended = new AbortController();
+  const signal = AbortSignal.any([over, ended.signal]);
+
+  void endAfter(clock, limits.sseMaxDurationMs, ended);
+  void beat(options, signal, left);
+  try {
+    await reply.produce({ signal, send: (event) => send(options, signal, formatEvent(event)) });
+  } finally {
+    ended.abort();
+    response.off('close', onClose);
+    response.end();
+  }
+}
+
+async function endAfter(clock: Clock, ms: number, ended: AbortController): Promise<void> {
+  await clock.sleep(ms, ended.signal).catch(() => undefined);
+  ended.abort();
+}
+
+/**
+ * A comment now and then keeps proxies from closing a quiet stream. A client that has not read what was sent
+ * by the time of the next beat, with the buffer full, is gone in all but name.
+ */
+async function beat(
+  { response, clock, limits }: SseOptions,
+  signal: AbortSignal,
+  left: AbortController,
+): Promise<void> {
+  for (;;) {
+    await clock.sleep(limits.sseHeartbeatMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    if (response.writableLength > limits.sseMaxBufferedBytes) {
+      left.abort();
+      response.destroy();
+      return;
+    }
+    response.write(': keep-alive\n\n');
+  }
+}
+
+async function send({ response }: SseOptions, signal: AbortSignal, text: string): Promise<boolean> {
+  if (signal.aborted) return false;
+  if (response.write(text)) return true;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      response.off('drain', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    response.once('drain', done);
+    signal.addEventListener('abort', done, { once: true });
+  });
+  return !signal.aborted;
+}
+
+/** One event on the wire. JSON holds no raw line breaks, so one `data:` line always does. */
+export function formatEvent(event: SseEvent): string {
+  const lines = [`data: ${JSON.stringify(event.data)}`];
+  if (event.event !== undefined) lines.unshift(`event: ${oneLine(event.event)}`);
+  if (event.id !== undefined) lines.unshift(`id: ${oneLine(event.id)}`);
+  return `${lines.join('\n')}\n\n`;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\r\n\0]/g, '');
+}
+
+/** Headers of every event stream. */
+export const sseHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+} as const;
