@@ -59,8 +59,19 @@ async function connectWithin(options: NatsOptions, clock: Clock): Promise<NatsCo
   }
 }
 
-async function logStatus(connection: NatsConnection, log: NatsOptions['log']): Promise<void> {
+/** Whether the connection stands; kept by following its status. */
+interface Standing {
+  connected: boolean;
+}
+
+async function followStatus(
+  connection: NatsConnection,
+  log: NatsOptions['log'],
+  standing: Standing,
+): Promise<void> {
   for await (const status of connection.status()) {
+    if (status.type === 'disconnect') standing.connected = false;
+    if (status.type === 'reconnect') standing.connected = true;
     if (status.type === 'disconnect') log.warn({}, 'the connection to NATS was lost');
     if (status.type === 'reconnect') log.info({}, 'the connection to NATS is back');
     if (status.type === 'error') log.error({ err: status.error }, 'NATS reported an error');
@@ -71,10 +82,11 @@ async function logStatus(connection: NatsConnection, log: NatsOptions['log']): P
 export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const { clock = systemClock, log } = options;
   const connection = await connectWithin(options, clock);
-  void logStatus(connection, log);
+  const standing: Standing = { connected: true };
+  void followStatus(connection, log, standing);
   // Without the check of the account: right after a restart that request alone can time out.
   const manager = await jetstreamManager(connection, { checkAPI: false });
-  return createClient({ connection, manager, streams: jetstream(connection), clock, log });
+  return createClient({ connection, manager, streams: jetstream(connection), clock, log, standing });
 }
 
 interface Parts {
@@ -83,6 +95,7 @@ interface Parts {
   readonly streams: JetStreamClient;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
+  readonly standing: Standing;
 }
 
 function createClient(parts: Parts): NatsClient {
@@ -133,6 +146,8 @@ function createClient(parts: Parts): NatsClient {
         handleEach(messages, (message) => acknowledge(parts, message, handler)),
       );
     },
+
+    connected: () => parts.standing.connected && !connection.isClosed(),
 
     async ping() {
       await withDeadline(clock, 'A ping of NATS', pingTimeoutMs, () => connection.flush());

@@ -101,6 +101,8 @@ export interface NatsClient {
     spec: ConsumerSpec,
     handler: (message: IncomingMessage) => Promise<void>,
   ): Promise<NatsSubscription>;
+  /** Whether the connection stands right now, as far as is known. Never a reason to lose anything: only to hurry. */
+  connected(): boolean;
   /** Resolves when the server answers. */
   ping(): Promise<void>;
   /** Finishes what is under way, then disconnects. */

@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DeadlineError, SimulatedClock, systemClock, withDeadline } from './index.ts';
+
+describe('the simulated clock', () => {
+  it('stands still until it is moved', async () => {
+    const clock = new SimulatedClock(1_000);
+    expect([clock.nowMs(), clock.now().getTime(), clock.monotonicMs()]).toEqual([1_000, 1_000, 0]);
+    await clock.advance(250);
+    expect([clock.nowMs(), clock.monotonicMs()]).toEqual([1_250, 250]);
+  });
+
+  it('wakes sleepers in the order of their time, then of falling asleep, each at its own instant', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 20 }), async (waits) => {
+        const clock = new SimulatedClock(0);
+        const woken: { index: number; atMs: number }[] = [];
+        waits.forEach((ms, index) => {
+          void clock.sleep(ms).then(() => woken.push({ index, atMs: clock.nowMs() }));
+        });
+        await clock.advance(50);
+        const expected = waits
+          .map((ms, index) => ({ index, atMs: ms }))
+          .toSorted((a, b) => a.atMs - b.atMs || a.index - b.index);
+        expect(woken).toEqual(expected);
+        expect(clock.sleeping).toBe(0);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('wakes those who fall asleep again on the way', async () => {
+    const clock = new SimulatedClock(0);
+    const ticks: number[] = [];
+    const ticking = (async () => {
+      for (let count = 0; count < 5; count += 1) {
+        await clock.sleep(10);
+        ticks.push(clock.nowMs());
+      }
+    })();
+    await clock.advance(50);
+    await ticking;
+    expect(ticks).toEqual([10, 20, 30, 40, 50]);
+  });
+
+  it('lets a wait be given up, before and while it lasts', async () => {
+    const clock = new SimulatedClock();
+    const abort = new AbortController();
+    const waiting = clock.sleep(10, abort.signal);
+    abort.abort(new Error('no longer needed'));
+    await expect(waiting).rejects.toThrow('no longer needed');
+    await expect(clock.sleep(10, abort.signal)).rejects.toThrow('no longer needed');
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('keeps monotonic time when the wall clock is corrected backwards', async () => {
+    const clock = new SimulatedClock(1_000);
+    clock.stepWallClock(-400);
+    await clock.advance(100);
+    expect([clock.nowMs(), clock.monotonicMs()]).toEqual([700, 100]);
+  });
+
+  it('refuses to move backwards', async () => {
+    await expect(new SimulatedClock().advance(-1)).rejects.toThrow(RangeError);
+    await expect(new SimulatedClock().advance(Number.NaN)).rejects.toThrow(RangeError);
+  });
+});
+
+describe('the system clock', () => {
+  it('sleeps at least as long as asked, and not at all once aborted', async () => {
+    const startMs = systemClock.monotonicMs();
+    await systemClock.sleep(5);
+    expect(systemClock.monotonicMs() - startMs).toBeGreaterThanOrEqual(4);
+    await expect(systemClock.sleep(60_000, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
+  });
+
+  it('does not fire early for a wait beyond what one timer can hold', async () => {
+    const abort = new AbortController();
+    const waiting = systemClock.sleep(2 ** 40, abort.signal);
+    const first = await Promise.race([waiting.then(() => 'woke'), systemClock.sleep(5).then(() => 'asleep')]);
+    abort.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    expect(first).toBe('asleep');
+  });
+});
+
+describe('a deadline', () => {
+  it('passes a result and a failure through', async () => {
+    const clock = new SimulatedClock();
+    await expect(withDeadline(clock, 'Work', 10, async () => 'done')).resolves.toBe('done');
+    await expect(withDeadline(clock, 'Work', 10, () => Promise.reject(new Error('broken')))).rejects.toThrow(
+      'broken',
+    );
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('ends work that takes too long and tells it to stop', async () => {
+    const clock = new SimulatedClock();
+    let signal: AbortSignal | undefined;
+    const result = withDeadline(clock, 'Work', 10, (given) => {
+      signal = given;
+      return new Promise(() => undefined);
+    });
+    const outcome = expect(result).rejects.toThrow(new DeadlineError('Work', 10));
+    await clock.advance(10);
+    await outcome;
+    expect(signal?.aborted).toBe(true);
+  });
+});

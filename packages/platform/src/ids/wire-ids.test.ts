@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { blocksOfCell, idsOfBlock, largestWireId, wireIdBlockSize, wireIdCells } from './index.ts';
+
+describe('blocks of wire ids', () => {
+  const cells = Array.from({ length: wireIdCells }, (_, cell) => cell);
+
+  it('are dealt so that no two cells share one and none is left over', () => {
+    const dealt = cells.flatMap((cell) => blocksOfCell(cell));
+    expect(new Set(dealt).size).toBe(dealt.length);
+    expect(dealt.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 2_048 }, (_, block) => block));
+  });
+
+  it('cover exactly the ids from 1 to the largest 32-bit integer', () => {
+    expect(idsOfBlock(0)).toEqual({ first: 1, last: wireIdBlockSize - 1 });
+    expect(idsOfBlock(2_047).last).toBe(largestWireId);
+    for (let block = 1; block < 2_048; block += 1) {
+      expect(idsOfBlock(block).first).toBe(idsOfBlock(block - 1).last + 1);
+    }
+  });
+
+  it('are refused to a cell beyond those that can have any', () => {
+    expect(() => blocksOfCell(wireIdCells)).toThrow('Only cells 0 to 63');
+    expect(() => blocksOfCell(-1)).toThrow(RangeError);
+  });
+});

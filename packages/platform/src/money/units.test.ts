@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import {
+  bytesToMebibytes,
+  groupsOf,
+  msToSeconds,
+  msToSecondsRoundDown,
+  msToSecondsRoundUp,
+  nanosecondsToMs,
+  perSecond,
+  secondsToMs,
+  share,
+} from './index.ts';
+
+describe('units', () => {
+  it('convert as their names say', () => {
+    expect(msToSeconds(1_500)).toBe(1.5);
+    expect(msToSecondsRoundUp(1_001)).toBe(2);
+    expect(msToSecondsRoundDown(1_999)).toBe(1);
+    expect(secondsToMs(1.5)).toBe(1_500);
+    expect(nanosecondsToMs(2_500_000)).toBe(2.5);
+    expect(bytesToMebibytes(1_572_864)).toBe(1.5);
+    expect(groupsOf(101, 50)).toBe(3);
+    expect(perSecond(30, 1_500)).toBe(20);
+  });
+
+  it('give an empty whole no share', () => {
+    expect([share(0, 0), share(1, 4)]).toEqual([0, 0.25]);
+  });
+});
