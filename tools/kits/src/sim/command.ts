@@ -11,6 +11,7 @@ import type { Failure, SimResult } from './run.ts';
 import { shrinkList } from './shrink.ts';
 
 const help = `npm run sim -- NAME [--seed S] [--events N]
+npm run sim -- --all [--seed S] [--events N]
 
 Plays N random events against tests/sim/NAME.sim.ts and checks its rules after each.
 The seed decides everything: the same seed and count play the same run.
@@ -18,6 +19,7 @@ The seed decides everything: the same seed and count play the same run.
   --seed S      a whole number; without it a fresh one is taken and printed
   --events N    how many events; 10000 unless said
   --seeds K     play K seeds, counting up from S; 1 unless said
+  --all         every simulation, closing with 'N passed, N failed'
   --list        the simulations there are
 `;
 
@@ -31,28 +33,48 @@ export async function simCommand(place: Place, args: readonly string[], output: 
       seed: { type: 'string' },
       seeds: { type: 'string', default: '1' },
       events: { type: 'string', default: defaultEvents },
+      all: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return say(output, help);
   if (values.list) return say(output, listNames(place).join('\n'));
-  const [name] = positionals;
-  if (name === undefined || positionals.length > 1) throw new UsageError(help);
+  if (positionals.length !== (values.all ? 0 : 1)) throw new UsageError(help);
 
-  const sim = await loadDefinition<Sim<unknown>>(place, name);
-  const first = values.seed === undefined ? freshSeed() : parseWholeNumber('seed', values.seed);
-  const events = parseWholeNumber('events', values.events);
-  const seeds = parseWholeNumber('seeds', values.seeds);
-  for (let seed = first; seed < first + seeds; seed += 1) {
+  const request: Request = {
+    firstSeed: values.seed === undefined ? freshSeed() : parseWholeNumber('seed', values.seed),
+    seeds: parseWholeNumber('seeds', values.seeds),
+    events: parseWholeNumber('events', values.events),
+  };
+  const names = values.all ? listNames(place) : positionals;
+  let failed = 0;
+  for (const name of names) {
+    const sim = await loadDefinition<Sim<unknown>>(place, name);
+    if (!(await playSeeds(sim, request, output))) failed += 1;
+  }
+  if (values.all) output.line(`${names.length - failed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+interface Request {
+  readonly firstSeed: number;
+  readonly seeds: number;
+  readonly events: number;
+}
+
+/** Plays one seed after the other and stops at the first that fails: one failure is enough to work on. */
+async function playSeeds(sim: Sim<unknown>, request: Request, output: Output): Promise<boolean> {
+  const { firstSeed, seeds, events } = request;
+  for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
     const result = await playEvents(sim, seed, allEvents(events));
     if (result.failure) {
       await reportFailure(sim, seed, result, result.failure, output);
-      return 1;
+      return false;
     }
-    output.line(`${name}: seed ${seed}, ${events} events, no rule broken (${happenings(result)})`);
+    output.line(`${sim.name}: seed ${seed}, ${events} events, no rule broken (${happenings(result)})`);
   }
-  return 0;
+  return true;
 }
 
 async function reportFailure(

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { collectOutput, scratchRepository } from '../common/scratch.fixture.ts';
+import { proveCommand } from './command.ts';
+import type { ProveSetting } from './command.ts';
+import { replaceSection } from './figures.ts';
+
+const proofFile = (name: string, failures: readonly string[] = []): string => `
+export const proof = {
+  name: '${name}', proves: 'Nothing is lost.',
+  short: async ({ seed }) => ({ figures: { 'seed seen': seed }, failures: ${JSON.stringify(failures)} }),
+  long: async ({ seed, random }) => ({
+    figures: { drawn: random.int(0, 1000000), 'a | b': 'x' }, failures: ${JSON.stringify(failures)},
+  }),
+};`;
+
+function settingIn(root: string, changedFiles: readonly string[] = []): ProveSetting {
+  return {
+    place: { root, folder: 'tests/prove', suffix: '.prove.mjs', exportName: 'proof' },
+    revision: () => ({ commit: 'abc123', changedFiles }),
+    again: (args) => Promise.resolve(args[0] === 'bad' ? 1 : 0),
+  };
+}
+
+const files = {
+  'tests/prove/feed.prove.mjs': proofFile('feed'),
+  'docs/figures.md': '# Figures\n\n## zoo\n\nkept\n',
+};
+
+test('the long form writes commit, seed, machine and figures, and leaves other sections alone', async () => {
+  using scratch = scratchRepository(files);
+  const code = await proveCommand(settingIn(scratch.root), ['feed', '--seed', '5'], collectOutput());
+  const written = readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8');
+  expect(code).toBe(0);
+  expect(written).toMatch(/\| commit \| abc123 \|/);
+  expect(written).toMatch(/\| seed \| 5 \|/);
+  expect(written).toMatch(/\| machine \| \d+ × .*Node 2\d/);
+  expect(written).toContain('a \\| b');
+  expect(written).toContain('## zoo\n\nkept');
+});
+
+test('a second run replaces its section: same seed, same figures, no second section', async () => {
+  using scratch = scratchRepository(files);
+  const figures: string[] = [];
+  for (const _ of [1, 2]) {
+    await proveCommand(settingIn(scratch.root), ['feed', '--seed', '5'], collectOutput());
+    figures.push(readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8'));
+  }
+  expect(figures[1]).toBe(figures[0]);
+  expect(figures[1]?.match(/^## /gm)).toHaveLength(2);
+});
+
+test('changed files stop the long form before it runs, unless allowed, and then mark the figures', async () => {
+  using scratch = scratchRepository(files);
+  const dirty = settingIn(scratch.root, ['packages/x.ts']);
+  const before = readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8');
+  await expect(proveCommand(dirty, ['feed'], collectOutput())).rejects.toThrow('--allow-dirty');
+  expect(readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8')).toBe(before);
+  expect(await proveCommand(dirty, ['feed', '--allow-dirty'], collectOutput())).toBe(0);
+  expect(readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8')).toContain('with uncommitted changes');
+});
+
+test('figures of an earlier proof do not count as a change', async () => {
+  using scratch = scratchRepository(files);
+  const setting = settingIn(scratch.root, ['docs/figures.md']);
+  expect(await proveCommand(setting, ['feed', '--seed', '1'], collectOutput())).toBe(0);
+  expect(readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8')).not.toContain('uncommitted');
+});
+
+test('the short form takes seed 1, writes nothing and ends with its count', async () => {
+  using scratch = scratchRepository({ 'tests/prove/feed.prove.mjs': proofFile('feed') });
+  const output = collectOutput();
+  expect(await proveCommand(settingIn(scratch.root, ['a.ts']), ['feed', '--short'], output)).toBe(0);
+  expect(output.lines).toContain('  seed seen: 1');
+  expect(output.lines.at(-1)).toBe('1 passed, 0 failed');
+});
+
+test('a failure and a throw both end with 1 and say how to have them again', async () => {
+  using scratch = scratchRepository({
+    'tests/prove/feed.prove.mjs': proofFile('feed', ['event 7 was skipped']),
+    'tests/prove/thrown.prove.mjs': `export const proof = { name: 'thrown', proves: '', short: async () => { throw new Error('fell over'); } };`,
+  });
+  const output = collectOutput();
+  expect(await proveCommand(settingIn(scratch.root), ['feed', '--short', '--seed', '3'], output)).toBe(1);
+  expect(output.lines).toContain('  FAILED: event 7 was skipped');
+  expect(output.lines).toContain('  again: npm run prove -- feed --seed 3 --short');
+  expect(await proveCommand(settingIn(scratch.root), ['thrown', '--short'], output)).toBe(1);
+  expect(output.lines.some((line) => line.includes('fell over'))).toBe(true);
+});
+
+test('--all runs each proof and closes with the count of both kinds', async () => {
+  using scratch = scratchRepository({
+    'tests/prove/bad.prove.mjs': proofFile('bad'),
+    'tests/prove/feed.prove.mjs': proofFile('feed'),
+    'tests/prove/zoo.prove.mjs': proofFile('zoo'),
+  });
+  const output = collectOutput();
+  expect(await proveCommand(settingIn(scratch.root), ['--all', '--short'], output)).toBe(1);
+  expect(output.lines.at(-1)).toBe('2 passed, 1 failed');
+});
+
+test('sections stand in order of name whatever the order of the runs', () => {
+  const one = replaceSection('', 'b', '## b\n\ntwo\n');
+  const both = replaceSection(one, 'a', '## a\n\none\n');
+  expect(both.match(/^## .+$/gm)).toEqual(['## a', '## b']);
+  expect(both.startsWith('# Figures\n')).toBe(true);
+});

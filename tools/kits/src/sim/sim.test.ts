@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+
+import { collectOutput, scratchRepository } from '../common/scratch.fixture.ts';
+import { simCommand } from './command.ts';
+import { defineSim } from './define.ts';
+import { allEvents, playEvents } from './run.ts';
+import { shrinkList } from './shrink.ts';
+
+interface Counter {
+  value: number;
+  readonly history: string[];
+}
+
+const counting = defineSim<Counter>({
+  name: 'counting',
+  about: 'Counts.',
+  init: () => ({ value: 0, history: [] }),
+  actions: {
+    add: {
+      weight: 3,
+      run(state, random) {
+        const step = random.int(1, 9);
+        state.value += step;
+        state.history.push(`+${step}`);
+      },
+    },
+    drop: { weight: 1, when: (state) => state.value > 20, run: (state) => void (state.value -= 20) },
+  },
+  validators: { 'stays below 40': (state) => (state.value < 40 ? undefined : `it is ${state.value}`) },
+});
+
+test('a seed plays the same run each time, to the same failure', async () => {
+  const first = await playEvents(counting, 11, allEvents(5000));
+  const second = await playEvents(counting, 11, allEvents(5000));
+  expect(first.failure?.where).toBe('stays below 40');
+  expect(second).toEqual(first);
+});
+
+test('the events up to the failure are enough to have it again', async () => {
+  const { failure } = await playEvents(counting, 11, allEvents(5000));
+  const again = await playEvents(counting, 11, allEvents((failure?.event ?? 0) + 1));
+  expect(again.failure).toEqual(failure);
+});
+
+test('an event chooses alike whichever others are left out', async () => {
+  const histories: string[][] = [];
+  const watching = defineSim<Counter>({
+    ...(counting as unknown as Parameters<typeof defineSim<Counter>>[0]),
+    validators: {},
+    close: (state) => void histories.push(state.history),
+  });
+  await playEvents(watching, 3, [0, 1, 2, 3]);
+  await playEvents(watching, 3, [2, 3]);
+  expect(histories[0]?.slice(2)).toEqual(histories[1]);
+});
+
+test('what init took is given back, also after a failure', async () => {
+  let open = 0;
+  const leaky = defineSim<object>({
+    name: 'leaky',
+    about: '',
+    init: () => ((open += 1), {}),
+    actions: { fail: { weight: 1, run: () => Promise.reject(new Error('broke')) } },
+    validators: {},
+    close: () => void (open -= 1),
+  });
+  const { failure } = await playEvents(leaky, 1, allEvents(3));
+  expect(failure).toEqual({ event: 0, action: 'fail', where: 'fail', message: 'broke' });
+  expect(open).toBe(0);
+});
+
+test('shrinking keeps what is needed to fail and nothing else', async () => {
+  const needed = [17, 402, 777];
+  const shrunk = await shrinkList(
+    allEvents(1000),
+    async (candidate) => Promise.resolve(needed.every((event) => candidate.includes(event))),
+    1000,
+  );
+  expect(shrunk).toEqual(needed);
+});
+
+const file = `
+export const sim = {
+  name: 'clock', about: 'A clock that stops.',
+  init: () => ({ ticks: 0 }),
+  actions: { tick: { weight: 1, run: (state) => { state.ticks += 1; } } },
+  validators: { 'ticks below 50': (state) => state.ticks < 50 ? undefined : 'stopped' },
+};`;
+const placeIn = (root: string) => ({ root, folder: 'tests/sim', suffix: '.sim.mjs', exportName: 'sim' });
+
+test('a failing run says the seed, the event, what failed and how to have it again', async () => {
+  using scratch = scratchRepository({ 'tests/sim/clock.sim.mjs': file });
+  const output = collectOutput();
+  const code = await simCommand(placeIn(scratch.root), ['clock', '--seed', '9', '--events', '100'], output);
+  expect(code).toBe(1);
+  expect(output.lines[0]).toBe('clock: seed 9 FAILED at event 49 (tick): ticks below 50: stopped');
+  expect(output.lines.at(-1)).toBe('  again: npm run sim -- clock --seed 9 --events 50');
+});
+
+test('a run that keeps the rules prints its seed and ends with 0', async () => {
+  using scratch = scratchRepository({ 'tests/sim/clock.sim.mjs': file });
+  const output = collectOutput();
+  const place = placeIn(scratch.root);
+  expect(await simCommand(place, ['clock', '--seed', '9', '--events', '40'], output)).toBe(0);
+  expect(output.lines).toEqual(['clock: seed 9, 40 events, no rule broken (tick 40)']);
+  expect(await simCommand(place, ['--list'], output)).toBe(0);
+  expect(output.lines.at(-1)).toBe('clock');
+});
+
+test('--all plays every simulation and closes with the count of both kinds', async () => {
+  using scratch = scratchRepository({
+    'tests/sim/clock.sim.mjs': file,
+    'tests/sim/watch.sim.mjs': file.replace("'clock'", "'watch'").replace('< 50', '< 500'),
+  });
+  const output = collectOutput();
+  expect(await simCommand(placeIn(scratch.root), ['--all', '--seed', '1', '--events', '100'], output)).toBe(
+    1,
+  );
+  expect(output.lines.at(-1)).toBe('1 passed, 1 failed');
+});
+
+test('a wrong name or number is refused with what would be right', async () => {
+  using scratch = scratchRepository({ 'tests/sim/clock.sim.mjs': file });
+  const place = placeIn(scratch.root);
+  const output = collectOutput();
+  await expect(simCommand(place, ['clok'], output)).rejects.toThrow('there are: clock');
+  await expect(simCommand(place, ['clock', '--seed', '1.5'], output)).rejects.toThrow(
+    '--seed takes a whole number',
+  );
+});
