@@ -126,6 +126,13 @@ export const identityErrors = {
     suggestion: 'Revoke keys that are no longer used.',
     retryable: false,
   },
+  API_KEY_NOT_REPLACEABLE: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'This API key was replaced before, has been revoked or has expired.',
+    suggestion: 'Rotate the key that replaced it, or create a new one.',
+    retryable: false,
+  },
   SSH_KEY_INVALID: {
     status: 422,
     interfaceStatus: 400,

@@ -1,0 +1,329 @@
+import type { EventData } from '@millrace/contract';
+import type { Db, Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { KeyId, OrgId, UserId } from '@millrace/platform/ids';
+import { appendOutbox } from '@millrace/platform/outbox';
+import { decideRights, effectiveScopes, mayManageKeysOfOthers, type KeyRights } from './access.ts';
+import { keyPrefix, mintKey, type KeyMode } from './api-key.ts';
+import {
+  countUnrevokedKeys,
+  findKey,
+  hasSuccessor,
+  insertKey,
+  listDueKeys,
+  lockCaller,
+  lockKey,
+  markRevoked,
+  setExpiry,
+} from './api-keys.store.ts';
+import { appendAudit } from './audit.store.ts';
+import { systemCause, type ApiKey, type Caller, type Cause, type RevocationReason } from './identity.ts';
+import type { AnnounceKeyChange } from './key-changes.ts';
+import { lockOrganisation } from './organisations.store.ts';
+
+/** The use-cases of API keys. Each runs in the one transaction it is handed, audit line and events included. */
+
+export const UNREVOKED_KEYS_MAX = 500;
+
+/** The durable handler that notes a key's end when its time has come. See api-key.workflow.ts. */
+export const keyLifecycle = { service: 'ApiKeyLifecycle', handler: 'expire' } as const;
+
+/** The calling key, and what of its request is worth recording. */
+export interface KeyCall {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly cause: Cause;
+}
+
+export interface IssuedKey {
+  readonly key: ApiKey;
+  /** The key itself. It exists here and in the answer, and nowhere else. */
+  readonly text: string;
+}
+
+export interface ApiKeyService {
+  create(tx: Tx, call: KeyCall, wish: KeyRights & { readonly name: string }): Promise<IssuedKey>;
+  rotate(
+    tx: Tx,
+    call: KeyCall,
+    keyId: KeyId,
+    overlapMs: number,
+  ): Promise<IssuedKey & { readonly previous: { readonly id: KeyId; readonly expiresAt: Date } }>;
+  revoke(tx: Tx, call: KeyCall, keyId: KeyId): Promise<ApiKey>;
+  /** Notes the end of a key whose time has come. False when there was nothing to note: run it as often as you like. */
+  close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<boolean>;
+  /** Closes whatever is due, whoever lost the timer. Answers how many keys it closed. */
+  sweepDue(db: Db, options: { readonly now: Date; readonly limit: number }): Promise<number>;
+  /** Announces keys that were revoked by the caller's own hand, such as with their user's membership. */
+  recordRevoked(tx: Tx, cause: Cause, keys: readonly ApiKey[]): Promise<void>;
+}
+
+export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange }): ApiKeyService {
+  async function recordRevoked(tx: Tx, cause: Cause, keys: readonly ApiKey[]): Promise<void> {
+    for (const key of keys) await recordRevocation(tx, cause, key);
+    if (keys.length === 0) return;
+    tx.afterCommit(() => deps.announce({ kind: 'keys', publicIds: keys.map((key) => key.publicId) }));
+  }
+
+  async function end(
+    tx: Tx,
+    cause: Cause,
+    key: ApiKey,
+    how: { readonly at: Date; readonly reason: RevocationReason },
+  ): Promise<ApiKey> {
+    const revoked = await markRevoked(tx, key.orgId, key.id, how);
+    if (revoked === null) return key;
+    await recordRevoked(tx, cause, [revoked]);
+    return revoked;
+  }
+
+  async function close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<boolean> {
+    const key = await lockKey(tx, orgId, keyId);
+    const due = key?.expiresAt ?? null;
+    if (key === null || key.revokedAt !== null || due === null || due > tx.clock.now()) return false;
+    const reason = (await hasSuccessor(tx, orgId, keyId)) ? 'rotated' : 'expired';
+    await end(tx, systemCause('api-key-lifecycle', key.mode), key, { at: due, reason });
+    return true;
+  }
+
+  return {
+    async create(tx, call, wish) {
+      const caller = await enter(tx, call);
+      const rights = requireRights(caller, wish, tx.clock.nowMs());
+      await requireRoomForKey(tx, call.orgId);
+      const { name } = wish;
+      return issueKey(tx, call.cause, { orgId: call.orgId, userId: caller.key.userId, name, rights });
+    },
+
+    async rotate(tx, call, keyId, overlapMs) {
+      const caller = await enter(tx, call);
+      const old = visibleKey(caller, await lockKey(tx, call.orgId, keyId));
+      requireReplaceable(old, await hasSuccessor(tx, call.orgId, keyId), tx.clock.now());
+      requireOwnKey(caller, old);
+      const rights = requireSameRights(caller, old, tx.clock.nowMs());
+      const { orgId, userId, name } = old;
+      const issued = await issueKey(tx, call.cause, { orgId, userId, name, rights, rotatedFrom: old.id });
+      const expiresAt = endOfOverlap(old, tx.clock.nowMs() + overlapMs);
+      if (overlapMs === 0) {
+        await end(tx, call.cause, old, { at: expiresAt, reason: 'rotated' });
+      } else {
+        await setExpiry(tx, orgId, old.id, expiresAt);
+        await commandExpiry(tx, call.cause, old, expiresAt);
+        tx.afterCommit(() => deps.announce({ kind: 'keys', publicIds: [old.publicId] }));
+      }
+      return { ...issued, previous: { id: old.id, expiresAt } };
+    },
+
+    async revoke(tx, call, keyId) {
+      const caller = await enter(tx, call);
+      const key = visibleKey(caller, await lockKey(tx, call.orgId, keyId));
+      if (key.userId !== caller.key.userId && !mayManageKeysOfOthers(caller.role)) {
+        throw new Fault('SCOPE_ESCALATION', {
+          message: 'Only its own user, an admin or an owner may revoke this key.',
+          suggestion: 'Ask the person who made the key, or an admin or owner of the organisation.',
+        });
+      }
+      return key.revokedAt === null
+        ? end(tx, call.cause, key, { at: tx.clock.now(), reason: 'revoked' })
+        : key;
+    },
+
+    close,
+
+    async sweepDue(db, { now, limit }) {
+      let closed = 0;
+      for (const { orgId, keyId } of await listDueKeys(db, { at: now, limit })) {
+        const options = { name: 'close due api key', isolation: 'read committed' } as const;
+        if (await db.transaction(options, (tx) => close(tx, orgId, keyId))) closed += 1;
+      }
+      return closed;
+    },
+
+    recordRevoked,
+  };
+}
+
+/** Makes the key, its audit line, its event and, if it will expire, the command that notes it. Checks no rights. */
+export async function issueKey(
+  tx: Tx,
+  cause: Cause,
+  fields: {
+    readonly orgId: OrgId;
+    readonly userId: UserId;
+    readonly name: string;
+    readonly rights: KeyRights;
+    readonly rotatedFrom?: KeyId;
+  },
+): Promise<IssuedKey> {
+  const minted = mintKey(fields.rights.mode);
+  const key = await insertKey(tx, fields.orgId, {
+    ...fields,
+    minted,
+    rotatedFrom: fields.rotatedFrom ?? null,
+  });
+  await appendAudit(tx, key.orgId, cause, {
+    action: 'key.created',
+    resource: { kind: 'api-key', id: key.id },
+    after: describe(key),
+  });
+  const data: EventData<'key.created'> = {
+    ...eventBase(key),
+    createdBy: key.userId,
+    scopes: [...key.scopes],
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    rotatedFrom: key.rotatedFrom,
+  };
+  await appendKeyEvent(tx, cause, key, 'key.created', data, key.createdAt);
+  if (key.expiresAt !== null) await commandExpiry(tx, cause, key, key.expiresAt);
+  return { key, text: minted.text };
+}
+
+/**
+ * Takes its turn in the organisation and reads the caller as it is now. Whatever the cache let through, a key that was
+ * revoked or whose user has left changes nothing.
+ */
+async function enter(tx: Tx, call: KeyCall): Promise<Caller> {
+  const organisation = await lockOrganisation(tx, call.orgId);
+  const caller = await lockCaller(tx, call.orgId, call.keyId);
+  if (organisation?.status === 'suspended') throw new Fault('ORGANISATION_SUSPENDED');
+  if (caller === null || caller.key.revokedAt !== null) throw new Fault('API_KEY_REVOKED');
+  return caller;
+}
+
+function rightsOf(caller: Caller): KeyRights {
+  const { key, role, platformRoles } = caller;
+  return { ...key, scopes: [...effectiveScopes(key, role, platformRoles)] };
+}
+
+function requireRights(caller: Caller, wish: KeyRights, nowMs: number): KeyRights {
+  const decision = decideRights(rightsOf(caller), wish, nowMs);
+  if (decision.ok) return decision.rights;
+  throw new Fault(decision.kind === 'invalid' ? 'VALIDATION_FAILED' : 'SCOPE_ESCALATION', {
+    issues: decision.issues,
+  });
+}
+
+/** A replacement has exactly the rights of what it replaces, as far as its user still holds them. */
+function requireSameRights(caller: Caller, old: ApiKey, nowMs: number): KeyRights {
+  const scopes = [...effectiveScopes(old, caller.role, caller.platformRoles)];
+  const rights = requireRights(caller, { ...old, scopes }, nowMs);
+  const same = JSON.stringify([rights.limits, rights.allowedIps, rights.expiresAt]);
+  if (same !== JSON.stringify([old.limits, old.allowedIps, old.expiresAt])) {
+    throw new Fault('SCOPE_ESCALATION', {
+      message: 'The key you use is limited in ways that the key to be replaced is not.',
+      suggestion: 'Rotate the key with itself, or with a key that has at least its rights.',
+    });
+  }
+  return rights;
+}
+
+/** The new secret acts in its user's name, so nobody else may have it. */
+function requireOwnKey(caller: Caller, key: ApiKey): void {
+  if (key.userId === caller.key.userId) return;
+  throw new Fault('SCOPE_ESCALATION', {
+    message: 'Only its own user may rotate a key: the new one would act in that person\u2019s name.',
+    suggestion: 'Revoke this key and create one of your own, or ask its user to rotate it.',
+  });
+}
+
+function requireReplaceable(key: ApiKey, replaced: boolean, now: Date): void {
+  const over = key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now);
+  if (!over && !replaced) return;
+  throw new Fault('API_KEY_NOT_REPLACEABLE', {
+    message: replaced ? 'This API key was replaced before.' : 'This API key has been revoked or has expired.',
+  });
+}
+
+async function requireRoomForKey(tx: Tx, orgId: OrgId): Promise<void> {
+  if ((await countUnrevokedKeys(tx, orgId)) >= UNREVOKED_KEYS_MAX) throw new Fault('API_KEY_LIMIT_REACHED');
+}
+
+/** Absent, another organisation's, and a live key asked for by a test key: all the same. */
+function visibleKey(caller: Caller, key: ApiKey | null): ApiKey {
+  if (key === null || !isVisible(caller.key.mode, key)) throw new Fault('API_KEY_NOT_FOUND');
+  return key;
+}
+
+export function isVisible(mode: KeyMode, thing: { readonly mode: KeyMode }): boolean {
+  return mode === 'live' || thing.mode === 'test';
+}
+
+export async function readKey(db: Db, orgId: OrgId, mode: KeyMode, keyId: KeyId): Promise<ApiKey> {
+  const key = await findKey(db, orgId, keyId);
+  if (key === null || !isVisible(mode, key)) throw new Fault('API_KEY_NOT_FOUND');
+  return key;
+}
+
+function endOfOverlap(old: ApiKey, atMs: number): Date {
+  return old.expiresAt !== null && old.expiresAt.getTime() < atMs ? old.expiresAt : new Date(atMs);
+}
+
+async function recordRevocation(tx: Tx, cause: Cause, key: ApiKey): Promise<void> {
+  const { revokedAt, revokedReason } = key;
+  if (revokedAt === null || revokedReason === null) throw new TypeError(`Key ${key.id} is not revoked.`);
+  await appendAudit(tx, key.orgId, cause, {
+    action: 'key.revoked',
+    resource: { kind: 'api-key', id: key.id },
+    before: { revokedAt: null },
+    after: { revokedAt: revokedAt.toISOString(), cause: revokedReason },
+  });
+  const data: EventData<'key.revoked'> = {
+    ...eventBase(key),
+    revokedAt: revokedAt.toISOString(),
+    cause: revokedReason,
+  };
+  await appendKeyEvent(tx, cause, key, 'key.revoked', data, tx.clock.now());
+}
+
+async function appendKeyEvent<Type extends 'key.created' | 'key.revoked'>(
+  tx: Tx,
+  cause: Cause,
+  key: ApiKey,
+  type: Type,
+  data: EventData<Type>,
+  occurredAt: Date,
+): Promise<void> {
+  const { orgId, mode } = key;
+  const resource = { kind: 'api-key', id: key.id };
+  await appendOutbox(tx, {
+    kind: 'event',
+    orgId,
+    mode,
+    actor: cause.actor,
+    type,
+    resource,
+    data,
+    occurredAt,
+  });
+}
+
+async function commandExpiry(tx: Tx, cause: Cause, key: ApiKey, expiresAt: Date): Promise<void> {
+  await appendOutbox(tx, {
+    kind: 'command',
+    ...keyLifecycle,
+    orgId: key.orgId,
+    mode: key.mode,
+    actor: cause.actor,
+    key: key.id,
+    payload: { orgId: key.orgId, keyId: key.id },
+    delayMs: Math.max(0, expiresAt.getTime() - tx.clock.nowMs()),
+  });
+}
+
+function eventBase(key: ApiKey) {
+  return { keyId: key.id, publicId: key.publicId, name: key.name, mode: key.mode };
+}
+
+/** What the audit log keeps of a new key: what it may do, and the part of it that is public. */
+function describe(key: ApiKey): Readonly<Record<string, unknown>> {
+  return {
+    prefix: keyPrefix(key.mode, key.publicId),
+    name: key.name,
+    userId: key.userId,
+    scopes: key.scopes,
+    limits: key.limits,
+    allowedIps: key.allowedIps,
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    rotatedFrom: key.rotatedFrom,
+  };
+}

@@ -1,0 +1,121 @@
+import { SimulatedClock } from '@millrace/platform/clock';
+import { describe, expect, it } from 'vitest';
+import { KeyCache } from './key-cache.ts';
+
+interface Loads {
+  readonly names: string[];
+  /** Answers the oldest unanswered look-up. */
+  answer(value: string | null): void;
+  fail(): void;
+}
+
+function cacheOf(options: { maxEntries?: number; maxAbsent?: number } = {}) {
+  const clock = new SimulatedClock(0);
+  const names: string[] = [];
+  const waiting: PromiseWithResolvers<string | null>[] = [];
+  const cache = new KeyCache<string>({
+    clock,
+    maxAgeMs: 750,
+    maxEntries: options.maxEntries ?? 10,
+    maxAbsent: options.maxAbsent ?? 10,
+    load: (name) => {
+      names.push(name);
+      const load = Promise.withResolvers<string | null>();
+      waiting.push(load);
+      return load.promise;
+    },
+  });
+  const loads: Loads = {
+    names,
+    answer: (value) => waiting.shift()?.resolve(value),
+    fail: () => waiting.shift()?.reject(new Error('down')),
+  };
+  /** Looks up and answers at once. */
+  const fill = async (name: string, value: string | null) => {
+    const got = cache.get(name);
+    loads.answer(value);
+    return got;
+  };
+  return { cache, clock, loads, fill };
+}
+
+describe('the cache of keys', () => {
+  it('answers from memory for less than its age bound, then asks again', async () => {
+    const { cache, clock, loads, fill } = cacheOf();
+    await fill('a', 'one');
+    await clock.advance(749);
+    expect(await cache.get('a')).toBe('one');
+    await clock.advance(1);
+    expect(await fill('a', 'two')).toBe('two');
+    expect(loads.names).toEqual(['a', 'a']);
+  });
+
+  it('counts the age from the question, not from the answer', async () => {
+    const { cache, clock, loads, fill } = cacheOf();
+    const slow = cache.get('a');
+    await clock.advance(700);
+    loads.answer('old');
+    expect(await slow).toBe('old');
+    await clock.advance(50);
+    expect(await fill('a', 'new')).toBe('new');
+  });
+
+  it('makes one look-up of many at once, also when it fails', async () => {
+    const { cache, loads } = cacheOf();
+    const many = [cache.get('a'), cache.get('a'), cache.get('a')];
+    loads.answer('one');
+    expect(await Promise.all(many)).toEqual(['one', 'one', 'one']);
+    const failing = [cache.get('b'), cache.get('b')].map((got) => got.catch(() => 'failed'));
+    loads.fail();
+    expect(await Promise.all(failing)).toEqual(['failed', 'failed']);
+    expect(loads.names).toEqual(['a', 'b']);
+  });
+
+  it('lets nobody join a look-up that began longer ago than the age bound', async () => {
+    const { cache, clock, loads } = cacheOf();
+    const first = cache.get('a');
+    await clock.advance(750);
+    const second = cache.get('a');
+    loads.answer('stale');
+    loads.answer('fresh');
+    expect([await first, await second]).toEqual(['stale', 'fresh']);
+    expect(await cache.get('a')).toBe('fresh');
+  });
+
+  it('does not keep an answer that was forgotten while it was on its way', async () => {
+    const { cache, loads, fill } = cacheOf();
+    const early = cache.get('a');
+    cache.forget('a');
+    loads.answer('before the change');
+    await early;
+    expect(await fill('a', 'after the change')).toBe('after the change');
+    const other = cache.get('b');
+    cache.forgetWhere(() => true);
+    loads.answer('before');
+    await other;
+    expect(await fill('b', 'after')).toBe('after');
+    expect(loads.names).toEqual(['a', 'a', 'b', 'b']);
+  });
+
+  it('remembers absence no longer than presence', async () => {
+    const { cache, clock, fill } = cacheOf();
+    await fill('a', null);
+    expect(await cache.get('a')).toBeNull();
+    await clock.advance(750);
+    expect(await fill('a', 'made since')).toBe('made since');
+  });
+
+  it('stays within its size, and made-up names push out no real one', async () => {
+    const { cache, loads, fill } = cacheOf({ maxEntries: 2, maxAbsent: 3 });
+    await fill('real', 'yes');
+    for (let i = 0; i < 50; i++) await fill(`made up ${String(i)}`, null);
+    expect(cache.size).toBe(4);
+    expect(await cache.get('real')).toBe('yes');
+    await fill('second', 'yes');
+    await fill('third', 'yes');
+    expect(cache.size).toBe(5);
+    const before = loads.names.length;
+    await fill('real', 'yes');
+    expect(loads.names.length).toBe(before + 1);
+  });
+});

@@ -1,0 +1,50 @@
+import type { Envelope } from '@millrace/platform/envelope';
+import { parseId, type OrgId } from '@millrace/platform/ids';
+import type { NatsClient, NatsSubscription } from '@millrace/platform/nats';
+
+/**
+ * Something a cached key depends on has changed. These messages only make it prompt: every cache forgets by itself
+ * well within a second, so that a lost message, a dead NATS or a dead worker delays nothing beyond that.
+ */
+export type KeyChange =
+  | { readonly kind: 'keys'; readonly publicIds: readonly string[] }
+  | { readonly kind: 'organisation'; readonly orgId: OrgId };
+
+export type AnnounceKeyChange = (change: KeyChange) => void;
+
+/** The subject is the same in every process of an installation; a prefix keeps tests apart. */
+export function keyChangeSubject(prefix = ''): string {
+  return prefix === '' ? 'identity.key-changes' : `${prefix}.identity.key-changes`;
+}
+
+/** Tells every process at once. Nothing is stored: whoever is not listening finds out by forgetting. */
+export function createKeyChangeAnnouncer(
+  nats: Pick<NatsClient, 'notify'>,
+  options: { readonly subject: string; readonly envelope: Envelope },
+): AnnounceKeyChange {
+  return (change) => nats.notify(options.subject, change, options.envelope);
+}
+
+export function listenToKeyChanges(
+  nats: Pick<NatsClient, 'subscribe'>,
+  subject: string,
+  onChange: AnnounceKeyChange,
+): NatsSubscription {
+  return nats.subscribe(subject, {}, async (message) => {
+    const change = readKeyChange(message.json());
+    if (change !== null) onChange(change);
+  });
+}
+
+/** Null for anything that is not such a message: a stranger on the bus can at most make us look a key up again. */
+export function readKeyChange(payload: unknown): KeyChange | null {
+  if (typeof payload !== 'object' || payload === null || !('kind' in payload)) return null;
+  if (payload.kind === 'keys' && 'publicIds' in payload && Array.isArray(payload.publicIds)) {
+    return { kind: 'keys', publicIds: payload.publicIds.filter((id) => typeof id === 'string') };
+  }
+  if (payload.kind === 'organisation' && 'orgId' in payload && typeof payload.orgId === 'string') {
+    const orgId = parseId('org', payload.orgId);
+    return orgId === null ? null : { kind: 'organisation', orgId };
+  }
+  return null;
+}

@@ -1,0 +1,108 @@
+import type { Role } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId, UserId } from '@millrace/platform/ids';
+import { effectiveScopes, mayChangeRole } from './access.ts';
+import type { ApiKeyService, KeyCall } from './api-keys.service.ts';
+import { lockCaller, markRevokedOfUser } from './api-keys.store.ts';
+import { appendAudit } from './audit.store.ts';
+import type { Member, Organisation } from './identity.ts';
+import type { AnnounceKeyChange } from './key-changes.ts';
+import {
+  countOwners,
+  deleteMember,
+  findMember,
+  lockOrganisation,
+  renameOrganisation,
+  setRole,
+} from './organisations.store.ts';
+
+/** The use-cases of an organisation and its members, as its own people carry them out. */
+export interface MemberService {
+  rename(tx: Tx, call: KeyCall, name: string | undefined): Promise<Organisation>;
+  changeRole(tx: Tx, call: KeyCall, userId: UserId, role: Role): Promise<Member>;
+  /** The person's keys in this organisation end with the membership. */
+  remove(tx: Tx, call: KeyCall, userId: UserId): Promise<void>;
+}
+
+export function createMemberService(deps: {
+  readonly announce: AnnounceKeyChange;
+  readonly keys: Pick<ApiKeyService, 'recordRevoked'>;
+}): MemberService {
+  return {
+    async rename(tx, call, name) {
+      const before = await requireOrganisation(tx, call.orgId);
+      if (name === undefined || name === before.name) return before;
+      const after = await renameOrganisation(tx, call.orgId, name);
+      await appendAudit(tx, call.orgId, call.cause, {
+        action: 'organisation.updated',
+        resource: { kind: 'organisation', id: call.orgId },
+        before: { name: before.name },
+        after: { name: after.name },
+      });
+      return after;
+    },
+
+    async changeRole(tx, call, userId, role) {
+      const member = await enter(tx, call, userId, role);
+      if (member.role === role) return member;
+      if (member.role === 'owner') await requireAnotherOwner(tx, call.orgId);
+      await setRole(tx, call.orgId, userId, role);
+      await appendAudit(tx, call.orgId, call.cause, {
+        action: 'member.updated',
+        resource: { kind: 'member', id: member.id },
+        before: { role: member.role },
+        after: { role },
+      });
+      // What the person's keys may do changes with the role.
+      tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId: call.orgId }));
+      return { ...member, role };
+    },
+
+    async remove(tx, call, userId) {
+      const member = await enter(tx, call, userId, null);
+      if (member.role === 'owner') await requireAnotherOwner(tx, call.orgId);
+      await deleteMember(tx, call.orgId, userId);
+      const how = { at: tx.clock.now(), reason: 'member_removed' } as const;
+      const revoked = await markRevokedOfUser(tx, call.orgId, userId, how);
+      await appendAudit(tx, call.orgId, call.cause, {
+        action: 'member.removed',
+        resource: { kind: 'member', id: member.id },
+        before: { userId, role: member.role, email: member.user.email },
+      });
+      await deps.keys.recordRevoked(tx, call.cause, revoked);
+    },
+  };
+}
+
+async function requireOrganisation(tx: Tx, orgId: OrgId): Promise<Organisation> {
+  const organisation = await lockOrganisation(tx, orgId);
+  if (organisation === null) throw new Fault('ORGANISATION_NOT_FOUND');
+  return organisation;
+}
+
+/**
+ * Takes its turn in the organisation: two people who demote each other at the same instant come here one after the
+ * other, and the second finds what the first has done.
+ */
+async function enter(tx: Tx, call: KeyCall, userId: UserId, to: Role | null): Promise<Member> {
+  await requireOrganisation(tx, call.orgId);
+  const caller = await lockCaller(tx, call.orgId, call.keyId);
+  if (caller === null || caller.key.revokedAt !== null) throw new Fault('API_KEY_REVOKED');
+  const member = await findMember(tx, call.orgId, userId);
+  if (member === null) throw new Fault('MEMBER_NOT_FOUND');
+  const scopes = effectiveScopes(caller.key, caller.role, caller.platformRoles);
+  // The caller was let in on what a cache knew; the role may have changed since.
+  if (!scopes.has('members:write')) throw new Fault('INSUFFICIENT_SCOPE');
+  if (!mayChangeRole({ role: caller.role, scopes }, member.role, to)) {
+    throw new Fault('SCOPE_ESCALATION', {
+      message: 'The role to be given or taken away holds more than you may hand out.',
+      suggestion: 'Ask an owner, or use a key that holds every scope of that role.',
+    });
+  }
+  return member;
+}
+
+async function requireAnotherOwner(tx: Tx, orgId: OrgId): Promise<void> {
+  if ((await countOwners(tx, orgId)) <= 1) throw new Fault('LAST_OWNER');
+}
