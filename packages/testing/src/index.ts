@@ -17,6 +17,8 @@ export {
   type TestDatabase,
   type TestDatabaseOptions,
 } from './database.ts';
+export { connectTestNats, testEndpoints, testLog } from './engines.ts';
+export { appendTestEvent } from './events.ts';
 export { eventually, type EventuallyOptions } from './eventually.ts';
 export { killBackend, killBackends } from './faults.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
@@ -24,3 +26,5 @@ export { freePort, freePorts } from './ports.ts';
 export { startProcess, type StartProcessOptions, type TestProcess } from './processes.ts';
 export { seededRandom, type SeededRandom } from './random.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+export { checkReader, type SeenEvent } from './scenarios/feed-check.ts';
+export { runWriters, type WritersOptions, type WrittenEvents } from './scenarios/writers.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { envelopeHeaders } from '@millrace/platform/envelope';
 import type { EventId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { RestateIngressError, type RestateIngress, type RestateSend } from '@millrace/platform/restate';
 import { counter } from '@millrace/platform/telemetry';
 import {
   listReadyCommands,
@@ -15,32 +15,11 @@ import {
 const delivered = counter('millrace_relay_commands_delivered_total', 'Commands durably accepted by Restate');
 const parked = counter('millrace_relay_parked_total', 'Outbox rows given up on; each needs a person');
 
-export interface CommandCall {
-  readonly service: string;
-  readonly key: string;
-  readonly handler: string;
-  readonly payload: unknown;
-  /** The receiver runs a call with the same key once, however often it is sent. */
-  readonly idempotencyKey: string;
-  readonly delayMs?: number;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** Where commands go: the ingress of Restate in production. Resolves once the call is durably accepted. */
-export interface CommandSender {
-  send(call: CommandCall): Promise<void>;
-}
-
-/** The receiver understood the call and will not take it: the fault is in the command, not in the weather. */
-export class CommandRefused extends Error {
-  override readonly name = 'CommandRefused';
-}
-
 export interface DispatcherOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
-  readonly sender: CommandSender;
+  readonly restate: RestateIngress;
   readonly batchSize: number;
   /** How many objects are spoken to at once. */
   readonly concurrency: number;
@@ -86,10 +65,10 @@ async function deliverInOrder(options: DispatcherOptions, queue: readonly Waitin
 
 async function deliver(options: DispatcherOptions, command: WaitingCommand): Promise<'accepted' | 'refused'> {
   try {
-    await options.sender.send(callOf(command, options.clock.nowMs()));
+    await options.restate.send(callOf(command, options.clock.nowMs()));
     return 'accepted';
   } catch (error) {
-    if (!(error instanceof CommandRefused)) throw error;
+    if (!blamesTheCommand(error)) throw error;
     const { parked: gaveUp } = await noteRefusal(options.db, {
       id: command.id,
       error: error.message,
@@ -107,15 +86,25 @@ async function deliver(options: DispatcherOptions, command: WaitingCommand): Pro
   }
 }
 
-function callOf(command: WaitingCommand, nowMs: number): CommandCall {
+/**
+ * Whether the command itself is at fault, rather than the weather. An unknown service counts: it may only not be
+ * registered yet, and then a later attempt succeeds, but it must not hold up commands to services that are.
+ */
+function blamesTheCommand(error: unknown): error is RestateIngressError {
+  if (!(error instanceof RestateIngressError)) return false;
+  return error.status >= 400 && error.status < 500 && error.status !== 408 && error.status !== 429;
+}
+
+function callOf(command: WaitingCommand, nowMs: number): RestateSend {
   const delayMs = command.notBefore === null ? 0 : Math.max(0, command.notBefore.getTime() - nowMs);
+  const { service, key, handler, payload, mode, cell, actor, traceparent, schemaVersion } = command;
   return {
-    service: command.service,
-    key: command.key,
-    handler: command.handler,
-    payload: command.payload,
+    service,
+    key,
+    handler,
+    payload,
     idempotencyKey: command.id,
+    envelope: { mode, cell, actor, traceparent, schemaVersion },
     ...(delayMs > 0 ? { delayMs } : {}),
-    headers: envelopeHeaders(command),
   };
 }

@@ -15,7 +15,8 @@ export function serveEvents(server: HttpServer, feed: Feed): void {
       const after = resumeAfter(context.header('last-event-id'), query.after);
       // The stream is opened here, not inside it: a refusal must still be an ordinary answer.
       const leaving = new AbortController();
-      const events = await feed.follow(orgId, { after, mode, signal: leaving.signal });
+      const signal = AbortSignal.any([leaving.signal, context.signal]);
+      const events = await feed.follow(orgId, { after, mode, signal });
       return sse(async (stream) => {
         stream.signal.addEventListener('abort', () => leaving.abort(), { once: true });
         if (stream.signal.aborted) leaving.abort();

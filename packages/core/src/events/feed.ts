@@ -4,18 +4,12 @@ import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import type { NatsClient, NatsSubscription } from '@millrace/platform/nats';
 import { gauge } from '@millrace/platform/telemetry';
 import { visibleTo, type EventChannels, type FeedEvent } from './events.ts';
 import { getFeedHead, getFeedHeads, listEventsAfter } from './events.store.ts';
 import { createFollower, type Follower } from './follower.ts';
 import { startLoop } from './loop.ts';
-
-/** Where live messages come from: NATS in production. Losing some, or all, is allowed: PostgreSQL has them. */
-export interface EventSource {
-  available(): boolean;
-  /** Calls back with each message; the returned function ends it. */
-  subscribe(subject: string, onMessage: (body: unknown) => void): () => void;
-}
 
 export interface FeedTuning {
   /** Streams that one process keeps open for one organisation. */
@@ -44,7 +38,8 @@ export interface FeedOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly channels: EventChannels;
-  readonly source: EventSource;
+  /** A faster way to learn of new events. Losing messages, or all of NATS, only costs time: PostgreSQL has them. */
+  readonly nats: Pick<NatsClient, 'subscribe' | 'connected'>;
   readonly tuning?: Partial<FeedTuning>;
 }
 
@@ -68,13 +63,13 @@ export interface Feed {
 
 interface Channel {
   readonly followers: Set<Follower>;
-  readonly unsubscribe: () => void;
+  readonly subscription: NatsSubscription;
 }
 
 const followersGauge = gauge('millrace_feed_followers', 'Event streams this process keeps open');
 
 export function createFeed(options: FeedOptions): Feed {
-  const { db, clock, log, channels, source } = options;
+  const { db, clock, log, channels, nats } = options;
   const tuning: FeedTuning = { ...defaultFeedTuning, ...options.tuning };
   const channelsByOrg = new Map<OrgId, Channel>();
   const closing = new AbortController();
@@ -91,7 +86,7 @@ export function createFeed(options: FeedOptions): Feed {
   const checker = startLoop(
     { name: 'check feed heads', clock, log, idleMs: tuning.checkWhileAwayMs },
     async () => {
-      const dueMs = source.available() ? tuning.checkMs : tuning.checkWhileAwayMs;
+      const dueMs = nats.connected() ? tuning.checkMs : tuning.checkWhileAwayMs;
       if (channelsByOrg.size > 0 && clock.monotonicMs() - lastCheckMs >= dueMs) {
         lastCheckMs = clock.monotonicMs();
         await checkHeads();
@@ -102,10 +97,11 @@ export function createFeed(options: FeedOptions): Feed {
 
   const open = (orgId: OrgId): Channel => {
     const followers = new Set<Follower>();
-    const unsubscribe = source.subscribe(channels.subjectOfOrganisation(orgId), (body) => {
+    const subscription = nats.subscribe(channels.subjectOfOrganisation(orgId), {}, async (message) => {
+      const body = message.json();
       for (const follower of followers) follower.offer(body);
     });
-    const channel = { followers, unsubscribe };
+    const channel = { followers, subscription };
     channelsByOrg.set(orgId, channel);
     return channel;
   };
@@ -122,8 +118,12 @@ export function createFeed(options: FeedOptions): Feed {
     followersGauge.record(followerCount);
     if (channel.followers.size > 0) return;
     channelsByOrg.delete(orgId);
-    channel.unsubscribe();
+    void end(channel);
   };
+  const end = (channel: Channel): Promise<void> =>
+    channel.subscription
+      .close()
+      .catch((error: unknown) => log.debug({ err: error }, 'a subscription was already gone'));
 
   const refuseTooMany = (orgId: OrgId): void => {
     const own = channelsByOrg.get(orgId)?.followers.size ?? 0;
@@ -199,7 +199,7 @@ export function createFeed(options: FeedOptions): Feed {
     close: async () => {
       closing.abort();
       await checker.stop();
-      for (const channel of channelsByOrg.values()) channel.unsubscribe();
+      await Promise.all([...channelsByOrg.values()].map(end));
       channelsByOrg.clear();
     },
   };

@@ -1,7 +1,7 @@
-export { CommandRefused, type CommandCall, type CommandSender } from './dispatcher.ts';
 export { eventChannels, type EventChannels, type FeedEvent } from './events.ts';
 export { serveEvents } from './events.routes.ts';
 export { createFeed, defaultFeedTuning, type Feed, type FeedOptions, type FeedTuning } from './feed.ts';
+export { ensureEventStream, type EventStreamOptions } from './stream.ts';
 export {
   defaultRelayTuning,
   startRelay,

@@ -3,8 +3,9 @@ import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import { msToSeconds } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
+import type { RestateIngress } from '@millrace/platform/restate';
 import { gauge } from '@millrace/platform/telemetry';
-import { dispatchWaiting, type CommandSender } from './dispatcher.ts';
+import { dispatchWaiting } from './dispatcher.ts';
 import type { EventChannels } from './events.ts';
 import { forgetDeadRelays } from './leases.store.ts';
 import { startLoop, type Loop } from './loop.ts';
@@ -50,7 +51,7 @@ export interface RelayOptions {
   readonly holder: string;
   readonly channels: EventChannels;
   readonly nats: Pick<NatsClient, 'publish'>;
-  readonly sender: CommandSender;
+  readonly restate: RestateIngress;
   readonly tuning?: Partial<RelayTuning>;
 }
 
@@ -69,7 +70,7 @@ const oldestGauge = gauge('millrace_outbox_oldest_seconds', 'Age of the oldest o
 
 /** Starts relaying: five loops that share nothing but the leases. The first leases are taken before it resolves. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
-  const { db, clock, log, holder, channels, nats, sender } = options;
+  const { db, clock, log, holder, channels, nats, restate } = options;
   const tuning: RelayTuning = { ...defaultRelayTuning, ...options.tuning };
   const keeper = createLeaseKeeper({ db, holder, ttlMs: tuning.leaseTtlMs });
   const shardsHeld = (): readonly number[] => keeper.held().map((lease) => lease.shard);
@@ -95,13 +96,13 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     await keeper.keep();
     return 'idle';
   });
-  const publisher = loop('publish events', tuning.publishIdleMs, async () => {
-    const count = await publishWaiting({ ...tuning, db, nats, channels }, shardsHeld());
+  const publisher = loop('publish events', tuning.publishIdleMs, async (signal) => {
+    const count = await publishWaiting({ ...tuning, db, nats, channels, signal }, shardsHeld());
     return count > 0 ? 'busy' : 'idle';
   });
   let commandShards: readonly number[] = [];
   const dispatcher = loop('dispatch commands', tuning.dispatchIdleMs, async () => {
-    const count = await dispatchWaiting({ ...tuning, db, clock, log, sender }, proofFor(commandShards));
+    const count = await dispatchWaiting({ ...tuning, db, clock, log, restate }, proofFor(commandShards));
     return count > 0 ? 'busy' : 'idle';
   });
   loop('move events', tuning.pollMs, async () => {

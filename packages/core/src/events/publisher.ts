@@ -13,6 +13,8 @@ export interface PublisherOptions {
   readonly batchSize: number;
   /** How long to wait for JetStream's answer before leaving the rest for the next turn. */
   readonly publishTimeoutMs: number;
+  /** Aborts when the relay stops: what is not acknowledged by then is left to its successor. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -23,18 +25,32 @@ export interface PublisherOptions {
 export async function publishWaiting(options: PublisherOptions, shards: readonly number[]): Promise<number> {
   if (shards.length === 0) return 0;
   const events = await listUnpublished(options.db, shards, options.batchSize);
-  const outcomes = await Promise.allSettled(events.map((event) => publish(options, event)));
-  const acknowledged = events.filter((_, index) => outcomes[index]?.status === 'fulfilled');
-  await markPublished(options.db, acknowledged);
-  published.add(acknowledged.length);
-  const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+  const acknowledged: FeedEvent[] = [];
+  let failure: unknown;
+  const all = events.map((event) =>
+    publish(options, event).then(
+      () => void acknowledged.push(event),
+      (error: unknown) => {
+        failure = error;
+      },
+    ),
+  );
+  await Promise.race([Promise.all(all), aborted(options.signal)]);
+  const noted = [...acknowledged];
+  await markPublished(options.db, noted);
+  published.add(noted.length);
   if (failure !== undefined) {
-    const failed = events.length - acknowledged.length;
-    throw new Error(`JetStream did not take ${failed} of ${events.length} events.`, {
-      cause: failure.reason,
-    });
+    const left = events.length - noted.length;
+    throw new Error(`JetStream did not take ${left} of ${events.length} events.`, { cause: failure });
   }
-  return acknowledged.length;
+  return noted.length;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 async function publish(options: PublisherOptions, event: FeedEvent): Promise<void> {

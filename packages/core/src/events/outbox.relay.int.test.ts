@@ -1,0 +1,196 @@
+import { systemClock } from '@millrace/platform/clock';
+import type { OrgId } from '@millrace/platform/ids';
+import type { NatsClient } from '@millrace/platform/nats';
+import { createRestateIngress } from '@millrace/platform/restate';
+import {
+  checkReader,
+  connectTestNats,
+  createTestDatabase,
+  eventually,
+  runWriters,
+  seededRandom,
+  testEndpoints,
+  testIds,
+  testLog,
+  testNames,
+  uniqueId,
+  type SeenEvent,
+  type SeededRandom,
+  type TestDatabase,
+  type WrittenEvents,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFeed, ensureEventStream, eventChannels, startRelay, type Feed, type Relay } from './index.ts';
+
+const SEED = 20_261_115;
+const names = testNames();
+const channels = eventChannels(names.natsPrefix);
+const log = testLog('relay');
+
+let database: TestDatabase;
+let nats: NatsClient;
+let feed: Feed;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 48 });
+  nats = await connectTestNats();
+  await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 50_000_000 });
+  feed = createFeed({ db: database.db, clock: systemClock, log, channels, nats });
+});
+
+afterAll(async () => {
+  await feed.close();
+  await nats.close();
+  await database.drop();
+});
+
+function startTestRelay(): Promise<Relay> {
+  return startRelay({
+    db: database.db,
+    clock: systemClock,
+    log,
+    holder: `relay-${uniqueId()}`,
+    channels,
+    nats,
+    restate: createRestateIngress({ url: testEndpoints().restate.ingressUrl }),
+    tuning: { leaseTtlMs: 250, pollMs: 5, publishIdleMs: 100, batchSize: 40 },
+  });
+}
+
+/** Two relays that keep being stopped and replaced, with leases so short that they also lose them by themselves. */
+async function fightingRelays(random: SeededRandom, over: AbortSignal): Promise<void> {
+  const relays = [await startTestRelay(), await startTestRelay()];
+  while (!over.aborted) {
+    await systemClock.sleep(random.between(20, 200), over).catch(() => undefined);
+    const victim = random.below(relays.length);
+    const replacement = await startTestRelay();
+    await relays[victim]?.stop();
+    relays[victim] = replacement;
+  }
+  await Promise.all(relays.map((relay) => relay.stop()));
+}
+
+async function readByPages(
+  orgId: OrgId,
+  random: SeededRandom,
+  done: (seen: number) => boolean,
+): Promise<SeenEvent[]> {
+  const seen: SeenEvent[] = [];
+  while (!done(seen.length)) {
+    const after = seen.at(-1)?.seq ?? 0;
+    const page = await feed.page(orgId, { after, limit: random.between(1, 50), mode: 'live' });
+    seen.push(...page.events);
+    await systemClock.sleep(random.between(0, 15));
+  }
+  return seen;
+}
+
+async function readByStream(
+  orgId: OrgId,
+  random: SeededRandom,
+  done: (seen: number) => boolean,
+): Promise<SeenEvent[]> {
+  const seen: SeenEvent[] = [];
+  while (!done(seen.length)) {
+    const leaving = new AbortController();
+    // A reader that leaves at a random point and comes back with the last number it saw.
+    const leaveAfter = seen.length + random.between(5, 80);
+    const impatience = systemClock.sleep(500, leaving.signal).then(
+      () => leaving.abort(),
+      () => undefined,
+    );
+    const stream = await feed.follow(orgId, {
+      after: seen.at(-1)?.seq ?? 0,
+      mode: 'live',
+      signal: leaving.signal,
+    });
+    for await (const event of stream) {
+      seen.push(event);
+      if (seen.length >= leaveAfter || done(seen.length)) break;
+    }
+    leaving.abort();
+    await impatience;
+  }
+  return seen;
+}
+
+describe('the event feed, with 32 writers, random commit delays and relays fighting over short leases', () => {
+  test(`shows every reader each committed event once, in order, numbered from 1 (seed ${SEED})`, async () => {
+    const random = seededRandom(SEED);
+    const orgIds = Array.from({ length: 5 }, () => testIds.next('org'));
+    const over = new AbortController();
+    const fight = fightingRelays(random.fork(1_000), over.signal);
+
+    let written: WrittenEvents | undefined;
+    const writing = runWriters({
+      db: database.db,
+      random,
+      orgIds,
+      writers: 32,
+      transactionsPerWriter: 12,
+      maxCommitDelayMs: 40,
+    }).then((result) => (written = result));
+    const doneFor = (orgId: OrgId) => (seen: number) => seen >= (written?.byOrg.get(orgId)?.size ?? Infinity);
+    const readers = orgIds.flatMap((orgId, index) => [
+      readByPages(orgId, random.fork(2_000 + index), doneFor(orgId)).then((seen) => ({
+        reader: 'pages',
+        orgId,
+        seen,
+      })),
+      readByStream(orgId, random.fork(3_000 + index), doneFor(orgId)).then((seen) => ({
+        reader: 'stream',
+        orgId,
+        seen,
+      })),
+    ]);
+
+    const result = await writing;
+    const views = await Promise.all(readers);
+    over.abort();
+    await fight;
+
+    expect(result.total).toBeGreaterThan(500);
+    const problems = views.flatMap((view) => checkReader(view.reader, view.orgId, view.seen, result));
+    expect(problems).toEqual([]);
+  });
+
+  test('publishes each event to JetStream under its own id exactly once, with the envelope in the headers', async () => {
+    const relay = await startTestRelay();
+    await eventually({ what: 'nothing left unpublished' }, async () => {
+      const client = await database.connect();
+      const { rows } = await client.query(
+        'select count(*)::int as left from events where published_at is null',
+      );
+      await client.end();
+      return rows[0]?.left === 0;
+    });
+    await relay.stop();
+    const client = await database.connect();
+    const { rows } = await client.query('select count(*)::int as stored from events');
+    await client.end();
+
+    const seen = new Map<string, number>();
+    const withoutEnvelope: string[] = [];
+    const consumer = await nats.consume(
+      { stream: channels.stream, durable: 'check', ackWaitMs: 30_000, maxInFlight: 1_000, maxDeliveries: -1 },
+      async (message) => {
+        const id = message.messageId ?? 'none';
+        seen.set(id, (seen.get(id) ?? 0) + 1);
+        const { envelope } = message;
+        if (
+          envelope === null ||
+          envelope.cell !== 1 ||
+          envelope.mode !== 'live' ||
+          envelope.actor.id !== 'test'
+        ) {
+          withoutEnvelope.push(id);
+        }
+      },
+    );
+    await eventually({ what: 'all messages read back' }, () => seen.size >= Number(rows[0]?.stored));
+    await consumer.close();
+    expect(seen.size).toBe(rows[0]?.stored);
+    expect([...seen.values()].filter((count) => count !== 1)).toEqual([]);
+    expect(withoutEnvelope).toEqual([]);
+  });
+});

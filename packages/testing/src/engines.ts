@@ -1,0 +1,25 @@
+import { createLogger, type Logger } from '@millrace/platform/log';
+import { connectNats, type NatsClient } from '@millrace/platform/nats';
+import { readEndpoints, type Endpoints } from '@millrace/services';
+
+/** Where the engines are; the global setup, or `ensureUp`, has started them. */
+export function testEndpoints(): Endpoints {
+  return readEndpoints();
+}
+
+/** Quiet unless something is wrong: a failing test shows what the code under test complained about. */
+export function testLog(name = 'test'): Logger {
+  return createLogger({ name, level: 'error' });
+}
+
+/** A connection of its own to the shared server; through `servers`, to a proxy in front of it. */
+export function connectTestNats(
+  options: { readonly name?: string; readonly servers?: readonly string[] } = {},
+): Promise<NatsClient> {
+  const name = options.name ?? 'test';
+  return connectNats({
+    servers: options.servers ?? readEndpoints().natsUrls,
+    name,
+    log: createLogger({ name, level: 'silent' }),
+  });
+}
