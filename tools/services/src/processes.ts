@@ -15,17 +15,24 @@ export interface ProcessIdentity {
   readonly bootId: string;
 }
 
-/** Reads the state letter and start time out of /proc/PID/stat, whose second field may hold any character. */
-export function parseProcStat(text: string): { readonly state: string; readonly startTicks: string } | null {
+export interface ProcStat {
+  readonly state: string;
+  readonly parent: number;
+  readonly startTicks: string;
+}
+
+/** Reads what we need out of /proc/PID/stat, whose second field may hold any character. */
+export function parseProcStat(text: string): ProcStat | null {
   const afterName = text.lastIndexOf(')');
   if (afterName < 0) return null;
   const fields = text
     .slice(afterName + 1)
     .trim()
     .split(/\s+/u);
-  const [state] = fields;
+  const [state, parent] = fields;
   const startTicks = fields[19];
-  return state === undefined || startTicks === undefined ? null : { state, startTicks };
+  if (state === undefined || parent === undefined || startTicks === undefined) return null;
+  return { state, parent: Number(parent), startTicks };
 }
 
 let cachedBootId: string | undefined;
@@ -172,6 +179,14 @@ export function commandLine(pid: number): string {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
   } catch {
     return '';
+  }
+}
+
+export function parentOf(pid: number): number | null {
+  try {
+    return parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.parent ?? null;
+  } catch {
+    return null;
   }
 }
 

@@ -2,6 +2,8 @@ import type { Engine, Group, NodeSpec, Note, Topology } from './engine.ts';
 import { Failure, messageOf } from './failure.ts';
 import { isPortFree, portHolder } from './ports.ts';
 import {
+  allPids,
+  commandLine,
   identify,
   isAlive,
   killProcess,
@@ -74,12 +76,18 @@ async function launch(group: Group, node: NodeSpec): Promise<void> {
 
 /**
  * One of our own processes that has no record, because this tool was killed between starting and recording:
- * a listener on the node's port whose command line names the node's own folder.
+ * it is known by its command line, which names the node's own folder.
  */
 export function findUnrecorded(group: Group, node: NodeSpec): ProcessIdentity | null {
-  const holder = portHolder(clientPort(node));
-  if (holder === null || !holder.command.includes(`${knownHome(group.site, node.name)}/`)) return null;
-  return identify(holder.pid);
+  const { file, args } = group.engine.start(group, node);
+  // A launcher such as setpriv is replaced by the command it was given, which is the end of its own.
+  const whole = [file, ...args].join(' ');
+  const own = `${knownHome(group.site, node.name)}/`;
+  const pid = allPids().find((candidate) => {
+    const command = commandLine(candidate);
+    return command.includes(own) && whole.endsWith(command);
+  });
+  return pid === undefined ? null : identify(pid);
 }
 
 function adopt(group: Group, node: NodeSpec, note: Note): boolean {

@@ -3,7 +3,6 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import path from 'node:path';
 
 import type { Engine, Group, Launch, NodeSpec } from '../engine.ts';
-import { Failure } from '../failure.ts';
 import { commandLine, mustRun, run } from '../processes.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
 
@@ -11,15 +10,15 @@ const user = 'millrace';
 const database = 'millrace';
 const versions = ['15', '16', '17', '18'];
 
-function binFolder(): string | null {
+function binFolder(): string {
   const folders = versions.map((version) => `/usr/lib/postgresql/${version}/bin`);
-  return folders.find((folder) => existsSync(path.join(folder, 'postgres'))) ?? null;
+  const [preferred] = folders;
+  if (preferred === undefined) throw new Error('no version of PostgreSQL is known');
+  return folders.find((folder) => existsSync(path.join(folder, 'postgres'))) ?? preferred;
 }
 
 function binary(name: string): string {
-  const folder = binFolder();
-  if (folder === null) throw new Failure('PostgreSQL is not installed.', 'Run `up --install`.');
-  return path.join(folder, name);
+  return path.join(binFolder(), name);
 }
 
 /** PostgreSQL refuses to run as root, so root hands over to the user its package made. */
@@ -105,9 +104,8 @@ export const postgres: Engine = {
   transientFailure: /pre-existing shared memory block|lock file "postmaster.pid" already exists/u,
 
   async needs() {
-    return binFolder() === null
-      ? [{ kind: 'packages', from: 'release', packages: ['postgresql-15', 'postgresql-client-15'] }]
-      : [];
+    if (existsSync(binary('postgres')) && existsSync(binary('psql'))) return [];
+    return [{ kind: 'packages', from: 'release', packages: ['postgresql-15', 'postgresql-client-15'] }];
   },
 
   nodes(site) {
