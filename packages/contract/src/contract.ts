@@ -1,3 +1,5 @@
+import { deprecations } from './deprecations.ts';
+import type { Deprecation } from './deprecations.ts';
 import type { Operation } from './operation.ts';
 import { interfaceOperations } from './operations/interface.ts';
 import { ownOperations } from './operations/own.ts';
@@ -23,13 +25,15 @@ export interface Contract {
   readonly schemas: ContractSchemas;
   /** Every operation of the service by its id, with its literal and schema types. */
   readonly operations: Operations;
+  /** What is on its way out, by operation id. */
+  readonly deprecations: Readonly<Partial<Record<OperationId, Deprecation>>>;
 }
 
 /** The contract of one installation. Everything that depends on its configuration is decided here. */
 export function createContract({ providers, widePenalties = false }: ContractOptions): Contract {
   const schemas = createSchemas({ providers, widePenalties });
   const operations = { ...interfaceOperations(schemas), ...ownOperations(schemas) };
-  return { providers, schemas, operations };
+  return { providers, schemas, operations, deprecations };
 }
 
 /** The operations of a contract as a plain list, for whoever walks over all of them. */

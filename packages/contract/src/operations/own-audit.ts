@@ -72,7 +72,6 @@ const operationRecord = z
       .int()
       .meta({ description: 'The status that was answered, and that a replay answers.' }),
     resource: resourceRef.nullable().meta({ description: 'What the operation made or changed.' }),
-    requestId,
     createdAt: timestamp,
     expiresAt: timestamp.meta({ description: 'When the idempotency key is forgotten.' }),
   })

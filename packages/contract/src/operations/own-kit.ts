@@ -73,12 +73,6 @@ export function page<Item extends z.ZodType>(item: Item) {
 /** The answer with nothing in it. */
 export const noContent = { status: 204, schema: z.void() } as const;
 
-/** A `true` or `false` in a query, where everything arrives as text. */
-export const queryFlag = z
-  .enum(['true', 'false'])
-  .transform((value) => value === 'true')
-  .meta({ description: '`true` or `false`.' });
-
 const alpha = '/v2/alpha/on-demand/';
 
 /** The stable path of an operation under `alpha`: it answers the same, so existing and new clients meet. */

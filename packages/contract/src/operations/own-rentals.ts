@@ -193,19 +193,10 @@ const updateBody = z
   })
   .meta({ id: 'RentalUpdate' });
 
+type RentalDetail = ReturnType<typeof createRentalDetail>;
+
 /** The operations that answer with the rental itself, whose provider data is the installation's own. */
-function liveOperations(providerData: ProviderDataSchema) {
-  const rental = createRentalDetail(providerData);
-  const act = {
-    method: 'POST',
-    scope: 'rentals:write',
-    tags: ['rentals'],
-    params: rentalParams,
-    response: { status: 202, schema: rental },
-    refuses: [402, 404],
-    idempotency: 'key',
-    notFoundReason: 'RENTAL_NOT_FOUND',
-  } as const;
+function recordOperations(rental: RentalDetail) {
   return {
     listVirtualMachineRentals: own({
       ...alpha('/v2/alpha/on-demand/virtual-machine-rentals'),
@@ -239,6 +230,21 @@ function liveOperations(providerData: ProviderDataSchema) {
       idempotency: 'none',
       notFoundReason: 'RENTAL_NOT_FOUND',
     }),
+  } as const;
+}
+
+function powerOperations(rental: RentalDetail) {
+  const act = {
+    method: 'POST',
+    scope: 'rentals:write',
+    tags: ['rentals'],
+    params: rentalParams,
+    response: { status: 202, schema: rental },
+    refuses: [402, 404],
+    idempotency: 'key',
+    notFoundReason: 'RENTAL_NOT_FOUND',
+  } as const;
+  return {
     startRental: own({
       ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/start'),
       ...act,
@@ -283,5 +289,11 @@ function liveOperations(providerData: ProviderDataSchema) {
 }
 
 export function rentalOperations(providerData: ProviderDataSchema) {
-  return { ...offerOperations, ...pastOperations, ...liveOperations(providerData) } as const;
+  const rental = createRentalDetail(providerData);
+  return {
+    ...offerOperations,
+    ...pastOperations,
+    ...recordOperations(rental),
+    ...powerOperations(rental),
+  } as const;
 }

@@ -9,7 +9,8 @@ import { page, pageQuery, timestamp } from './own-kit.ts';
 const operations = operationsOf(contract);
 const own = operations.filter(({ source }) => source === 'own');
 
-const parametersIn = (path: string) => [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name).toSorted();
+const parametersIn = (path: string) =>
+  [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '').toSorted();
 
 describe('operations of our own', () => {
   it.each(own.map((operation) => [operation.id, operation] as const))('%s is coherent', (id, operation) => {
