@@ -134,7 +134,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     poolSize: options.poolSize ?? 8,
     statementTimeoutMs: options.statementTimeoutMs ?? 15_000,
     ids: createIdSource({ clock: systemClock, cell: 1 }),
-    log: createLogger({ name: 'database', level: 'warn' }),
+    log: createLogger({ name: 'database', level: 'error' }),
   });
   const drop = async (): Promise<void> => {
     await db.close();

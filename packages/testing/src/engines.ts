@@ -23,3 +23,12 @@ export function connectTestNats(
     log: createLogger({ name, level: 'silent' }),
   });
 }
+
+/** Takes a test's services out of the shared Restate, with whatever is still under way on them. */
+export async function forgetDeployment(deploymentId: string): Promise<void> {
+  const { adminUrl } = readEndpoints().restate;
+  const answer = await fetch(`${adminUrl}/deployments/${deploymentId}?force=true`, { method: 'DELETE' });
+  if (!answer.ok && answer.status !== 404) {
+    throw new Error(`Restate kept the deployment ${deploymentId}: it answered ${answer.status}.`);
+  }
+}

@@ -17,7 +17,7 @@ export {
   type TestDatabase,
   type TestDatabaseOptions,
 } from './database.ts';
-export { connectTestNats, testEndpoints, testLog } from './engines.ts';
+export { connectTestNats, forgetDeployment, testEndpoints, testLog } from './engines.ts';
 export { appendTestEvent } from './events.ts';
 export { eventually, type EventuallyOptions } from './eventually.ts';
 export { killBackend, killBackends } from './faults.ts';

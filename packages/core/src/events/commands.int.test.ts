@@ -1,0 +1,203 @@
+import { object, type ObjectContext } from '@restatedev/restate-sdk';
+import { systemClock } from '@millrace/platform/clock';
+import type { Envelope } from '@millrace/platform/envelope';
+import type { OrgId } from '@millrace/platform/ids';
+import { appendOutbox } from '@millrace/platform/outbox';
+import {
+  createRestateEndpoint,
+  createRestateIngress,
+  envelopeOf,
+  registerDeployment,
+  type RestateEndpoint,
+  type RestateIngress,
+} from '@millrace/platform/restate';
+import { runWithTraceparent, startTelemetry, type Telemetry } from '@millrace/platform/telemetry';
+import {
+  connectTestNats,
+  createTestDatabase,
+  eventually,
+  forgetDeployment,
+  testEndpoints,
+  testIds,
+  testLog,
+  testNames,
+  uniqueId,
+  type TestDatabase,
+} from '@millrace/testing';
+import type { NatsClient } from '@millrace/platform/nats';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ensureEventStream, eventChannels, startRelay, type Relay } from './index.ts';
+
+interface Received {
+  readonly key: string;
+  readonly payload: unknown;
+  readonly envelope: Envelope | null;
+}
+
+const names = testNames();
+const channels = eventChannels(names.natsPrefix);
+const service = names.restateService('Recorder');
+const received: Received[] = [];
+
+let database: TestDatabase;
+let nats: NatsClient;
+let endpoint: RestateEndpoint;
+let deploymentId: string;
+let telemetry: Telemetry;
+let ingress: RestateIngress;
+
+const recorder = object({
+  name: service,
+  handlers: {
+    record: async (ctx: ObjectContext, payload: unknown) => {
+      received.push({ key: ctx.key, payload, envelope: envelopeOf(ctx) });
+    },
+  },
+});
+
+beforeAll(async () => {
+  telemetry = await startTelemetry({ service: 'test', version: '0', cell: 1, prometheusPort: null });
+  database = await createTestDatabase();
+  nats = await connectTestNats();
+  await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 10_000_000 });
+  const { restate } = testEndpoints();
+  endpoint = await createRestateEndpoint({
+    services: [recorder],
+    identityKeys: [restate.identityPublicKey],
+    port: 0,
+    log: testLog('endpoint'),
+  });
+  deploymentId = (await registerDeployment(restate.adminUrl, endpoint.url)).deploymentId;
+  ingress = createRestateIngress({ url: restate.ingressUrl });
+});
+
+afterAll(async () => {
+  await forgetDeployment(deploymentId);
+  await endpoint.close();
+  await nats.close();
+  await database.drop();
+  await telemetry.shutdown();
+});
+
+function startTestRelay(restate: RestateIngress, maxAttempts = 4): Promise<Relay> {
+  return startRelay({
+    db: database.db,
+    clock: systemClock,
+    log: testLog('relay').child({}, { level: 'silent' }),
+    holder: `relay-${uniqueId()}`,
+    channels,
+    nats,
+    restate,
+    tuning: {
+      leaseTtlMs: 2_000,
+      pollMs: 5,
+      dispatchIdleMs: 20,
+      maxAttempts,
+      retryMs: { first: 10, longest: 50 },
+    },
+  });
+}
+
+function command(orgId: OrgId, key: string, payload: unknown, to = service): Promise<unknown> {
+  return database.db.transaction({ name: 'command', isolation: 'read committed' }, (tx) =>
+    appendOutbox(tx, {
+      kind: 'command',
+      orgId,
+      mode: 'test',
+      service: to,
+      key,
+      handler: 'record',
+      payload,
+      actor: { kind: 'key', id: 'key_1' },
+    }),
+  );
+}
+
+const payloadsOf = (key: string) => received.filter((call) => call.key === key).map((call) => call.payload);
+
+async function waiting(): Promise<{ waiting: number; parked: number }> {
+  const client = await database.connect();
+  const { rows } = await client.query(
+    `select count(*) filter (where parked_at is null)::int as waiting,
+            count(*) filter (where parked_at is not null)::int as parked from outbox`,
+  );
+  await client.end();
+  return rows[0];
+}
+
+describe('a command', () => {
+  test('reaches its handler with trace, actor, mode and cell, in order for each object', async () => {
+    const orgId = testIds.next('org');
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const key = uniqueId();
+    for (let nth = 0; nth < 20; nth += 1)
+      await runWithTraceparent(traceparent, () => command(orgId, key, nth));
+    const relay = await startTestRelay(ingress);
+    await eventually({ what: 'twenty calls' }, () => payloadsOf(key).length >= 20);
+    await relay.stop();
+    expect(payloadsOf(key)).toEqual(Array.from({ length: 20 }, (_, nth) => nth));
+    const envelope = received.find((call) => call.key === key)?.envelope;
+    expect(envelope).toMatchObject({
+      cell: 1,
+      mode: 'test',
+      actor: { kind: 'key', id: 'key_1' },
+      schemaVersion: 1,
+    });
+    expect(envelope?.traceparent).toContain('0af7651916cd43dd8448eb211c80319c');
+  });
+
+  test('runs once when the relay dies after Restate accepted it and before the row is gone', async () => {
+    const orgId = testIds.next('org');
+    const key = uniqueId();
+    let deaths = 0;
+    const dyingIngress: RestateIngress = {
+      send: async (call) => {
+        const accepted = await ingress.send(call);
+        if (deaths >= 3) return accepted;
+        deaths += 1;
+        throw new Error('the relay died here');
+      },
+    };
+    for (const payload of ['a', 'b', 'c']) await command(orgId, key, payload);
+    const relay = await startTestRelay(dyingIngress);
+    await eventually({ what: 'an empty outbox' }, async () => (await waiting()).waiting === 0);
+    await relay.stop();
+    await eventually({ what: 'the last call' }, () => payloadsOf(key).includes('c'));
+    expect(deaths).toBe(3);
+    expect(payloadsOf(key)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('waits out an outage of Restate, which counts against no command', async () => {
+    const orgId = testIds.next('org');
+    const key = uniqueId();
+    let outage = true;
+    let tried = 0;
+    const down = createRestateIngress({ url: 'http://127.0.0.1:9' });
+    const weather: RestateIngress = {
+      send: (call) => {
+        tried += 1;
+        return (outage ? down : ingress).send(call);
+      },
+    };
+    const relay = await startTestRelay(weather, 2);
+    await command(orgId, key, 'patient');
+    await eventually({ what: 'more attempts than a refused command gets' }, () => tried > 3);
+    expect(await waiting()).toEqual({ waiting: 1, parked: 0 });
+    outage = false;
+    await eventually({ what: 'the call' }, () => payloadsOf(key).length === 1);
+    await relay.stop();
+    expect(payloadsOf(key)).toEqual(['patient']);
+  });
+
+  test('to a service that does not exist is parked after bounded attempts, while others go on', async () => {
+    const orgId = testIds.next('org');
+    const key = uniqueId();
+    await command(orgId, key, 'never', `${service}_absent`);
+    await command(orgId, key, 'fine');
+    const relay = await startTestRelay(ingress);
+    await eventually({ what: 'the healthy call' }, () => payloadsOf(key).length === 1);
+    await eventually({ what: 'the other parked' }, async () => (await waiting()).parked === 1);
+    await relay.stop();
+    expect(payloadsOf(key)).toEqual(['fine']);
+  });
+});

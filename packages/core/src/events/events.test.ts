@@ -1,0 +1,91 @@
+import { eventEnvelope } from '@millrace/contract';
+import { SimulatedClock } from '@millrace/platform/clock';
+import { createIdSource } from '@millrace/platform/ids';
+import { describe, expect, test } from 'vitest';
+import {
+  eventChannels,
+  eventFromMessage,
+  messageEnvelopeOf,
+  toWire,
+  visibleTo,
+  type FeedEvent,
+} from './events.ts';
+
+const ids = createIdSource({ clock: new SimulatedClock(1_767_225_600_000), cell: 9 });
+
+function keyCreated(): FeedEvent {
+  const keyId = ids.next('key');
+  return {
+    id: ids.next('evt'),
+    orgId: ids.next('org'),
+    seq: 7,
+    type: 'key.created',
+    resource: { kind: 'api-key', id: keyId },
+    mode: 'test',
+    cell: 9,
+    actor: { kind: 'user', id: 'usr_1' },
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    schemaVersion: 1,
+    apiVersion: '2.0.0',
+    occurredAt: new Date('2026-01-02T03:04:05.678Z'),
+    data: {
+      keyId,
+      publicId: 'abcdefgh2345',
+      name: 'ci',
+      mode: 'test',
+      createdBy: ids.next('usr'),
+      scopes: ['events:read'],
+      expiresAt: null,
+      rotatedFrom: null,
+    },
+  };
+}
+
+describe('an event on the wire', () => {
+  test('has exactly the envelope of the contract', () => {
+    const wire = toWire(keyCreated());
+    expect(eventEnvelope.parse(wire)).toEqual(wire);
+    expect(wire.occurredAt).toBe('2026-01-02T03:04:05.678Z');
+  });
+
+  test('read back from a message shows a reader the same', () => {
+    const wire = toWire(keyCreated());
+    const back = eventFromMessage(JSON.parse(JSON.stringify(wire)));
+    expect(back === null ? null : toWire(back)).toEqual(wire);
+  });
+
+  test('is not read back when any part of it is missing', () => {
+    const wire = toWire(keyCreated());
+    for (const field of Object.keys(wire)) {
+      expect(eventFromMessage({ ...wire, [field]: undefined }), field).toBeNull();
+    }
+    for (const rubbish of [null, 7, 'text', [], {}, { seq: -1 }, { seq: 1.5 }]) {
+      expect(eventFromMessage(rubbish)).toBeNull();
+    }
+  });
+});
+
+describe('the message beside the wire form', () => {
+  test('carries cell, mode, actor, schema version and trace, and a subject to route by', () => {
+    const event = keyCreated();
+    expect(messageEnvelopeOf(event)).toEqual({
+      cell: 9,
+      mode: 'test',
+      actor: { kind: 'user', id: 'usr_1' },
+      schemaVersion: 1,
+      traceparent: event.traceparent,
+    });
+    expect(eventChannels().subjectOf(event)).toBe(`events.9.${event.orgId}.key.created`);
+    expect(eventChannels('t1').stream).toBe('T1_EVENTS');
+    expect(() => eventChannels('a.b')).toThrow('prefix');
+  });
+});
+
+describe('modes', () => {
+  test('a test key never sees a live event; a live key sees every number', () => {
+    expect(visibleTo('test', { mode: 'live' })).toBe(false);
+    expect(visibleTo('test', { mode: 'test' })).toBe(true);
+    expect(visibleTo('live', { mode: 'test' })).toBe(true);
+    expect(visibleTo('live', { mode: 'live' })).toBe(true);
+  });
+});

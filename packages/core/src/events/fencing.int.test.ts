@@ -1,0 +1,160 @@
+import { createTestDatabase, appendTestEvent, testIds, type TestDatabase } from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { shardOf } from '@millrace/platform/outbox';
+import type { OrgId } from '@millrace/platform/ids';
+import { listEventsAfter } from './events.store.ts';
+import { moveWaiting } from './mover.ts';
+import { moveEvents, noteRefusal, type LeaseProof } from './outbox.store.ts';
+import { createLeaseKeeper, type LeaseKeeper } from './relay-leases.ts';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+
+afterAll(async () => {
+  await database.drop();
+});
+
+async function query(text: string): Promise<Record<string, unknown>[]> {
+  const client = await database.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function write(orgId: OrgId, name: string): Promise<unknown> {
+  return database.db.transaction({ name: 'write', isolation: 'read committed' }, (tx) =>
+    appendTestEvent(tx, orgId, { name }),
+  );
+}
+
+function keeperOf(holder: string): LeaseKeeper {
+  return createLeaseKeeper({ db: database.db, holder, ttlMs: 60_000 });
+}
+
+function proofOf(holder: string, keeper: LeaseKeeper): LeaseProof {
+  return { holder, leases: [...keeper.held()] };
+}
+
+/** Every relay has been silent for too long. */
+const expireAll = async () => {
+  await query("update relay_leases set expires_at = now() - interval '1 second'");
+  await query("update relays set expires_at = now() - interval '1 second'");
+};
+
+beforeEach(async () => {
+  for (const table of ['relays', 'relay_leases', 'outbox']) await query(`delete from ${table}`);
+});
+
+const namesOf = async (orgId: OrgId) =>
+  (await listEventsAfter(database.db, orgId, { after: 0, limit: 100, mode: 'live' })).map(
+    (event) => event.data['name'],
+  );
+
+describe('a relay that was paused past its lease', () => {
+  test('writes nothing, even when nobody has taken its shards yet', async () => {
+    const paused = keeperOf('paused');
+    await paused.keep();
+    const proof = proofOf('paused', paused);
+    await expireAll();
+    const orgId = testIds.next('org');
+    await write(orgId, 'a');
+    expect(await moveEvents(database.db, proof, { limitPerShard: 10 })).toBe(0);
+    expect(await namesOf(orgId)).toEqual([]);
+  });
+
+  test('writes nothing after another relay took over, which continues the numbers without a hole', async () => {
+    const orgId = testIds.next('org');
+    const first = keeperOf('first');
+    await first.keep();
+    await write(orgId, 'a');
+    expect(await moveEvents(database.db, proofOf('first', first), { limitPerShard: 10 })).toBe(1);
+
+    await expireAll();
+    const second = keeperOf('second');
+    await second.keep();
+    await write(orgId, 'b');
+    // What `first` still believes is what it knew before the pause.
+    expect(await moveEvents(database.db, proofOf('first', first), { limitPerShard: 10 })).toBe(0);
+    await second.keep();
+    expect(await moveEvents(database.db, proofOf('second', second), { limitPerShard: 10 })).toBe(1);
+    expect(await namesOf(orgId)).toEqual(['a', 'b']);
+  });
+
+  test('does not get its old fence back when it returns: each change of hands raises the fence', async () => {
+    const keeper = keeperOf('again');
+    await keeper.keep();
+    const before = proofOf('again', keeper);
+    await expireAll();
+    await keeper.keep();
+    const after = proofOf('again', keeper);
+    expect(after.leases.every((lease) => lease.fence === 2n)).toBe(true);
+    const orgId = testIds.next('org');
+    await write(orgId, 'a');
+    expect(await moveEvents(database.db, before, { limitPerShard: 10 })).toBe(0);
+    expect(await moveEvents(database.db, after, { limitPerShard: 10 })).toBe(1);
+  });
+});
+
+describe('shards', () => {
+  test('are shared evenly by the relays alive, and all taken again when one leaves', async () => {
+    const keepers = [keeperOf('one'), keeperOf('two'), keeperOf('three')];
+    for (let round = 0; round < 3; round += 1) for (const keeper of keepers) await keeper.keep();
+    const shares = keepers.map((keeper) => keeper.held().length);
+    expect(shares.toSorted((a, b) => a - b)).toEqual([20, 22, 22]);
+    const all = keepers.flatMap((keeper) => keeper.held().map((lease) => lease.shard));
+    expect(new Set(all).size).toBe(64);
+
+    await keepers[0]?.release();
+    for (let round = 0; round < 2; round += 1) for (const keeper of keepers.slice(1)) await keeper.keep();
+    expect(keepers.slice(1).map((keeper) => keeper.held().length)).toEqual([32, 32]);
+  });
+
+  test('are claimed by one relay each when many claim at the same instant', async () => {
+    const keepers = Array.from({ length: 6 }, (_, index) => keeperOf(`racer-${index}`));
+    await Promise.all(keepers.map((keeper) => keeper.keep()));
+    const rows = await query('select holder, count(*)::int as shards from relay_leases group by holder');
+    const held = keepers.flatMap((keeper) => keeper.held().map((lease) => lease.shard));
+    expect(held.length).toBe(new Set(held).size);
+    expect(rows.reduce((sum, row) => sum + Number(row['shards']), 0)).toBe(held.length);
+  });
+});
+
+describe('an event that can never be stored', () => {
+  test('is parked with its error after bounded attempts; its organisation goes on and others never wait', async () => {
+    const keeper = keeperOf('mover');
+    await keeper.keep();
+    const silent = { warn: () => undefined, error: () => undefined };
+    const options = { db: database.db, log: silent, batchSize: 100, maxAttempts: 3 };
+    const poisoned = testIds.next('org');
+    const healthy = testIds.next('org');
+    await write(poisoned, 'before');
+    await write(poisoned, 'poison'.padEnd(300_000, '!'));
+    await write(poisoned, 'after');
+    await write(healthy, 'unaffected');
+
+    const moved = [];
+    for (let turn = 0; turn < 4; turn += 1) moved.push(await moveWaiting(options, proofOf('mover', keeper)));
+    expect(moved).toEqual([2, 0, 0, 1]);
+    expect(await namesOf(healthy)).toEqual(['unaffected']);
+    expect(await namesOf(poisoned)).toEqual(['before', 'after']);
+    const parked = await query('select attempts, last_error, shard from outbox where parked_at is not null');
+    expect(parked).toHaveLength(1);
+    expect(parked[0]).toMatchObject({ attempts: 3, shard: shardOf(poisoned) });
+    expect(parked[0]?.['last_error']).toContain('events_data_is_a_bounded_object');
+
+    // A person mends the row and clears the mark: it is taken up like any other.
+    await query('update outbox set parked_at = null, attempts = 0, payload = \'{"name":"mended"}\'');
+    expect(await moveWaiting(options, proofOf('mover', keeper))).toBe(1);
+    expect(await namesOf(poisoned)).toEqual(['before', 'after', 'mended']);
+  });
+
+  test('a refusal of a row that is already gone changes nothing', async () => {
+    const refusal = { id: testIds.next('evt'), error: 'x', retryInMs: 0, maxAttempts: 1 };
+    expect(await noteRefusal(database.db, refusal)).toEqual({ parked: false });
+  });
+});

@@ -1,0 +1,113 @@
+import { SimulatedClock } from '@millrace/platform/clock';
+import { createIdSource } from '@millrace/platform/ids';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { toWire, type FeedEvent } from './events.ts';
+import { createFollower } from './follower.ts';
+
+const ids = createIdSource({ clock: new SimulatedClock(1_767_225_600_000), cell: 1 });
+const orgId = ids.next('org');
+
+function eventOf(seq: number): FeedEvent {
+  return {
+    id: ids.next('evt'),
+    orgId,
+    seq,
+    type: 'key.created',
+    resource: { kind: 'api-key', id: 'key_1' },
+    mode: 'live',
+    cell: 1,
+    actor: { kind: 'system', id: 'test' },
+    traceparent: null,
+    schemaVersion: 1,
+    apiVersion: '2.0.0',
+    occurredAt: new Date(0),
+    data: { name: String(seq) },
+  };
+}
+
+/** What a follower reads from: events appear in it before any message about them is sent, as the relay sees to. */
+function book() {
+  const stored: FeedEvent[] = [];
+  let reads = 0;
+  return {
+    store: () => {
+      const event = eventOf(stored.length + 1);
+      stored.push(event);
+      return event;
+    },
+    readAfter: async (after: number) => {
+      reads += 1;
+      return stored.slice(after, after + 3);
+    },
+    reads: () => reads,
+    size: () => stored.length,
+  };
+}
+
+const never = new AbortController().signal;
+
+describe('a follower', () => {
+  test('hands out every number once and in order, whatever becomes of the messages', async () => {
+    type Step = 'store and tell' | 'store and lose' | 'repeat' | 'rubbish' | 'read';
+    const steps = fc.array(
+      fc.constantFrom<Step>('store and tell', 'store and lose', 'repeat', 'rubbish', 'read'),
+      { maxLength: 60 },
+    );
+    await fc.assert(
+      fc.asyncProperty(steps, fc.nat({ max: 5 }), async (script, maxBuffered) => {
+        const { store, readAfter, size } = book();
+        const follower = createFollower({ after: 0, maxBuffered: maxBuffered + 1, pageSize: 3, readAfter });
+        const seen: number[] = [];
+        let last: FeedEvent | undefined;
+        for (const step of script) {
+          if (step === 'store and tell' || step === 'store and lose') last = store();
+          if (step === 'store and tell' || step === 'repeat') follower.offer(last && toWire(last));
+          if (step === 'rubbish') follower.offer({ seq: 7, type: 3 });
+          if (step !== 'read' || seen.length === size()) continue;
+          follower.noticeHead(size());
+          seen.push(...((await follower.next(never)) ?? []).map((event) => event.seq));
+        }
+        while (seen.length < size()) {
+          follower.noticeHead(size());
+          seen.push(...((await follower.next(never)) ?? []).map((event) => event.seq));
+        }
+        expect(seen).toEqual(Array.from({ length: size() }, (_, index) => index + 1));
+      }),
+    );
+  });
+
+  test('needs no read while messages arrive in line', async () => {
+    const { store, readAfter, reads } = book();
+    const follower = createFollower({ after: 0, maxBuffered: 10, pageSize: 3, readAfter });
+    store();
+    expect((await follower.next(never))?.map((event) => event.seq)).toEqual([1]);
+    for (let nth = 2; nth <= 5; nth += 1) {
+      follower.offer(toWire(store()));
+      expect((await follower.next(never))?.map((event) => event.seq)).toEqual([nth]);
+    }
+    expect(reads()).toBe(1);
+  });
+
+  test('holds no more than its buffer for a client that does not read, and then catches up by reading', async () => {
+    const { store, readAfter, reads, size } = book();
+    const follower = createFollower({ after: 0, maxBuffered: 2, pageSize: 3, readAfter });
+    store();
+    await follower.next(never);
+    for (let nth = 0; nth < 8; nth += 1) follower.offer(toWire(store()));
+    const seen: number[] = [];
+    while (seen.length < size() - 1)
+      seen.push(...((await follower.next(never)) ?? []).map((event) => event.seq));
+    expect(seen).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(reads()).toBeGreaterThan(2);
+  });
+
+  test('ends when its client leaves, also while it waits', async () => {
+    const { readAfter } = book();
+    const leaving = new AbortController();
+    const follower = createFollower({ after: 0, maxBuffered: 2, pageSize: 3, readAfter });
+    const next = follower.next(leaving.signal);
+    leaving.abort();
+    expect(await next).toBeNull();
+  });
+});

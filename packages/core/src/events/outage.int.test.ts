@@ -1,0 +1,160 @@
+import { systemClock } from '@millrace/platform/clock';
+import type { OrgId } from '@millrace/platform/ids';
+import type { NatsClient } from '@millrace/platform/nats';
+import { createRestateIngress } from '@millrace/platform/restate';
+import {
+  appendTestEvent,
+  connectTestNats,
+  createTestDatabase,
+  eventually,
+  killBackends,
+  startTcpProxy,
+  testEndpoints,
+  testIds,
+  testLog,
+  testNames,
+  uniqueId,
+  type TcpProxy,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFeed, ensureEventStream, eventChannels, startRelay, type Feed, type Relay } from './index.ts';
+
+const channels = eventChannels(testNames().natsPrefix);
+const log = testLog('relay').child({}, { level: 'silent' });
+
+let database: TestDatabase;
+let proxy: TcpProxy;
+let natsBehindProxy: NatsClient;
+let nats: NatsClient;
+let feed: Feed;
+let relay: Relay;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const [server] = testEndpoints().natsUrls;
+  if (server === undefined) throw new Error('No NATS server is known.');
+  proxy = await startTcpProxy(server);
+  nats = await connectTestNats();
+  natsBehindProxy = await connectTestNats({ servers: [proxy.rewrite(server)] });
+  await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 10_000_000 });
+  const common = { db: database.db, clock: systemClock, log, channels, nats: natsBehindProxy };
+  feed = createFeed({ ...common, tuning: { checkWhileAwayMs: 30 } });
+  relay = await startRelay({
+    ...common,
+    holder: `relay-${uniqueId()}`,
+    restate: createRestateIngress({ url: testEndpoints().restate.ingressUrl }),
+    tuning: { leaseTtlMs: 5_000, pollMs: 5, publishIdleMs: 50, publishTimeoutMs: 500 },
+  });
+});
+
+afterAll(async () => {
+  await relay.stop();
+  await feed.close();
+  await natsBehindProxy.close();
+  await nats.close();
+  await proxy.close();
+  await database.drop();
+});
+
+function write(orgId: OrgId, name: string): Promise<unknown> {
+  return database.db.transaction({ name: 'write', isolation: 'read committed' }, (tx) =>
+    appendTestEvent(tx, orgId, { name }),
+  );
+}
+
+/** Reads `count` events by stream, starting now; the promise resolves with their names. */
+async function follow(orgId: OrgId, count: number): Promise<() => Promise<string[]>> {
+  const leaving = new AbortController();
+  const stream = await feed.follow(orgId, { after: 0, mode: 'live', signal: leaving.signal });
+  const reading = (async () => {
+    const names: string[] = [];
+    for await (const event of stream) {
+      names.push(`${event.seq} ${String(event.data['name'])}`);
+      if (names.length === count) break;
+    }
+    return names;
+  })();
+  return () => reading;
+}
+
+async function unpublished(): Promise<number> {
+  const client = await database.connect();
+  const { rows } = await client.query('select count(*)::int as left from events where published_at is null');
+  await client.end();
+  return rows[0]?.left;
+}
+
+describe('while NATS is away', () => {
+  test('streams go on from PostgreSQL, and every event is published once NATS is back, each under its id once', async () => {
+    const orgId = testIds.next('org');
+    const names = await follow(orgId, 9);
+    for (const name of ['a', 'b', 'c']) await write(orgId, name);
+    await eventually({ what: 'the first three published' }, async () => (await unpublished()) === 0);
+
+    proxy.cut();
+    await eventually({ what: 'the client to notice' }, () => !natsBehindProxy.connected());
+    for (const name of ['d', 'e', 'f']) await write(orgId, name);
+    await eventually({ what: 'three stored and unpublished' }, async () => (await unpublished()) === 3);
+
+    proxy.heal();
+    for (const name of ['g', 'h', 'i']) await write(orgId, name);
+    expect(await names()).toEqual(
+      ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].map((name, index) => `${index + 1} ${name}`),
+    );
+    await eventually({ what: 'all published', timeoutMs: 20_000 }, async () => (await unpublished()) === 0);
+
+    const seen: (string | null)[] = [];
+    const consumer = await nats.consume(
+      { stream: channels.stream, durable: 'outage', ackWaitMs: 30_000, maxInFlight: 100, maxDeliveries: -1 },
+      async (message) => {
+        if (message.subject.includes(orgId)) seen.push(message.messageId);
+      },
+    );
+    await eventually({ what: 'nine messages' }, () => seen.length >= 9);
+    await consumer.close();
+    expect(new Set(seen).size).toBe(9);
+    expect(seen).toHaveLength(9);
+  });
+});
+
+describe('when messages are lost on the way', () => {
+  test('a stream notices the hole, or the lost newest one, and reads it from PostgreSQL', async () => {
+    const orgId = testIds.next('org');
+    const names = await follow(orgId, 4);
+    await write(orgId, 'a');
+    await eventually(
+      { what: 'a stored' },
+      async () => (await feed.page(orgId, { after: 0, limit: 9, mode: 'live' })).events.length === 1,
+    );
+    // A stalled network: the connection looks alive, nothing arrives, and the newest event is lost for a while.
+    proxy.pause();
+    for (const name of ['b', 'c']) await write(orgId, name);
+    await eventually(
+      { what: 'c stored' },
+      async () => (await feed.page(orgId, { after: 0, limit: 9, mode: 'live' })).events.length === 3,
+    );
+    proxy.dropConnections();
+    proxy.heal();
+    await write(orgId, 'd');
+    expect(await names()).toEqual(['1 a', '2 b', '3 c', '4 d']);
+  });
+});
+
+describe('when PostgreSQL ends every session', () => {
+  test('the relay goes on with new ones and no event is lost or doubled', async () => {
+    const orgId = testIds.next('org');
+    await write(orgId, 'a');
+    await killBackends(database);
+    await eventually({ what: 'a write to succeed again' }, () => write(orgId, 'b').then(() => true));
+    await eventually({ what: 'both in the feed' }, async () => {
+      const page = await feed.page(orgId, { after: 0, limit: 10, mode: 'live' });
+      return page.events.length === 2;
+    });
+    const { events } = await feed.page(orgId, { after: 0, limit: 10, mode: 'live' });
+    expect(events.map((event) => [event.seq, event.data['name']])).toEqual([
+      [1, 'a'],
+      [2, 'b'],
+    ]);
+  });
+});

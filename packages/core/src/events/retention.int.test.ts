@@ -1,0 +1,78 @@
+import { createTestDatabase, appendTestEvent, testIds, type TestDatabase } from '@millrace/testing';
+import type { OrgId } from '@millrace/platform/ids';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forgetOldEvents, getFeedHead, listEventsAfter } from './events.store.ts';
+import { moveEvents } from './outbox.store.ts';
+import { createLeaseKeeper } from './relay-leases.ts';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+
+afterAll(async () => {
+  await database.drop();
+});
+
+async function query(text: string): Promise<void> {
+  const client = await database.connect();
+  await client.query(text);
+  await client.end();
+}
+
+async function storeEvents(orgId: OrgId, count: number): Promise<void> {
+  const keeper = createLeaseKeeper({ db: database.db, holder: 'only', ttlMs: 60_000 });
+  await keeper.keep();
+  for (let nth = 1; nth <= count; nth += 1) {
+    await database.db.transaction({ name: 'write', isolation: 'read committed' }, (tx) =>
+      appendTestEvent(tx, orgId, { name: String(nth) }),
+    );
+  }
+  await moveEvents(database.db, { holder: 'only', leases: keeper.held() }, { limitPerShard: 100 });
+}
+
+const forget = () =>
+  database.db.transaction({ name: 'forget', isolation: 'read committed' }, (tx) =>
+    forgetOldEvents(tx, { olderThanMs: 3_600_000, limit: 100 }),
+  );
+
+const seqsOf = async (orgId: OrgId) =>
+  (await listEventsAfter(database.db, orgId, { after: 0, limit: 100, mode: 'live' })).map(
+    (event) => event.seq,
+  );
+
+describe('retention', () => {
+  test('forgets old published events, keeps unpublished ones and whatever follows them, and says where the feed starts', async () => {
+    const orgId = testIds.next('org');
+    const young = testIds.next('org');
+    await storeEvents(orgId, 6);
+    await storeEvents(young, 2);
+    await query(`update events set recorded_at = now() - interval '2 hours' where seq <= 5`);
+    await query(`update events set published_at = now() where seq <> 4`);
+    await query(
+      `update events set recorded_at = now() where org_id <> (select org_id from events where seq = 6)`,
+    );
+
+    expect(await forget()).toBe(3);
+    expect(await seqsOf(orgId)).toEqual([4, 5, 6]);
+    expect(await getFeedHead(database.db, orgId)).toEqual({ firstSeq: 4, lastSeq: 6 });
+    expect(await seqsOf(young)).toEqual([1, 2]);
+
+    await query('update events set published_at = now()');
+    expect(await forget()).toBe(2);
+    expect(await seqsOf(orgId)).toEqual([6]);
+    expect(await forget()).toBe(0);
+    expect(await getFeedHead(database.db, orgId)).toEqual({ firstSeq: 6, lastSeq: 6 });
+  });
+
+  test('leaves the numbering alone: the next event continues after the forgotten ones', async () => {
+    const orgId = testIds.next('org');
+    await storeEvents(orgId, 2);
+    await query(`update events set recorded_at = now() - interval '2 hours', published_at = now()`);
+    await forget();
+    expect(await seqsOf(orgId)).toEqual([]);
+    await storeEvents(orgId, 1);
+    expect(await seqsOf(orgId)).toEqual([3]);
+  });
+});
