@@ -79,6 +79,9 @@ function createPool(options: DbOptions): Pool {
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
+  // One that breaks while a transaction holds it but runs no query reports here and nowhere else. The next query
+  // fails and undoes the transaction, so there is nothing to do; without a listener this too would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

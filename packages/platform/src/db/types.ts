@@ -18,6 +18,6 @@ export const columnTypes: CustomTypesConfig = {
       if (id === int8Array) return (value: string) => parseTextArray(value).map(BigInt);
       if (id === date) return String;
     }
-    return types.getTypeParser(id, format as 'text');
+    return types.getTypeParser(id, format as 'text') as (value: string) => unknown;
   }) as typeof types.getTypeParser,
 };

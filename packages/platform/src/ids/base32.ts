@@ -1,7 +1,7 @@
 // Crockford's alphabet: no I, L, O or U, so an id read aloud or typed from paper cannot turn into another.
 // It is in ASCII order, so text sorts exactly as the bits do.
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const valueOf = new Map([...alphabet].map((symbol, value) => [symbol, value]));
+const valueOf = new Map(Array.from(alphabet, (symbol, value) => [symbol, value] as const));
 
 /** 128 bits are 25 symbols and 3 bits more, so the first of 26 symbols is at most `7`. */
 export const base32Length = 26;

@@ -27,7 +27,7 @@ export function subtractUsd(from: NanoUsd, amount: NanoUsd): NanoUsd {
 }
 
 export function negateUsd(amount: NanoUsd): NanoUsd {
-  return nanoUsd(-amount);
+  return nanoUsd(0n - amount);
 }
 
 export function timesUsd(amount: NanoUsd, factor: bigint): NanoUsd {
@@ -56,7 +56,8 @@ function fits(amount: bigint): NanoUsd | null {
 
 /** Dollars with at least two decimals and never fewer than the amount needs: `12.50`, `0.000000001`. */
 export function formatUsd(amount: NanoUsd): string {
-  const digits = (amount < 0n ? -amount : amount).toString().padStart(nanoDigits + 1, '0');
+  const size: bigint = amount < 0n ? 0n - amount : amount;
+  const digits = size.toString().padStart(nanoDigits + 1, '0');
   const fraction = digits.slice(-nanoDigits).replace(/0{1,7}$/, '');
   return `${amount < 0n ? '-' : ''}${digits.slice(0, -nanoDigits)}.${fraction}`;
 }

@@ -17,6 +17,8 @@ export interface ValkeyOptions {
   readonly commandTimeoutMs?: number;
   /** How long to wait for the first connection before going on without one. */
   readonly firstConnectionMs?: number;
+  /** From 0 up to 1; spreads reconnections. */
+  readonly random?: () => number;
 }
 
 export interface ValkeyClient {
@@ -43,8 +45,8 @@ const silenceMs = 3_000;
 const maxQueuedCommands = 10_000;
 
 /** Each further try waits longer, up to a limit, and never at the same instant as everyone else's. */
-function reconnectDelayMs(tries: number): number {
-  return Math.random() * Math.min(longestReconnectMs, 50 * 2 ** Math.min(tries, 10));
+function reconnectDelayMs(tries: number, random: () => number): number {
+  return random() * Math.min(longestReconnectMs, 50 * 2 ** Math.min(tries, 10));
 }
 
 function isNoScript(error: unknown): boolean {
@@ -57,7 +59,7 @@ function isNoScript(error: unknown): boolean {
  * resolves when the server cannot be reached yet.
  */
 export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClient> {
-  const { clock = systemClock, log } = options;
+  const { clock = systemClock, random = Math.random, log } = options;
   const defaultTimeoutMs = options.commandTimeoutMs ?? defaultCommandTimeoutMs;
   const redis = createClient({
     url: options.url,
@@ -68,7 +70,7 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
     socket: {
       connectTimeout: connectTimeoutMs,
       socketTimeout: silenceMs,
-      reconnectStrategy: reconnectDelayMs,
+      reconnectStrategy: (tries) => reconnectDelayMs(tries, random),
       ...(options.tlsCa === undefined ? {} : { tls: true as const, ca: options.tlsCa }),
     },
   });
@@ -107,7 +109,7 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
         return await send(what, ['EVALSHA', script.sha1, ...rest], timeoutMs);
       } catch (error) {
         if (!isNoScript(error)) throw error;
-        return await send(what, ['EVAL', script.source, ...rest], timeoutMs);
+        return send(what, ['EVAL', script.source, ...rest], timeoutMs);
       }
     },
     command: (words, { timeoutMs = defaultTimeoutMs } = {}) =>

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { readEndpoints } from '@millrace/services';
+import { createTestDatabase, type TestDatabase } from '@millrace/testing';
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeMigrations, schemaFile, tablesFile } from './describe.ts';
+import { appRole } from './index.ts';
+
+const regenerate = 'regenerate with: tools/run packages/platform/src/db/dump-schema.ts';
+
+describe('the committed description of the schema', () => {
+  it('is what the migrations make', async () => {
+    const { schema, tables } = await describeMigrations(readEndpoints().postgresUrl);
+    expect(schema, regenerate).toBe(await readFile(schemaFile, 'utf8'));
+    expect(tables, regenerate).toBe(await readFile(tablesFile, 'utf8'));
+  });
+});
+
+describe('the role that processes work as', () => {
+  let database: TestDatabase;
+  let client: Client;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = await database.connect();
+    await client.query(`set role ${appRole}`);
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  it.each([
+    'create table anything (id int)',
+    'alter table outbox add column x int',
+    'drop table outbox',
+    'truncate outbox',
+    'create role intruder',
+    "insert into schema_migrations values (9999, 'x', 'x')",
+    'delete from id_blocks',
+    'delete from audit_log',
+    "update audit_log set action = 'x'",
+    'alter table audit_log disable trigger all',
+  ])('cannot: %s', async (statement) => {
+    await expect(client.query(statement)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(42501|23001)$/),
+    });
+  });
+
+  it('can read and write every table that is not closed to it', async () => {
+    const { rows } = await client.query<{ table_name: string }>(`
+      select relname as table_name from pg_class
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+        and not (has_table_privilege(oid, 'select')
+          and (relname = 'schema_migrations' or has_table_privilege(oid, 'insert')))
+    `);
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('every table', () => {
+  it('says what it is for', async () => {
+    await using database = await createTestDatabase();
+    const client = await database.connect();
+    const { rows } = await client.query<{ name: string }>(`
+      select relname as name from pg_class
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and obj_description(oid) is null
+    `);
+    await client.end();
+    expect(rows).toEqual([]);
+  });
+});

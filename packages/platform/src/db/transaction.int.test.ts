@@ -1,0 +1,263 @@
+import { SimulatedClock, systemClock } from '../clock/index.ts';
+import { createIdSource } from '../ids/index.ts';
+import { createLogger } from '../log/index.ts';
+import { createTestDatabase, killBackend, type TestDatabase } from '@millrace/testing';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDb, isUniqueViolation, type Db, type DbOptions, type Tx } from './index.ts';
+
+let database: TestDatabase;
+let db: Db;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  const owner = await database.connect();
+  await owner.query('create table counters (id int primary key, value int not null)');
+  await owner.query('grant all on counters to millrace_app');
+  await owner.end();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await sql`delete from counters`.execute(db.kysely);
+  await sql`insert into counters values (1, 0), (2, 0)`.execute(db.kysely);
+});
+
+function open(options: Partial<DbOptions> = {}): Db {
+  return createDb({
+    url: database.url,
+    poolSize: 4,
+    ids: createIdSource({ clock: systemClock, cell: 1 }),
+    log: createLogger({ name: 'test', level: 'silent' }),
+    ...options,
+  });
+}
+
+const read = async (reader: Db | Tx, id: number): Promise<number> => {
+  const { rows } = await sql<{ value: number }>`select value from counters where id = ${id}`.execute(
+    reader.kysely,
+  );
+  return rows[0]?.value ?? expect.fail(`no counter ${id}`);
+};
+const write = async (tx: Tx, id: number, value: number): Promise<void> => {
+  await sql`update counters set value = ${value} where id = ${id}`.execute(tx.kysely);
+};
+
+describe('a transaction', () => {
+  it('commits what it resolved with and undoes what it rejected', async () => {
+    await db.transaction({ name: 'keep', isolation: 'read committed' }, (tx) => write(tx, 1, 7));
+    await expect(
+      db.transaction({ name: 'undo', isolation: 'read committed' }, async (tx) => {
+        await write(tx, 1, 8);
+        throw new Error('changed my mind');
+      }),
+    ).rejects.toThrow('changed my mind');
+    expect(await read(db, 1)).toBe(7);
+  });
+
+  it.each(['read committed', 'repeatable read', 'serializable'] as const)(
+    'runs at the isolation it names: %s',
+    async (isolation) => {
+      const { rows } = await db.transaction({ name: 'look', isolation }, (tx) =>
+        sql`show transaction_isolation`.execute(tx.kysely),
+      );
+      expect(rows).toEqual([{ transaction_isolation: isolation }]);
+    },
+  );
+
+  it('loses no update when many serializable transactions meet on one row', async () => {
+    const jittered = open({ poolSize: 8 });
+    await Promise.all(
+      Array.from({ length: 24 }, () =>
+        jittered.transaction({ name: 'count', isolation: 'serializable', maxAttempts: 50 }, async (tx) =>
+          write(tx, 1, (await read(tx, 1)) + 1),
+        ),
+      ),
+    );
+    expect(await read(jittered, 1)).toBe(24);
+    await jittered.close();
+  });
+
+  it('runs again after a deadlock, and both sides succeed', async () => {
+    const arrivals: (() => void)[] = [];
+    let attempts = 0;
+    const swap = (first: number, second: number) =>
+      db.transaction({ name: 'cross', isolation: 'read committed' }, async (tx) => {
+        attempts += 1;
+        await write(tx, first, 1);
+        // Each waits once until the other holds its first row too, so that they are sure to cross.
+        if (attempts <= 2) {
+          await new Promise<void>((resolve) => {
+            arrivals.push(resolve);
+            if (arrivals.length === 2) arrivals.forEach((arrived) => arrived());
+          });
+        }
+        await write(tx, second, 1);
+      });
+    await Promise.all([swap(1, 2), swap(2, 1)]);
+    expect(attempts).toBe(3);
+  });
+
+  it('gives up after the attempts it was given, waiting by the clock in between', async () => {
+    const clock = new SimulatedClock();
+    const patient = open({ clock, random: () => 1 });
+    let attempts = 0;
+    const failing = patient
+      .transaction({ name: 'collide', isolation: 'repeatable read', maxAttempts: 3 }, async (tx) => {
+        attempts += 1;
+        await read(tx, 1);
+        throw await conflict(tx);
+      })
+      .catch((error: unknown) => error);
+    while (attempts < 3) await clock.advance(50);
+    expect(await failing).toMatchObject({ code: '40001' });
+    expect(attempts).toBe(3);
+    await patient.close();
+  });
+
+  it('is not run again for an error that would only repeat itself', async () => {
+    let attempts = 0;
+    const failure = await db
+      .transaction({ name: 'double', isolation: 'serializable' }, async (tx) => {
+        attempts += 1;
+        await sql`insert into counters values (1, 0)`.execute(tx.kysely);
+      })
+      .catch((error: unknown) => error);
+    expect(isUniqueViolation(failure, 'counters_pkey')).toBe(true);
+    expect(isUniqueViolation(failure, 'another_key')).toBe(false);
+    expect(attempts).toBe(1);
+  });
+
+  it('fails, and is not run again, when its connection is lost', async () => {
+    const fragile = open();
+    let attempts = 0;
+    const failure = fragile.transaction({ name: 'cut', isolation: 'serializable' }, async (tx) => {
+      attempts += 1;
+      await write(tx, 1, 99);
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.kysely);
+      await killBackend(database, rows[0]?.pid ?? expect.fail('no pid'));
+      await read(tx, 1);
+    });
+    await expect(failure).rejects.toThrow();
+    expect(attempts).toBe(1);
+    expect(await read(db, 1)).toBe(0);
+    await expect(fragile.ping()).resolves.toBeUndefined();
+    await fragile.close();
+  });
+});
+
+/** Makes PostgreSQL itself report a serialization failure in this transaction. */
+async function conflict(tx: Tx): Promise<unknown> {
+  return sql`do $$ begin raise exception 'conflict' using errcode = 'serialization_failure'; end $$`
+    .execute(tx.kysely)
+    .catch((error: unknown) => error);
+}
+
+describe('hooks after commit', () => {
+  it('run once, after the commit is visible to others, and not for attempts that were undone', async () => {
+    const seen: number[] = [];
+    let attempts = 0;
+    await db.transaction({ name: 'hook', isolation: 'read committed' }, async (tx) => {
+      attempts += 1;
+      const attempt = attempts;
+      tx.afterCommit(async () => {
+        seen.push(attempt, await read(db, 1));
+      });
+      await write(tx, 1, 5);
+      if (attempts === 1) throw await conflict(tx);
+    });
+    expect(seen).toEqual([2, 5]);
+  });
+
+  it('do not run after a rollback', async () => {
+    let ran = false;
+    const failing = db.transaction({ name: 'hook', isolation: 'read committed' }, async (tx) => {
+      tx.afterCommit(() => {
+        ran = true;
+      });
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(ran).toBe(false);
+  });
+
+  it('that fail are reported in the log and change neither the result nor the other hooks', async () => {
+    const lines: unknown[] = [];
+    const noisy = open({
+      log: { error: (line: unknown) => lines.push(line), warn: () => undefined } as DbOptions['log'],
+    });
+    let second = false;
+    const result = await noisy.transaction({ name: 'hook', isolation: 'read committed' }, async (tx) => {
+      tx.afterCommit(() => {
+        throw new Error('hook broke');
+      });
+      tx.afterCommit(() => {
+        second = true;
+      });
+      return 'done';
+    });
+    expect([result, second, lines.length]).toEqual(['done', true, 1]);
+    await noisy.close();
+  });
+});
+
+describe('inside a transaction', () => {
+  it('the pool and a second transaction are refused, so that no read misses the write before it', async () => {
+    await db.transaction({ name: 'outer', isolation: 'read committed' }, async (tx) => {
+      await write(tx, 1, 3);
+      await expect(read(db, 1)).rejects.toThrow('inside the transaction "outer"');
+      await expect(
+        db.transaction({ name: 'inner', isolation: 'read committed' }, async () => undefined),
+      ).rejects.toThrow('inside the transaction "outer"');
+      expect(await read(tx, 1)).toBe(3);
+    });
+    expect(await read(db, 1)).toBe(3);
+  });
+});
+
+describe('a connection', () => {
+  it('has its limits and its name from the first statement on', async () => {
+    const limited = open({
+      applicationName: 'limits',
+      statementTimeoutMs: 1_234,
+      lockTimeoutMs: 567,
+      idleInTransactionTimeoutMs: 890,
+    });
+    const { rows } = await sql`
+      select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+             current_setting('idle_in_transaction_session_timeout') as idle,
+             current_setting('application_name') as name, current_user as role
+    `.execute(limited.kysely);
+    expect(rows).toEqual([
+      { statement: '1234ms', lock: '567ms', idle: '890ms', name: 'limits', role: 'millrace_app' },
+    ]);
+    await limited.close();
+  });
+
+  it('ends a statement that takes too long', async () => {
+    const hasty = open({ statementTimeoutMs: 50 });
+    await expect(sql`select pg_sleep(5)`.execute(hasty.kysely)).rejects.toMatchObject({ code: '57014' });
+    await hasty.close();
+  });
+
+  it('hands over bigint exactly, instants as Date, days as text, and json parsed', async () => {
+    const { rows } = await sql`
+      select 9223372036854775807::bigint as big, array[1, 2]::bigint[] as bigs, '2026-02-03'::date as day,
+             '2026-02-03T04:05:06.789Z'::timestamptz as instant, 0.1::numeric as exact, '{"a": [1]}'::jsonb as json
+    `.execute(db.kysely);
+    expect(rows).toEqual([
+      {
+        big: 9_223_372_036_854_775_807n,
+        bigs: [1n, 2n],
+        day: '2026-02-03',
+        instant: new Date('2026-02-03T04:05:06.789Z'),
+        exact: '0.1',
+        json: { a: [1] },
+      },
+    ]);
+  });
+
+  it('refuses a role name that could carry something else', () => {
+    expect(() => open({ role: 'x -c statement_timeout=0' })).toThrow('Not a role name');
+  });
+});
