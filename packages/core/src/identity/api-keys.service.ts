@@ -41,6 +41,13 @@ export interface IssuedKey {
   readonly text: string;
 }
 
+/** What became of an attempt to note a key's end. */
+export type Closing =
+  | { readonly state: 'closed' }
+  /** It is closed already, or there is no such key, or it does not expire. */
+  | { readonly state: 'nothing to do' }
+  | { readonly state: 'early'; readonly dueInMs: number };
+
 export interface ApiKeyService {
   create(tx: Tx, call: KeyCall, wish: KeyRights & { readonly name: string }): Promise<IssuedKey>;
   rotate(
@@ -50,8 +57,8 @@ export interface ApiKeyService {
     overlapMs: number,
   ): Promise<IssuedKey & { readonly previous: { readonly id: KeyId; readonly expiresAt: Date } }>;
   revoke(tx: Tx, call: KeyCall, keyId: KeyId): Promise<ApiKey>;
-  /** Notes the end of a key whose time has come. False when there was nothing to note: run it as often as you like. */
-  close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<boolean>;
+  /** Notes the end of a key whose time has come. Run it as often as you like: it is noted once. */
+  close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Closing>;
   /** Closes whatever is due, whoever lost the timer. Answers how many keys it closed. */
   sweepDue(db: Db, options: { readonly now: Date; readonly limit: number }): Promise<number>;
   /** Announces keys that were revoked by the caller's own hand, such as with their user's membership. */
@@ -77,13 +84,14 @@ export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange
     return revoked;
   }
 
-  async function close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<boolean> {
+  async function close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Closing> {
     const key = await lockKey(tx, orgId, keyId);
-    const due = key?.expiresAt ?? null;
-    if (key === null || key.revokedAt !== null || due === null || due > tx.clock.now()) return false;
+    if (key === null || key.revokedAt !== null || key.expiresAt === null) return { state: 'nothing to do' };
+    const dueInMs = key.expiresAt.getTime() - tx.clock.nowMs();
+    if (dueInMs > 0) return { state: 'early', dueInMs };
     const reason = (await hasSuccessor(tx, orgId, keyId)) ? 'rotated' : 'expired';
-    await end(tx, systemCause('api-key-lifecycle', key.mode), key, { at: due, reason });
-    return true;
+    await end(tx, systemCause('api-key-lifecycle', key.mode), key, { at: key.expiresAt, reason });
+    return { state: 'closed' };
   }
 
   return {
@@ -134,7 +142,8 @@ export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange
       let closed = 0;
       for (const { orgId, keyId } of await listDueKeys(db, { at: now, limit })) {
         const options = { name: 'close due api key', isolation: 'read committed' } as const;
-        if (await db.transaction(options, (tx) => close(tx, orgId, keyId))) closed += 1;
+        const { state } = await db.transaction(options, (tx) => close(tx, orgId, keyId));
+        if (state === 'closed') closed += 1;
       }
       return closed;
     },

@@ -1,0 +1,152 @@
+import type { Answer, Contract } from '@millrace/contract';
+import type { Principal, StoredOperation } from '@millrace/platform/http';
+import { keyPrefix } from './api-key.ts';
+import type { ApiKey, AuditEntry, Member, Organisation, SshKeyRecord } from './identity.ts';
+import type { SshAlgorithm } from './ssh-public-key.ts';
+
+/** Values of this feature as answers of the API. */
+
+type Operations = Contract['operations'];
+type ItemOf<Page> = Page extends { items: (infer Item)[] } ? Item : never;
+
+export type WireKey = Answer<Operations['getApiKey']>;
+export type WireOrganisation = Answer<Operations['getOrganisation']>;
+export type WireAdminOrganisation = ItemOf<Answer<Operations['adminListOrganisations']>>;
+export type WireMember = Answer<Operations['updateMember']>;
+export type WireSshKey = Answer<Operations['createSshPublicKey']>;
+export type WireAuditEntry = ItemOf<Answer<Operations['listAuditLog']>>;
+export type WireOperation = Answer<Operations['getOperation']>;
+export type WireMe = Answer<Operations['getMe']>;
+
+export function toWireKey(key: ApiKey): WireKey {
+  return {
+    id: key.id,
+    publicId: key.publicId,
+    prefix: keyPrefix(key.mode, key.publicId),
+    name: key.name,
+    mode: key.mode,
+    scopes: [...key.scopes],
+    limits: key.limits,
+    allowedIps: [...key.allowedIps],
+    createdBy: key.userId,
+    createdAt: key.createdAt.toISOString(),
+    expiresAt: isoOrNull(key.expiresAt),
+    lastUsedAt: isoOrNull(key.lastUsedAt),
+    revokedAt: isoOrNull(key.revokedAt),
+    rotatedFrom: key.rotatedFrom,
+  };
+}
+
+export function toWireOrganisation(organisation: Organisation): WireOrganisation {
+  return {
+    id: organisation.id,
+    name: organisation.name,
+    slug: organisation.slug,
+    status: organisation.status,
+    createdAt: organisation.createdAt.toISOString(),
+    updatedAt: organisation.updatedAt.toISOString(),
+  };
+}
+
+export function toWireAdminOrganisation(organisation: Organisation): WireAdminOrganisation {
+  return {
+    ...toWireOrganisation(organisation),
+    homeCell: organisation.homeCell,
+    suspendedAt: isoOrNull(organisation.suspendedAt),
+    suspendedReason: organisation.suspendedReason,
+  };
+}
+
+export function toWireMember(member: Member): WireMember {
+  return {
+    id: member.id,
+    organisationId: member.orgId,
+    userId: member.user.id,
+    role: member.role,
+    email: member.user.email,
+    name: member.user.name,
+    picture: member.user.image,
+    createdAt: member.createdAt.toISOString(),
+  };
+}
+
+export function toWireMe(
+  principal: Principal,
+  key: ApiKey,
+  organisation: Organisation,
+  member: Member,
+): WireMe {
+  return {
+    user: {
+      id: member.user.id,
+      email: member.user.email,
+      name: member.user.name,
+      picture: member.user.image,
+    },
+    organisation: toWireOrganisation(organisation),
+    role: member.role,
+    platformRoles: [...principal.platformRoles],
+    mode: principal.mode,
+    scopes: [...principal.scopes],
+    key: {
+      id: key.id,
+      publicId: key.publicId,
+      prefix: keyPrefix(key.mode, key.publicId),
+      name: key.name,
+      expiresAt: isoOrNull(key.expiresAt),
+      limits: key.limits,
+      allowedIps: [...key.allowedIps],
+    },
+  };
+}
+
+export function toWireSshKey(key: SshKeyRecord): WireSshKey {
+  return {
+    id: key.id,
+    name: key.name,
+    publicKey: key.publicKey,
+    fingerprint: key.fingerprint,
+    // Only algorithms of the contract are ever stored.
+    algorithm: key.algorithm as SshAlgorithm,
+    createdAt: key.createdAt.toISOString(),
+  };
+}
+
+/** `forTenant` leaves out where an operator's request came from: that is no business of the organisation. */
+export function toWireAudit(entry: AuditEntry, forTenant: boolean): WireAuditEntry {
+  return {
+    id: entry.id,
+    organisationId: entry.orgId,
+    occurredAt: entry.occurredAt.toISOString(),
+    action: entry.action,
+    actor: entry.actor,
+    resource: entry.resource,
+    requestId: entry.requestId,
+    ip: forTenant && entry.actor.kind === 'operator' ? null : entry.ip,
+    reason: entry.reason,
+    details: {
+      ...(entry.before === null ? {} : { before: entry.before }),
+      ...(entry.after === null ? {} : { after: entry.after }),
+    },
+  };
+}
+
+/** Null for a row whose transaction is still open: nobody else can see one, so it has not happened yet. */
+export function toWireOperation(operation: StoredOperation): WireOperation | null {
+  if (operation.status === null) return null;
+  return {
+    id: operation.id,
+    idempotencyKey: operation.idempotencyKey,
+    operationId: operation.operation,
+    // The effect of everything served so far is complete when its transaction is.
+    status: 'succeeded',
+    httpStatus: operation.status,
+    resource: operation.resource,
+    createdAt: operation.createdAt.toISOString(),
+    expiresAt: operation.expiresAt.toISOString(),
+  };
+}
+
+function isoOrNull(at: Date | null): string | null {
+  return at === null ? null : at.toISOString();
+}

@@ -1,0 +1,30 @@
+export { serveIdentity } from './identity.routes.ts';
+export type { IdentityRoutes } from './route-kit.ts';
+export { createApiKeyService, type ApiKeyService, type IssuedKey } from './api-keys.service.ts';
+export { createMemberService, type MemberService } from './members.service.ts';
+export { createApiKeyLifecycle } from './api-key.workflow.ts';
+export {
+  addMember,
+  bootstrapInstallation,
+  createOrganisation,
+  issueFullKey,
+  type NewOrganisation,
+  type Person,
+} from './admin.service.ts';
+export {
+  createKeyAuthenticator,
+  KEY_MAX_AGE_MS,
+  type KeyAuthenticator,
+  type KeyAuthenticatorOptions,
+} from './key-authenticator.ts';
+export { KeyUsage } from './key-usage.ts';
+export {
+  createKeyChangeAnnouncer,
+  keyChangeSubject,
+  listenToKeyChanges,
+  type AnnounceKeyChange,
+  type KeyChange,
+} from './key-changes.ts';
+export { systemCause, type ApiKey, type Cause, type Organisation, type User } from './identity.ts';
+export { ensureUser, findOrganisationBySlug, grantPlatformRole } from './organisations.store.ts';
+export { parseKey, type KeyMode } from './api-key.ts';

@@ -1,0 +1,99 @@
+import type { Reason } from '@millrace/contract';
+import { Fault } from '@millrace/platform/fault';
+import { requirePrincipal, type RequestContext } from '@millrace/platform/http';
+import { parseId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { findKey } from './api-keys.store.ts';
+import { listAudit } from './audit.store.ts';
+import type { Organisation } from './identity.ts';
+import { toWireAudit, toWireMe, toWireMember, toWireOrganisation } from './identity.wire.ts';
+import { findMember, findOrganisation, listMembers } from './organisations.store.ts';
+import { keyCallOf, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
+
+/** Who is calling, their organisation and the people in it. */
+export function serveOrganisations({ server, operations, db, members }: IdentityRoutes): void {
+  server.serve(operations.getMe, async ({ context }) => {
+    const principal = requirePrincipal(context);
+    const { orgId, userId, keyId } = principal;
+    const [key, organisation, member] = await Promise.all([
+      findKey(db, orgId, keyId),
+      findOrganisation(db, orgId),
+      findMember(db, orgId, userId),
+    ]);
+    // The key was good when the request came in; if its world is gone since, it is good no more.
+    if (key === null || organisation === null || member === null) throw new Fault('API_KEY_REVOKED');
+    return toWireMe(principal, key, organisation, member);
+  });
+
+  server.serve(operations.listOrganisations, async ({ query, context }) => {
+    // A key acts for exactly one organisation, so this list has one entry; the page after it is empty.
+    const own = await requireOwnOrganisation(db, requirePrincipal(context).orgId);
+    const rows = positionIn('org', query.cursor) === null ? [own] : [];
+    return pageOf(rows, query.limit, toWireOrganisation);
+  });
+
+  server.serve(operations.getOrganisation, async ({ params, context }) => {
+    const orgId = ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
+    return toWireOrganisation(await requireOwnOrganisation(db, orgId));
+  });
+
+  server.serve(operations.updateOrganisation, ({ params, body, context, transact }) => {
+    ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
+    return transact({ name: 'update organisation', isolation: readCommitted }, async (tx) => ({
+      body: toWireOrganisation(await members.rename(tx, keyCallOf(context), body.name)),
+    }));
+  });
+
+  server.serve(operations.listMembers, async ({ params, query, context }) => {
+    const orgId = ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
+    const { limit } = query;
+    const rows = await listMembers(db, orgId, { limit, after: positionIn('mem', query.cursor) });
+    return pageOf(rows, limit, toWireMember);
+  });
+
+  server.serve(operations.updateMember, ({ params, body, context, transact }) => {
+    ownOrgId(context, params.organisationId, 'MEMBER_NOT_FOUND');
+    const userId = requireUserId(params.userId);
+    return transact({ name: 'change role', isolation: readCommitted }, async (tx) => ({
+      body: toWireMember(await members.changeRole(tx, keyCallOf(context), userId, body.role)),
+    }));
+  });
+
+  server.serve(operations.removeMember, ({ params, context, transact }) => {
+    ownOrgId(context, params.organisationId, 'MEMBER_NOT_FOUND');
+    const userId = requireUserId(params.userId);
+    return transact({ name: 'remove member', isolation: readCommitted }, async (tx) => {
+      await members.remove(tx, keyCallOf(context), userId);
+      return { body: undefined };
+    });
+  });
+}
+
+/** The organisation's own audit log. */
+export function serveAuditLog({ server, operations, db }: IdentityRoutes): void {
+  server.serve(operations.listAuditLog, async ({ query, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const { limit, action = null, actorId = null, resourceId = null } = query;
+    const filter = { action, actorId, resourceId, mode: mode === 'test' ? mode : null };
+    const rows = await listAudit(db, orgId, filter, { limit, after: positionIn('aud', query.cursor) });
+    return pageOf(rows, limit, (entry) => toWireAudit(entry, true));
+  });
+}
+
+/** The organisation in the path must be the caller's own; any other is as absent as one that never was. */
+function ownOrgId(context: RequestContext, organisationId: string, reason: Reason): OrgId {
+  const { orgId } = requirePrincipal(context);
+  if (organisationId !== orgId) throw new Fault(reason);
+  return orgId;
+}
+
+async function requireOwnOrganisation(db: IdentityRoutes['db'], orgId: OrgId): Promise<Organisation> {
+  const organisation = await findOrganisation(db, orgId);
+  if (organisation === null) throw new Fault('ORGANISATION_NOT_FOUND');
+  return organisation;
+}
+
+function requireUserId(text: string): UserId {
+  const id = parseId('usr', text);
+  if (id === null) throw new Fault('MEMBER_NOT_FOUND');
+  return id;
+}

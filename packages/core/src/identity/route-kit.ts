@@ -1,0 +1,80 @@
+import { isIP } from 'node:net';
+import type { Contract } from '@millrace/contract';
+import type { Db } from '@millrace/platform/db';
+import {
+  actorOf,
+  decodeCursor,
+  requirePrincipal,
+  toPage,
+  type HttpServer,
+  type Page,
+  type RequestContext,
+} from '@millrace/platform/http';
+import { parseId, type IdKind, type IdOf } from '@millrace/platform/ids';
+import { z } from 'zod';
+import type { ApiKeyService, KeyCall } from './api-keys.service.ts';
+import type { Cause } from './identity.ts';
+import type { AnnounceKeyChange } from './key-changes.ts';
+import type { MemberService } from './members.service.ts';
+
+/** What the routes of this feature share. */
+export interface IdentityRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  readonly keys: ApiKeyService;
+  readonly members: MemberService;
+  readonly announce: AnnounceKeyChange;
+  /** The cell new organisations are at home in. */
+  readonly homeCell: number;
+}
+
+export const readCommitted = 'read committed' as const;
+
+export function causeOf(context: RequestContext): Cause {
+  const principal = requirePrincipal(context);
+  return { actor: actorOf(principal), mode: principal.mode, requestId: context.requestId, ip: ipOf(context) };
+}
+
+/** An operator acts as a person of the installation, not as a key of one of its organisations. */
+export function operatorCauseOf(context: RequestContext): Cause {
+  const { userId } = requirePrincipal(context);
+  return {
+    actor: { kind: 'operator', id: userId },
+    mode: 'live',
+    requestId: context.requestId,
+    ip: ipOf(context),
+  };
+}
+
+export function keyCallOf(context: RequestContext): KeyCall {
+  const { orgId, keyId } = requirePrincipal(context);
+  return { orgId, keyId, cause: causeOf(context) };
+}
+
+function ipOf(context: RequestContext): string | null {
+  return isIP(context.clientIp) === 0 ? null : context.clientIp;
+}
+
+/** Where a page starts: after the id that its cursor holds. A cursor of another list is refused. */
+export function positionIn<K extends IdKind>(kind: K, cursor: string | undefined): IdOf<K> | null {
+  if (cursor === undefined) return null;
+  const shape = z.object({
+    id: z.string().transform((text, context) => {
+      const id = parseId(kind, text);
+      if (id !== null) return id;
+      context.addIssue({ code: 'custom', message: 'is of another list' });
+      return z.NEVER;
+    }),
+  });
+  return decodeCursor(cursor, shape).id;
+}
+
+/** A page of things that are listed by their id. */
+export function pageOf<Row extends { readonly id: string }, Item>(
+  rows: readonly Row[],
+  limit: number,
+  toItem: (row: Row) => Item,
+): Page<Item> {
+  return toPage({ rows, limit, toItem, positionOf: (row) => ({ id: row.id }) });
+}
