@@ -49,7 +49,7 @@ async function mustAnswer(url: string, init: RequestInit): Promise<string> {
     answer = await fetch(url, { ...init, signal: AbortSignal.timeout(5000) });
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw new Error(`no answer from ${url}: ${messageOf(cause)}`);
+    throw new Error(`no answer from ${url}: ${messageOf(cause)}`, { cause: error });
   }
   const body = await answer.text();
   if (answer.status === 200) return body;

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+
+import { help, parseInvocation } from './args.ts';
+import { engines } from './engines/index.ts';
+
+const place = { stateDir: undefined, portBase: undefined, topology: undefined };
+
+test('a bare `up` names no engine and leaves every choice open', () => {
+  expect(parseInvocation(['up'])).toEqual({ command: 'up', names: [], install: false, ...place });
+});
+
+test('every option of `up` is understood, before or after the names', () => {
+  const argv = ['--cluster', 'up', 'nats', 'restate', '--install', '--state', '/x', '--port-base', '18000'];
+  expect(parseInvocation(argv)).toEqual({
+    command: 'up',
+    names: ['nats', 'restate'],
+    install: true,
+    stateDir: '/x',
+    portBase: 18_000,
+    topology: 'cluster',
+  });
+});
+
+test('`down`, `status` and `logs` take their own options', () => {
+  expect(parseInvocation(['down', '--single', 'nats'])).toMatchObject({
+    names: ['nats'],
+    topology: 'single',
+    purge: false,
+  });
+  expect(parseInvocation(['down', '--purge'])).toMatchObject({ names: [], purge: true });
+  expect(parseInvocation(['status', '--json'])).toMatchObject({ command: 'status', json: true });
+  expect(parseInvocation(['logs', 'nats-1', '-f'])).toMatchObject({ node: 'nats-1', follow: true });
+});
+
+test.each([[[]], [['help']], [['--help']], [['up', '-h']]])('%j asks for help', (argv) => {
+  expect(parseInvocation(argv)).toEqual({ command: 'help' });
+});
+
+test.each([
+  [['start'], /no command start/u],
+  [['up', '--purge'], /`up` does not take --purge/u],
+  [['status', '--install'], /`status` does not take --install/u],
+  [['status', 'nats'], /takes no names/u],
+  [['up', '--cluster', '--single'], /exclude each other/u],
+  [['up', '--port-base', 'many'], /port number, not many/u],
+  [['up', '--bogus'], /bogus/u],
+  [['logs'], /name of one node/u],
+  [['logs', 'nats', 'restate'], /name of one node/u],
+])('%j is refused rather than half understood', (argv, message) => {
+  expect(() => parseInvocation(argv)).toThrow(message);
+});
+
+test('the help names every engine', () => {
+  for (const engine of engines) expect(help).toContain(engine.name);
+});

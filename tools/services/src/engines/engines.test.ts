@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { base58, ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
+import { portSpan, type Site } from '../site.ts';
+import { bridgeOf, incus, isDaemonChild, mountsBelow } from './incus.ts';
+import { engineNamed, engines } from './index.ts';
+import { isRecentNats, nats, renderNatsConf } from './nats.ts';
+import { renderPostgresConf } from './postgres.ts';
+import { renderRestateToml, restate } from './restate.ts';
+import { renderValkeyConf } from './valkey.ts';
+
+const site: Site = { stateDir: '/s', portBase: 20_000, cacheDir: '/c', isRoot: true };
+
+test('no two nodes of an instance share a name or a port, and all ports are inside its block', () => {
+  const nodes = engines.flatMap((engine) =>
+    engine.topologies.flatMap((topology) => engine.nodes(site, topology)),
+  );
+  const ports = nodes.flatMap((node) => Object.values(node.ports));
+  expect(new Set(nodes.map((node) => node.name)).size).toBe(nodes.length);
+  expect(new Set(ports).size).toBe(ports.length);
+  for (const port of ports) {
+    expect(port).toBeGreaterThanOrEqual(site.portBase);
+    expect(port).toBeLessThan(site.portBase + portSpan);
+  }
+});
+
+test('an unknown engine is refused with the names of the known ones', () => {
+  expect(engineNamed('nats')).toBe(nats);
+  expect(() => engineNamed('mysql')).toThrow(/no engine called mysql/u);
+});
+
+test('PostgreSQL is durable, on loopback only, without a socket file', () => {
+  const lines = renderPostgresConf(20_000).split('\n');
+  for (const line of [
+    "listen_addresses = '127.0.0.1'",
+    'port = 20000',
+    "unix_socket_directories = ''",
+    'fsync = on',
+    'synchronous_commit = on',
+    'full_page_writes = on',
+    'max_connections = 200',
+  ]) {
+    expect(lines).toContain(line);
+  }
+});
+
+test('Valkey keeps nothing over a restart and throws nothing out', () => {
+  const lines = renderValkeyConf('/s/with space/valkey', 20_010).split('\n');
+  for (const line of [
+    'bind 127.0.0.1',
+    'port 20010',
+    'dir "/s/with space/valkey"',
+    'appendonly no',
+    'save ""',
+    'maxmemory-policy noeviction',
+  ]) {
+    expect(lines).toContain(line);
+  }
+});
+
+test('NATS syncs every message to disk, alone and clustered, and a node routes to the others', () => {
+  const ports = { client: 20_021, monitor: 20_031, route: 20_025 };
+  const alone = renderNatsConf({ name: 'nats', home: '/s/nats', ports, routePorts: [] });
+  expect(alone).toContain('sync_interval: always');
+  expect(alone).toContain('listen: "127.0.0.1:20021"');
+  expect(alone).not.toContain('cluster');
+  const one = renderNatsConf({ name: 'nats-1', home: '/s/nats-1', ports, routePorts: [20_026, 20_027] });
+  expect(one).toContain('sync_interval: always');
+  expect(one).toContain('routes: ["nats://127.0.0.1:20026", "nats://127.0.0.1:20027"]');
+});
+
+test.each([
+  ['nats-server: v2.15.1', true],
+  ['nats-server: v2.16.0-RC.1', true],
+  ['nats-server: v3.0.0', true],
+  ['nats-server: v2.9.10', false],
+  ['something else', false],
+])('%s is recent enough: %s', (line, recent) => {
+  expect(isRecentNats(line)).toBe(recent);
+});
+
+test('Restate binds loopback, reports nothing home and signs its calls', () => {
+  const [node] = restate.nodes(site, 'single');
+  if (node === undefined) throw new Error('no node');
+  const text = renderRestateToml({
+    node,
+    peers: [node],
+    clustered: false,
+    home: '/s/restate',
+    keyFile: '/s/k.pem',
+  });
+  expect(text.match(/bind-ip = "127\.0\.0\.1"/gu)).toHaveLength(3);
+  expect(text).toContain('listen-mode = "tcp"');
+  expect(text).toContain('disable-telemetry = true');
+  expect(text).toContain('auto-provision = true');
+  expect(text).toContain('request-identity-private-key-pem-file = "/s/k.pem"');
+  expect(text).not.toContain('metadata-client');
+});
+
+test('a Restate cluster replicates metadata and log, and is never provisioned by a node itself', () => {
+  const peers = restate.nodes(site, 'cluster');
+  const [node] = peers;
+  if (node === undefined) throw new Error('no node');
+  const text = renderRestateToml({ node, peers, clustered: true, home: '/s/restate-1', keyFile: '/s/k.pem' });
+  expect(text).toContain('auto-provision = false');
+  expect(text).toContain('default-replication = 2');
+  expect(text).toContain(
+    'addresses = ["http://127.0.0.1:20061/", "http://127.0.0.1:20062/", "http://127.0.0.1:20063/"]',
+  );
+  expect(text).toContain('default-provider = "replicated"');
+});
+
+test('base58 agrees with known values', () => {
+  expect(base58(Buffer.from('Hello World!'))).toBe('2NEpo7TZRRrLZSi2U');
+  expect(base58(Buffer.from('0000287fb4cd', 'hex'))).toBe('11233QC4');
+  expect(base58(Buffer.alloc(3))).toBe('111');
+});
+
+test('the identity key is made once, is private, and gives the same public key ever after', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mr-key-'));
+  const file = path.join(folder, 'k.pem');
+  ensureIdentityKey(file);
+  const first = identityPublicKey(file);
+  ensureIdentityKey(file);
+  expect(identityPublicKey(file)).toBe(first);
+  expect(first).toMatch(/^publickeyv1_[1-9A-HJ-NP-Za-km-z]{43,44}$/u);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  rmSync(folder, { recursive: true });
+});
+
+test('every port base has a bridge name the kernel takes and a subnet of its own', () => {
+  const bases = Array.from({ length: 31_000 }, (_, index) => 1024 + index);
+  const bridges = bases.map(bridgeOf);
+  expect(new Set(bridges.map((bridge) => bridge.subnet)).size).toBe(bases.length);
+  for (const { name, subnet } of bridges) {
+    expect(name.length).toBeLessThanOrEqual(15);
+    const octets = subnet.replace('/24', '').split('.').map(Number);
+    expect(octets.every((octet) => octet >= 0 && octet <= 255)).toBe(true);
+  }
+});
+
+test('Incus says plainly that it needs root', () => {
+  expect(incus.obstacle?.({ ...site, isRoot: false })).toMatch(/needs root/u);
+  expect(incus.obstacle?.(site)).toBeNull();
+});
+
+test('mounts are found below a folder, deepest first, and not beside it', () => {
+  const info = [
+    '22 1 0:21 / / rw - ext4 /dev/vda rw',
+    '30 22 0:30 / /s/incus/var/pools rw - btrfs /dev/loop0 rw',
+    String.raw`31 30 0:31 / /s/incus/var/pools/with\040space rw - tmpfs tmpfs rw`,
+    '32 22 0:32 / /s/incus/variant rw - tmpfs tmpfs rw',
+  ].join('\n');
+  expect(mountsBelow(info, '/s/incus/var')).toEqual(['/s/incus/var/pools/with space', '/s/incus/var/pools']);
+});
+
+test('only processes of the daemon are cleared away, not those of people who look at its files', () => {
+  const dir = '/s/incus/var';
+  expect(isDaemonChild('dnsmasq --dhcp-leasefile=/s/incus/var/networks/x', dir)).toBe(true);
+  expect(isDaemonChild('[lxc monitor] /s/incus/var/containers c1', dir)).toBe(true);
+  expect(isDaemonChild('/usr/libexec/incus/incusd forkproxy /s/incus/var/x', dir)).toBe(true);
+  expect(isDaemonChild('tail -f /s/incus/var/logs/x', dir)).toBe(false);
+  expect(isDaemonChild('dnsmasq --dhcp-leasefile=/other/incus/var/networks/x', dir)).toBe(false);
+});

@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import {
+  identify,
+  isAlive,
+  killProcess,
+  launchDaemon,
+  parseProcStat,
+  run,
+  signal,
+  stopProcess,
+} from './processes.ts';
+import { eventually } from './time.ts';
+
+let folder = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'mr-proc-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function ownIdentity() {
+  const identity = identify(process.pid);
+  if (identity === null) throw new Error('this process cannot see itself');
+  return identity;
+}
+
+test('a process name full of brackets and spaces does not confuse the reading of /proc', () => {
+  const rest = `S 7 ${Array.from({ length: 17 }, (_, index) => index).join(' ')} 98765 1 2`;
+  expect(parseProcStat(`42 (we) ird (name)) ${rest}`)).toEqual({
+    state: 'S',
+    parent: 7,
+    startTicks: '98765',
+  });
+  expect(parseProcStat('rubbish')).toBeNull();
+});
+
+test('a pid that now belongs to another process is neither alive nor ever signalled', async () => {
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  await once(child, 'spawn');
+  const now = identify(child.pid ?? 0);
+  expect(now).not.toBeNull();
+  const earlier = { ...ownIdentity(), pid: child.pid ?? 0, startTicks: '1' };
+  const otherBoot = { ...ownIdentity(), ...now, bootId: 'another' };
+  for (const stranger of [earlier, otherBoot]) {
+    expect(isAlive(stranger)).toBe(false);
+    expect(signal(stranger, 'SIGKILL')).toBe(false);
+    await expect(stopProcess(stranger, { signal: 'SIGKILL', timeoutMs: 100 })).resolves.toBe('stopped');
+  }
+  expect(child.exitCode).toBeNull();
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(identify(child.pid ?? 0)).toBeNull();
+});
+
+test('a zombie counts as dead', async () => {
+  // The shell never waits for its first child, so that one stays a zombie while the shell sleeps.
+  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+  const pid = Number(line.toString());
+  await eventually({ timeoutMs: 5000, intervalMs: 10 }, async () => {
+    if (!readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')) throw new Error('not yet');
+  });
+  expect(identify(pid)).toBeNull();
+  parent.kill('SIGKILL');
+  await once(parent, 'exit');
+});
+
+test('a daemon writes to its log, sees its environment, and stops when asked', async () => {
+  const log = path.join(folder, 'd.log');
+  const identity = await launchDaemon(
+    { file: 'sh', args: ['-c', 'echo "$GREETING"; exec sleep 60'], env: { GREETING: 'hello' } },
+    log,
+  );
+  await eventually({ timeoutMs: 5000, intervalMs: 10 }, async () => {
+    expect(readFileSync(log, 'utf8')).toBe('hello\n');
+  });
+  expect(isAlive(identity)).toBe(true);
+  await expect(stopProcess(identity, { signal: 'SIGTERM', timeoutMs: 5000 })).resolves.toBe('stopped');
+  expect(isAlive(identity)).toBe(false);
+});
+
+test('a daemon that ignores the request is killed after its time', async () => {
+  const args = ['-c', 'trap "" TERM; echo on; while :; do sleep 0.05; done'];
+  const log = path.join(folder, 'd.log');
+  const identity = await launchDaemon({ file: 'sh', args }, log);
+  await eventually({ timeoutMs: 5000, intervalMs: 10 }, async () => {
+    expect(readFileSync(log, 'utf8')).toBe('on\n');
+  });
+  await expect(stopProcess(identity, { signal: 'SIGTERM', timeoutMs: 50 })).resolves.toBe('killed');
+  await expect(killProcess(identity)).resolves.toBeUndefined();
+});
+
+test('a program that does not exist is an error that names it', async () => {
+  await expect(launchDaemon({ file: '/no/such', args: [] }, path.join(folder, 'l'))).rejects.toThrow(
+    /no\/such/u,
+  );
+  await expect(run('/no/such', [])).resolves.toMatchObject({ code: 127 });
+});

@@ -1,0 +1,122 @@
+import { mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { activeTopology, readEndpoints, writeEndpoints, type Endpoints } from './endpoints.ts';
+import { listRecords, liveRecord, readRecord, removeRecord, writeRecord } from './records.ts';
+import {
+  createSite,
+  defaultPortBase,
+  knownHome,
+  nodeHome,
+  openSite,
+  removeSite,
+  writeAtomically,
+} from './site.ts';
+
+let folder = '';
+
+beforeEach(() => {
+  folder = path.join(mkdtempSync(path.join(tmpdir(), 'mr-site-')), 'state');
+});
+
+afterEach(() => rmSync(path.dirname(folder), { recursive: true, force: true }));
+
+function made() {
+  const site = openSite({ stateDir: folder, portBase: 20_000 });
+  createSite(site);
+  return site;
+}
+
+test('the port base of a state folder is remembered and cannot change under its data', () => {
+  expect(openSite({ stateDir: folder }).portBase).toBe(defaultPortBase);
+  made();
+  expect(openSite({ stateDir: folder }).portBase).toBe(20_000);
+  expect(openSite({ stateDir: folder, portBase: 20_000 }).portBase).toBe(20_000);
+  expect(() => openSite({ stateDir: folder, portBase: 21_000 })).toThrow(/already uses port base 20000/u);
+});
+
+test.each([80, 32_700, 40_000, 17_400.5])('port base %d is refused', (portBase) => {
+  expect(() => openSite({ stateDir: folder, portBase })).toThrow(/out of range/u);
+});
+
+test('folders of the state can be passed through by the other users that engines run as', () => {
+  const site = made();
+  expect(statSync(site.stateDir).mode & 0o777).toBe(0o755);
+});
+
+test('a damaged state folder is named instead of being used with wrong ports', () => {
+  made();
+  writeAtomically(path.join(folder, 'instance.json'), '{}');
+  expect(() => openSite({ stateDir: folder })).toThrow(/damaged/u);
+});
+
+test('a node whose path will not do lives elsewhere, and the link remembers it', () => {
+  const site = made();
+  if (!site.isRoot) return;
+  const home = nodeHome(site, 'incus', () => false);
+  expect(home).toMatch(/^\/var\/lib\/millrace\/[0-9a-f]{12}\/incus$/u);
+  expect(readlinkSync(path.join(folder, 'incus'))).toBe(home);
+  // Later the same path would do; the decision stands.
+  expect(nodeHome(site, 'incus')).toBe(home);
+  expect(knownHome(site, 'incus')).toBe(home);
+  removeSite(site);
+  expect(() => statSync(home)).toThrow(/ENOENT/u);
+  expect(() => statSync(folder)).toThrow(/ENOENT/u);
+});
+
+test('a record tells a live process, and a damaged one tells nothing', () => {
+  const site = made();
+  const record = {
+    node: 'nats',
+    engine: 'nats',
+    topology: 'single' as const,
+    startedAt: '2026-01-01T00:00:00.000Z',
+    pid: 2_000_000_000,
+    startTicks: '5',
+    bootId: 'b',
+  };
+  writeRecord(site, record);
+  expect(readRecord(site, 'nats')).toEqual(record);
+  expect(listRecords(site)).toEqual([record]);
+  expect(liveRecord(site, 'nats')).toBeNull();
+  writeAtomically(path.join(folder, 'run', 'nats.json'), '{"pid": "x"');
+  expect(readRecord(site, 'nats')).toBeNull();
+  removeRecord(site, 'nats');
+  expect(listRecords(site)).toEqual([]);
+});
+
+function endpoints(topology: 'single' | 'cluster'): Endpoints {
+  const restate = {
+    ingressUrl: 'i',
+    adminUrl: 'a',
+    ingressUrls: ['i'],
+    adminUrls: ['a'],
+    identityPublicKey: 'k',
+  };
+  return { topology, postgresUrl: 'p', valkeyUrl: 'v', natsUrls: [topology], restate };
+}
+
+test('endpoints are those of the last `up`, and the other topology stays known', () => {
+  const site = made();
+  expect(() => readEndpoints(folder)).toThrow(/No engines have been started/u);
+  writeEndpoints(site, endpoints('single'));
+  expect(readEndpoints(folder).natsUrls).toEqual(['single']);
+  expect(() => readEndpoints(folder, 'cluster')).toThrow(/No cluster/u);
+  writeEndpoints(site, endpoints('cluster'));
+  expect(activeTopology(site)).toBe('cluster');
+  expect(readEndpoints(folder).natsUrls).toEqual(['cluster']);
+  expect(readEndpoints(folder, 'single').natsUrls).toEqual(['single']);
+});
+
+test('writing the same endpoints again does not touch the file', () => {
+  const site = made();
+  writeEndpoints(site, endpoints('single'));
+  const file = path.join(folder, 'endpoints.json');
+  const before = statSync(file).ino;
+  writeEndpoints(site, endpoints('single'));
+  expect(statSync(file).ino).toBe(before);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toHaveProperty('active', 'single');
+});
