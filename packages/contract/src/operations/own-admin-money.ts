@@ -91,8 +91,8 @@ const moneyTools = {
 const priceId = prefixedId('prc', 'an entry of the price book');
 const entitlementId = prefixedId('ent', 'an entitlement');
 
-const priceFields = {
-  subject: z.discriminatedUnion('kind', [
+const priceSubject = z
+  .discriminatedUnion('kind', [
     z.object({
       kind: z.literal('gpu'),
       gpuType: z.string().min(1).max(64),
@@ -105,7 +105,11 @@ const priceFields = {
       model: z.string().min(1).max(200),
       unit: z.enum(['prompt_token', 'cached_prompt_token', 'completion_token', 'image', 'character']),
     }),
-  ]),
+  ])
+  .meta({ id: 'PriceSubject' });
+
+const priceFields = {
+  subject: priceSubject,
   unit: z.enum(['gpu_hour', 'gb_hour', 'token', 'image', 'character']),
   priceNanoUsd: nanoUsd.meta({ description: 'For one unit.' }),
   validFrom: timestamp,

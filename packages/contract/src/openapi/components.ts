@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import type { JsonSchema } from './types.ts';
+
+/**
+ * Turns zod schemas into JSON Schema and gathers those that carry an id as components.
+ *
+ * A schema has two faces: what a caller sends (a field with a default may be left out) and what a caller reads
+ * (it is always there). A component used with both faces that differ is published twice, the sent one as
+ * `NameInput`. Which ones differ is known only at the end, so until then references carry their face.
+ */
+export type Face = 'input' | 'output';
+
+export interface Components {
+  /** The schema of a value in a request or an answer, with references to components. */
+  use(schema: z.ZodType, face: Face): JsonSchema;
+  /** Every component used so far, in alphabetical order. */
+  schemas(): Readonly<Record<string, JsonSchema>>;
+  /** Settles the references in anything built from `use`. */
+  settle<Value>(value: Value): Value;
+}
+
+const prefix = '#/components/schemas/';
+const inputMark = '::input';
+
+export function createComponents(): Components {
+  const found: Readonly<Record<Face, Map<string, JsonSchema>>> = { input: new Map(), output: new Map() };
+
+  function keep(face: Face, name: string, schema: JsonSchema): void {
+    const known = found[face].get(name);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
+      throw new Error(`Two different schemas are both called "${name}". Give one of them another id.`);
+    }
+    found[face].set(name, schema);
+  }
+
+  function use(schema: z.ZodType, face: Face): JsonSchema {
+    const { $schema: _, $defs = {}, ...root } = convert(schema, face);
+    for (const [name, definition] of Object.entries($defs as Record<string, JsonSchema>)) {
+      const named = markReferences(definition, face) as JsonSchema;
+      const { union, branches } = extractBranches(name, named, face);
+      for (const [branchName, branch] of [...branches, [name, union] as const]) {
+        keep(face, branchName, withoutLooseDiscriminators(branch) as JsonSchema);
+      }
+    }
+    return withoutLooseDiscriminators(markReferences(root, face)) as JsonSchema;
+  }
+
+  function settle<Value>(value: Value): Value {
+    const split = splitNames(found);
+    return mapReferences(value, (name, face) =>
+      face === 'input' && split.has(name) ? `${prefix}${name}Input` : `${prefix}${name}`,
+    ) as Value;
+  }
+
+  function schemas(): Readonly<Record<string, JsonSchema>> {
+    const split = splitNames(found);
+    const all = new Map<string, JsonSchema>();
+    for (const [name, schema] of found.output) all.set(name, settle(schema));
+    for (const [name, schema] of found.input) {
+      all.set(split.has(name) ? `${name}Input` : name, settle(schema));
+    }
+    return Object.fromEntries([...all].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  return { use, schemas, settle };
+}
+
+function convert(schema: z.ZodType, face: Face): JsonSchema {
+  return z.toJSONSchema(schema, {
+    target: 'draft-2020-12',
+    io: face,
+    unrepresentable: 'throw',
+    override: ({ zodSchema, jsonSchema }) => {
+      const { def } = zodSchema._zod;
+      // Answers may gain fields within a version, so only shapes the contract closes are closed here.
+      if (face === 'output' && def.type === 'object' && def.catchall === undefined) {
+        delete jsonSchema.additionalProperties;
+      }
+      if (def.type === 'union' && 'discriminator' in def && typeof def.discriminator === 'string') {
+        jsonSchema['discriminator'] = { propertyName: def.discriminator };
+      }
+      // Formats that every reader of OpenAPI knows need no pattern beside them, least of all one of 300 characters.
+      if (typeof jsonSchema.format === 'string' && wellKnownFormats.has(jsonSchema.format)) {
+        delete jsonSchema.pattern;
+      }
+    },
+  }) as JsonSchema;
+}
+
+const wellKnownFormats: ReadonlySet<string> = new Set(['date-time', 'email', 'uri', 'ipv4', 'ipv6']);
+
+/**
+ * A discriminator can only point at components, so the branches of a named union that are told apart by a
+ * string become components too: `ProviderData` by `providerId` gives `ProviderDataMock` and so on.
+ */
+function extractBranches(
+  name: string,
+  schema: JsonSchema,
+  face: Face,
+): { readonly union: JsonSchema; readonly branches: readonly (readonly [string, JsonSchema])[] } {
+  const { discriminator, oneOf, ...rest } = schema;
+  if (discriminator === undefined || !Array.isArray(oneOf)) return { union: schema, branches: [] };
+  const { propertyName } = discriminator as { propertyName: string };
+  const branches = (oneOf as JsonSchema[]).map((branch) => {
+    const properties = branch['properties'] as Readonly<Record<string, JsonSchema>> | undefined;
+    const value = properties?.[propertyName]?.['const'];
+    return typeof value === 'string' ? { value, name: `${name}${pascalCase(value)}`, branch } : null;
+  });
+  const named = branches.filter((branch) => branch !== null);
+  if (named.length !== branches.length) return { union: { ...rest, oneOf }, branches: [] };
+  const mark = face === 'input' ? inputMark : '';
+  const union = {
+    ...rest,
+    oneOf: named.map((branch) => ({ $ref: `${prefix}${branch.name}${mark}` })),
+    discriminator: {
+      propertyName,
+      mapping: Object.fromEntries(named.map((branch) => [branch.value, `${prefix}${branch.name}${mark}`])),
+    },
+  };
+  return { union, branches: named.map((branch) => [branch.name, branch.branch] as const) };
+}
+
+/** Takes away every discriminator that has inline schemas to choose from, where it would mean nothing. */
+function withoutLooseDiscriminators(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutLooseDiscriminators);
+  if (typeof value !== 'object' || value === null) return value;
+  const inline =
+    'oneOf' in value &&
+    Array.isArray(value.oneOf) &&
+    value.oneOf.some(
+      (branch: unknown) => typeof branch === 'object' && branch !== null && !('$ref' in branch),
+    );
+  const entries = Object.entries(value).filter(([key]) => !(inline && key === 'discriminator'));
+  return Object.fromEntries(entries.map(([key, item]) => [key, withoutLooseDiscriminators(item)]));
+}
+
+function pascalCase(text: string): string {
+  return text
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+/** From zod's own place for definitions to ours, remembering the face. */
+function markReferences(value: unknown, face: Face): unknown {
+  return mapStrings(value, (text) =>
+    text.startsWith('#/$defs/')
+      ? `${prefix}${text.slice('#/$defs/'.length)}${face === 'input' ? inputMark : ''}`
+      : text,
+  );
+}
+
+function mapReferences(value: unknown, to: (name: string, face: Face) => string): unknown {
+  return mapStrings(value, (text) => {
+    if (!text.startsWith(prefix)) return text;
+    const input = text.endsWith(inputMark);
+    const name = text.slice(prefix.length, input ? -inputMark.length : undefined);
+    return to(name, input ? 'input' : 'output');
+  });
+}
+
+function mapStrings(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === 'string') return map(value);
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, map));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, map)]));
+}
+
+/** The names whose two faces differ, themselves or through something they refer to. */
+function splitNames(found: Readonly<Record<Face, ReadonlyMap<string, JsonSchema>>>): ReadonlySet<string> {
+  const both = [...found.input.keys()].filter((name) => found.output.has(name));
+  const split = new Set<string>();
+  const faceless = (schema: JsonSchema | undefined) =>
+    JSON.stringify(mapReferences(schema, (name) => `${prefix}${name}`));
+  for (const name of both) {
+    if (faceless(found.input.get(name)) !== faceless(found.output.get(name))) split.add(name);
+  }
+  for (let grown = true; grown;) {
+    grown = false;
+    for (const name of both) {
+      if (split.has(name) || !refersTo(found.input.get(name), split)) continue;
+      split.add(name);
+      grown = true;
+    }
+  }
+  return split;
+}
+
+function refersTo(schema: JsonSchema | undefined, names: ReadonlySet<string>): boolean {
+  let refers = false;
+  mapReferences(schema, (name) => {
+    refers ||= names.has(name);
+    return name;
+  });
+  return refers;
+}
