@@ -1,0 +1,89 @@
+import { atLeast, atMost, defineBench } from '@millrace/kits';
+import { createLimiter } from '@millrace/platform/limiter';
+import type { RatePolicy } from '@millrace/platform/limiter';
+import { createLogger } from '@millrace/platform/log';
+import { connectValkey } from '@millrace/platform/valkey';
+import { ensureUp } from '@millrace/services';
+import { createClient } from 'redis';
+import type { RedisClientType } from 'redis';
+
+// The least that counting can do in one script call: for each counter read it, write it, set when it ends.
+const bareCounters = `
+for _, key in ipairs(KEYS) do
+  local used = tonumber(redis.call('HGET', key, 'used') or '0')
+  redis.call('HSET', key, 'used', used + 1)
+  redis.call('PEXPIRE', key, 60000)
+end
+return 1`;
+
+const organisations = 1000;
+const limitBeyondReach = 1_000_000_000;
+
+/** What the api asks for each request: the address, the key and the organisation, in one call. */
+function policiesOf(organisation: string): RatePolicy[] {
+  const budget = { limit: limitBeyondReach, windowMs: 60_000 };
+  return [
+    { name: 'address', scope: 'ip', subject: '192.0.2.0/24', ...budget },
+    { name: 'key', scope: 'key', subject: `key-of-${organisation}`, ...budget },
+    { name: 'organisation', scope: 'organisation', subject: organisation, ...budget },
+  ];
+}
+
+/** Bench keys carry the tags of organisations that exist here alone, so that nothing else is touched. */
+async function removeKeys(client: RedisClientType): Promise<void> {
+  for await (const keys of client.scanIterator({ MATCH: '*{bench-*', COUNT: 1000 })) {
+    if (keys.length > 0) await client.unlink(keys);
+  }
+}
+
+export const bench = defineBench({
+  name: 'limiter',
+  about:
+    'Three rate limits in one call of the limiter, against one round trip and a bare script that counts three times.',
+  async run({ measure, pinServer, note }) {
+    const { valkeyUrl } = await ensureUp(['valkey']);
+    const bare: RedisClientType = createClient({ url: valkeyUrl });
+    await bare.connect();
+    const log = createLogger({ name: 'bench', level: 'error' });
+    const valkey = await connectValkey({ url: valkeyUrl, name: 'bench', log });
+    try {
+      const info = await bare.info('server');
+      pinServer(Number(/process_id:(\d+)/.exec(info)?.[1]));
+      const sha = await bare.scriptLoad(bareCounters);
+      const limiter = createLimiter({ valkey, log });
+      let turn = 0;
+      let uncounted = 0;
+      const nextOrganisation = (): string => `bench-${(turn = (turn + 1) % organisations)}`;
+      const sides = await measure({
+        'bare round trip': async () => bare.ping(),
+        'three bare counters': async () => {
+          const tag = `{${nextOrganisation()}}`;
+          await bare.evalSha(sha, { keys: [`a:${tag}`, `b:${tag}`, `c:${tag}`] });
+        },
+        'limiter, three policies': async () => {
+          const organisation = nextOrganisation();
+          const { degraded } = await limiter.consume({
+            tag: organisation,
+            policies: policiesOf(organisation),
+          });
+          if (degraded) uncounted += 1;
+        },
+      });
+      const ours = sides['limiter, three policies'];
+      const share = Math.round((ours.perSecond * 100) / sides['three bare counters'].perSecond);
+      note(`the limiter reaches ${share} % of the rate of three bare counters`);
+      return {
+        figures: { ...sides, 'share of bare rate, %': share, 'calls not counted': uncounted },
+        bars: [
+          atLeast('limiter rate as % of three bare counters', 20, share),
+          atMost('limiter p99 with 32 callers, ms', 50, ours.p99Ms),
+          atMost('calls not counted', 0, uncounted),
+        ],
+      };
+    } finally {
+      await removeKeys(bare);
+      await valkey.close();
+      bare.destroy();
+    }
+  },
+});
