@@ -18,7 +18,7 @@ export default defineConfig({
         test: {
           name: 'int',
           include: ['{apps,packages,tools}/**/*.int.test.ts', 'tests/**/*.int.test.ts'],
-          exclude: ['**/node_modules/**'],
+          exclude: ['**/node_modules/**', 'tools/lint/fixtures/**'],
           globalSetup: ['@millrace/testing/global-setup'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
