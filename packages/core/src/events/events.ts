@@ -55,6 +55,8 @@ export interface EventChannels {
   /** What the stream captures. */
   readonly streamSubject: string;
   subjectOf(event: Pick<FeedEvent, 'cell' | 'orgId' | 'type'>): string;
+  /** Every event of one type, whoever it belongs to. */
+  subjectOfType(type: string): string;
   /** Everything of one organisation, whichever cell it happened in. */
   subjectOfOrganisation(orgId: OrgId): string;
 }
@@ -70,6 +72,7 @@ export function eventChannels(prefix = ''): EventChannels {
     stream: prefix === '' ? 'EVENTS' : `${prefix.toUpperCase()}_EVENTS`,
     streamSubject: `${root}.>`,
     subjectOf: (event) => `${root}.${event.cell}.${event.orgId}.${event.type}`,
+    subjectOfType: (type) => `${root}.*.*.${type}`,
     subjectOfOrganisation: (orgId) => `${root}.*.${orgId}.>`,
   };
 }

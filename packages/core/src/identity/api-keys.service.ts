@@ -59,8 +59,6 @@ export interface ApiKeyService {
   revoke(tx: Tx, call: KeyCall, keyId: KeyId): Promise<ApiKey>;
   /** Notes the end of a key whose time has come. Run it as often as you like: it is noted once. */
   close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Closing>;
-  /** Closes whatever is due, whoever lost the timer. Answers how many keys it closed. */
-  sweepDue(db: Db, options: { readonly now: Date; readonly limit: number }): Promise<number>;
   /** Announces keys that were revoked by the caller's own hand, such as with their user's membership. */
   recordRevoked(tx: Tx, cause: Cause, keys: readonly ApiKey[]): Promise<void>;
 }
@@ -138,18 +136,23 @@ export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange
 
     close,
 
-    async sweepDue(db, { now, limit }) {
-      let closed = 0;
-      for (const { orgId, keyId } of await listDueKeys(db, { at: now, limit })) {
-        const options = { name: 'close due api key', isolation: 'read committed' } as const;
-        const { state } = await db.transaction(options, (tx) => close(tx, orgId, keyId));
-        if (state === 'closed') closed += 1;
-      }
-      return closed;
-    },
-
     recordRevoked,
   };
+}
+
+/** Closes whatever is due, whoever lost the timer. Answers how many keys it closed. */
+export async function sweepDueKeys(
+  db: Db,
+  options: { readonly keys: Pick<ApiKeyService, 'close'>; readonly now: Date; readonly limit: number },
+): Promise<number> {
+  let closed = 0;
+  for (const { orgId, keyId } of await listDueKeys(db, { at: options.now, limit: options.limit })) {
+    const { state } = await db.transaction({ name: 'close due api key', isolation: 'read committed' }, (tx) =>
+      options.keys.close(tx, orgId, keyId),
+    );
+    if (state === 'closed') closed += 1;
+  }
+  return closed;
 }
 
 /** Makes the key, its audit line, its event and, if it will expire, the command that notes it. Checks no rights. */

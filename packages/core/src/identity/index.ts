@@ -1,6 +1,6 @@
 export { serveIdentity } from './identity.routes.ts';
 export type { IdentityRoutes } from './route-kit.ts';
-export { createApiKeyService, type ApiKeyService, type IssuedKey } from './api-keys.service.ts';
+export { createApiKeyService, sweepDueKeys, type ApiKeyService, type IssuedKey } from './api-keys.service.ts';
 export { createMemberService, type MemberService } from './members.service.ts';
 export { createApiKeyLifecycle } from './api-key.workflow.ts';
 export {
@@ -22,6 +22,7 @@ export {
   createKeyChangeAnnouncer,
   keyChangeSubject,
   listenToKeyChanges,
+  listenToRevocations,
   type AnnounceKeyChange,
   type KeyChange,
 } from './key-changes.ts';

@@ -3,7 +3,6 @@ import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { Authenticate, Principal } from '@millrace/platform/http';
 import type { KeyId } from '@millrace/platform/ids';
-import type { Logger } from '@millrace/platform/log';
 import { counter } from '@millrace/platform/telemetry';
 import { effectiveScopes } from './access.ts';
 import { parseKey, secretMatches } from './api-key.ts';
@@ -21,7 +20,6 @@ export const KEY_MAX_AGE_MS = 750;
 export interface KeyAuthenticatorOptions {
   readonly db: Db;
   readonly clock: Clock;
-  readonly log: Logger;
   /** Requests a minute of an organisation, until money decides it. */
   readonly organisationRpm: number;
   /** Told of every admitted use, in the request path: it must only note it. */

@@ -36,6 +36,28 @@ export function listenToKeyChanges(
   });
 }
 
+/**
+ * Listens to the `key.revoked` events on their way through the stream as well. They come later than the direct call,
+ * but they come from the outbox, so also when the process that revoked the key died right after its commit.
+ */
+export function listenToRevocations(
+  nats: Pick<NatsClient, 'subscribe'>,
+  subject: string,
+  onChange: AnnounceKeyChange,
+): NatsSubscription {
+  return nats.subscribe(subject, {}, async (message) => {
+    const publicId = publicIdOf(message.json());
+    if (publicId !== null) onChange({ kind: 'keys', publicIds: [publicId] });
+  });
+}
+
+function publicIdOf(event: unknown): string | null {
+  if (typeof event !== 'object' || event === null || !('data' in event)) return null;
+  const { data } = event;
+  if (typeof data !== 'object' || data === null || !('publicId' in data)) return null;
+  return typeof data.publicId === 'string' ? data.publicId : null;
+}
+
 /** Null for anything that is not such a message: a stranger on the bus can at most make us look a key up again. */
 export function readKeyChange(payload: unknown): KeyChange | null {
   if (typeof payload !== 'object' || payload === null || !('kind' in payload)) return null;

@@ -1,0 +1,122 @@
+import type { Contract } from '@millrace/contract';
+import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
+import {
+  createApiKeyService,
+  createKeyAuthenticator,
+  createKeyChangeAnnouncer,
+  createMemberService,
+  KeyUsage,
+  listenToKeyChanges,
+  listenToRevocations,
+  serveIdentity,
+  type AnnounceKeyChange,
+} from '@millrace/core/identity';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { payloadSchemaVersion } from '@millrace/platform/envelope';
+import { createHttpServer, type HttpLimits, type HttpServer } from '@millrace/platform/http';
+import type { CellId, IdSource } from '@millrace/platform/ids';
+import type { Lifecycle } from '@millrace/platform/lifecycle';
+import type { Limiter } from '@millrace/platform/limiter';
+import type { Logger } from '@millrace/platform/log';
+import type { NatsClient } from '@millrace/platform/nats';
+import { serveDocuments } from './documents.ts';
+import { serveHealth } from './health.ts';
+
+/** Everything the control plane stands on. `main.ts` makes it from settings, tests make it as they need it. */
+export interface ApiDeps {
+  readonly contract: Contract;
+  readonly cell: CellId;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly log: Logger;
+  readonly db: Db;
+  readonly nats: NatsClient;
+  readonly limiter: Limiter;
+  readonly lifecycle: Lifecycle;
+  readonly channels: EventChannels;
+  readonly keyChangeSubject: string;
+  /** Requests a minute of an organisation. */
+  readonly organisationRpm: number;
+  readonly trustedProxies: readonly string[];
+  readonly validateResponses: boolean;
+  /** Serve the OpenAPI documents without a key. */
+  readonly openDocuments: boolean;
+  readonly limits?: Partial<HttpLimits>;
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+export interface Api {
+  readonly server: HttpServer;
+  readonly feed: Feed;
+  /** Background work of the process; resolves once the signal has aborted and the last of it is done. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Stops listening to NATS and ends the event streams. The caller closes what it handed in. */
+  close(): Promise<void>;
+}
+
+/** Wires the api process. It listens to nothing and starts nothing until it is told to. */
+export function createApi(deps: ApiDeps): Api {
+  const { contract, db, nats, clock, log, channels } = deps;
+  const usage = new KeyUsage({ db, clock, log });
+  const authenticator = createKeyAuthenticator({
+    db,
+    clock,
+    organisationRpm: deps.organisationRpm,
+    onUse: (keyId) => usage.note(keyId),
+  });
+  const announce = announceHereAndElsewhere(deps, authenticator.forget);
+  const subscriptions = [
+    listenToKeyChanges(nats, deps.keyChangeSubject, authenticator.forget),
+    listenToRevocations(nats, channels.subjectOfType('key.revoked'), authenticator.forget),
+  ];
+  const server = createHttpServer({
+    contract,
+    db,
+    clock,
+    log,
+    ids: deps.ids,
+    limiter: deps.limiter,
+    authenticate: authenticator.authenticate,
+    trustedProxies: deps.trustedProxies,
+    validateResponses: deps.validateResponses,
+    ...(deps.limits === undefined ? {} : { limits: deps.limits }),
+    ...(deps.tls === undefined ? {} : { tls: deps.tls }),
+  });
+  const keys = createApiKeyService({ announce });
+  const members = createMemberService({ announce, keys });
+  const feed = createFeed({ db, clock, log, channels, nats });
+  const { operations } = contract;
+  serveDocuments(server, contract, { open: deps.openDocuments });
+  serveIdentity({ server, operations, db, keys, members, announce, homeCell: deps.cell });
+  serveEvents(server, feed);
+  serveHealth(server, deps.lifecycle);
+
+  return {
+    server,
+    feed,
+    run: (signal) => usage.run(signal),
+    close: async () => {
+      await feed.close();
+      await Promise.all(subscriptions.map((subscription) => subscription.close()));
+    },
+  };
+}
+
+/** This process forgets at once; the others are told, and would find out by themselves within a second. */
+function announceHereAndElsewhere(deps: ApiDeps, forgetHere: AnnounceKeyChange): AnnounceKeyChange {
+  const tellOthers = createKeyChangeAnnouncer(deps.nats, {
+    subject: deps.keyChangeSubject,
+    envelope: {
+      cell: deps.cell,
+      mode: 'live',
+      actor: { kind: 'system', id: 'api' },
+      schemaVersion: payloadSchemaVersion,
+      traceparent: null,
+    },
+  });
+  return (change) => {
+    forgetHere(change);
+    tellOthers(change);
+  };
+}

@@ -1,0 +1,112 @@
+import { createContract, defaultProviders } from '@millrace/contract';
+import { eventChannels } from '@millrace/core/events';
+import { keyChangeSubject } from '@millrace/core/identity';
+import { systemClock } from '@millrace/platform/clock';
+import { ConfigError } from '@millrace/platform/config';
+import { createDb, requireSchema } from '@millrace/platform/db';
+import { createIdSource } from '@millrace/platform/ids';
+import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
+import { createLimiter } from '@millrace/platform/limiter';
+import { createLogger } from '@millrace/platform/log';
+import { connectNats } from '@millrace/platform/nats';
+import { startTelemetry } from '@millrace/platform/telemetry';
+import { connectValkey } from '@millrace/platform/valkey';
+import { createApi } from './app.ts';
+import { loadApiConfig, type ApiConfig } from './config.ts';
+
+/** Exit codes that supervisors know: wrong settings are not cured by starting again. */
+const EXIT_CONFIG = 78;
+const EXIT_UNAVAILABLE = 69;
+
+const VERSION = '0.1.0';
+
+async function start(config: ApiConfig): Promise<void> {
+  const clock = systemClock;
+  const cell = config.cell.id;
+  const log = createLogger({ name: 'api', level: config.log.level });
+  const telemetry = await startTelemetry({
+    service: 'api',
+    version: VERSION,
+    cell,
+    prometheusPort: config.telemetry.prometheusPort,
+    sampleRatio: percentToRatio(config.telemetry.samplePercent),
+    ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
+  });
+  const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.drain.deadlineMs });
+  installSignalHandlers(lifecycle, log);
+
+  const ids = createIdSource({ clock, cell });
+  const { url, poolSize, statementTimeoutMs } = config.postgres;
+  const db = createDb({
+    url,
+    poolSize,
+    statementTimeoutMs,
+    applicationName: 'millrace-api',
+    clock,
+    ids,
+    log,
+  });
+  await requireSchema(db);
+  const valkey = await connectValkey({ url: config.valkey.url, name: 'millrace-api', log, clock });
+  const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-api', log, clock });
+
+  const { tlsCert, tlsKey } = config.http;
+  const api = createApi({
+    contract: createContract({
+      providers: config.providers.list ?? config.providers.file ?? defaultProviders,
+      widePenalties: config.inference.widePenalties,
+    }),
+    cell,
+    clock,
+    ids,
+    log,
+    db,
+    nats,
+    limiter: createLimiter({ valkey, log, clock }),
+    lifecycle,
+    channels: eventChannels(config.channels.prefix),
+    keyChangeSubject: keyChangeSubject(config.channels.prefix),
+    organisationRpm: config.rateLimits.defaultRpm,
+    trustedProxies: config.http.trustedProxies,
+    validateResponses: config.http.validateResponses,
+    openDocuments: config.docs.open,
+    limits: {
+      anonymousRpm: config.rateLimits.anonymousRpm,
+      failedAuthRpm: config.rateLimits.failedAuthRpm,
+    },
+    ...(tlsCert === null || tlsKey === null ? {} : { tls: { cert: tlsCert, key: tlsKey } }),
+  });
+
+  lifecycle.addCheck({ name: 'postgres', required: true, timeoutMs: 2_000, check: () => db.ping() });
+  // Without these the api is slower to tell others and counts no requests, but it still does its work.
+  lifecycle.addCheck({ name: 'valkey', required: false, timeoutMs: 1_000, check: () => valkey.ping() });
+  lifecycle.addCheck({ name: 'nats', required: false, timeoutMs: 1_000, check: () => nats.ping() });
+  const background = api.run(lifecycle.draining);
+  lifecycle.onDrain('requests', 'http', () => api.server.drain());
+  lifecycle.onDrain('consumers', 'feed and subscriptions', () => api.close());
+  lifecycle.onDrain('consumers', 'background work', () => background);
+  lifecycle.onDrain('pools', 'postgres', () => db.close());
+  lifecycle.onDrain('pools', 'valkey', () => valkey.close());
+  lifecycle.onDrain('pools', 'nats', () => nats.close());
+  lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
+
+  const bound = await api.server.listen({ host: config.http.host, port: config.http.port });
+  lifecycle.started();
+  log.info({ ...bound, tls: tlsCert !== null, cell }, 'listening');
+}
+
+function percentToRatio(percent: number): number {
+  return percent * 0.01;
+}
+
+try {
+  await start(loadApiConfig());
+} catch (error) {
+  const settings = error instanceof ConfigError;
+  process.stderr.write(settings ? error.message : `The api could not start: ${describe(error)}\n`);
+  process.exit(settings ? EXIT_CONFIG : EXIT_UNAVAILABLE);
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
