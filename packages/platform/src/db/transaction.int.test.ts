@@ -95,7 +95,7 @@ describe('a transaction', () => {
         await write(tx, second, 1);
       });
     await Promise.all([swap(1, 2), swap(2, 1)]);
-    expect(attempts).toBe(3);
+    expect(attempts).toBeGreaterThanOrEqual(3);
   });
 
   it('gives up after the attempts it was given, waiting by the clock in between', async () => {

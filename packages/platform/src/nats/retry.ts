@@ -11,6 +11,8 @@ const serviceUnavailable = 503;
 /** No answer, or an answer that says "not yet": a leader being elected, JetStream still loading. */
 function isTransient(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return error.status === serviceUnavailable;
+  // What the client makes of "nobody answered". The class is not exported, so it is known by its name.
+  if (error instanceof Error && error.name === 'JetStreamNotEnabled') return isTransient(error.cause);
   return error instanceof TimeoutError || error instanceof NoRespondersError || error instanceof RequestError;
 }
 

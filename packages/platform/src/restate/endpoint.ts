@@ -12,6 +12,8 @@ export interface RestateEndpointOptions {
   readonly host?: string;
   /** 0 takes a free port. */
   readonly port: number;
+  /** Lets several processes with the same code serve one address; the kernel deals calls out to those alive. */
+  readonly sharePort?: boolean;
   readonly log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
   readonly clock?: Clock;
   /** How long `close` waits for handlers that are running. Restate runs again what it cuts off. */
@@ -61,7 +63,7 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen({ port, host, reusePort: options.sharePort ?? false }, resolve);
   });
   const bound = (server.address() as AddressInfo).port;
 

@@ -1,0 +1,176 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { readEndpoints } from '@millrace/services';
+import { eventually, startTcpProxy, testNames } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { SimulatedClock } from '../clock/index.ts';
+import { insideTransaction } from '../db/scope.ts';
+import type { Envelope } from '../envelope/index.ts';
+import { createLogger } from '../log/index.ts';
+import { connectNats, type IncomingMessage, type NatsClient, type StreamSpec } from './index.ts';
+
+const names = testNames();
+const log = createLogger({ name: 'test', level: 'silent' });
+const envelope: Envelope = {
+  cell: 5,
+  mode: 'test',
+  actor: { kind: 'key', id: 'key_1' },
+  schemaVersion: 1,
+  traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+};
+const stream: StreamSpec = {
+  name: names.natsStream('EVENTS'),
+  subjects: [names.natsSubject('events.>')],
+  replicas: 1,
+  maxAgeMs: 60_000,
+  maxBytes: 1_048_576,
+  whenFull: 'refuse new',
+  duplicateWindowMs: 60_000,
+};
+const subject = names.natsSubject('events.one');
+
+let client: NatsClient;
+beforeAll(async () => {
+  client = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log });
+  await client.ensureStream(stream);
+});
+afterAll(async () => {
+  await client.close();
+  const connection = await connect({ servers: [...readEndpoints().natsUrls] });
+  const manager = await jetstreamManager(connection);
+  for await (const { config } of manager.streams.list()) {
+    if (config.name.startsWith(names.natsStream(''))) await manager.streams.delete(config.name);
+  }
+  await connection.close();
+});
+
+describe('a stream', () => {
+  it('can be ensured by many processes at once and changed later', async () => {
+    const fresh = { ...stream, name: names.natsStream('FRESH'), subjects: [names.natsSubject('fresh.>')] };
+    await Promise.all(Array.from({ length: 5 }, () => client.ensureStream(fresh)));
+    await client.ensureStream({ ...fresh, maxAgeMs: 120_000 });
+    await client.ensureStream({ ...fresh, maxAgeMs: 120_000 });
+  });
+
+  it('stores a message once, however often it is published', async () => {
+    const first = await client.publish(subject, { n: 1 }, { messageId: `${names.id}-once`, envelope });
+    const second = await client.publish(subject, { n: 1 }, { messageId: `${names.id}-once`, envelope });
+    expect([first.duplicate, second.duplicate]).toEqual([false, true]);
+    expect(second.sequence).toBe(first.sequence);
+  });
+
+  it('refuses a message to a subject that nothing stores', async () => {
+    const clock = new SimulatedClock();
+    const patient = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log, clock });
+    let failure: unknown;
+    void patient
+      .publish(names.natsSubject('nowhere'), {}, { messageId: 'x', envelope })
+      .catch((error: unknown) => (failure = error));
+    await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
+      await clock.advance(2_000);
+      return failure !== undefined;
+    });
+    expect(failure).toMatchObject({ name: 'JetStreamNotEnabled' });
+    await patient.close();
+  });
+
+  it('is worked through in order, at least once, with envelope and id; failures come again', async () => {
+    const sent = ['a', 'b', 'c'];
+    const each = names.natsSubject('events.work');
+    for (const word of sent)
+      await client.publish(each, { word }, { messageId: `${names.id}-${word}`, envelope });
+    const handled: IncomingMessage[] = [];
+    let failures = 0;
+    const spec = {
+      stream: stream.name,
+      durable: 'worker',
+      filterSubject: each,
+      ackWaitMs: 5_000,
+      maxInFlight: 10,
+      maxDeliveries: -1,
+    };
+    const work = await client.consume(spec, async (message) => {
+      if (failures === 0) {
+        failures += 1;
+        throw new Error('not this time');
+      }
+      handled.push(message);
+    });
+    await eventually({ what: 'all three messages' }, () => handled.length === 3);
+    await work.close();
+    expect(handled.map((message) => message.json())).toEqual([{ word: 'b' }, { word: 'c' }, { word: 'a' }]);
+    expect(handled[0]).toMatchObject({ subject: each, envelope, messageId: `${names.id}-b` });
+
+    const again: IncomingMessage[] = [];
+    const resumed = await client.consume(spec, async (message) => void again.push(message));
+    await client.publish(each, { word: 'd' }, { messageId: `${names.id}-d`, envelope });
+    await eventually({ what: 'the new message' }, () => again.length === 1);
+    await resumed.close();
+    expect(again[0]?.json()).toEqual({ word: 'd' });
+  });
+});
+
+describe('messages that are not stored', () => {
+  it('reach every listener, and one of each queue', async () => {
+    const heard: string[] = [];
+    const listen = (who: string, queue?: string) =>
+      client.subscribe(names.natsSubject('wake'), queue === undefined ? {} : { queue }, async () =>
+        heard.push(who),
+      );
+    const listeners = [listen('a'), listen('b'), listen('q', 'shared'), listen('q', 'shared')];
+    await client.ping();
+    client.notify(names.natsSubject('wake'), {}, envelope);
+    await eventually({ what: 'three listeners' }, () => heard.length === 3);
+    await Promise.all(listeners.map((listener) => listener.close()));
+    expect(heard.toSorted()).toEqual(['a', 'b', 'q']);
+  });
+
+  it('can be answered, and an asker without an answer is told so', async () => {
+    const ask = names.natsSubject('ask');
+    const server = client.subscribe(ask, {}, async (message) => {
+      const { n } = message.json() as { n: number };
+      if (n < 0) throw new Error('no answer to that');
+      return { double: n * 2, cell: message.envelope?.cell };
+    });
+    const reply = await client.request(ask, { n: 21 }, { envelope, timeoutMs: 2_000 });
+    expect(reply.json()).toEqual({ double: 42, cell: 5 });
+    await expect(client.request(ask, { n: -1 }, { envelope, timeoutMs: 100 })).rejects.toThrow();
+    await server.close();
+    await expect(client.request(ask, { n: 1 }, { envelope, timeoutMs: 100 })).rejects.toThrow();
+  });
+});
+
+describe('the connection', () => {
+  it('comes back after a loss, with its subscriptions', async () => {
+    const [server = expect.fail('no server')] = readEndpoints().natsUrls;
+    const proxy = await startTcpProxy(server);
+    onTestFinished(() => proxy.close());
+    const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log });
+    const heard: unknown[] = [];
+    const listener = fragile.subscribe(names.natsSubject('back'), {}, async (message) =>
+      heard.push(message.json()),
+    );
+    await fragile.ping();
+    proxy.dropConnections();
+    await eventually({ what: 'a message after the loss' }, async () => {
+      client.notify(names.natsSubject('back'), 1, envelope);
+      await client.ping();
+      return heard.length > 0;
+    });
+    const message = { messageId: `${names.id}-back`, envelope };
+    expect((await fragile.publish(subject, {}, message)).duplicate).toBe(false);
+    await listener.close();
+    await fragile.close();
+  });
+
+  it('is given up at boot after the time allowed, with the servers named', async () => {
+    const nowhere = connectNats({ servers: ['127.0.0.1:1'], name: 'test', log, firstConnectionMs: 100 });
+    await expect(nowhere).rejects.toThrow('None of the NATS servers could be reached: 127.0.0.1:1');
+  });
+
+  it('is refused inside a transaction', async () => {
+    await expect(
+      insideTransaction('outer', () => client.publish(subject, {}, { messageId: 'never', envelope })),
+    ).rejects.toThrow('NATS was used inside the transaction "outer"');
+  });
+});

@@ -1,0 +1,220 @@
+import { connect, constants } from 'node:http2';
+import { object, TerminalError, type ObjectContext } from '@restatedev/restate-sdk';
+import { readEndpoints } from '@millrace/services';
+import { eventually, testNames } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Envelope } from '../envelope/index.ts';
+import { createLogger } from '../log/index.ts';
+import {
+  createRestateEndpoint,
+  createRestateIngress,
+  envelopeOf,
+  registerDeployment,
+  RestateIngressError,
+  step,
+  type RestateEndpoint,
+  type RestateSend,
+} from './index.ts';
+
+const { restate } = readEndpoints();
+const names = testNames();
+const service = names.restateService('Probe');
+const log = createLogger({ name: 'test', level: 'silent' });
+const envelope: Envelope = {
+  cell: 2,
+  mode: 'live',
+  actor: { kind: 'system', id: 'test' },
+  schemaVersion: 1,
+  traceparent: null,
+};
+
+const calls: { key: string; payload: unknown; envelope: Envelope | null }[] = [];
+const attempts = new Map<string, number>();
+const outcomes = new Map<string, string>();
+
+const probe = object({
+  name: service,
+  handlers: {
+    record: async (ctx: ObjectContext, payload: unknown) => {
+      await step(ctx, 'note', { maxAttempts: 3, timeoutMs: 1_000 }, async () => {
+        calls.push({ key: ctx.key, payload, envelope: envelopeOf(ctx) });
+      });
+    },
+    failForGood: async (ctx: ObjectContext) => {
+      try {
+        await step(ctx, 'fail', { maxAttempts: 3, timeoutMs: 1_000, firstRetryMs: 1 }, async () => {
+          attempts.set(ctx.key, (attempts.get(ctx.key) ?? 0) + 1);
+          throw new Error('never works');
+        });
+      } catch (error) {
+        if (!(error instanceof TerminalError)) throw error;
+        outcomes.set(ctx.key, 'compensated');
+      }
+    },
+    hang: async (ctx: ObjectContext) => {
+      try {
+        await step(ctx, 'hang', { maxAttempts: 2, timeoutMs: 20, firstRetryMs: 1 }, (signal) => {
+          signal.addEventListener('abort', () => attempts.set(ctx.key, (attempts.get(ctx.key) ?? 0) + 1));
+          return new Promise<void>(() => undefined);
+        });
+      } catch (error) {
+        if (!(error instanceof TerminalError)) throw error;
+        outcomes.set(ctx.key, 'compensated');
+      }
+    },
+  },
+});
+
+const ingress = createRestateIngress({ url: restate.ingressUrl });
+const call = (key: string, handler: string, more: Partial<RestateSend> = {}): RestateSend => ({
+  service,
+  key,
+  handler,
+  payload: { hello: 'world' },
+  idempotencyKey: `${names.id}-${key}`,
+  envelope,
+  ...more,
+});
+
+let endpoint: RestateEndpoint;
+beforeAll(async () => {
+  endpoint = await createRestateEndpoint({
+    services: [probe],
+    identityKeys: [restate.identityPublicKey],
+    port: 0,
+    log,
+  });
+  deployments.add((await registerDeployment(restate.adminUrl, endpoint.url)).deploymentId);
+});
+// The server outlives the test: what it still holds would be tried for ever against an address that is gone.
+const scheduled: string[] = [];
+const deployments = new Set<string>();
+afterAll(async () => {
+  for (const id of scheduled) await fetch(`${restate.adminUrl}/invocations/${id}/kill`, { method: 'PATCH' });
+  for (const id of deployments) {
+    await fetch(`${restate.adminUrl}/deployments/${id}?force=true`, { method: 'DELETE' });
+  }
+  await endpoint.close();
+});
+
+/** Speaks to the endpoint as anyone on the machine could. */
+async function direct(path: string, headers: Record<string, string>): Promise<number> {
+  const session = connect(endpoint.url);
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      const stream = session.request({ ':method': 'POST', ':path': path, ...headers });
+      stream.on('response', (answer) => resolve(Number(answer[constants.HTTP2_HEADER_STATUS])));
+      stream.on('error', reject);
+      stream.end();
+    });
+  } finally {
+    session.destroy();
+  }
+}
+
+describe('a durable call', () => {
+  it('arrives once with its payload and envelope, however often it is sent', async () => {
+    const first = await ingress.send(call('once', 'record'));
+    const second = await ingress.send(call('once', 'record'));
+    expect([first.repeated, second.repeated]).toEqual([false, true]);
+    expect(second.invocationId).toBe(first.invocationId);
+    await eventually({ what: 'the call' }, () => calls.some(({ key }) => key === 'once'));
+    expect(calls.filter(({ key }) => key === 'once')).toEqual([
+      { key: 'once', payload: { hello: 'world' }, envelope },
+    ]);
+  });
+
+  it('takes keys that would otherwise change the address', async () => {
+    const key = 'a/b ?c#d%2F';
+    await ingress.send(call(key, 'record'));
+    await eventually({ what: 'the call' }, () => calls.some((seen) => seen.key === key));
+  });
+
+  it('waits as long as it was told to', async () => {
+    const later = await ingress.send(call('later', 'record', { delayMs: 3_600_000 }));
+    scheduled.push(later.invocationId);
+    await ingress.send(call('now', 'record'));
+    await eventually({ what: 'the other call' }, () => calls.some(({ key }) => key === 'now'));
+    expect(calls.some(({ key }) => key === 'later')).toBe(false);
+  });
+
+  it('to a service nobody has registered is refused, and worth another try', async () => {
+    const failure = await ingress
+      .send(call('x', 'record', { service: names.restateService('Nobody') }))
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(RestateIngressError);
+    expect(failure).toMatchObject({ status: 404, retryable: true });
+  });
+});
+
+describe('a step', () => {
+  it('that always fails is tried as often as it may be, and then its handler goes on to compensate', async () => {
+    await ingress.send(call('doomed', 'failForGood'));
+    await eventually({ what: 'compensation' }, () => outcomes.get('doomed') === 'compensated');
+    expect(attempts.get('doomed')).toBe(3);
+  });
+
+  it('that hangs is aborted and counts as failed', async () => {
+    await ingress.send(call('hanging', 'hang'));
+    await eventually({ what: 'compensation' }, () => outcomes.get('hanging') === 'compensated');
+    expect(attempts.get('hanging')).toBe(2);
+  });
+
+  it('without an end is refused', () => {
+    const ctx = { run: () => expect.fail('must not run') };
+    expect(() => step(ctx, 'endless', { maxAttempts: 0, timeoutMs: 1 }, async () => undefined)).toThrow(
+      RangeError,
+    );
+  });
+});
+
+describe('the endpoint', () => {
+  it('listens on loopback only', () => {
+    expect(endpoint.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['no signature', {}],
+    ['a scheme without a token', { 'x-restate-signature-scheme': 'v1' }],
+    ['the scheme that means "unsigned"', { 'x-restate-signature-scheme': 'unsigned' }],
+    [
+      'a token signed by nobody',
+      {
+        'x-restate-signature-scheme': 'v1',
+        'x-restate-jwt-v1': `${Buffer.from(JSON.stringify({ alg: 'none', typ: 'JWT' })).toString('base64url')}.e30.`,
+      },
+    ],
+  ])('refuses whoever comes with %s', async (_, headers) => {
+    const before = calls.length;
+    const content = { 'content-type': 'application/vnd.restate.invocation.v5', ...headers };
+    expect(await direct(`/invoke/${service}/record`, content)).toBe(401);
+    expect(await direct('/discover', headers)).toBe(401);
+    expect(calls.length).toBe(before);
+  });
+
+  it('cannot be opened without a key to check signatures by', async () => {
+    await expect(
+      createRestateEndpoint({ services: [probe], identityKeys: [], port: 0, log }),
+    ).rejects.toThrow('at least one identity key');
+  });
+
+  it('can be registered again without harm', async () => {
+    const again = await registerDeployment(restate.adminUrl, endpoint.url);
+    const third = await registerDeployment(restate.adminUrl, endpoint.url);
+    expect(third.deploymentId).toBe(again.deploymentId);
+    expect(third.services).toEqual([service]);
+    await registerDeployment(restate.adminUrl, endpoint.url, { replace: true });
+  });
+
+  it('closes in time although Restate keeps its connection open', async () => {
+    const other = await createRestateEndpoint({
+      services: [object({ name: names.restateService('Other'), handlers: { noop: async () => undefined } })],
+      identityKeys: [restate.identityPublicKey],
+      port: 0,
+      log,
+    });
+    deployments.add((await registerDeployment(restate.adminUrl, other.url)).deploymentId);
+    await other.close();
+    await expect(fetch(other.url)).rejects.toThrow();
+  });
+});

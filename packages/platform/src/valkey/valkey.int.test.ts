@@ -1,0 +1,85 @@
+import { readEndpoints } from '@millrace/services';
+import { eventually, startTcpProxy, testNames } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../clock/index.ts';
+import { insideTransaction } from '../db/scope.ts';
+import { createLogger } from '../log/index.ts';
+import { connectValkey, defineScript, type ValkeyClient } from './index.ts';
+
+const { valkeyPrefix } = testNames();
+const log = createLogger({ name: 'test', level: 'silent' });
+const increment = defineScript(
+  'increment',
+  `return redis.call('INCRBY', KEYS[1], ARGV[1]) -- ${valkeyPrefix}`,
+);
+
+let client: ValkeyClient;
+beforeAll(async () => {
+  client = await connectValkey({ url: readEndpoints().valkeyUrl, name: 'test', log });
+});
+afterAll(() => client.close());
+
+describe('Valkey', () => {
+  it('runs a script the server has never seen, and again by its digest alone', async () => {
+    const call = { keys: [`${valkeyPrefix}count`], args: ['5'] };
+    expect(await client.command(['SCRIPT', 'EXISTS', increment.sha1])).toEqual([0]);
+    expect(await client.run(increment, call)).toBe(5);
+    expect(await client.command(['SCRIPT', 'EXISTS', increment.sha1])).toEqual([1]);
+    expect(await client.run(increment, call)).toBe(10);
+  });
+
+  it('reports what a script got wrong', async () => {
+    const wrong = defineScript('wrong', `return redis.call('INCR', KEYS[1], 'x') -- ${valkeyPrefix}`);
+    await expect(client.run(wrong, { keys: [`${valkeyPrefix}x`], args: [] })).rejects.toThrow('ERR');
+  });
+
+  it('is refused inside a transaction', async () => {
+    await expect(insideTransaction('outer', () => client.ping())).rejects.toThrow(
+      'Valkey was used inside the transaction "outer"',
+    );
+  });
+});
+
+describe('without Valkey', () => {
+  it('a command fails at once instead of waiting, and works again when the server is back', async () => {
+    const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
+    onTestFinished(() => proxy.close());
+    const fragile = await connectValkey({ url: proxy.rewrite(readEndpoints().valkeyUrl), name: 'test', log });
+    await fragile.ping();
+    proxy.cut();
+    await eventually({ what: 'the loss to be noticed' }, () =>
+      fragile.ping().then(
+        () => false,
+        () => true,
+      ),
+    );
+    const startMs = systemClock.monotonicMs();
+    await expect(fragile.ping()).rejects.toThrow();
+    expect(systemClock.monotonicMs() - startMs).toBeLessThan(100);
+    proxy.heal();
+    await eventually({ what: 'the reconnection' }, () => fragile.ping().then(() => true));
+    await fragile.close();
+  });
+
+  it('a command to a server that has gone silent ends after its time', async () => {
+    const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
+    onTestFinished(() => proxy.close());
+    const fragile = await connectValkey({ url: proxy.rewrite(readEndpoints().valkeyUrl), name: 'test', log });
+    proxy.pause();
+    await expect(fragile.command(['PING'], { timeoutMs: 50 })).rejects.toThrow('took longer than 50 ms');
+    proxy.heal();
+    await fragile.close();
+  });
+
+  it('a process starts all the same, and finds it later', async () => {
+    const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
+    onTestFinished(() => proxy.close());
+    proxy.cut();
+    const url = proxy.rewrite(readEndpoints().valkeyUrl);
+    const early = await connectValkey({ url, name: 'test', log, firstConnectionMs: 100 });
+    await expect(early.ping()).rejects.toThrow();
+    proxy.heal();
+    await eventually({ what: 'the first connection' }, () => early.ping().then(() => true));
+    await early.close();
+  });
+});
