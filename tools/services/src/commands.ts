@@ -228,7 +228,7 @@ export function findNode(site: Site, name: string): { group: Group; node: NodeSp
   throw new Failure(`There is no node called ${name}.`, `Names are those that \`status\` shows.`);
 }
 
-function withNode<T>(
+async function withNode<T>(
   name: string,
   options: InstanceOptions,
   work: (group: Group, node: NodeSpec, note: Note) => Promise<T>,

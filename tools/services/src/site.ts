@@ -8,6 +8,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -135,6 +136,13 @@ export function nodeHome(
   mkdirSync(outside, { recursive: true });
   symlinkSync(outside, wanted);
   return outside;
+}
+
+/** Whether every user can pass through all folders above this one, as engines that leave root behind must. */
+export function isOpenToOthers(folder: string): boolean {
+  const parent = path.dirname(folder);
+  if ((statSync(parent).mode & 0o001) === 0) return false;
+  return parent === folder || isOpenToOthers(parent);
 }
 
 /** Where the state folder keeps this node, whether or not it exists yet. */

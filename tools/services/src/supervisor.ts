@@ -40,17 +40,26 @@ async function unreadyNodes(group: Group): Promise<NodeSpec[]> {
   return group.nodes.filter((_, index) => verdicts[index] === true);
 }
 
-/** Null when the node's process lives and answers; otherwise why not. */
+/**
+ * Null when the node's process lives and answers; otherwise why not. A node of a cluster may refuse one call
+ * while a leader moves, so a refusal counts only when it lasts.
+ */
 export async function whyUnready(group: Group, node: NodeSpec): Promise<string | null> {
   const record = readRecord(group.site, node.name);
   if (record === null) return 'not started';
   if (!isAlive(record)) return 'process is gone';
   try {
-    await group.engine.ready(group, node);
+    await eventually({ timeoutMs: 3000, intervalMs: 200, giveUp: () => assertAlive(record) }, () =>
+      group.engine.ready(group, node),
+    );
     return null;
   } catch (error) {
     return messageOf(error);
   }
+}
+
+function assertAlive(identity: ProcessIdentity): void {
+  if (!isAlive(identity)) throw new Error('process is gone');
 }
 
 /** Brings one node to readiness; the others of its group may be down. */

@@ -6,7 +6,7 @@ import type { Engine, Group, NodeSpec, Note } from '../engine.ts';
 import { Failure } from '../failure.ts';
 import { isInstalled } from '../install/commands.ts';
 import { allPids, commandLine, identify, mustRun, parentOf, run, signal } from '../processes.ts';
-import { knownHome, nodeHome, type Site } from '../site.ts';
+import { isOpenToOthers, knownHome, nodeHome, type Site } from '../site.ts';
 import { eventually } from '../time.ts';
 import { incusCall, incusFind, type IncusAddress } from './incus-api.ts';
 import { buildBusyboxImage } from './incus-image.ts';
@@ -23,8 +23,9 @@ const packages = {
   release: ['dnsmasq-base', 'nftables', 'busybox-static', 'btrfs-progs', 'openssl'],
 };
 
+/** The users inside containers are mapped to unprivileged ones, which must be able to reach their disks. */
 function homeOf(site: Site, node: NodeSpec): string {
-  return nodeHome(site, node.name, (folder) => folder.length <= longestHome);
+  return nodeHome(site, node.name, (folder) => folder.length <= longestHome && isOpenToOthers(folder));
 }
 
 function filesOf(site: Site, nodeName = 'incus') {

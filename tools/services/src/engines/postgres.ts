@@ -1,10 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Engine, Group, Launch, NodeSpec } from '../engine.ts';
 import { commandLine, mustRun, run } from '../processes.ts';
-import { knownHome, nodeHome, type Site } from '../site.ts';
+import { isOpenToOthers, knownHome, nodeHome, type Site } from '../site.ts';
 
 const user = 'millrace';
 const database = 'millrace';
@@ -31,14 +30,8 @@ function asServerUser(site: Site, file: string, args: readonly string[]): Launch
 }
 
 /** A checkout below /root, or anywhere private, cannot be entered by user postgres. */
-function canEnter(site: Site, folder: string): boolean {
-  if (!site.isRoot) return true;
-  const { file, args } = asServerUser(site, 'test', ['-x', path.dirname(folder)]);
-  return spawnSync(file, args, { cwd: '/', stdio: 'ignore' }).status === 0;
-}
-
 function homeOf(site: Site, node: NodeSpec): string {
-  return nodeHome(site, node.name, (folder) => canEnter(site, folder));
+  return nodeHome(site, node.name, (folder) => !site.isRoot || isOpenToOthers(folder));
 }
 
 export function renderPostgresConf(port: number): string {

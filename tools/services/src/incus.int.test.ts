@@ -1,0 +1,69 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+import { expect, test } from 'vitest';
+
+import { incusCall } from './engines/incus-api.ts';
+import { bridgeOf, mountsBelow } from './engines/incus.ts';
+import { down, ensureUp, killNode, type IncusEndpoints } from './index.ts';
+import { isRoot } from './site.ts';
+import { eventually } from './time.ts';
+import { privatePlace, states } from './private-instance.ts';
+
+function tlsAddress(endpoints: IncusEndpoints) {
+  const { hostname, port } = new URL(endpoints.url);
+  return {
+    host: hostname,
+    port: Number(port),
+    cert: readFileSync(endpoints.clientCertificateFile, 'utf8'),
+    key: readFileSync(endpoints.clientKeyFile, 'utf8'),
+    ca: readFileSync(endpoints.serverCertificateFile, 'utf8'),
+  };
+}
+
+async function incusOf(place: { stateDir: string; portBase: number }): Promise<IncusEndpoints> {
+  const { incus } = await ensureUp(['incus'], place);
+  if (incus === undefined) throw new Error('Incus has no endpoint');
+  return incus;
+}
+
+/** The address that the container got from the bridge's DHCP server. */
+function addressOf(state: unknown): string {
+  const { network } = state as {
+    network: Record<string, { addresses: { family: string; address: string }[] }> | null;
+  };
+  const found = network?.['eth0']?.addresses.find((entry) => entry.family === 'inet');
+  if (found === undefined) throw new Error('the container has no address yet');
+  return found.address;
+}
+
+test('Incus runs a container over TLS, survives being killed, and leaves no bridge, mount or process', async () => {
+  const place = await privatePlace();
+  if (!isRoot()) {
+    await expect(ensureUp(['incus'], place)).rejects.toThrow(/needs root/u);
+    return;
+  }
+  const address = tlsAddress(await incusOf(place));
+  await incusCall(address, 'POST', '/1.0/instances', {
+    name: 'probe',
+    type: 'container',
+    source: { type: 'image', alias: 'busybox' },
+    start: true,
+  });
+  const page = await eventually({ timeoutMs: 20_000, intervalMs: 100 }, async () => {
+    const state = await incusCall(address, 'GET', '/1.0/instances/probe/state');
+    const answer = await fetch(`http://${addressOf(state)}/`, { signal: AbortSignal.timeout(2000) });
+    return answer.text();
+  });
+  expect(page).toBe('busybox\n');
+
+  await killNode('incus', place);
+  expect(await states(place)).toMatchObject({ incus: 'dead' });
+  await ensureUp(['incus'], place);
+  expect(await incusCall(address, 'GET', '/1.0/instances/probe/state')).toMatchObject({ status: 'Running' });
+
+  // The hard case: the daemon dies with a container running and is not started again before `down`.
+  await killNode('incus', place);
+  await down([], place);
+  expect(existsSync(`/sys/class/net/${bridgeOf(place.portBase).name}`)).toBe(false);
+  expect(mountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), place.stateDir)).toEqual([]);
+}, 120_000);

@@ -1,0 +1,53 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { onTestFinished } from 'vitest';
+
+import { down, status, type NodeState } from './index.ts';
+import { isPortFree } from './ports.ts';
+import { portSpan } from './site.ts';
+
+export interface Place {
+  readonly stateDir: string;
+  readonly portBase: number;
+}
+
+/**
+ * A state folder and a block of ports of the test's own, so that nobody's engines are disturbed. Whatever the
+ * test leaves running is stopped and removed when it ends.
+ */
+export async function privatePlace(): Promise<Place> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
+  chmodSync(folder, 0o755);
+  const stateDir = path.join(folder, 's');
+  const place = { stateDir, portBase: await freePortBase() };
+  onTestFinished(async () => {
+    await down([], { stateDir, purge: true });
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return place;
+}
+
+/** Blocks are chosen by pid, so that test files and whole suites that run side by side rarely try the same. */
+async function freePortBase(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const portBase = 19_000 + ((process.pid + attempt * 37) % 130) * portSpan;
+    const offsets = Array.from({ length: portSpan }, (_, offset) => offset);
+    const free = await Promise.all(offsets.map((offset) => isPortFree(portBase + offset)));
+    if (free.every(Boolean)) return portBase;
+  }
+  throw new Error('no block of free ports was found');
+}
+
+/** Node name to state, for short assertions. */
+export async function states(place: Place): Promise<Record<string, NodeState>> {
+  const nodes = await status(place);
+  return Object.fromEntries(nodes.map((node) => [node.node, node.state]));
+}
+
+export async function pidOf(place: Place, node: string): Promise<number> {
+  const found = (await status(place)).find((candidate) => candidate.node === node);
+  if (found?.pid == null) throw new Error(`${node} has no process`);
+  return found.pid;
+}
