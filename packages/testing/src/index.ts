@@ -24,6 +24,7 @@ export { killBackend, killBackends } from './faults.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
 export { freePort, freePorts } from './ports.ts';
 export { startProcess, type StartProcessOptions, type TestProcess } from './processes.ts';
+export { engineEnv, startWorkerProcess, type ProgramOptions, type WorkerProcess } from './programs.ts';
 export { seededRandom, type SeededRandom } from './random.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { checkReader, type SeenEvent } from './scenarios/feed-check.ts';

@@ -3,13 +3,13 @@ import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
+import { startLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsSubscription } from '@millrace/platform/nats';
 import { gauge } from '@millrace/platform/telemetry';
 import { visibleTo, type EventChannels, type FeedEvent } from './events.ts';
 import { getFeedHead, getFeedHeads, listEventsAfter } from './events.store.ts';
 import { createFollower, type Follower } from './follower.ts';
-import { startLoop } from './loop.ts';
 
 export interface FeedTuning {
   /** Streams that one process keeps open for one organisation. */

@@ -1,4 +1,5 @@
 export { eventChannels, type EventChannels, type FeedEvent } from './events.ts';
+export { forgetOldEvents } from './events.store.ts';
 export { serveEvents } from './events.routes.ts';
 export { createFeed, defaultFeedTuning, type Feed, type FeedOptions, type FeedTuning } from './feed.ts';
 export { ensureEventStream, type EventStreamOptions } from './stream.ts';

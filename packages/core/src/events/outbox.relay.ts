@@ -1,5 +1,6 @@
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { msToSeconds } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
@@ -8,7 +9,6 @@ import { gauge } from '@millrace/platform/telemetry';
 import { dispatchWaiting } from './dispatcher.ts';
 import type { EventChannels } from './events.ts';
 import { forgetDeadRelays } from './leases.store.ts';
-import { startLoop, type Loop } from './loop.ts';
 import { moveWaiting } from './mover.ts';
 import { findWaiting, measureOutbox, type LeaseProof } from './outbox.store.ts';
 import { publishWaiting } from './publisher.ts';

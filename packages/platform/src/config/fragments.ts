@@ -171,6 +171,21 @@ export const natsConfig = fragment('nats', {
     example: 'nats://127.0.0.1:4222',
     secret: true,
   },
+  prefix: {
+    env: 'MILLRACE_NATS_PREFIX',
+    schema: z
+      .string()
+      .regex(/^[a-z0-9]{1,32}$/)
+      .default(''),
+    expected: 'up to 32 small letters and digits that keep installations on one server apart, or nothing',
+    example: 'staging',
+  },
+  replicas: {
+    env: 'MILLRACE_NATS_REPLICAS',
+    schema: z.enum(['1', '3']).transform(Number).default(1),
+    expected: 'how many NATS servers keep each message, 1 or 3',
+    example: '3',
+  },
 });
 
 export const restateConfig = fragment('restate', {

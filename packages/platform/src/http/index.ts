@@ -4,7 +4,7 @@ export { reply, sse } from './reply.ts';
 export type { Reply, SseEvent, SseReply, SseStream } from './reply.ts';
 export { decodeCursor, encodeCursor, linkNext, toPage } from './pager.ts';
 export type { Cursor, Page } from './pager.ts';
-export { findOperationById, findOperationByKey } from './idempotency.store.ts';
+export { deleteExpiredOperations, findOperationById, findOperationByKey } from './idempotency.store.ts';
 export type { StoredOperation } from './idempotency.store.ts';
 export type { Actor, Mode } from '../envelope/index.ts';
 export { createAddressBook } from './client-ip.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '@millrace/platform/clock';
-import type { Logger } from '@millrace/platform/log';
+import type { Clock } from '../clock/index.ts';
+import type { Logger } from '../log/index.ts';
 
 export interface LoopOptions {
   readonly name: string;

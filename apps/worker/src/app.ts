@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { ensureEventStream, eventChannels, startRelay } from '@millrace/core/events';
+import {
+  createApiKeyLifecycle,
+  createApiKeyService,
+  createKeyChangeAnnouncer,
+  keyChangeSubject,
+} from '@millrace/core/identity';
+import { systemClock } from '@millrace/platform/clock';
+import { createDb, requireSchema, type Db } from '@millrace/platform/db';
+import { payloadSchemaVersion } from '@millrace/platform/envelope';
+import { createIdSource } from '@millrace/platform/ids';
+import { createLifecycle, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import { createLogger, type Logger } from '@millrace/platform/log';
+import { share } from '@millrace/platform/money';
+import { connectNats, type NatsClient } from '@millrace/platform/nats';
+import {
+  createRestateEndpoint,
+  createRestateIngress,
+  registerDeployment,
+  type RestateEndpoint,
+} from '@millrace/platform/restate';
+import { startTelemetry } from '@millrace/platform/telemetry';
+import type { WorkerConfig } from './config.ts';
+import { serveHealth } from './health.ts';
+import { startSweeps } from './sweeps.ts';
+
+export interface Worker {
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  readonly healthPort: number;
+}
+
+const VERSION = '0.1.0';
+const DAY_MS = 24 * 3_600_000;
+const MEBIBYTE = 1_048_576;
+const CHECK_TIMEOUT_MS = 2_000;
+
+/** Builds the process: what it needs first, then what it does, then the face that says it is ready. */
+export async function startWorker(config: WorkerConfig): Promise<Worker> {
+  const clock = systemClock;
+  const log = createLogger({ name: 'worker', level: config.log.level });
+  const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.worker.drainMs });
+  try {
+    await startParts(config, lifecycle, log);
+    const health = await serveHealth(lifecycle, config.worker.healthPort);
+    lifecycle.onDrain('pools', 'health', () => health.close());
+    lifecycle.started();
+    log.info({ healthPort: health.port }, 'the worker is running');
+    return { lifecycle, log, healthPort: health.port };
+  } catch (error) {
+    // What was opened before the failure must not keep the process alive, nor hold leases others wait for.
+    await lifecycle.shutdown('failed to start');
+    throw error;
+  }
+}
+
+async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logger): Promise<void> {
+  const clock = systemClock;
+  const telemetry = await startTelemetry({
+    service: 'worker',
+    version: VERSION,
+    cell: config.cell.id,
+    prometheusPort: config.telemetry.prometheusPort,
+    sampleRatio: share(config.telemetry.samplePercent, 100),
+    ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
+  });
+  lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
+
+  const { db, nats } = await connectEngines(config, lifecycle, log);
+  const announce = createKeyChangeAnnouncer(nats, {
+    subject: keyChangeSubject(config.nats.prefix),
+    envelope: {
+      cell: config.cell.id,
+      mode: 'live',
+      actor: { kind: 'system', id: 'worker' },
+      schemaVersion: payloadSchemaVersion,
+      traceparent: null,
+    },
+  });
+  const keys = createApiKeyService({ announce });
+
+  const endpoint = await createRestateEndpoint({
+    services: [createApiKeyLifecycle({ db, keys })],
+    identityKeys: config.restate.identityKeys,
+    port: config.restate.endpointPort,
+    sharePort: config.restate.endpointPort !== 0,
+    log,
+  });
+  lifecycle.onDrain('requests', 'restate endpoint', () => endpoint.close());
+  registerSoon(config, endpoint, lifecycle, log);
+
+  const channels = eventChannels(config.nats.prefix);
+  await ensureEventStream(nats, channels, {
+    replicas: config.nats.replicas,
+    maxAgeMs: config.worker.streamMaxAgeDays * DAY_MS,
+    maxBytes: config.worker.streamMaxMebibytes * MEBIBYTE,
+  });
+  const relay = await startRelay({
+    db,
+    clock,
+    log,
+    holder: `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`,
+    channels,
+    nats,
+    restate: createRestateIngress({ url: config.restate.ingressUrl }),
+    tuning: { leaseTtlMs: config.worker.relayLeaseMs, pollMs: config.worker.relayPollMs },
+  });
+  lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
+
+  const eventRetentionMs = config.worker.eventRetentionDays * DAY_MS;
+  for (const sweep of startSweeps({ db, clock, log, keys, eventRetentionMs })) {
+    lifecycle.onDrain('consumers', 'sweep', () => sweep.stop());
+  }
+}
+
+async function connectEngines(
+  config: WorkerConfig,
+  lifecycle: Lifecycle,
+  log: Logger,
+): Promise<{ db: Db; nats: NatsClient }> {
+  const db = createDb({
+    url: config.postgres.url,
+    poolSize: config.postgres.poolSize,
+    statementTimeoutMs: config.postgres.statementTimeoutMs,
+    applicationName: 'millrace-worker',
+    clock: systemClock,
+    ids: createIdSource({ clock: systemClock, cell: config.cell.id }),
+    log,
+  });
+  lifecycle.onDrain('pools', 'postgres', () => db.close());
+  lifecycle.addCheck({
+    name: 'postgres',
+    required: true,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    check: () => db.ping(),
+  });
+  await requireSchema(db);
+
+  const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-worker', log });
+  lifecycle.onDrain('pools', 'nats', () => nats.close());
+  // Not required: without NATS the relay still moves events into the feed, and publishes when it is back.
+  lifecycle.addCheck({
+    name: 'nats',
+    required: false,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    check: () => nats.ping(),
+  });
+  return { db, nats };
+}
+
+/** Restate may start after us, so registering is tried until it works and holds up nothing else meanwhile. */
+function registerSoon(
+  config: WorkerConfig,
+  endpoint: RestateEndpoint,
+  lifecycle: Lifecycle,
+  log: Logger,
+): void {
+  let registered = false;
+  const uri = config.worker.endpointUrl ?? endpoint.url;
+  const loop = startLoop(
+    { name: 'register with Restate', clock: systemClock, log, idleMs: DAY_MS },
+    async () => {
+      const options = { replace: config.worker.replaceDeployment };
+      const { services } = await registerDeployment(config.restate.adminUrl, uri, options);
+      registered = true;
+      log.info({ uri, services }, 'registered with Restate');
+      return 'idle';
+    },
+  );
+  lifecycle.onDrain('accept', 'registration', () => loop.stop());
+  lifecycle.addCheck({
+    name: 'restate registration',
+    required: false,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    check: async () => {
+      if (!registered) throw new Error('Restate does not know this worker yet.');
+    },
+  });
+}

@@ -1,0 +1,79 @@
+import {
+  cellConfig,
+  fragment,
+  loadConfig,
+  logConfig,
+  natsConfig,
+  postgresConfig,
+  restateConfig,
+  telemetryConfig,
+  values,
+} from '@millrace/platform/config';
+
+const workerConfig = fragment('worker', {
+  healthPort: {
+    env: 'MILLRACE_WORKER_HEALTH_PORT',
+    schema: values.port.default(8081),
+    expected: 'the loopback port health and readiness are served on, 0 to 65535',
+    example: '8081',
+  },
+  relayLeaseMs: {
+    env: 'MILLRACE_RELAY_LEASE_MS',
+    schema: values.wholeNumber(200, 300_000).default(10_000),
+    expected: 'how long a silent relay keeps its shards, in milliseconds, 200 to 300000',
+    example: '10000',
+  },
+  relayPollMs: {
+    env: 'MILLRACE_RELAY_POLL_MS',
+    schema: values.wholeNumber(1, 10_000).default(15),
+    expected: 'how often an idle relay looks for new rows, in milliseconds, 1 to 10000',
+    example: '15',
+  },
+  eventRetentionDays: {
+    env: 'MILLRACE_EVENT_RETENTION_DAYS',
+    schema: values.wholeNumber(0, 3_650).default(90),
+    expected: 'how many days published events are kept, 0 to 3650 (0 keeps them for ever)',
+    example: '90',
+  },
+  streamMaxMebibytes: {
+    env: 'MILLRACE_EVENT_STREAM_MAX_MIB',
+    schema: values.wholeNumber(1, 1_048_576).default(1_024),
+    expected: 'how much the event stream may hold before it forgets the oldest, in MiB',
+    example: '1024',
+  },
+  streamMaxAgeDays: {
+    env: 'MILLRACE_EVENT_STREAM_MAX_AGE_DAYS',
+    schema: values.wholeNumber(1, 365).default(7),
+    expected: 'how many days the event stream keeps a message, 1 to 365',
+    example: '7',
+  },
+  endpointUrl: {
+    env: 'MILLRACE_RESTATE_ENDPOINT_URL',
+    schema: values.url('http', 'https').nullable().default(null),
+    expected: 'the address under which Restate reaches the workers, when it is not the loopback port itself',
+    example: 'http://workers.internal:9080',
+  },
+  replaceDeployment: {
+    env: 'MILLRACE_RESTATE_REPLACE_DEPLOYMENT',
+    schema: values.boolean.default(false),
+    expected:
+      'true to register changed handlers at an address Restate knows already (development only), or false',
+    example: 'true',
+  },
+  drainMs: {
+    env: 'MILLRACE_DRAIN_MS',
+    schema: values.wholeNumber(0, 600_000).default(20_000),
+    expected: 'how long to let running work end at shutdown, in milliseconds, 0 to 600000',
+    example: '20000',
+  },
+});
+
+/** Every setting of the worker, checked at once. */
+export function loadWorkerConfig(env?: Readonly<Record<string, string | undefined>>) {
+  return loadConfig(
+    [cellConfig, postgresConfig, natsConfig, restateConfig, logConfig, telemetryConfig, workerConfig],
+    env,
+  );
+}
+
+export type WorkerConfig = ReturnType<typeof loadWorkerConfig>;

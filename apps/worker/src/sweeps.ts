@@ -1,0 +1,53 @@
+import { forgetOldEvents } from '@millrace/core/events';
+import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { deleteExpiredOperations } from '@millrace/platform/http';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+
+export interface SweepOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly keys: ApiKeyService;
+  /** 0 keeps events for ever. */
+  readonly eventRetentionMs: number;
+}
+
+const DUE_KEYS_EVERY_MS = 5_000;
+const RETENTION_EVERY_MS = 60_000;
+const BATCH = 500;
+
+/**
+ * What must happen even if every timer elsewhere was lost: PostgreSQL knows what is due, and these ask it. Several
+ * workers may sweep at once; each act is guarded where it is done, so the second finds nothing left.
+ */
+export function startSweeps(options: SweepOptions): Loop[] {
+  const { db, clock, log, keys } = options;
+  const sweep = (name: string, idleMs: number, once: () => Promise<number>): Loop =>
+    startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, async () =>
+      (await once()) >= BATCH ? 'busy' : 'idle',
+    );
+  const sweeps = [
+    sweep('close due api keys', DUE_KEYS_EVERY_MS, () =>
+      sweepDueKeys(db, { keys, now: clock.now(), limit: BATCH }),
+    ),
+    sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
+      db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>
+        deleteExpiredOperations(tx, clock.now(), BATCH),
+      ),
+    ),
+  ];
+  if (options.eventRetentionMs > 0) {
+    const olderThanMs = options.eventRetentionMs;
+    sweeps.push(
+      sweep('forget old events', RETENTION_EVERY_MS, () =>
+        db.transaction({ name: 'forget old events', isolation: 'read committed' }, (tx) =>
+          forgetOldEvents(tx, { olderThanMs, limit: BATCH }),
+        ),
+      ),
+    );
+  }
+  return sweeps;
+}

@@ -1,0 +1,113 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import type { OrgId } from '@millrace/platform/ids';
+import {
+  appendTestEvent,
+  createTestDatabase,
+  engineEnv,
+  eventually,
+  startProcess,
+  startWorkerProcess,
+  testIds,
+  testNames,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const names = testNames();
+const env = { MILLRACE_RELAY_LEASE_MS: '1000' };
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+
+afterAll(async () => {
+  await database.drop();
+});
+
+async function rows(text: string): Promise<Record<string, unknown>[]> {
+  const client = await database.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function write(orgId: OrgId, count: number): Promise<void> {
+  for (let nth = 0; nth < count; nth += 1) {
+    await database.db.transaction({ name: 'write', isolation: 'read committed' }, (tx) =>
+      appendTestEvent(tx, orgId, { name: String(nth) }),
+    );
+  }
+}
+
+const published = async () =>
+  Number((await rows('select count(*)::int as n from events where published_at is not null'))[0]?.['n']);
+
+describe('the worker process', () => {
+  test('relays, says that it is ready, and gives its shards back when asked to stop', async () => {
+    await using worker = await startWorkerProcess({ database, names, env });
+    const orgId = testIds.next('org');
+    const before = await published();
+    await write(orgId, 3);
+    await eventually({ what: 'three published' }, async () => (await published()) === before + 3);
+    const ready = await fetch(`${worker.healthUrl}/readyz`);
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toMatchObject({
+      ready: true,
+      state: 'running',
+      checks: { postgres: { ok: true } },
+    });
+    expect((await fetch(`${worker.healthUrl}/healthz`)).status).toBe(200);
+    expect((await fetch(`${worker.healthUrl}/other`)).status).toBe(404);
+
+    expect(await worker.stop()).toBe(0);
+    expect(await rows('select * from relay_leases where expires_at > now()')).toEqual([]);
+    expect(await rows('select * from relays')).toEqual([]);
+  });
+
+  test('is replaced by another within its lease when it is killed', async () => {
+    await using doomed = await startWorkerProcess({ database, names, env, name: 'doomed' });
+    await using heir = await startWorkerProcess({ database, names, env, name: 'heir' });
+    await doomed.crash();
+    const orgId = testIds.next('org');
+    const before = await published();
+    await write(orgId, 5);
+    await eventually({ what: 'five published by the heir' }, async () => (await published()) === before + 5);
+    expect(await heir.stop()).toBe(0);
+  });
+
+  test('names every wrong setting at once and exits', async () => {
+    const broken = await startProcess({
+      name: 'broken',
+      entry: 'apps/worker/src/main.ts',
+      env: { ...engineEnv({ database, names }), MILLRACE_POSTGRES_URL: '', MILLRACE_CELL: '5000' },
+    });
+    expect((await broken.exited).code).toBe(1);
+    expect(broken.output()).toContain('MILLRACE_POSTGRES_URL is not set');
+    expect(broken.output()).toContain('MILLRACE_CELL is "5000"');
+  });
+
+  test('leaves nothing behind when it cannot start because a port is taken', async () => {
+    const blocker = createServer();
+    blocker.listen(0, '127.0.0.1');
+    await once(blocker, 'listening');
+    const address = blocker.address();
+    const port = typeof address === 'object' && address !== null ? String(address.port) : '';
+    const late = await startProcess({
+      name: 'late',
+      entry: 'apps/worker/src/main.ts',
+      env: {
+        ...engineEnv({ database, names }),
+        MILLRACE_RESTATE_ENDPOINT_PORT: '0',
+        MILLRACE_WORKER_HEALTH_PORT: port,
+      },
+    });
+    expect((await late.exited).code).toBe(1);
+    expect(late.output()).toContain('EADDRINUSE');
+    expect(await rows('select * from relay_leases where expires_at > now()')).toEqual([]);
+    blocker.close();
+  });
+});

@@ -1,0 +1,65 @@
+import { createServer } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import type { Lifecycle } from './lifecycle.ts';
+
+interface HealthAnswer {
+  readonly status: 200 | 503;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * `/healthz` asks whether to keep the process: it answers as long as it runs, so an outage elsewhere never
+ * gets it restarted. `/readyz` asks whether to send it work, and says which dependency is the reason if not.
+ */
+async function answerHealth(lifecycle: Lifecycle, path: '/healthz' | '/readyz'): Promise<HealthAnswer> {
+  if (path === '/healthz') {
+    const live = lifecycle.live();
+    return { status: live ? 200 : 503, body: { live, state: lifecycle.state } };
+  }
+  const report = await lifecycle.ready();
+  return { status: report.ready ? 200 : 503, body: { ...report } };
+}
+
+const paths = ['/healthz', '/readyz'] as const;
+
+/** On the server of a process that has one. They need no key and tell nothing but names and times. */
+export function serveHealth(fastify: FastifyInstance, lifecycle: Lifecycle): void {
+  for (const path of paths) {
+    fastify.get(path, async (_request, reply) => {
+      const { status, body } = await answerHealth(lifecycle, path);
+      return reply.code(status).send(body);
+    });
+  }
+}
+
+/** For a process that serves nothing else; on loopback. Resolves with the port really bound. */
+export async function startHealthServer(options: {
+  readonly lifecycle: Lifecycle;
+  readonly port: number;
+}): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 8_192 }, (request, response) => {
+    const path = paths.find((known) => known === request.url);
+    if (path === undefined || request.method !== 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
+    answerHealth(options.lifecycle, path).then(
+      ({ status, body }) =>
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+      () => response.writeHead(503).end(),
+    );
+  });
+  const { promise: bound, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen(options.port, '127.0.0.1', resolve);
+  await bound;
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The health server has no port.');
+  return {
+    port: address.port,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((done) => server.close(() => done()));
+    },
+  };
+}

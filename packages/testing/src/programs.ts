@@ -1,0 +1,51 @@
+import { readEndpoints } from '@millrace/services';
+import type { TestDatabase } from './database.ts';
+import type { TestNames } from './names.ts';
+import { freePorts } from './ports.ts';
+import { startProcess, type TestProcess } from './processes.ts';
+
+export interface ProgramOptions {
+  readonly database: Pick<TestDatabase, 'url'>;
+  readonly names: TestNames;
+  readonly name?: string;
+  /** Over the ones below, for faults (a proxy in front of an engine) and settings under test. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What every process of ours is told about the engines of this test. */
+export function engineEnv(options: Pick<ProgramOptions, 'database' | 'names'>): Record<string, string> {
+  const endpoints = readEndpoints();
+  return {
+    MILLRACE_CELL: '1',
+    MILLRACE_LOG_LEVEL: 'warn',
+    MILLRACE_POSTGRES_URL: options.database.url,
+    MILLRACE_VALKEY_URL: endpoints.valkeyUrl,
+    MILLRACE_NATS_URLS: endpoints.natsUrls.join(','),
+    MILLRACE_NATS_PREFIX: options.names.natsPrefix,
+    MILLRACE_RESTATE_INGRESS_URL: endpoints.restate.ingressUrl,
+    MILLRACE_RESTATE_ADMIN_URL: endpoints.restate.adminUrl,
+    MILLRACE_RESTATE_IDENTITY_KEYS: endpoints.restate.identityPublicKey,
+  };
+}
+
+export interface WorkerProcess extends TestProcess {
+  readonly healthUrl: string;
+}
+
+/** A worker as a process of its own, ready when this resolves. */
+export async function startWorkerProcess(options: ProgramOptions): Promise<WorkerProcess> {
+  const [healthPort, endpointPort] = await freePorts(2);
+  const healthUrl = `http://127.0.0.1:${healthPort}`;
+  const started = await startProcess({
+    name: options.name ?? 'worker',
+    entry: 'apps/worker/src/main.ts',
+    env: {
+      ...engineEnv(options),
+      MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
+      MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
+      ...options.env,
+    },
+    readyUrl: `${healthUrl}/readyz`,
+  });
+  return { ...started, healthUrl };
+}
