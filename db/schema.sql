@@ -1,5 +1,5 @@
 -- The schema after all migrations, for reading and for review. Generated; do not edit.
--- Regenerate with: tools/run packages/platform/src/db/dump-schema.ts
+-- Regenerate with: npm run schema
 
 CREATE FUNCTION public.refuse_audit_log_change() RETURNS trigger
     LANGUAGE plpgsql

@@ -5,7 +5,7 @@ const run = promisify(execFile);
 const maxDumpBytes = 32 * 1_048_576;
 
 const header = `-- The schema after all migrations, for reading and for review. Generated; do not edit.
--- Regenerate with: tools/run packages/platform/src/db/dump-schema.ts
+-- Regenerate with: npm run schema
 `;
 
 /**

@@ -122,7 +122,7 @@ export async function generateTables(client: Client): Promise<string> {
   const body = [...interfaces, `export interface GeneratedTables {\n${members.join('\n')}\n}\n`].join('\n');
   const wrappers = ['ColumnType', 'Generated', 'GeneratedAlways'].filter((name) => body.includes(`${name}<`));
   return [
-    '// Generated from the migrated database by `tools/run packages/platform/src/db/dump-schema.ts`. Do not edit.',
+    '// Generated from the migrated database by `npm run schema`. Do not edit.',
     `import type { ${wrappers.join(', ')} } from 'kysely';`,
     "import type { Json } from './json.ts';",
     '',

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeMigrations, schemaFile, tablesFile } from './describe.ts';
 import { appRole } from './index.ts';
 
-const regenerate = 'regenerate with: tools/run packages/platform/src/db/dump-schema.ts';
+const regenerate = 'regenerate with: npm run schema';
 
 describe('the committed description of the schema', () => {
   it('is what the migrations make', async () => {

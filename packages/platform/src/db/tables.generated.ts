@@ -1,4 +1,4 @@
-// Generated from the migrated database by `tools/run packages/platform/src/db/dump-schema.ts`. Do not edit.
+// Generated from the migrated database by `npm run schema`. Do not edit.
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 import type { Json } from './json.ts';
 

@@ -1,0 +1,16 @@
+/**
+ * Writes db/schema.sql and the table types anew from all migrations, applied to a database of their own.
+ *
+ *     npm run schema [-- <postgres url of a server>]
+ *
+ * Without a url it uses the server that `npm run services -- up postgres` has started.
+ */
+import { writeFile } from 'node:fs/promises';
+import { describeMigrations, schemaFile, tablesFile } from '@millrace/platform/db/describe';
+import { readEndpoints } from '@millrace/services';
+
+const serverUrl = process.argv[2] ?? readEndpoints().postgresUrl;
+const { schema, tables } = await describeMigrations(serverUrl);
+await writeFile(schemaFile, schema);
+await writeFile(tablesFile, tables);
+process.stdout.write(`Wrote ${schemaFile}\nWrote ${tablesFile}\n`);
