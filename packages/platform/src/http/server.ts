@@ -76,7 +76,6 @@ function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance
   };
   const shared = {
     logger: false,
-    disableRequestLogging: true,
     exposeHeadRoutes: false,
     // Request ids are ours alone: one taken from a client could repeat, or pose as another's.
     requestIdHeader: false as const,

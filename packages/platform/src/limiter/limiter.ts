@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { systemClock } from '../clock/index.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
-import { groupsOf } from '../money/index.ts';
 import { counter } from '../telemetry/index.ts';
 import type { ValkeyClient } from '../valkey/index.ts';
-import { maxBucketSpan } from './bucket.ts';
+import { checkPolicies, toDecision, uncountedDecision } from './decision.ts';
+import type { CheckedPolicy } from './decision.ts';
 import { limiterScript } from './script.ts';
-import type { Limiter, PolicyState, RateDecision, RatePolicy, RateRequest } from './types.ts';
+import type { Limiter, RateDecision, RateRequest } from './types.ts';
 
 export interface LimiterOptions {
   readonly valkey: Pick<ValkeyClient, 'run'>;
@@ -40,7 +40,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let silentUntilMs = Number.NEGATIVE_INFINITY;
 
   async function decide(request: RateRequest, consume: boolean): Promise<RateDecision> {
-    const policies = request.policies.map(checkPolicy);
+    const policies = checkPolicies(request.policies);
     if (policies.length === 0) return { allowed: true, degraded: false, policies: [], refusedBy: null };
     try {
       const answer = await valkey.run(limiterScript, {
@@ -52,14 +52,17 @@ export function createLimiter(options: LimiterOptions): Limiter {
         ],
         timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       });
-      return readAnswer(answerShape.parse(answer), policies, consume);
+      const [passed, ...used] = answerShape.parse(answer);
+      const decision = toDecision(passed === 1, policies, used);
+      if (consume && decision.refusedBy !== null) refused.add(1, { policy: decision.refusedBy.policy.name });
+      return decision;
     } catch (error) {
       uncounted.add(1);
       if (clock.monotonicMs() >= silentUntilMs) {
         silentUntilMs = clock.monotonicMs() + complaintEveryMs;
         log.warn({ err: error }, 'rate limits are not counted: Valkey did not answer');
       }
-      return { allowed: true, degraded: true, policies: policies.map(untouched), refusedBy: null };
+      return uncountedDecision(policies);
     }
   }
 
@@ -69,51 +72,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   };
 }
 
-type CheckedPolicy = RatePolicy & { readonly cost: number };
-
-function checkPolicy(policy: RatePolicy): CheckedPolicy {
-  const { limit, windowMs, cost = 1 } = policy;
-  const whole = [limit, windowMs, cost].every((value) => Number.isSafeInteger(value));
-  const sane = limit >= 1 && windowMs >= 1 && cost >= 0 && (limit + cost) * windowMs <= maxBucketSpan;
-  if (!whole || !sane || !/^[a-z0-9-]{1,40}$/.test(policy.name)) {
-    throw new RangeError(`Not a rate policy: ${policy.name}, ${limit} in ${windowMs} ms, cost ${cost}.`);
-  }
-  return { ...policy, cost };
-}
-
 /** The window is part of the key: what was counted over a minute says nothing about a day. */
 function keyOf(tag: string, policy: CheckedPolicy): string {
   return `limit:{${tag}}:${policy.name}:${policy.windowMs}:${policy.subject}`;
-}
-
-function readAnswer(
-  [passed, ...used]: readonly number[],
-  policies: readonly CheckedPolicy[],
-  consumed: boolean,
-): RateDecision {
-  if (used.length !== policies.length) throw new Error('The limiter script answered for other policies.');
-  const allowed = passed === 1;
-  const states = policies.map((policy, index) => toState(policy, used[index] ?? 0, allowed));
-  if (allowed) return { allowed, degraded: false, policies: states, refusedBy: null };
-  const refusedBy = states.reduce((worst, state) =>
-    state.retryAfterMs > worst.retryAfterMs ? state : worst,
-  );
-  if (consumed) refused.add(1, { policy: refusedBy.policy.name });
-  return { allowed, degraded: false, policies: states, refusedBy };
-}
-
-function toState(policy: CheckedPolicy, used: number, allowed: boolean): PolicyState {
-  const { limit, windowMs, cost } = policy;
-  const over = used + cost * windowMs - limit * windowMs;
-  return {
-    policy,
-    limit,
-    remaining: Math.max(0, limit - groupsOf(used, windowMs)),
-    resetMs: groupsOf(used, limit),
-    retryAfterMs: allowed || over <= 0 ? 0 : groupsOf(over, limit),
-  };
-}
-
-function untouched(policy: CheckedPolicy): PolicyState {
-  return { policy, limit: policy.limit, remaining: policy.limit, resetMs: 0, retryAfterMs: 0 };
 }

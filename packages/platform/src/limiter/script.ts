@@ -26,8 +26,7 @@ for i, key in ipairs(KEYS) do
   used[i], at[i] = 0, now
   if kept[1] and kept[2] then
     local last = tonumber(kept[2])
-    local elapsed = math.min(math.max(0, now - last), window)
-    used[i] = math.max(0, tonumber(kept[1]) - elapsed * limit)
+    used[i] = math.max(0, tonumber(kept[1]) - math.max(0, now - last) * limit)
     at[i] = math.max(now, last)
   end
   if used[i] + cost * window > limit * window then passed = false end

@@ -49,8 +49,8 @@ export interface RateRequest {
 }
 
 export interface Limiter {
-  /** Peeks at every policy and consumes from all of them only if all of them allow it. Never throws. */
+  /** Peeks at every policy and consumes from all of them only if all of them allow it. Throws only for a policy that makes no sense. */
   consume(request: RateRequest): Promise<RateDecision>;
-  /** The same numbers without consuming. Never throws. */
+  /** The same numbers without consuming. */
   peek(request: RateRequest): Promise<RateDecision>;
 }

@@ -30,6 +30,8 @@ export function createLogger(options: LoggerOptions): Logger {
       log: redactObject,
       bindings: redactObject,
     },
+    // Errors are already plain objects by then; the library's own serializer would only mislabel them.
+    serializers: { err: (value: unknown) => value },
     hooks: { streamWrite: redactText },
   };
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);

@@ -46,16 +46,18 @@ const shapes: readonly Shape[] = [
     pattern: /\bmr_(live|test)_(?![0-9A-Za-z]{12}_\[redacted\])[0-9A-Za-z_-]+/g,
     replacement: `mr_$1_${hidden}`,
   },
+  // Up to the END line, or as far as a key can reach: line breaks may be escaped once or more, quotes never occur.
   {
-    pattern: /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g,
+    pattern:
+      /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(?! \[redacted\])(?:(?:[^"\\]|\\+[nr])*?-----END \1-----|(?:[^"\\]|\\+[nr])*)/g,
     replacement: `-----BEGIN $1----- ${hidden}`,
   },
   {
-    pattern: /\b(Bearer|Basic)\s+(?!mr_(?:live|test)_)[A-Za-z0-9._~+\/=-]{8,}/gi,
+    pattern: /\b(Bearer|Basic)\s+(?!mr_(?:live|test)_)[A-Za-z0-9._~+/=-]{8,}/gi,
     replacement: `$1 ${hidden}`,
   },
   // scheme://user:password@host
-  { pattern: /\b([a-z][a-z0-9+.-]*:\/\/[^\s:\/@"]*):[^\s@\/"]+@/gi, replacement: `$1:${hidden}@` },
+  { pattern: /\b([a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*):[^\s@/"]+@/gi, replacement: `$1:${hidden}@` },
   {
     pattern: /([?&](?:password|passwd|secret|token|access_token|api_key|apikey|key|signature)=)[^&\s"#]+/gi,
     replacement: `$1${hidden}`,

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import {
+  ConfigError,
+  cellConfig,
+  docsConfig,
+  httpConfig,
+  inferenceConfig,
+  loadConfig,
+  logConfig,
+  natsConfig,
+  postgresConfig,
+  providersConfig,
+  rateLimitConfig,
+  restateConfig,
+  secretsConfig,
+  telemetryConfig,
+  valkeyConfig,
+} from './index.ts';
+import type { Environment } from './index.ts';
+
+const all = [
+  httpConfig,
+  cellConfig,
+  providersConfig,
+  postgresConfig,
+  valkeyConfig,
+  natsConfig,
+  restateConfig,
+  secretsConfig,
+  logConfig,
+  telemetryConfig,
+  rateLimitConfig,
+  docsConfig,
+  inferenceConfig,
+] as const;
+
+const needed: Environment = {
+  MILLRACE_POSTGRES_URL: 'postgres://u:p@127.0.0.1/millrace',
+  MILLRACE_VALKEY_URL: 'redis://127.0.0.1:6379',
+  MILLRACE_NATS_URLS: 'nats://127.0.0.1:4222, nats://127.0.0.1:4223',
+  MILLRACE_RESTATE_INGRESS_URL: 'http://127.0.0.1:8080',
+  MILLRACE_RESTATE_ADMIN_URL: 'http://127.0.0.1:9070',
+  MILLRACE_RESTATE_IDENTITY_KEYS: 'publickeyv1_abc',
+  MILLRACE_SEALING_KEYS: `one:${Buffer.alloc(32, 1).toString('base64')}`,
+  MILLRACE_SEALING_KEY_ACTIVE: 'one',
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+function report(fragments: Parameters<typeof loadConfig>[0], env: Environment): string {
+  try {
+    loadConfig(fragments, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('The configuration was accepted.');
+}
+
+test('what is needed and nothing else is enough; everything else has a default', () => {
+  const config = loadConfig(all, needed);
+  expect(config.http).toMatchObject({
+    host: '127.0.0.1',
+    port: 8080,
+    trustedProxies: [],
+    validateResponses: false,
+  });
+  expect(config.nats.urls).toEqual(['nats://127.0.0.1:4222', 'nats://127.0.0.1:4223']);
+  expect(config.secrets.sealingKeys).toEqual([{ id: 'one', key: Buffer.alloc(32, 1) }]);
+  expect(config.rateLimits).toEqual({ defaultRpm: 60, fundedRpm: 600, anonymousRpm: 60, failedAuthRpm: 30 });
+  expect(config.telemetry).toEqual({ prometheusPort: null, otlpUrl: undefined, samplePercent: 100 });
+  expect(config.providers).toEqual({ list: null, file: null });
+  expect([config.cell.id, config.docs.open, config.inference.widePenalties]).toEqual([0, false, false]);
+});
+
+test('one report names everything that is wrong, what belongs there and an example, and no secret', async () => {
+  const wrong: Environment = {
+    MILLRACE_HTTP_HOST: 'example.com',
+    MILLRACE_HTTP_PORT: '70000',
+    MILLRACE_HTTP_PUBLIC_URL: 'ftp://x',
+    MILLRACE_HTTP_TLS_CERT_FILE: '/does/not/exist.pem',
+    MILLRACE_HTTP_TRUSTED_PROXIES: '10.0.0.0/8,proxy',
+    MILLRACE_HTTP_TLS_TERMINATED_BY_PROXY: 'yes',
+    MILLRACE_CELL: '1024',
+    MILLRACE_PROVIDERS: '[{"id":"V1","variant":"V9"}]',
+    MILLRACE_POSTGRES_URL: 'mysql://user:hunter2@127.0.0.1/db',
+    MILLRACE_NATS_URLS: '',
+    MILLRACE_SEALING_KEYS: 'one:hunter2',
+    MILLRACE_SEALING_KEY_ACTIVE: 'two',
+    MILLRACE_LOG_LEVEL: 'loud',
+    MILLRACE_PROMETHEUS_PORT: 'metrics',
+    MILLRACE_OPEN_DOCS: '1',
+  };
+  const text = report(all, wrong);
+  expect(text).not.toContain('hunter2');
+  await expect(text).toMatchFileSnapshot('./report.golden.txt');
+});
+
+test('a bind beyond loopback needs TLS here or in a named proxy in front', () => {
+  const cert = file('tls.crt', 'CERT');
+  const key = file('tls.key', 'KEY');
+  const beyond = { MILLRACE_HTTP_HOST: '0.0.0.0' };
+  expect(report([httpConfig], beyond)).toContain(
+    'MILLRACE_HTTP_HOST is "0.0.0.0", beyond loopback, without TLS',
+  );
+  const withProxy = { ...beyond, MILLRACE_HTTP_TLS_TERMINATED_BY_PROXY: 'true' };
+  expect(report([httpConfig], withProxy)).toContain('MILLRACE_HTTP_TRUSTED_PROXIES is not set');
+  expect(
+    loadConfig([httpConfig], { ...withProxy, MILLRACE_HTTP_TRUSTED_PROXIES: '10.0.0.1' }).http.host,
+  ).toBe('0.0.0.0');
+  const withTls = { ...beyond, MILLRACE_HTTP_TLS_CERT_FILE: cert, MILLRACE_HTTP_TLS_KEY_FILE: key };
+  expect(loadConfig([httpConfig], withTls).http).toMatchObject({ tlsCert: 'CERT', tlsKey: 'KEY' });
+  expect(report([httpConfig], { ...beyond, MILLRACE_HTTP_TLS_CERT_FILE: cert })).toContain(
+    'certificate and key come together',
+  );
+  for (const host of ['127.0.0.1', '127.8.8.8', '::1', 'localhost']) {
+    expect(loadConfig([httpConfig], { MILLRACE_HTTP_HOST: host }).http.host).toBe(host);
+  }
+  for (const host of ['::', '192.168.1.1', '::ffff:10.0.0.1']) {
+    expect(report([httpConfig], { MILLRACE_HTTP_HOST: host }), host).toContain('beyond loopback');
+  }
+});
+
+test('providers come from a variable or a file, not from both', () => {
+  const list = '[{"id":"gpu-eu","variant":"V3"}]';
+  const path = file('providers.json', list);
+  const parsed = [{ id: 'gpu-eu', variant: 'V3' }];
+  expect(loadConfig([providersConfig], { MILLRACE_PROVIDERS: list }).providers.list).toEqual(parsed);
+  expect(loadConfig([providersConfig], { MILLRACE_PROVIDERS_FILE: path }).providers.file).toEqual(parsed);
+  const both = { MILLRACE_PROVIDERS: list, MILLRACE_PROVIDERS_FILE: path };
+  expect(report([providersConfig], both)).toContain('both set');
+});
+
+test('the active sealing key must be one of the keys', () => {
+  expect(report([secretsConfig], { ...needed, MILLRACE_SEALING_KEY_ACTIVE: 'other' })).toContain(
+    'not among MILLRACE_SEALING_KEYS',
+  );
+});

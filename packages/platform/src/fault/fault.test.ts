@@ -1,0 +1,130 @@
+import { errorBodyFor, reasons, statusFor } from '@millrace/contract';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { Fault, issuesFromZod, renderFault } from './index.ts';
+import type { FaultTarget } from './index.ts';
+
+const targets = [
+  null,
+  { source: 'own', errorFamily: 'v2' },
+  { source: 'interface', errorFamily: 'v2' },
+  { source: 'interface', errorFamily: 'inference' },
+  { source: 'interface', errorFamily: 'marketplace' },
+] as const satisfies readonly FaultTarget[];
+
+test('every reason has a body of every family that fits the published schema', () => {
+  const issues = [{ message: 'is required', path: ['a', 0], code: 'invalid_type' }];
+  for (const reason of reasons) {
+    for (const target of targets) {
+      const { status, body } = renderFault(new Fault(reason, { issues }), target, 'req_1');
+      expect(status, reason).toBe(statusFor(reason, target));
+      const parsed = errorBodyFor(target?.errorFamily ?? 'v2', status).safeParse(body);
+      expect(parsed.error, `${reason} ${JSON.stringify(target)}`).toBeUndefined();
+    }
+  }
+});
+
+test('extra fields never replace the standard ones', () => {
+  const fault = new Fault('RATE_LIMITED', {
+    extra: { message: 'forged', requestId: 'forged', limit: { name: 'x' } },
+  });
+  const { body } = renderFault(fault, null, 'req_1');
+  expect(body).toMatchObject({ requestId: 'req_1', limit: { name: 'x' } });
+  expect(body['message']).not.toBe('forged');
+});
+
+test('what is not a fault answers as INTERNAL and says nothing of itself', () => {
+  for (const thrown of [new Error('password is hunter2'), 'hunter2', { hunter2: true }, undefined]) {
+    const { status, body } = renderFault(thrown, null, 'req_1');
+    expect([status, body['reason']]).toEqual([500, 'INTERNAL']);
+    expect(JSON.stringify(body)).not.toContain('hunter2');
+  }
+});
+
+test('internal words and causes stay out of every body', () => {
+  const fault = new Fault('API_KEY_NOT_FOUND', { internal: 'belongs to org_2', cause: new Error('org_2') });
+  for (const target of targets) {
+    expect(JSON.stringify(renderFault(fault, target, 'req_1').body)).not.toContain('org_2');
+  }
+});
+
+test('whoever should come back is told when: never earlier than a second, never a fraction', () => {
+  const after = (retryAfterSeconds?: number) =>
+    renderFault(
+      new Fault('SERVICE_UNAVAILABLE', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      null,
+      'r',
+    ).headers['retry-after'];
+  expect([after(), after(0), after(0.2), after(1.2)]).toEqual(['1', '1', '1', '2']);
+  expect(renderFault(new Fault('VALIDATION_FAILED'), null, 'r').headers).toEqual({});
+  expect(renderFault(new Fault('MISSING_API_KEY'), null, 'r').headers['www-authenticate']).toContain(
+    'Bearer',
+  );
+});
+
+function explain(schema: z.ZodType, input: unknown) {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) throw new Error('The input was accepted.');
+  return issuesFromZod(parsed.error, input);
+}
+
+test.each([
+  [z.object({ a: z.string() }), {}, ['a'], 'is required', 'Add a.'],
+  [z.object({ a: z.enum(['x', 'y']) }), {}, ['a'], 'is required', 'Add a.'],
+  [z.object({ a: z.string() }), { a: 1 }, ['a'], 'must be text', undefined],
+  [z.object({ a: z.int() }), { a: 1.5 }, ['a'], 'must be a whole number', undefined],
+  [z.object({ a: z.int().multipleOf(8) }), { a: 9 }, ['a'], 'must be a multiple of 8', 'Use 8, 16, 24, …'],
+  [z.object({ a: z.number().min(3) }), { a: 1 }, ['a'], 'must be 3 or more', undefined],
+  [z.object({ a: z.number().gt(3) }), { a: 3 }, ['a'], 'must be more than 3', undefined],
+  [z.object({ a: z.number().max(3) }), { a: 4 }, ['a'], 'must be 3 or less', undefined],
+  [z.object({ a: z.string().min(1) }), { a: '' }, ['a'], 'must not be empty', undefined],
+  [z.object({ a: z.string().max(3) }), { a: 'abcd' }, ['a'], 'must have at most 3 characters', undefined],
+  [z.object({ a: z.array(z.int()).max(1) }), { a: [1, 2] }, ['a'], 'must have at most 1 entries', undefined],
+  [z.object({ a: z.enum(['x', 'y']) }), { a: 'z' }, ['a'], 'must be one of x, y', 'Use x, y.'],
+  [z.object({ a: z.literal('x') }), { a: 'z' }, ['a'], 'must be x', 'Use x.'],
+  [
+    z.object({ a: z.array(z.object({ b: z.boolean() })) }),
+    { a: [{ b: 1 }] },
+    ['a', 0, 'b'],
+    'must be true or false',
+    undefined,
+  ],
+  [z.strictObject({ a: z.int() }), { a: 1, b: 2 }, [], 'has unknown fields: b', 'Remove b.'],
+  [
+    z.object({ a: z.string().regex(/^x/, 'must begin with x') }),
+    { a: 'y' },
+    ['a'],
+    'must begin with x',
+    undefined,
+  ],
+  [
+    z.object({ a: z.iso.datetime() }),
+    { a: 'now' },
+    ['a'],
+    'must be an RFC 3339 date and time, such as 2026-01-31T12:00:00Z',
+    undefined,
+  ],
+  [
+    z.union([z.object({ kind: z.literal('a'), n: z.int() }), z.string()]),
+    { kind: 'a', n: 'x' },
+    ['n'],
+    'must be a number',
+    undefined,
+  ],
+])(
+  'zod issue %#: the message reads after the name of its field',
+  (schema, input, path, message, suggestion) => {
+    const { issues, suggestion: suggested } = explain(schema, input);
+    expect(issues[0]).toMatchObject({ path, message });
+    expect(suggested).toBe(suggestion);
+  },
+);
+
+test('a hostile body earns a bounded list of issues', () => {
+  const schema = z.array(z.int());
+  const { issues } = explain(
+    schema,
+    Array.from({ length: 10_000 }, () => 'x'),
+  );
+  expect(issues).toHaveLength(20);
+});

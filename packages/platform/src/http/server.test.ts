@@ -1,0 +1,433 @@
+import { errorBodyFor } from '@millrace/contract';
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { Fault } from '../fault/index.ts';
+import { parseId } from '../ids/index.ts';
+import type { Limiter } from '../limiter/index.ts';
+import { reply, requirePrincipal } from './index.ts';
+import {
+  authorised,
+  chat,
+  createTestServer,
+  createThing,
+  deleteThing,
+  getThing,
+  goodKey,
+  market,
+  retired,
+  testContract,
+  testPrincipal,
+} from './test-kit.ts';
+import type { TestServer } from './test-kit.ts';
+import type { HttpServerOptions } from './types.ts';
+
+const open: TestServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()));
+});
+
+function serverWith(
+  options: Parameters<typeof createTestServer>[0] = {},
+  bind: (server: TestServer) => void = bindAll,
+): TestServer {
+  const server = createTestServer(options);
+  open.push(server);
+  bind(server);
+  return server;
+}
+
+function bindAll(server: TestServer): void {
+  server.serve(getThing, async ({ params, query }) => ({ id: params.thingId, size: query.limit, key: null }));
+  server.serve(createThing, async ({ body }) => ({ id: 'new', size: body.size, key: 'secret' }));
+  server.serve(chat, async () => ({ ok: true }));
+  server.serve(market, async () => ({ instances: [] }));
+  server.serve(deleteThing, async () => undefined);
+  server.serve(retired, async () => ({}));
+}
+
+test('an answer carries a request id of ours, the limits, and never one taken from the client', async () => {
+  const { fastify } = serverWith();
+  const answer = await fastify.inject({
+    url: '/v2/things/a',
+    headers: { ...authorised, 'x-request-id': 'req_of_the_client' },
+  });
+  expect(answer.statusCode).toBe(200);
+  expect(answer.json()).toEqual({ id: 'a', size: 5, key: null });
+  expect(parseId('req', String(answer.headers['x-request-id']))).not.toBeNull();
+  expect(answer.headers).toMatchObject({
+    'ratelimit-policy': '"organisation";q=60;w=60',
+    ratelimit: '"organisation";r=59;t=1',
+    'x-ratelimit-limit-requests': '60',
+    'x-ratelimit-remaining-requests': '59',
+    'x-ratelimit-reset-requests': '1s',
+    'cache-control': 'no-store',
+  });
+});
+
+test('an alias answers exactly as its operation does', async () => {
+  const { fastify } = serverWith();
+  const [one, other] = await Promise.all(
+    ['/v2/alpha/things/a', '/v2/things/a'].map((url) => fastify.inject({ url, headers: authorised })),
+  );
+  expect(one?.json()).toEqual(other?.json());
+});
+
+test('every failure has the body of its family, the limits and a request id', async () => {
+  const { fastify } = serverWith();
+  const cases = [
+    { request: { url: '/v2/things/a' }, status: 401, reason: 'MISSING_API_KEY', family: 'v2' },
+    {
+      request: { url: '/v2/things/a', headers: { authorization: 'Basic eDp5' } },
+      status: 401,
+      reason: 'MALFORMED_API_KEY',
+      family: 'v2',
+    },
+    {
+      request: { url: '/v2/things/a', headers: { authorization: 'Bearer wrong' } },
+      status: 401,
+      reason: 'INVALID_API_KEY',
+      family: 'v2',
+    },
+    {
+      request: { url: '/v2/nothing', headers: authorised },
+      status: 404,
+      reason: 'ROUTE_NOT_FOUND',
+      family: 'v2',
+    },
+    {
+      request: { method: 'PUT', url: '/v2/things', headers: authorised },
+      status: 404,
+      reason: 'ROUTE_NOT_FOUND',
+      family: 'v2',
+    },
+    {
+      request: { url: '/v2/feed', headers: authorised },
+      status: 404,
+      reason: 'OPERATION_NOT_IMPLEMENTED',
+      family: 'v2',
+    },
+    {
+      request: { method: 'POST', url: '/v2/things', headers: authorised, payload: { size: 7 } },
+      status: 400,
+      reason: 'VALIDATION_FAILED',
+      family: 'v2',
+    },
+    {
+      request: { method: 'POST', url: '/v1/chat', headers: authorised, payload: {} },
+      status: 422,
+      family: 'inference',
+    },
+    {
+      request: { method: 'POST', url: '/v1/marketplace', payload: { filters: 1 } },
+      status: 400,
+      reason: 'VALIDATION_FAILED',
+      family: 'marketplace',
+    },
+    { request: { url: '/v2/retired', headers: authorised }, status: 410, reason: 'GONE', family: 'v2' },
+  ] as const;
+  for (const { request, status, family, ...rest } of cases) {
+    const answer = await fastify.inject(request);
+    const name = `${'method' in request ? request.method : 'GET'} ${request.url}`;
+    expect(answer.statusCode, name).toBe(status);
+    expect(answer.headers['content-type'], name).toBe('application/json; charset=utf-8');
+    expect(answer.headers, name).toMatchObject({
+      'x-request-id': expect.stringMatching(/^req_/),
+      ratelimit: expect.any(String),
+      'ratelimit-policy': expect.any(String),
+      'x-ratelimit-remaining-requests': expect.any(String),
+    });
+    expect(errorBodyFor(family, status).safeParse(answer.json()).error, name).toBeUndefined();
+    if ('reason' in rest) expect(answer.json().reason, name).toBe(rest.reason);
+  }
+});
+
+test('a validation error names the field, says what is wrong and suggests what to send', async () => {
+  const { fastify } = serverWith();
+  const answer = await fastify.inject({
+    method: 'POST',
+    url: '/v2/things',
+    headers: authorised,
+    payload: { size: 7 },
+  });
+  expect(answer.json()).toMatchObject({
+    message: 'Input validation failed',
+    code: 'BAD_REQUEST',
+    issues: [{ message: 'must be a multiple of 8', path: ['size'], code: 'not_multiple_of' }],
+    reason: 'VALIDATION_FAILED',
+    suggestion: 'Use 8, 16, 24, …',
+    docUrl: '/docs/errors#VALIDATION_FAILED',
+  });
+});
+
+test('the inference body can be read by flat and by nested clients', async () => {
+  const { fastify } = serverWith();
+  const answer = await fastify.inject({ method: 'POST', url: '/v1/chat', headers: authorised, payload: {} });
+  expect(answer.json()).toMatchObject({
+    object: 'error',
+    type: 'invalid_request_error',
+    param: 'model',
+    code: 422,
+    error: { type: 'invalid_request_error', param: 'model', code: 'validation_failed' },
+    detail: [{ loc: ['body', 'model'], msg: 'is required', type: 'invalid_type' }],
+  });
+});
+
+test('unknown fields are ignored and named; a wrong field is still refused', async () => {
+  const { fastify } = serverWith();
+  const answer = await fastify.inject({
+    method: 'POST',
+    url: '/v2/things?dry=1',
+    headers: authorised,
+    payload: { size: 8, 'wéird\r\nX: 1': 1, extra: { deep: true } },
+  });
+  expect(answer.statusCode).toBe(201);
+  expect(answer.headers['x-ignored-fields']).toBe('dry, w%C3%A9ird%0D%0AX%3A%201, extra');
+});
+
+test('a key without the scope is refused and told which scope it lacks', async () => {
+  const { fastify } = serverWith({ principal: testPrincipal({ scopes: new Set() }) });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  expect(answer.statusCode).toBe(403);
+  expect(answer.json()).toMatchObject({ reason: 'INSUFFICIENT_SCOPE', requiredScope: 'rentals:read' });
+});
+
+test('a refused request names the limit that bit, whose it is and when to come back', async () => {
+  const principal = testPrincipal({ limits: { organisationRpm: 60, keyRpm: 1 } });
+  const { fastify } = serverWith({ principal });
+  await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  expect(answer.statusCode).toBe(429);
+  expect(answer.headers['retry-after']).toBe('60');
+  expect(answer.headers['ratelimit']).toBe('"organisation";r=59;t=1, "key";r=0;t=60');
+  expect(answer.json().limit).toEqual({
+    name: 'key',
+    scope: 'key',
+    limit: 1,
+    windowSeconds: 60,
+    remaining: 0,
+    resetSeconds: 60,
+    retryAfterSeconds: 60,
+  });
+});
+
+test('anonymous operations are limited by address', async () => {
+  const { fastify } = serverWith({ limits: { anonymousRpm: 2 } });
+  const call = (remoteAddress: string) =>
+    fastify.inject({ method: 'POST', url: '/v1/marketplace', payload: {}, remoteAddress });
+  const statuses = [];
+  for (let i = 0; i < 3; i += 1) statuses.push((await call('203.0.113.9')).statusCode);
+  expect(statuses).toEqual([200, 200, 429]);
+  expect((await call('203.0.113.10')).statusCode).toBe(200);
+});
+
+test('guessing keys is cut off by address, and a good key from the same address still passes', async () => {
+  const { fastify } = serverWith({ limits: { failedAuthRpm: 2 } });
+  const guess = () => fastify.inject({ url: '/v2/things/a', headers: { authorization: 'Bearer guess' } });
+  expect((await guess()).statusCode).toBe(401);
+  expect((await guess()).statusCode).toBe(401);
+  const third = await guess();
+  expect(third.statusCode).toBe(429);
+  expect(third.json().limit).toMatchObject({ name: 'failed-authentication', scope: 'ip' });
+  expect((await fastify.inject({ url: '/v2/things/a', headers: authorised })).statusCode).toBe(200);
+});
+
+test('the limits are on the answer also when authentication itself breaks', async () => {
+  const authenticate: HttpServerOptions['authenticate'] = () =>
+    Promise.reject(new Error('database password is hunter2'));
+  const { fastify, lines } = serverWith({ authenticate });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  expect(answer.statusCode).toBe(500);
+  expect(answer.headers['ratelimit']).toBeDefined();
+  expect(answer.body).not.toContain('hunter2');
+  expect(lines.some((line) => line.includes('"level":"error"'))).toBe(true);
+});
+
+test('a proxy that is not trusted cannot choose the address; a trusted one can', async () => {
+  const seen: string[] = [];
+  const authenticate: HttpServerOptions['authenticate'] = ({ clientIp }) => {
+    seen.push(clientIp);
+    return Promise.resolve(testPrincipal());
+  };
+  const { fastify } = serverWith({ authenticate, trustedProxies: ['10.0.0.0/8'] });
+  const headers = { ...authorised, 'x-forwarded-for': '1.1.1.1, 198.51.100.7, 10.1.1.1' };
+  await fastify.inject({ url: '/v2/things/a', headers, remoteAddress: '203.0.113.9' });
+  await fastify.inject({ url: '/v2/things/a', headers, remoteAddress: '10.0.0.1' });
+  expect(seen).toEqual(['203.0.113.9', '198.51.100.7']);
+});
+
+test.each([
+  ['not JSON', '{"size":', 'application/json', 400, 'MALFORMED_JSON'],
+  ['a poisoned prototype', '{"size":8,"__proto__":{"x":1}}', 'application/json', 400, 'MALFORMED_JSON'],
+  [
+    'a poisoned constructor',
+    '{"constructor":{"prototype":{}},"size":8}',
+    'application/json',
+    400,
+    'MALFORMED_JSON',
+  ],
+  ['a form', 'size=8', 'application/x-www-form-urlencoded', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+  [
+    'a body over the limit',
+    JSON.stringify({ size: 8, pad: 'x'.repeat(1_048_577) }),
+    'application/json',
+    400,
+    'BODY_TOO_LARGE',
+  ],
+  ['a NUL character', '{"size":8,"color":"red\\u0000"}', 'application/json', 400, 'VALIDATION_FAILED'],
+  ['half a surrogate pair', '{"size":8,"color":"\\ud800"}', 'application/json', 400, 'VALIDATION_FAILED'],
+  ['an empty body', '', 'application/json', 400, 'VALIDATION_FAILED'],
+])('%s is refused as the caller’s mistake', async (_what, payload, contentType, status, reason) => {
+  const { fastify } = serverWith();
+  const answer = await fastify.inject({
+    method: 'POST',
+    url: '/v2/things',
+    headers: { ...authorised, 'content-type': contentType },
+    payload,
+  });
+  expect([answer.statusCode, answer.json().reason]).toEqual([status, reason]);
+  expect(answer.headers['ratelimit']).toBeDefined();
+});
+
+test('an unauthenticated body is refused before it is read', async () => {
+  const { fastify } = serverWith();
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload: '{"size":' });
+  expect(answer.statusCode).toBe(401);
+});
+
+test('an operation without a body ignores whatever is sent with it', async () => {
+  const { fastify } = serverWith();
+  for (const contentType of ['application/json', 'text/plain']) {
+    const headers = { ...authorised, 'content-type': contentType };
+    const answer = await fastify.inject({
+      method: 'DELETE',
+      url: '/v2/things/a',
+      headers,
+      payload: 'rubbish',
+    });
+    expect([answer.statusCode, answer.body], contentType).toEqual([204, '']);
+  }
+});
+
+test('an answer outside its schema is a loud 500 in development and goes out as it is in production', async () => {
+  for (const [validateResponses, status] of [
+    [true, 500],
+    [false, 200],
+  ] as const) {
+    const server = serverWith({ validateResponses }, ({ serve }) => {
+      serve(getThing, async () => ({ id: 'a', size: 1, key: null, leaked: 'field' }));
+    });
+    const answer = await server.fastify.inject({ url: '/v2/things/a', headers: authorised });
+    expect(answer.statusCode).toBe(status);
+    expect(server.lines.some((line) => line.includes('outside its schema'))).toBe(validateResponses);
+  }
+});
+
+test('what a bug says stays in the log; the caller gets a request id', async () => {
+  const server = serverWith({}, ({ serve }) => {
+    serve(getThing, () => Promise.reject(new Error('relation "secrets" does not exist')));
+  });
+  const answer = await server.fastify.inject({ url: '/v2/things/a', headers: authorised });
+  expect(answer.statusCode).toBe(500);
+  expect(answer.body).not.toContain('secrets');
+  const { requestId } = z.object({ requestId: z.string() }).parse(answer.json());
+  expect(server.lines.some((line) => line.includes(requestId) && line.includes('relation'))).toBe(true);
+});
+
+test('a refusal is told by the request’s own line and raises no alarm', async () => {
+  const server = serverWith();
+  await server.fastify.inject({ url: '/v2/things/a' });
+  expect(server.lines).toHaveLength(1);
+  expect(JSON.parse(server.lines[0] ?? '')).toMatchObject({
+    level: 'info',
+    status: 401,
+    reason: 'MISSING_API_KEY',
+  });
+});
+
+test('the interface’s operations answer the interface’s statuses for the same fault', async () => {
+  const server = serverWith({}, ({ serve }) => {
+    serve(testContract.operations.createInterfaceThing, () =>
+      Promise.reject(new Fault('IDEMPOTENCY_KEY_REUSED')),
+    );
+    serve(createThing, () => Promise.reject(new Fault('IDEMPOTENCY_KEY_REUSED')));
+  });
+  const post = (url: string) =>
+    server.fastify.inject({ method: 'POST', url, headers: authorised, payload: { size: 8 } });
+  expect((await post('/v2/things')).statusCode).toBe(409);
+  expect((await post('/v2/alpha/interface-things')).statusCode).toBe(400);
+});
+
+test.each(['', ' ', 'x'.repeat(256), 'naïve'])('the idempotency key %j is refused', async (key) => {
+  const { fastify } = serverWith();
+  const headers = { ...authorised, 'idempotency-key': key };
+  const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload: { size: 8 } });
+  expect([answer.statusCode, answer.json().reason]).toEqual([400, 'IDEMPOTENCY_KEY_INVALID']);
+});
+
+test('a handler that takes too long is answered for, with a time to come back', async () => {
+  const { fastify } = serverWith({ limits: { handlerTimeoutMs: 20 } }, ({ serve }) => {
+    serve(
+      getThing,
+      ({ context }) =>
+        new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(new Error('left')))),
+    );
+  });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  expect([answer.statusCode, answer.json().reason, answer.headers['retry-after']]).toEqual([
+    503,
+    'SERVICE_UNAVAILABLE',
+    '1',
+  ]);
+});
+
+test('with the limiter degraded requests pass and still carry the policy', async () => {
+  const limiter: Limiter = {
+    consume: ({ policies }) =>
+      Promise.resolve({
+        allowed: true,
+        degraded: true,
+        refusedBy: null,
+        policies: policies.map((policy) => ({
+          policy,
+          limit: policy.limit,
+          remaining: policy.limit,
+          resetMs: 0,
+          retryAfterMs: 0,
+        })),
+      }),
+    peek: () => Promise.reject(new Error('not asked')),
+  };
+  const { fastify } = serverWith({ limiter });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  expect([answer.statusCode, answer.headers['ratelimit']]).toEqual([200, '"organisation";r=60;t=0']);
+});
+
+test('a handler can add headers, and reads who is calling', async () => {
+  const { fastify, principal } = serverWith({}, ({ serve }) => {
+    serve(getThing, async ({ context }) =>
+      reply({ id: requirePrincipal(context).orgId, size: 1, key: null }, { link: '<x>; rel="next"' }),
+    );
+  });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  expect([answer.json().id, answer.headers['link']]).toEqual([principal.orgId, '<x>; rel="next"']);
+});
+
+test('only operations of the contract can be served, each once', () => {
+  const server = serverWith();
+  expect(() => server.serve(getThing, async () => ({ id: '', size: 1, key: null }))).toThrow(
+    'served already',
+  );
+  expect(() => server.serve({ ...getThing }, async () => ({ id: '', size: 1, key: null }))).toThrow(
+    'not an operation',
+  );
+  expect(server.served()).toContain('getThing');
+});
+
+test('no key ever reaches a log line', async () => {
+  const server = serverWith();
+  const key = `mr_live_ABCDEFGHJKMN_${'s'.repeat(38)}`;
+  await server.fastify.inject({ url: `/v2/unknown?k=${key}`, headers: { authorization: `Bearer ${key}` } });
+  expect(server.lines.join('')).not.toContain('sss');
+  expect(goodKey).not.toContain('mr_');
+});

@@ -1,0 +1,103 @@
+import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
+import { afterEach, expect, test } from 'vitest';
+import {
+  activeTraceparent,
+  contextFromTraceparent,
+  counter,
+  gauge,
+  histogram,
+  inSpan,
+  runWithTraceparent,
+  startTelemetry,
+} from './index.ts';
+import type { Telemetry, TelemetryOptions } from './index.ts';
+
+// Made before telemetry starts, as modules make theirs.
+const early = counter('test_early_total', 'Made before the start.');
+
+let running: Telemetry | undefined;
+afterEach(async () => {
+  await running?.shutdown();
+  running = undefined;
+});
+
+async function start(options: Partial<TelemetryOptions> = {}): Promise<InMemorySpanExporter> {
+  const exporter = new InMemorySpanExporter();
+  running = await startTelemetry({
+    service: 'test',
+    version: '1.2.3',
+    cell: 7,
+    prometheusPort: 0,
+    spanProcessors: [new SimpleSpanProcessor({ exporter })],
+    ...options,
+  });
+  return exporter;
+}
+
+async function scrape(): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${running?.prometheusPort}/metrics`)).text();
+}
+
+test('a trace goes on through a row or a message: the parent is the span that wrote it', async () => {
+  const exporter = await start();
+  let carried: string | undefined;
+  await inSpan('write', {}, async () => {
+    carried = activeTraceparent();
+  });
+  await runWithTraceparent(carried, () => inSpan('read', {}, async () => {}));
+  const [write, read] = exporter.getFinishedSpans();
+  expect(carried).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  expect(carried).toHaveLength(55);
+  expect(read?.spanContext().traceId).toBe(write?.spanContext().traceId);
+  expect(read?.parentSpanContext?.spanId).toBe(write?.spanContext().spanId);
+});
+
+test.each([undefined, null, '', 'rubbish', `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`, '00-xyz-1-01'])(
+  'the traceparent %j starts a new trace instead of failing',
+  async (value) => {
+    await start();
+    await inSpan('outer', {}, async () => {
+      expect(activeTraceparent(contextFromTraceparent(value))).toBeUndefined();
+    });
+  },
+);
+
+test('outside any span there is nothing to carry', async () => {
+  expect(activeTraceparent()).toBeUndefined();
+  await start();
+  expect(activeTraceparent()).toBeUndefined();
+});
+
+test('a failing span is marked, ended and passes the error on', async () => {
+  const exporter = await start();
+  await expect(inSpan('fail', {}, () => Promise.reject(new TypeError('no')))).rejects.toThrow('no');
+  const [span] = exporter.getFinishedSpans();
+  expect(span).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': 'TypeError' } });
+});
+
+test('metrics are served for Prometheus on loopback, also those declared before the start', async () => {
+  await start();
+  early.add(2, { outcome: 'ok' });
+  gauge('test_depth', 'A level.').record(5);
+  histogram('test_wait_seconds', 'A wait.', { buckets: [0.1, 1] }).record(0.5);
+  const text = await scrape();
+  expect(text).toContain('test_early_total{outcome="ok"} 2');
+  expect(text).toContain('test_depth 5');
+  expect(text).toMatch(/test_wait_seconds_bucket\{le="1"\} 1/);
+  const other = await fetch(`http://127.0.0.1:${running?.prometheusPort}/`);
+  expect(other.status).toBe(404);
+});
+
+test('a share of traces can be recorded', async () => {
+  const exporter = await start({ sampleRatio: 0 });
+  await inSpan('unseen', {}, async () => {});
+  expect(exporter.getFinishedSpans()).toEqual([]);
+});
+
+test('after a shutdown telemetry can start again', async () => {
+  await start();
+  await running?.shutdown();
+  await start();
+  early.add(1);
+  expect(await scrape()).toContain('test_early_total 1');
+});
