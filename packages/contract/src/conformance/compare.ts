@@ -1,0 +1,244 @@
+import type { z } from 'zod';
+import { v2ErrorBodies } from '../error-bodies.ts';
+import type { Contract } from '../contract.ts';
+import { operationsOf } from '../contract.ts';
+import type { Operation } from '../operation.ts';
+import { marketplaceMachine } from '../records/marketplace.ts';
+import { attachedStorage, rentalMeta, term } from '../records/rental.ts';
+import { storageVolume } from '../records/volume.ts';
+import { readInterface } from './interface-text.ts';
+import type { InterfaceText, TextOperation } from './interface-text.ts';
+import { factsOfJsonSchema, toJsonSchema } from './json-schema.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { limitProblems } from './limits.ts';
+import { settled, silent } from './settled.ts';
+import { differences, factsOfShape } from './shape.ts';
+import type { Facts } from './shape.ts';
+import { statementProblems } from './statements.ts';
+
+/** Holds the contract to docs/interface.md and reports every disagreement, one line each. */
+
+/** Contract components that the text names. */
+const named: ReadonlyMap<string, string> = new Map([
+  ['ProviderData', 'Provider data'],
+  ['Term', 'Term'],
+  ['RentalMeta', 'Rental meta'],
+  ['AttachedStorage', 'Attached storage'],
+  ['RentalRecord', 'Rental record'],
+  ['ActiveBareMetalRental', 'Active bare-metal rental record'],
+  ['StorageVolume', 'Storage volume record'],
+  ['MarketplaceMachine', 'Marketplace machine'],
+]);
+
+export interface Subject {
+  readonly schema: z.ZodType;
+  readonly io: 'input' | 'output';
+}
+
+/** The schemas the text has something to say about, by the names the text gives them. */
+export function subjectsOf(contract: Contract): ReadonlyMap<string, Subject> {
+  const { schemas } = contract;
+  const records: [string, z.ZodType][] = [
+    ['Rental record', schemas.rentalRecord],
+    ['Active bare-metal rental record', schemas.activeBareMetalRental],
+    ['Rental meta', rentalMeta],
+    ['Attached storage', attachedStorage],
+    ['Term', term],
+    ['Provider data', schemas.providerData],
+    ['Storage volume record', storageVolume],
+    ['Marketplace machine', marketplaceMachine],
+  ];
+  const subjects = new Map<string, Subject>(
+    records.map(([name, schema]) => [name, { schema, io: 'output' }]),
+  );
+  for (const operation of interfaceOnly(contract)) {
+    const name = `${operation.method} ${operation.path}`;
+    if (operation.body !== undefined)
+      subjects.set(`${name} request`, { schema: operation.body, io: 'input' });
+    const { schema, event } = operation.response;
+    subjects.set(`${name} response`, { schema, io: 'output' });
+    if (event !== undefined) subjects.set(`${name} event`, { schema: event, io: 'output' });
+  }
+  return subjects;
+}
+
+export function interfaceOnly(contract: Contract): readonly Operation[] {
+  return operationsOf(contract).filter((operation) => operation.source === 'interface');
+}
+
+/** The JSON Schema of each subject: plain data, so a test can take something out and see it missed. */
+export function jsonSchemasOf(contract: Contract): Map<string, JsonSchema> {
+  const schemas = new Map<string, JsonSchema>();
+  for (const [name, { schema, io }] of subjectsOf(contract)) {
+    const json = toJsonSchema(schema, io);
+    // A named record compared as itself is read as itself, not as a reference to itself.
+    const itself = [...named.values()].includes(name) && json.$ref !== undefined;
+    const definition = itself ? json.$defs?.[json.$ref?.replace('#/$defs/', '') ?? ''] : undefined;
+    schemas.set(name, definition === undefined ? json : { ...definition, $defs: json.$defs ?? {} });
+  }
+  return schemas;
+}
+
+export function factsOfSubject(schema: JsonSchema): Facts {
+  return factsOfJsonSchema(schema, named);
+}
+
+export function contractFacts(schemas: ReadonlyMap<string, JsonSchema>): Map<string, Facts> {
+  return new Map([...schemas].map(([name, schema]) => [name, factsOfSubject(schema)]));
+}
+
+function isUnder(key: string, prefix: string): boolean {
+  return key.startsWith(prefix) && (prefix.endsWith('.') || /^[ .[<]/.test(key.slice(prefix.length)));
+}
+
+/** Takes out of both sides what was settled beyond the text, and reports entries that settle nothing. */
+function applySettled(name: string, text: Facts, contract: Facts): string[] {
+  const problems: string[] = [];
+  for (const prefix of settled[name]?.additions ?? []) {
+    const keys = [...contract.keys()].filter((key) => isUnder(key, prefix));
+    if (keys.length === 0)
+      problems.push(`${prefix}: settled as an addition, but the contract has no such field`);
+    for (const key of keys) {
+      if (text.has(key)) problems.push(`${key}: settled as an addition, but the text has it`);
+      contract.delete(key);
+    }
+  }
+  for (const [key, [stated, held]] of Object.entries(settled[name]?.facts ?? {})) {
+    const [theirs, ours] = [text.get(key) ?? null, contract.get(key)];
+    if (theirs !== stated) problems.push(`${key}: settled against ${stated}, text ${theirs}`);
+    if (ours !== held) problems.push(`${key}: settled as ${held}, contract ${ours ?? 'nothing'}`);
+    contract.delete(key);
+    text.delete(key);
+  }
+  for (const key of settled[name]?.open ?? []) {
+    if (!text.delete(key)) problems.push(`${key}: settled as open, but the text does not say it`);
+  }
+  return problems;
+}
+
+/** Where the text names a field and says nothing more, the contract is free to. */
+function dropUnstated(text: Facts, contract: Facts): void {
+  for (const [key, value] of [...text]) {
+    if (!key.endsWith(' type')) continue;
+    const path = key.slice(0, -'type'.length);
+    if (!text.has(`${path}required`)) contract.delete(`${path}required`);
+    if (value !== 'untyped') continue;
+    text.delete(key);
+    for (const other of [...contract.keys()]) {
+      if (other.startsWith(path) && other !== `${path}required`) contract.delete(other);
+    }
+  }
+}
+
+/** What the text and the contract say differently about one record, request or answer. */
+export function subjectDisagreements(name: string, stated: Facts, held: Facts): string[] {
+  const [text, contract] = [new Map(stated), new Map(held)];
+  dropUnstated(text, contract);
+  const unsettled = applySettled(name, text, contract);
+  return [...unsettled, ...differences(text, contract)].map((problem) => `${name}: ${problem}`);
+}
+
+function subjectProblems(text: InterfaceText, facts: ReadonlyMap<string, Facts>): string[] {
+  const problems: string[] = [];
+  for (const [name, shape] of text.subjects) {
+    const held = facts.get(name);
+    if (held === undefined) problems.push(`${name}: the contract has nothing of this name`);
+    else problems.push(...subjectDisagreements(name, factsOfShape(shape, ''), held));
+  }
+  for (const name of facts.keys()) {
+    if (text.subjects.has(name) === silent.includes(name))
+      problems.push(`${name}: the text must speak of it`);
+  }
+  for (const name of Object.keys(settled)) {
+    if (!text.subjects.has(name)) problems.push(`${name}: settled, but the text does not speak of it`);
+  }
+  return problems;
+}
+
+/** Statuses we declare on top of those of the text. */
+const declaredBeside = new Set([429, 503]);
+
+function operationProblems(
+  stated: TextOperation,
+  method: string,
+  operations: readonly Operation[],
+): string[] {
+  const found = operations.find((operation) => operation.method === method && operation.path === stated.path);
+  const name = `${method} ${stated.path}`;
+  if (found === undefined) return [`${name}: not in the contract`];
+  const problems: string[] = [];
+  if ((found.auth === 'key') !== stated.bearer)
+    problems.push(`${name}: text bearer ${stated.bearer}, contract ${found.auth}`);
+  const { status } = found.response;
+  if (status !== (stated.status ?? 200))
+    problems.push(`${name}: text answers ${stated.status}, contract ${status}`);
+  if (found.errorFamily === 'v2') {
+    const errors = stated.errors ?? [400, 401, 403, 500];
+    const ours = found.errors.filter((status) => !declaredBeside.has(status));
+    if (errors.join() !== ours.join())
+      problems.push(`${name}: text errors ${errors.join()}, contract ${ours.join()}`);
+    if (ours.length + declaredBeside.size !== found.errors.length)
+      problems.push(`${name}: does not declare 429 and 503`);
+  }
+  const onDemand = found.path.startsWith('/v2/alpha/on-demand/');
+  const stable = found.path.replace('/v2/alpha/', '/v2/');
+  if (onDemand && !found.aliases?.some((alias) => alias === stable)) problems.push(`${name}: no stable path`);
+  return problems;
+}
+
+function operationSetProblems(text: InterfaceText, operations: readonly Operation[]): string[] {
+  const problems: string[] = [];
+  const stated = new Set<string>();
+  for (const operation of text.operations) {
+    for (const method of operation.methods) {
+      stated.add(`${method} ${operation.path}`);
+      problems.push(...operationProblems(operation, method, operations));
+    }
+  }
+  for (const { method, path } of operations) {
+    if (!stated.has(`${method} ${path}`)) problems.push(`${method} ${path}: not in the text`);
+  }
+  return problems;
+}
+
+function errorNameProblems(text: InterfaceText): string[] {
+  const problems: string[] = [];
+  for (const [status, name] of text.errorNames) {
+    if (!Object.hasOwn(v2ErrorBodies, name))
+      problems.push(`${status}: the contract has no error schema ${name}`);
+    if (!text.statuses.has(status)) problems.push(`${status}: named under Errors, listed by no operation`);
+  }
+  for (const status of text.statuses) {
+    if (!text.errorNames.has(status))
+      problems.push(`${status}: listed by an operation, not named under Errors`);
+  }
+  return problems;
+}
+
+/** Every disagreement between the contract and a text that could be read. */
+function disagreements(
+  text: InterfaceText,
+  operations: readonly Operation[],
+  facts: ReadonlyMap<string, Facts>,
+): string[] {
+  return [
+    ...subjectProblems(text, facts),
+    ...operationSetProblems(text, operations),
+    ...errorNameProblems(text),
+    ...limitProblems(text, facts),
+    ...statementProblems(text, operations),
+  ];
+}
+
+/** The same from the text itself. One that can no longer be read disagrees. */
+export function conformanceProblems(
+  interfaceText: string,
+  operations: readonly Operation[],
+  facts: ReadonlyMap<string, Facts>,
+): string[] {
+  try {
+    return disagreements(readInterface(interfaceText), operations, facts);
+  } catch (error) {
+    return [`The text cannot be read: ${error instanceof Error ? error.message : String(error)}`];
+  }
+}

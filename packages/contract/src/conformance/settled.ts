@@ -1,0 +1,157 @@
+/**
+ * Where the contract says more than docs/interface.md, and why that is right. The comparison refuses any other
+ * difference, and refuses an entry here that no longer makes one.
+ */
+export interface Settled {
+  /** Fields of our own beside those of the text. */
+  readonly additions?: readonly string[];
+  /** Facts the text leaves open or wider: what it says, null for nothing, and what the contract holds instead. */
+  readonly facts?: Readonly<Record<string, readonly [text: string | null, contract: string]>>;
+  /** Facts of the text that hold for one of several accepted types, and so are probed rather than compared. */
+  readonly open?: readonly string[];
+}
+
+const largest = String(Number.MAX_SAFE_INTEGER);
+
+/** Every GPU count is whole; the records carry it in 32 bits. */
+const wholeGpus: NonNullable<Settled['facts']> = {
+  'gpuCount type': ['number', 'integer'],
+  'gpuCount max': [null, '2147483647'],
+};
+
+const rentalAdditions = ['name', 'sshKeyIds', 'userData', 'image', 'ttlSeconds', 'maxUsd', 'idle', 'tags'];
+
+const instanceAdditions = ['name', 'ssh_key_ids', 'user_data', 'ttl_seconds', 'max_usd', 'idle', 'tags'];
+
+const measuredInference = ['inference_time'];
+
+/** What the text leaves wholly open ("not shown", "free schema"), so that only our own decisions shape it. */
+export const silent: readonly string[] = [
+  'GET /v2/openapi.json response',
+  'POST /v1/marketplace/instances/create response',
+  'POST /v1/marketplace/instances response',
+  'GET /v1/marketplace/instances response',
+  'GET /v1/marketplace/instances/history response',
+  'POST /v1/marketplace/instances/terminate response',
+  'GET /billing/get_current_balance response',
+];
+
+export const settled: Readonly<Record<string, Settled>> = {
+  // The text promises an object; these are the keys we fill in.
+  'Marketplace machine': {
+    additions: [
+      'network.public_ip',
+      'network.bandwidth_mbps_down',
+      'network.bandwidth_mbps_up',
+      'network.interconnect',
+      'network.ports_available',
+    ],
+  },
+  // Model hubs bill by this figure: an integer, always.
+  'POST /v2/usage/request-cost response': {
+    facts: {
+      'requests[].costNanoUsd type': ['number', 'integer'],
+      'requests[].costNanoUsd min': [null, `-${largest}`],
+      'requests[].costNanoUsd max': [null, largest],
+    },
+  },
+  'POST /v2/alpha/on-demand/bare-metal-rentals request': { additions: rentalAdditions, facts: wholeGpus },
+  'POST /v2/alpha/on-demand/virtual-machine-rentals request': {
+    additions: rentalAdditions,
+    facts: { ...wholeGpus, 'gpuCount min': [null, '1'] },
+  },
+  'POST /v2/alpha/on-demand/request-reservation request': {
+    facts: { 'gpuCount type': ['number', 'integer'], 'gpuCount max': [null, largest] },
+  },
+  'POST /v2/alpha/on-demand/storage-volumes request': { additions: ['name', 'maxUsd', 'tags'] },
+  'POST /v1/marketplace request': {
+    additions: ['sort', 'limit', 'cursor', 'filters.'],
+    facts: { 'filters default': [null, '{}'] },
+  },
+  'POST /v1/marketplace response': { additions: ['next_cursor'] },
+  'POST /v1/marketplace/instances/create request': {
+    additions: [...instanceAdditions, 'image.ports'],
+    facts: {
+      'gpu_count type': ['number', 'integer'],
+      'gpu_count min': [null, '1'],
+      'gpu_count max': [null, largest],
+      'image.port type': ['number', 'integer'],
+      'image.port min': [null, '1'],
+      'image.port max': [null, '65535'],
+    },
+  },
+  'POST /v1/chat/completions request': {
+    additions: [
+      'tools',
+      'tool_choice',
+      'response_format',
+      'stream_options',
+      'max_completion_tokens',
+      'messages[]<role=developer>',
+      'messages[]<role=tool>',
+      'messages[]<role=system>.name',
+      'messages[]<role=user>.name',
+      'messages[]<role=assistant>.name',
+      'messages[]<role=assistant>.tool_calls',
+    ],
+    facts: {
+      'messages minItems': [null, '1'],
+      'model minLength': [null, '1'],
+      // An assistant turn that calls tools needs no words; a refinement asks for them otherwise.
+      'messages[]<role=assistant>.content required': ['true', 'false'],
+      'logprobs type': ['integer', 'boolean|integer'],
+      'stop type': ['array', 'array|string'],
+      'max_tokens min': [`-${largest}`, '1'],
+      'n min': [`-${largest}`, '1'],
+      'repetition_penalty above': [null, '0'],
+    },
+    open: ['logprobs min', 'logprobs max', 'stop[] type'],
+  },
+  'POST /v1/chat/completions event': {
+    additions: ['choices[].delta.role', 'choices[].delta.tool_calls', 'choices[].logprobs', 'usage'],
+  },
+  'POST /v1/chat/completions response': {
+    additions: [
+      'choices[].message.tool_calls',
+      'choices[].logprobs',
+      'usage.prompt_tokens_details',
+      'usage.cost_nano_usd',
+    ],
+    // Null only beside tool calls, which the text does not know.
+    facts: { 'choices[].message.content nullable': [null, 'true'] },
+  },
+  'POST /v1/image/generation request': {
+    additions: [
+      'negative_prompt',
+      'prompt_2',
+      'negative_prompt_2',
+      'style_preset',
+      'image',
+      'controlnet_name',
+      'controlnet_image',
+      'seed',
+      'strength',
+      'cfg_scale',
+      'steps',
+      'sampler',
+      'enable_refiner',
+      'lora',
+    ],
+    facts: {
+      'model_name minLength': [null, '1'],
+      'prompt maxLength': [null, '20000'],
+      'height min': [`-${largest}`, '128'],
+      'height max': [largest, '2496'],
+      'width min': [`-${largest}`, '128'],
+      'width max': [largest, '2496'],
+    },
+  },
+  'POST /v1/image/generation response': {
+    additions: ['images[].index', 'images[].random_seed', ...measuredInference],
+  },
+  'POST /v1/audio/generation request': {
+    additions: ['language', 'speaker', 'speed', 'sdp_ratio', 'noise_scale', 'noise_scale_w', 'model'],
+    facts: { 'text minLength': [null, '1'] },
+  },
+  'POST /v1/audio/generation response': { additions: ['sample_rate', 'usage', ...measuredInference] },
+};

@@ -1,0 +1,86 @@
+import { defineStates, terminateBilling, terminateTrigger } from './table.ts';
+
+export type InstanceState =
+  | 'creating'
+  | 'starting'
+  | 'online'
+  | 'offline'
+  | 'stopping'
+  | 'terminated'
+  | 'failed';
+export type InstanceAction = 'terminate';
+
+const instanceStop = { trigger: terminateTrigger, billing: terminateBilling };
+
+export const instanceStates = defineStates<InstanceState, InstanceAction>({
+  object: 'Instance',
+  states: {
+    creating: {
+      meaning: 'Accepted: GPUs are reserved and the hold is taken.',
+      terminal: false,
+      deadline: 'The provisioning deadline, then failed.',
+    },
+    starting: {
+      meaning: 'The engine has it; it is not proven usable yet.',
+      terminal: false,
+      deadline: 'The provisioning deadline, then failed.',
+    },
+    online: {
+      meaning: 'Proven usable.',
+      terminal: false,
+      deadline: 'Its time-to-live or the end of what it can hold; silence makes it offline.',
+    },
+    offline: {
+      meaning: 'The engine has been silent for more than 90 s.',
+      terminal: false,
+      deadline: 'After 5 min billing pauses; the fault deadline stops it.',
+    },
+    failed: {
+      meaning: 'It could not be made.',
+      terminal: false,
+      deadline: 'Clean-up is driven until it is done.',
+    },
+    stopping: {
+      meaning: 'Access is cut; it is being released.',
+      terminal: false,
+      deadline: 'Beyond the release deadline the machine is quarantined and the operator alerted.',
+    },
+    terminated: { meaning: 'Released. Nothing of it is left.', terminal: true, deadline: null },
+  },
+  transitions: [
+    {
+      from: null,
+      to: 'creating',
+      trigger: 'accepted, capacity and hold in one transaction',
+      billing: 'none',
+    },
+    { from: 'creating', to: 'starting', trigger: 'engine accepted it', billing: 'none' },
+    { from: 'starting', to: 'online', trigger: 'readiness proof', billing: 'starts' },
+    {
+      from: 'online',
+      to: 'offline',
+      trigger: 'engine silent for more than 90 s',
+      billing: 'continues 5 min',
+    },
+    { from: 'offline', to: 'online', trigger: 'engine back', billing: 'resumes' },
+    { from: 'creating', to: 'failed', trigger: 'driver error or deadline', billing: 'hold released, cost 0' },
+    { from: 'starting', to: 'failed', trigger: 'driver error or deadline', billing: 'hold released, cost 0' },
+    { from: 'creating', to: 'stopping', ...instanceStop },
+    { from: 'starting', to: 'stopping', ...instanceStop },
+    { from: 'online', to: 'stopping', ...instanceStop },
+    { from: 'offline', to: 'stopping', ...instanceStop },
+    { from: 'failed', to: 'stopping', trigger: 'clean-up', billing: 'none' },
+    { from: 'stopping', to: 'terminated', trigger: 'driver confirmed release and wipe', billing: 'none' },
+  ],
+  actions: {
+    terminate: {
+      creating: 'allowed',
+      starting: 'allowed',
+      online: 'allowed',
+      offline: 'allowed',
+      failed: 'allowed',
+      stopping: 'repeat',
+      terminated: 'repeat',
+    },
+  },
+});

@@ -1,0 +1,112 @@
+import { defineStates } from './table.ts';
+
+export type MachineState =
+  | 'node_registering'
+  | 'node_ready'
+  | 'node_draining'
+  | 'node_offline'
+  | 'node_quarantined'
+  | 'node_removed';
+export type MachineAction = 'rent' | 'drain' | 'resume' | 'quarantine' | 'remove';
+
+/** The state in which a machine takes new work: the ready value the interface names. */
+export const machineReadyState = 'node_ready' satisfies MachineState;
+
+const unbilled = 'none';
+
+export const machineStates = defineStates<MachineState, MachineAction>({
+  object: 'Machine',
+  states: {
+    node_registering: {
+      meaning: 'Seen by fleet sync; its hardware is being read.',
+      terminal: false,
+      deadline: 'Registration is retried by every sync; the operator is alerted.',
+    },
+    node_ready: {
+      meaning: 'Takes new work.',
+      terminal: false,
+      deadline: 'Every sync must see it; silence makes it node_offline.',
+    },
+    node_draining: {
+      meaning: 'Keeps what runs on it and takes nothing new.',
+      terminal: false,
+      deadline: 'The drain deadline set by whoever asked for it.',
+    },
+    node_offline: {
+      meaning: 'The engine no longer sees it.',
+      terminal: false,
+      deadline: 'Asked for by every sync until it is back or removed.',
+    },
+    node_quarantined: {
+      meaning: 'Kept from new work by a failed check or a stuck release.',
+      terminal: false,
+      deadline: 'The operator is alerted until it is cleared or removed.',
+    },
+    node_removed: { meaning: 'Out of the fleet.', terminal: true, deadline: null },
+  },
+  transitions: [
+    { from: null, to: 'node_registering', trigger: 'first seen by sync', billing: unbilled },
+    { from: 'node_registering', to: 'node_ready', trigger: 'hardware read by sync', billing: unbilled },
+    { from: 'node_ready', to: 'node_draining', trigger: 'operator or supplier', billing: unbilled },
+    { from: 'node_draining', to: 'node_ready', trigger: 'operator or supplier', billing: unbilled },
+    { from: 'node_ready', to: 'node_offline', trigger: 'health: silent', billing: unbilled },
+    { from: 'node_offline', to: 'node_ready', trigger: 'health: back', billing: unbilled },
+    { from: 'node_ready', to: 'node_quarantined', trigger: 'health or operator', billing: unbilled },
+    { from: 'node_quarantined', to: 'node_ready', trigger: 'operator', billing: unbilled },
+    {
+      from: 'node_draining',
+      to: 'node_removed',
+      trigger: 'operator or supplier, once empty',
+      billing: unbilled,
+    },
+    {
+      from: 'node_offline',
+      to: 'node_removed',
+      trigger: 'operator or supplier, once empty',
+      billing: unbilled,
+    },
+    { from: 'node_quarantined', to: 'node_removed', trigger: 'operator, once empty', billing: unbilled },
+  ],
+  actions: {
+    rent: {
+      node_registering: 'MACHINE_NOT_READY',
+      node_ready: 'allowed',
+      node_draining: 'MACHINE_NOT_READY',
+      node_offline: 'MACHINE_NOT_READY',
+      node_quarantined: 'MACHINE_NOT_READY',
+      node_removed: 'MACHINE_NOT_FOUND',
+    },
+    drain: {
+      node_registering: 'INVALID_STATE_TRANSITION',
+      node_ready: 'allowed',
+      node_draining: 'repeat',
+      node_offline: 'INVALID_STATE_TRANSITION',
+      node_quarantined: 'INVALID_STATE_TRANSITION',
+      node_removed: 'NODE_NOT_FOUND',
+    },
+    resume: {
+      node_registering: 'INVALID_STATE_TRANSITION',
+      node_ready: 'repeat',
+      node_draining: 'allowed',
+      node_offline: 'INVALID_STATE_TRANSITION',
+      node_quarantined: 'allowed',
+      node_removed: 'NODE_NOT_FOUND',
+    },
+    quarantine: {
+      node_registering: 'INVALID_STATE_TRANSITION',
+      node_ready: 'allowed',
+      node_draining: 'INVALID_STATE_TRANSITION',
+      node_offline: 'INVALID_STATE_TRANSITION',
+      node_quarantined: 'repeat',
+      node_removed: 'NODE_NOT_FOUND',
+    },
+    remove: {
+      node_registering: 'INVALID_STATE_TRANSITION',
+      node_ready: 'INVALID_STATE_TRANSITION',
+      node_draining: 'allowed',
+      node_offline: 'allowed',
+      node_quarantined: 'allowed',
+      node_removed: 'repeat',
+    },
+  },
+});
