@@ -1,22 +1,31 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import type { Engine, Group, NodeSpec } from '../engine.ts';
 import { ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
 import { mustRun, run } from '../processes.ts';
-import { knownHome, nodeHome, repositoryRoot, type Site } from '../site.ts';
+import { knownHome, nodeHome, type Site } from '../site.ts';
 import { httpGet, httpPost } from '../wire.ts';
 
 // The platform packages themselves: the wrapper package reports installations to its maker.
-const serverPackage = '@restatedev/restate-server-linux-x64';
-const controlPackage = '@restatedev/restatectl-linux-x64';
+const serverBinary = npmBinary(
+  () => import.meta.resolve('@restatedev/restate-server-linux-x64/package.json'),
+  'restate-server',
+);
+const controlBinary = npmBinary(
+  () => import.meta.resolve('@restatedev/restatectl-linux-x64/package.json'),
+  'restatectl',
+);
 
-function npmBinary(packageName: string, name: string): string {
-  return path.join(repositoryRoot, 'node_modules', packageName, 'bin', name);
+/** Where npm put a binary; a bare name, which is then found missing, when it put none. */
+function npmBinary(locate: () => string, name: string): string {
+  try {
+    return path.join(path.dirname(fileURLToPath(locate())), 'bin', name);
+  } catch {
+    return name;
+  }
 }
-
-const serverBinary = npmBinary(serverPackage, 'restate-server');
-const controlBinary = npmBinary(controlPackage, 'restatectl');
 
 function keyFile(site: Site): string {
   return path.join(site.stateDir, 'restate-identity.pem');
@@ -105,9 +114,8 @@ export const restate: Engine = {
   readyTimeoutMs: 90_000,
 
   async needs() {
-    return [[serverPackage, serverBinary] as const, [controlPackage, controlBinary] as const].flatMap(
-      ([name, file]) => (existsSync(file) ? [] : [{ kind: 'npm' as const, package: name }]),
-    );
+    const missing = [serverBinary, controlBinary].filter((file) => !existsSync(file));
+    return missing.map((file) => ({ kind: 'npm', package: `@restatedev/${path.basename(file)}-linux-x64` }));
   },
 
   nodes({ portBase }, topology) {
