@@ -44,7 +44,7 @@ export function serveAdmin({ server, operations, db, announce, homeCell }: Ident
     if (orgId === requirePrincipal(context).orgId) {
       throw new Fault('VALIDATION_FAILED', {
         message: 'This is the organisation of the key you use: suspending it would lock you out.',
-        suggestion: 'Use a key of another organisation, or the millrace-admin command.',
+        suggestion: 'Use an operator key of another organisation.',
       });
     }
     return transact({ name: 'suspend organisation', isolation: readCommitted }, async (tx) => {

@@ -1,0 +1,104 @@
+import { systemClock } from '@millrace/platform/clock';
+import {
+  cellConfig,
+  ConfigError,
+  loadConfig,
+  postgresConfig,
+  type Environment,
+} from '@millrace/platform/config';
+import { createDb, requireSchema, type Db } from '@millrace/platform/db';
+import { isFault } from '@millrace/platform/fault';
+import { createIdSource } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { parseFlags, Refusal, UsageError, usageOf, type Command, type CommandIo } from './command.ts';
+import { commands } from './commands.ts';
+
+export const exitCodes = { ok: 0, refused: 1, usage: 2, unavailable: 69, config: 78 } as const;
+
+/** Runs one command and answers its exit code. Nothing is read or opened before the words are understood. */
+export async function runAdmin(words: readonly string[], io: CommandIo, env?: Environment): Promise<number> {
+  if (words.length === 0 || words[0] === 'help' || words.includes('--help')) {
+    io.out(help(words.filter((word) => word !== 'help' && word !== '--help')));
+    return exitCodes.ok;
+  }
+  const command = findCommand(words);
+  if (command === undefined) {
+    io.err(
+      `There is no command "${words.filter((word) => !word.startsWith('--')).join(' ')}".\n\n${help([])}`,
+    );
+    return exitCodes.usage;
+  }
+  try {
+    const flags = parseFlags(command, words.slice(command.name.split(' ').length));
+    await withContext(io, env, (context) => command.run(context, flags));
+    return exitCodes.ok;
+  } catch (error) {
+    return explain(io, command, error);
+  }
+}
+
+async function withContext(
+  io: CommandIo,
+  env: Environment | undefined,
+  work: (context: Parameters<Command['run']>[0]) => Promise<void>,
+): Promise<void> {
+  const config = loadConfig([cellConfig, postgresConfig], ...(env === undefined ? [] : [env]));
+  let opened: Db | undefined;
+  const db = async (): Promise<Db> => {
+    opened ??= createDb({
+      url: config.postgres.url,
+      poolSize: 2,
+      applicationName: 'millrace-admin',
+      ids: createIdSource({ clock: systemClock, cell: config.cell.id }),
+      log: createLogger({ name: 'admin', level: 'silent' }),
+    });
+    await requireSchema(opened);
+    return opened;
+  };
+  try {
+    await work({ ...io, cell: config.cell.id, postgresUrl: config.postgres.url, db });
+  } finally {
+    await opened?.close();
+  }
+}
+
+function explain(io: CommandIo, command: Command, error: unknown): number {
+  if (error instanceof UsageError) {
+    io.err(`${error.message}\n\n${usageOf(command)}`);
+    return exitCodes.usage;
+  }
+  if (error instanceof ConfigError) {
+    io.err(error.message);
+    return exitCodes.config;
+  }
+  if (error instanceof Refusal) {
+    io.err(`${error.message}\n`);
+    return exitCodes.refused;
+  }
+  if (isFault(error)) {
+    io.err(`${error.message} ${error.suggestion}\n`);
+    return exitCodes.refused;
+  }
+  io.err(
+    `millrace-admin ${command.name} failed: ${error instanceof Error ? error.message : String(error)}\n`,
+  );
+  return exitCodes.unavailable;
+}
+
+function findCommand(words: readonly string[]): Command | undefined {
+  return commands.find((command) => command.name.split(' ').every((word, index) => words[index] === word));
+}
+
+function help(words: readonly string[]): string {
+  const command = findCommand(words);
+  if (command !== undefined) return usageOf(command);
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(20)}${summary}`);
+  return [
+    'millrace-admin: set up and repair an installation, with access to its database instead of a key.',
+    '',
+    ...lines,
+    '',
+    'millrace-admin help COMMAND tells more. Set MILLRACE_POSTGRES_URL to the database.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,195 @@
+import { roleNames } from '@millrace/contract';
+import {
+  addMember,
+  bootstrapInstallation,
+  createOrganisation,
+  ensureUser,
+  findOrganisationBySlug,
+  issueFullKey,
+  systemCause,
+  type Organisation,
+} from '@millrace/core/identity';
+import { migrate, type Db, type Reader } from '@millrace/platform/db';
+import { emailOf, oneOf, optionalText, Refusal, text, type Command, type CommandContext } from './command.ts';
+
+/** Every act of this command is audited under this name: it needs no key, only access to the database. */
+const cause = systemCause('millrace-admin', 'live');
+
+const email = { describe: 'the person, by email address', value: 'ADDRESS', required: true } as const;
+const organisation = { describe: 'the organisation, by its slug', value: 'SLUG', required: true } as const;
+const json = { describe: 'print one JSON object for programs' } as const;
+
+const migrateCommand: Command = {
+  name: 'migrate',
+  summary: 'bring the database to the schema of this release',
+  flags: {},
+  example: 'millrace-admin migrate',
+  run: async ({ out, postgresUrl }) => {
+    const applied = await migrate(postgresUrl);
+    for (const { version, name } of applied) out(`applied ${String(version)} ${name}\n`);
+    out(applied.length === 0 ? 'The database is up to date.\n' : 'The database is up to date now.\n');
+  },
+};
+
+const bootstrapCommand: Command = {
+  name: 'bootstrap',
+  summary: 'make the first operator, their organisation and a key',
+  flags: {
+    email,
+    name: { describe: 'the name of that person', value: 'NAME', required: true },
+    organisation: { describe: 'the name of the organisation', value: 'NAME', required: true },
+    slug: { describe: 'its short name; made from the name if left out', value: 'SLUG' },
+    json,
+  },
+  example: 'millrace-admin bootstrap --email ada@example.com --name "Ada" --organisation "Example"',
+  run: async (context, flags) => {
+    const db = await context.db();
+    const slug = optionalText(flags, 'slug');
+    const wish = {
+      name: text(flags, 'organisation'),
+      homeCell: context.cell,
+      owner: { email: emailOf(flags), name: text(flags, 'name') },
+      ...(slug === undefined ? {} : { slug }),
+    };
+    const made = await db.transaction({ name: 'bootstrap', isolation: 'serializable' }, (tx) =>
+      bootstrapInstallation(tx, cause, wish),
+    );
+    if (made === null) {
+      throw new Refusal(
+        'This installation has an operator already, so there is nothing to bootstrap.\n' +
+          'Lost the key? Make another one: millrace-admin key create --organisation SLUG --email ADDRESS',
+      );
+    }
+    printKey(context, flags, {
+      what: `Operator ${made.owner.email}, organisation ${made.organisation.slug}.`,
+      organisation: made.organisation,
+      email: made.owner.email,
+      key: made.issued.text,
+      keyId: made.issued.key.id,
+    });
+  },
+};
+
+const organisationAddCommand: Command = {
+  name: 'organisation add',
+  summary: 'make an organisation with its first owner',
+  flags: {
+    organisation: { describe: 'the name of the organisation', value: 'NAME', required: true },
+    email,
+    slug: { describe: 'its short name; made from the name if left out', value: 'SLUG' },
+  },
+  example: 'millrace-admin organisation add --organisation "Example" --email ada@example.com',
+  run: async (context, flags) => {
+    const db = await context.db();
+    const slug = optionalText(flags, 'slug');
+    const wish = {
+      name: text(flags, 'organisation'),
+      homeCell: context.cell,
+      owner: { email: emailOf(flags) },
+      ...(slug === undefined ? {} : { slug }),
+    };
+    const made = await db.transaction({ name: 'create organisation', isolation: 'read committed' }, (tx) =>
+      createOrganisation(tx, cause, wish),
+    );
+    context.out(
+      `Organisation ${made.organisation.slug} (${made.organisation.id}), owner ${made.owner.email}.\n`,
+    );
+  },
+};
+
+const userAddCommand: Command = {
+  name: 'user add',
+  summary: 'put a person into an organisation',
+  flags: {
+    email,
+    organisation,
+    role: { describe: `their role: ${roleNames.join(', ')}`, value: 'ROLE', required: true },
+    name: { describe: 'the name of that person', value: 'NAME' },
+  },
+  example: 'millrace-admin user add --email bob@example.com --organisation example --role member',
+  run: async (context, flags) => {
+    const db = await context.db();
+    const role = oneOf(flags, 'role', roleNames);
+    const found = await requireOrganisation(db, text(flags, 'organisation'));
+    const name = optionalText(flags, 'name');
+    const person = { email: emailOf(flags), role, ...(name === undefined ? {} : { name }) };
+    const member = await db.transaction({ name: 'add member', isolation: 'read committed' }, (tx) =>
+      addMember(tx, cause, found.id, person),
+    );
+    context.out(`${member.user.email} is ${member.role} of ${found.slug}.\n`);
+  },
+};
+
+const keyCreateCommand: Command = {
+  name: 'key create',
+  summary: 'make a key with everything its person may do',
+  flags: {
+    organisation,
+    email,
+    mode: { describe: 'live or test; live if left out', value: 'MODE' },
+    name: { describe: 'what the key is for', value: 'NAME' },
+    json,
+  },
+  example: 'millrace-admin key create --organisation example --email ada@example.com --mode test',
+  run: async (context, flags) => {
+    const db = await context.db();
+    const mode = flags['mode'] === undefined ? 'live' : oneOf(flags, 'mode', ['live', 'test']);
+    const found = await requireOrganisation(db, text(flags, 'organisation'));
+    const address = emailOf(flags);
+    const name = optionalText(flags, 'name') ?? 'made by millrace-admin';
+    const issued = await db.transaction(
+      { name: 'create api key', isolation: 'read committed' },
+      async (tx) => {
+        const user = await ensureUser(tx, { email: address });
+        return issueFullKey(tx, { ...cause, mode }, { orgId: found.id, user, mode, name });
+      },
+    );
+    printKey(context, flags, {
+      what: `A ${mode} key of ${address} in ${found.slug}.`,
+      organisation: found,
+      email: address,
+      key: issued.text,
+      keyId: issued.key.id,
+    });
+  },
+};
+
+export const commands: readonly Command[] = [
+  bootstrapCommand,
+  migrateCommand,
+  organisationAddCommand,
+  userAddCommand,
+  keyCreateCommand,
+];
+
+async function requireOrganisation(db: Db | Reader, slug: string): Promise<Organisation> {
+  const found = await findOrganisationBySlug(db, slug);
+  if (found === null) throw new Refusal(`There is no organisation with the slug ${JSON.stringify(slug)}.`);
+  return found;
+}
+
+interface PrintedKey {
+  readonly what: string;
+  readonly organisation: Organisation;
+  readonly email: string;
+  readonly key: string;
+  readonly keyId: string;
+}
+
+/** The one time the key is seen. */
+function printKey(
+  context: CommandContext,
+  flags: Readonly<Record<string, unknown>>,
+  printed: PrintedKey,
+): void {
+  const { organisation: of, email: address, key, keyId } = printed;
+  if (flags['json'] === true) {
+    const fields = { organisationId: of.id, slug: of.slug, email: address, keyId, key };
+    context.out(`${JSON.stringify(fields)}\n`);
+    return;
+  }
+  context.out(
+    `${printed.what}\n\n  ${key}\n\nThis key is shown once and stored nowhere. Keep it like a password.\n` +
+      `Try it: curl -H "Authorization: Bearer ${key}" http://127.0.0.1:8080/v2/me\n`,
+  );
+}
