@@ -8,7 +8,8 @@ import type { ErrorFamily } from './operation.ts';
  * a client must not refuse an error because it says more than it used to.
  */
 
-const reason = z.enum(reasons).meta({ id: 'Reason' });
+/** Reasons are added with what the product learns to do; clients treat an unknown one as its status says. */
+const reason = z.enum(reasons).meta({ id: 'Reason', 'x-extensible': true });
 
 /** One thing wrong with one field. */
 const issue = z.looseObject({

@@ -278,6 +278,6 @@ type EnvelopeOf<Type extends EventType> = Type extends EventType
  */
 export const eventEnvelope = z
   .discriminatedUnion('type', eventTypeNames.map(envelopeOf) as unknown as [EnvelopeOf<EventType>])
-  .meta({ id: 'Event' });
+  .meta({ id: 'Event', 'x-extensible': true });
 
 export type EventEnvelope = z.output<typeof eventEnvelope>;

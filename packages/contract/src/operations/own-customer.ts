@@ -33,7 +33,7 @@ const balance = z
 
 export const ledgerKind = z
   .enum(['top_up', 'grant', 'adjustment', 'refund', 'reversal', 'charge', 'credit', 'payout'])
-  .meta({ id: 'LedgerEntryKind' });
+  .meta({ id: 'LedgerEntryKind', 'x-extensible': true });
 
 export const ledgerEntry = z
   .object({

@@ -50,8 +50,10 @@ const feedOperations = {
 const webhookId = prefixedId('whk', 'a webhook');
 const deliveryId = prefixedId('dlv', 'a webhook delivery');
 
+const eventType = z.enum(eventTypeNames).meta({ id: 'EventType', 'x-extensible': true });
+
 const subscribedTypes = z
-  .array(z.enum(['*', ...eventTypeNames]))
+  .array(z.union([z.literal('*'), eventType]))
   .min(1)
   .max(eventTypeNames.length)
   .meta({ description: 'Types to send; `*` is every type, also those added later.' });
@@ -92,7 +94,7 @@ const delivery = z
     id: deliveryId,
     webhookId,
     eventId,
-    eventType: z.enum(eventTypeNames),
+    eventType,
     seq: z.int().positive(),
     status: z.enum(['pending', 'succeeded', 'failed', 'abandoned']),
     attempts: z.array(

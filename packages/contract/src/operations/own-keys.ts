@@ -17,7 +17,7 @@ export const keyPrefix = z
   .regex(/^mr_(live|test)_[0-9A-Za-z]{12}$/)
   .meta({ description: 'The start of the key, safe to show.', examples: ['mr_live_4T2M9V6B3N5C'] });
 
-export const scope = z.enum(scopeNames).meta({ id: 'Scope' });
+export const scope = z.enum(scopeNames).meta({ id: 'Scope', 'x-extensible': true });
 
 /** A model name, or a prefix of one followed by `*`. */
 const modelPattern = z

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest';
+import { contract, createContract, operationsOf } from '../contract.ts';
+import { buildDocument, documentNames } from './document.ts';
+
+type Json = Record<string, unknown>;
+
+const documents = Object.fromEntries(documentNames.map((name) => [name, buildDocument(contract, name)]));
+const v2 = buildDocument(contract, 'v2');
+const v1 = buildDocument(contract, 'v1');
+
+const operationsIn = (document: typeof v2) =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+  );
+
+/** What a document's operation looks like, by its id. */
+function operation(id: string, document = v2): Json {
+  const found = operationsIn(document).find((each) => each.operation.operationId === id);
+  if (found === undefined) throw new Error(`${id} is not in the document.`);
+  return found.operation as unknown as Json;
+}
+
+const pointedAt = (document: typeof v2, reference: string): unknown =>
+  reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((found, key) => (found as Json)[key], document);
+
+/** Follows keys, and references on the way. */
+function at(document: typeof v2, value: unknown, ...keys: readonly string[]): unknown {
+  const follow = (found: unknown) => {
+    const reference = (found as Json | undefined)?.['$ref'];
+    return typeof reference === 'string' ? pointedAt(document, reference) : found;
+  };
+  return keys.reduce((found, key) => follow((found as Json)[key]), follow(value));
+}
+
+describe('the four documents', () => {
+  it('hold every operation of the contract, once', () => {
+    const published = documentNames.flatMap((name) =>
+      operationsIn(buildDocument(contract, name)).map((each) => each.operation.operationId),
+    );
+    expect(published.toSorted()).toEqual(
+      operationsOf(contract)
+        .map(({ id }) => id)
+        .toSorted(),
+    );
+  });
+
+  it.each(documentNames)('%s refers to nothing that is missing and holds nothing unused', (name) => {
+    const text = JSON.stringify(documents[name]);
+    const referred = new Set([...text.matchAll(/"#\/components\/([^"]+)"/g)].map((match) => match[1] ?? ''));
+    const { securitySchemes: _, ...components } = buildDocument(contract, name).components;
+    const held = Object.entries(components).flatMap(([kind, all]) =>
+      Object.keys(all).map((component) => `${kind}/${component}`),
+    );
+    expect([...referred].toSorted()).toEqual(held.toSorted());
+    expect(text).not.toContain('::input');
+    expect(text).not.toContain('$defs');
+  });
+
+  it('are the same bytes every time', () => {
+    expect(JSON.stringify(buildDocument(contract, 'v2'))).toBe(JSON.stringify(v2));
+  });
+});
+
+describe('the v2 document', () => {
+  it('is version 2.0.0', () => {
+    expect(v2.info.version).toBe('2.0.0');
+  });
+
+  it('has one security scheme, Authorization, on every operation', () => {
+    expect(Object.keys(v2.components.securitySchemes)).toEqual(['Authorization']);
+    for (const each of operationsIn(v2)) expect(each.operation.security).toEqual([{ Authorization: [] }]);
+  });
+
+  it.each([
+    ['400', 'BAD_REQUEST'],
+    ['401', 'UNAUTHORIZED'],
+    ['403', 'FORBIDDEN'],
+    ['404', 'NOT_FOUND'],
+    ['500', 'INTERNAL_SERVER_ERROR'],
+  ])('names the error of %s %s, as schema and as response', (status, name) => {
+    expect(v2.components.schemas).toHaveProperty(name);
+    const { responses } = operation('listBareMetalRentals') as { responses: Json };
+    expect(responses[status]).toEqual({ $ref: `#/components/responses/${name}` });
+    expect(at(v2, v2.components.responses, name, 'content', 'application/json')).toEqual({
+      schema: { $ref: `#/components/schemas/${name}` },
+    });
+  });
+
+  it('lists the configured provider ids, whatever they are', () => {
+    const providers = [
+      { id: 'north-one', variant: 'V3' },
+      { id: 'mock', variant: 'mock' },
+    ] as const;
+    const document = buildDocument(createContract({ providers }), 'v2');
+    expect(document.components.schemas['ProviderData']).toEqual({
+      oneOf: [
+        { $ref: '#/components/schemas/ProviderDataNorthOne' },
+        { $ref: '#/components/schemas/ProviderDataMock' },
+      ],
+      discriminator: {
+        propertyName: 'providerId',
+        mapping: {
+          'north-one': '#/components/schemas/ProviderDataNorthOne',
+          mock: '#/components/schemas/ProviderDataMock',
+        },
+      },
+    });
+  });
+});
+
+describe('requests', () => {
+  const body = (id: string) =>
+    at(v2, operation(id), 'requestBody', 'content', 'application/json', 'schema') as Json;
+
+  it('do not require what has a default, and say the default', () => {
+    const schema = body('createBareMetalRental');
+    expect(schema['required']).toEqual(['networkType', 'gpuCount']);
+    expect(at(v2, schema, 'properties', 'termType')).toMatchObject({ enum: ['on-demand', 'reserved'] });
+    expect((schema['properties'] as Record<string, Json>)['region']).toMatchObject({
+      default: 'us-central-1',
+    });
+  });
+
+  it('are open: an unknown field is ignored and named, not refused', () => {
+    expect(body('createBareMetalRental')).not.toHaveProperty('additionalProperties');
+  });
+
+  it('and answers that share a schema but differ by its defaults have one component each', () => {
+    expect(v2.components.schemas['ApiKeyLimitsInput']).not.toHaveProperty('required');
+    expect(v2.components.schemas['ApiKeyLimits']?.['required']).toContain('rpm');
+    expect((body('createApiKey')['properties'] as Record<string, Json>)['limits']).toMatchObject({
+      $ref: '#/components/schemas/ApiKeyLimitsInput',
+    });
+  });
+
+  it('carry an idempotency key wherever the operation honours one, and nowhere else', () => {
+    const parameter = { $ref: '#/components/parameters/Idempotency-Key' };
+    for (const { id, idempotency, document } of operationsOf(contract)) {
+      const { parameters = [] } = operation(id, documents[document]) as { parameters?: unknown[] };
+      expect(
+        parameters.some((each) => JSON.stringify(each) === JSON.stringify(parameter)),
+        id,
+      ).toBe(idempotency === 'key');
+    }
+  });
+
+  it('say which parameters are in the path and which in the query, with their limits', () => {
+    expect(operation('listMembers')['parameters']).toMatchObject([
+      { name: 'organisationId', in: 'path', required: true },
+      { name: 'limit', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: 200 } },
+      { name: 'cursor', in: 'query', required: false },
+    ]);
+  });
+});
+
+describe('answers', () => {
+  it('are closed where the interface closes them, and open where it does not', () => {
+    expect(v2.components.schemas['RentalRecord']).toHaveProperty('additionalProperties', false);
+    expect(v2.components.schemas['ApiKey']).not.toHaveProperty('additionalProperties');
+  });
+
+  it('always tell the request id and the rate limits, and a replay where there can be one', () => {
+    const headers = (id: string, status: string) =>
+      Object.keys(at(v2, operation(id), 'responses', status, 'headers') as Json);
+    for (const status of ['201', '400', '429']) {
+      expect(headers('createApiKey', status)).toEqual(
+        expect.arrayContaining([
+          'X-Request-Id',
+          'RateLimit-Policy',
+          'RateLimit',
+          'x-ratelimit-limit-requests',
+        ]),
+      );
+    }
+    expect(headers('createApiKey', '201')).toContain('Idempotent-Replayed');
+    expect(headers('createApiKey', '429')).toContain('Retry-After');
+    expect(headers('listApiKeys', '200')).not.toContain('Idempotent-Replayed');
+  });
+
+  it('declare exactly the statuses of the operation', () => {
+    for (const { id, document, response, errors } of operationsOf(contract)) {
+      const { responses } = operation(id, documents[document]) as { responses: Json };
+      expect(Object.keys(responses), id).toEqual([response.status, ...errors].map(String).toSorted());
+    }
+  });
+
+  it('offer the event feed as a page and as a stream', () => {
+    const content = at(v2, operation('listEvents'), 'responses', '200', 'content') as Json;
+    expect(Object.keys(content)).toEqual(['application/json', 'text/event-stream']);
+    expect(at(v2, content, 'text/event-stream', 'schema')).toMatchObject({
+      contentSchema: { $ref: '#/components/schemas/Event' },
+    });
+  });
+
+  it('of speech are a file, and of a deletion nothing', () => {
+    expect(Object.keys(at(v1, operation('createSpeech', v1), 'responses', '200', 'content') as Json)).toEqual(
+      ['audio/mpeg'],
+    );
+    expect(at(v2, operation('removeMember'), 'responses', '204')).not.toHaveProperty('content');
+  });
+});
+
+describe('the v1 document', () => {
+  it('lists machines without a key, and answers errors in the words of each family', () => {
+    expect(operation('listMarketplaceMachines', v1)['security']).toEqual([]);
+    const refusal = (id: string) => (operation(id, v1)['responses'] as Json)['429'];
+    expect(refusal('createChatCompletion')).toEqual({
+      $ref: '#/components/responses/inference.TOO_MANY_REQUESTS',
+    });
+    expect(refusal('getCurrentBalance')).toEqual({
+      $ref: '#/components/responses/marketplace.TOO_MANY_REQUESTS',
+    });
+  });
+});

@@ -1,0 +1,65 @@
+import { documentNames } from '@millrace/contract/openapi';
+import type { Mode } from './args.ts';
+import { help } from './args.ts';
+import { findBreakages } from './compare/document.ts';
+import { rules } from './compare/rules.ts';
+import { readCommitted, readReleased, render, writeCommitted, writeReleased } from './documents.ts';
+import { lint } from './lint.ts';
+
+type Say = (line: string) => void;
+
+/** Each answers whether all is well. */
+export const commands: Readonly<Record<Mode, (say: Say) => boolean>> = {
+  write,
+  check,
+  lint: () => lint() === 0,
+  diff,
+  release,
+  help: (say) => {
+    say(help);
+    return true;
+  },
+};
+
+function write(say: Say): boolean {
+  for (const name of documentNames) writeCommitted(name, render(name));
+  say(`Wrote ${documentNames.map((name) => `openapi/${name}.json`).join(', ')}.`);
+  return true;
+}
+
+function check(say: Say): boolean {
+  const stale = documentNames.filter((name) => readCommitted(name) !== render(name));
+  if (stale.length === 0) return true;
+  say(`${stale.map((name) => `openapi/${name}.json`).join(', ')} differ from the contract.`);
+  say('Run `npm run openapi` and commit the result: the difference is the review of the interface.');
+  return false;
+}
+
+function diff(say: Say): boolean {
+  let well = true;
+  for (const name of documentNames) {
+    const released = readReleased(name);
+    if (released === null) {
+      say(`openapi/released/${name}.json does not exist: nothing has been promised yet.`);
+      continue;
+    }
+    const breakages = findBreakages(released, JSON.parse(render(name)));
+    if (breakages.length === 0) continue;
+    well = false;
+    say(`${name}: ${breakages.length} breaking changes since the last release`);
+    for (const { rule, at, what } of breakages) say(`  ${rule}: ${at}: ${what}. ${rules[rule]}`);
+  }
+  if (!well)
+    say('Add instead of changing, or begin a new major version. See docs/decisions/023-compatibility.md.');
+  return well;
+}
+
+function release(say: Say): boolean {
+  for (const name of documentNames) {
+    const text = render(name);
+    writeCommitted(name, text);
+    writeReleased(name, text);
+  }
+  say('openapi/released now holds the documents as they are. Commit it with the release.');
+  return true;
+}

@@ -1,0 +1,56 @@
+import { isObject, listAt, objectAt, type JsonObject } from './json.ts';
+import { compareOperations } from './operation.ts';
+import type { Breakage } from './rules.ts';
+
+/**
+ * Every way in which a document breaks the clients of an earlier one. A pure function of the two. A new major
+ * version is a new promise: nothing is compared then.
+ */
+export function findBreakages(before: unknown, after: unknown): readonly Breakage[] {
+  if (!isObject(before) || !isObject(after)) throw new Error('A document is a JSON object.');
+  if (majorOf(after) > majorOf(before)) return [];
+  const documents = { before, after };
+  const found: Breakage[] = [];
+  const now = operationsOf(after);
+  for (const [at, operation] of operationsOf(before)) {
+    const match = now.get(at);
+    if (match === undefined) found.push({ rule: 'operation-removed', at, what: 'it is gone' });
+    else if (operation.primary) {
+      found.push(...compareOperations({ at, documents, before: operation.object, after: match.object }));
+    }
+  }
+  const schemes = objectAt(after['components'], 'securitySchemes');
+  for (const name of Object.keys(objectAt(before['components'], 'securitySchemes'))) {
+    if (!(name in schemes)) found.push({ rule: 'security-scheme-removed', at: name, what: 'it is gone' });
+  }
+  return found;
+}
+
+function majorOf(document: JsonObject): number {
+  const { version } = objectAt(document, 'info');
+  return Number.parseInt(String(version), 10);
+}
+
+interface Reachable {
+  readonly object: JsonObject;
+  /** False for an alias, which answers as its operation does and is compared with it. */
+  readonly primary: boolean;
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** Every method and path that is answered, aliases included; parameters count, their names do not. */
+function operationsOf(document: JsonObject): ReadonlyMap<string, Reachable> {
+  const found = new Map<string, Reachable>();
+  for (const [path, item] of Object.entries(objectAt(document, 'paths'))) {
+    for (const method of methods) {
+      const object = isObject(item) ? item[method] : undefined;
+      if (!isObject(object)) continue;
+      const key = (each: string) => `${method.toUpperCase()} ${each.replaceAll(/\{[^}]*\}/g, '{}')}`;
+      for (const alias of listAt(object, 'x-aliases'))
+        found.set(key(String(alias)), { object, primary: false });
+      found.set(key(path), { object, primary: true });
+    }
+  }
+  return found;
+}

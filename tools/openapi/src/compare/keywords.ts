@@ -1,0 +1,116 @@
+import { canonical, isObject, listAt, numberAt, same, type JsonObject } from './json.ts';
+
+/**
+ * How one keyword of a schema changed: does the schema now admit less than before, more than before, or both
+ * (some values fell out, others came in)?
+ */
+export interface Shift {
+  readonly less: boolean;
+  readonly more: boolean;
+  readonly what: string;
+}
+
+const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties', 'minContains'];
+const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContains'];
+/** Keywords whose meaning cannot be compared: present or absent, the same or not. */
+const opaque = [
+  'pattern',
+  'format',
+  'contentMediaType',
+  'contentEncoding',
+  'uniqueItems',
+  'not',
+  'patternProperties',
+  'dependentRequired',
+  'propertyNames',
+  'contains',
+  'if',
+  'then',
+  'else',
+];
+
+export function shiftsOf(before: JsonObject, after: JsonObject): readonly Shift[] {
+  const found = [
+    typeShift(before, after),
+    valueShift(before, after),
+    multipleShift(before, after),
+    ...lowerBounds.map((keyword) => boundShift(keyword, before, after, (a, b) => a > b)),
+    ...upperBounds.map((keyword) => boundShift(keyword, before, after, (a, b) => a < b)),
+    ...opaque.map((keyword) => opaqueShift(keyword, before, after)),
+  ];
+  return found.filter((shift) => shift !== null);
+}
+
+const everyType = ['string', 'number', 'boolean', 'object', 'array', 'null'];
+
+function typesOf(schema: JsonObject): readonly string[] {
+  const { type } = schema;
+  if (typeof type === 'string') return [type];
+  return Array.isArray(type) ? (type as string[]) : everyType;
+}
+
+/** Every integer is a number, so going from one to the other only loses or only gains. */
+function covers(types: readonly string[], type: string): boolean {
+  return types.includes(type) || (type === 'integer' && types.includes('number'));
+}
+
+function typeShift(before: JsonObject, after: JsonObject): Shift | null {
+  // An enumeration says it all: its values have the types they have.
+  if (valuesOf(before) !== null && valuesOf(after) !== null) return null;
+  const [old, now] = [typesOf(before), typesOf(after)];
+  const less = old.some((type) => !covers(now, type));
+  const more = now.some((type) => !covers(old, type));
+  return less || more ? { less, more, what: `type ${old.join('|')} became ${now.join('|')}` } : null;
+}
+
+export function valuesOf(schema: JsonObject): readonly string[] | null {
+  if ('const' in schema) return [canonical(schema['const'])];
+  return Array.isArray(schema['enum']) ? listAt(schema, 'enum').map(canonical) : null;
+}
+
+function valueShift(before: JsonObject, after: JsonObject): Shift | null {
+  const [old, now] = [valuesOf(before), valuesOf(after)];
+  if (old === null && now === null) return null;
+  if (old === null) return { less: true, more: false, what: `only ${now?.join(', ')} are admitted now` };
+  if (now === null) return { less: false, more: true, what: `no longer only ${old.join(', ')}` };
+  const gone = old.filter((value) => !now.includes(value));
+  const come = now.filter((value) => !old.includes(value));
+  if (gone.length === 0 && come.length === 0) return null;
+  const what = [
+    ...(gone.length === 0 ? [] : [`without ${gone.join(', ')}`]),
+    ...(come.length === 0 ? [] : [`with ${come.join(', ')}`]),
+  ].join(' and ');
+  // A set that says it may grow promises its readers nothing about what else may come.
+  return { less: gone.length > 0, more: come.length > 0 && before['x-extensible'] !== true, what };
+}
+
+function multipleShift(before: JsonObject, after: JsonObject): Shift | null {
+  const [old, now] = [numberAt(before, 'multipleOf'), numberAt(after, 'multipleOf')];
+  if (old === now) return null;
+  const less = now !== undefined && (old === undefined || old % now !== 0);
+  const more = old !== undefined && (now === undefined || now % old !== 0);
+  return { less, more, what: `multipleOf ${old ?? 'anything'} became ${now ?? 'anything'}` };
+}
+
+function boundShift(
+  keyword: string,
+  before: JsonObject,
+  after: JsonObject,
+  tighter: (a: number, b: number) => boolean,
+): Shift | null {
+  const [old, now] = [numberAt(before, keyword), numberAt(after, keyword)];
+  if (old === now) return null;
+  const less = now !== undefined && (old === undefined || tighter(now, old));
+  return { less, more: !less, what: `${keyword} ${old ?? 'none'} became ${now ?? 'none'}` };
+}
+
+function opaqueShift(keyword: string, before: JsonObject, after: JsonObject): Shift | null {
+  const [old, now] = [before[keyword], after[keyword]];
+  if (same(old, now)) return null;
+  const show = (value: unknown) => (isObject(value) ? 'another' : (canonical(value) ?? 'none'));
+  return {
+    less: now !== undefined,
+    more: old !== undefined,
+    what: `${keyword} ${show(old)} became ${show(now)}`,
+  };
+}

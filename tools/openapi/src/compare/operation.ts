@@ -1,0 +1,126 @@
+import { isObject, listAt, objectAt, resolve, textAt, type JsonObject } from './json.ts';
+import type { Breakage, Rule } from './rules.ts';
+import { compareSchemas } from './schema.ts';
+
+export interface Pair {
+  /** `POST /v2/api-keys`. */
+  readonly at: string;
+  readonly documents: { readonly before: JsonObject; readonly after: JsonObject };
+  readonly before: JsonObject;
+  readonly after: JsonObject;
+}
+
+/** Every way in which an operation breaks the clients that know its earlier form. */
+export function compareOperations(pair: Pair): readonly Breakage[] {
+  return [
+    ...compareIdentity(pair),
+    ...compareParameters(pair),
+    ...compareRequestBody(pair),
+    ...compareResponses(pair),
+  ];
+}
+
+function breakage(rule: Rule, at: string, what: string): Breakage {
+  return { rule, at, what };
+}
+
+function compareIdentity({ at, before, after }: Pair): readonly Breakage[] {
+  const found: Breakage[] = [];
+  const [oldId, newId] = [textAt(before, 'operationId'), textAt(after, 'operationId')];
+  if (oldId !== newId) {
+    found.push(breakage('operation-id-changed', at, `${oldId ?? 'none'} became ${newId ?? 'none'}`));
+  }
+  if (listAt(before, 'security').length === 0 && listAt(after, 'security').length > 0) {
+    found.push(breakage('security-added', at, 'a key is needed now'));
+  }
+  const [oldScope, newScope] = [textAt(before, 'x-scope'), textAt(after, 'x-scope')];
+  if (newScope !== undefined && newScope !== oldScope) {
+    found.push(breakage('scope-changed', at, `${oldScope ?? 'any key'} became ${newScope}`));
+  }
+  return found;
+}
+
+/** By place and name; those in the path by their order, for their names are never sent. */
+function parametersOf(document: JsonObject, operation: JsonObject): ReadonlyMap<string, JsonObject> {
+  let inPath = 0;
+  const named = listAt(operation, 'parameters').map((raw) => {
+    const parameter = resolve(document, raw);
+    const { in: place, name } = parameter;
+    const key = place === 'path' ? `path ${(inPath += 1)}` : `${String(place)} ${String(name)}`;
+    return [key, parameter] as const;
+  });
+  return new Map(named);
+}
+
+function compareParameters({ at, documents, before, after }: Pair): readonly Breakage[] {
+  const old = parametersOf(documents.before, before);
+  const now = parametersOf(documents.after, after);
+  const found: Breakage[] = [];
+  for (const [key, parameter] of old) {
+    const where = `${at} ${key}`;
+    const match = now.get(key);
+    if (match === undefined) {
+      found.push(breakage('parameter-removed', where, 'it is gone'));
+      continue;
+    }
+    const options = { documents, direction: 'request', at: where } as const;
+    found.push(...compareSchemas(parameter['schema'], match['schema'], options));
+  }
+  for (const [key, parameter] of now) {
+    if (parameter['required'] === true && old.get(key)?.['required'] !== true) {
+      found.push(breakage('parameter-required', `${at} ${key}`, 'it is required now'));
+    }
+  }
+  return found;
+}
+
+function compareRequestBody({ at, documents, before, after }: Pair): readonly Breakage[] {
+  const [old, now] = [before['requestBody'], after['requestBody']];
+  const where = `${at} request body`;
+  const required = (body: unknown) => isObject(body) && body['required'] === true;
+  const found: Breakage[] = [];
+  if (required(now) && !required(old)) found.push(breakage('body-required', where, 'it is required now'));
+  if (old === undefined) return found;
+  if (now === undefined) return [...found, breakage('body-removed', where, 'it is gone')];
+  const [oldContent, newContent] = [objectAt(old, 'content'), objectAt(now, 'content')];
+  return [
+    ...found,
+    ...compareContent(oldContent, newContent, { documents, direction: 'request', at: where }),
+  ];
+}
+
+function compareContent(
+  old: JsonObject,
+  now: JsonObject,
+  options: Parameters<typeof compareSchemas>[2],
+): readonly Breakage[] {
+  return Object.keys(old).flatMap((type) => {
+    if (!(type in now)) return [breakage('media-type-removed', options.at, `${type} is gone`)];
+    return compareSchemas(objectAt(old, type)['schema'], objectAt(now, type)['schema'], options);
+  });
+}
+
+function compareResponses({ at, documents, before, after }: Pair): readonly Breakage[] {
+  const [old, now] = [objectAt(before, 'responses'), objectAt(after, 'responses')];
+  const found: Breakage[] = [];
+  for (const [status, raw] of Object.entries(old)) {
+    if (!(status in now)) {
+      found.push(breakage('status-removed', at, `${status} is gone`));
+      continue;
+    }
+    const where = `${at} ${status}`;
+    const [was, is] = [resolve(documents.before, raw), resolve(documents.after, now[status])];
+    const options = { documents, direction: 'response', at: where } as const;
+    found.push(...compareContent(objectAt(was, 'content'), objectAt(is, 'content'), options));
+    const headers = objectAt(is, 'headers');
+    for (const name of Object.keys(objectAt(was, 'headers'))) {
+      if (!(name in headers)) found.push(breakage('header-removed', where, `${name} is gone`));
+    }
+  }
+  for (const status of Object.keys(now)) {
+    if (status.startsWith('2') && !(status in old)) {
+      found.push(breakage('success-status-added', at, `${status} is new`));
+    }
+  }
+  return found;
+}

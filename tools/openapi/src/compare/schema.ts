@@ -1,0 +1,174 @@
+import { canonical, isObject, listAt, objectAt, resolve, same, type JsonObject } from './json.ts';
+import { shiftsOf, valuesOf } from './keywords.ts';
+import type { Breakage, Direction } from './rules.ts';
+
+interface Walk {
+  readonly documents: { readonly before: JsonObject; readonly after: JsonObject };
+  readonly direction: Direction;
+  readonly found: Breakage[];
+  /** Pairs on the way down, so that a schema that contains itself is looked at once. */
+  readonly open: Set<string>;
+}
+
+/** Every way in which a schema breaks the clients that know its earlier form. */
+export function compareSchemas(
+  before: unknown,
+  after: unknown,
+  options: { readonly documents: Walk['documents']; readonly direction: Direction; readonly at: string },
+): readonly Breakage[] {
+  const walk: Walk = {
+    documents: options.documents,
+    direction: options.direction,
+    found: [],
+    open: new Set(),
+  };
+  compare(walk, before, after, options.at);
+  return walk.found;
+}
+
+function admitsLess(walk: Walk, at: string, what: string): void {
+  if (walk.direction === 'request') walk.found.push({ rule: 'request-narrowed', at, what });
+}
+
+function admitsMore(walk: Walk, at: string, what: string): void {
+  if (walk.direction === 'response') walk.found.push({ rule: 'response-widened', at, what });
+}
+
+function compare(walk: Walk, rawBefore: unknown, rawAfter: unknown, at: string): void {
+  const pair = `${canonical(rawBefore)} ${canonical(rawAfter)}`;
+  if (walk.open.has(pair)) return;
+  walk.open.add(pair);
+  const before = normalise(walk.documents.before, rawBefore);
+  const after = normalise(walk.documents.after, rawAfter);
+  if (before.nullable && !after.nullable) admitsLess(walk, at, 'null is no longer admitted');
+  if (!before.nullable && after.nullable) admitsMore(walk, at, 'it may be null');
+  for (const { less, more, what } of shiftsOf(before.schema, after.schema)) {
+    if (less) admitsLess(walk, at, what);
+    if (more) admitsMore(walk, at, what);
+  }
+  compareDefault(walk, before.schema, after.schema, at);
+  compareProperties(walk, before.schema, after.schema, at);
+  compareItems(walk, before.schema, after.schema, at);
+  compareBranches(walk, before.schema, after.schema, at);
+  walk.open.delete(pair);
+}
+
+interface Normal {
+  readonly nullable: boolean;
+  readonly schema: JsonObject;
+}
+
+/** `null` can be admitted by a type list or by a branch of its own; both are told the same way here. */
+function normalise(document: JsonObject, raw: unknown): Normal {
+  if (raw === false) return { nullable: false, schema: { not: {} } };
+  const schema = resolve(document, raw);
+  const { type } = schema;
+  if (Array.isArray(type) && type.includes('null') && type.length > 1) {
+    const others = (type as string[]).filter((each) => each !== 'null');
+    return { nullable: true, schema: { ...schema, type: others.length === 1 ? others[0] : others } };
+  }
+  for (const keyword of ['anyOf', 'oneOf']) {
+    const branches = listAt(schema, keyword);
+    const others = branches.filter((branch) => !same(branch, { type: 'null' }));
+    if (others.length === branches.length || others.length === 0) continue;
+    const { [keyword]: _, ...beside } = schema;
+    const [only] = others;
+    if (others.length > 1) return { nullable: true, schema: { ...beside, [keyword]: others } };
+    return { nullable: true, schema: { ...normalise(document, only).schema, ...beside } };
+  }
+  return { nullable: false, schema };
+}
+
+function compareDefault(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
+  if (walk.direction !== 'request' || !('default' in before)) return;
+  if (same(before['default'], after['default'])) return;
+  const what = `${canonical(before['default'])} became ${canonical(after['default']) ?? 'none'}`;
+  walk.found.push({ rule: 'default-changed', at, what });
+}
+
+function compareProperties(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
+  const [old, now] = [objectAt(before, 'properties'), objectAt(after, 'properties')];
+  for (const [name, schema] of Object.entries(old)) {
+    if (name in now) compare(walk, schema, now[name], `${at}.${name}`);
+    else walk.found.push({ rule: 'property-removed', at: `${at}.${name}`, what: `${name} is gone` });
+  }
+  const wasRequired = listAt(before, 'required');
+  const isRequired = listAt(after, 'required');
+  for (const name of isRequired.filter((each) => !wasRequired.includes(each))) {
+    admitsLess(walk, `${at}.${String(name)}`, 'it is required now');
+  }
+  for (const name of wasRequired.filter((each) => !isRequired.includes(each) && String(each) in now)) {
+    admitsMore(walk, `${at}.${String(name)}`, 'it may be left out');
+  }
+  compareFurther(walk, before, after, at);
+}
+
+/** Fields beyond those named: a closed shape promises that there are none. */
+function compareFurther(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
+  const [old, now] = [before['additionalProperties'] ?? true, after['additionalProperties'] ?? true];
+  if (old === false) {
+    const come = Object.keys(objectAt(after, 'properties')).filter(
+      (name) => !(name in objectAt(before, 'properties')),
+    );
+    for (const name of come) admitsMore(walk, `${at}.${name}`, 'a closed shape has a new field');
+  }
+  if (isObject(old) && isObject(now)) compare(walk, old, now, `${at}.*`);
+  else if (admission(old) > admission(now)) admitsLess(walk, at, 'further fields are no longer admitted');
+  else if (admission(old) < admission(now)) admitsMore(walk, at, 'further fields may appear');
+}
+
+function admission(additional: unknown): number {
+  if (additional === false) return 0;
+  return isObject(additional) && Object.keys(additional).length > 0 ? 1 : 2;
+}
+
+function compareItems(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
+  if ('items' in before || 'items' in after)
+    compare(walk, before['items'] ?? {}, after['items'] ?? {}, `${at}[]`);
+  if ('contentSchema' in before)
+    compare(walk, before['contentSchema'], after['contentSchema'] ?? {}, `${at} data`);
+  const [old, now] = [listAt(before, 'prefixItems'), listAt(after, 'prefixItems')];
+  for (const [index, item] of old.entries()) compare(walk, item, now[index] ?? {}, `${at}[${index}]`);
+}
+
+/** Alternatives are told apart by their discriminating values, or by what they are. */
+function compareBranches(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
+  for (const keyword of ['oneOf', 'anyOf', 'allOf']) {
+    const old = branchesOf(walk.documents.before, listAt(before, keyword));
+    const now = branchesOf(walk.documents.after, listAt(after, keyword));
+    if (old.size === 0 && now.size === 0) continue;
+    // More alternatives admit more; more conditions that must all hold admit less.
+    const [onGone, onCome] = keyword === 'allOf' ? [admitsMore, admitsLess] : [admitsLess, admitsMore];
+    const extensible = before['x-extensible'] === true;
+    for (const [name, branch] of old) {
+      if (now.has(name)) compare(walk, branch, now.get(name), `${at}<${name}>`);
+      else onGone(walk, at, `${keyword} without ${name}`);
+    }
+    for (const name of now.keys()) {
+      if (!old.has(name) && !extensible) onCome(walk, at, `${keyword} with ${name}`);
+    }
+  }
+}
+
+function branchesOf(document: JsonObject, branches: readonly unknown[]): ReadonlyMap<string, unknown> {
+  const named = new Map<string, unknown>();
+  for (const branch of branches) {
+    const base = branchName(document, branch);
+    let name = base;
+    for (let count = 2; named.has(name); count += 1) name = `${base} ${count}`;
+    named.set(name, branch);
+  }
+  return named;
+}
+
+function branchName(document: JsonObject, branch: unknown): string {
+  const schema = resolve(document, branch);
+  const constants = Object.entries(objectAt(schema, 'properties')).flatMap(([name, property]) => {
+    const value = valuesOf(resolve(document, property));
+    return value?.length === 1 ? [`${name}=${value[0]}`] : [];
+  });
+  if (constants.length > 0) return constants.join(',');
+  if (isObject(branch) && typeof branch['$ref'] === 'string') return branch['$ref'];
+  const { type, format } = schema;
+  return [type, format].filter((part) => typeof part === 'string').join(' ') || 'schema';
+}
