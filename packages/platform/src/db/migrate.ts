@@ -135,9 +135,10 @@ async function apply(client: Client, file: MigrationFile): Promise<void> {
     await record();
     await client.query('commit');
   } catch (error) {
-    throw new Error(`Migration ${file.version} (${file.name}) failed; nothing of it was kept.`, {
-      cause: error,
-    });
+    const kept = file.transactional
+      ? 'nothing of it was kept'
+      : 'look at what it left before running it again';
+    throw new Error(`Migration ${file.version} (${file.name}) failed; ${kept}.`, { cause: error });
   }
 }
 
