@@ -21,6 +21,10 @@ test('every option of `up` is understood, before or after the names', () => {
   });
 });
 
+test('a free block of ports can be asked for', () => {
+  expect(parseInvocation(['up', '--port-base', 'auto'])).toMatchObject({ portBase: 'auto' });
+});
+
 test('`down`, `status` and `logs` take their own options', () => {
   expect(parseInvocation(['down', '--single', 'nats'])).toMatchObject({
     names: ['nats'],
@@ -42,7 +46,7 @@ test.each([
   [['status', '--install'], /`status` does not take --install/u],
   [['status', 'nats'], /takes no names/u],
   [['up', '--cluster', '--single'], /exclude each other/u],
-  [['up', '--port-base', 'many'], /port number, not many/u],
+  [['up', '--port-base', 'many'], /port number or `auto`, not many/u],
   [['up', '--bogus'], /bogus/u],
   [['logs'], /name of one node/u],
   [['logs', 'nats', 'restate'], /name of one node/u],

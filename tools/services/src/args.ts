@@ -12,7 +12,7 @@ export type Invocation =
 
 interface Place {
   readonly stateDir: string | undefined;
-  readonly portBase: number | undefined;
+  readonly portBase: number | 'auto' | undefined;
   readonly topology: Topology | undefined;
 }
 
@@ -47,7 +47,7 @@ export function parseInvocation(argv: readonly string[]): Invocation {
   refuseStray(command, Object.keys(values));
   const place: Place = {
     stateDir: values.state,
-    portBase: wholeNumber(values['port-base']),
+    portBase: portBaseOf(values['port-base']),
     topology: topologyOf(values.cluster === true, values.single === true),
   };
   switch (command) {
@@ -84,10 +84,10 @@ function topologyOf(cluster: boolean, single: boolean): Topology | undefined {
   return single ? 'single' : undefined;
 }
 
-function wholeNumber(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
+function portBaseOf(text: string | undefined): number | 'auto' | undefined {
+  if (text === undefined || text === 'auto') return text;
   if (/^\d{4,5}$/u.test(text)) return Number(text);
-  throw new Failure(`--port-base takes a port number, not ${text}.`, seeHelp);
+  throw new Failure(`--port-base takes a port number or \`auto\`, not ${text}.`, seeHelp);
 }
 
 function onlyName(names: readonly string[]): string {
@@ -111,7 +111,8 @@ Names: postgres, valkey, nats, restate, incus.
   --purge         down: also remove the state folder with all data
   --json          status: for programs
   --state DIR     another state folder than .millrace in the repository, for a second instance
-  --port-base N   up: first of its 100 ports, remembered in the state folder (17400 by default)
+  --port-base N   up: first of its 100 ports, remembered in the state folder (17400 by default);
+                  \`auto\` takes the first block that is free
 
 Single nodes and clusters have their own folders and ports. \`up --cluster\` after \`up\` starts the cluster
 beside the single nodes, stops nothing and moves no data; from then on readEndpoints() gives the cluster's

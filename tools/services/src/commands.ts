@@ -8,7 +8,18 @@ import { prepareInstallation, runInstallation } from './install/install.ts';
 import { describeNeed, type Need } from './install/needs.ts';
 import { shellLine } from './install/steps.ts';
 import { withLock } from './lock.ts';
-import { createSite, openSite, removeSite, type Site, type SiteOptions } from './site.ts';
+import { freePortBlock } from './ports.ts';
+import {
+  createSite,
+  defaultPortBase,
+  openSite,
+  portSpan,
+  recordedPortBase,
+  removeSite,
+  resolveStateDir,
+  type Site,
+  type SiteOptions,
+} from './site.ts';
 import {
   clientPort,
   groupOf,
@@ -46,7 +57,7 @@ export interface EngineOutcome {
 export async function up(names: readonly string[], options: UpOptions = {}): Promise<EngineOutcome[]> {
   const note = options.note ?? silent;
   const wanted = names.length === 0 ? engines : names.map(engineNamed);
-  const site = openSite(options);
+  const site = openSite({ ...options, portBase: await settledPortBase(options) });
   createSite(site);
   return withLock(lockFile(site), lockNote(note), async () => {
     const topology = options.topology ?? activeTopology(site);
@@ -61,6 +72,13 @@ export async function up(names: readonly string[], options: UpOptions = {}): Pro
     writeEndpoints(site, collectEndpoints(site, topology));
     return [...outcomes, ...blocked];
   });
+}
+
+/** A free block of ports for a new state folder; an old one keeps what it has. */
+async function settledPortBase(options: SiteOptions): Promise<number | undefined> {
+  if (options.portBase !== 'auto') return options.portBase;
+  if (recordedPortBase(resolveStateDir(options.stateDir)) !== undefined) return undefined;
+  return freePortBlock(defaultPortBase, portSpan);
 }
 
 /** An engine that cannot run here is passed over, unless somebody asked for it by name. */

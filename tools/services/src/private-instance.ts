@@ -5,7 +5,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 
 import { down, status, type NodeState } from './index.ts';
-import { isPortFree } from './ports.ts';
+import { freePortBlock } from './ports.ts';
 import { portSpan } from './site.ts';
 
 export interface Place {
@@ -21,23 +21,14 @@ export async function privatePlace(): Promise<Place> {
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
   chmodSync(folder, 0o755);
   const stateDir = path.join(folder, 's');
-  const place = { stateDir, portBase: await freePortBase() };
+  // Files and whole suites that run side by side begin their search at different places.
+  const portBase = await freePortBlock(19_000 + (process.pid % 100) * portSpan, portSpan);
+  const place = { stateDir, portBase };
   onTestFinished(async () => {
     await down([], { stateDir, purge: true });
     rmSync(folder, { recursive: true, force: true });
   });
   return place;
-}
-
-/** Blocks are chosen by pid, so that test files and whole suites that run side by side rarely try the same. */
-async function freePortBase(): Promise<number> {
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    const portBase = 19_000 + ((process.pid + attempt * 37) % 130) * portSpan;
-    const offsets = Array.from({ length: portSpan }, (_, offset) => offset);
-    const free = await Promise.all(offsets.map((offset) => isPortFree(portBase + offset)));
-    if (free.every(Boolean)) return portBase;
-  }
-  throw new Error('no block of free ports was found');
 }
 
 /** Node name to state, for short assertions. */

@@ -38,7 +38,8 @@ export interface Site {
 
 export interface SiteOptions {
   readonly stateDir?: string | undefined;
-  readonly portBase?: number | undefined;
+  /** `auto` is settled by `up`, for a new state folder; everybody else goes by what is recorded. */
+  readonly portBase?: number | 'auto' | undefined;
 }
 
 const siteFile = 'instance.json';
@@ -60,13 +61,14 @@ export function resolveStateDir(stateDir: string | undefined): string {
 export function openSite(options: SiteOptions): Site {
   const stateDir = resolveStateDir(options.stateDir);
   const recorded = recordedPortBase(stateDir);
-  if (recorded !== undefined && options.portBase !== undefined && options.portBase !== recorded) {
+  const wanted = options.portBase === 'auto' ? undefined : options.portBase;
+  if (recorded !== undefined && wanted !== undefined && wanted !== recorded) {
     throw new Failure(
-      `${stateDir} already uses port base ${recorded}, so it cannot change to ${options.portBase}.`,
+      `${stateDir} already uses port base ${recorded}, so it cannot change to ${wanted}.`,
       'The nodes of a cluster remember each other by port. Use another --state folder, or remove this one first with `down --purge`.',
     );
   }
-  const portBase = recorded ?? options.portBase ?? defaultPortBase;
+  const portBase = recorded ?? wanted ?? defaultPortBase;
   assertPortBase(portBase);
   return { stateDir, portBase, cacheDir: defaultCacheDir(), isRoot: isRoot() };
 }
@@ -80,7 +82,7 @@ export function assertPortBase(portBase: number): void {
   }
 }
 
-function recordedPortBase(stateDir: string): number | undefined {
+export function recordedPortBase(stateDir: string): number | undefined {
   const file = path.join(stateDir, siteFile);
   if (!existsSync(file)) return undefined;
   const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));

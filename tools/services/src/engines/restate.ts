@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import type { Engine, Group, NodeSpec } from '../engine.ts';
 import { ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
@@ -8,20 +8,20 @@ import { mustRun, run } from '../processes.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
 import { httpGet, httpPost } from '../wire.ts';
 
+// `import.meta.resolve` does not exist where vitest runs modules, and this tool is also called from test set-up.
+const { resolve } = createRequire(import.meta.url);
+
 // The platform packages themselves: the wrapper package reports installations to its maker.
 const serverBinary = npmBinary(
-  () => import.meta.resolve('@restatedev/restate-server-linux-x64/package.json'),
+  () => resolve('@restatedev/restate-server-linux-x64/package.json'),
   'restate-server',
 );
-const controlBinary = npmBinary(
-  () => import.meta.resolve('@restatedev/restatectl-linux-x64/package.json'),
-  'restatectl',
-);
+const controlBinary = npmBinary(() => resolve('@restatedev/restatectl-linux-x64/package.json'), 'restatectl');
 
 /** Where npm put a binary; a bare name, which is then found missing, when it put none. */
 function npmBinary(locate: () => string, name: string): string {
   try {
-    return path.join(path.dirname(fileURLToPath(locate())), 'bin', name);
+    return path.join(path.dirname(locate()), 'bin', name);
   } catch {
     return name;
   }
