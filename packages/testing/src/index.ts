@@ -26,6 +26,7 @@ export { freePort, freePorts } from './ports.ts';
 export { startProcess, type StartProcessOptions, type TestProcess } from './processes.ts';
 export { engineEnv, startWorkerProcess, type ProgramOptions, type WorkerProcess } from './programs.ts';
 export { seededRandom, type SeededRandom } from './random.ts';
+export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { checkReader, type SeenEvent } from './scenarios/feed-check.ts';
 export { runWriters, type WritersOptions, type WrittenEvents } from './scenarios/writers.ts';

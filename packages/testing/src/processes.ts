@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '@millrace/platform/clock';
 
 const repositoryRoot = fileURLToPath(new URL('../../../', import.meta.url));
+/** Processes are started again and again; what Node compiled once it need not compile again. */
+const compileCache = `${repositoryRoot}.millrace/compile-cache`;
 
 export interface StartProcessOptions {
   /** Shown in errors: `worker-a`. */
@@ -42,7 +44,11 @@ export async function startProcess(options: StartProcessOptions): Promise<TestPr
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', options.entry, ...(options.args ?? [])],
-    { cwd: repositoryRoot, env: { ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      cwd: repositoryRoot,
+      env: { NODE_COMPILE_CACHE: compileCache, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
   );
   await once(child, 'spawn');
   const handle = handleOf(options.name, child);

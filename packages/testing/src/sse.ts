@@ -1,0 +1,70 @@
+/** One event as a client of a stream reads it. */
+export interface ReceivedEvent {
+  readonly id: string | null;
+  readonly event: string | null;
+  /** Parsed JSON. */
+  readonly data: unknown;
+}
+
+export interface SseConnection {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Events as they come; ends when the server ends the stream. Comments (heartbeats) are counted, not shown. */
+  events(): AsyncGenerator<ReceivedEvent, void, undefined>;
+  comments(): number;
+  /** The body of an answer that is not a stream. */
+  json(): Promise<unknown>;
+  close(): void;
+}
+
+/** Opens an event stream as a browser would, over a real connection. */
+export async function openSse(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<SseConnection> {
+  const leaving = new AbortController();
+  const answer = await fetch(url, {
+    headers: { accept: 'text/event-stream', ...headers },
+    signal: leaving.signal,
+  });
+  let comments = 0;
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    comments: () => comments,
+    json: () => answer.json(),
+    close: () => leaving.abort(),
+    async *events() {
+      if (answer.body === null) return;
+      let text = '';
+      try {
+        for await (const chunk of answer.body.pipeThrough(new TextDecoderStream())) {
+          text += chunk;
+          for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+            const block = text.slice(0, end);
+            text = text.slice(end + 2);
+            if (block.startsWith(':')) comments += 1;
+            else yield parseBlock(block);
+          }
+        }
+      } catch (error) {
+        if (!leaving.signal.aborted) throw error;
+      }
+    },
+  };
+}
+
+function parseBlock(block: string): ReceivedEvent {
+  const fields = new Map(
+    block.split('\n').map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trimStart()];
+    }),
+  );
+  const data = fields.get('data');
+  return {
+    id: fields.get('id') ?? null,
+    event: fields.get('event') ?? null,
+    data: data === undefined ? null : JSON.parse(data),
+  };
+}
