@@ -16,12 +16,11 @@ import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import { createHttpServer, type HttpLimits, type HttpServer } from '@millrace/platform/http';
 import type { CellId, IdSource } from '@millrace/platform/ids';
-import type { Lifecycle } from '@millrace/platform/lifecycle';
+import { serveHealth, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient } from '@millrace/platform/nats';
 import { serveDocuments } from './documents.ts';
-import { serveHealth } from './health.ts';
 
 /** Everything the control plane stands on. `main.ts` makes it from settings, tests make it as they need it. */
 export interface ApiDeps {
@@ -90,7 +89,7 @@ export function createApi(deps: ApiDeps): Api {
   serveDocuments(server, contract, { open: deps.openDocuments });
   serveIdentity({ server, operations, db, keys, members, announce, homeCell: deps.cell });
   serveEvents(server, feed);
-  serveHealth(server, deps.lifecycle);
+  serveHealth(server.fastify, deps.lifecycle);
 
   return {
     server,

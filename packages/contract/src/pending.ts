@@ -156,7 +156,7 @@ const pendingByCapability = {
     'replayWebhook',
     'getOpenDocument',
   ],
-  console: ['adminGetOrganisation', 'adminListAuditLog'],
+  console: [],
 } as const satisfies Record<Capability, readonly OperationId[]>;
 
 export type PendingOperationId = (typeof pendingByCapability)[Capability][number];

@@ -1,0 +1,283 @@
+import { compareServed, contract } from '@millrace/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+
+let fixture: ApiFixture;
+let ours: SeededOrganisation;
+let theirs: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  ours = await seedOrganisation(fixture.db);
+  theirs = await seedOrganisation(fixture.db);
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+
+async function createKey(caller: string, wish: object, headers: Record<string, string> = {}) {
+  const body = { name: 'made in a test', scopes: ['rentals:read'], ...wish };
+  return fixture.call({ method: 'POST', path: '/v2/api-keys', key: caller, body, headers });
+}
+async function made(
+  caller: string,
+  wish: object,
+): Promise<{ id: string; key: string; [field: string]: unknown }> {
+  const answer = await createKey(caller, wish);
+  expect(answer.status, answer.text).toBe(201);
+  return answer.json;
+}
+const get = (path: string, key: string) => fixture.call({ method: 'GET', path, key });
+const withoutRequestId = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
+
+it('serves exactly what the contract promises', () => {
+  expect(compareServed(contract, fixture.api.server.served())).toEqual({
+    missing: [],
+    stillPending: [],
+    unknown: [],
+  });
+});
+
+describe('who am I', () => {
+  it('tells the person, the organisation, the role and what the key may do', async () => {
+    const { json } = await get('/v2/me', ours.owner.key);
+    expect(json).toMatchObject({
+      user: { id: ours.owner.userId },
+      organisation: { id: ours.organisation.id, status: 'active' },
+      role: 'owner',
+      platformRoles: [],
+      mode: 'live',
+      key: { id: ours.owner.keyId, allowedIps: [] },
+    });
+    expect(json.scopes).toContain('organisation:write');
+    expect(json.scopes).not.toContain('admin:read');
+  });
+});
+
+describe('API keys', () => {
+  it('are shown once and work at once', async () => {
+    const { key, id } = await made(ours.owner.key, {});
+    expect(key).toMatch(/^mr_live_[0-9A-Z]{12}_[0-9A-Za-z]{38}$/);
+    expect((await get('/v2/me', key)).json.key.id).toBe(id);
+    const read = await get(`/v2/api-keys/${id}`, ours.owner.key);
+    expect(read.json).not.toHaveProperty('key');
+    expect(read.text).not.toContain(key.slice(-38));
+  });
+
+  it('leave no trace of their secret: not in a row, not in the audit log, not in an event, not in a log line', async () => {
+    const answer = await createKey(ours.owner.key, {}, { 'idempotency-key': 'secret-trace' });
+    const secret = String(answer.json.key).slice(-38, -6);
+    const client = await fixture.database.connect();
+    const { rows: tables } = await client.query<{ name: string }>(
+      `select table_name as name from information_schema.tables where table_schema = 'public'`,
+    );
+    for (const { name } of tables) {
+      const { rows } = await client.query(`select 1 from ${name} as t where t::text like $1`, [
+        `%${secret}%`,
+      ]);
+      expect(rows.length, name).toBe(0);
+    }
+    await client.end();
+    expect(fixture.logs()).not.toContain(secret);
+  });
+
+  it('never get more than their creator has', async () => {
+    const narrow = await made(ours.owner.key, { scopes: ['api-keys:write', 'api-keys:read'] });
+    const escalation = await createKey(narrow.key, { scopes: ['rentals:write'] });
+    expect(escalation.status).toBe(403);
+    expect(escalation.json).toMatchObject({ reason: 'SCOPE_ESCALATION', issues: [{ path: ['scopes', 0] }] });
+    const admin = await createKey(ours.owner.key, { scopes: ['admin:write'] });
+    expect(admin.json.reason).toBe('SCOPE_ESCALATION');
+  });
+
+  it('of members become weaker with their role', async () => {
+    const person = await ours.addPerson('admin');
+    const key = await made(person.key, { scopes: ['rentals:write', 'api-keys:read'] });
+    const path = `/v2/organisations/${ours.organisation.id}/members/${person.userId}`;
+    const demotion = await fixture.call({
+      method: 'PATCH',
+      path,
+      key: ours.owner.key,
+      body: { role: 'billing' },
+    });
+    expect(demotion.status, demotion.text).toBe(200);
+    expect((await get('/v2/api-keys', key.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
+    expect((await get('/v2/me', key.key)).json.scopes).toEqual([]);
+  });
+
+  it('of test mode see and make test keys only', async () => {
+    const test = await ours.ownerKey('test');
+    expect((await createKey(test.key, {})).json.reason).toBe('SCOPE_ESCALATION');
+    const child = await made(test.key, { mode: 'test' });
+    expect((await get(`/v2/api-keys/${child.id}`, test.key)).status).toBe(200);
+    const live = await get(`/v2/api-keys/${ours.owner.keyId}`, test.key);
+    expect(live.json.reason).toBe('API_KEY_NOT_FOUND');
+    const { json } = await get('/v2/api-keys?limit=200', test.key);
+    expect(new Set(json.items.map((item: { mode: string }) => item.mode))).toEqual(new Set(['test']));
+  });
+
+  it('answer for absent and foreign ids byte for byte alike', async () => {
+    const foreign = await get(`/v2/api-keys/${theirs.owner.keyId}`, ours.owner.key);
+    const absent = await get(`/v2/api-keys/${theirs.owner.keyId.slice(0, -1)}0`, ours.owner.key);
+    const neverUuid = await get('/v2/api-keys/key_00000000000000000000000000', ours.owner.key);
+    expect(foreign.status).toBe(404);
+    expect(withoutRequestId(absent.text)).toBe(withoutRequestId(foreign.text));
+    expect(withoutRequestId(neverUuid.text)).toBe(withoutRequestId(foreign.text));
+    const revoke = await fixture.call({
+      method: 'DELETE',
+      path: `/v2/api-keys/${theirs.owner.keyId}`,
+      key: ours.owner.key,
+    });
+    expect(withoutRequestId(revoke.text)).toBe(withoutRequestId(foreign.text));
+    expect((await get('/v2/me', theirs.owner.key)).status).toBe(200);
+  });
+
+  it('are refused from the moment of their revocation, which answers the same twice', async () => {
+    const { id, key } = await made(ours.owner.key, {});
+    expect((await get('/v2/me', key)).status).toBe(200);
+    const revoke = () => fixture.call({ method: 'DELETE', path: `/v2/api-keys/${id}`, key: ours.owner.key });
+    const [first, second] = [await revoke(), await revoke()];
+    expect(first.status).toBe(200);
+    expect(second.text).toBe(first.text);
+    expect((await get('/v2/me', key)).json).toMatchObject({
+      reason: 'API_KEY_REVOKED',
+      code: 'UNAUTHORIZED',
+    });
+    const { rows } = await query(
+      `select type, payload from outbox where resource_id = $1 and type = 'key.revoked'
+       union all select type, data from events where resource_id = $1 and type = 'key.revoked'`,
+      [id],
+    );
+    expect(rows).toHaveLength(1);
+    expect(rows[0].payload).toMatchObject({ keyId: id, cause: 'revoked' });
+  });
+
+  it('may be revoked by their own user, an admin or an owner, and by nobody else', async () => {
+    const [member, other, admin] = [
+      await ours.addPerson('member'),
+      await ours.addPerson('member'),
+      await ours.addPerson('admin'),
+    ];
+    const { id } = await made(member.key, {});
+    const revokeAs = (key: string) => fixture.call({ method: 'DELETE', path: `/v2/api-keys/${id}`, key });
+    expect((await revokeAs(other.key)).status).toBe(403);
+    expect((await revokeAs(admin.key)).status).toBe(200);
+  });
+
+  it('are refused from outside their networks, and only then', async () => {
+    const { key } = await made(ours.owner.key, { allowedIps: ['203.0.113.0/24'] });
+    const from = (address: string) =>
+      fixture.call({ method: 'GET', path: '/v2/me', key, headers: { 'x-forwarded-for': address } });
+    expect((await from('203.0.113.7')).status).toBe(200);
+    expect((await from('::ffff:203.0.113.7')).status).toBe(200);
+    expect((await from('203.0.114.7')).json.reason).toBe('IP_NOT_ALLOWED');
+  });
+
+  it('are refused as rubbish without a look-up, and as unknown without telling whether the public id exists', async () => {
+    const { key } = await made(ours.owner.key, {});
+    expect((await get('/v2/me', `${key.slice(0, -1)}!`)).json.reason).toBe('MALFORMED_API_KEY');
+    const { mintKey } = await import('../../../packages/core/src/identity/api-key.ts');
+    const unknown = await get('/v2/me', mintKey('live').text);
+    expect(unknown.json.reason).toBe('INVALID_API_KEY');
+  });
+
+  it.each([
+    ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00Z' }, 'in_the_past'],
+    ['bits beyond the prefix', { allowedIps: ['10.0.0.1/8'] }, 'invalid_network'],
+    [
+      'a limited key that makes keys',
+      { scopes: ['api-keys:write'], limits: { rpm: 5 } },
+      'limited_key_creates_keys',
+    ],
+  ])('are refused with %s', async (_what, wish, code) => {
+    const answer = await createKey(ours.owner.key, wish);
+    expect(answer.status).toBe(400);
+    expect(answer.json.issues.map((issue: { code: string }) => issue.code)).toContain(code);
+  });
+
+  it('are listed newest first, page by page, each once', async () => {
+    const seen: string[] = [];
+    let path: string | null = '/v2/api-keys?limit=3';
+    while (path !== null) {
+      const { json } = await get(path, ours.owner.key);
+      seen.push(...json.items.map((item: { id: string }) => item.id));
+      path = json.nextCursor === null ? null : `/v2/api-keys?limit=3&cursor=${json.nextCursor}`;
+    }
+    expect(seen).toEqual([...new Set(seen)].toSorted().toReversed());
+    expect(seen.length).toBeGreaterThan(5);
+    const foreignCursor = Buffer.from(JSON.stringify({ id: ours.organisation.id })).toString('base64url');
+    expect((await get(`/v2/api-keys?cursor=${foreignCursor}`, ours.owner.key)).status).toBe(400);
+  });
+});
+
+describe('rotation', () => {
+  const rotate = (id: string, key: string, body: object = {}, headers: Record<string, string> = {}) =>
+    fixture.call({ method: 'POST', path: `/v2/api-keys/${id}/rotate`, key, body, headers });
+
+  it('without overlap ends the old key at once and keeps its rights', async () => {
+    const old = await made(ours.owner.key, {
+      scopes: ['api-keys:write', 'rentals:read'],
+      allowedIps: ['127.0.0.1'],
+    });
+    const answer = await rotate(old.id, old.key);
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.json).toMatchObject({
+      rotatedFrom: old.id,
+      previous: { id: old.id },
+      scopes: old['scopes'],
+      allowedIps: ['127.0.0.1/32'],
+    });
+    expect((await get('/v2/me', old.key)).json.reason).toBe('API_KEY_REVOKED');
+    expect((await get('/v2/me', answer.json.key)).status).toBe(200);
+  });
+
+  it('with overlap lets both work, and plans the end of the old one', async () => {
+    const old = await made(ours.owner.key, {});
+    const { json } = await rotate(old.id, ours.owner.key, { overlapSeconds: 3600 });
+    expect((await get('/v2/me', old.key)).status).toBe(200);
+    expect((await get('/v2/me', json.key)).status).toBe(200);
+    const stored = await get(`/v2/api-keys/${old.id}`, ours.owner.key);
+    expect(stored.json.expiresAt).toBe(json.previous.expiresAt);
+    const { rows } = await query(
+      `select next_action_at = expires_at as planned from api_keys where public_id = $1`,
+      [stored.json.publicId],
+    );
+    expect(rows).toEqual([{ planned: true }]);
+  });
+
+  it('happens once: a key has one successor, also with ten callers at once', async () => {
+    const old = await made(ours.owner.key, {});
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => rotate(old.id, ours.owner.key, { overlapSeconds: 60 })),
+    );
+    expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1);
+    expect(
+      new Set(answers.filter((answer) => answer.status !== 201).map((answer) => answer.json.reason)),
+    ).toEqual(new Set(['API_KEY_NOT_REPLACEABLE']));
+  });
+
+  it('is for the key of its own user: nobody gets a secret that acts in another name', async () => {
+    const member = await ours.addPerson('member');
+    expect((await rotate(member.keyId, ours.owner.key)).json.reason).toBe('SCOPE_ESCALATION');
+    const narrow = await made(ours.owner.key, { scopes: ['api-keys:write'] });
+    const wide = await made(ours.owner.key, { scopes: ['api-keys:write', 'rentals:write'] });
+    expect((await rotate(wide.id, narrow.key)).json.reason).toBe('SCOPE_ESCALATION');
+  });
+
+  it('replays without the secret', async () => {
+    const old = await made(ours.owner.key, {});
+    const again = () => rotate(old.id, ours.owner.key, {}, { 'idempotency-key': `rotate-${old.id}` });
+    const [first, second] = [await again(), await again()];
+    expect(second.headers['idempotent-replayed']).toBe('true');
+    expect(second.json).toEqual({ ...first.json, key: null });
+  });
+});
+
+async function query(text: string, values: unknown[] = []) {
+  const client = await fixture.database.connect();
+  try {
+    return await client.query(text, values);
+  } finally {
+    await client.end();
+  }
+}

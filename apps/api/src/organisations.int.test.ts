@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+
+let fixture: ApiFixture;
+let operator: SeededOrganisation;
+let theirs: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture({ openDocuments: true });
+  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+  theirs = await seedOrganisation(fixture.db);
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+
+const get = (path: string, key: string) => fixture.call({ method: 'GET', path, key });
+const withoutRequestId = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
+const memberPath = (organisation: SeededOrganisation, userId: string) =>
+  `/v2/organisations/${organisation.organisation.id}/members/${userId}`;
+const setRole = (organisation: SeededOrganisation, userId: string, role: string, key: string) =>
+  fixture.call({ method: 'PATCH', path: memberPath(organisation, userId), key, body: { role } });
+const remove = (organisation: SeededOrganisation, userId: string, key: string) =>
+  fixture.call({ method: 'DELETE', path: memberPath(organisation, userId), key });
+
+describe('members', () => {
+  it('are promoted and demoted by owners; admins reach neither owners nor ownership', async () => {
+    const ours = await seedOrganisation(fixture.db);
+    const [admin, member] = [await ours.addPerson('admin'), await ours.addPerson('member')];
+    expect((await setRole(ours, member.userId, 'admin', admin.key)).json).toMatchObject({ role: 'admin' });
+    expect((await setRole(ours, member.userId, 'owner', admin.key)).json.reason).toBe('SCOPE_ESCALATION');
+    expect((await setRole(ours, ours.owner.userId, 'viewer', admin.key)).json.reason).toBe(
+      'SCOPE_ESCALATION',
+    );
+    expect((await remove(ours, ours.owner.userId, admin.key)).json.reason).toBe('SCOPE_ESCALATION');
+    expect((await setRole(ours, member.userId, 'owner', ours.owner.key)).status).toBe(200);
+  });
+
+  it('lose their keys with their membership, each announced once', async () => {
+    const ours = await seedOrganisation(fixture.db);
+    const member = await ours.addPerson('member');
+    expect((await get('/v2/me', member.key)).status).toBe(200);
+    expect((await remove(ours, member.userId, ours.owner.key)).status).toBe(204);
+    expect((await get('/v2/me', member.key)).json.reason).toBe('API_KEY_REVOKED');
+    expect((await remove(ours, member.userId, ours.owner.key)).json.reason).toBe('MEMBER_NOT_FOUND');
+    const client = await fixture.database.connect();
+    const { rows } = await client.query(
+      `select payload->>'cause' as cause from outbox where resource_id = $1 and type = 'key.revoked'`,
+      [member.keyId],
+    );
+    await client.end();
+    expect(rows).toEqual([{ cause: 'member_removed' }]);
+  });
+
+  it('may leave by themselves where their role lets them, but not as the last owner', async () => {
+    const ours = await seedOrganisation(fixture.db);
+    const admin = await ours.addPerson('admin');
+    expect((await remove(ours, admin.userId, admin.key)).status).toBe(204);
+    expect((await get('/v2/me', admin.key)).status).toBe(401);
+    expect((await remove(ours, ours.owner.userId, ours.owner.key)).json.reason).toBe('LAST_OWNER');
+    expect((await setRole(ours, ours.owner.userId, 'viewer', ours.owner.key)).json.reason).toBe('LAST_OWNER');
+    const member = await ours.addPerson('member');
+    expect((await remove(ours, member.userId, member.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
+  });
+
+  it('keep an owner among them when two owners demote each other at the same instant', async () => {
+    for (let round = 0; round < 5; round++) {
+      const ours = await seedOrganisation(fixture.db);
+      const second = await ours.addPerson('owner');
+      const answers = await Promise.all([
+        setRole(ours, second.userId, 'member', ours.owner.key),
+        setRole(ours, ours.owner.userId, 'member', second.key),
+        remove(ours, ours.owner.userId, second.key),
+        remove(ours, second.userId, ours.owner.key),
+      ]);
+      for (const { status } of answers) expect([200, 204, 401, 403, 404, 409]).toContain(status);
+      const client = await fixture.database.connect();
+      const { rows } = await client.query(
+        `select count(*)::int as owners from members m join organisations o on o.id = m.org_id
+         where o.slug = $1 and m.role = 'owner'`,
+        [ours.organisation.slug],
+      );
+      await client.end();
+      expect(rows[0].owners).toBeGreaterThanOrEqual(1);
+    }
+  });
+
+  it('answer for absent and foreign ids byte for byte alike', async () => {
+    const ours = await seedOrganisation(fixture.db);
+    const foreignOrg = await setRole(theirs, theirs.owner.userId, 'viewer', ours.owner.key);
+    const foreignUser = await setRole(ours, theirs.owner.userId, 'viewer', ours.owner.key);
+    expect(foreignOrg.status).toBe(404);
+    expect(withoutRequestId(foreignUser.text)).toBe(withoutRequestId(foreignOrg.text));
+    const organisation = await get(`/v2/organisations/${theirs.organisation.id}`, ours.owner.key);
+    const absent = await get('/v2/organisations/org_01JD8Q7XK4T2M9V6B3N5C1F0GH', ours.owner.key);
+    expect(organisation.status).toBe(404);
+    expect(withoutRequestId(absent.text)).toBe(withoutRequestId(organisation.text));
+    expect((await get(`/v2/organisations/${theirs.organisation.id}/members`, ours.owner.key)).status).toBe(
+      404,
+    );
+  });
+});
+
+describe('an organisation', () => {
+  it('is renamed by its owner, and the audit log tells from what to what, by whom and from where', async () => {
+    const ours = await seedOrganisation(fixture.db);
+    const path = `/v2/organisations/${ours.organisation.id}`;
+    const answer = await fixture.call({
+      method: 'PATCH',
+      path,
+      key: ours.owner.key,
+      body: { name: 'Renamed' },
+    });
+    expect(answer.json).toMatchObject({ id: ours.organisation.id, name: 'Renamed' });
+    const { json } = await get('/v2/audit-log?action=organisation.updated', ours.owner.key);
+    expect(json.items).toHaveLength(1);
+    expect(json.items[0]).toMatchObject({
+      actor: { kind: 'key', id: ours.owner.keyId },
+      resource: { kind: 'organisation', id: ours.organisation.id },
+      details: { before: { name: ours.organisation.name }, after: { name: 'Renamed' } },
+      requestId: answer.headers['x-request-id'],
+      ip: '127.0.0.1',
+    });
+    expect((await get('/v2/organisations', ours.owner.key)).json.items).toHaveLength(1);
+  });
+
+  it('sees nothing of another organisation in its audit log', async () => {
+    const ours = await seedOrganisation(fixture.db);
+    const { json } = await get('/v2/audit-log?limit=200', ours.owner.key);
+    const owners = new Set(json.items.map((item: { organisationId: string }) => item.organisationId));
+    expect(owners).toEqual(new Set([ours.organisation.id]));
+  });
+
+  it('cannot have its audit log rewritten, not even by the application', async () => {
+    const client = await fixture.database.connect();
+    for (const change of [
+      `update audit_log set action = 'a.b'`,
+      'delete from audit_log',
+      'truncate audit_log',
+    ]) {
+      await expect(client.query(change), change).rejects.toThrow('append-only');
+    }
+    await client.end();
+  });
+});
+
+describe('operators', () => {
+  const admin = (method: 'GET' | 'POST', path: string, body?: object, key = operator.owner.key) =>
+    fixture.call({ method, path: `/v2/admin/${path}`, key, ...(body === undefined ? {} : { body }) });
+
+  it('make organisations and put people into them; others may not', async () => {
+    const body = { name: 'Grüße & Söhne GmbH', owner: { email: 'Owner@Example.com' } };
+    const made = await admin('POST', 'organisations', body);
+    expect(made.status, made.text).toBe(201);
+    expect(made.json).toMatchObject({ slug: 'gru-e-so-hne-gmbh', status: 'active', homeCell: 1 });
+    expect((await admin('POST', 'organisations', body)).json.slug).toBe('gru-e-so-hne-gmbh-2');
+    expect((await admin('POST', 'organisations', { ...body, slug: 'gru-e-so-hne-gmbh' })).json.reason).toBe(
+      'ORGANISATION_SLUG_TAKEN',
+    );
+    const path = `organisations/${made.json.id}/members`;
+    const person = { email: 'new@example.com', role: 'viewer' };
+    expect((await admin('POST', path, person)).json).toMatchObject({
+      role: 'viewer',
+      email: 'new@example.com',
+    });
+    expect((await admin('POST', path, person)).json.reason).toBe('MEMBER_EXISTS');
+    expect((await admin('POST', 'organisations', body, theirs.owner.key)).json.reason).toBe(
+      'INSUFFICIENT_SCOPE',
+    );
+    expect((await admin('GET', 'organisations?status=active&limit=1')).json.items).toHaveLength(1);
+    expect((await admin('GET', `organisations/${made.json.id}`)).json.id).toBe(made.json.id);
+  });
+
+  it('suspend an organisation: all its keys are refused at once, and work again when it is resumed', async () => {
+    const ours = await seedOrganisation(fixture.db);
+    const path = `organisations/${ours.organisation.id}`;
+    expect((await get('/v2/me', ours.owner.key)).status).toBe(200);
+    const suspend = () => admin('POST', `${path}/suspend`, { reason: 'unpaid bills' });
+    const [first, second] = [await suspend(), await suspend()];
+    expect(first.json).toMatchObject({ status: 'suspended', suspendedReason: 'unpaid bills' });
+    expect(second.text).toBe(first.text);
+    expect((await get('/v2/me', ours.owner.key)).json).toMatchObject({
+      code: 'FORBIDDEN',
+      reason: 'ORGANISATION_SUSPENDED',
+    });
+    await admin('POST', `${path}/resume`, { reason: 'bills paid' });
+    expect((await get('/v2/me', ours.owner.key)).status).toBe(200);
+    const { json } = await get('/v2/audit-log?action=organisation.suspended', ours.owner.key);
+    expect(json.items).toMatchObject([{ actor: { kind: 'operator' }, reason: 'unpaid bills', ip: null }]);
+  });
+
+  it('do not lock themselves out', async () => {
+    const answer = await admin('POST', `organisations/${operator.organisation.id}/suspend`, {
+      reason: 'a mistake',
+    });
+    expect(answer.status).toBe(400);
+    expect((await get('/v2/me', operator.owner.key)).status).toBe(200);
+  });
+});
+
+describe('documents and health', () => {
+  it('describe this installation with a key, and openly when the operator says so', async () => {
+    const keyed = await get('/v2/openapi.json', theirs.owner.key);
+    expect(keyed.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), info: { version: '2.0.0' } });
+    const open = await fixture.call({ method: 'GET', path: '/openapi/v2.json' });
+    expect(open.headers['etag']).toBe(keyed.headers['etag']);
+    const etag = String(open.headers['etag']);
+    const again = await fixture.call({
+      method: 'GET',
+      path: '/openapi/v2.json',
+      headers: { 'if-none-match': etag },
+    });
+    expect(again.status).toBe(304);
+    for (const name of ['v1', 'admin', 'supplier']) {
+      expect((await fixture.call({ method: 'GET', path: `/openapi/${name}.json` })).status, name).toBe(200);
+    }
+  });
+
+  it('are answered without a key by /healthz and /readyz', async () => {
+    expect((await fixture.call({ method: 'GET', path: '/healthz' })).json).toEqual({
+      live: true,
+      state: 'running',
+    });
+    expect((await fixture.call({ method: 'GET', path: '/readyz' })).json.ready).toBe(true);
+  });
+});
