@@ -8,6 +8,7 @@ export interface Step {
 }
 
 const sources = ['apps', 'packages', 'tools', 'tests', 'bench'];
+const decisions = 'tools/check/decisions/main.ts';
 const openapi = 'tools/openapi/src/main.ts';
 
 /** Longest first: on two cores the short ones then fill the gaps. */
@@ -21,6 +22,12 @@ export const steps: readonly Step[] = [
     command: ['depcruise', '--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', ...sources],
   },
   { name: 'openapi-lint', finds: 'faults in the OpenAPI documents', command: [openapi, '--lint'] },
+  {
+    name: 'decisions',
+    finds: 'decision pages that lack a part or stand in no index',
+    command: [decisions],
+    fix: [decisions, '--write'],
+  },
   {
     name: 'openapi-current',
     finds: 'OpenAPI documents that differ from the contract',
