@@ -102,16 +102,26 @@ function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance
 
 function installHooks(kit: Kit, fastify: FastifyInstance, served: ReadonlySet<string>): void {
   fastify.addHook('onRequest', async (request, reply) => beginRequest(kit, request, reply));
+  // An answer that goes out during a drain ends its connection: kept alive, it would hold the drain up.
+  fastify.addHook('onSend', async (_request, reply) => {
+    if (kit.draining.aborted) reply.header('connection', 'close');
+  });
   fastify.addHook('onResponse', async (request, reply) => endRequest(kit, request, reply));
   fastify.setErrorHandler((error, request, reply) => answerFailure(kit, error, request, reply));
   const operations = Object.values(kit.contract.operations);
   const findOperation = createOperationFinder(operations);
   fastify.setNotFoundHandler(async (request, reply) => {
-    await admitUnrouted(kit, request, reply);
     const [path = ''] = request.url.split('?', 1);
     const operation = findOperation(request.method, path);
-    const pending = operation !== undefined && !served.has(operation.id);
-    throw new Fault(pending ? 'OPERATION_NOT_IMPLEMENTED' : 'ROUTE_NOT_FOUND');
+    if (operation === undefined || served.has(operation.id)) {
+      await admitUnrouted(kit, request, reply);
+      throw new Fault('ROUTE_NOT_FOUND');
+    }
+    // An operation that is not built yet keeps the same door as one that is: who may not call it learns nothing more.
+    const state = stateOf(request);
+    state.operation = operation;
+    await context.with(state.context, () => admit(kit, operation, request, reply));
+    throw new Fault('OPERATION_NOT_IMPLEMENTED');
   });
   installBodyParsers(kit, fastify);
 }

@@ -1,0 +1,134 @@
+import { contract, errorRegistry, operationsOf, pendingOperations, type Operation } from '@millrace/contract';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallAnswer } from '../../apps/api/src/fixture.ts';
+import { accessRows, type AccessRow } from './access.rows.ts';
+import { call, keyWithout, startWorld, type Input, type World } from './world.ts';
+
+// Who may do what, over every operation of the contract. If you are here because an operation has no row: you
+// have added one. Do not list it as an exception; write its row in access.rows.ts, so that strangers stay out.
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(async () => {
+  await world.fixture[Symbol.asyncDispose]();
+});
+
+const all = operationsOf(contract);
+const pending = all.filter(({ id }) => Object.hasOwn(pendingOperations, id));
+const served = all.filter(({ id }) => !Object.hasOwn(pendingOperations, id));
+
+const rowOf = ({ id }: Operation): AccessRow => {
+  const row = (accessRows as Readonly<Record<string, AccessRow>>)[id];
+  if (row === undefined) throw new Error(`${id} has no row in access.rows.ts`);
+  return row;
+};
+
+const callerOf = (row: AccessRow) => (row.caller === 'operator' ? world.operator : world.acme);
+
+/** Any value for each path parameter: enough for calls that must be refused before anyone looks. */
+const placeholders = (operation: Operation): Input => ({
+  params: Object.fromEntries([...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, '1'])),
+  ...(operation.method === 'POST' ? { body: {} } : {}),
+});
+
+test('what the api really serves is the contract less the list of pending operations', () => {
+  const reallyServed = [...world.fixture.api.server.served()].toSorted();
+  expect(reallyServed).toEqual(served.map(({ id }) => id).toSorted());
+});
+
+test('every served operation has a row, and no row is left of one that is gone', () => {
+  expect(Object.keys(accessRows).toSorted()).toEqual(served.map(({ id }) => id).toSorted());
+});
+
+describe.each(served.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
+  test('its owner succeeds: the control without which the refusals prove nothing', async () => {
+    const row = rowOf(operation);
+    const answer = await call(world, operation, await row.own(world), callerOf(row).owner.key);
+    expect([answer.status, answer.text]).toEqual([operation.response.status, answer.text]);
+  });
+
+  test('without a key it answers 401, on every path it has', async () => {
+    for (const path of [operation.path, ...(operation.aliases ?? [])]) {
+      const answer = await call(world, operation, placeholders(operation), undefined, path);
+      expect([answer.status, answer.json.reason]).toEqual([401, 'MISSING_API_KEY']);
+    }
+  });
+
+  test('without its scope it answers 403, and changes nothing', async () => {
+    const row = rowOf(operation);
+    if (operation.scope === null) {
+      // Open to every key by design: then a key with a single unrelated scope must be enough.
+      const answer = await call(world, operation, await row.own(world), await poorKey());
+      expect(answer.status).toBe(operation.response.status);
+      return;
+    }
+    const input = await row.own(world);
+    const poorer = await keyWithout(world, callerOf(row), operation.scope);
+    const refused = await call(world, operation, input, poorer);
+    expect([refused.status, refused.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    const control = await call(world, operation, input, callerOf(row).owner.key);
+    expect(control.status).toBe(operation.response.status);
+  });
+
+  test('absent and foreign ids answer byte for byte the same', async () => {
+    const row = rowOf(operation);
+    const names = Object.keys(operation.params?.shape ?? {});
+    if (row.others === 'none') {
+      expect(names, 'an operation with ids in its path needs others').toEqual([]);
+      return;
+    }
+    const key = callerOf(row).owner.key;
+    const absent = await call(world, operation, row.others.absent, key);
+    const reason = operation.notFoundReason;
+    if (reason === undefined) throw new Error(`${operation.id} does not say what an absent id answers`);
+    const { status, interfaceStatus } = errorRegistry[reason];
+    const expected = operation.source === 'interface' ? (interfaceStatus ?? status) : status;
+    expect([absent.status, absent.json.reason]).toEqual([expected, reason]);
+    if (row.others.foreign === 'operators see all') return;
+    const input = await row.others.foreign(world);
+    const foreign = await call(world, operation, input, key);
+    expect(visible(foreign)).toEqual(visible(absent));
+    const control = await call(world, operation, input, world.other.owner.key);
+    expect([control.status, control.text]).toEqual([operation.response.status, control.text]);
+  });
+});
+
+describe('operations that are not built yet keep the door all the same', () => {
+  const guarded = pending.filter(({ auth }) => auth === 'key');
+
+  test.each(guarded.map((operation) => [operation.id, operation] as const))('%s', async (_, operation) => {
+    const input = placeholders(operation);
+    const none = await call(world, operation, input, undefined);
+    expect(none.status).toBe(401);
+    if (operation.scope !== null) {
+      const refused = await call(world, operation, input, await poorKey());
+      expect(refused.status).toBe(403);
+    }
+  });
+});
+
+let poorKeyMade: Promise<string> | undefined;
+
+/** A key that holds one scope, which no operation without a scope and no pending operation asks for. */
+function poorKey(): Promise<string> {
+  poorKeyMade ??= (async () => {
+    const body = { name: 'almost nothing', scopes: ['ssh-keys:read'] };
+    const made = await call(world, contract.operations.createApiKey, { body }, world.acme.owner.key);
+    return made.json.key as string;
+  })();
+  return poorKeyMade;
+}
+
+/** All that a caller can compare: the status, the body and the headers, less what differs on every call. */
+function visible(answer: CallAnswer): unknown {
+  const always = new Set(['date', 'x-request-id', 'ratelimit', 'x-ratelimit-remaining-requests']);
+  const headers = Object.entries(answer.headers).filter(
+    ([name]) => !always.has(name) && !name.startsWith('x-ratelimit-reset'),
+  );
+  const requestId = String(answer.json.requestId);
+  expect(requestId).toMatch(/^req_/);
+  return { status: answer.status, body: answer.text.replace(requestId, 'req'), headers };
+}

@@ -1,0 +1,155 @@
+import { contract, type OperationId } from '@millrace/contract';
+import { testIds, uniqueId } from '@millrace/testing';
+import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import { call, newSshPublicKey, type Input, type World } from './world.ts';
+
+/**
+ * One row per served operation: how its owner calls it with success, and the same call with an id that
+ * exists but is somebody else's, and with one that exists nowhere. A row is the price of a new operation.
+ */
+export interface AccessRow {
+  /** Whose key succeeds; `acme` unless said. */
+  readonly caller?: 'operator';
+  /** Makes whatever the call needs, so that each row stands alone. */
+  readonly own: (world: World) => Promise<Input>;
+  /** `none`: the operation names nothing that could be someone else's. */
+  readonly others: 'none' | ForeignIds;
+}
+
+interface ForeignIds {
+  readonly absent: Input;
+  /** `operators see all`: only absent ids can be refused. */
+  readonly foreign: ((world: World) => Promise<Input>) | 'operators see all';
+}
+
+const nothing = async (): Promise<Input> => ({});
+const { operations } = contract;
+
+export const accessRows: Partial<Record<OperationId, AccessRow>> = {
+  getOpenapi: { own: nothing, others: 'none' },
+  getMe: { own: nothing, others: 'none' },
+  listOrganisations: { own: nothing, others: 'none' },
+  getOrganisation: organisationRow({}),
+  updateOrganisation: organisationRow({ body: { name: 'Renamed' } }),
+  listMembers: organisationRow({}),
+  updateMember: memberRow({ body: { role: 'viewer' } }),
+  removeMember: memberRow({}),
+  createApiKey: {
+    own: async () => ({ body: { name: 'ci', scopes: ['events:read'] } }),
+    others: 'none',
+  },
+  listApiKeys: { own: nothing, others: 'none' },
+  getApiKey: keyRow({}),
+  revokeApiKey: keyRow({}),
+  rotateApiKey: keyRow({ body: { overlapSeconds: 60 } }),
+  createSshPublicKey: {
+    own: async () => ({ body: { name: 'laptop', publicKey: newSshPublicKey() } }),
+    others: 'none',
+  },
+  listSshPublicKeys: { own: nothing, others: 'none' },
+  deleteSshPublicKey: {
+    own: (world) => sshKeyOf(world, world.acme),
+    others: {
+      absent: { params: { sshKeyId: testIds.next('ssh') } },
+      foreign: (world) => sshKeyOf(world, world.other),
+    },
+  },
+  listAuditLog: { own: nothing, others: 'none' },
+  listEvents: { own: nothing, others: 'none' },
+  getOperation: {
+    own: async (world) => ({ params: { operationId: (await operationOf(world, world.acme)).id } }),
+    others: {
+      absent: { params: { operationId: testIds.next('op') } },
+      foreign: async (world) => ({ params: { operationId: (await operationOf(world, world.other)).id } }),
+    },
+  },
+  findOperation: {
+    own: async (world) => ({ query: { idempotencyKey: (await operationOf(world, world.acme)).key } }),
+    others: {
+      absent: { query: { idempotencyKey: 'nobody-used-this' } },
+      foreign: async (world) => ({
+        query: { idempotencyKey: (await operationOf(world, world.other)).key },
+      }),
+    },
+  },
+  adminListOrganisations: { caller: 'operator', own: nothing, others: 'none' },
+  adminCreateOrganisation: {
+    caller: 'operator',
+    own: async () => ({ body: { name: 'New', owner: { email: `new-${uniqueId()}@example.com` } } }),
+    others: 'none',
+  },
+  adminGetOrganisation: adminRow(() => undefined),
+  adminListAuditLog: { caller: 'operator', own: nothing, others: 'none' },
+  adminAddMember: adminRow(() => ({ email: `added-${uniqueId()}@example.com`, role: 'member' })),
+  adminSuspendOrganisation: adminRow(() => ({ reason: 'unpaid' })),
+  adminResumeOrganisation: adminRow(() => ({ reason: 'paid' })),
+};
+
+function organisationRow(input: Input): AccessRow {
+  const at = (organisationId: string): Input => ({ ...input, params: { organisationId } });
+  return {
+    own: async ({ acme }) => at(acme.organisation.id),
+    others: {
+      absent: at(testIds.next('org')),
+      foreign: async ({ other }) => at(other.organisation.id),
+    },
+  };
+}
+
+/** Foreign twice over: the other organisation, with a person who really is a member there. */
+function memberRow(input: Input): AccessRow {
+  const at = (organisationId: string, userId: string): Input => ({
+    ...input,
+    params: { organisationId, userId },
+  });
+  const memberOf = async (who: SeededOrganisation): Promise<Input> =>
+    at(who.organisation.id, (await who.addPerson('member')).userId);
+  return {
+    own: ({ acme }) => memberOf(acme),
+    others: {
+      absent: at(testIds.next('org'), testIds.next('usr')),
+      foreign: ({ other }) => memberOf(other),
+    },
+  };
+}
+
+function keyRow(input: Input): AccessRow {
+  const at = (keyId: string): Input => ({ ...input, params: { keyId } });
+  return {
+    own: async ({ acme }) => at((await acme.ownerKey('live')).keyId),
+    others: {
+      absent: at(testIds.next('key')),
+      foreign: async ({ other }) => at((await other.ownerKey('live')).keyId),
+    },
+  };
+}
+
+function adminRow(body: () => unknown): AccessRow {
+  return {
+    caller: 'operator',
+    own: async ({ other }) => ({ params: { organisationId: other.organisation.id }, body: body() }),
+    others: {
+      absent: { params: { organisationId: testIds.next('org') }, body: body() },
+      foreign: 'operators see all',
+    },
+  };
+}
+
+async function sshKeyOf(world: World, who: SeededOrganisation): Promise<Input> {
+  const body = { name: 'laptop', publicKey: newSshPublicKey() };
+  const made = await call(world, operations.createSshPublicKey, { body }, who.owner.key);
+  return { params: { sshKeyId: made.json.id as string } };
+}
+
+async function operationOf(
+  world: World,
+  who: SeededOrganisation,
+): Promise<{ readonly id: string; readonly key: string }> {
+  const key = `row-${uniqueId()}`;
+  const input = {
+    body: { name: 'by operation', scopes: ['events:read'] },
+    headers: { 'idempotency-key': key },
+  };
+  const made = await call(world, operations.createApiKey, input, who.owner.key);
+  return { id: String(made.headers['operation-id']), key };
+}
