@@ -11,7 +11,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { createDb, requireSchema, type Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
-import { createLifecycle, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import { createLifecycle, startHealthServer, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { share } from '@millrace/platform/money';
 import { connectNats, type NatsClient } from '@millrace/platform/nats';
@@ -23,7 +23,6 @@ import {
 } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import type { WorkerConfig } from './config.ts';
-import { serveHealth } from './health.ts';
 import { startSweeps } from './sweeps.ts';
 
 export interface Worker {
@@ -44,7 +43,7 @@ export async function startWorker(config: WorkerConfig): Promise<Worker> {
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.worker.drainMs });
   try {
     await startParts(config, lifecycle, log);
-    const health = await serveHealth(lifecycle, config.worker.healthPort);
+    const health = await startHealthServer({ lifecycle, port: config.worker.healthPort });
     lifecycle.onDrain('pools', 'health', () => health.close());
     lifecycle.started();
     log.info({ healthPort: health.port }, 'the worker is running');

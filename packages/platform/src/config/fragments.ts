@@ -217,7 +217,7 @@ export const restateConfig = fragment('restate', {
 
 const sealingKey = z
   .string()
-  .regex(/^[a-z0-9-]{1,32}:[A-Za-z0-9+/]{43}=$/, 'each is an id, a colon and 32 bytes in base64')
+  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=$/, 'each is an id, a colon and 32 bytes in base64')
   .transform((entry) => {
     const [id = '', key = ''] = entry.split(':');
     return { id, key: Buffer.from(key, 'base64') };
@@ -240,15 +240,20 @@ export const secretsConfig = fragment(
       example: '2026-08',
     },
   },
-  ({ sealingKeys, activeSealingKey }) =>
-    sealingKeys.some(({ id }) => id === activeSealingKey)
-      ? []
-      : [
-          {
-            env: 'MILLRACE_SEALING_KEY_ACTIVE',
-            problem: `names ${JSON.stringify(activeSealingKey)}, which is not among MILLRACE_SEALING_KEYS`,
-          },
-        ],
+  ({ sealingKeys, activeSealingKey }) => {
+    const ids = sealingKeys.map(({ id }) => id);
+    const problems: ConfigProblem[] = [];
+    if (new Set(ids).size !== ids.length) {
+      problems.push({ env: 'MILLRACE_SEALING_KEYS', problem: 'names the same id twice' });
+    }
+    if (!ids.includes(activeSealingKey)) {
+      problems.push({
+        env: 'MILLRACE_SEALING_KEY_ACTIVE',
+        problem: `names ${JSON.stringify(activeSealingKey)}, which is not among MILLRACE_SEALING_KEYS`,
+      });
+    }
+    return problems;
+  },
 );
 
 export const logConfig = fragment('log', {

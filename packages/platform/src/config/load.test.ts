@@ -141,7 +141,9 @@ test('providers come from a variable or a file, not from both', () => {
   expect(report([providersConfig], both)).toContain('both set');
 });
 
-test('the active sealing key must be one of the keys', () => {
+test('sealing keys differ, and the active one is among them', () => {
+  const twice = `${needed['MILLRACE_SEALING_KEYS']},${needed['MILLRACE_SEALING_KEYS']}`;
+  expect(report([secretsConfig], { ...needed, MILLRACE_SEALING_KEYS: twice })).toContain('same id twice');
   expect(report([secretsConfig], { ...needed, MILLRACE_SEALING_KEY_ACTIVE: 'other' })).toContain(
     'not among MILLRACE_SEALING_KEYS',
   );

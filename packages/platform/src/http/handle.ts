@@ -32,7 +32,7 @@ export async function handle<Op extends Operation>(
   const input = validateInput(operation, raw);
   if (input.ignoredFields.length > 0)
     reply.header('x-ignored-fields', ignoredFieldsHeader(input.ignoredFields));
-  const context = contextOf(kit, request, idempotencyKey, input.ignoredFields);
+  const context = contextOf(request, idempotencyKey, input.ignoredFields);
   const call: Call<Op> = {
     // The schemas of this very operation produced these values.
     params: input.params as Params<Op>,
@@ -45,7 +45,6 @@ export async function handle<Op extends Operation>(
 }
 
 function contextOf(
-  kit: Kit,
   request: FastifyRequest,
   idempotencyKey: string | undefined,
   ignoredFields: readonly string[],
@@ -59,7 +58,7 @@ function contextOf(
     idempotencyKey,
     ignoredFields,
     log: state.log,
-    signal: AbortSignal.any([state.left.signal, kit.draining]),
+    signal: state.left.signal,
     wantsEventStream: /\btext\/event-stream\b/.test(request.headers.accept ?? ''),
     url: request.url,
     header: (name) => headerText(request.headers[name]),

@@ -89,8 +89,9 @@ function oneLine(text: string): string {
   return text.replaceAll(/[\r\n\0]/g, '');
 }
 
-/** Headers of every event stream. */
+/** Headers of every event stream. Its connection ends with it, so that none lingers when the process drains. */
 export const sseHeaders = {
+  connection: 'close',
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',

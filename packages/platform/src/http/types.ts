@@ -51,7 +51,7 @@ export interface RequestContext {
   /** Request fields that no schema knows: already named to the caller in `X-Ignored-Fields`. */
   readonly ignoredFields: readonly string[];
   readonly log: Logger;
-  /** Aborts when the client leaves or the process drains past its deadline. */
+  /** Aborts when the client leaves before its answer is out. A drain lets requests end. */
   readonly signal: AbortSignal;
   /** The `Accept` header asked for server-sent events. */
   readonly wantsEventStream: boolean;

@@ -45,7 +45,9 @@ export async function startHealthServer(options: {
     }
     answerHealth(options.lifecycle, path).then(
       ({ status, body }) =>
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+        response
+          .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+          .end(JSON.stringify(body)),
       () => response.writeHead(503).end(),
     );
   });

@@ -41,6 +41,7 @@ const routes: Readonly<Record<string, (log: ReturnType<typeof createLogger>) => 
   'a private key': (log) => log.info({ userData: pem }, 'x'),
   'a truncated private key': (log) => log.info(`-----BEGIN RSA PRIVATE KEY-----\n${secret}`),
   'a sealed secret': (log) => log.info({ row: { sealed: Buffer.from(secret), sealed_secret: secret } }, 'x'),
+  'a sealed secret in a text': (log) => log.info(`could not open v1.key-1.${secret}`),
   'a JSON text with a password': (log) => log.info({ body: JSON.stringify({ password: secret }) }, 'x'),
   'a map': (log) => log.info({ map: new Map([['k', key]]) }, 'x'),
   'a symbol of the query': (log) => log.info({ url: `/x?access_token=${secret}` }, 'x'),

@@ -56,6 +56,8 @@ const shapes: readonly Shape[] = [
     pattern: /\b(Bearer|Basic)\s+(?!mr_(?:live|test)_)[A-Za-z0-9._~+/=-]{8,}/gi,
     replacement: `$1 ${hidden}`,
   },
+  // A sealed secret is ciphertext, but a log is no place for it either.
+  { pattern: /\bv1\.([A-Za-z0-9_-]{1,32})\.[A-Za-z0-9_-]{36,}/g, replacement: `v1.$1.${hidden}` },
   // scheme://user:password@host
   { pattern: /\b([a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*):[^\s@/"]+@/gi, replacement: `$1:${hidden}@` },
   {

@@ -1,0 +1,135 @@
+import { connect } from 'node:net';
+import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
+import { afterEach, expect, test } from 'vitest';
+import { startTelemetry } from '../telemetry/index.ts';
+import { authorised, createTestServer, getThing, goodKey } from './test-kit.ts';
+import type { TestServer } from './test-kit.ts';
+import type { Handler, HttpServerOptions } from './types.ts';
+
+/** What only shows on a real connection. */
+
+const open: TestServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()));
+});
+
+async function listen(
+  handler: Handler<typeof getThing> = async () => ({ id: 'a', size: 1, key: null }),
+  options: Partial<HttpServerOptions> = {},
+): Promise<{ server: TestServer; port: number }> {
+  const server = createTestServer(options);
+  open.push(server);
+  server.serve(getThing, handler);
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  return { server, port };
+}
+
+function exchange(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    socket.setEncoding('utf8');
+    socket.on('data', (chunk: string) => {
+      answer += chunk;
+    });
+    socket.on('close', () => resolve(answer));
+    socket.on('error', reject);
+  });
+}
+
+test.each([
+  [
+    'headers over the limit',
+    `GET / HTTP/1.1\r\nHost: x\r\nX-Pad: ${'x'.repeat(20_000)}\r\n\r\n`,
+    'HEADERS_TOO_LARGE',
+  ],
+  ['what is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n\r\n', 'VALIDATION_FAILED'],
+])('%s get an error body, a request id and a closed connection', async (_name, text, reason) => {
+  const { port } = await listen();
+  const answer = await exchange(port, text);
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  expect(answer).toMatch(/\r\nX-Request-Id: req_/);
+  expect(answer).toContain(`"reason":"${reason}"`);
+});
+
+test('a path that cannot be decoded is refused in the usual form', async () => {
+  const { port } = await listen();
+  const answer = await fetch(`http://127.0.0.1:${port}/v2/things/%zz`, { headers: authorised });
+  expect([answer.status, ((await answer.json()) as { reason: string }).reason]).toEqual([
+    404,
+    'ROUTE_NOT_FOUND',
+  ]);
+  expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+});
+
+test('a handler learns that its client left', async () => {
+  const started = Promise.withResolvers<void>();
+  const noticed = Promise.withResolvers<void>();
+  const { port } = await listen(async ({ context }) => {
+    context.signal.addEventListener('abort', () => noticed.resolve());
+    started.resolve();
+    await noticed.promise;
+    return { id: 'a', size: 1, key: null };
+  });
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`GET /v2/things/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${goodKey}\r\n\r\n`);
+  await started.promise;
+  socket.destroy();
+  await noticed.promise;
+});
+
+test('a drain answers what is running and refuses new connections', async () => {
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const { server, port } = await listen(async () => {
+    started.resolve();
+    await finish.promise;
+    return { id: 'a', size: 1, key: null };
+  });
+  const url = `http://127.0.0.1:${port}/v2/things/a`;
+  const running = fetch(url, { headers: authorised });
+  await started.promise;
+  const drained = server.drain();
+  while (server.fastify.server.listening) await new Promise(setImmediate);
+  await expect(fetch(url, { headers: authorised })).rejects.toThrow();
+  finish.resolve();
+  expect((await running).status).toBe(200);
+  await drained;
+});
+
+test('a trusted proxy continues its trace; a stranger’s trace is only linked', async () => {
+  const exporter = new InMemorySpanExporter();
+  const telemetry = await startTelemetry({
+    service: 'test',
+    version: '0',
+    cell: 1,
+    prometheusPort: null,
+    spanProcessors: [new SimpleSpanProcessor({ exporter })],
+  });
+  try {
+    const traceId = 'a'.repeat(32);
+    const headers = { ...authorised, traceparent: `00-${traceId}-${'b'.repeat(16)}-01` };
+    const seen: (string | undefined)[] = [];
+    for (const trustedProxies of [['127.0.0.0/8'], []]) {
+      const { server } = await listen(
+        async ({ context }) => {
+          seen.push(context.traceparent);
+          return { id: 'a', size: 1, key: null };
+        },
+        { trustedProxies },
+      );
+      await server.fastify.inject({ url: '/v2/things/a', headers });
+    }
+    expect(seen[0]).toContain(traceId);
+    expect(seen[1]).toMatch(/^00-/);
+    expect(seen[1]).not.toContain(traceId);
+    const [, strange] = exporter.getFinishedSpans();
+    expect(strange?.links[0]?.context.traceId).toBe(traceId);
+    expect(strange).toMatchObject({
+      name: 'GET /v2/alpha/things/{thingId}',
+      attributes: { 'http.response.status_code': 200, 'millrace.operation': 'getThing' },
+    });
+  } finally {
+    await telemetry.shutdown();
+  }
+});
