@@ -61,8 +61,8 @@ test('a pid that now belongs to another process is neither alive nor ever signal
 });
 
 test('a zombie counts as dead', async () => {
-  // The shell never waits for its first child, so that one stays a zombie while the shell sleeps.
-  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], {
+  // The child ends only after the shell has become something that waits for no child.
+  const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
