@@ -2,16 +2,17 @@
 -- (idempotency_keys), what deals 32-bit ids to cells (id_blocks), who may relay (relay_leases), and the role that
 -- the processes work as.
 
--- Roles belong to the whole server, not to one database, so another database may have made this one already, and
--- two may try at the same instant.
+-- Roles belong to the whole server, not to one database: another database may have made this one already, two may try
+-- at the same instant, and where the owner may not create roles an administrator makes it beforehand.
 do $$
 begin
-  create role millrace_app nologin;
+  if not exists (select from pg_roles where rolname = 'millrace_app') then
+    create role millrace_app nologin;
+  end if;
 exception
   when duplicate_object or unique_violation then null;
 end
 $$;
--- The comment on the role is server-wide as well, and only those who may create roles may set it; it is left out.
 
 grant usage on schema public to millrace_app;
 -- Tables of later migrations are readable and writable for the processes unless the migration takes that back.

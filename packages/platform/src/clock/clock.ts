@@ -11,7 +11,7 @@ export interface Clock {
   monotonicMs(): number;
   /**
    * Resolves after `ms` milliseconds, or rejects with the signal's reason once it aborts.
-   * A zero or negative wait resolves on the next turn.
+   * A zero or negative wait ends at the present instant.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }

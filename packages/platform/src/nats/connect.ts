@@ -23,7 +23,8 @@ import type { IncomingMessage, NatsClient, NatsOptions, NatsSubscription } from 
 
 const defaultFirstConnectionMs = 30_000;
 const retryConnectMs = 250;
-const defaultPublishTimeoutMs = 5_000;
+const defaultPublishTimeoutMs = 10_000;
+const publishAttemptMs = 2_000;
 const pingTimeoutMs = 2_000;
 const redeliverAfterMs = 1_000;
 
@@ -106,12 +107,11 @@ function createClient(parts: Parts): NatsClient {
     async publish(subject, payload, { messageId, envelope, timeoutMs = defaultPublishTimeoutMs }) {
       assertOutsideTransaction('NATS');
       const data = encode(payload);
-      const ack = await retryTransient(clock, () =>
-        streams.publish(subject, data, {
-          msgID: messageId,
-          headers: toHeaders(envelope),
-          timeout: timeoutMs,
-        }),
+      const timeout = Math.min(publishAttemptMs, timeoutMs);
+      const store = () =>
+        streams.publish(subject, data, { msgID: messageId, headers: toHeaders(envelope), timeout });
+      const ack = await withDeadline(clock, `Publishing to ${subject}`, timeoutMs, (signal) =>
+        retryTransient(clock, store, signal),
       );
       return { stream: ack.stream, sequence: ack.seq, duplicate: ack.duplicate };
     },

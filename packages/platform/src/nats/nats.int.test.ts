@@ -64,7 +64,7 @@ describe('a stream', () => {
     const patient = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log, clock });
     let failure: unknown;
     void patient
-      .publish(names.natsSubject('nowhere'), {}, { messageId: 'x', envelope })
+      .publish(names.natsSubject('nowhere'), {}, { messageId: 'x', envelope, timeoutMs: 600_000 })
       .catch((error: unknown) => (failure = error));
     await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
       await clock.advance(2_000);

@@ -16,14 +16,18 @@ function isTransient(error: unknown): boolean {
   return error instanceof TimeoutError || error instanceof NoRespondersError || error instanceof RequestError;
 }
 
-/** Repeats a call that may be repeated, a bounded number of times. */
-export async function retryTransient<T>(clock: Clock, call: () => Promise<T>): Promise<T> {
+/** Repeats a call that may be repeated, a bounded number of times and not beyond the signal. */
+export async function retryTransient<T>(
+  clock: Clock,
+  call: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await call();
     } catch (error) {
       if (attempt >= maxAttempts || !isTransient(error)) throw error;
-      await clock.sleep(Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1)));
+      await clock.sleep(Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1)), signal);
     }
   }
 }

@@ -74,7 +74,12 @@ export interface NatsClient {
   publish(
     subject: string,
     payload: unknown,
-    options: { readonly messageId: string; readonly envelope: Envelope; readonly timeoutMs?: number },
+    options: {
+      readonly messageId: string;
+      readonly envelope: Envelope;
+      /** The longest it may take in all. */
+      readonly timeoutMs?: number;
+    },
   ): Promise<Published>;
   /** Tells whoever listens now. Nothing is stored and nothing is confirmed: for wake-up calls only. */
   notify(subject: string, payload: unknown, envelope: Envelope): void;
