@@ -42,21 +42,35 @@ export function isReason(value: string): value is Reason {
   return Object.hasOwn(errorRegistry, value);
 }
 
-/** The status a reason answers with on a given operation; null stands for a path that is no operation at all. */
-export function statusFor(
-  reason: Reason,
-  operation: { readonly source: 'interface' | 'own'; readonly errorFamily: ErrorFamily } | null,
-): ErrorStatus {
-  const entry = errorRegistry[reason];
-  if (operation === null) return entry.status;
-  switch (operation.errorFamily) {
+/** An operation, as far as the status of a refusal depends on it. */
+export interface RefusingOperation {
+  readonly source: 'interface' | 'own';
+  readonly errorFamily: ErrorFamily;
+  /** The statuses it declares. */
+  readonly errors?: readonly number[];
+}
+
+function chosenStatus(entry: ErrorEntry, { source, errorFamily }: RefusingOperation): ErrorStatus {
+  switch (errorFamily) {
     case 'inference':
       return entry.inferenceStatus ?? entry.status;
     case 'marketplace':
       return entry.marketplaceStatus ?? entry.status;
     case 'v2':
-      return operation.source === 'interface' ? (entry.interfaceStatus ?? entry.status) : entry.status;
+      return source === 'interface' ? (entry.interfaceStatus ?? entry.status) : entry.status;
   }
+}
+
+/**
+ * The status a reason answers with on a given operation; null stands for a path that is no operation at all.
+ * An operation never answers a status it does not declare: what it did not foresee becomes a plain 400 or 500.
+ */
+export function statusFor(reason: Reason, operation: RefusingOperation | null): ErrorStatus {
+  const entry = errorRegistry[reason];
+  if (operation === null) return entry.status;
+  const status = chosenStatus(entry, operation);
+  if (operation.errors === undefined || operation.errors.includes(status)) return status;
+  return status >= 500 ? 500 : 400;
 }
 
 /** Where a reason is explained, relative to the installation. */

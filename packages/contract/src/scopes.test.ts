@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { contract, operationsOf, scopeTableOf } from './contract.ts';
+import { isScope, platformRoleScopes, roleNames, roles, scopeNames, scopesOf } from './scopes.ts';
+
+describe('the scope table', () => {
+  it('has a row per operation, and every scope in it is known', () => {
+    const table = scopeTableOf(contract);
+    expect(Object.keys(table).toSorted()).toEqual(Object.keys(contract.operations).toSorted());
+    for (const scope of Object.values(table)) expect(scope === null || isScope(scope)).toBe(true);
+  });
+
+  it('keeps operator and supplier operations behind platform scopes, and no others', () => {
+    for (const { id, document, scope } of operationsOf(contract)) {
+      const prefix = scope?.split(':')[0];
+      expect(prefix === 'admin', id).toBe(document === 'admin');
+      if (prefix === 'supplier') expect(document, id).toBe('supplier');
+    }
+  });
+
+  it('asks for a write scope wherever something is changed for an organisation', () => {
+    const changing = operationsOf(contract).filter(({ idempotency }) => idempotency === 'key');
+    for (const { id, scope } of changing) {
+      if (scope !== null) expect(scope, id).toMatch(/:(write|money)$/);
+    }
+  });
+});
+
+describe('roles', () => {
+  it('are sets of scopes that never reach into the platform', () => {
+    const platform = new Set(Object.values(platformRoleScopes).flat());
+    for (const role of roleNames) {
+      expect(new Set(roles[role]).size, role).toBe(roles[role].length);
+      expect(
+        roles[role].filter((scope) => platform.has(scope)),
+        role,
+      ).toEqual([]);
+    }
+    expect(new Set([...roles.owner, ...platform])).toEqual(new Set(scopeNames));
+  });
+
+  it('shrink from owner to viewer, and a viewer changes nothing', () => {
+    for (const role of roleNames) expect(roles.owner).toEqual(expect.arrayContaining([...roles[role]]));
+    expect(roles.admin).toEqual(expect.arrayContaining([...roles.member]));
+    expect(roles.member).toEqual(expect.arrayContaining([...roles.viewer]));
+    expect(roles.viewer.every((scope) => scope.endsWith(':read'))).toBe(true);
+    expect(roles.owner).toContain('organisation:write');
+    expect(roles.admin).not.toContain('organisation:write');
+    expect(roles.billing.filter((scope) => scope.endsWith(':write'))).toEqual(['billing:write']);
+  });
+
+  it('add up with platform roles', () => {
+    expect(scopesOf('viewer', ['operator'])).toEqual(expect.arrayContaining(['admin:money', 'rentals:read']));
+    expect(scopesOf('viewer')).not.toContain('admin:read');
+  });
+});

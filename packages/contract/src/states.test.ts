@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { rentalStatuses } from './records/rental.ts';
+import { volumeStatuses } from './records/volume.ts';
+import {
+  findTransition,
+  instanceStates,
+  machineReadyState,
+  machineStates,
+  rentalStates,
+  stateTables,
+  verdictOn,
+  volumeStates,
+} from './states.ts';
+
+/** Every legal step, as `from>to`; `-` stands for not being there. All other pairs are illegal. */
+const legal = {
+  rental: [
+    '->Pending',
+    'Pending>Running',
+    'Pending>Failed',
+    'Running>Unknown',
+    'Running>Pending',
+    'Unknown>Running',
+    'Unknown>Failed',
+    'Pending>Terminating',
+    'Running>Terminating',
+    'Unknown>Terminating',
+    'Terminating>Terminated',
+    'Failed>Terminated',
+  ],
+  volume: [
+    '->inactive',
+    'inactive>active',
+    'active>unknown',
+    'unknown>active',
+    'active>inactive',
+    'inactive>-',
+  ],
+  machine: [
+    '->node_registering',
+    'node_registering>node_ready',
+    'node_ready>node_draining',
+    'node_draining>node_ready',
+    'node_ready>node_offline',
+    'node_offline>node_ready',
+    'node_ready>node_quarantined',
+    'node_quarantined>node_ready',
+    'node_draining>node_removed',
+    'node_offline>node_removed',
+    'node_quarantined>node_removed',
+  ],
+  instance: [
+    '->creating',
+    'creating>starting',
+    'starting>online',
+    'online>offline',
+    'offline>online',
+    'creating>failed',
+    'starting>failed',
+    'creating>stopping',
+    'starting>stopping',
+    'online>stopping',
+    'offline>stopping',
+    'failed>stopping',
+    'stopping>terminated',
+  ],
+} as const;
+
+describe.each(Object.keys(stateTables) as (keyof typeof stateTables)[])('states of a %s', (name) => {
+  const table = stateTables[name];
+  const states: readonly string[] = Object.keys(table.states);
+  const info: Readonly<Record<string, { terminal: boolean; deadline: string | null }>> = table.states;
+  const steps: readonly { from: string | null; to: string | null }[] = table.transitions;
+
+  it('knows every legal step and no other', () => {
+    const known = steps.map(({ from, to }) => `${from ?? '-'}>${to ?? '-'}`);
+    expect(known).toHaveLength(new Set(known).size);
+    expect(known.toSorted()).toEqual([...legal[name]].toSorted());
+  });
+
+  it('has a way into every state, and out of every one that is not terminal', () => {
+    for (const state of states) {
+      expect(
+        steps.some(({ to }) => to === state),
+        `into ${state}`,
+      ).toBe(true);
+      expect(
+        steps.some(({ from }) => from === state),
+        `out of ${state}`,
+      ).toBe(info[state]?.terminal === false);
+    }
+  });
+
+  it('gives every state that is not terminal a deadline', () => {
+    for (const state of states) expect(info[state]?.deadline !== null, state).toBe(!info[state]?.terminal);
+  });
+
+  it('reaches every state from the first one', () => {
+    const reached = new Set<string | null>([null]);
+    for (let round = 0; round <= states.length; round += 1) {
+      for (const { from, to } of steps) if (reached.has(from)) reached.add(to);
+    }
+    expect(states.filter((state) => !reached.has(state))).toEqual([]);
+  });
+});
+
+describe('state tables and records', () => {
+  it('name the same states', () => {
+    expect(Object.keys(rentalStates.states).toSorted()).toEqual([...rentalStatuses].toSorted());
+    expect(Object.keys(volumeStates.states).toSorted()).toEqual([...volumeStatuses].toSorted());
+    expect(Object.keys(machineStates.states)).toContain(machineReadyState);
+  });
+
+  it('bill from the proof to the accepted request to terminate', () => {
+    expect(findTransition(rentalStates, 'Pending', 'Running')?.billing).toMatch(/^starts/);
+    expect(findTransition(rentalStates, 'Pending', 'Failed')?.billing).toBe('hold released, cost 0');
+    expect(findTransition(rentalStates, 'Running', 'Terminating')?.billing).toBe(
+      'stops at the accepted request',
+    );
+    expect(findTransition(rentalStates, 'Running', 'Terminated')).toBeUndefined();
+    expect(findTransition(volumeStates, 'inactive', 'active')?.billing).toBe('starts');
+  });
+
+  it('answer terminating again with the first result, and other actions on what has ended with its reason', () => {
+    for (const state of ['Terminating', 'Terminated'] as const) {
+      expect(verdictOn(rentalStates, 'terminate', state)).toBe('repeat');
+    }
+    expect(verdictOn(instanceStates, 'terminate', 'terminated')).toBe('repeat');
+    expect(verdictOn(rentalStates, 'stop', 'Terminated')).toBe('ALREADY_TERMINATED');
+    expect(verdictOn(rentalStates, 'reboot', 'Pending')).toBe('ACTION_IN_PROGRESS');
+    expect(verdictOn(rentalStates, 'reboot', 'Running')).toBe('allowed');
+    expect(verdictOn(machineStates, 'rent', 'node_draining')).toBe('MACHINE_NOT_READY');
+  });
+
+  it('refuse a rental action with no reason but the two that were promised', () => {
+    const reasons = new Set(Object.values(rentalStates.actions).flatMap((byState) => Object.values(byState)));
+    expect(reasons).toEqual(new Set(['allowed', 'repeat', 'ALREADY_TERMINATED', 'ACTION_IN_PROGRESS']));
+  });
+});
