@@ -22,3 +22,33 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   const found = databaseError(error);
   return found?.code === uniqueViolation && found.constraint === constraint;
 }
+
+/** Shutting down, starting up, out of connections, out of time, or given up after retries. */
+const passingCodes: ReadonlySet<string> = new Set([
+  '53300',
+  '55P03',
+  '57014',
+  '57P01',
+  '57P02',
+  '57P03',
+  serializationFailure,
+  deadlockDetected,
+]);
+const networkCodes: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+]);
+// The driver reports these two without a code.
+const lostConnection = /^(Connection terminated|timeout exceeded when trying to connect)/;
+
+/** Whether the database could not be reached or would not work just now, through no fault of the statement. */
+export function isUnavailable(error: unknown): boolean {
+  const code = databaseError(error)?.code;
+  if (code !== undefined) return passingCodes.has(code) || code.startsWith('08');
+  if (!(error instanceof Error)) return false;
+  const networkCode = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return networkCodes.has(networkCode) || lostConnection.test(error.message);
+}

@@ -10,7 +10,7 @@ const notEnabled = Object.assign(
   { name: 'JetStreamNotEnabled' },
 );
 
-async function settle(failures: readonly unknown[], signal?: AbortSignal) {
+async function settle(failures: readonly Error[], signal?: AbortSignal) {
   const clock = new SimulatedClock();
   let attempts = 0;
   let outcome: unknown;
