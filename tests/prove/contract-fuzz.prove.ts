@@ -1,0 +1,42 @@
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { startWorld } from '../e2e/world.ts';
+import { fuzz } from './contract-fuzz/fuzz.ts';
+
+/** Hostile and lucky callers: whatever they send, the answer is one that the documents promise. */
+export const proof = defineProof({
+  name: 'contract-fuzz',
+  proves:
+    'No body sampled from the contract or mutated from it gets a 5xx, an undeclared status or an answer outside its schema.',
+  short: (run) => prove(run, 2_600),
+  long: (run) => prove(run, 20_000),
+});
+
+async function prove(run: ProofRun, calls: number): Promise<ProofReport> {
+  const world = await startWorld();
+  try {
+    const { tallies, failures } = await fuzz(world, { calls, seed: run.seed, random: run.random });
+    const total = { calls: 0, reached: 0, succeeded: 0 };
+    const figures: Record<string, string | number> = {};
+    for (const [id, tally] of tallies) {
+      total.calls += tally.calls;
+      total.reached += tally.reached;
+      total.succeeded += tally.succeeded;
+      figures[`${id}: 2xx`] = share(tally.succeeded, tally.calls);
+    }
+    return {
+      figures: {
+        calls: total.calls,
+        'reached a handler': share(total.reached, total.calls),
+        '2xx': share(total.succeeded, total.calls),
+        ...figures,
+      },
+      failures,
+    };
+  } finally {
+    await world.fixture[Symbol.asyncDispose]();
+  }
+}
+
+function share(part: number, whole: number): string {
+  return `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
+}

@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { z } from 'zod';
+import { contract, operationsOf, type Operation } from '@millrace/contract';
+import type { Random } from '@millrace/kits';
+import { call, type Input, type World } from '../../e2e/world.ts';
+import { createJudge } from './judge.ts';
+import { mutationsOf } from './mutate.ts';
+import { createPools, type Pools } from './pools.ts';
+import { valuesOf, type JsonSchema } from './sampler.ts';
+
+/** What became of the calls of one operation. */
+export interface Tally {
+  calls: number;
+  /** Calls that went past admission and validation to the handler. */
+  reached: number;
+  succeeded: number;
+}
+
+export interface FuzzResult {
+  readonly tallies: ReadonlyMap<string, Tally>;
+  readonly failures: readonly string[];
+}
+
+/** Reasons that are given before a handler runs. Every other answer came from one. */
+const beforeHandler = new Set([
+  'VALIDATION_FAILED',
+  'MALFORMED_JSON',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'BODY_TOO_LARGE',
+  'ROUTE_NOT_FOUND',
+  'IDEMPOTENCY_KEY_INVALID',
+  'URL_TOO_LONG',
+]);
+
+const failuresKept = 20;
+
+/**
+ * Calls every served operation with bodies sampled from its own schema and with mutations of them, and judges
+ * each answer by the published document alone: its status must be declared there, and its body must fit.
+ */
+export async function fuzz(
+  world: World,
+  options: { readonly calls: number; readonly seed: number; readonly random: Random },
+): Promise<FuzzResult> {
+  const { random } = options;
+  const served = new Set(world.fixture.api.server.served());
+  const targets = operationsOf(contract).filter(({ id }) => served.has(id));
+  const judge = createJudge();
+  const pools = createPools(world, random);
+  const tallies = new Map<string, Tally>(
+    targets.map(({ id }) => [id, { calls: 0, reached: 0, succeeded: 0 }]),
+  );
+  const failures: string[] = [];
+  const perTarget = Math.ceil(options.calls / targets.length);
+  const samples = targets.map((operation, index) => samplesOf(operation, perTarget, options.seed + index));
+
+  for (let round = 0; round < perTarget; round += 1) {
+    for (const [index, operation] of targets.entries()) {
+      const sample = samples[index]?.[round];
+      const tally = tallies.get(operation.id);
+      if (sample === undefined || tally === undefined) continue;
+      const input = toInput(operation, sample, pools, random);
+      const key = operation.document === 'admin' ? world.operator.owner.key : world.acme.owner.key;
+      const answer = await call(world, operation, input, key);
+      pools.note(operation.id, answer);
+      tally.calls += 1;
+      if (answer.status === operation.response.status) tally.succeeded += 1;
+      if (!beforeHandler.has(String(answer.json?.reason))) tally.reached += 1;
+      const wrong = judge(operation, answer);
+      if (wrong !== null && failures.length < failuresKept) {
+        failures.push(`${operation.id} ${JSON.stringify(input).slice(0, 500)}: ${wrong}`);
+      }
+    }
+  }
+  for (const [id, tally] of tallies) {
+    if (tally.succeeded === 0) failures.push(`${id}: none of ${tally.calls} calls succeeded`);
+  }
+  return { tallies, failures };
+}
+
+interface Sample {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  /** Leave the sampled body as it is: it was mutated on purpose. */
+  readonly mutated: boolean;
+}
+
+function samplesOf(operation: Operation, count: number, seed: number): Sample[] {
+  const params = operation.params === undefined ? fc.constant({}) : valuesOf(schemaOf(operation.params));
+  const query = operation.query === undefined ? fc.constant({}) : valuesOf(schemaOf(operation.query));
+  const plain = operation.body === undefined ? fc.constant(undefined) : valuesOf(schemaOf(operation.body));
+  const valid = fc.record({ params, query, body: plain, mutated: fc.constant(false) });
+  const broken = fc.record({
+    params,
+    query: fc.oneof(query, mutationsOf(query)),
+    body: operation.body === undefined ? plain : mutationsOf(plain),
+    mutated: fc.constant(true),
+  });
+  const either = fc.oneof({ weight: 3, arbitrary: valid }, { weight: 2, arbitrary: broken });
+  return fc.sample(either, { numRuns: count, seed }) as Sample[];
+}
+
+function schemaOf(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+}
+
+function toInput(operation: Operation, sample: Sample, pools: Pools, random: Random): Input {
+  const named = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(values ?? {}).flatMap(([name, value]) => {
+        const text = pools.idFor(name, operation.id) ?? (value === undefined ? undefined : textOf(value));
+        return text === undefined ? [] : [[name, text]];
+      }),
+    );
+  const body = sample.mutated ? sample.body : pools.fill(operation.id, sample.body);
+  return {
+    params: named(sample.params),
+    query: named(sample.query),
+    ...(body === undefined ? {} : { body }),
+    ...(random.chance(0.3) ? { headers: { 'idempotency-key': `fuzz-${random.int(0, 5_000)}` } } : {}),
+  };
+}
+
+/** An empty path segment would be another route, so it becomes the nearest text that is one. */
+function textOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text === '' ? ' ' : text.toWellFormed().slice(0, 300);
+}

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+
+/** Values that have broken parsers before: wrong types, edges of number types, control characters, lookalikes. */
+const poisons: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  1e308,
+  -0,
+  2 ** 31,
+  -(2 ** 31) - 1,
+  Number.MAX_SAFE_INTEGER + 1,
+  '',
+  ' ',
+  '\u0000',
+  'a\u0000b',
+  '\ud800',
+  '٣',
+  '../../etc/passwd',
+  "'; drop table users; --",
+  '${7*7}',
+  'x'.repeat(10_000),
+  [],
+  [[]],
+  [null],
+  {},
+  { toString: 'not a function' },
+  { constructor: { prototype: { polluted: true } } },
+];
+
+const poison = fc.constantFrom(...poisons);
+
+/** One change somewhere in a value: a field replaced, dropped or added, a number or text pushed over its edge. */
+export function mutationsOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc
+    .tuple(value, fc.nat(), fc.constantFrom('replace', 'drop', 'add', 'nudge', 'whole'), poison)
+    .map(([original, at, how, what]) => mutate(structuredClone(original), at, how, what));
+}
+
+type How = 'replace' | 'drop' | 'add' | 'nudge' | 'whole';
+
+function mutate(root: unknown, at: number, how: How, what: unknown): unknown {
+  const places = placesIn(root);
+  const place = places[at % Math.max(1, places.length)];
+  if (how === 'whole' || place === undefined) return what;
+  const { holder, key } = place;
+  if (how === 'drop') Reflect.deleteProperty(holder, key);
+  else if (how === 'add') Reflect.set(holder, `unknown_${String(at % 100)}`, what);
+  else Reflect.set(holder, key, how === 'nudge' ? nudge(Reflect.get(holder, key)) : what);
+  return root;
+}
+
+function nudge(value: unknown): unknown {
+  if (typeof value === 'number') return value + 1;
+  if (typeof value === 'string') return value + value;
+  if (typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return [...(value as unknown[]), ...(value as unknown[]), 'one more'];
+  return value === null ? undefined : null;
+}
+
+interface Place {
+  readonly holder: object;
+  readonly key: string;
+}
+
+function placesIn(value: unknown): Place[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, child]) => [{ holder: value, key }, ...placesIn(child)]);
+}

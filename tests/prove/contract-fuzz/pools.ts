@@ -1,0 +1,93 @@
+import type { Random } from '@millrace/kits';
+import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
+import { testIds } from '@millrace/testing';
+import { newSshPublicKey, type World } from '../../e2e/world.ts';
+
+/** What the run has made so far, so that later calls can name things that really exist. */
+export interface Pools {
+  /** A value for a path parameter or a query field of this name, or undefined when the schema knows better. */
+  idFor(name: string, operationId: string): string | undefined;
+  /** Puts real things into a sampled body where text alone could never be valid. */
+  fill(operationId: string, body: unknown): unknown;
+  /** Learns from an answer. */
+  note(operationId: string, answer: CallAnswer): void;
+}
+
+/** How many of each kind are remembered: enough for variety, few enough that names repeat and collide. */
+const remembered = 200;
+
+export function createPools(world: World, random: Random): Pools {
+  const keys: string[] = [];
+  const sshKeys: string[] = [];
+  const operations: string[] = [];
+  const idempotencyKeys: string[] = [];
+  const people: string[] = [];
+  // Organisations that may be suspended: never the caller's own, or the run would lock itself out.
+  const victims: string[] = [world.other.organisation.id];
+
+  const someOf = (items: readonly string[]): string | undefined =>
+    items.length === 0 ? undefined : random.pick(items);
+  const remember = (items: string[], value: unknown): void => {
+    if (typeof value !== 'string') return;
+    items.push(value);
+    if (items.length > remembered) items.shift();
+  };
+
+  const existing = (name: string, operationId: string): string | undefined => {
+    switch (name) {
+      case 'organisationId':
+        return operationId === 'adminSuspendOrganisation' || operationId === 'adminResumeOrganisation'
+          ? someOf(victims)
+          : world.acme.organisation.id;
+      case 'userId':
+        return someOf(people);
+      case 'keyId':
+        return someOf(keys);
+      case 'sshKeyId':
+        return someOf(sshKeys);
+      case 'operationId':
+        return someOf(operations);
+      case 'idempotencyKey':
+        return someOf(idempotencyKeys);
+      default:
+        return undefined;
+    }
+  };
+
+  const kinds = {
+    organisationId: 'org',
+    userId: 'usr',
+    keyId: 'key',
+    sshKeyId: 'ssh',
+    operationId: 'op',
+  } as const;
+  const absent = (name: string): string | undefined =>
+    Object.hasOwn(kinds, name) ? testIds.next(kinds[name as keyof typeof kinds]) : undefined;
+
+  return {
+    idFor: (name, operationId) =>
+      random.weighted([
+        [6, () => existing(name, operationId)],
+        [1, () => absent(name)],
+        [1, () => (name === 'organisationId' ? world.other.organisation.id : undefined)],
+      ])(),
+
+    fill(operationId, body) {
+      if (typeof body !== 'object' || body === null) return body;
+      if (operationId === 'createSshPublicKey') return { ...body, publicKey: newSshPublicKey() };
+      return body;
+    },
+
+    note(operationId, answer) {
+      remember(operations, answer.headers['operation-id']);
+      if (answer.status !== 201 && answer.status !== 200) return;
+      if (operationId === 'createApiKey' || operationId === 'rotateApiKey') remember(keys, answer.json.id);
+      if (operationId === 'createSshPublicKey') remember(sshKeys, answer.json.id);
+      if (operationId === 'adminCreateOrganisation') remember(victims, answer.json.id);
+      if (operationId === 'adminAddMember' && answer.json.organisationId === world.acme.organisation.id) {
+        remember(people, answer.json.userId);
+      }
+      if (operationId === 'getOperation') remember(idempotencyKeys, answer.json.idempotencyKey);
+    },
+  };
+}
