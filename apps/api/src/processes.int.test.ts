@@ -1,0 +1,235 @@
+import { systemClock } from '@millrace/platform/clock';
+import { readEndpoints } from '@millrace/services';
+import {
+  createTestDatabase,
+  eventually,
+  freePorts,
+  startProcess,
+  startTcpProxy,
+  testNames,
+  uniqueId,
+  type TcpProxy,
+  type TestDatabase,
+  type TestProcess,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seedOrganisation, type SeededOrganisation } from './fixture.ts';
+
+/** Real api processes, killed for real. No worker runs in any of these tests: it is as dead as can be. */
+
+let database: TestDatabase;
+let natsProxy: TcpProxy;
+let seeded: SeededOrganisation;
+const prefix = testNames().natsPrefix;
+/** Two that live through the whole file; tests that kill one start their own. */
+let urls: readonly [string, string];
+const processes = new Map<number, TestProcess>();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  seeded = await seedOrganisation(database.db);
+  natsProxy = await startTcpProxy(natsUrl());
+  urls = await Promise.all([startApi('api-a'), startApi('api-b')]);
+});
+afterAll(async () => {
+  await Promise.all([...processes.values()].map((running) => running.crash()));
+  await natsProxy.close();
+  await database.drop();
+});
+
+function natsUrl(): string {
+  const [url] = readEndpoints().natsUrls;
+  if (url === undefined) throw new Error('The engines have no NATS server.');
+  return url;
+}
+
+async function startApi(name: string): Promise<string> {
+  const [port = 0] = await freePorts(1);
+  const url = `http://127.0.0.1:${String(port)}`;
+  const running = await startProcess({
+    name,
+    entry: 'apps/api/src/main.ts',
+    env: {
+      MILLRACE_HTTP_PORT: String(port),
+      MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
+      MILLRACE_CELL: '1',
+      MILLRACE_CHANNEL_PREFIX: prefix,
+      MILLRACE_POSTGRES_URL: database.url,
+      MILLRACE_VALKEY_URL: readEndpoints().valkeyUrl,
+      MILLRACE_NATS_URLS: natsProxy.rewrite(natsUrl()),
+      MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+      MILLRACE_RATE_LIMIT_FAILED_AUTH_RPM: '1000000',
+    },
+    readyUrl: `${url}/readyz`,
+  });
+  processes.set(port, running);
+  return url;
+}
+
+function processAt(url: string): TestProcess {
+  const running = processes.get(Number(new URL(url).port));
+  if (running === undefined) throw new Error(`Nothing was started at ${url}.`);
+  return running;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly replayed: boolean;
+  readonly json: Record<string, unknown>;
+}
+
+async function call(
+  url: string,
+  method: string,
+  path: string,
+  key: string,
+  options: { body?: object; idempotencyKey?: string } = {},
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey }),
+    },
+    ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+  });
+  return {
+    status: response.status,
+    replayed: response.headers.get('idempotent-replayed') === 'true',
+    json: (await response.json()) as Record<string, unknown>,
+  };
+}
+
+const wish = { name: 'burst', scopes: ['rentals:read'] };
+const createKey = (url: string, idempotencyKey: string, body: object = wish) =>
+  call(url, 'POST', '/v2/api-keys', seeded.owner.key, { body, idempotencyKey });
+
+async function countKeysNamed(name: string): Promise<number> {
+  const client = await database.connect();
+  const { rows } = await client.query<{ count: number }>(
+    'select count(*)::int as count from api_keys where name = $1',
+    [name],
+  );
+  await client.end();
+  return rows[0]?.count ?? 0;
+}
+
+/** Asks with the key again and again until it is refused; answers how long after `sinceMs` the last admission was. */
+async function lastAdmissionMs(url: string, key: string, sinceMs: number): Promise<number> {
+  let last = -1;
+  await eventually({ what: `the key is refused at ${url}`, timeoutMs: 5_000, intervalMs: 5 }, async () => {
+    const askedMs = systemClock.monotonicMs() - sinceMs;
+    const { status } = await call(url, 'GET', '/v2/me', key);
+    if (status === 200) last = askedMs;
+    return status === 401;
+  });
+  return last;
+}
+
+describe('a revoked key', () => {
+  it.each([
+    ['with NATS at work', true],
+    ['with NATS dead', false],
+  ])('is refused by every api process within a second, the worker dead, %s', async (_how, natsAlive) => {
+    const [first, second] = urls;
+    const { json } = await createKey(first, uniqueId());
+    const [id, key] = [String(json['id']), String(json['key'])];
+    for (const url of urls) expect((await call(url, 'GET', '/v2/me', key)).status).toBe(200);
+    if (!natsAlive) natsProxy.cut();
+
+    // Both processes are kept busy with the key, so that both have it cached at the moment of revocation.
+    const busy = new AbortController();
+    const load = urls.map(async (url) => {
+      while (!busy.signal.aborted) await call(url, 'GET', '/v2/me', key);
+    });
+    await call(first, 'GET', '/v2/me', key);
+    const revoked = await call(first, 'DELETE', `/v2/api-keys/${id}`, seeded.owner.key);
+    const revokedMs = systemClock.monotonicMs();
+    expect(revoked.status).toBe(200);
+    const lasts = await Promise.all([
+      lastAdmissionMs(first, key, revokedMs),
+      lastAdmissionMs(second, key, revokedMs),
+    ]);
+    busy.abort();
+    await Promise.all(load);
+    if (!natsAlive) natsProxy.heal();
+
+    // The process that revoked it knows at once; the others by message, or else by forgetting.
+    expect(lasts[0]).toBeLessThan(0);
+    expect(lasts[1]).toBeLessThan(1_000);
+  });
+});
+
+describe('one Idempotency-Key', () => {
+  it('makes one key of 50 concurrent requests to two processes, and only one answer holds the secret', async () => {
+    const name = `one-of-fifty-${uniqueId()}`;
+    const requests = Array.from({ length: 50 }, (_, index) =>
+      createKey(urls[index % 2] ?? urls[0], name, { ...wish, name }),
+    );
+    const answers = await Promise.all(requests);
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
+    expect(new Set(answers.map((answer) => answer.json['id'])).size).toBe(1);
+    expect(answers.filter((answer) => answer.json['key'] !== null)).toHaveLength(1);
+    expect(answers.filter((answer) => !answer.replayed)).toHaveLength(1);
+    expect(await countKeysNamed(name)).toBe(1);
+  });
+
+  it('makes at most one key when the process is killed in the middle, and exactly one after the retry elsewhere', async () => {
+    const [, second] = urls;
+    for (let round = 0; round < 3; round++) {
+      const first = await startApi(`api-${String(round)}`);
+      const name = `killed-${String(round)}-${uniqueId()}`;
+      const body = { ...wish, name };
+      const burst = Array.from({ length: 50 }, () => createKey(first, name, body).catch(() => null));
+      // Each round dies at another point: from before the first commit to after it.
+      await systemClock.sleep(round * 30);
+      await processAt(first).crash();
+      const answered = (await Promise.all(burst)).filter((answer) => answer?.status === 201);
+      expect(await countKeysNamed(name)).toBeLessThanOrEqual(1);
+
+      const retry = await createKey(second, name, body);
+      expect(retry.status).toBe(201);
+      expect(await countKeysNamed(name)).toBe(1);
+      // Whoever was answered before the crash was told of the same key.
+      for (const answer of answered) expect(answer?.json['id']).toBe(retry.json['id']);
+      const known = await call(second, 'GET', `/v2/operations?idempotencyKey=${name}`, seeded.owner.key);
+      expect(known.json).toMatchObject({
+        operationId: 'createApiKey',
+        status: 'succeeded',
+        resource: { id: retry.json['id'] },
+      });
+    }
+  });
+
+  it('replays no refusal: the corrected request under the same key succeeds', async () => {
+    const [url] = urls;
+    const name = `refused-${uniqueId()}`;
+    const refused = await createKey(url, name, { ...wish, name, scopes: ['admin:write'] });
+    expect(refused.json['reason']).toBe('SCOPE_ESCALATION');
+    const asked = await call(url, 'GET', `/v2/operations?idempotencyKey=${name}`, seeded.owner.key);
+    expect(asked.json['reason']).toBe('OPERATION_NOT_FOUND');
+    const corrected = await createKey(url, name, { ...wish, name });
+    expect(corrected).toMatchObject({ status: 201, replayed: false });
+    const other = await createKey(url, name, { ...wish, name: `${name}-other` });
+    expect(other).toMatchObject({ status: 409, json: { reason: 'IDEMPOTENCY_KEY_REUSED' } });
+  });
+});
+
+describe('the process', () => {
+  it('drains on SIGTERM and exits with 0', async () => {
+    const url = await startApi('api-a');
+    expect(await processAt(url).stop()).toBe(0);
+  });
+
+  it('refuses to listen beyond loopback without TLS, and says which settings to change', async () => {
+    const running = await startProcess({
+      name: 'api',
+      entry: 'apps/api/src/main.ts',
+      env: { MILLRACE_HTTP_HOST: '0.0.0.0', MILLRACE_POSTGRES_URL: database.url },
+    });
+    expect(await running.exited).toMatchObject({ code: 78 });
+    expect(running.output()).toContain('MILLRACE_HTTP_HOST');
+    expect(running.output()).toContain('MILLRACE_NATS_URLS is not set');
+  });
+});
