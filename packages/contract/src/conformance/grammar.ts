@@ -129,7 +129,7 @@ function requiredInside(phrase: string): boolean | undefined {
 }
 
 function parseObject(phrase: string, vocabulary: Vocabulary): Shape {
-  const nullable = /^object or null/.test(phrase) ? { nullable: true } : {};
+  const nullable = phrase.startsWith('object or null') ? { nullable: true } : {};
   const see = /^object(?: or null)?, see (.+)$/.exec(phrase);
   if (see !== null) return { kind: 'ref', ref: see[1] ?? '', ...nullable };
   const listed =
@@ -230,7 +230,7 @@ export function parseType(phrase: string, vocabulary: Vocabulary): Shape {
   if (record !== undefined) return { kind: 'ref', ref: record };
   if (phrase.startsWith('one of:')) return parseOneOf(phrase, vocabulary);
   if (/^(?:array|list)\b/.test(phrase)) return parseArray(phrase, vocabulary);
-  if (/^map string to /.test(phrase)) {
+  if (phrase.startsWith('map string to ')) {
     return { kind: 'map', items: parseScalar(phrase.slice('map string to '.length)) };
   }
   if (/^(?:object|\{)/.test(phrase)) return parseObject(phrase, vocabulary);

@@ -64,7 +64,7 @@ function readBranches(reading: Reading, branches: readonly JsonSchema[], path: s
     reading.facts.set(
       `${path} type`,
       branches
-        .map((branch) => branch.type)
+        .map((branch) => String(branch.type))
         .toSorted()
         .join('|'),
     );

@@ -141,8 +141,6 @@ export const marketplaceFilterFields = {
 
 export type MarketplaceFilterField = keyof typeof marketplaceFilterFields;
 
-export const filterOperators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'notin'] as const;
-
 /** A plain value means `eq`; the operator form may hold several conditions, which must all be true. */
 function filterOn<Value extends z.ZodType>(value: Value) {
   const list = z.array(value).max(1000);
