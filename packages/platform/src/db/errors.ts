@@ -41,8 +41,9 @@ const networkCodes: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
   'EHOSTUNREACH',
 ]);
-// The driver reports these two without a code.
-const lostConnection = /^(Connection terminated|timeout exceeded when trying to connect)/;
+// The driver reports these without a code. The last hides the first error when the rollback after it fails as well.
+const lostConnection =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
 /** Whether the database could not be reached or would not work just now, through no fault of the statement. */
 export function isUnavailable(error: unknown): boolean {

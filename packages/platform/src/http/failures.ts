@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Operation } from '@millrace/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isUnavailable } from '../db/index.ts';
 import { Fault, isFault, renderFault } from '../fault/index.ts';
 import type { IdSource } from '../ids/index.ts';
 import { logFailure } from '../log/index.ts';
@@ -23,6 +24,10 @@ const frameworkFaults: Readonly<Record<string, () => Fault>> = {
 
 function toFault(error: unknown): unknown {
   if (isFault(error) || !(error instanceof Error)) return error;
+  if (isUnavailable(error)) {
+    const internal = `the database is away: ${error.message}`;
+    return new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal, cause: error });
+  }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return frameworkFaults[code]?.() ?? error;
 }
