@@ -235,14 +235,28 @@ const shifts: readonly [string, Json, Json, { less: boolean; more: boolean }][] 
   ],
   [
     'an alternative more, told apart by a constant',
-    { oneOf: [object({ kind: { const: 'a' } })] },
-    { oneOf: [object({ kind: { const: 'b' } }), object({ kind: { const: 'a' } })] },
+    { oneOf: [object({ kind: { const: 'a' } }, { required: ['kind'] })] },
+    {
+      oneOf: [
+        object({ kind: { const: 'b' } }, { required: ['kind'] }),
+        object({ kind: { const: 'a' } }, { required: ['kind'] }),
+      ],
+    },
     { less: false, more: true },
   ],
   [
+    'an alternative with a constant field more, told apart by its discriminator',
+    { oneOf: [object({ kind: { const: 'a' } })], discriminator: { propertyName: 'kind' } },
+    {
+      oneOf: [object({ kind: { const: 'a' }, unit: { const: 'gb' } }, { required: ['unit'] })],
+      discriminator: { propertyName: 'kind' },
+    },
+    { less: true, more: false },
+  ],
+  [
     'an alternative changed inside',
-    { oneOf: [object({ kind: { const: 'a' }, n: { type: 'number' } })] },
-    { oneOf: [object({ kind: { const: 'a' }, n: { type: 'integer' } })] },
+    { oneOf: [object({ kind: { const: 'a' }, n: { type: 'number' } }, { required: ['kind'] })] },
+    { oneOf: [object({ kind: { const: 'a' }, n: { type: 'integer' } }, { required: ['kind'] })] },
     { less: true, more: false },
   ],
   [

@@ -10,13 +10,16 @@ export function findBreakages(before: unknown, after: unknown): readonly Breakag
   if (!isObject(before) || !isObject(after)) throw new Error('A document is a JSON object.');
   if (majorOf(after) > majorOf(before)) return [];
   const documents = { before, after };
+  const settled = { request: new Set<string>(), response: new Set<string>() };
   const found: Breakage[] = [];
   const now = operationsOf(after);
   for (const [at, operation] of operationsOf(before)) {
     const match = now.get(at);
     if (match === undefined) found.push({ rule: 'operation-removed', at, what: 'it is gone' });
     else if (operation.primary) {
-      found.push(...compareOperations({ at, documents, before: operation.object, after: match.object }));
+      found.push(
+        ...compareOperations({ at, documents, before: operation.object, after: match.object, settled }),
+      );
     }
   }
   const schemes = objectAt(after['components'], 'securitySchemes');

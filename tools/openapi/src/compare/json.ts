@@ -29,7 +29,7 @@ export function textAt(value: JsonObject, key: string): string | undefined {
 
 /** Equal regardless of the order of keys. */
 export function same(a: unknown, b: unknown): boolean {
-  return canonical(a) === canonical(b);
+  return a === b || canonical(a) === canonical(b);
 }
 
 export function canonical(value: unknown): string {

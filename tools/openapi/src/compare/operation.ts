@@ -1,6 +1,6 @@
 import { isObject, listAt, objectAt, resolve, textAt, type JsonObject } from './json.ts';
 import type { Breakage, Rule } from './rules.ts';
-import { compareSchemas } from './schema.ts';
+import { compareSchemas, type SchemaOptions, type Settled } from './schema.ts';
 
 export interface Pair {
   /** `POST /v2/api-keys`. */
@@ -8,6 +8,7 @@ export interface Pair {
   readonly documents: { readonly before: JsonObject; readonly after: JsonObject };
   readonly before: JsonObject;
   readonly after: JsonObject;
+  readonly settled: Settled;
 }
 
 /** Every way in which an operation breaks the clients that know its earlier form. */
@@ -52,7 +53,7 @@ function parametersOf(document: JsonObject, operation: JsonObject): ReadonlyMap<
   return new Map(named);
 }
 
-function compareParameters({ at, documents, before, after }: Pair): readonly Breakage[] {
+function compareParameters({ at, documents, before, after, settled }: Pair): readonly Breakage[] {
   const old = parametersOf(documents.before, before);
   const now = parametersOf(documents.after, after);
   const found: Breakage[] = [];
@@ -63,7 +64,7 @@ function compareParameters({ at, documents, before, after }: Pair): readonly Bre
       found.push(breakage('parameter-removed', where, 'it is gone'));
       continue;
     }
-    const options = { documents, direction: 'request', at: where } as const;
+    const options = { documents, direction: 'request', at: where, settled } as const;
     found.push(...compareSchemas(parameter['schema'], match['schema'], options));
   }
   for (const [key, parameter] of now) {
@@ -74,7 +75,7 @@ function compareParameters({ at, documents, before, after }: Pair): readonly Bre
   return found;
 }
 
-function compareRequestBody({ at, documents, before, after }: Pair): readonly Breakage[] {
+function compareRequestBody({ at, documents, before, after, settled }: Pair): readonly Breakage[] {
   const [old, now] = [before['requestBody'], after['requestBody']];
   const where = `${at} request body`;
   const required = (body: unknown) => isObject(body) && body['required'] === true;
@@ -85,22 +86,18 @@ function compareRequestBody({ at, documents, before, after }: Pair): readonly Br
   const [oldContent, newContent] = [objectAt(old, 'content'), objectAt(now, 'content')];
   return [
     ...found,
-    ...compareContent(oldContent, newContent, { documents, direction: 'request', at: where }),
+    ...compareContent(oldContent, newContent, { documents, direction: 'request', at: where, settled }),
   ];
 }
 
-function compareContent(
-  old: JsonObject,
-  now: JsonObject,
-  options: Parameters<typeof compareSchemas>[2],
-): readonly Breakage[] {
+function compareContent(old: JsonObject, now: JsonObject, options: SchemaOptions): readonly Breakage[] {
   return Object.keys(old).flatMap((type) => {
     if (!(type in now)) return [breakage('media-type-removed', options.at, `${type} is gone`)];
     return compareSchemas(objectAt(old, type)['schema'], objectAt(now, type)['schema'], options);
   });
 }
 
-function compareResponses({ at, documents, before, after }: Pair): readonly Breakage[] {
+function compareResponses({ at, documents, before, after, settled }: Pair): readonly Breakage[] {
   const [old, now] = [objectAt(before, 'responses'), objectAt(after, 'responses')];
   const found: Breakage[] = [];
   for (const [status, raw] of Object.entries(old)) {
@@ -110,7 +107,7 @@ function compareResponses({ at, documents, before, after }: Pair): readonly Brea
     }
     const where = `${at} ${status}`;
     const [was, is] = [resolve(documents.before, raw), resolve(documents.after, now[status])];
-    const options = { documents, direction: 'response', at: where } as const;
+    const options = { documents, direction: 'response', at: where, settled } as const;
     found.push(...compareContent(objectAt(was, 'content'), objectAt(is, 'content'), options));
     const headers = objectAt(is, 'headers');
     for (const name of Object.keys(objectAt(was, 'headers'))) {

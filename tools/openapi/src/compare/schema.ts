@@ -1,4 +1,4 @@
-import { canonical, isObject, listAt, objectAt, resolve, same, type JsonObject } from './json.ts';
+import { canonical, isObject, listAt, objectAt, resolve, same, textAt, type JsonObject } from './json.ts';
 import { shiftsOf, valuesOf } from './keywords.ts';
 import type { Breakage, Direction } from './rules.ts';
 
@@ -6,22 +6,24 @@ interface Walk {
   readonly documents: { readonly before: JsonObject; readonly after: JsonObject };
   readonly direction: Direction;
   readonly found: Breakage[];
-  /** Pairs on the way down, so that a schema that contains itself is looked at once. */
-  readonly open: Set<string>;
+  /** Pairs of components that were found to agree, or are being looked at: a schema may contain itself. */
+  readonly settled: Set<string>;
+}
+
+/** What a comparison of two documents has found out, so that a component used everywhere is walked once. */
+export type Settled = Readonly<Record<Direction, Set<string>>>;
+
+export interface SchemaOptions {
+  readonly documents: Walk['documents'];
+  readonly direction: Direction;
+  readonly at: string;
+  readonly settled: Settled;
 }
 
 /** Every way in which a schema breaks the clients that know its earlier form. */
-export function compareSchemas(
-  before: unknown,
-  after: unknown,
-  options: { readonly documents: Walk['documents']; readonly direction: Direction; readonly at: string },
-): readonly Breakage[] {
-  const walk: Walk = {
-    documents: options.documents,
-    direction: options.direction,
-    found: [],
-    open: new Set(),
-  };
+export function compareSchemas(before: unknown, after: unknown, options: SchemaOptions): readonly Breakage[] {
+  const { documents, direction, settled } = options;
+  const walk: Walk = { documents, direction, found: [], settled: settled[direction] };
   compare(walk, before, after, options.at);
   return walk.found;
 }
@@ -34,10 +36,28 @@ function admitsMore(walk: Walk, at: string, what: string): void {
   if (walk.direction === 'response') walk.found.push({ rule: 'response-widened', at, what });
 }
 
-function compare(walk: Walk, rawBefore: unknown, rawAfter: unknown, at: string): void {
-  const pair = `${canonical(rawBefore)} ${canonical(rawAfter)}`;
-  if (walk.open.has(pair)) return;
-  walk.open.add(pair);
+function compare(walk: Walk, before: unknown, after: unknown, at: string): void {
+  const [old, now] = [referenceOf(before), referenceOf(after)];
+  if (old === null || now === null) {
+    compareResolved(walk, before, after, at);
+    return;
+  }
+  const pair = `${old} ${now}`;
+  if (walk.settled.has(pair)) return;
+  const known = walk.found.length;
+  walk.settled.add(pair);
+  compareResolved(walk, before, after, at);
+  // A pair that breaks is reported at every place where it is used.
+  if (walk.found.length > known) walk.settled.delete(pair);
+}
+
+/** The component a schema stands for, when it says nothing besides. */
+function referenceOf(schema: unknown): string | null {
+  const reference = isObject(schema) && Object.keys(schema).length === 1 ? schema['$ref'] : null;
+  return typeof reference === 'string' ? reference : null;
+}
+
+function compareResolved(walk: Walk, rawBefore: unknown, rawAfter: unknown, at: string): void {
   const before = normalise(walk.documents.before, rawBefore);
   const after = normalise(walk.documents.after, rawAfter);
   if (before.nullable && !after.nullable) admitsLess(walk, at, 'null is no longer admitted');
@@ -50,7 +70,6 @@ function compare(walk: Walk, rawBefore: unknown, rawAfter: unknown, at: string):
   compareProperties(walk, before.schema, after.schema, at);
   compareItems(walk, before.schema, after.schema, at);
   compareBranches(walk, before.schema, after.schema, at);
-  walk.open.delete(pair);
 }
 
 interface Normal {
@@ -134,8 +153,8 @@ function compareItems(walk: Walk, before: JsonObject, after: JsonObject, at: str
 /** Alternatives are told apart by their discriminating values, or by what they are. */
 function compareBranches(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
   for (const keyword of ['oneOf', 'anyOf', 'allOf']) {
-    const old = branchesOf(walk.documents.before, listAt(before, keyword));
-    const now = branchesOf(walk.documents.after, listAt(after, keyword));
+    const old = branchesOf(walk.documents.before, before, keyword);
+    const now = branchesOf(walk.documents.after, after, keyword);
     if (old.size === 0 && now.size === 0) continue;
     // More alternatives admit more; more conditions that must all hold admit less.
     const [onGone, onCome] = keyword === 'allOf' ? [admitsMore, admitsLess] : [admitsLess, admitsMore];
@@ -150,10 +169,11 @@ function compareBranches(walk: Walk, before: JsonObject, after: JsonObject, at: 
   }
 }
 
-function branchesOf(document: JsonObject, branches: readonly unknown[]): ReadonlyMap<string, unknown> {
+function branchesOf(document: JsonObject, schema: JsonObject, keyword: string): ReadonlyMap<string, unknown> {
+  const discriminator = textAt(objectAt(schema, 'discriminator'), 'propertyName');
   const named = new Map<string, unknown>();
-  for (const branch of branches) {
-    const base = branchName(document, branch);
+  for (const branch of listAt(schema, keyword)) {
+    const base = branchName(document, branch, discriminator);
     let name = base;
     for (let count = 2; named.has(name); count += 1) name = `${base} ${count}`;
     named.set(name, branch);
@@ -161,14 +181,15 @@ function branchesOf(document: JsonObject, branches: readonly unknown[]): Readonl
   return named;
 }
 
-function branchName(document: JsonObject, branch: unknown): string {
+function branchName(document: JsonObject, branch: unknown, discriminator: string | undefined): string {
   const schema = resolve(document, branch);
+  const telling = discriminator === undefined ? listAt(schema, 'required') : [discriminator];
   const constants = Object.entries(objectAt(schema, 'properties')).flatMap(([name, property]) => {
-    const value = valuesOf(resolve(document, property));
-    return value?.length === 1 ? [`${name}=${value[0]}`] : [];
+    const values = telling.includes(name) ? valuesOf(resolve(document, property)) : null;
+    return values?.length === 1 ? [`${name}=${values[0]}`] : [];
   });
   if (constants.length > 0) return constants.join(',');
   if (isObject(branch) && typeof branch['$ref'] === 'string') return branch['$ref'];
-  const { type, format } = schema;
-  return [type, format].filter((part) => typeof part === 'string').join(' ') || 'schema';
+  const parts = [textAt(schema, 'type'), textAt(schema, 'format')].filter((part) => part !== undefined);
+  return parts.length === 0 ? 'schema' : parts.join(' ');
 }
