@@ -133,3 +133,14 @@ test('a trusted proxy continues its trace; a stranger’s trace is only linked',
     await telemetry.shutdown();
   }
 });
+
+test('a drain does not wait for a connection on which nothing was asked yet', async () => {
+  const { server, port } = await listen();
+  const socket = connect(port, '127.0.0.1');
+  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  await new Promise<void>((resolve) => socket.once('connect', resolve));
+  // An answered request on another connection shows that the server has accepted this one.
+  await exchange(port, 'GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  await server.drain();
+  await gone;
+});

@@ -1,3 +1,5 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Operation } from '@millrace/contract';
 import { context } from '@opentelemetry/api';
 import Fastify from 'fastify';
@@ -37,11 +39,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const fastify = createFastify(kit, options.tls);
   const served = new Set<string>();
   installHooks(kit, fastify, served);
+  const dropSilent = trackSilentConnections(fastify.server);
 
   let closing: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     drain.abort(new Error('the server drains'));
     closing ??= fastify.close().then(() => undefined);
+    dropSilent();
     return closing;
   };
   return {
@@ -63,6 +67,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     drain: stop,
     close: stop,
+  };
+}
+
+/**
+ * Clients open connections ahead of need. Node takes one on which nothing was asked yet for busy, so a drain would
+ * wait for it until it times out. The returned function ends those connections.
+ */
+function trackSilentConnections(server: Server): () => void {
+  const connections = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  return () => {
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
   };
 }
 
