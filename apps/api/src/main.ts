@@ -8,6 +8,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
+import { share } from '@millrace/platform/money';
 import { connectNats } from '@millrace/platform/nats';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
@@ -29,10 +30,10 @@ async function start(config: ApiConfig): Promise<void> {
     version: VERSION,
     cell,
     prometheusPort: config.telemetry.prometheusPort,
-    sampleRatio: percentToRatio(config.telemetry.samplePercent),
+    sampleRatio: share(config.telemetry.samplePercent, 100),
     ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
   });
-  const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.drain.deadlineMs });
+  const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.drain.ms });
   installSignalHandlers(lifecycle, log);
 
   const ids = createIdSource({ clock, cell });
@@ -64,8 +65,8 @@ async function start(config: ApiConfig): Promise<void> {
     nats,
     limiter: createLimiter({ valkey, log, clock }),
     lifecycle,
-    channels: eventChannels(config.channels.prefix),
-    keyChangeSubject: keyChangeSubject(config.channels.prefix),
+    channels: eventChannels(config.nats.prefix),
+    keyChangeSubject: keyChangeSubject(config.nats.prefix),
     organisationRpm: config.rateLimits.defaultRpm,
     trustedProxies: config.http.trustedProxies,
     validateResponses: config.http.validateResponses,
@@ -93,10 +94,6 @@ async function start(config: ApiConfig): Promise<void> {
   const bound = await api.server.listen({ host: config.http.host, port: config.http.port });
   lifecycle.started();
   log.info({ ...bound, tls: tlsCert !== null, cell }, 'listening');
-}
-
-function percentToRatio(percent: number): number {
-  return percent * 0.01;
 }
 
 try {

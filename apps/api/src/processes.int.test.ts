@@ -53,7 +53,7 @@ async function startApi(name: string): Promise<string> {
       MILLRACE_HTTP_PORT: String(port),
       MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
       MILLRACE_CELL: '1',
-      MILLRACE_CHANNEL_PREFIX: prefix,
+      MILLRACE_NATS_PREFIX: prefix,
       MILLRACE_POSTGRES_URL: database.url,
       MILLRACE_VALKEY_URL: readEndpoints().valkeyUrl,
       MILLRACE_NATS_URLS: natsProxy.rewrite(natsUrl()),

@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { migrate } from '@millrace/platform/db';
+import { ensureUp, type Endpoints } from '@millrace/services';
+import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
+import { startChildren, type ChildSpec } from './src/children.ts';
+import { seedDemo, type Demo } from './src/seed.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const print = (text: string): void => void process.stdout.write(text);
+const environment = process.env;
+
+async function main(words: readonly string[]): Promise<number> {
+  const options = readArgs(words, environment['MILLRACE_HTTP_TLS_CERT_FILE'] !== undefined);
+  if (options.help) {
+    print(devHelp);
+    return 0;
+  }
+  const endpoints = await ensureUp(['postgres', 'valkey', 'nats', 'restate'], {
+    note: (engine, message) => print(`${engine.padEnd(9)} ${message}\n`),
+  });
+  const applied = await migrate(endpoints.postgresUrl);
+  print(
+    applied.length === 0
+      ? 'The database is up to date.\n'
+      : `Applied ${String(applied.length)} migrations.\n`,
+  );
+  const demo = await seedDemo(endpoints.postgresUrl, join(root, '.millrace', 'dev.json'));
+  return run(options, endpoints, demo);
+}
+
+async function run(options: DevOptions, endpoints: Endpoints, demo: Demo): Promise<number> {
+  const interrupted = new Promise<'interrupted'>((resolve) => {
+    process.once('SIGINT', () => resolve('interrupted'));
+    process.once('SIGTERM', () => resolve('interrupted'));
+  });
+  const children = startChildren(childSpecs(options, endpoints), { root, watch: options.watch, print });
+  try {
+    const early = await Promise.race([children.ready(), interrupted]);
+    if (early === 'interrupted') return 0;
+    print(whatToTry(options, demo));
+    if (options.once) return 0;
+    const ended = await Promise.race([children.firstExit, interrupted]);
+    if (ended === 'interrupted') return 0;
+    print(`\n${ended.name} ended with code ${String(ended.code)}; stopping the rest.\n`);
+    return 1;
+  } finally {
+    await children.stop();
+    print('Stopped. The engines stay up; npm run services -- down stops them.\n');
+  }
+}
+
+/** What each process is told. Whatever is set outside wins over nothing here but the addresses of the engines. */
+function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSpec[] {
+  const healthPort = String(options.port + 1);
+  const shared = {
+    MILLRACE_RATE_LIMIT_DEFAULT_RPM: '600',
+    ...environment,
+    MILLRACE_POSTGRES_URL: endpoints.postgresUrl,
+    MILLRACE_VALKEY_URL: endpoints.valkeyUrl,
+    MILLRACE_NATS_URLS: endpoints.natsUrls.join(','),
+    MILLRACE_RESTATE_INGRESS_URL: endpoints.restate.ingressUrl,
+    MILLRACE_RESTATE_ADMIN_URL: endpoints.restate.adminUrl,
+    MILLRACE_RESTATE_IDENTITY_KEYS: endpoints.restate.identityPublicKey,
+  };
+  return [
+    {
+      name: 'api',
+      entry: 'apps/api/src/main.ts',
+      readyUrl: `${addressOf(options)}/readyz`,
+      env: {
+        MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
+        MILLRACE_OPEN_DOCS: 'true',
+        ...shared,
+        MILLRACE_HTTP_HOST: options.host,
+        MILLRACE_HTTP_PORT: String(options.port),
+      },
+    },
+    {
+      name: 'worker',
+      entry: 'apps/worker/src/main.ts',
+      readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
+      env: {
+        MILLRACE_RESTATE_REPLACE_DEPLOYMENT: 'true',
+        ...shared,
+        MILLRACE_WORKER_HEALTH_PORT: healthPort,
+      },
+    },
+  ];
+}
+
+function addressOf({ host, port }: DevOptions): string {
+  const scheme = environment['MILLRACE_HTTP_TLS_CERT_FILE'] === undefined ? 'http' : 'https';
+  return `${scheme}://${host}:${String(port)}`;
+}
+
+function whatToTry(options: DevOptions, demo: Demo): string {
+  const address = addressOf(options);
+  return `
+Millrace is ready at ${address}
+
+  Organisation  ${demo.organisation}, owned by ${demo.email}, who is also an operator here
+  Live key      ${demo.liveKey}
+  Test key      ${demo.testKey}
+
+Try it:
+
+  curl -H "Authorization: Bearer ${demo.testKey}" ${address}/v2/me
+  curl -H "Authorization: Bearer ${demo.testKey}" ${address}/v2/openapi.json
+
+The keys stay the same between starts (.millrace/dev.json). There is no play money yet: it comes with the ledger.
+Ctrl-C stops.
+
+`;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = error instanceof DevUsageError ? 2 : 1;
+}

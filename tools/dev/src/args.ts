@@ -1,0 +1,60 @@
+import { parseArgs } from 'node:util';
+import { isLoopback } from '@millrace/platform/config';
+
+export interface DevOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Start, check that everything is ready, print what to try, and stop again. */
+  readonly once: boolean;
+  /** Restart a process when one of its files changes. */
+  readonly watch: boolean;
+  readonly help: boolean;
+}
+
+export class DevUsageError extends Error {}
+
+export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--watch] [--once]
+
+Brings up the engines, migrates the database, seeds a small demo and runs the api and the worker.
+
+  --port PORT   where the api listens; 8080 if left out
+  --host HOST   loopback only, unless TLS is configured (MILLRACE_HTTP_TLS_CERT_FILE, MILLRACE_HTTP_TLS_KEY_FILE)
+  --watch       restart a process when its files change
+  --once        start, wait until everything is ready, print what to try, and stop again
+  --no-watch    as without --watch
+
+Ctrl-C stops the processes; the engines stay up for the next start. npm run services -- down stops them.
+`;
+
+export function readArgs(words: readonly string[], tlsConfigured: boolean): DevOptions {
+  const values = parse(words);
+  const port = Number(values.port);
+  if (!/^[0-9]{1,5}$/.test(values.port) || port > 65_535) {
+    throw new DevUsageError(`--port is ${JSON.stringify(values.port)}; use a number from 0 to 65535.`);
+  }
+  if (!isLoopback(values.host) && !tlsConfigured) {
+    throw new DevUsageError(
+      `--host is ${JSON.stringify(values.host)}, beyond loopback: keys would cross the network in the clear.\n` +
+        'Set MILLRACE_HTTP_TLS_CERT_FILE and MILLRACE_HTTP_TLS_KEY_FILE, or leave --host out.',
+    );
+  }
+  return { host: values.host, port, once: values.once, watch: values.watch, help: values.help };
+}
+
+function parse(words: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...words],
+      allowNegative: true,
+      options: {
+        host: { type: 'string', default: '127.0.0.1' },
+        port: { type: 'string', default: '8080' },
+        once: { type: 'boolean', default: false },
+        watch: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new DevUsageError(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -1,0 +1,95 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  bootstrapInstallation,
+  createKeyAuthenticator,
+  createOrganisation,
+  ensureUser,
+  findOrganisationBySlug,
+  issueFullKey,
+  systemCause,
+  type KeyMode,
+} from '@millrace/core/identity';
+import { systemClock } from '@millrace/platform/clock';
+import { createDb, type Db } from '@millrace/platform/db';
+import { createIdSource } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+
+/** What the demo consists of; kept beside the engines' state so that it is the same at the next start. */
+export interface Demo {
+  readonly organisation: string;
+  readonly email: string;
+  readonly liveKey: string;
+  readonly testKey: string;
+}
+
+const SLUG = 'demo';
+const EMAIL = 'demo@example.com';
+const cause = systemCause('npm run dev', 'live');
+
+/** Makes the demo, or finds it as it was left. Run it as often as you like. */
+export async function seedDemo(postgresUrl: string, file: string): Promise<Demo> {
+  const db = createDb({
+    url: postgresUrl,
+    poolSize: 2,
+    applicationName: 'millrace-dev',
+    ids: createIdSource({ clock: systemClock, cell: 0 }),
+    log: createLogger({ name: 'dev', level: 'warn' }),
+  });
+  try {
+    const known = readDemo(file);
+    const liveKey = await keepOrIssue(db, known?.liveKey, 'live');
+    const testKey = await keepOrIssue(db, known?.testKey, 'test');
+    const demo: Demo = { organisation: SLUG, email: EMAIL, liveKey, testKey };
+    writeDemo(file, demo);
+    return demo;
+  } finally {
+    await db.close();
+  }
+}
+
+/** The key of the last start if this database still takes it, else a new one. */
+async function keepOrIssue(db: Db, known: string | undefined, mode: KeyMode): Promise<string> {
+  if (known !== undefined && (await isGood(db, known))) return known;
+  return db.transaction({ name: 'seed demo', isolation: 'serializable' }, async (tx) => {
+    const owner = { email: EMAIL, name: 'Demo' };
+    const wish = { name: 'Demo', slug: SLUG, homeCell: 0, owner };
+    const found = await findOrganisationBySlug(tx, SLUG);
+    if (found === null) {
+      const bootstrapped = await bootstrapInstallation(tx, cause, wish);
+      if (bootstrapped !== null && mode === 'live') return bootstrapped.issued.text;
+      if (bootstrapped === null) await createOrganisation(tx, cause, wish);
+    }
+    const organisation = found ?? (await findOrganisationBySlug(tx, SLUG));
+    if (organisation === null) throw new Error('The demo organisation vanished while it was being made.');
+    const user = await ensureUser(tx, owner);
+    const name = `demo ${mode} key`;
+    const issued = await issueFullKey(tx, { ...cause, mode }, { orgId: organisation.id, user, mode, name });
+    return issued.text;
+  });
+}
+
+async function isGood(db: Db, key: string): Promise<boolean> {
+  const { authenticate } = createKeyAuthenticator({ db, clock: systemClock, organisationRpm: 1 });
+  return authenticate({ key, clientIp: '127.0.0.1' }).then(
+    () => true,
+    () => false,
+  );
+}
+
+function readDemo(file: string): Partial<Demo> | null {
+  if (!existsSync(file)) return null;
+  try {
+    const read: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return typeof read === 'object' ? read : null;
+  } catch {
+    // A torn or hand-edited file costs the old keys, nothing more.
+    return null;
+  }
+}
+
+/** Keys lie in it, so only its owner may read it; whole or not at all. */
+function writeDemo(file: string, demo: Demo): void {
+  const fresh = `${file}.${String(process.pid)}`;
+  writeFileSync(fresh, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  renameSync(fresh, file);
+}
