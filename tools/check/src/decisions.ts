@@ -3,6 +3,7 @@ export interface Page {
   readonly text: string;
 }
 
+const titlePattern = /^# \d{3}[.:] (.+)$/m;
 const parts = ['Context', 'Decision', 'What the largest users run', 'Consequences'];
 
 /** What is wrong with a page, as sentences. */
@@ -10,7 +11,8 @@ export function faultsOf({ file, text }: Page): string[] {
   const faults: string[] = [];
   const number = file.slice(0, 3);
   if (!/^\d{3}-[a-z0-9-]+\.md$/.test(file)) faults.push('the file is named NNN-words-with-hyphens.md');
-  if (!text.startsWith(`# ${number}. `)) faults.push(`the title begins with "# ${number}. "`);
+  if (!titlePattern.exec(text)?.[0].startsWith(`# ${number}`))
+    faults.push(`the title begins with "# ${number}. "`);
   const headings = [...text.matchAll(/^## (.+)$/gm)].map((match) => match[1]);
   if (headings.join() !== parts.join()) faults.push(`the parts are, in this order: ${parts.join(', ')}`);
   return faults.map((fault) => `docs/decisions/${file}: ${fault}`);
@@ -29,7 +31,7 @@ export function renderIndex(readme: string, pages: readonly Page[]): string {
   const lines = pages
     .toSorted((a, b) => a.file.localeCompare(b.file))
     .map(({ file, text }) => {
-      const title = /^# \d{3}\. (.+)$/m.exec(text)?.[1] ?? file;
+      const title = titlePattern.exec(text)?.[1] ?? file;
       return `- [${file.slice(0, 3)}](${file}) ${title}`;
     });
   return readme.replace(/^(?:- \[\d{3}\][^\n]*\n)+/m, () => `${lines.join('\n')}\n`);

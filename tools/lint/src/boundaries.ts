@@ -6,7 +6,8 @@ import type { IForbiddenRuleType } from 'dependency-cruiser';
 // Every rule has a fixture in tools/lint/fixtures that breaks it. The fixtures mirror this tree, so their own
 // configuration takes the same rules with another root.
 const npm = (names: readonly string[]): string => `(?:^|/)node_modules/(?:${names.join('|')})/`;
-const tests = '[.]test[.]ts$';
+// Tests, and what only tests use: x.fixture.ts beside them, or one fixture.ts for a folder.
+const tests = '(?:[.]test|[.]fixture|/fixture)[.]ts$';
 const anyFeature = 'packages/core/src/([^/]+)/';
 
 /** Puts a path of the repository's layout below whichever root the rules are read for. */
