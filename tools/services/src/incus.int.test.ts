@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 import { expect, test } from 'vitest';
 
@@ -62,8 +62,11 @@ test('Incus runs a container over TLS, survives being killed, and leaves no brid
   expect(await incusCall(address, 'GET', '/1.0/instances/probe/state')).toMatchObject({ status: 'Running' });
 
   // The hard case: the daemon dies with a container running and is not started again before `down`.
+  const cards = readdirSync(`/sys/class/net/${bridgeOf(place.portBase).name}/brif`);
+  expect(cards).toHaveLength(1);
   await killNode('incus', place);
   await down([], place);
+  expect(cards.filter((card) => existsSync(`/sys/class/net/${card}`))).toEqual([]);
   expect(existsSync(`/sys/class/net/${bridgeOf(place.portBase).name}`)).toBe(false);
   expect(mountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), place.stateDir)).toEqual([]);
 }, 120_000);

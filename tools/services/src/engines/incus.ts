@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Engine, Group, NodeSpec, Note } from '../engine.ts';
@@ -20,7 +20,7 @@ const longestHome = 60;
 
 const packages = {
   backports: ['incus-base', 'libcowsql0', 'libraft0'],
-  release: ['dnsmasq-base', 'nftables', 'busybox-static', 'btrfs-progs', 'openssl'],
+  release: ['iproute2', 'dnsmasq-base', 'nftables', 'busybox-static', 'btrfs-progs', 'openssl'],
 };
 
 /** The users inside containers are mapped to unprivileged ones, which must be able to reach their disks. */
@@ -141,6 +141,11 @@ function killLeftovers(dir: string): void {
   }
 }
 
+function cardsOn(bridge: string): string[] {
+  const folder = `/sys/class/net/${bridge}/brif`;
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
 /** Mount points at or below a folder, deepest first, from the text of /proc/self/mountinfo. */
 export function mountsBelow(mountinfo: string, folder: string): string[] {
   return mountinfo
@@ -163,7 +168,7 @@ export const incus: Engine = {
   },
 
   async needs() {
-    const commands = ['dnsmasq', 'nft', 'busybox', 'mkfs.btrfs', 'openssl'];
+    const commands = ['ip', 'dnsmasq', 'nft', 'busybox', 'mkfs.btrfs', 'openssl'];
     const there = await Promise.all(commands.map(isInstalled));
     if (existsSync(daemon) && there.every(Boolean)) return [];
     return [
@@ -236,6 +241,8 @@ export const incus: Engine = {
     if (!existsSync(dir)) return;
     killLeftovers(dir);
     const { name } = bridgeOf(site.portBase);
+    // A killed container gives its card back to the host; the other end still hangs on the bridge.
+    for (const card of cardsOn(name)) await run('ip', ['link', 'delete', card]);
     await run('ip', ['link', 'delete', name]);
     for (const chain of ['in', 'out', 'fwd', 'pstrt']) {
       await run('nft', ['delete', 'chain', 'inet', 'incus', `${chain}.${name}`]);
