@@ -20,7 +20,7 @@ last line, one JSON object {"bench","machine","figures","bars"}. Ends with 1 whe
 `;
 
 const fullRounds: MeasureOptions = { concurrency: 32, rounds: 5, roundMs: 2000 };
-const quickRounds = { rounds: 1, roundMs: 200 };
+const quickRounds = { rounds: 1, roundMs: 100 };
 
 export async function benchCommand(
   place: Place,

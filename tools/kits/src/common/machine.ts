@@ -31,11 +31,15 @@ export interface Revision {
 }
 
 export function describeRevision(root: string): Revision {
-  const git = (...args: string[]): string =>
-    execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
-  const changed = git('status', '--porcelain').split('\n');
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' });
   return {
-    commit: git('rev-parse', '--short=12', 'HEAD'),
-    changedFiles: changed.map((line) => line.slice(3)).filter((file) => file !== ''),
+    commit: git('rev-parse', '--short=12', 'HEAD').trim(),
+    changedFiles: parseStatus(git('status', '--porcelain')),
   };
+}
+
+/** Each line of `git status --porcelain` is two letters of state, a space, and the file; a state may be a space. */
+export function parseStatus(porcelain: string): string[] {
+  const lines = porcelain.split('\n').filter((line) => line !== '');
+  return lines.map((line) => line.slice(3));
 }
