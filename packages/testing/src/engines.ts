@@ -32,3 +32,11 @@ export async function forgetDeployment(deploymentId: string): Promise<void> {
     throw new Error(`Restate kept the deployment ${deploymentId}: it answered ${answer.status}.`);
   }
 }
+
+/** The same for whatever is registered at an address. */
+export async function forgetDeploymentsAt(url: string): Promise<void> {
+  const answer = await fetch(`${readEndpoints().restate.adminUrl}/deployments`);
+  const { deployments } = (await answer.json()) as { deployments: readonly { id: string; uri?: string }[] };
+  const ours = deployments.filter(({ uri }) => uri !== undefined && uri.replace(/\/$/, '') === url);
+  for (const { id } of ours) await forgetDeployment(id);
+}

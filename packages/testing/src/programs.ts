@@ -1,6 +1,7 @@
 import { readEndpoints } from '@millrace/services';
 import type { TestDatabase } from './database.ts';
 import type { TestNames } from './names.ts';
+import { forgetDeploymentsAt } from './engines.ts';
 import { freePorts } from './ports.ts';
 import { startProcess, type TestProcess } from './processes.ts';
 
@@ -47,5 +48,17 @@ export async function startWorkerProcess(options: ProgramOptions): Promise<Worke
     },
     readyUrl: `${healthUrl}/readyz`,
   });
-  return { ...started, healthUrl };
+  // Restate is shared: what it was told about a worker that is gone would have it call there for ever.
+  const forgetting = async <T>(end: Promise<T>): Promise<T> => {
+    const result = await end;
+    await forgetDeploymentsAt(`http://127.0.0.1:${endpointPort}`);
+    return result;
+  };
+  return {
+    ...started,
+    healthUrl,
+    crash: () => forgetting(started.crash()),
+    stop: (graceMs) => forgetting(started.stop(graceMs)),
+    [Symbol.asyncDispose]: () => forgetting(started.crash()),
+  };
 }

@@ -1,0 +1,176 @@
+import { ensureEventStream, eventChannels } from '@millrace/core/events';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import type { OrgId } from '@millrace/platform/ids';
+import type { NatsClient } from '@millrace/platform/nats';
+import { ensureUp } from '@millrace/services';
+import {
+  checkReader,
+  connectTestNats,
+  createTestDatabase,
+  eventually,
+  runWriters,
+  seededRandom,
+  startTcpProxy,
+  startWorkerProcess,
+  testIds,
+  testNames,
+  type TestDatabase,
+  type TestNames,
+  type WrittenEvents,
+} from '@millrace/testing';
+import { runFaults } from './event-feed/faults.ts';
+import { openFeed, readByPages, readByStream, type View } from './event-feed/readers.ts';
+
+interface Size {
+  readonly organisations: number;
+  readonly transactionsPerWriter: number;
+  readonly maxCommitDelayMs: number;
+  readonly minimumFaults: number;
+}
+
+const WRITERS = 32;
+const RELAYS = 2;
+const LEASE_MS = 400;
+
+/** The promise of the feed, under the worst we can do to the processes that keep it. */
+export const proof = defineProof({
+  name: 'event-feed',
+  proves:
+    'With 32 writers, random commit delays and real relays killed, frozen past their lease and cut from NATS, a reader at after=SEQ sees every committed event once, in order, by page and by stream, and JetStream holds each exactly once.',
+  short: (run) =>
+    prove(run, { organisations: 4, transactionsPerWriter: 60, maxCommitDelayMs: 300, minimumFaults: 4 }),
+  long: (run) =>
+    prove(run, { organisations: 12, transactionsPerWriter: 600, maxCommitDelayMs: 300, minimumFaults: 60 }),
+});
+
+async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
+  const { natsUrls } = await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
+  const [natsUrl] = natsUrls;
+  if (natsUrl === undefined) throw new Error('No NATS server is known.');
+  await using database = await createTestDatabase({ poolSize: WRITERS + 16, statementTimeoutMs: 30_000 });
+  await using proxy = await startTcpProxy(natsUrl);
+  const names = testNames();
+  const nats = await connectTestNats();
+  try {
+    const channels = eventChannels(names.natsPrefix);
+    await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 500_000_000 });
+    const random = seededRandom(run.seed);
+    const over = new AbortController();
+    const faults = runFaults({
+      database,
+      names,
+      random: random.fork(1),
+      proxy,
+      natsUrl: proxy.rewrite(natsUrl),
+      relays: RELAYS,
+      leaseMs: LEASE_MS,
+      minimumFaults: size.minimumFaults,
+      over: over.signal,
+      note: (line) => run.note(line),
+    });
+    // The faults go on until all readers are done; a fault that fails must not go unheard until then.
+    const { views, written, elapsedMs } = await Promise.race([
+      writeAndRead({ database, nats, names, run, size }),
+      faults.then(() => Promise.reject(new Error('The faults ended before the readers.'))),
+    ]).finally(() => over.abort());
+    const counts = await faults;
+    const published = await checkPublished({ database, nats, names }, written);
+    const failures = [
+      ...views.flatMap((view) => checkReader(view.reader, view.orgId, view.seen, written)),
+      ...published,
+    ];
+    return {
+      figures: {
+        'events committed': written.total,
+        organisations: size.organisations,
+        readers: views.length,
+        'relays killed with kill -9': counts.killed,
+        'relays frozen past their lease': counts.frozen,
+        'relays stopped in order': counts.stopped,
+        'outages of NATS': counts.natsOutages,
+        'seconds until all readers had everything': Math.round(elapsedMs * 0.001),
+        'skips, repeats, misorders': failures.length,
+      },
+      failures,
+    };
+  } finally {
+    await nats.close();
+  }
+}
+
+async function writeAndRead(scene: {
+  readonly database: TestDatabase;
+  readonly nats: NatsClient;
+  readonly names: TestNames;
+  readonly run: ProofRun;
+  readonly size: Size;
+}): Promise<{ views: View[]; written: WrittenEvents; elapsedMs: number }> {
+  const { database, nats, names, run, size } = scene;
+  const random = seededRandom(run.seed).fork(2);
+  const orgIds = Array.from({ length: size.organisations }, () => testIds.next('org'));
+  const feed = openFeed(database, nats, names);
+  const startedMs = systemClock.monotonicMs();
+  try {
+    let written: WrittenEvents | undefined;
+    const doneFor = (orgId: OrgId) => (seen: number) =>
+      seen >= (written?.byOrg.get(orgId)?.size ?? Number.POSITIVE_INFINITY);
+    const reading = orgIds.flatMap((orgId, index) => [
+      readByPages(feed, orgId, random.fork(1_000 + index), doneFor(orgId)),
+      readByStream(feed, orgId, random.fork(2_000 + index), doneFor(orgId)),
+    ]);
+    const writing = runWriters({ ...size, db: database.db, random, orgIds, writers: WRITERS });
+    written = await writing;
+    run.note(`${written.total} events committed, waiting for the readers`);
+    const views = await Promise.all(reading);
+    return { views, written, elapsedMs: systemClock.monotonicMs() - startedMs };
+  } finally {
+    await feed.close();
+  }
+}
+
+/** After everything: one calm worker publishes what is left, and the stream must hold each event once. */
+async function checkPublished(
+  scene: { readonly database: TestDatabase; readonly nats: NatsClient; readonly names: TestNames },
+  written: WrittenEvents,
+): Promise<string[]> {
+  const { database, nats, names } = scene;
+  await using calm = await startWorkerProcess({ database, names, name: 'calm' });
+  const client = await database.connect();
+  try {
+    await eventually({ what: 'everything published', timeoutMs: 120_000, intervalMs: 100 }, async () => {
+      const { rows } = await client.query<{ left: number }>(
+        'select count(*)::int as left from events where published_at is null',
+      );
+      return rows[0]?.left === 0;
+    });
+  } finally {
+    await client.end();
+  }
+  await calm.stop();
+
+  const copies = new Map<string, number>();
+  let messages = 0;
+  const consumer = await nats.consume(
+    {
+      stream: eventChannels(names.natsPrefix).stream,
+      durable: 'proof',
+      ackWaitMs: 60_000,
+      maxInFlight: 2_000,
+      maxDeliveries: -1,
+    },
+    async (message) => {
+      messages += 1;
+      const id = message.messageId ?? 'none';
+      copies.set(id, (copies.get(id) ?? 0) + 1);
+    },
+  );
+  await eventually({ what: 'the stream read back', timeoutMs: 120_000 }, () => messages >= written.total);
+  await consumer.close();
+  const doubled = [...copies.values()].filter((count) => count > 1).length;
+  const problems: string[] = [];
+  if (doubled > 0) problems.push(`JetStream holds ${doubled} events more than once`);
+  if (copies.size !== written.total)
+    problems.push(`JetStream holds ${copies.size} of ${written.total} events`);
+  return problems;
+}

@@ -1,0 +1,109 @@
+import { systemClock } from '@millrace/platform/clock';
+import {
+  startWorkerProcess,
+  type SeededRandom,
+  type TcpProxy,
+  type TestDatabase,
+  type TestNames,
+  type WorkerProcess,
+} from '@millrace/testing';
+
+export interface FaultCounts {
+  killed: number;
+  frozen: number;
+  stopped: number;
+  natsOutages: number;
+}
+
+export interface FaultOptions {
+  readonly database: TestDatabase;
+  readonly names: TestNames;
+  readonly random: SeededRandom;
+  /** In front of NATS, for the workers alone. */
+  readonly proxy: TcpProxy;
+  readonly natsUrl: string;
+  readonly relays: number;
+  readonly leaseMs: number;
+  /** No fewer faults than this, however soon the writers are done. */
+  readonly minimumFaults: number;
+  readonly over: AbortSignal;
+  note(line: string): void;
+}
+
+/**
+ * Real workers that fight over short leases, while one fault after another befalls them: kill -9, a pause longer than
+ * the lease, an orderly stop, an outage of NATS. A fallen worker is replaced. All are stopped at the end.
+ */
+export async function runFaults(options: FaultOptions): Promise<FaultCounts> {
+  const counts: FaultCounts = { killed: 0, frozen: 0, stopped: 0, natsOutages: 0 };
+  let born = 0;
+  const start = (): Promise<WorkerProcess> =>
+    startWorkerProcess({
+      ...options,
+      name: `worker-${(born += 1)}`,
+      env: {
+        MILLRACE_LOG_LEVEL: 'error',
+        MILLRACE_NATS_URLS: options.natsUrl,
+        MILLRACE_RELAY_LEASE_MS: String(options.leaseMs),
+        MILLRACE_RELAY_POLL_MS: '5',
+      },
+    });
+  const workers = await Promise.all(Array.from({ length: options.relays }, start));
+  let due: Fault[] = [];
+  const total = (): number => counts.killed + counts.frozen + counts.stopped + counts.natsOutages;
+  try {
+    while (!options.over.aborted || total() < options.minimumFaults) {
+      await systemClock.sleep(options.random.between(50, 600));
+      // Every kind once in a random order, then again: no run is spared one of them.
+      if (due.length === 0) due = options.random.shuffle(faults);
+      const fault = due.pop();
+      if (fault !== undefined) await befall(fault, { options, workers, counts, start });
+      if (total() % 10 === 0) options.note(`${total()} faults so far`);
+    }
+  } finally {
+    options.proxy.heal();
+    await Promise.all(workers.map((worker) => worker.crash()));
+  }
+  return counts;
+}
+
+const faults = ['kill', 'freeze', 'stop', 'cut NATS'] as const;
+type Fault = (typeof faults)[number];
+
+interface Scene {
+  readonly options: FaultOptions;
+  readonly workers: WorkerProcess[];
+  readonly counts: FaultCounts;
+  readonly start: () => Promise<WorkerProcess>;
+}
+
+async function befall(fault: Fault, { options, workers, counts, start }: Scene): Promise<void> {
+  const { random, leaseMs, proxy } = options;
+  const victim = random.below(workers.length);
+  const worker = workers[victim];
+  if (worker === undefined) throw new Error('The victim is not among the workers.');
+  switch (fault) {
+    case 'kill':
+      await worker.crash();
+      workers[victim] = await start();
+      counts.killed += 1;
+      break;
+    case 'freeze':
+      worker.freeze();
+      await systemClock.sleep(random.between(leaseMs, 3 * leaseMs));
+      worker.thaw();
+      counts.frozen += 1;
+      break;
+    case 'stop':
+      await worker.stop();
+      workers[victim] = await start();
+      counts.stopped += 1;
+      break;
+    case 'cut NATS':
+      proxy.cut();
+      await systemClock.sleep(random.between(100, 1_500));
+      proxy.heal();
+      counts.natsOutages += 1;
+      break;
+  }
+}
