@@ -120,7 +120,6 @@ async function callInProcess(api: Api, request: CallRequest): Promise<CallAnswer
     status: answer.statusCode,
     headers: answer.headers,
     text,
-    // oxlint-disable-next-line typescript/no-unsafe-assignment -- as `json` above
     json: text === '' ? undefined : JSON.parse(text),
   };
 }

@@ -1,4 +1,5 @@
 import { compareServed, contract } from '@millrace/contract';
+import { mintKey } from '@millrace/core/identity';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
 
@@ -176,7 +177,6 @@ describe('API keys', () => {
   it('are refused as rubbish without a look-up, and as unknown without telling whether the public id exists', async () => {
     const { key } = await made(ours.owner.key, {});
     expect((await get('/v2/me', `${key.slice(0, -1)}!`)).json.reason).toBe('MALFORMED_API_KEY');
-    const { mintKey } = await import('../../../packages/core/src/identity/api-key.ts');
     const unknown = await get('/v2/me', mintKey('live').text);
     expect(unknown.json.reason).toBe('INVALID_API_KEY');
   });

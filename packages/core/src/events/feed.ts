@@ -1,5 +1,5 @@
 import type { Clock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
+import type { Db, Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
@@ -67,6 +67,17 @@ interface Channel {
 }
 
 const followersGauge = gauge('millrace_feed_followers', 'Event streams this process keeps open');
+
+async function refuseForgotten(reader: Reader, orgId: OrgId, after: number): Promise<void> {
+  // Nothing was read yet at 0: the reader starts wherever the feed starts, and so misses nothing it had begun.
+  if (after === 0) return;
+  const { firstSeq } = await getFeedHead(reader, orgId);
+  if (after + 1 >= firstSeq) return;
+  throw new Fault('INVALID_CURSOR', {
+    message: `Events before seq ${firstSeq} are no longer kept, so the feed cannot continue after ${after}.`,
+    suggestion: `Read what you need from the resources themselves, then continue with after=${firstSeq - 1}.`,
+  });
+}
 
 export function createFeed(options: FeedOptions): Feed {
   const { db, clock, log, channels, nats } = options;
@@ -142,17 +153,6 @@ export function createFeed(options: FeedOptions): Feed {
     }
   };
 
-  const refuseForgotten = async (orgId: OrgId, after: number): Promise<void> => {
-    // Nothing was read yet at 0: the reader starts wherever the feed starts, and so misses nothing it had begun.
-    if (after === 0) return;
-    const { firstSeq } = await getFeedHead(db, orgId);
-    if (after + 1 >= firstSeq) return;
-    throw new Fault('INVALID_CURSOR', {
-      message: `Events before seq ${firstSeq} are no longer kept, so the feed cannot continue after ${after}.`,
-      suggestion: `Read what you need from the resources themselves, then continue with after=${firstSeq - 1}.`,
-    });
-  };
-
   async function* run(
     orgId: OrgId,
     follower: Follower,
@@ -171,7 +171,7 @@ export function createFeed(options: FeedOptions): Feed {
 
   return {
     page: async (orgId, query) => {
-      await refuseForgotten(orgId, query.after);
+      await refuseForgotten(db, orgId, query.after);
       const events = await listEventsAfter(db, orgId, { ...query, limit: query.limit + 1 });
       return { events: events.slice(0, query.limit), more: events.length > query.limit };
     },
@@ -186,7 +186,7 @@ export function createFeed(options: FeedOptions): Feed {
       // Counted before the first wait, so that a burst of connections cannot all pass the limit.
       join(orgId, follower);
       try {
-        await refuseForgotten(orgId, query.after);
+        await refuseForgotten(db, orgId, query.after);
       } catch (error) {
         leave(orgId, follower);
         throw error;

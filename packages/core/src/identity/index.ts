@@ -28,4 +28,4 @@ export {
 } from './key-changes.ts';
 export { systemCause, type ApiKey, type Cause, type Organisation, type User } from './identity.ts';
 export { ensureUser, findOrganisationBySlug, grantPlatformRole } from './organisations.store.ts';
-export { parseKey, type KeyMode } from './api-key.ts';
+export { mintKey, parseKey, type KeyMode } from './api-key.ts';

@@ -56,15 +56,6 @@ function toMember(row: MemberRow): Member {
   };
 }
 
-export async function findUser(reader: Reader, id: UserId): Promise<User | null> {
-  const row = await reader.kysely
-    .selectFrom('users')
-    .select(['id', 'name', 'email', 'image'])
-    .where('id', '=', toUuid(id))
-    .executeTakeFirst();
-  return row === undefined ? null : toUser(row);
-}
-
 /** Finds the person with that mailbox, or makes one. Two callers at once get the same person. */
 export async function ensureUser(tx: Tx, person: { email: string; name?: string }): Promise<User> {
   const email = person.email.toLowerCase();
