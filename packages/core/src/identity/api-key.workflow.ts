@@ -22,9 +22,11 @@ const ROUNDS_MAX = 5;
 export function createApiKeyLifecycle(deps: {
   readonly db: Db;
   readonly keys: Pick<ApiKeyService, 'close'>;
+  /** Another name, so that tests can share one Restate. */
+  readonly service?: string;
 }) {
   return object({
-    name: keyLifecycle.service,
+    name: deps.service ?? keyLifecycle.service,
     handlers: {
       [keyLifecycle.handler]: async (ctx: ObjectContext, command: ExpireKey): Promise<string> => {
         const [orgId, keyId] = [parseId('org', command.orgId), parseId('key', command.keyId)];

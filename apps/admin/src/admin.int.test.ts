@@ -1,0 +1,115 @@
+import { parseKey } from '@millrace/core/identity';
+import { createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exitCodes, runAdmin } from './app.ts';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+async function run(
+  words: readonly string[],
+  env: Record<string, string> = { MILLRACE_POSTGRES_URL: database.url },
+) {
+  let [out, err] = ['', ''];
+  const io = { out: (text: string) => void (out += text), err: (text: string) => void (err += text) };
+  return { code: await runAdmin(words, io, env), out, err };
+}
+
+async function rows(text: string): Promise<Record<string, unknown>[]> {
+  const client = await database.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const ada = ['--email', 'Ada@Example.com', '--name', 'Ada', '--organisation', 'Example Ltd'];
+
+describe('millrace-admin', () => {
+  it('bootstraps once, also when two try at the same instant, and says what to do the second time', async () => {
+    const both = await Promise.all([
+      run(['bootstrap', ...ada, '--json']),
+      run(['bootstrap', ...ada, '--json']),
+    ]);
+    expect(both.map(({ code }) => code).toSorted()).toEqual([exitCodes.ok, exitCodes.refused]);
+    const won = both.find(({ code }) => code === exitCodes.ok);
+    const made = JSON.parse(won?.out ?? '') as { key: string; slug: string; email: string };
+    expect(made).toMatchObject({ slug: 'example-ltd', email: 'ada@example.com' });
+    expect(parseKey(made.key)?.mode).toBe('live');
+
+    const again = await run(['bootstrap', ...ada]);
+    expect(again).toMatchObject({ code: exitCodes.refused, out: '' });
+    expect(again.err).toContain('millrace-admin key create');
+    expect(await rows('select role from platform_roles')).toEqual([{ role: 'operator' }]);
+    expect(await rows(`select count(*)::int as n from audit_log where actor_id = 'millrace-admin'`)).toEqual([
+      { n: 3 },
+    ]);
+  });
+
+  it('adds people and makes keys for members only', async () => {
+    await run(['organisation', 'add', '--organisation', 'Second', '--email', 'eve@example.com']);
+    const added = await run([
+      'user',
+      'add',
+      '--email',
+      'bob@example.com',
+      '--organisation',
+      'second',
+      '--role',
+      'viewer',
+    ]);
+    expect(added).toMatchObject({ code: exitCodes.ok, out: 'bob@example.com is viewer of second.\n' });
+    const key = ['key', 'create', '--organisation', 'second', '--mode', 'test', '--email'];
+    const made = await run([...key, 'bob@example.com']);
+    expect(made.code).toBe(exitCodes.ok);
+    expect(made.out).toMatch(/mr_test_\w{12}_\w{38}/);
+    const stranger = await run([...key, 'nobody@example.com']);
+    expect(stranger).toMatchObject({ code: exitCodes.refused });
+    expect(await rows(`select 1 from users where email = 'nobody@example.com'`)).toEqual([]);
+  });
+
+  it('migrates, and says when there is nothing to do', async () => {
+    expect(await run(['migrate'])).toMatchObject({
+      code: exitCodes.ok,
+      out: 'The database is up to date.\n',
+    });
+  });
+
+  it.each([
+    [['key', 'delete'], exitCodes.usage, 'There is no command "key delete"'],
+    [['key', 'create', '--organisation', 'x'], exitCodes.usage, '--email is missing'],
+    [
+      ['user', 'add', '--email', 'x', '--organisation', 'second', '--role', 'viewer'],
+      exitCodes.usage,
+      'not an email',
+    ],
+    [
+      ['user', 'add', '--email', 'x@y', '--organisation', 'second', '--role', 'king'],
+      exitCodes.usage,
+      'use owner, admin',
+    ],
+    [
+      ['user', 'add', '--email', 'x@y', '--organisation', 'nowhere', '--role', 'viewer'],
+      exitCodes.refused,
+      'no organisation',
+    ],
+    [['bootstrap', '--emial', 'x'], exitCodes.usage, '--emial'],
+  ])('explains itself: %s', async (words, code, message) => {
+    const answer = await run(words);
+    expect(answer.err).toContain(message);
+    expect(answer.code).toBe(code);
+  });
+
+  it('tells a missing setting and a database that is away apart', async () => {
+    expect(await run(['migrate'], {})).toMatchObject({ code: exitCodes.config });
+    const away = { MILLRACE_POSTGRES_URL: 'postgres://nobody@127.0.0.1:1/nothing' };
+    expect(await run(['migrate'], away)).toMatchObject({ code: exitCodes.unavailable });
+  });
+});

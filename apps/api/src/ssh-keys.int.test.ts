@@ -1,0 +1,154 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+
+let fixture: ApiFixture;
+let ours: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  ours = await seedOrganisation(fixture.db);
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+
+const PATH = '/v2/ssh-public-keys';
+const add = (key: string, publicKey: string, headers: Record<string, string> = {}) =>
+  fixture.call({ method: 'POST', path: PATH, key, body: { name: 'laptop', publicKey }, headers });
+const list = (key: string) => fixture.call({ method: 'GET', path: PATH, key });
+const remove = (key: string, id: string) => fixture.call({ method: 'DELETE', path: `${PATH}/${id}`, key });
+const withoutRequestId = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
+
+function freshPem(): string {
+  return String(generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
+}
+
+describe('SSH public keys', () => {
+  it('are brought to the OpenSSH form whatever form they came in, and the same key counts once', async () => {
+    const pem = freshPem();
+    const added = await add(ours.owner.key, pem);
+    expect(added.status, added.text).toBe(201);
+    expect(added.json).toMatchObject({
+      algorithm: 'ssh-ed25519',
+      publicKey: expect.stringMatching(/^ssh-ed25519 AAAA\S+$/),
+      fingerprint: expect.stringMatching(/^SHA256:/),
+    });
+    const again = await add(ours.owner.key, `${added.json.publicKey} with a comment`);
+    expect(again).toMatchObject({ status: 409, json: { reason: 'SSH_KEY_DUPLICATE' } });
+    const { json } = await list(ours.owner.key);
+    expect(json.items.filter((item: { id: string }) => item.id === added.json.id)).toHaveLength(1);
+  });
+
+  it('count once also when twenty requests bring the same key at the same instant', async () => {
+    const pem = freshPem();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => add(ours.owner.key, pem)));
+    expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1);
+    expect(answers.filter((answer) => answer.status === 409)).toHaveLength(19);
+  });
+
+  it('are refused with a warning when they are private, and nothing of them is kept or logged', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    const answer = await add(ours.owner.key, pem, { 'idempotency-key': 'a private key' });
+    expect(answer).toMatchObject({
+      status: 422,
+      json: { reason: 'SSH_KEY_INVALID', issues: [{ code: 'private_key' }] },
+    });
+    expect(answer.json.message).toContain('PRIVATE key');
+    const secret = pem.split('\n')[3] ?? '';
+    expect(secret.length).toBeGreaterThan(40);
+    expect(answer.text).not.toContain(secret);
+    expect(fixture.logs()).not.toContain(secret);
+    const client = await fixture.database.connect();
+    for (const table of ['ssh_public_keys', 'audit_log', 'idempotency_keys', 'outbox']) {
+      const { rows } = await client.query(`select 1 from ${table} as t where t::text like $1`, [
+        `%${secret.slice(0, 30)}%`,
+      ]);
+      expect(rows.length, table).toBe(0);
+    }
+    await client.end();
+    // The refusal left nothing behind under its idempotency key: the public half may be sent with the same one.
+    const half = String(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }));
+    expect((await add(ours.owner.key, half, { 'idempotency-key': 'a private key' })).status).toBe(201);
+  });
+
+  it('belong to one person, in one mode', async () => {
+    const [member, test] = [await ours.addPerson('member'), await ours.ownerKey('test')];
+    const pem = freshPem();
+    const mine = await add(ours.owner.key, pem);
+    expect((await add(member.key, pem)).status).toBe(201);
+    expect((await add(test.key, pem)).status).toBe(201);
+    expect((await list(member.key)).json.items).toHaveLength(1);
+    expect((await list(test.key)).json.items).toHaveLength(1);
+    for (const stranger of [member, test]) {
+      const answer = await remove(stranger.key, mine.json.id);
+      const absent = await remove(stranger.key, 'ssh_00000000000000000000000000');
+      expect(answer.status).toBe(404);
+      expect(withoutRequestId(answer.text)).toBe(withoutRequestId(absent.text));
+    }
+    expect((await remove(ours.owner.key, mine.json.id)).status).toBe(204);
+    expect((await remove(ours.owner.key, mine.json.id)).status).toBe(404);
+  });
+
+  it('are told about in the audit log by fingerprint', async () => {
+    const { json } = await add(ours.owner.key, freshPem());
+    const log = await fixture.call({
+      method: 'GET',
+      path: `/v2/audit-log?resourceId=${json.id}`,
+      key: ours.owner.key,
+    });
+    expect(log.json.items).toMatchObject([
+      { action: 'ssh_key.created', details: { after: { fingerprint: json.fingerprint } } },
+    ]);
+  });
+});
+
+describe('operations', () => {
+  it('tell what became of a request, by record and by key, to its own organisation and mode alone', async () => {
+    const answer = await add(ours.owner.key, freshPem(), { 'idempotency-key': 'find me' });
+    const id = String(answer.headers['operation-id']);
+    const read = (key: string, path: string) =>
+      fixture.call({ method: 'GET', path: `/v2/operations${path}`, key });
+    const byId = await read(ours.owner.key, `/${id}`);
+    expect(byId.json).toMatchObject({
+      id,
+      operationId: 'createSshPublicKey',
+      status: 'succeeded',
+      httpStatus: 201,
+      resource: { kind: 'ssh-public-key', id: answer.json.id },
+    });
+    expect((await read(ours.owner.key, '?idempotencyKey=find%20me')).text).toBe(byId.text);
+    const stranger = await seedOrganisation(fixture.db);
+    const foreign = await read(stranger.owner.key, `/${id}`);
+    const absent = await read(stranger.owner.key, '/op_00000000000000000000000000');
+    expect(foreign.status).toBe(404);
+    expect(withoutRequestId(absent.text)).toBe(withoutRequestId(foreign.text));
+    const test = await ours.ownerKey('test');
+    expect((await read(test.key, `/${id}`)).status).toBe(404);
+  });
+});
+
+describe('a person who is being removed', () => {
+  it('ends up without a single working key, whatever they were creating at that instant', async () => {
+    for (let round = 0; round < 3; round++) {
+      const member = await ours.addPerson('member');
+      const create = () =>
+        fixture.call({
+          method: 'POST',
+          path: '/v2/api-keys',
+          key: member.key,
+          body: { name: 'escape', scopes: ['rentals:read'] },
+        });
+      const path = `/v2/organisations/${ours.organisation.id}/members/${member.userId}`;
+      const removal = () => fixture.call({ method: 'DELETE', path, key: ours.owner.key });
+      const answers = await Promise.all([create(), create(), removal(), create(), create()]);
+      expect(answers[2]?.status).toBe(204);
+      for (const answer of answers) {
+        if (answer.status !== 201) continue;
+        const me = await fixture.call({ method: 'GET', path: '/v2/me', key: answer.json.key });
+        expect(me.json.reason).toBe('API_KEY_REVOKED');
+      }
+    }
+  });
+});

@@ -1,0 +1,295 @@
+import { crc32 } from 'node:zlib';
+import { systemClock } from '@millrace/platform/clock';
+import { createDb, type Db } from '@millrace/platform/db';
+import { createIdSource, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
+import {
+  createRestateEndpoint,
+  createRestateIngress,
+  registerDeployment,
+  type RestateEndpoint,
+} from '@millrace/platform/restate';
+import {
+  createTenant,
+  createTestDatabase,
+  eventually,
+  forgetDeployment,
+  testClock,
+  testEndpoints,
+  testLog,
+  testNames,
+  uniqueId,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createApiKeyLifecycle } from './api-key.workflow.ts';
+import { createApiKeyService, issueKey, sweepDueKeys, type IssuedKey } from './api-keys.service.ts';
+import { noLimits } from './api-keys.store.ts';
+import { systemCause } from './identity.ts';
+import { createKeyAuthenticator } from './key-authenticator.ts';
+import type { KeyChange } from './key-changes.ts';
+import { KeyUsage } from './key-usage.ts';
+
+const readCommitted = 'read committed' as const;
+const cause = systemCause('test', 'live');
+let database: TestDatabase;
+let tenant: { orgId: OrgId; ownerId: UserId };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  tenant = await createTenant(database.db);
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+function issue(db: Db, expiresAt: Date | null, rotatedFrom?: KeyId): Promise<IssuedKey> {
+  const rights = {
+    mode: 'live' as const,
+    scopes: ['rentals:read' as const],
+    limits: noLimits,
+    allowedIps: [],
+    expiresAt,
+  };
+  const { orgId, ownerId: userId } = tenant;
+  const fields = {
+    orgId,
+    userId,
+    name: 'made in a test',
+    rights,
+    ...(rotatedFrom === undefined ? {} : { rotatedFrom }),
+  };
+  return db.transaction({ name: 'issue', isolation: readCommitted }, (tx) => issueKey(tx, cause, fields));
+}
+
+async function rows(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = await database.connect();
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const revocations = (keyId: string) =>
+  rows(`select payload->>'cause' as cause from outbox where type = 'key.revoked' and resource_id = $1`, [
+    keyId,
+  ]);
+
+describe('a key that expires', () => {
+  const clock = testClock();
+  let db: Db;
+  const announced: KeyChange[] = [];
+  const keys = createApiKeyService({ announce: (change) => announced.push(change) });
+  const close = (keyId: KeyId) =>
+    db.transaction({ name: 'close', isolation: readCommitted }, (tx) => keys.close(tx, tenant.orgId, keyId));
+
+  beforeEach(() => {
+    db = createDb({
+      url: database.url,
+      poolSize: 4,
+      clock,
+      ids: createIdSource({ clock, cell: 1 }),
+      log: testLog(),
+    });
+  });
+  afterEach(async () => {
+    await db.close();
+  });
+
+  it('is dead from that instant, and its end is noted once, however often that is tried and by whom', async () => {
+    const { key, text } = await issue(db, new Date(clock.nowMs() + 60_000));
+    const { authenticate } = createKeyAuthenticator({ db, clock, organisationRpm: 60 });
+    const use = () => authenticate({ key: text, clientIp: '127.0.0.1' });
+    expect(await close(key.id)).toEqual({ state: 'early', dueInMs: 60_000 });
+    await clock.advance(59_999);
+    await expect(use()).resolves.toMatchObject({ keyId: key.id });
+    await clock.advance(1);
+    await expect(use()).rejects.toMatchObject({ reason: 'API_KEY_EXPIRED' });
+
+    const sweep = () => sweepDueKeys(db, { keys, now: clock.now(), limit: 10 });
+    const outcomes = await Promise.all([close(key.id), close(key.id), sweep(), sweep()]);
+    const times = outcomes.map((outcome) =>
+      typeof outcome === 'number' ? outcome : Number(outcome.state === 'closed'),
+    );
+    expect(times.reduce((sum, count) => sum + count, 0)).toBe(1);
+    expect(await close(key.id)).toEqual({ state: 'nothing to do' });
+    expect(await revocations(key.id)).toEqual([{ cause: 'expired' }]);
+    expect(
+      announced.filter((change) => change.kind === 'keys' && change.publicIds.includes(key.publicId)),
+    ).toHaveLength(1);
+    const [row] = await rows(
+      'select revoked_at = expires_at as on_time, revoked_reason, next_action_at from api_keys where public_id = $1',
+      [key.publicId],
+    );
+    expect(row).toEqual({ on_time: true, revoked_reason: 'expired', next_action_at: null });
+    await expect(use()).rejects.toMatchObject({ reason: 'API_KEY_EXPIRED' });
+  });
+
+  it('is noted as rotated when another has replaced it', async () => {
+    const { key } = await issue(db, new Date(clock.nowMs() + 1_000));
+    await issue(db, null, key.id);
+    await clock.advance(1_000);
+    expect(await sweepDueKeys(db, { keys, now: clock.now(), limit: 10 })).toBe(1);
+    expect(await revocations(key.id)).toEqual([{ cause: 'rotated' }]);
+  });
+
+  it('never ends early: a key without an expiry, or one unknown, is left alone', async () => {
+    const { key } = await issue(db, null);
+    expect(await close(key.id)).toEqual({ state: 'nothing to do' });
+    expect(await sweepDueKeys(db, { keys, now: clock.now(), limit: 10 })).toBe(0);
+    expect(await revocations(key.id)).toEqual([]);
+  });
+});
+
+describe('the workflow', () => {
+  const service = testNames().restateService('ApiKeyLifecycle');
+  let endpoint: RestateEndpoint;
+  let deploymentId: string;
+
+  beforeAll(async () => {
+    const { restate } = testEndpoints();
+    const keys = createApiKeyService({ announce: () => undefined });
+    endpoint = await createRestateEndpoint({
+      services: [createApiKeyLifecycle({ db: database.db, keys, service })],
+      identityKeys: [restate.identityPublicKey],
+      port: 0,
+      log: testLog('endpoint'),
+    });
+    deploymentId = (await registerDeployment(restate.adminUrl, endpoint.url)).deploymentId;
+  });
+  afterAll(async () => {
+    await forgetDeployment(deploymentId);
+    await endpoint.close();
+  });
+
+  it('notes the end once, though it is called early and three times', async () => {
+    const ingress = createRestateIngress({ url: testEndpoints().restate.ingressUrl });
+    const { key } = await issue(database.db, new Date(systemClock.nowMs() + 700));
+    for (let nth = 0; nth < 3; nth++) {
+      await ingress.send({
+        service,
+        handler: 'expire',
+        key: key.id,
+        payload: { orgId: tenant.orgId, keyId: key.id },
+        idempotencyKey: uniqueId(),
+        envelope: { cell: 1, mode: 'live', actor: cause.actor, schemaVersion: 1, traceparent: null },
+      });
+    }
+    await eventually(
+      { what: 'the key is noted as revoked' },
+      async () => (await revocations(key.id)).length > 0,
+    );
+    expect(await revocations(key.id)).toEqual([{ cause: 'expired' }]);
+  });
+});
+
+describe('the key authenticator', () => {
+  it('goes by what it has read for less than 750 ms, though nobody tells it of the revocation', async () => {
+    const clock = testClock();
+    const { authenticate } = createKeyAuthenticator({ db: database.db, clock, organisationRpm: 60 });
+    const { key, text } = await issue(database.db, null);
+    const use = () => authenticate({ key: text, clientIp: '127.0.0.1' });
+    await use();
+    await rows(`update api_keys set revoked_at = now(), revoked_reason = 'revoked' where public_id = $1`, [
+      key.publicId,
+    ]);
+    await clock.advance(749);
+    await expect(use()).resolves.toMatchObject({ keyId: key.id });
+    await clock.advance(1);
+    await expect(use()).rejects.toMatchObject({ reason: 'API_KEY_REVOKED' });
+  });
+
+  it('forgets at once when told, by key or by organisation', async () => {
+    const clock = testClock();
+    const { authenticate, forget } = createKeyAuthenticator({ db: database.db, clock, organisationRpm: 60 });
+    const { key, text } = await issue(database.db, null);
+    const use = () => authenticate({ key: text, clientIp: '127.0.0.1' });
+    await use();
+    await rows(`update api_keys set revoked_at = now(), revoked_reason = 'revoked' where public_id = $1`, [
+      key.publicId,
+    ]);
+    forget({ kind: 'organisation', orgId: tenant.orgId });
+    await expect(use()).rejects.toMatchObject({ reason: 'API_KEY_REVOKED' });
+  });
+
+  it('refuses a right public id with a wrong secret exactly as an unknown key', async () => {
+    const { authenticate } = createKeyAuthenticator({
+      db: database.db,
+      clock: testClock(),
+      organisationRpm: 60,
+    });
+    const [one, other] = [await issue(database.db, null), await issue(database.db, null)];
+    const swapped = withSecretOf(one.text, other.text);
+    await expect(authenticate({ key: swapped, clientIp: '127.0.0.1' })).rejects.toMatchObject({
+      reason: 'INVALID_API_KEY',
+    });
+  });
+
+  it('says "try again", not "unknown key", while the database is away', async () => {
+    const db = createDb({
+      url: 'postgres://nobody@127.0.0.1:1/nothing',
+      poolSize: 1,
+      ids: createIdSource({ clock: systemClock, cell: 1 }),
+      log: testLog(),
+      connectTimeoutMs: 500,
+    });
+    const { authenticate } = createKeyAuthenticator({ db, clock: systemClock, organisationRpm: 60 });
+    const { text } = await issue(database.db, null);
+    await expect(authenticate({ key: text, clientIp: '127.0.0.1' })).rejects.toMatchObject({
+      reason: 'SERVICE_UNAVAILABLE',
+    });
+    await db.close();
+  });
+});
+
+describe('the time of last use', () => {
+  it('is written behind the requests, at most once a minute for a key', async () => {
+    const clock = testClock();
+    const usage = new KeyUsage({ db: database.db, clock, log: testLog() });
+    const { key } = await issue(database.db, null);
+    const read = async () => {
+      const [row] = await rows('select last_used_at from api_keys where public_id = $1', [key.publicId]);
+      return row?.['last_used_at'];
+    };
+    const first = clock.now();
+    usage.note(key.id);
+    expect(await read()).toBeNull();
+    await usage.flush();
+    expect(await read()).toEqual(first);
+    await clock.advance(59_999);
+    usage.note(key.id);
+    await usage.flush();
+    expect(await read()).toEqual(first);
+    await clock.advance(1);
+    usage.note(key.id);
+    await usage.flush();
+    expect(await read()).toEqual(clock.now());
+  });
+
+  it('waits for nobody: a row that is locked is left for later', async () => {
+    const usage = new KeyUsage({ db: database.db, clock: testClock(), log: testLog() });
+    const { key } = await issue(database.db, null);
+    const holder = await database.connect();
+    await holder.query('begin');
+    await holder.query('select 1 from api_keys where public_id = $1 for update', [key.publicId]);
+    usage.note(key.id);
+    await usage.flush();
+    await holder.query('rollback');
+    await holder.end();
+    expect(await rows('select last_used_at from api_keys where public_id = $1', [key.publicId])).toEqual([
+      { last_used_at: null },
+    ]);
+  });
+});
+
+/** The first key's public part with the second one's secret, under a right checksum: what a forger would send. */
+function withSecretOf(first: string, second: string): string {
+  const body = first.slice(0, first.lastIndexOf('_') + 1) + second.slice(second.lastIndexOf('_') + 1, -6);
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  let [rest, sum] = [BigInt(crc32(body)), ''];
+  for (let place = 0; place < 6; place++) {
+    sum = (digits[Number(rest % 62n)] ?? '') + sum;
+    rest /= 62n;
+  }
+  return body + sum;
+}
