@@ -1,0 +1,123 @@
+import { createFeed, ensureEventStream, eventChannels, startRelay, type Feed } from '@millrace/core/events';
+import { atLeast, atMost, defineBench } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import type { OrgId } from '@millrace/platform/ids';
+import { groupsOf, perSecond } from '@millrace/platform/money';
+import { createRestateIngress } from '@millrace/platform/restate';
+import { ensureUp } from '@millrace/services';
+import {
+  appendTestEvent,
+  connectTestNats,
+  createTestDatabase,
+  eventually,
+  testEndpoints,
+  testIds,
+  testLog,
+  testNames,
+  type TestDatabase,
+} from '@millrace/testing';
+
+const BACKLOG = 20_000;
+const ORGANISATIONS = 50;
+
+function write(database: TestDatabase, orgId: OrgId): Promise<unknown> {
+  return database.db.transaction({ name: 'write', isolation: 'read committed' }, (tx) =>
+    appendTestEvent(tx, orgId, { name: 'bench' }),
+  );
+}
+
+/** Commits one event and resolves when a stream that was open before shows it. */
+async function createCommitToStream(database: TestDatabase, feed: Feed): Promise<() => Promise<void>> {
+  const orgId = testIds.next('org');
+  const { signal } = new AbortController();
+  const stream = await feed.follow(orgId, { after: 0, mode: 'live', signal });
+  return async () => {
+    await write(database, orgId);
+    await stream.next();
+  };
+}
+
+/** Fills the outbox at the speed of plain SQL, so that only the relay is measured. */
+async function fillOutbox(database: TestDatabase, count: number): Promise<void> {
+  const orgIds = Array.from({ length: ORGANISATIONS }, () => testIds.next('org'));
+  for (const orgId of orgIds) await write(database, orgId);
+  const client = await database.connect();
+  await client.query(
+    `insert into outbox (id, kind, cell, shard, org_id, mode, type, resource_kind, resource_id, payload, actor,
+                         schema_version, occurred_at)
+     select overlay(gen_random_uuid()::text placing '7' from 15 for 1)::uuid, kind, cell, shard, org_id, mode, type, resource_kind, resource_id, payload, actor,
+            schema_version, occurred_at
+       from outbox cross join generate_series(2, $1)`,
+    [groupsOf(count, ORGANISATIONS)],
+  );
+  await client.end();
+}
+
+async function countOf(database: TestDatabase, table: string, where: string): Promise<number> {
+  const client = await database.connect();
+  const { rows } = await client.query<{ n: number }>(
+    `select count(*)::int as n from ${table} where ${where}`,
+  );
+  await client.end();
+  return rows[0]?.n ?? 0;
+}
+
+export const bench = defineBench({
+  name: 'event-feed',
+  about:
+    'From commit to an open event stream, against the bare transaction; and how fast relays work off a backlog.',
+  async run({ measure, note }) {
+    await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
+    await using database = await createTestDatabase({ poolSize: 20 });
+    const channels = eventChannels(testNames().natsPrefix);
+    const nats = await connectTestNats();
+    await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 500_000_000 });
+    const common = { db: database.db, clock: systemClock, log: testLog('bench'), channels, nats };
+    const restate = createRestateIngress({ url: testEndpoints().restate.ingressUrl });
+    const feed = createFeed(common);
+    try {
+      await fillOutbox(database, BACKLOG);
+      const startedMs = systemClock.monotonicMs();
+      const relay = await startRelay({ ...common, restate, holder: 'bench' });
+      await eventually(
+        { what: 'an empty outbox', timeoutMs: 120_000, intervalMs: 10 },
+        async () => (await countOf(database, 'outbox', 'true')) === 0,
+      );
+      const movedMs = systemClock.monotonicMs() - startedMs;
+      await eventually(
+        { what: 'all published', timeoutMs: 300_000, intervalMs: 50 },
+        async () => (await countOf(database, 'events', 'published_at is null')) === 0,
+      );
+      const publishedMs = systemClock.monotonicMs() - startedMs;
+      note(
+        `backlog of ${BACKLOG}: moved in ${Math.round(movedMs)} ms, published in ${Math.round(publishedMs)} ms`,
+      );
+
+      const quiet = testIds.next('org');
+      const sides = await measure(
+        {
+          'bare transaction': () => write(database, quiet),
+          'commit to stream': await createCommitToStream(database, feed),
+        },
+        { concurrency: 1 },
+      );
+      await relay.stop();
+      const addedMs = Math.max(0, sides['commit to stream'].p50Ms - sides['bare transaction'].p50Ms);
+      return {
+        figures: {
+          ...sides,
+          'events moved per second': Math.round(perSecond(BACKLOG, movedMs)),
+          'events published per second': Math.round(perSecond(BACKLOG, publishedMs)),
+          'commit to stream, beyond the transaction, p50 ms': addedMs,
+        },
+        bars: [
+          atMost('commit to stream, beyond the transaction, p50 ms', 50, addedMs),
+          atLeast('events moved per second', 2_000, Math.round(perSecond(BACKLOG, movedMs))),
+        ],
+      };
+    } finally {
+      await feed.close();
+      await nats.close();
+    }
+  },
+});
