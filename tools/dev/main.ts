@@ -51,7 +51,7 @@ async function run(options: DevOptions, endpoints: Endpoints, demo: Demo): Promi
 
 /** What each process is told. Whatever is set outside wins over nothing here but the addresses of the engines. */
 function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSpec[] {
-  const healthPort = String(options.port + 1);
+  const healthPort = environment['MILLRACE_WORKER_HEALTH_PORT'] ?? String(options.port + 1);
   const shared = {
     MILLRACE_RATE_LIMIT_DEFAULT_RPM: '600',
     ...environment,

@@ -1,0 +1,34 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePorts, startProcess } from '@millrace/testing';
+import { expect, it } from 'vitest';
+
+const file = join(import.meta.dirname, '..', '..', '.millrace', 'dev.json');
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+async function runOnce(): Promise<string> {
+  const [port, healthPort, endpointPort] = await freePorts(3);
+  const dev = await startProcess({
+    name: 'dev',
+    entry: 'tools/dev/main.ts',
+    args: ['--once', '--port', String(port)],
+    env: {
+      PATH,
+      MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
+      MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
+    },
+  });
+  expect(await dev.exited, dev.output()).toMatchObject({ code: 0 });
+  return dev.output();
+}
+
+it('starts everything, prints keys that work and are the same the next time, and stops it all again', async () => {
+  const first = await runOnce();
+  const keys = first.match(/mr_(live|test)_\w+/g) ?? [];
+  expect(new Set(keys).size).toBe(2);
+  expect(first).toContain('no play money yet');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ organisation: 'demo' });
+  const second = await runOnce();
+  expect(second.match(/mr_(live|test)_\w+/g)).toEqual(keys);
+}, 120_000);

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { readArgs } from './args.ts';
+
+describe('npm run dev', () => {
+  it('listens on loopback port 8080 unless told otherwise', () => {
+    expect(readArgs([], false)).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      once: false,
+      watch: false,
+      help: false,
+    });
+    expect(readArgs(['--port', '9000', '--once', '--no-watch'], false)).toMatchObject({
+      port: 9000,
+      once: true,
+    });
+  });
+
+  it.each(['0.0.0.0', '::', '192.0.2.1', 'example.com'])('refuses to listen on %s without TLS', (host) => {
+    expect(() => readArgs(['--host', host], false)).toThrow('in the clear');
+  });
+
+  it('listens beyond loopback once TLS is configured', () => {
+    expect(readArgs(['--host', '0.0.0.0'], true).host).toBe('0.0.0.0');
+  });
+
+  it.each([[['--port', 'x']], [['--port', '65536']], [['--fast']]])('refuses %s in words', (words) => {
+    expect(() => readArgs(words, false)).toThrow(/port|fast/);
+  });
+});
