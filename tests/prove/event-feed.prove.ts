@@ -112,15 +112,16 @@ async function writeAndRead(scene: {
   const feed = openFeed(database, nats, names);
   const startedMs = systemClock.monotonicMs();
   try {
-    let written: WrittenEvents | undefined;
+    // How many there will be is known only once the writers are done; until then no reader is.
+    const totals = new Map<OrgId, number>();
     const doneFor = (orgId: OrgId) => (seen: number) =>
-      seen >= (written?.byOrg.get(orgId)?.size ?? Number.POSITIVE_INFINITY);
+      seen >= (totals.get(orgId) ?? Number.POSITIVE_INFINITY);
     const reading = orgIds.flatMap((orgId, index) => [
       readByPages(feed, orgId, random.fork(1_000 + index), doneFor(orgId)),
       readByStream(feed, orgId, random.fork(2_000 + index), doneFor(orgId)),
     ]);
-    const writing = runWriters({ ...size, db: database.db, random, orgIds, writers: WRITERS });
-    written = await writing;
+    const written = await runWriters({ ...size, db: database.db, random, orgIds, writers: WRITERS });
+    for (const [orgId, ids] of written.byOrg) totals.set(orgId, ids.size);
     run.note(`${written.total} events committed, waiting for the readers`);
     const views = await Promise.all(reading);
     return { views, written, elapsedMs: systemClock.monotonicMs() - startedMs };
