@@ -38,7 +38,7 @@ describe('millrace-admin', () => {
       run(['bootstrap', ...ada, '--json']),
       run(['bootstrap', ...ada, '--json']),
     ]);
-    expect(both.map(({ code }) => code).toSorted()).toEqual([exitCodes.ok, exitCodes.refused]);
+    expect(both.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([exitCodes.ok, exitCodes.refused]);
     const won = both.find(({ code }) => code === exitCodes.ok);
     const made = JSON.parse(won?.out ?? '') as { key: string; slug: string; email: string };
     expect(made).toMatchObject({ slug: 'example-ltd', email: 'ada@example.com' });
