@@ -24,7 +24,14 @@ export { killBackend, killBackends } from './faults.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
 export { freePort, freePorts } from './ports.ts';
 export { startProcess, type StartProcessOptions, type TestProcess } from './processes.ts';
-export { engineEnv, startWorkerProcess, type ProgramOptions, type WorkerProcess } from './programs.ts';
+export {
+  engineEnv,
+  startApiProcess,
+  startWorkerProcess,
+  type ApiProcess,
+  type ProgramOptions,
+  type WorkerProcess,
+} from './programs.ts';
 export { seededRandom, type SeededRandom } from './random.ts';
 export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';

@@ -62,3 +62,26 @@ export async function startWorkerProcess(options: ProgramOptions): Promise<Worke
     [Symbol.asyncDispose]: () => forgetting(started.crash()),
   };
 }
+
+export interface ApiProcess extends TestProcess {
+  readonly url: string;
+}
+
+/** An api as a process of its own, ready when this resolves. Rate limits are out of the way unless `env` sets them. */
+export async function startApiProcess(options: ProgramOptions): Promise<ApiProcess> {
+  const [port] = await freePorts(1);
+  const url = `http://127.0.0.1:${port}`;
+  const started = await startProcess({
+    name: options.name ?? 'api',
+    entry: 'apps/api/src/main.ts',
+    env: {
+      ...engineEnv(options),
+      MILLRACE_HTTP_PORT: String(port),
+      MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
+      MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+      ...options.env,
+    },
+    readyUrl: `${url}/readyz`,
+  });
+  return { ...started, url };
+}
