@@ -1,5 +1,6 @@
 import {
   createTestDatabase,
+  eventually,
   openSse,
   startApiProcess,
   startWorkerProcess,
