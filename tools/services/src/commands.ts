@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 
 import { activeTopology, readEndpoints, writeEndpoints, type Endpoints } from './endpoints.ts';
@@ -60,6 +61,8 @@ export async function up(names: readonly string[], options: UpOptions = {}): Pro
   const site = openSite({ ...options, portBase: await settledPortBase(options) });
   createSite(site);
   return withLock(lockFile(site), lockNote(note), async () => {
+    // Whom we waited for may have been a `down --purge`.
+    createSite(site);
     const topology = options.topology ?? activeTopology(site);
     const able = wanted.filter((engine) => engine.obstacle?.(site) == null);
     const blocked = wanted
@@ -210,7 +213,7 @@ export async function down(names: readonly string[], options: DownOptions = {}):
     throw new Failure('--purge removes the whole state folder.', 'Give it without names and topology.');
   }
   const site = openSite(options);
-  createSite(site);
+  if (!existsSync(site.stateDir)) return 0;
   return withLock(lockFile(site), lockNote(note), async () => {
     const counts = await Promise.all(
       wanted.flatMap((engine) =>

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -100,9 +100,25 @@ test('a daemon that ignores the request is killed after its time', async () => {
   await expect(killProcess(identity)).resolves.toBeUndefined();
 });
 
-test('a program that does not exist is an error that names it', async () => {
-  await expect(launchDaemon({ file: '/no/such', args: [] }, path.join(folder, 'l'))).rejects.toThrow(
-    /no\/such/u,
-  );
+test('a program that does not exist ends at once and is named in its log', async () => {
+  const log = path.join(folder, 'd.log');
+  const identity = await launchDaemon({ file: '/no/such', args: [] }, log).catch(() => null);
+  await eventually({ timeoutMs: 5000, intervalMs: 10 }, async () => {
+    if (identity !== null && isAlive(identity)) throw new Error('still there');
+    expect(readFileSync(log, 'utf8')).toContain('/no/such');
+  });
   await expect(run('/no/such', [])).resolves.toMatchObject({ code: 127 });
+});
+
+test('a daemon makes files that others can read, whatever the umask of whoever started it', async () => {
+  const file = path.join(folder, 'made');
+  const before = process.umask(0o077);
+  try {
+    await launchDaemon({ file: 'touch', args: [file] }, path.join(folder, 'd.log'));
+  } finally {
+    process.umask(before);
+  }
+  await eventually({ timeoutMs: 5000, intervalMs: 10 }, async () => {
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+  });
 });

@@ -106,7 +106,7 @@ export async function launchDaemon(launch: Launch, log: string): Promise<Process
   if (size > logLimitBytes) renameSync(log, `${log}.1`);
   const output = openSync(log, 'a', 0o644);
   try {
-    const child = spawn(...withEnvironment(launch), {
+    const child = spawn(...daemonCommand(launch), {
       detached: true,
       cwd: '/',
       stdio: ['ignore', output, output],
@@ -126,10 +126,14 @@ export async function launchDaemon(launch: Launch, log: string): Promise<Process
   }
 }
 
-/** `env` executes its command in place, so the pid stays the daemon's own. */
-function withEnvironment(launch: Launch): [string, readonly string[]] {
+/**
+ * Shell and `env` execute the command in place, so the pid stays the daemon's own. A private umask of whoever
+ * starts the tool would hide a daemon's files from the other users it works with.
+ */
+function daemonCommand(launch: Launch): [string, readonly string[]] {
   const pairs = Object.entries(launch.env ?? {}).map(([name, value]) => `${name}=${value}`);
-  return pairs.length === 0 ? [launch.file, launch.args] : ['env', [...pairs, launch.file, ...launch.args]];
+  const command = ['env', ...pairs, launch.file, ...launch.args];
+  return ['sh', ['-c', 'umask 022; exec "$@"', 'sh', ...command]];
 }
 
 export interface Finished {

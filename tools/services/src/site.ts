@@ -95,12 +95,18 @@ export function recordedPortBase(stateDir: string): number | undefined {
 /** Creates the state folder; the other users that engines run as must be able to pass through it. */
 export function createSite(site: Site): void {
   for (const folder of [site.stateDir, path.join(site.stateDir, 'run'), path.join(site.stateDir, 'log')]) {
-    if (existsSync(folder)) continue;
-    mkdirSync(folder, { recursive: true });
-    chmodSync(folder, 0o755);
+    makeOpenFolder(folder);
   }
   const file = path.join(site.stateDir, siteFile);
   if (!existsSync(file)) writeAtomically(file, `${JSON.stringify({ portBase: site.portBase })}\n`);
+}
+
+/** Whatever the umask, others may pass through the folders that we make. */
+function makeOpenFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeOpenFolder(path.dirname(folder));
+  mkdirSync(folder);
+  chmodSync(folder, 0o755);
 }
 
 /** Readers never see half a file, and a crash leaves the old or the new one. */
@@ -127,15 +133,15 @@ export function nodeHome(
   const wanted = path.join(site.stateDir, nodeName);
   const existing = lstatSync(wanted, { throwIfNoEntry: false });
   if (existing !== undefined) {
-    if (existing.isSymbolicLink()) mkdirSync(elsewhere(site, nodeName), { recursive: true });
+    if (existing.isSymbolicLink()) makeOpenFolder(elsewhere(site, nodeName));
     return realpathSync(wanted);
   }
   if (suits(wanted)) {
-    mkdirSync(wanted, { recursive: true });
+    makeOpenFolder(wanted);
     return wanted;
   }
   const outside = elsewhere(site, nodeName);
-  mkdirSync(outside, { recursive: true });
+  makeOpenFolder(outside);
   symlinkSync(outside, wanted);
   return outside;
 }

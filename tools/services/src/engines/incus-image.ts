@@ -89,7 +89,7 @@ export async function buildBusyboxImage(target: string): Promise<void> {
     writeFileSync(path.join(work, 'metadata.yaml'), JSON.stringify(metadata, null, 2));
     mkdirSync(path.join(work, 'templates'));
     writeFileSync(path.join(work, 'templates/hostname.tpl'), '{{ container.name }}\n');
-    const owner = ['--numeric-owner', '--owner=0', '--group=0'];
+    const owner = ['--numeric-owner', '--owner=0', '--group=0', '--mode=go+rX'];
     await mustRun('tar', ['-C', work, ...owner, '-czf', target, 'metadata.yaml', 'templates', 'rootfs']);
   } finally {
     rmSync(work, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Engine, Group, Launch, NodeSpec } from '../engine.ts';
@@ -114,8 +114,10 @@ export const postgres: Engine = {
       if (uid === undefined || gid === undefined) throw new Error('user postgres has no ids');
       chownSync(home, uid, gid);
     }
-    mkdirSync(home, { recursive: true });
-    writeFileSync(path.join(home, 'postgresql.conf'), renderPostgresConf(node.ports['client'] ?? 0));
+    const config = path.join(home, 'postgresql.conf');
+    writeFileSync(config, renderPostgresConf(node.ports['client'] ?? 0));
+    // Root's umask may hide new files from user postgres.
+    chmodSync(config, 0o644);
     if (!existsSync(path.join(home, 'data'))) {
       note('initialising the database folder');
       await initialise(site, home);
