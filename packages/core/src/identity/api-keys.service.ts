@@ -309,7 +309,12 @@ async function appendKeyEvent<Type extends 'key.created' | 'key.revoked'>(
   });
 }
 
+/** Beyond this an expiry is left to the sweep alone: a call that sleeps for years is state that nobody backs up. */
+const COMMAND_AHEAD_MAX_MS = 8 * 24 * 3_600_000;
+
 async function commandExpiry(tx: Tx, cause: Cause, key: ApiKey, expiresAt: Date): Promise<void> {
+  const delayMs = Math.max(0, expiresAt.getTime() - tx.clock.nowMs());
+  if (delayMs > COMMAND_AHEAD_MAX_MS) return;
   await appendOutbox(tx, {
     kind: 'command',
     ...keyLifecycle,
@@ -318,7 +323,7 @@ async function commandExpiry(tx: Tx, cause: Cause, key: ApiKey, expiresAt: Date)
     actor: cause.actor,
     key: key.id,
     payload: { orgId: key.orgId, keyId: key.id },
-    delayMs: Math.max(0, expiresAt.getTime() - tx.clock.nowMs()),
+    delayMs,
   });
 }
 

@@ -133,6 +133,16 @@ describe('a key that expires', () => {
     expect(await revocations(key.id)).toEqual([{ cause: 'rotated' }]);
   });
 
+  it('is driven by a command when that is near, and by the sweep alone when it is years away', async () => {
+    const commands = (keyId: KeyId) => rows('select 1 from outbox where object_key = $1', [keyId]);
+    const soon = await issue(db, new Date(clock.nowMs() + 7 * 24 * 3_600_000));
+    const late = await issue(db, new Date('9999-12-31T23:59:59Z'));
+    expect(await commands(soon.key.id)).toHaveLength(1);
+    expect(await commands(late.key.id)).toHaveLength(0);
+    const [row] = await rows('select next_action_at from api_keys where public_id = $1', [late.key.publicId]);
+    expect(row).toEqual({ next_action_at: late.key.expiresAt });
+  });
+
   it('never ends early: a key without an expiry, or one unknown, is left alone', async () => {
     const { key } = await issue(db, null);
     expect(await close(key.id)).toEqual({ state: 'nothing to do' });
