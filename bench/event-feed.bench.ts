@@ -104,7 +104,7 @@ export const bench = defineBench({
     await using database = await createTestDatabase({ poolSize: 20 });
     const channels = eventChannels(testNames().natsPrefix);
     const nats = await connectTestNats();
-    await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 500_000_000 });
+    await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 200_000_000 });
     const common = { db: database.db, clock: systemClock, log: testLog('bench'), channels, nats };
     const restate = createRestateIngress({ url: testEndpoints().restate.ingressUrl });
     const feed = createFeed(common);
@@ -122,6 +122,7 @@ export const bench = defineBench({
         async () => (await countOf(database, 'events', 'published_at is null')) === 0,
       );
       const publishedMs = systemClock.monotonicMs() - startedMs;
+      const bareMs = await publishBare(nats, channels, BARE_MESSAGES);
       note(
         `backlog of ${BACKLOG}: moved in ${Math.round(movedMs)} ms, published in ${Math.round(publishedMs)} ms`,
       );

@@ -54,7 +54,7 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
   const nats = await connectTestNats();
   try {
     const channels = eventChannels(names.natsPrefix);
-    await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 500_000_000 });
+    await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 200_000_000 });
     const random = seededRandom(run.seed);
     const over = new AbortController();
     const faults = runFaults({

@@ -7,7 +7,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { readEndpoints } from '@millrace/services';
 import { Client } from 'pg';
-import { uniqueId } from './names.ts';
+import { isAlive, uniqueId } from './names.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../db/migrations/', import.meta.url));
 
@@ -98,16 +98,6 @@ export async function ensureTemplate(): Promise<string> {
   return name;
 }
 
-function ownerAlive(databaseName: string): boolean {
-  const pid = Number(databaseName.slice(TEST_PREFIX.length).split('_')[0]);
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Removes what runs that were killed left behind: the name of a test database starts with its owner's pid. */
 export async function dropAbandonedDatabases(): Promise<number> {
   return withMaintenance(async (client) => {
@@ -115,7 +105,9 @@ export async function dropAbandonedDatabases(): Promise<number> {
       'select datname from pg_database where datname like $1',
       [`${TEST_PREFIX}%`],
     );
-    const abandoned = rows.filter((row) => !ownerAlive(row.datname));
+    const abandoned = rows.filter(
+      (row) => !isAlive(Number(row.datname.slice(TEST_PREFIX.length).split('_')[0])),
+    );
     for (const { datname } of abandoned) {
       await client.query(`drop database if exists ${datname} with (force)`);
     }

@@ -19,7 +19,20 @@ export function uniqueId(): string {
   return randomBytes(5).toString('hex');
 }
 
-export function testNames(id: string = uniqueId()): TestNames {
+/** Starts with the owner's pid, so that what a killed run leaves behind can be told from what is in use. */
+function ownedId(): string {
+  return `${process.pid.toString(36)}x${uniqueId()}`;
+}
+
+const OWNED_STREAM = /^T([0-9A-Z]+?)X[0-9A-F]{10}_/;
+
+/** The pid of the test process a stream belongs to; null when it is no test's. */
+export function ownerOfStream(stream: string): number | null {
+  const owner = OWNED_STREAM.exec(stream)?.[1];
+  return owner === undefined ? null : Number.parseInt(owner, 36);
+}
+
+export function testNames(id: string = ownedId()): TestNames {
   return {
     id,
     valkeyPrefix: `t:${id}:`,
@@ -28,4 +41,13 @@ export function testNames(id: string = uniqueId()): TestNames {
     natsSubject: (name) => `t${id}.${name}`,
     restateService: (name) => `${name}_t${id}`,
   };
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
