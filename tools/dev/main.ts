@@ -3,9 +3,10 @@ import { migrate } from '@millrace/platform/db';
 import { ensureUp, type Endpoints } from '@millrace/services';
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
-import { seedDemo, type Demo } from './src/seed.ts';
+import { readDemo, seedDemo, type Demo } from './src/seed.ts';
 
 const root = join(import.meta.dirname, '..', '..');
+const demoFile = join(root, '.millrace', 'dev.json');
 const print = (text: string): void => void process.stdout.write(text);
 const environment = process.env;
 
@@ -13,6 +14,13 @@ async function main(words: readonly string[]): Promise<number> {
   const options = readArgs(words, environment['MILLRACE_HTTP_TLS_CERT_FILE'] !== undefined);
   if (options.help) {
     print(devHelp);
+    return 0;
+  }
+  if (options.key !== undefined) {
+    const demo = readDemo(demoFile);
+    const key = options.key === 'live' ? demo?.liveKey : demo?.testKey;
+    if (key === undefined) throw new DevUsageError('There is no demo yet; npm run dev makes one.');
+    print(`${key}\n`);
     return 0;
   }
   const endpoints = await ensureUp(['postgres', 'valkey', 'nats', 'restate'], {
@@ -24,7 +32,7 @@ async function main(words: readonly string[]): Promise<number> {
       ? 'The database is up to date.\n'
       : `Applied ${String(applied.length)} migrations.\n`,
   );
-  const demo = await seedDemo(endpoints.postgresUrl, join(root, '.millrace', 'dev.json'));
+  const demo = await seedDemo(endpoints.postgresUrl, demoFile);
   return run(options, endpoints, demo);
 }
 

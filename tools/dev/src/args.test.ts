@@ -8,6 +8,7 @@ describe('npm run dev', () => {
       port: 8080,
       once: false,
       watch: false,
+      key: undefined,
       help: false,
     });
     expect(readArgs(['--port', '9000', '--once', '--no-watch'], false)).toMatchObject({
@@ -22,6 +23,11 @@ describe('npm run dev', () => {
 
   it('listens beyond loopback once TLS is configured', () => {
     expect(readArgs(['--host', '0.0.0.0'], true).host).toBe('0.0.0.0');
+  });
+
+  it('prints a key of the demo when asked', () => {
+    expect(readArgs(['--key', 'test'], false).key).toBe('test');
+    expect(() => readArgs(['--key', 'both'], false)).toThrow('use live or test');
   });
 
   it.each([[['--port', 'x']], [['--port', '65536']], [['--fast']]])('refuses %s in words', (words) => {

@@ -8,6 +8,8 @@ export interface DevOptions {
   readonly once: boolean;
   /** Restart a process when one of its files changes. */
   readonly watch: boolean;
+  /** Print this key of the demo and do nothing else. */
+  readonly key: 'live' | 'test' | undefined;
   readonly help: boolean;
 }
 
@@ -20,6 +22,7 @@ Brings up the engines, migrates the database, seeds a small demo and runs the ap
   --port PORT   where the api listens; 8080 if left out
   --host HOST   loopback only, unless TLS is configured (MILLRACE_HTTP_TLS_CERT_FILE, MILLRACE_HTTP_TLS_KEY_FILE)
   --watch       restart a process when its files change
+  --key MODE    print the demo's key, live or test, and do nothing else
   --once        start, wait until everything is ready, print what to try, and stop again
   --no-watch    as without --watch
 
@@ -38,7 +41,11 @@ export function readArgs(words: readonly string[], tlsConfigured: boolean): DevO
         'Set MILLRACE_HTTP_TLS_CERT_FILE and MILLRACE_HTTP_TLS_KEY_FILE, or leave --host out.',
     );
   }
-  return { host: values.host, port, once: values.once, watch: values.watch, help: values.help };
+  const { host, once, watch, key, help } = values;
+  if (key !== undefined && key !== 'live' && key !== 'test') {
+    throw new DevUsageError(`--key is ${JSON.stringify(key)}; use live or test.`);
+  }
+  return { host, port, once, watch, key, help };
 }
 
 function parse(words: readonly string[]) {
@@ -51,6 +58,7 @@ function parse(words: readonly string[]) {
         port: { type: 'string', default: '8080' },
         once: { type: 'boolean', default: false },
         watch: { type: 'boolean', default: false },
+        key: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
     }).values;

@@ -59,7 +59,8 @@ function start(
 ): ChildProcess {
   const flags = ['--disable-warning=ExperimentalWarning'];
   if (options.watch) flags.push('--watch', '--watch-preserve-output');
-  const child = spawn(process.execPath, [...flags, spec.entry], {
+  // setpriv has the kernel tell the process when we are gone: killed outright, we could not tell it any more.
+  const child = spawn('setpriv', ['--pdeathsig', 'TERM', process.execPath, ...flags, spec.entry], {
     cwd: options.root,
     env: { ...spec.env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -76,7 +76,8 @@ async function isGood(db: Db, key: string): Promise<boolean> {
   );
 }
 
-function readDemo(file: string): Partial<Demo> | null {
+/** What the last start left, as far as it can be read. */
+export function readDemo(file: string): Partial<Demo> | null {
   if (!existsSync(file)) return null;
   try {
     const read: unknown = JSON.parse(readFileSync(file, 'utf8'));

@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+// Runs the commands of the README's five-minute start, as they stand there, in a clone. The clone gets a network of its
+// own, with nothing in it but loopback: so the README's ports are free whatever else runs on this machine.
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+const blocks = blocksOf(readFileSync(join(root, 'README.md'), 'utf8'), '## Five-minute start');
+let clone: string;
+
+beforeAll(() => {
+  clone = mkdtempSync(join(tmpdir(), 'millrace-readme-'));
+});
+afterAll(() => {
+  rmSync(clone, { recursive: true, force: true });
+});
+
+test('the five-minute start of the README starts the stack, creates a key and fetches the description', async () => {
+  const [install, dev, ...calls] = blocks;
+  if (install === undefined || dev === undefined) throw new Error('The README has no five-minute start.');
+  expect(dev.trim()).toBe('npm run dev');
+  await run('git', ['clone', '--quiet', root, clone]);
+  const [npmCi = '', ...services] = install.trim().split('\n');
+  expect(npmCi).toBe('npm ci');
+  // What is in the work tree but not committed yet is what is being tested, too.
+  await copyChanges();
+  await run('sh', ['-euc', npmCi], { cwd: clone });
+
+  const script = `
+    ip link set lo up
+    stop() {
+      kill "$dev" 2>/dev/null || true
+      wait "$dev" || true
+      npm run --silent services -- down
+    }
+    ${services.join('\n')}
+    ${dev.trim()} > dev.log 2>&1 &
+    dev=$!
+    trap stop EXIT
+    tries=0
+    until grep -q 'Millrace is ready' dev.log; do
+      tries=$((tries + 1))
+      [ "$tries" -lt 600 ] && kill -0 "$dev" 2>/dev/null || { cat dev.log; exit 1; }
+      sleep 0.2
+    done
+    ${calls.join('\n')}`;
+  const { stdout } = await run('unshare', ['--net', 'sh', '-euc', script], {
+    cwd: clone,
+    maxBuffer: 16 * 1024 * 1024,
+  });
+
+  expect(stdout).toContain('"email":"demo@example.com"');
+  expect(stdout).toMatch(/"key":"mr_live_[0-9A-Za-z_]+"/);
+  expect(stdout).toContain('"items":[');
+  const description = JSON.parse(readFileSync(join(clone, 'openapi.json'), 'utf8'));
+  expect(description.info.version).toBe('2.0.0');
+}, 300_000);
+
+async function copyChanges(): Promise<void> {
+  const { stdout } = await run('git', ['ls-files', '--modified', '--others', '--exclude-standard'], {
+    cwd: root,
+  });
+  for (const file of stdout.split('\n').filter((line) => line !== '')) {
+    await run(
+      'sh',
+      [
+        '-euc',
+        'if [ -e "$1" ]; then mkdir -p "$(dirname "$2/$1")"; cp "$1" "$2/$1"; else rm -f "$2/$1"; fi',
+        'copy',
+        file,
+        clone,
+      ],
+      { cwd: root },
+    );
+  }
+}
+
+/** The shell blocks between a heading and the next one of its rank. */
+function blocksOf(markdown: string, heading: string): string[] {
+  const from = markdown.indexOf(`${heading}\n`);
+  const to = markdown.indexOf('\n## ', from + heading.length);
+  return [...markdown.slice(from, to).matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+}
