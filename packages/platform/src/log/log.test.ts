@@ -30,6 +30,8 @@ const routes: Readonly<Record<string, (log: ReturnType<typeof createLogger>) => 
   'the cause of an error': (log) => log.error({ err: new Error('x', { cause: new Error(key) }) }, 'x'),
   'a bare error': (log) => log.error(new Error(key)),
   'a field of an error': (log) => log.error({ err: Object.assign(new Error('x'), { detail: key }) }, 'x'),
+  'a connection that a driver hangs on its error': (log) =>
+    log.error({ err: Object.assign(new Error('x'), { client: { pin: secret } }) }, 'x'),
   'a child binding': (log) => log.child({ from: key }).info('x'),
   'an interpolated value': (log) => log.info('refused %s', key),
   'an interpolated object': (log) => log.info('refused %o', { key }),

@@ -26,6 +26,7 @@ const secretNames: ReadonlySet<string> = new Set([
   'idtoken',
   'sessiontoken',
   'privatekey',
+  'secretkey',
   'sealingkey',
   'sealingkeys',
   'sealed',
@@ -122,7 +123,10 @@ function redactObject(value: object, depth: number, ancestors: Set<object>): unk
   return copy;
 }
 
-/** Name, message and stack are not enumerable on errors; what a driver adds (`code`, `detail`) is. */
+/**
+ * Name, message and stack are not enumerable on errors; what a driver adds (`code`, `detail`) is. Objects it adds are left
+ * out: a database driver hangs its whole connection there, password and all.
+ */
 function errorEntries(error: Error): [string, unknown][] {
   const standard: [string, unknown][] = [
     ['type', error.name],
@@ -132,7 +136,9 @@ function errorEntries(error: Error): [string, unknown][] {
   if (error.cause !== undefined) standard.push(['cause', error.cause]);
   if (error instanceof AggregateError) standard.push(['errors', error.errors]);
   const own = Object.entries(error).filter(
-    ([name]) => !['name', 'message', 'stack', 'cause', 'errors'].includes(name),
+    ([name, value]) =>
+      !['name', 'message', 'stack', 'cause', 'errors'].includes(name) &&
+      (typeof value !== 'object' || value === null),
   );
   return [...standard, ...own];
 }
