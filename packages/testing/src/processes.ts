@@ -41,15 +41,14 @@ const MAX_OUTPUT_CHARS = 2_000_000;
 
 /** Starts one of our programs as a real process of its own, by the same runtime as the test. */
 export async function startProcess(options: StartProcessOptions): Promise<TestProcess> {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', options.entry, ...(options.args ?? [])],
-    {
-      cwd: repositoryRoot,
-      env: { NODE_COMPILE_CACHE: compileCache, ...options.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning'];
+  // setpriv has the kernel end the process with us: a runner that is killed outright could not do it any more, and
+  // the orphan would go on relaying, sweeping and holding leases beside the next run.
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...node, options.entry, ...(options.args ?? [])], {
+    cwd: repositoryRoot,
+    env: { NODE_COMPILE_CACHE: compileCache, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   await once(child, 'spawn');
   const handle = handleOf(options.name, child);
   try {
@@ -72,17 +71,8 @@ function handleOf(name: string, child: ChildProcess): TestProcess {
   };
   child.stdout?.on('data', collect);
   child.stderr?.on('data', collect);
-  // A test that forgets a process must not keep the runner alive for ever.
-  const killWithParent = (): void => {
-    child.kill('SIGKILL');
-  };
-  process.once('exit', killWithParent);
-
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
-    child.once('exit', (code, signal) => {
-      process.off('exit', killWithParent);
-      resolve({ code, signal });
-    });
+    child.once('exit', (code, signal) => resolve({ code, signal }));
   });
   const running = (): boolean => child.exitCode === null && child.signalCode === null;
   const crash = async (): Promise<void> => {

@@ -1,63 +1,63 @@
-/** A seeded source of randomness: the same seed gives the same run, so a failure can be replayed. */
-export interface SeededRandom {
-  readonly seed: number;
-  /** A whole number in [0, bound). */
-  below(bound: number): number;
-  /** A whole number in [low, high], both ends included. */
-  between(low: number, high: number): number;
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+
+/** Random choices that depend on the seed and on nothing else, so that a run can be had again. */
+export interface Random {
+  /** A whole number from `from` to `to`, both included. */
+  int(from: number, to: number): number;
+  /** From 0 up to, but without, 1: what `Math.random` gives, and fit to be passed in its place. */
+  readonly fraction: () => number;
+  /** True with this probability. */
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
+  /** The same items in an order of its own, each order as likely as any other. */
   shuffle<T>(items: readonly T[]): T[];
-  /** An independent stream: concurrent actors each take one, so that their interleaving cannot change their draws. */
-  fork(label: number): SeededRandom;
+  /** One of the entries, each as likely as its weight. */
+  weighted<T>(entries: readonly (readonly [weight: number, item: T])[]): T;
+  /**
+   * A stream of its own for the n-th thing. Dropping or reordering other things then leaves this one's
+   * choices as they were, which is what makes a failing run shrinkable.
+   */
+  fork(n: number): Random;
 }
 
-const UINT32 = 0x1_0000_0000;
+// Neighbouring seeds start in similar states; after this many steps nothing of that is left.
+const warmUpSteps = 16;
+// The golden ratio in 32 bits spreads the stream numbers over the whole range of seeds.
+const streamSpread = 0x9e3779b1;
 
-/** One step of a 32-bit mixing generator (xorshift-multiply); small, fast, and good enough to choose interleavings. */
-function mix(state: number): number {
-  let z = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
-  z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
-  return (z ^ (z >>> 15)) >>> 0;
-}
+export function createRandom(seed: number): Random {
+  const generator = xoroshiro128plus(seed);
+  for (let step = 0; step < warmUpSteps; step += 1) generator.next();
 
-export function seededRandom(seed: number): SeededRandom {
-  if (!Number.isSafeInteger(seed) || seed < 0) {
-    throw new Error(`A seed must be a whole number of at least 0, got ${seed}.`);
-  }
-  let state = mix((seed >>> 0) ^ 0x9e3779b9) >>> 0;
-  const nextUint32 = (): number => {
-    state = (state + 0x9e3779b9) >>> 0;
-    return mix(state);
-  };
-  const below = (bound: number): number => {
-    if (!Number.isSafeInteger(bound) || bound < 1 || bound > UINT32) {
-      throw new Error(`below() needs a whole bound from 1 to 2^32, got ${bound}.`);
-    }
-    return nextUint32() % bound;
-  };
+  const fraction = (): number => uniformFloat64(generator);
   return {
-    seed,
-    below,
-    between: (low, high) => low + below(high - low + 1),
-    chance: (probability) => nextUint32() < probability * UINT32,
-    pick: (items) => {
-      const item = items[below(items.length)];
-      if (item === undefined) throw new Error('pick() needs a list without holes.');
-      return item;
+    int: (from, to) => uniformInt(generator, from, to),
+    fraction,
+    chance: (probability) => fraction() < probability,
+    pick(items) {
+      if (items.length === 0) throw new Error('There is nothing to pick from.');
+      return items[uniformInt(generator, 0, items.length - 1)] as (typeof items)[number];
     },
-    shuffle: (items) => {
-      const result = [...items];
-      for (let last = result.length - 1; last > 0; last -= 1) {
-        const other = below(last + 1);
-        const [a, b] = [result[last], result[other]];
-        if (a !== undefined && b !== undefined) {
-          result[last] = b;
-          result[other] = a;
-        }
+    shuffle(items) {
+      const left = [...items];
+      return items.flatMap(() => left.splice(uniformInt(generator, 0, left.length - 1), 1));
+    },
+    weighted(entries) {
+      const total = entries.reduce((sum, [weight]) => sum + weight, 0);
+      let left = fraction() * total;
+      for (const [weight, item] of entries) {
+        left -= weight;
+        if (left < 0) return item;
       }
-      return result;
+      throw new Error('There is nothing to choose from: give at least one entry a weight above zero.');
     },
-    fork: (label) => seededRandom(mix((seed ^ Math.imul(label + 1, 0x85ebca6b)) >>> 0)),
+    fork: (n) => createRandom((Math.imul(n + 1, streamSpread) ^ seed) | 0),
   };
+}
+
+/** A seed for a run that was given none: it is printed, so that the run can still be had again. */
+export function freshSeed(random: () => number = Math.random): number {
+  return Math.floor(random() * 0x7fff_ffff);
 }

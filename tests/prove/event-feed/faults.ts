@@ -1,7 +1,7 @@
 import { systemClock } from '@millrace/platform/clock';
 import {
   startWorkerProcess,
-  type SeededRandom,
+  type Random,
   type TcpProxy,
   type TestDatabase,
   type TestNames,
@@ -18,7 +18,7 @@ export interface FaultCounts {
 export interface FaultOptions {
   readonly database: TestDatabase;
   readonly names: TestNames;
-  readonly random: SeededRandom;
+  readonly random: Random;
   /** In front of NATS, for the workers alone. */
   readonly proxy: TcpProxy;
   readonly natsUrl: string;
@@ -53,7 +53,7 @@ export async function runFaults(options: FaultOptions): Promise<FaultCounts> {
   const total = (): number => counts.killed + counts.frozen + counts.stopped + counts.natsOutages;
   try {
     while (!options.over.aborted || total() < options.minimumFaults) {
-      await systemClock.sleep(options.random.between(50, 600));
+      await systemClock.sleep(options.random.int(50, 600));
       // Every kind once in a random order, then again: no run is spared one of them.
       if (due.length === 0) due = options.random.shuffle(faults);
       const fault = due.pop();
@@ -79,7 +79,7 @@ interface Scene {
 
 async function befall(fault: Fault, { options, workers, counts, start }: Scene): Promise<void> {
   const { random, leaseMs, proxy } = options;
-  const victim = random.below(workers.length);
+  const victim = random.int(0, workers.length - 1);
   const worker = workers[victim];
   if (worker === undefined) throw new Error('The victim is not among the workers.');
   switch (fault) {
@@ -90,7 +90,7 @@ async function befall(fault: Fault, { options, workers, counts, start }: Scene):
       break;
     case 'freeze':
       worker.freeze();
-      await systemClock.sleep(random.between(leaseMs, 3 * leaseMs));
+      await systemClock.sleep(random.int(leaseMs, 3 * leaseMs));
       worker.thaw();
       counts.frozen += 1;
       break;
@@ -101,7 +101,7 @@ async function befall(fault: Fault, { options, workers, counts, start }: Scene):
       break;
     case 'cut NATS':
       proxy.cut();
-      await systemClock.sleep(random.between(100, 1_500));
+      await systemClock.sleep(random.int(100, 1_500));
       proxy.heal();
       counts.natsOutages += 1;
       break;

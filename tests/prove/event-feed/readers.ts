@@ -2,13 +2,7 @@ import { createFeed, eventChannels, type Feed } from '@millrace/core/events';
 import { systemClock } from '@millrace/platform/clock';
 import type { OrgId } from '@millrace/platform/ids';
 import type { NatsClient } from '@millrace/platform/nats';
-import {
-  testLog,
-  type SeededRandom,
-  type SeenEvent,
-  type TestDatabase,
-  type TestNames,
-} from '@millrace/testing';
+import { testLog, type Random, type SeenEvent, type TestDatabase, type TestNames } from '@millrace/testing';
 
 export interface View {
   readonly reader: string;
@@ -27,28 +21,23 @@ export function openFeed(database: TestDatabase, nats: NatsClient, names: TestNa
 }
 
 /** Asks for page after page at `after=SEQ`, each of a random size. */
-export async function readByPages(feed: Feed, orgId: OrgId, random: SeededRandom, done: Done): Promise<View> {
+export async function readByPages(feed: Feed, orgId: OrgId, random: Random, done: Done): Promise<View> {
   const seen: SeenEvent[] = [];
   while (!done(seen.length)) {
     const after = seen.at(-1)?.seq ?? 0;
-    const page = await feed.page(orgId, { after, limit: random.between(1, 100), mode: 'live' });
+    const page = await feed.page(orgId, { after, limit: random.int(1, 100), mode: 'live' });
     seen.push(...page.events);
-    await systemClock.sleep(random.between(1, 40));
+    await systemClock.sleep(random.int(1, 40));
   }
   return { reader: 'pages', orgId, seen };
 }
 
 /** Follows the stream, leaves at random points and comes back with the last number it saw. */
-export async function readByStream(
-  feed: Feed,
-  orgId: OrgId,
-  random: SeededRandom,
-  done: Done,
-): Promise<View> {
+export async function readByStream(feed: Feed, orgId: OrgId, random: Random, done: Done): Promise<View> {
   const seen: SeenEvent[] = [];
   while (!done(seen.length)) {
     const leaving = new AbortController();
-    const leaveAt = seen.length + random.between(1, 400);
+    const leaveAt = seen.length + random.int(1, 400);
     const impatience = systemClock.sleep(STREAM_PATIENCE_MS, leaving.signal).then(
       () => leaving.abort(),
       () => undefined,

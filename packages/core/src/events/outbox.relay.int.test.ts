@@ -5,17 +5,17 @@ import { createRestateIngress } from '@millrace/platform/restate';
 import {
   checkReader,
   connectTestNats,
+  createRandom,
   createTestDatabase,
   eventually,
   runWriters,
-  seededRandom,
   testEndpoints,
   testIds,
   testLog,
   testNames,
   uniqueId,
+  type Random,
   type SeenEvent,
-  type SeededRandom,
   type TestDatabase,
   type WrittenEvents,
 } from '@millrace/testing';
@@ -58,11 +58,11 @@ function startTestRelay(): Promise<Relay> {
 }
 
 /** Two relays that keep being stopped and replaced, with leases so short that they also lose them by themselves. */
-async function fightingRelays(random: SeededRandom, over: AbortSignal): Promise<void> {
+async function fightingRelays(random: Random, over: AbortSignal): Promise<void> {
   const relays = [await startTestRelay(), await startTestRelay()];
   while (!over.aborted) {
-    await systemClock.sleep(random.between(20, 200), over).catch(() => undefined);
-    const victim = random.below(relays.length);
+    await systemClock.sleep(random.int(20, 200), over).catch(() => undefined);
+    const victim = random.int(0, relays.length - 1);
     const replacement = await startTestRelay();
     await relays[victim]?.stop();
     relays[victim] = replacement;
@@ -72,29 +72,29 @@ async function fightingRelays(random: SeededRandom, over: AbortSignal): Promise<
 
 async function readByPages(
   orgId: OrgId,
-  random: SeededRandom,
+  random: Random,
   done: (seen: number) => boolean,
 ): Promise<SeenEvent[]> {
   const seen: SeenEvent[] = [];
   while (!done(seen.length)) {
     const after = seen.at(-1)?.seq ?? 0;
-    const page = await feed.page(orgId, { after, limit: random.between(1, 50), mode: 'live' });
+    const page = await feed.page(orgId, { after, limit: random.int(1, 50), mode: 'live' });
     seen.push(...page.events);
-    await systemClock.sleep(random.between(0, 15));
+    await systemClock.sleep(random.int(0, 15));
   }
   return seen;
 }
 
 async function readByStream(
   orgId: OrgId,
-  random: SeededRandom,
+  random: Random,
   done: (seen: number) => boolean,
 ): Promise<SeenEvent[]> {
   const seen: SeenEvent[] = [];
   while (!done(seen.length)) {
     const leaving = new AbortController();
     // A reader that leaves at a random point and comes back with the last number it saw.
-    const leaveAfter = seen.length + random.between(5, 80);
+    const leaveAfter = seen.length + random.int(5, 80);
     const impatience = systemClock.sleep(500, leaving.signal).then(
       () => leaving.abort(),
       () => undefined,
@@ -116,7 +116,7 @@ async function readByStream(
 
 describe('the event feed, with 32 writers, random commit delays and relays fighting over short leases', () => {
   test(`shows every reader each committed event once, in order, numbered from 1 (seed ${SEED})`, async () => {
-    const random = seededRandom(SEED);
+    const random = createRandom(SEED);
     const orgIds = Array.from({ length: 5 }, () => testIds.next('org'));
     const over = new AbortController();
     const fight = fightingRelays(random.fork(1_000), over.signal);

@@ -2,7 +2,7 @@ import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { EventId, OrgId } from '@millrace/platform/ids';
 import { appendTestEvent } from '../events.ts';
-import type { SeededRandom } from '../random.ts';
+import type { Random } from '../random.ts';
 
 /** What the writers of a feed scenario have committed: per organisation, and per writer in the order of commits. */
 export interface WrittenEvents {
@@ -14,7 +14,7 @@ export interface WrittenEvents {
 
 export interface WritersOptions {
   readonly db: Db;
-  readonly random: SeededRandom;
+  readonly random: Random;
   readonly orgIds: readonly OrgId[];
   readonly writers: number;
   readonly transactionsPerWriter: number;
@@ -49,12 +49,12 @@ export async function runWriters(options: WritersOptions): Promise<WrittenEvents
 
 async function writeOnce(
   options: WritersOptions,
-  random: SeededRandom,
+  random: Random,
   orgId: OrgId,
   name: string,
 ): Promise<EventId[]> {
-  const count = random.between(1, MAX_EVENTS_PER_TRANSACTION);
-  const delayMs = random.between(0, options.maxCommitDelayMs);
+  const count = random.int(1, MAX_EVENTS_PER_TRANSACTION);
+  const delayMs = random.int(0, options.maxCommitDelayMs);
   const rollBack = random.chance(ROLLBACK_PROBABILITY);
   try {
     return await options.db.transaction({ name: 'write events', isolation: 'read committed' }, async (tx) => {

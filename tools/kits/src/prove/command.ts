@@ -8,7 +8,7 @@ import { UsageError, listNames, loadDefinition } from '../common/find.ts';
 import type { Place } from '../common/find.ts';
 import { describeMachine } from '../common/machine.ts';
 import type { Revision } from '../common/machine.ts';
-import { createRandom, freshSeed } from '../common/random.ts';
+import { createRandom, freshSeed } from '@millrace/testing/random';
 import type { Proof, ProofReport } from './define.ts';
 import { renderSection, replaceSection } from './figures.ts';
 

@@ -1,4 +1,4 @@
-import type { Random } from '../common/random.ts';
+import type { Random } from '@millrace/testing/random';
 
 export interface ProofRun {
   readonly seed: number;

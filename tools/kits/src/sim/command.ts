@@ -4,7 +4,7 @@ import { parseWholeNumber } from '../common/cli.ts';
 import type { Output } from '../common/cli.ts';
 import { UsageError, listNames, loadDefinition } from '../common/find.ts';
 import type { Place } from '../common/find.ts';
-import { freshSeed } from '../common/random.ts';
+import { freshSeed } from '@millrace/testing/random';
 import type { Sim } from './define.ts';
 import { allEvents, playEvents } from './run.ts';
 import type { Failure, SimResult } from './run.ts';

@@ -1,5 +1,5 @@
 import { errorText } from '../common/cli.ts';
-import { createRandom } from '../common/random.ts';
+import { createRandom } from '@millrace/testing/random';
 import type { Sim } from './define.ts';
 
 export interface Failure {

@@ -50,3 +50,15 @@ test('a fresh seed is one that --seed accepts', () => {
   expect(freshSeed(() => 0)).toBe(0);
   expect(freshSeed(() => 0.999_999_999)).toBeLessThan(0x7fff_ffff);
 });
+
+test('a shuffle keeps every item and puts each in every place about as often', () => {
+  const random = createRandom(11);
+  const firsts = { a: 0, b: 0, c: 0 };
+  for (let count = 0; count < 3_000; count += 1) {
+    const shuffled = random.shuffle(['a', 'b', 'c'] as const);
+    expect(shuffled.toSorted()).toEqual(['a', 'b', 'c']);
+    const [first] = shuffled;
+    if (first !== undefined) firsts[first] += 1;
+  }
+  expect(Math.min(...Object.values(firsts))).toBeGreaterThan(850);
+});
