@@ -211,6 +211,18 @@ describe('documents and health', () => {
       headers: { 'if-none-match': etag },
     });
     expect(again.status).toBe(304);
+    expect(again.headers).toMatchObject({
+      ratelimit: expect.any(String),
+      'x-request-id': expect.any(String),
+    });
+    // The interface lists no 304 for its own path.
+    const conditional = {
+      method: 'GET',
+      path: '/v2/openapi.json',
+      headers: { 'if-none-match': etag },
+    } as const;
+    const whole = await fixture.call({ ...conditional, key: theirs.owner.key });
+    expect([whole.status, whole.json.info.version]).toEqual([200, '2.0.0']);
     for (const name of ['v1', 'admin', 'supplier']) {
       expect((await fixture.call({ method: 'GET', path: `/openapi/${name}.json` })).status, name).toBe(200);
     }

@@ -50,14 +50,17 @@ export interface RefusingOperation {
   readonly errors?: readonly number[];
 }
 
-function chosenStatus(entry: ErrorEntry, { source, errorFamily }: RefusingOperation): ErrorStatus {
+function chosenStatus(entry: ErrorEntry, { source, errorFamily, errors }: RefusingOperation): ErrorStatus {
   switch (errorFamily) {
     case 'inference':
       return entry.inferenceStatus ?? entry.status;
     case 'marketplace':
       return entry.marketplaceStatus ?? entry.status;
     case 'v2':
-      return source === 'interface' ? (entry.interfaceStatus ?? entry.status) : entry.status;
+      if (source === 'own') return entry.status;
+      // The interface lets some of its reads say that a thing is not there; its writes all say 400.
+      if (entry.status === 404 && errors?.includes(404)) return 404;
+      return entry.interfaceStatus ?? entry.status;
   }
 }
 
@@ -67,7 +70,8 @@ function chosenStatus(entry: ErrorEntry, { source, errorFamily }: RefusingOperat
  */
 export function statusFor(reason: Reason, operation: RefusingOperation | null): ErrorStatus {
   const entry = errorRegistry[reason];
-  if (operation === null) return entry.status;
+  // A retired operation is bound by its list no more: all it ever answers is that it is gone.
+  if (operation === null || reason === 'GONE') return entry.status;
   const status = chosenStatus(entry, operation);
   if (operation.errors === undefined || operation.errors.includes(status)) return status;
   return status >= 500 ? 500 : 400;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Contract } from '../contract.ts';
+import type { Deprecation } from '../deprecations.ts';
 import { errorBodyFor } from '../error-bodies.ts';
 import { errorCodes } from '../errors.ts';
 import type { ErrorStatus } from '../errors.ts';
@@ -18,7 +19,7 @@ export function operationObject(
 ): OperationObject {
   const { id, summary, description, tags, scope, aliases } = operation;
   const parameters = parametersOf(operation, components);
-  const notice = Object.entries(contract.deprecations).find(([deprecated]) => deprecated === id)?.[1];
+  const notice = noticeOf(operation, contract);
   return {
     operationId: id,
     summary,
@@ -28,7 +29,7 @@ export function operationObject(
     security: operation.auth === 'key' ? [{ [securityScheme]: [] }] : [],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBodyOf(operation, components),
-    responses: responsesOf(operation, components),
+    responses: responsesOf(operation, contract, components),
     ...(scope === null ? {} : { 'x-scope': scope }),
     ...(aliases === undefined ? {} : { 'x-aliases': aliases }),
   };
@@ -74,7 +75,11 @@ function requestBodyOf({ body }: Operation, components: Components): Pick<Operat
   };
 }
 
-function responsesOf(operation: Operation, components: Components): OperationObject['responses'] {
+function responsesOf(
+  operation: Operation,
+  contract: Contract,
+  components: Components,
+): OperationObject['responses'] {
   const { status, sse } = operation.response;
   const content = contentOf(operation, components);
   const answer: Response = {
@@ -82,9 +87,9 @@ function responsesOf(operation: Operation, components: Components): OperationObj
     headers: answerHeaders(operation),
     ...(content === undefined ? {} : { content }),
   };
-  const errors = operation.errors.map((error) => [
+  const errors = errorStatusesOf(operation, contract).map((error) => [
     String(error),
-    { $ref: `#/components/responses/${errorResponseName(operation.errorFamily, asErrorStatus(error))}` },
+    { $ref: `#/components/responses/${errorResponseName(operation.errorFamily, error)}` },
   ]);
   return { [String(status)]: answer, ...(Object.fromEntries(errors) as Record<string, Reference>) };
 }
@@ -113,11 +118,13 @@ export function errorResponseName(family: ErrorFamily, status: ErrorStatus): str
 /** The error responses that the operations of a document refer to. */
 export function errorResponses(
   operations: readonly Operation[],
+  contract: Contract,
   components: Components,
 ): Readonly<Record<string, Response>> {
   const found = new Map<string, Response>();
-  for (const { errors, errorFamily } of operations) {
-    for (const status of errors.map(asErrorStatus)) {
+  for (const operation of operations) {
+    const { errorFamily } = operation;
+    for (const status of errorStatusesOf(operation, contract)) {
       const name = errorResponseName(errorFamily, status);
       if (found.has(name)) continue;
       const schema = components.use(errorBodyFor(errorFamily, status), 'output');
@@ -129,6 +136,16 @@ export function errorResponses(
     }
   }
   return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function noticeOf({ id }: Operation, contract: Contract): Deprecation | undefined {
+  return Object.entries(contract.deprecations).find(([deprecated]) => deprecated === id)?.[1];
+}
+
+/** What an operation declares, and 410 as soon as the day of its end is known. */
+function errorStatusesOf(operation: Operation, contract: Contract): readonly ErrorStatus[] {
+  const retires = noticeOf(operation, contract)?.sunsetAt !== undefined;
+  return (retires ? [...operation.errors, 410] : operation.errors).map(asErrorStatus);
 }
 
 function asErrorStatus(status: number): ErrorStatus {
@@ -146,7 +163,6 @@ const errorDescriptions: Readonly<Record<ErrorStatus, string>> = {
   409: 'In conflict with how things stand',
   410: 'Retired; the Link header names the successor',
   413: 'The body is too large',
-  415: 'The body is not JSON',
   422: 'Understood, but it cannot be done',
   429: 'Too many requests',
   500: 'Internal server error',

@@ -1,3 +1,4 @@
+import { statusFor } from '@millrace/contract';
 import type { Operation } from '@millrace/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, isFault } from '../fault/index.ts';
@@ -23,7 +24,7 @@ export async function admit(
   reply: FastifyReply,
 ): Promise<void> {
   const state = stateOf(request);
-  const principal = operation.auth === 'none' ? null : await authenticate(kit, request, reply);
+  const principal = operation.auth === 'none' ? null : await authenticate(kit, operation, request, reply);
   state.principal = principal;
   const limits = principal === null ? anonymousLimits(kit, state.clientIp) : principalLimits(principal);
   admitOrThrow(reply, await kit.limiter.consume(limits));
@@ -31,8 +32,8 @@ export async function admit(
   if (principal !== null) requireScope(operation, principal);
 }
 
-/** A path that is no operation costs its caller as much as an anonymous operation. */
-export async function admitUnrouted(kit: Kit, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+/** What is no operation costs its caller as much as an anonymous operation. */
+export async function admitAnonymous(kit: Kit, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   admitOrThrow(reply, await kit.limiter.consume(anonymousLimits(kit, stateOf(request).clientIp)));
 }
 
@@ -42,17 +43,23 @@ function admitOrThrow(reply: FastifyReply, decision: RateDecision): void {
 }
 
 /**
- * Each refused key counts against the caller's address, so guessing gets slower and then ends. A key that is
- * accepted never does, and is never refused for what its neighbours behind the same address did.
+ * Each refused key counts against the caller's address, and beyond the limit all that a guess learns is when to
+ * come back. A key that is accepted never counts, and is never refused for what its neighbours behind the same
+ * address did; nor does a key that could not be judged at all.
  */
-async function authenticate(kit: Kit, request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+async function authenticate(
+  kit: Kit,
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Principal> {
   const { clientIp } = stateOf(request);
   try {
     const key = readBearer(headerText(request.headers.authorization));
     return await kit.authenticate({ key, clientIp });
   } catch (error) {
     const limits = failedAuthLimits(kit, clientIp);
-    if (!isFault(error)) {
+    if (!isFault(error) || statusFor(error.reason, operation) >= 500) {
       reply.headers(rateHeaders(await kit.limiter.peek(limits)));
       throw error;
     }

@@ -23,7 +23,7 @@ export async function sendResult(
   }
   const body: unknown = result instanceof Reply ? result.body : result;
   if (kit.validateResponses) checkAnswer(operation, body);
-  if (result instanceof Reply) reply.headers(result.headers);
+  if (result instanceof Reply) addHeaders(reply, result.headers);
   reply.code(operation.response.status);
   if (operation.response.status === 204) {
     await reply.send();
@@ -35,6 +35,14 @@ export async function sendResult(
     return;
   }
   await reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** Links are a list that several parts of the service add to; any other header has one author. */
+function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
+  const earlier = reply.getHeader('link');
+  reply.headers(headers);
+  const { link } = headers;
+  if (earlier !== undefined && link !== undefined) reply.header('link', `${String(earlier)}, ${link}`);
 }
 
 /** An answer outside its own schema is a defect of ours, and in development it must not go unseen. */

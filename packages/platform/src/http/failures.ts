@@ -56,7 +56,7 @@ export function answerFailure(kit: Kit, thrown: unknown, request: FastifyRequest
 }
 
 function reportUndeclared(kit: Kit, operation: Operation | null, status: number): void {
-  if (operation === null || operation.errors.includes(status)) return;
+  if (operation === null || status === 410 || operation.errors.includes(status)) return;
   kit.log.error(
     { operation: operation.id, status },
     'an operation answered a status its contract does not declare',

@@ -73,7 +73,9 @@ export function endRequest(kit: Kit, request: FastifyRequest, reply: FastifyRepl
   if (state.operation !== null) state.span.updateName(`${request.method} ${state.operation.path}`);
   if (status >= 500) state.span.setStatus({ code: SpanStatusCode.ERROR });
   state.span.end();
-  state.log.info(
+  // Probes come every few seconds for ever: a route may ask to be told of only when it fails.
+  const quiet = request.routeOptions.logLevel === 'debug' && status < 400;
+  state.log[quiet ? 'debug' : 'info'](
     {
       operation,
       method: request.method,

@@ -35,8 +35,8 @@ export function rateLimitFault(refusedBy: PolicyState): Fault {
   const windowSeconds = msToSecondsRoundUp(policy.windowMs);
   const retryAfterSeconds = Math.max(1, msToSecondsRoundUp(retryAfterMs));
   return new Fault('RATE_LIMITED', {
-    message: `Too many requests: the limit ${policy.name} allows ${limit} in ${windowSeconds} seconds for each ${scopeWords[policy.scope]}.`,
-    suggestion: `Send the request again in ${retryAfterSeconds} seconds. The RateLimit headers show what remains.`,
+    message: `Too many requests: ${scopeWords[policy.scope]} has a limit of ${limit} in ${windowSeconds} seconds (${policy.name}).`,
+    suggestion: `Send the request again in ${retryAfterSeconds === 1 ? '1 second' : `${retryAfterSeconds} seconds`}. The RateLimit headers show what remains.`,
     retryAfterSeconds,
     extra: {
       limit: {
@@ -53,8 +53,8 @@ export function rateLimitFault(refusedBy: PolicyState): Fault {
 }
 
 const scopeWords = {
-  organisation: 'organisation',
-  key: 'API key',
-  ip: 'address',
-  model: 'model',
+  organisation: 'your organisation',
+  key: 'this API key',
+  ip: 'your address',
+  model: 'this model',
 } as const;

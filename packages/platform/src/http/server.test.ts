@@ -265,7 +265,7 @@ test.each([
     400,
     'MALFORMED_JSON',
   ],
-  ['a form', 'size=8', 'application/x-www-form-urlencoded', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['a form', 'size=8', 'application/x-www-form-urlencoded', 400, 'UNSUPPORTED_MEDIA_TYPE'],
   [
     'a body over the limit',
     JSON.stringify({ size: 8, pad: 'x'.repeat(1_048_577) }),

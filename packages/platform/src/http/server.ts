@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import type { Operation } from '@millrace/contract';
 import { context } from '@opentelemetry/api';
 import Fastify from 'fastify';
-import type { FastifyInstance, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { Fault } from '../fault/index.ts';
-import { admit, admitUnrouted } from './admission.ts';
+import { admit, admitAnonymous } from './admission.ts';
 import { createAddressBook } from './client-ip.ts';
 import { answerBrokenConnection, answerFailure } from './failures.ts';
 import { handle } from './handle.ts';
@@ -59,6 +59,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       addRoutes(kit, fastify, operation, handler);
     },
     served: () => [...served],
+    admitAnonymous: (request, reply) => admitAnonymous(kit, request, reply),
     listen: async (at) => {
       await fastify.listen(at);
       const address = fastify.server.address();
@@ -110,7 +111,7 @@ function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance
     onProtoPoisoning: 'error' as const,
     onConstructorPoisoning: 'error' as const,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false, caseSensitive: true },
-    frameworkErrors: (error, request, reply) => answerFailure(kit, error, request, reply),
+    frameworkErrors: (error, request, reply) => void answerUnroutable(kit, error, request, reply),
     clientErrorHandler: (error, socket) => answerBrokenConnection(kit.ids, error, socket),
   } satisfies FastifyServerOptions;
   if (tls === undefined) return Fastify({ ...shared, http: nodeOptions });
@@ -120,29 +121,59 @@ function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance
 }
 
 function installHooks(kit: Kit, fastify: FastifyInstance, served: ReadonlySet<string>): void {
-  fastify.addHook('onRequest', async (request, reply) => beginRequest(kit, request, reply));
+  const admitElsewhere = admitterElsewhere(kit, served);
+  fastify.addHook('onRequest', async (request, reply) => {
+    beginRequest(kit, request, reply);
+    // Here and not in the handler: a body is read between the two, and must not be read for nothing.
+    if (request.is404) await admitElsewhere(request, reply);
+  });
   // An answer that goes out during a drain ends its connection: kept alive, it would hold the drain up.
   fastify.addHook('onSend', async (_request, reply) => {
     if (kit.draining.aborted) reply.header('connection', 'close');
   });
   fastify.addHook('onResponse', async (request, reply) => endRequest(kit, request, reply));
   fastify.setErrorHandler((error, request, reply) => answerFailure(kit, error, request, reply));
-  const operations = Object.values(kit.contract.operations);
-  const findOperation = createOperationFinder(operations);
-  fastify.setNotFoundHandler(async (request, reply) => {
+  fastify.setNotFoundHandler(async (request) => {
+    throw new Fault(stateOf(request).operation === null ? 'ROUTE_NOT_FOUND' : 'OPERATION_NOT_IMPLEMENTED');
+  });
+  // Node would answer an expectation it does not know with a 417 of its own; RFC 9110 lets us ignore it.
+  fastify.server.on('checkExpectation', (request, response) => {
+    fastify.server.emit('request', request, response);
+  });
+  installBodyParsers(kit, fastify);
+}
+
+/** The door of everything the router has no route for. */
+function admitterElsewhere(
+  kit: Kit,
+  served: ReadonlySet<string>,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const findOperation = createOperationFinder(Object.values(kit.contract.operations));
+  return async (request, reply) => {
     const [path = ''] = request.url.split('?', 1);
     const operation = findOperation(request.method, path);
     if (operation === undefined || served.has(operation.id)) {
-      await admitUnrouted(kit, request, reply);
-      throw new Fault('ROUTE_NOT_FOUND');
+      await admitAnonymous(kit, request, reply);
+      return;
     }
     // An operation that is not built yet keeps the same door as one that is: who may not call it learns nothing more.
     const state = stateOf(request);
     state.operation = operation;
     await context.with(state.context, () => admit(kit, operation, request, reply));
-    throw new Fault('OPERATION_NOT_IMPLEMENTED');
-  });
-  installBodyParsers(kit, fastify);
+  };
+}
+
+/** Some paths the router refuses before any hook runs, so what the hooks do is done here. */
+async function answerUnroutable(
+  kit: Kit,
+  error: Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  beginRequest(kit, request, reply);
+  reply.raw.once('close', () => endRequest(kit, request, reply));
+  const refusal: unknown = await admitAnonymous(kit, request, reply).catch((thrown: unknown) => thrown);
+  answerFailure(kit, refusal ?? error, request, reply);
 }
 
 /** JSON is the only body there is. An operation without a body ignores whatever was sent. */
@@ -168,7 +199,7 @@ function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
 }
 
 function takesBody(request: FastifyRequest): boolean {
-  return findState(request)?.operation?.body !== undefined;
+  return !request.is404 && findState(request)?.operation?.body !== undefined;
 }
 
 function addRoutes<Op extends Operation>(

@@ -1,5 +1,5 @@
 import type { Answer, Body, Operation, Params, PlatformRole, Query, Scope } from '@millrace/contract';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock/index.ts';
 import type { Db, TransactionOptions, Tx } from '../db/index.ts';
 import type { Mode } from '../envelope/index.ts';
@@ -152,6 +152,8 @@ export interface HttpServer {
   serve<Op extends Operation>(operation: Op, handler: Handler<Op>): void;
   /** Ids of the operations bound so far, in order of binding. */
   served(): readonly string[];
+  /** For routes that are no operation, as their `onRequest`: counts the caller by address, with headers. */
+  readonly admitAnonymous: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   /** Resolves with the address really bound. */
   listen(at: {
     readonly host: string;

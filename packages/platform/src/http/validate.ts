@@ -30,14 +30,9 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
       if (location === 'query') ignored.push(...droppedFields(input, {}));
       return {};
     }
-    const unstorable = findUnstorableText(input);
-    if (unstorable !== null) {
-      issues.push({
-        message: 'holds a character that cannot be stored (NUL or half a surrogate pair)',
-        path: unstorable,
-        code: 'invalid_text',
-        location,
-      });
+    const unfit = findUnfit(input);
+    if (unfit !== null) {
+      issues.push({ ...unfit, location });
       return undefined;
     }
     const parsed = schema.safeParse(input);
@@ -59,22 +54,33 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
   throw new Fault('VALIDATION_FAILED', { issues, ...(suggestion === undefined ? {} : { suggestion }) });
 }
 
+/** Deeper than any body of the contract, and shallow enough for every function that walks one by recursion. */
 const maxDepth = 64;
 
 /**
- * Where a text hides that PostgreSQL cannot hold, neither as text nor inside jsonb; null when there is none.
- * Found here it is the caller's mistake; found by the database it would look like ours.
+ * The first thing in a body that nothing behind here could handle, whatever the schema says of it: text that
+ * PostgreSQL holds neither as text nor inside jsonb, or nesting without end. Found here it is the caller's
+ * mistake; found later it would look like ours.
  */
-export function findUnstorableText(value: unknown, depth = 0): readonly (string | number)[] | null {
-  if (typeof value === 'string') return isStorable(value) ? null : [];
-  if (typeof value !== 'object' || value === null || depth > maxDepth) return null;
+export function findUnfit(value: unknown, depth = 0): FaultIssue | null {
+  if (typeof value === 'string') return isStorable(value) ? null : { ...unstorableText, path: [] };
+  if (typeof value !== 'object' || value === null) return null;
+  if (depth >= maxDepth) return { ...tooDeep, path: [] };
   for (const [name, item] of Object.entries(value)) {
-    if (!isStorable(name)) return [];
-    const below = findUnstorableText(item, depth + 1);
-    if (below !== null) return [Array.isArray(value) ? Number(name) : name, ...below];
+    if (!isStorable(name)) return { ...unstorableText, path: [] };
+    const below = findUnfit(item, depth + 1);
+    if (below !== null)
+      return { ...below, path: [Array.isArray(value) ? Number(name) : name, ...below.path] };
   }
   return null;
 }
+
+const unstorableText = {
+  message: 'holds a character that cannot be stored (NUL or half a surrogate pair)',
+  code: 'invalid_text',
+} as const;
+
+const tooDeep = { message: `is nested more than ${maxDepth} levels deep`, code: 'too_deep' } as const;
 
 function isStorable(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
