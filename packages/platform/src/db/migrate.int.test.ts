@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readEndpoints } from '@millrace/services';
-import { uniqueId, urlOfDatabase } from '@millrace/testing';
+import { eventually, uniqueId, urlOfDatabase } from '@millrace/testing';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../clock/index.ts';
@@ -92,12 +92,98 @@ describe('migrating', () => {
     expect(await appliedVersions()).toEqual([1, 2, 3]);
   });
 
+  it('builds an index anew that a process died over, whether or not it was finished', async () => {
+    await file('0001_first.sql', 'create table a (id int)');
+    await run();
+    await client.query('insert into a values (1), (1)');
+    // A unique index over doubles fails half way and leaves an invalid one, as a crash in the middle does.
+    await file('0002_index.sql', '-- no-transaction\ncreate unique index concurrently a_id_idx on a (id);\n');
+    await expect(run()).rejects.toThrow('Migration 2 (index) failed');
+    await client.query('delete from a');
+    expect(await run()).toEqual([{ version: 2, name: 'index' }]);
+    // The index is there and the process died before it could note that.
+    await client.query('delete from schema_migrations where version = 2');
+    expect(await run()).toEqual([{ version: 2, name: 'index' }]);
+    const { rows } = await client.query(
+      "select indisvalid from pg_index where indexrelid = 'a_id_idx'::regclass",
+    );
+    expect(rows).toEqual([{ indisvalid: true }]);
+  });
+
+  it.each([
+    ['two statements', 'create index concurrently a_idx on a (id); create table b (id int)'],
+    ['a statement that cannot be begun again', 'create table b (id int)'],
+    ['an index that might be there half built', 'create index concurrently if not exists a_idx on a (id)'],
+  ])('refuses, before anything runs, a file outside a transaction with %s', async (_, text) => {
+    await file('0001_first.sql', 'create table a (id int)');
+    await file('0002_unsafe.sql', `-- no-transaction\n-- Why: a comment.\n${text}`);
+    await expect(run()).rejects.toThrow('0002_unsafe.sql');
+    const { rows } = await client.query("select to_regclass('a') as a");
+    expect(rows).toEqual([{ a: null }]);
+  });
+
+  it('an index waits for a long transaction instead of failing after the time given to locks', async () => {
+    await file('0001_first.sql', 'create table a (id int)');
+    await run();
+    await file('0002_index.sql', '-- no-transaction\ncreate index concurrently a_id_idx on a (id)');
+    await client.query('begin');
+    await client.query('insert into a values (1)');
+    const building = migrate(url, { directory, lockTimeoutMs: 50 });
+    await eventually({ what: 'the index waits for us' }, async () => {
+      const waiting =
+        "select 1 from pg_stat_activity where application_name = 'millrace-migrate' and wait_event_type = 'Lock' and query_start < now() - interval '200 milliseconds'";
+      const watcher = new Client({ connectionString: url });
+      await watcher.connect();
+      const { rowCount } = await watcher.query(waiting);
+      await watcher.end();
+      return rowCount === 1;
+    });
+    await client.query('commit');
+    expect(await building).toEqual([{ version: 2, name: 'index' }]);
+  });
+
+  it('says so, and keeps nothing, when its session is ended in the middle', async () => {
+    await file('0001_slow.sql', 'create table a (id int); select pg_sleep(30)');
+    const failing = run().catch((error: unknown) => error);
+    await eventually({ what: 'the session ended' }, async () => {
+      const { rows } = await client.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(30)%' and application_name = 'millrace-migrate'",
+      );
+      return rows.length === 1;
+    });
+    expect(String(await failing)).toContain('Migration 1 (slow) failed; nothing of it was kept');
+    await file('0001_slow.sql', 'create table a (id int)');
+    expect(await run()).toEqual([{ version: 1, name: 'slow' }]);
+  });
+
+  it('refuses a database whose record has a hole', async () => {
+    for (const n of [1, 2, 3]) await file(`000${n}_t.sql`, `create table t${n} (id int)`);
+    await run();
+    await client.query('delete from schema_migrations where version = 2');
+    await expect(run()).rejects.toThrow(
+      'Migration 2 (t) is missing from the record of a database at version 3',
+    );
+  });
+
   it('leaves a database alone that newer code has migrated', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     await file('0002_second.sql', 'create table b (id int)');
     await run();
     await rm(join(directory, '0002_second.sql'));
     expect(await run()).toEqual([]);
+  });
+
+  it('fails like any other query when its session is ended while it waits for its turn', async () => {
+    await file('0001_first.sql', 'create table a (id int)');
+    await client.query('select pg_advisory_lock($1)', [0x6d6c7263]);
+    const failing = migrate(url, { directory, waitMs: 20_000 }).catch((error: unknown) => error);
+    await eventually({ what: 'the session ended' }, async () => {
+      const { rows } = await client.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'millrace-migrate' and state = 'idle'",
+      );
+      return rows.length === 1;
+    });
+    expect(await failing).toBeInstanceOf(Error);
   });
 
   it('gives up waiting for a process that never ends', async () => {

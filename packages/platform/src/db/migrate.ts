@@ -16,6 +16,8 @@ export interface MigrateOptions {
   readonly directory?: string;
   /** How long to wait for another process that is migrating the same database. */
   readonly waitMs?: number;
+  /** How long a statement may wait for locks. */
+  readonly lockTimeoutMs?: number;
 }
 
 // Any number will do as long as nothing else locks it: these are the letters "mlrc".
@@ -23,7 +25,7 @@ const migrationLock = 0x6d6c7263;
 const lockPollMs = 100;
 const defaultWaitMs = 120_000;
 // A migration that cannot get its lock must not stand in front of the traffic that queues behind it.
-const lockTimeoutMs = 10_000;
+const defaultLockTimeoutMs = 10_000;
 
 /**
  * Applies what is missing, each file in a transaction of its own that also records it. Safe to call from
@@ -37,8 +39,11 @@ export async function migrate(
   const client = new Client({
     connectionString: url,
     application_name: 'millrace-migrate',
-    lock_timeout: lockTimeoutMs,
+    lock_timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs,
   });
+  // A session that is ended while it waits for its turn reports here, and the next query fails. Without a listener
+  // the report would end the process before it could say anything.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     await lock(client, options.clock ?? systemClock, options.waitMs ?? defaultWaitMs);
@@ -114,7 +119,16 @@ function selectPending(
       );
     }
   }
-  return files.filter(({ version }) => !digests.has(version));
+  const pending = files.filter(({ version }) => !digests.has(version));
+  const newest = Math.max(0, ...digests.keys());
+  const skipped = pending.find(({ version }) => version < newest);
+  if (skipped !== undefined) {
+    throw new Error(
+      `Migration ${skipped.version} (${skipped.name}) is missing from the record of a database at version ` +
+        `${newest}. Migrations run in order, so the record was changed by hand: find out why, and restore it.`,
+    );
+  }
+  return pending;
 }
 
 async function apply(client: Client, file: MigrationFile): Promise<void> {
@@ -125,21 +139,31 @@ async function apply(client: Client, file: MigrationFile): Promise<void> {
       file.sha256,
     ]);
   try {
-    if (!file.transactional) {
+    if (file.concurrentIndex === null) {
+      await client.query('begin');
       await client.query(file.sql);
       await record();
-      return;
+      await client.query('commit');
+    } else {
+      await buildIndex(client, file.concurrentIndex, file.sql);
+      await record();
     }
-    await client.query('begin');
-    await client.query(file.sql);
-    await record();
-    await client.query('commit');
   } catch (error) {
-    const kept = file.transactional
-      ? 'nothing of it was kept'
-      : 'look at what it left before running it again';
+    const kept =
+      file.concurrentIndex === null ? 'nothing of it was kept' : 'the next run begins the index anew';
     throw new Error(`Migration ${file.version} (${file.name}) failed; ${kept}.`, { cause: error });
   }
+}
+
+/**
+ * Nobody queues behind an index that is built concurrently, so it may wait for long transactions as long as it has to.
+ * What a process that died over it left behind, finished or not, is dropped first.
+ */
+async function buildIndex(client: Client, name: string, create: string): Promise<void> {
+  await client.query("select set_config('lock_timeout', '0', false)");
+  await client.query(`drop index concurrently if exists ${name}`);
+  await client.query(create);
+  await client.query('reset lock_timeout');
 }
 
 /** The version of the database, 0 when it has never been migrated. */

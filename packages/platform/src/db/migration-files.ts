@@ -11,12 +11,32 @@ export interface MigrationFile {
   readonly name: string;
   readonly sql: string;
   readonly sha256: string;
-  /** Runs outside a transaction, as `create index concurrently` must. Then it holds one statement only. */
-  readonly transactional: boolean;
+  /** The index that the file builds outside a transaction, as `create index concurrently` must; null for others. */
+  readonly concurrentIndex: string | null;
 }
 
 const fileName = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 const noTransactionMark = /^-- no-transaction$/m;
+const commentLine = /^\s*--.*$/gm;
+const buildsOneIndex = /^create (?:unique )?index concurrently ([a-z_][a-z0-9_]*) on [^;]+;?$/i;
+
+/**
+ * Without a transaction a process can die half way, or before it has noted what it did. The one statement allowed
+ * there can always be begun again, once what the dead process left has been dropped. `if not exists` would take an
+ * index that is there half built, and never used, for a finished one.
+ */
+function concurrentIndexOf(file: string, sql: string): string | null {
+  if (!noTransactionMark.test(sql)) return null;
+  const statement = sql.replaceAll(commentLine, '').replaceAll(/\s+/g, ' ').trim();
+  const [, name] = buildsOneIndex.exec(statement) ?? [];
+  if (name === undefined) {
+    throw new Error(
+      `${file} is marked no-transaction, and such a file holds one statement only: ` +
+        'create [unique] index concurrently NAME on …, without "if not exists".',
+    );
+  }
+  return name;
+}
 
 function parseMigration(file: string, sql: string): MigrationFile {
   const [, digits, name] = fileName.exec(file) ?? [];
@@ -28,7 +48,7 @@ function parseMigration(file: string, sql: string): MigrationFile {
     name,
     sql,
     sha256: createHash('sha256').update(sql.replaceAll('\r\n', '\n')).digest('hex'),
-    transactional: !noTransactionMark.test(sql),
+    concurrentIndex: concurrentIndexOf(file, sql),
   };
 }
 
