@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { createTestDatabase, appendTestEvent, testIds, type TestDatabase } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { shardOf } from '@millrace/platform/outbox';
@@ -5,6 +6,8 @@ import type { OrgId } from '@millrace/platform/ids';
 import { listEventsAfter } from './events.store.ts';
 import { moveWaiting } from './mover.ts';
 import { moveEvents, noteRefusal, type LeaseProof } from './outbox.store.ts';
+import { eventChannels } from './events.ts';
+import { publishWaiting } from './publisher.ts';
 import { createLeaseKeeper, type LeaseKeeper } from './relay-leases.ts';
 
 let database: TestDatabase;
@@ -156,5 +159,21 @@ describe('an event that can never be stored', () => {
   test('a refusal of a row that is already gone changes nothing', async () => {
     const refusal = { id: testIds.next('evt'), error: 'x', retryInMs: 0, maxAttempts: 1 };
     expect(await noteRefusal(database.db, refusal)).toEqual({ parked: false });
+  });
+});
+
+describe('a turn of the publisher', () => {
+  test('leaves nothing on the signal of the relay, which outlives millions of turns', async () => {
+    const { signal } = new AbortController();
+    const nats = { publish: () => Promise.reject(new Error('nothing waits to be published')) };
+    const options = {
+      db: database.db,
+      nats,
+      channels: eventChannels(),
+      batchSize: 10,
+      publishTimeoutMs: 100,
+    };
+    for (let turn = 0; turn < 3; turn += 1) await publishWaiting({ ...options, signal }, [0]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });

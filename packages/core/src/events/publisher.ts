@@ -35,7 +35,7 @@ export async function publishWaiting(options: PublisherOptions, shards: readonly
       },
     ),
   );
-  await Promise.race([Promise.all(all), aborted(options.signal)]);
+  await doneOrAborted(Promise.all(all), options.signal);
   const noted = [...acknowledged];
   await markPublished(options.db, noted);
   published.add(noted.length);
@@ -46,11 +46,17 @@ export async function publishWaiting(options: PublisherOptions, shards: readonly
   return noted.length;
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+/** The signal lives as long as the relay, so whatever is attached to it here must be taken off again. */
+async function doneOrAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const left = Promise.withResolvers<void>();
+  const leave = (): void => left.resolve();
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
+  try {
+    await Promise.race([work, left.promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
 }
 
 async function publish(options: PublisherOptions, event: FeedEvent): Promise<void> {
