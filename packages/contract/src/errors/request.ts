@@ -16,10 +16,7 @@ export const requestErrors = {
     retryable: false,
   },
   UNSUPPORTED_MEDIA_TYPE: {
-    status: 415,
-    interfaceStatus: 400,
-    inferenceStatus: 400,
-    marketplaceStatus: 400,
+    status: 400,
     message: 'The request body has a media type this operation does not read.',
     suggestion: 'Send the body as JSON with the header Content-Type: application/json.',
     retryable: false,

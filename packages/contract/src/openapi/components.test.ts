@@ -52,6 +52,28 @@ describe('components', () => {
     });
   });
 
+  it('told apart by words that differ in punctuation alone keep a component each', () => {
+    const components = createComponents();
+    const host = z
+      .discriminatedUnion('provider', [
+        z.object({ provider: z.literal('gpu-1'), a: z.number() }),
+        z.object({ provider: z.literal('gpu1'), b: z.number() }),
+        z.object({ provider: z.literal('gpu.1'), c: z.number() }),
+      ])
+      .meta({ id: 'Host' });
+    components.use(host, 'output');
+    const schemas = components.schemas();
+    expect(schemas['Host']?.['discriminator']).toEqual({
+      propertyName: 'provider',
+      mapping: {
+        'gpu-1': ref('HostGpu1').$ref,
+        gpu1: ref('HostGpu1_2').$ref,
+        'gpu.1': ref('HostGpu1_3').$ref,
+      },
+    });
+    expect(schemas['HostGpu1_2']).toMatchObject({ properties: { provider: { const: 'gpu1' } } });
+  });
+
   it('told apart by something else than a word have no discriminator, which could not say it', () => {
     const components = createComponents();
     const choice = z

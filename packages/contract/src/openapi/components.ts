@@ -101,10 +101,14 @@ function extractBranches(
   const { discriminator, oneOf, ...rest } = schema;
   if (discriminator === undefined || !Array.isArray(oneOf)) return { union: schema, branches: [] };
   const { propertyName } = discriminator as { propertyName: string };
+  const taken = new Set<string>();
   const branches = (oneOf as JsonSchema[]).map((branch) => {
     const properties = branch['properties'] as Readonly<Record<string, JsonSchema>> | undefined;
     const value = properties?.[propertyName]?.['const'];
-    return typeof value === 'string' ? { value, name: `${name}${pascalCase(value)}`, branch } : null;
+    if (typeof value !== 'string') return null;
+    const branchName = unusedName(`${name}${pascalCase(value)}`, taken);
+    taken.add(branchName);
+    return { value, name: branchName, branch };
   });
   const named = branches.filter((branch) => branch !== null);
   if (named.length !== branches.length) return { union: { ...rest, oneOf }, branches: [] };
@@ -132,6 +136,13 @@ function withoutLooseDiscriminators(value: unknown): unknown {
     );
   const entries = Object.entries(value).filter(([key]) => !(inline && key === 'discriminator'));
   return Object.fromEntries(entries.map(([key, item]) => [key, withoutLooseDiscriminators(item)]));
+}
+
+/** Words that differ only in their punctuation, such as `gpu-1` and `gpu1`, give the same name: the later one is numbered. */
+function unusedName(wanted: string, taken: ReadonlySet<string>): string {
+  let name = wanted;
+  for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;
+  return name;
 }
 
 function pascalCase(text: string): string {

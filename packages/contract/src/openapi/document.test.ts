@@ -187,6 +187,20 @@ describe('answers', () => {
     }
   });
 
+  it('declare 410 as soon as the day an operation retires on is known', () => {
+    const notice = { deprecatedAt: '2027-01-01T00:00:00Z', successor: '/v2/me' } as const;
+    const retiring = { ...notice, sunsetAt: '2028-01-01T00:00:00Z' };
+    const document = buildDocument(
+      { ...contract, deprecations: { listApiKeys: notice, getApiKey: retiring } },
+      'v2',
+    );
+    expect(operation('listApiKeys', document)).toMatchObject({ deprecated: true });
+    expect(operation('listApiKeys', document)['responses']).not.toHaveProperty('410');
+    expect(at(document, operation('getApiKey', document), 'responses', '410', 'content')).toEqual({
+      'application/json': { schema: { $ref: '#/components/schemas/GONE' } },
+    });
+  });
+
   it('offer the event feed as a page and as a stream', () => {
     const content = at(v2, operation('listEvents'), 'responses', '200', 'content') as Json;
     expect(Object.keys(content)).toEqual(['application/json', 'text/event-stream']);

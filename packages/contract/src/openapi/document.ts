@@ -39,7 +39,7 @@ export function buildDocument(contract: Contract, name: DocumentName): OpenApiDo
   const operations = operationsOf(contract).filter(({ document }) => document === name);
   const components = createComponents();
   const paths = pathsOf(operations, (operation) => operationObject(operation, contract, components));
-  const responses = errorResponses(operations, components);
+  const responses = errorResponses(operations, contract, components);
   const document = {
     openapi: '3.1.0',
     info: { ...about[name], license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },

@@ -101,7 +101,6 @@ function ownOperationsOf<const Name extends DocumentName, const Family extends E
     const { refuses = [], ...rest } = operation;
     const errors = new Set([...commonErrors[errorFamily], ...refuses]);
     if (operation.idempotency === 'key') errors.add(409);
-    if (operation.body !== undefined && errorFamily === 'v2') errors.add(415);
     return {
       ...rest,
       document,
