@@ -11,6 +11,7 @@ if (folder === undefined) throw new Error('usage: ci-summary.ts FOLDER [FAILED-S
 const counts = new Map<string, Count>();
 for (const name of readdirSync(folder).toSorted()) {
   const { name: step, ext } = path.parse(name);
+  if (ext !== '.json' && ext !== '.log') continue;
   const text = readFileSync(path.join(folder, name), 'utf8');
   const count = ext === '.json' ? countVitest(text) : countLog(text);
   // A .json sorts before the .log of the same step and is the better witness.

@@ -112,13 +112,13 @@ test('a program that does not exist ends at once and is named in its log', async
 
 test('a daemon makes files that others can read, whatever the umask of whoever started it', async () => {
   const file = path.join(folder, 'made');
+  const launch = { file: 'sh', args: ['-c', `: > ${file}; exec sleep 60`] };
   const before = process.umask(0o077);
-  try {
-    await launchDaemon({ file: 'touch', args: [file] }, path.join(folder, 'd.log'));
-  } finally {
-    process.umask(before);
-  }
+  const started = launchDaemon(launch, path.join(folder, 'd.log'));
+  process.umask(before);
+  const identity = await started;
   await eventually({ timeoutMs: 5000, intervalMs: 10 }, async () => {
     expect(statSync(file).mode & 0o777).toBe(0o644);
   });
+  await killProcess(identity);
 });
