@@ -17,13 +17,13 @@ describe('migration files', () => {
   const write = (name: string, sql = 'select 1') => writeFile(join(directory, name), sql);
 
   it('are read in order with their digests', async () => {
-    await write('0002_second.sql', '-- no-transaction\nselect 2');
+    await write('0002_second.sql', '-- no-transaction\ncreate index concurrently a_idx\n  on a (b)');
     await write('0001_first.sql');
     await write('README.md');
     const files = await readMigrations(directory);
-    expect(files.map(({ version, name, transactional }) => ({ version, name, transactional }))).toEqual([
-      { version: 1, name: 'first', transactional: true },
-      { version: 2, name: 'second', transactional: false },
+    expect(files.map(({ version, name, concurrentIndex }) => ({ version, name, concurrentIndex }))).toEqual([
+      { version: 1, name: 'first', concurrentIndex: null },
+      { version: 2, name: 'second', concurrentIndex: 'a_idx' },
     ]);
     expect(files[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
   });

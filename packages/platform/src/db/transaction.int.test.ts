@@ -1,10 +1,16 @@
 import { SimulatedClock, systemClock } from '../clock/index.ts';
 import { createIdSource } from '../ids/index.ts';
 import { createLogger } from '../log/index.ts';
-import { createTestDatabase, killBackend, type TestDatabase } from '@millrace/testing';
+import {
+  createTestDatabase,
+  eventually,
+  killBackend,
+  startTcpProxy,
+  type TestDatabase,
+} from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDb, isUniqueViolation, type Db, type DbOptions, type Tx } from './index.ts';
+import { createDb, isUnavailable, isUniqueViolation, type Db, type DbOptions, type Tx } from './index.ts';
 
 let database: TestDatabase;
 let db: Db;
@@ -143,6 +149,62 @@ describe('a transaction', () => {
     expect(await read(db, 1)).toBe(0);
     await expect(fragile.ping()).resolves.toBeUndefined();
     await fragile.close();
+  });
+});
+
+describe('a commit', () => {
+  it('whose answer is lost fails, is not run again and runs no hooks, though it may have happened', async () => {
+    await using proxy = await startTcpProxy(database.url);
+    const distant = open({ url: proxy.rewrite(database.url) });
+    const owner = await database.connect();
+    // A commit that takes its time, so that the connection can be cut while PostgreSQL is in the middle of it.
+    await owner.query(`
+      create table slow_commits (id int);
+      grant all on slow_commits to millrace_app;
+      create function linger() returns trigger language plpgsql as 'begin perform pg_sleep(0.5); return null; end';
+      create constraint trigger slow_commits_linger after insert on slow_commits
+        deferrable initially deferred for each row execute function linger();
+    `);
+    let attempts = 0;
+    let hooksRun = 0;
+    const failing = distant
+      .transaction({ name: 'slow commit', isolation: 'serializable' }, async (tx) => {
+        attempts += 1;
+        tx.afterCommit(() => {
+          hooksRun += 1;
+        });
+        await sql`insert into slow_commits values (1)`.execute(tx.kysely);
+      })
+      .catch((error: unknown) => error);
+    await eventually({ what: 'the commit under way' }, async () => {
+      const { rowCount } = await owner.query(
+        "select from pg_stat_activity where datname = current_database() and query = 'commit' and state = 'active'",
+      );
+      return rowCount === 1;
+    });
+    proxy.dropConnections();
+    expect(isUnavailable(await failing)).toBe(true);
+    expect([attempts, hooksRun]).toEqual([1, 0]);
+    await eventually({ what: 'the row that was committed all the same' }, async () => {
+      const { rowCount } = await owner.query('select from slow_commits');
+      return rowCount === 1;
+    });
+    await owner.end();
+    await distant.close();
+  });
+
+  it('of a transaction in which an error was swallowed is refused: PostgreSQL has undone it', async () => {
+    let hooksRun = 0;
+    const failing = db.transaction({ name: 'swallow', isolation: 'read committed' }, async (tx) => {
+      tx.afterCommit(() => {
+        hooksRun += 1;
+      });
+      await write(tx, 1, 6);
+      await sql`insert into counters values (1, 0)`.execute(tx.kysely).catch(() => undefined);
+      return 'looks fine';
+    });
+    await expect(failing).rejects.toThrow();
+    expect([await read(db, 1), hooksRun]).toEqual([0, 0]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { context, trace, TraceFlags } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
 import { createDb, type Db } from '../db/index.ts';
@@ -110,6 +111,30 @@ describe('an outbox row', () => {
     });
     await expect(failing).rejects.toThrow('undone');
     await expect(row(fromUuid('evt', seen[0] ?? ''))).rejects.toThrow();
+  });
+
+  it('is there once when its transaction was run several times', async () => {
+    const only = ids.next('org');
+    let attempts = 0;
+    const appending = db.transaction({ name: 'collide', isolation: 'serializable' }, async (tx) => {
+      attempts += 1;
+      await appendOutbox(tx, { ...event, orgId: only });
+      if (attempts === 1) {
+        const conflict =
+          "do $$ begin raise exception 'conflict' using errcode = 'serialization_failure'; end $$";
+
+        await sql.raw(conflict).execute(tx.kysely);
+      }
+    });
+    // The wait between two attempts goes by the clock.
+    while (attempts < 2) await clock.advance(10);
+    await appending;
+    const rows = await db.kysely
+      .selectFrom('outbox')
+      .select('id')
+      .where('org_id', '=', toUuid(only))
+      .execute();
+    expect([attempts, rows.length]).toEqual([2, 1]);
   });
 
   it.each<[string, OutboxEntry]>([
