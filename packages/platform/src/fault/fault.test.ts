@@ -79,7 +79,7 @@ test.each([
   [z.object({ a: z.number().max(3) }), { a: 4 }, ['a'], 'must be 3 or less', undefined],
   [z.object({ a: z.string().min(1) }), { a: '' }, ['a'], 'must not be empty', undefined],
   [z.object({ a: z.string().max(3) }), { a: 'abcd' }, ['a'], 'must have at most 3 characters', undefined],
-  [z.object({ a: z.array(z.int()).max(1) }), { a: [1, 2] }, ['a'], 'must have at most 1 entries', undefined],
+  [z.object({ a: z.array(z.int()).max(1) }), { a: [1, 2] }, ['a'], 'must have at most 1 entry', undefined],
   [z.object({ a: z.enum(['x', 'y']) }), { a: 'z' }, ['a'], 'must be one of x, y', 'Use x, y.'],
   [z.object({ a: z.literal('x') }), { a: 'z' }, ['a'], 'must be x', 'Use x.'],
   [
@@ -127,4 +127,34 @@ test('a hostile body earns a bounded list of issues', () => {
     Array.from({ length: 10_000 }, () => 'x'),
   );
   expect(issues).toHaveLength(20);
+});
+
+test('the suggestion names everything that is missing at once', () => {
+  const schema = z.object({ a: z.string(), b: z.int(), c: z.boolean() });
+  expect(explain(schema, {}).suggestion).toBe('Add a, b and c.');
+  expect(explain(schema, { b: 1 }).suggestion).toBe('Add a and c.');
+});
+
+test.each([
+  ['event:read', 'Did you mean events:read?'],
+  ['Events:Read', 'Did you mean events:read?'],
+  ['rentals-write', 'Did you mean rentals:write?'],
+  ['everything', 'Use events:read, rentals:write.'],
+  ['e'.repeat(100_000), 'Use events:read, rentals:write.'],
+  [7, 'Use events:read, rentals:write.'],
+])('a slip of the finger is recognised, another word is not: %.20s', (a, suggestion) => {
+  const schema = z.object({ a: z.enum(['events:read', 'rentals:write']) });
+  expect(explain(schema, { a }).suggestion).toBe(suggestion);
+});
+
+test('among several findings the suggestion says which it is about', () => {
+  const schema = z.object({ a: z.string().min(1), b: z.enum(['events:read']) });
+  expect(explain(schema, { a: '', b: 'event:read' }).suggestion).toBe('b: Did you mean events:read?');
+});
+
+test('a long list of allowed values is told once', () => {
+  const many = Array.from({ length: 30 }, (_, index) => `value-number-${index}`);
+  const { issues, suggestion } = explain(z.object({ a: z.enum(many) }), { a: 'no' });
+  expect(issues[0]?.message).toContain('value-number-29');
+  expect(suggestion).toBeUndefined();
 });

@@ -1,12 +1,14 @@
 import type { z } from 'zod';
 import type { FaultIssue } from './fault.ts';
+import { nearestText } from './nearest.ts';
 
 type ZodIssue = z.core.$ZodIssue;
 type Location = NonNullable<FaultIssue['location']>;
 
 /** More than this helps nobody, and a hostile body could earn an answer larger than itself. */
 const maxIssues = 20;
-const maxListed = 24;
+const maxListed = 40;
+const maxRepeated = 8;
 
 /**
  * zod's findings in our words: each message reads after the name of its field ("gpuCount must be a multiple
@@ -26,7 +28,7 @@ export function issuesFromZod(
       code: issue.code,
       location,
     })),
-    suggestion: shown.map((issue) => suggestionOf(issue, input)).find((text) => text !== undefined),
+    suggestion: suggestMissing(shown, input) ?? firstSuggestion(shown, input),
   };
 }
 
@@ -53,12 +55,17 @@ function toPathPart(part: PropertyKey): string | number {
 
 function isMissing(issue: ZodIssue, input: unknown): boolean {
   if (issue.code !== 'invalid_type' && issue.code !== 'invalid_value') return false;
-  let at: unknown = input;
-  for (const part of issue.path) {
-    if (typeof at !== 'object' || at === null) return false;
-    at = (at as Readonly<Record<PropertyKey, unknown>>)[part];
-  }
-  return at === undefined;
+  const place = issue.path.slice(0, -1).reduce(inside, input);
+  return typeof place === 'object' && place !== null && valueAt(issue, input) === undefined;
+}
+
+function valueAt(issue: ZodIssue, input: unknown): unknown {
+  return issue.path.reduce(inside, input);
+}
+
+function inside(value: unknown, part: PropertyKey): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return (value as Readonly<Record<PropertyKey, unknown>>)[part];
 }
 
 /** How zod's own messages begin; any other was written by the contract for people and is kept. */
@@ -125,7 +132,7 @@ function tooSmall(issue: Sized & { readonly minimum: number | bigint }): string 
   if (issue.origin === 'string') {
     return issue.minimum === 1 ? 'must not be empty' : `must have at least ${issue.minimum} characters`;
   }
-  if (isCounted(issue.origin)) return `must have at least ${issue.minimum} entries`;
+  if (isCounted(issue.origin)) return `must have at least ${entries(issue.minimum)}`;
   return issue.inclusive === false
     ? `must be more than ${issue.minimum}`
     : `must be ${issue.minimum} or more`;
@@ -133,10 +140,14 @@ function tooSmall(issue: Sized & { readonly minimum: number | bigint }): string 
 
 function tooBig(issue: Sized & { readonly maximum: number | bigint }): string {
   if (issue.origin === 'string') return `must have at most ${issue.maximum} characters`;
-  if (isCounted(issue.origin)) return `must have at most ${issue.maximum} entries`;
+  if (isCounted(issue.origin)) return `must have at most ${entries(issue.maximum)}`;
   return issue.inclusive === false
     ? `must be less than ${issue.maximum}`
     : `must be ${issue.maximum} or less`;
+}
+
+function entries(count: number | bigint): string {
+  return Number(count) === 1 ? '1 entry' : `${count} entries`;
 }
 
 function isCounted(origin: string): boolean {
@@ -150,13 +161,39 @@ function list(values: readonly unknown[]): string {
   return values.length > maxListed ? `${shown.join(', ')}, …` : shown.join(', ');
 }
 
-function suggestionOf(issue: ZodIssue, input: unknown): string | undefined {
-  const name = issue.path.map(String).join('.');
-  if (isMissing(issue, input)) return name === '' ? 'Send a JSON body.' : `Add ${name}.`;
+/** Everything that is missing, in one sentence: whoever adds it field by field is refused once for each. */
+function suggestMissing(issues: readonly ZodIssue[], input: unknown): string | undefined {
+  const names = issues.filter((issue) => isMissing(issue, input)).map(nameOf);
+  if (names.length === 0) return undefined;
+  return names.includes('') ? 'Send a JSON body.' : `Add ${listWithAnd(names)}.`;
+}
+
+function firstSuggestion(issues: readonly ZodIssue[], input: unknown): string | undefined {
+  // Among several findings a suggestion must say which of them it is about.
+  const alone = issues.length === 1;
+  return issues.map((issue) => suggestionOf(issue, input, alone)).find((text) => text !== undefined);
+}
+
+function suggestionOf(issue: ZodIssue, input: unknown, alone: boolean): string | undefined {
+  const subject = alone ? '' : `${nameOf(issue)}: `;
   if (issue.code === 'not_multiple_of' && typeof issue.divisor === 'number') {
-    return `Use ${[1, 2, 3].map((times) => times * Number(issue.divisor)).join(', ')}, …`;
+    return `${subject}Use ${[1, 2, 3].map((times) => times * Number(issue.divisor)).join(', ')}, …`;
   }
-  if (issue.code === 'invalid_value' && issue.values.length > 0) return `Use ${list(issue.values)}.`;
+  if (issue.code === 'invalid_value' && issue.values.length > 0) {
+    const meant = nearestText(valueAt(issue, input), issue.values);
+    if (meant !== undefined) return `${subject}Did you mean ${meant}?`;
+    // A long list stands in the message already, and saying it twice helps nobody.
+    return issue.values.length > maxRepeated ? undefined : `${subject}Use ${list(issue.values)}.`;
+  }
   if (issue.code === 'unrecognized_keys') return `Remove ${issue.keys.slice(0, maxListed).join(', ')}.`;
   return undefined;
+}
+
+function nameOf(issue: ZodIssue): string {
+  return issue.path.map(String).join('.');
+}
+
+function listWithAnd(names: readonly string[]): string {
+  const last = names.at(-1) ?? '';
+  return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`;
 }

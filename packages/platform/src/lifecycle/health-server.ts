@@ -25,7 +25,7 @@ const paths = ['/healthz', '/readyz'] as const;
 /** On the server of a process that has one. They need no key and tell nothing but names and times. */
 export function serveHealth(fastify: FastifyInstance, lifecycle: Lifecycle): void {
   for (const path of paths) {
-    fastify.get(path, async (_request, reply) => {
+    fastify.get(path, { logLevel: 'debug' }, async (_request, reply) => {
       const { status, body } = await answerHealth(lifecycle, path);
       return reply.code(status).send(body);
     });

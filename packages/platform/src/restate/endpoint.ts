@@ -33,9 +33,11 @@ type LogLine = NonNullable<EndpointOptions['logger']>;
 
 function logTo(log: RestateEndpointOptions['log']): LogLine {
   return (meta, ...message) => {
-    const level = meta.level === 'trace' ? 'debug' : meta.level;
     // While a handler is replayed it says again what it said before.
     if (meta.replaying) return;
+    // Outside an invocation the library tells what it is about to do; only what goes wrong there concerns anyone.
+    const chatter = meta.level === 'info' && meta.context === undefined;
+    const level = chatter || meta.level === 'trace' ? 'debug' : meta.level;
     log[level]({ invocationId: meta.context?.invocationId }, message.map(String).join(' '));
   };
 }
