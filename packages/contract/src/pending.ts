@@ -164,7 +164,8 @@ export type ServedOperationId = Exclude<OperationId, PendingOperationId>;
 
 /**
  * Operations the contract promises and nobody serves yet, each with the capability that will deliver it.
- * The list may only shrink: pending.baseline.json holds it as it last stood, and a test compares the two.
+ * The list may only shrink: pending.baseline.json holds it as it first stood and what was delivered since, and a test
+ * compares the two.
  */
 export const pendingOperations = Object.fromEntries(
   capabilities.flatMap((capability) => pendingByCapability[capability].map((id) => [id, capability])),
