@@ -42,7 +42,8 @@ export const bench = defineBench({
     'Three rate limits in one call of the limiter, against one round trip and a bare script that counts three times.',
   async run({ measure, pinServer, note }) {
     const { valkeyUrl } = await ensureUp(['valkey']);
-    const bare: RedisClientType = createClient({ url: valkeyUrl });
+    // Without the library's timer for each command, which our client does without as well.
+    const bare: RedisClientType = createClient({ url: valkeyUrl, commandOptions: { timeout: 0 } });
     await bare.connect();
     const log = createLogger({ name: 'bench', level: 'error' });
     const valkey = await connectValkey({ url: valkeyUrl, name: 'bench', log });
@@ -70,13 +71,19 @@ export const bench = defineBench({
         },
       });
       const ours = sides['limiter, three policies'];
-      const share = Math.round((ours.perSecond * 100) / sides['three bare counters'].perSecond);
+      const bareSide = sides['three bare counters'];
+      const share = Math.round((ours.perSecond * 100) / bareSide.perSecond);
+      const cpuTimes = (of: 'cpuUs' | 'serverCpuUs'): number =>
+        Math.round((ours[of] * 10) / Math.max(1, bareSide[of])) / 10;
       note(`the limiter reaches ${share} % of the rate of three bare counters`);
       return {
         figures: { ...sides, 'share of bare rate, %': share, 'calls not counted': uncounted },
+        // Processor time, because rates and delays are those of whoever else uses the machine. Valkey runs scripts
+        // on one core, so its time for a call is what ends the growth of one Valkey.
         bars: [
-          atLeast('limiter rate as % of three bare counters', 20, share),
-          atMost('limiter p99 with 32 callers, ms', 50, ours.p99Ms),
+          atLeast('limiter rate as % of three bare counters', 30, share),
+          atMost('processor time in Valkey, times that of three bare counters', 3, cpuTimes('serverCpuUs')),
+          atMost('processor time in this process, times that of three bare counters', 4, cpuTimes('cpuUs')),
           atMost('calls not counted', 0, uncounted),
         ],
       };

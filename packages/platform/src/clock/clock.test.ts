@@ -53,6 +53,17 @@ describe('the simulated clock', () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  it('runs an action at its time, and never once it is cancelled', async () => {
+    const clock = new SimulatedClock(0);
+    const ran: string[] = [];
+    clock.after(10, () => ran.push(`kept at ${clock.nowMs()}`));
+    const cancel = clock.after(5, () => ran.push('cancelled'));
+    cancel();
+    await clock.advance(20);
+    expect(ran).toEqual(['kept at 10']);
+    expect(clock.sleeping).toBe(0);
+  });
+
   it('keeps monotonic time when the wall clock is corrected backwards', async () => {
     const clock = new SimulatedClock(1_000);
     clock.stepWallClock(-400);
@@ -82,6 +93,16 @@ describe('the system clock', () => {
     await expect(waiting).rejects.toThrow('enough');
     expect(first).toBe('asleep');
   });
+
+  it('runs an action later, and never once it is cancelled', async () => {
+    const ran: string[] = [];
+    const cancel = systemClock.after(1, () => ran.push('cancelled'));
+    cancel();
+    await new Promise<void>((resolve) => {
+      systemClock.after(5, resolve);
+    });
+    expect(ran).toEqual([]);
+  });
 });
 
 describe('a deadline', () => {
@@ -91,6 +112,10 @@ describe('a deadline', () => {
     await expect(withDeadline(clock, 'Work', 10, () => Promise.reject(new Error('broken')))).rejects.toThrow(
       'broken',
     );
+    const thrower = (): Promise<never> => {
+      throw new Error('broken at once');
+    };
+    await expect(withDeadline(clock, 'Work', 10, thrower)).rejects.toThrow('broken at once');
     expect(clock.sleeping).toBe(0);
   });
 

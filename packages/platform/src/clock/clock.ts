@@ -14,4 +14,9 @@ export interface Clock {
    * A zero or negative wait ends at the present instant.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Runs `action` after `ms` milliseconds unless the returned function is called first. The cheap form of `sleep`
+   * for deadlines, which are nearly always cancelled: no promise, no signal. `action` must not throw.
+   */
+  after(ms: number, action: () => void): () => void;
 }

@@ -12,26 +12,32 @@ export class DeadlineError extends Error {
  * Gives `work` at most `timeoutMs`. When the time is up the result is a `DeadlineError` and the signal aborts, so
  * that work which can stop does. Work that cannot stop goes on unobserved: use this on calls that may be repeated.
  */
-export async function withDeadline<T>(
+export function withDeadline<T>(
   clock: Clock,
   what: string,
   timeoutMs: number,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController();
-  const done = new AbortController();
-  const expiry = clock.sleep(timeoutMs, done.signal).then(
-    () => {
+  // By hand rather than with Promise.race: this stands around every command to Valkey, and a timer that is cleared
+  // costs a tenth of an aborted sleep.
+  return new Promise<T>((resolve, reject) => {
+    const cancel = clock.after(timeoutMs, () => {
       const error = new DeadlineError(what, timeoutMs);
+      reject(error);
       late.abort(error);
-      throw error;
-    },
-    // Finished in time: the race below has been decided already, and nobody looks at this promise any more.
-    () => new Promise<never>(() => undefined),
-  );
-  try {
-    return await Promise.race([work(late.signal), expiry]);
-  } finally {
-    done.abort();
-  }
+    });
+    const fail = (error: unknown): void => {
+      cancel();
+      reject(error);
+    };
+    try {
+      work(late.signal).then((value) => {
+        cancel();
+        resolve(value);
+      }, fail);
+    } catch (error) {
+      fail(error);
+    }
+  });
 }

@@ -45,23 +45,30 @@ export class SimulatedClock implements Clock {
     return this.#sleepers.size;
   }
 
+  after(ms: number, action: () => void): () => void {
+    const sleeper: Sleeper = {
+      wakeAtMs: this.#elapsedMs + Math.max(0, ms),
+      order: this.#order++,
+      wake: action,
+    };
+    this.#sleepers.add(sleeper);
+    return () => {
+      this.#sleepers.delete(sleeper);
+    };
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        this.#sleepers.delete(sleeper);
+        cancel();
         reject(signal?.reason);
       };
-      const sleeper: Sleeper = {
-        wakeAtMs: this.#elapsedMs + Math.max(0, ms),
-        order: this.#order++,
-        wake: () => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve();
-        },
-      };
+      const cancel = this.after(ms, () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      });
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#sleepers.add(sleeper);
     });
   }
 

@@ -4,18 +4,15 @@ import type { Clock } from './clock.ts';
 // A Node timer holds at most 2^31-1 ms and fires at once beyond it, so a longer wait is made of several.
 const longestTimerMs = 2_147_483_647;
 
-function waitOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', onAbort, { once: true });
+function after(ms: number, action: () => void): () => void {
+  if (ms <= longestTimerMs) {
+    const timer = setTimeout(action, Math.max(0, ms));
+    return () => clearTimeout(timer);
+  }
+  let cancel = after(longestTimerMs, () => {
+    cancel = after(ms - longestTimerMs, action);
   });
+  return () => cancel();
 }
 
 /** The machine's own clock. */
@@ -23,13 +20,21 @@ export const systemClock: Clock = {
   nowMs: () => Date.now(),
   now: () => new Date(),
   monotonicMs: () => performance.now(),
-  async sleep(ms, signal) {
-    signal?.throwIfAborted();
-    let leftMs = Math.max(0, ms);
-    do {
-      const stepMs = Math.min(leftMs, longestTimerMs);
-      await waitOnce(stepMs, signal);
-      leftMs -= stepMs;
-    } while (leftMs > 0);
-  },
+  after,
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const onAbort = (): void => {
+        cancel();
+        reject(signal?.reason);
+      };
+      const cancel = after(ms, () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+    }),
 };

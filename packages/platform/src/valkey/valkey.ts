@@ -67,6 +67,9 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
     disableOfflineQueue: true,
     commandsQueueMaxLength: maxQueuedCommands,
     pingInterval: pingEveryMs,
+    // The library's own timeout ends with the writing to the socket, while its timer and signal stay for their full
+    // time, answered or not. `send` below bounds the whole command, and clears its timer.
+    commandOptions: { timeout: 0 },
     socket: {
       connectTimeout: connectTimeoutMs,
       socketTimeout: silenceMs,
@@ -95,10 +98,9 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
     () => connected,
   ).catch((error: unknown) => log.warn({ err: error }, 'starting without Valkey'));
 
-  // The library's own timeout covers a command only until it is written to the socket, hence this one.
-  function send(what: string, words: readonly string[], timeoutMs: number): Promise<unknown> {
+  async function send(what: string, words: readonly string[], timeoutMs: number): Promise<unknown> {
     assertOutsideTransaction('Valkey');
-    return withDeadline(clock, what, timeoutMs, () => redis.sendCommand([...words]));
+    return withDeadline(clock, what, timeoutMs, () => redis.sendCommand(words));
   }
 
   const client: ValkeyClient = {

@@ -7,7 +7,12 @@ import type { Pinning } from './cores.ts';
 import { atLeast, atMost } from './define.ts';
 import { measureSides, summarise } from './measure.ts';
 
-const unpinned = (): Pinning => ({ plan: null, pinServer: () => undefined, release: () => undefined });
+const unpinned = (): Pinning => ({
+  plan: null,
+  pinServer: () => undefined,
+  serverCpuUs: () => 0,
+  release: () => undefined,
+});
 const placeIn = (root: string) => ({ root, folder: 'bench', suffix: '.bench.mjs', exportName: 'bench' });
 
 const benchFile = (limit: number): string => `
@@ -66,17 +71,25 @@ test('sides take turns, and the first round of each does not count', async () =>
   const sides = { bare: async () => Promise.resolve('bare'), ours: async () => Promise.resolve('ours') };
   const measured = await measureSides(sides, { concurrency: 1, rounds: 2, roundMs: 1 }, async (call) => {
     order.push(String(await call()));
-    return { latenciesMs: [order.length], elapsedMs: 1000 };
+    return { latenciesMs: [order.length], elapsedMs: 1000, cpu: { ownUs: 0, serverUs: 0 } };
   });
   expect(order).toEqual(['bare', 'ours', 'bare', 'ours', 'bare', 'ours']);
   expect(measured.bare.calls).toBe(2);
   expect(measured.ours.p99Ms).toBe(6);
 });
 
-test('one bad round does not move the rate', () => {
-  const good = { latenciesMs: Array.from({ length: 100 }, () => 1), elapsedMs: 100 };
-  const bad = { latenciesMs: [900], elapsedMs: 1000 };
-  expect(summarise([good, bad, good])).toEqual({ perSecond: 1000, p50Ms: 1, p99Ms: 1, calls: 201 });
+test('one bad round moves neither the rate nor the processor time of a call', () => {
+  const cpu = { ownUs: 2_000, serverUs: 500 };
+  const good = { latenciesMs: Array.from({ length: 100 }, () => 1), elapsedMs: 100, cpu };
+  const bad = { latenciesMs: [900], elapsedMs: 1000, cpu };
+  expect(summarise([good, bad, good])).toEqual({
+    perSecond: 1000,
+    p50Ms: 1,
+    p99Ms: 1,
+    calls: 201,
+    cpuUs: 20,
+    serverCpuUs: 5,
+  });
 });
 
 test('a bar is kept on its limit and broken beyond it', () => {

@@ -6,8 +6,8 @@ import type { Place } from '../common/find.ts';
 import { describeMachine, machineLine } from '../common/machine.ts';
 import type { Pinning } from './cores.ts';
 import type { Bench } from './define.ts';
-import { measureSides } from './measure.ts';
-import type { MeasureOptions } from './measure.ts';
+import { measureSides, playRound } from './measure.ts';
+import type { CpuUse, MeasureOptions } from './measure.ts';
 import { renderReport, reportJson } from './report.ts';
 
 const help = `npm run bench -- NAME [--quick]
@@ -52,9 +52,17 @@ export async function benchCommand(
     const { plan } = pinning;
     const cores = plan ? `server on ${plan.server.join(',')}, load on ${plan.load.join(',')}` : 'not pinned';
     output.line(`${bench.name}: ${bench.about}\n${machineLine(machine)}; cores: ${cores}\n`);
+    const readCpu = (): CpuUse => {
+      const { user, system } = process.cpuUsage();
+      return { ownUs: user + system, serverUs: pinning.serverCpuUs() };
+    };
     const report = await bench.run({
       measure: async (sides, options = {}) =>
-        measureSides(sides, { ...fullRounds, ...options, ...(values.quick ? quickRounds : {}) }),
+        measureSides(
+          sides,
+          { ...fullRounds, ...options, ...(values.quick ? quickRounds : {}) },
+          (call, rounds) => playRound(call, rounds, readCpu),
+        ),
       pinServer: (pid) => pinning.pinServer(pid),
       note: (line) => output.line(`  ${line}`),
     });

@@ -30,6 +30,8 @@ export interface Pinning {
   readonly plan: CorePlan | null;
   /** Moves a running server to the server cores until `release`. */
   pinServer(pid: number): void;
+  /** Processor time of the pinned servers so far, in microseconds. */
+  serverCpuUs(): number;
   release(): void;
 }
 
@@ -44,8 +46,23 @@ function setCores(pid: number, cores: readonly number[]): void {
   });
 }
 
+// The kernel counts in ticks of USER_HZ, which is 100 on every Linux that Node runs on.
+const tickUs = 10_000;
+
+/** User and system time of a process, all its threads together; 0 once it has ended. */
+function cpuUsOf(pid: number): number {
+  try {
+    // The name, in brackets, may hold spaces; state is the first field after it, utime and stime the 12th and 13th.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * tickUs;
+  } catch {
+    return 0;
+  }
+}
+
 /** Pins this process to the load cores. Where that is not possible the bench runs unpinned, and says so. */
 export function pinThisProcess(): Pinning {
+  const servers: number[] = [];
   const moved: { pid: number; before: readonly number[] }[] = [];
   const move = (pid: number, cores: readonly number[]): void => {
     const before = allowedCores(pid);
@@ -63,8 +80,10 @@ export function pinThisProcess(): Pinning {
   return {
     plan,
     pinServer(pid) {
+      servers.push(pid);
       if (plan) move(pid, plan.server);
     },
+    serverCpuUs: () => servers.reduce((sum, pid) => sum + cpuUsOf(pid), 0),
     release() {
       for (const { pid, before } of moved.toReversed()) {
         try {

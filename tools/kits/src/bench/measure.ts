@@ -3,6 +3,10 @@ export interface Measure {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly calls: number;
+  /** Processor time of this process for one call. Unlike the rate it hardly changes when the machine is busy. */
+  readonly cpuUs: number;
+  /** Processor time of the pinned servers for one call; 0 when none was pinned. */
+  readonly serverCpuUs: number;
 }
 
 export interface MeasureOptions {
@@ -12,9 +16,16 @@ export interface MeasureOptions {
   readonly roundMs: number;
 }
 
+/** Processor time used so far. */
+export interface CpuUse {
+  readonly ownUs: number;
+  readonly serverUs: number;
+}
+
 export interface Round {
   readonly latenciesMs: readonly number[];
   readonly elapsedMs: number;
+  readonly cpu: CpuUse;
 }
 
 type Call = () => Promise<unknown>;
@@ -26,7 +37,7 @@ type Call = () => Promise<unknown>;
 export async function measureSides<Side extends string>(
   sides: Readonly<Record<Side, Call>>,
   options: MeasureOptions,
-  runRound: (call: Call, options: MeasureOptions) => Promise<Round> = playRound,
+  runRound: (call: Call, options: MeasureOptions) => Promise<Round>,
 ): Promise<Record<Side, Measure>> {
   const names = Object.keys(sides) as Side[];
   const rounds = new Map<Side, Round[]>(names.map((name) => [name, []]));
@@ -40,8 +51,14 @@ export async function measureSides<Side extends string>(
   return Object.fromEntries(summaries) as Record<Side, Measure>;
 }
 
-async function playRound(call: Call, { concurrency, roundMs }: MeasureOptions): Promise<Round> {
+/** Calls from `concurrency` lanes until the time is up. */
+export async function playRound(
+  call: Call,
+  { concurrency, roundMs }: MeasureOptions,
+  readCpu: () => CpuUse,
+): Promise<Round> {
   const latenciesMs: number[] = [];
+  const before = readCpu();
   const startedMs = performance.now();
   const endMs = startedMs + roundMs;
   const lane = async (): Promise<void> => {
@@ -51,7 +68,10 @@ async function playRound(call: Call, { concurrency, roundMs }: MeasureOptions): 
     }
   };
   await Promise.all(Array.from({ length: concurrency }, lane));
-  return { latenciesMs, elapsedMs: performance.now() - startedMs };
+  const elapsedMs = performance.now() - startedMs;
+  const after = readCpu();
+  const cpu = { ownUs: after.ownUs - before.ownUs, serverUs: after.serverUs - before.serverUs };
+  return { latenciesMs, elapsedMs, cpu };
 }
 
 /** The rate is that of the middle round, which one bad round cannot move; latencies are over all of them. */
@@ -68,7 +88,20 @@ export function summarise(rounds: readonly Round[]): Measure {
     p50Ms: roundTo3(quantile(latencies, 0.5)),
     p99Ms: roundTo3(quantile(latencies, 0.99)),
     calls: latencies.length,
+    cpuUs: middleShare(rounds, ({ ownUs }) => ownUs),
+    serverCpuUs: middleShare(rounds, ({ serverUs }) => serverUs),
   };
+}
+
+/** What one call took of it, in the middle round. */
+function middleShare(rounds: readonly Round[], pick: (cpu: CpuUse) => number): number {
+  const shares = rounds.map(({ cpu, latenciesMs }) => pick(cpu) / Math.max(1, latenciesMs.length));
+  return Math.round(
+    quantile(
+      shares.toSorted((a, b) => a - b),
+      0.5,
+    ),
+  );
 }
 
 export function quantile(sorted: readonly number[], share: number): number {

@@ -23,10 +23,12 @@ function pad(cell: string, width: number, column: number): string {
 }
 
 function figureRow(name: string, figure: Measure | number): string[] {
-  if (typeof figure === 'number') return [name, String(figure), '', '', ''];
-  const { perSecond, p50Ms, p99Ms, calls } = figure;
-  return [name, String(perSecond), String(p50Ms), String(p99Ms), String(calls)];
+  if (typeof figure === 'number') return [name, String(figure), '', '', '', '', ''];
+  const { perSecond, p50Ms, p99Ms, calls, cpuUs, serverCpuUs } = figure;
+  return [name, ...[perSecond, p50Ms, p99Ms, calls, cpuUs, serverCpuUs].map(String)];
 }
+
+const figureHead = ['figure', 'per second', 'p50 ms', 'p99 ms', 'calls', 'cpu us', 'server cpu us'];
 
 const barRow = ({ name, limit, value, ok }: Bar): string[] => [
   name,
@@ -38,7 +40,7 @@ const barRow = ({ name, limit, value, ok }: Bar): string[] => [
 /** For people. */
 export function renderReport({ figures, bars }: BenchReport): string {
   const rows = Object.entries(figures).map(([name, figure]) => figureRow(name, figure));
-  const tables = [renderTable([['figure', 'per second', 'p50 ms', 'p99 ms', 'calls'], ...rows])];
+  const tables = [renderTable([figureHead, ...rows])];
   if (bars.length > 0) tables.push(renderTable([['bar', 'limit', 'value', ''], ...bars.map(barRow)]));
   return tables.join('\n\n');
 }
