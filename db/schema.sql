@@ -714,11 +714,15 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.api_keys TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.audit_log TO millrace_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.event_heads TO millrace_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.event_heads TO millrace_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.events TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.events TO millrace_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.id_blocks TO millrace_app;
+GRANT UPDATE(published_at) ON TABLE public.events TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.id_blocks TO millrace_app;
+
+GRANT UPDATE(next_id) ON TABLE public.id_blocks TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency_keys TO millrace_app;
 
@@ -728,13 +732,21 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.members TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.organisations TO millrace_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.outbox TO millrace_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.outbox TO millrace_app;
+
+GRANT UPDATE(attempts) ON TABLE public.outbox TO millrace_app;
+
+GRANT UPDATE(next_attempt_at) ON TABLE public.outbox TO millrace_app;
+
+GRANT UPDATE(last_error) ON TABLE public.outbox TO millrace_app;
+
+GRANT UPDATE(parked_at) ON TABLE public.outbox TO millrace_app;
 
 GRANT SELECT,USAGE ON SEQUENCE public.outbox_seq_seq TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.platform_roles TO millrace_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.relay_leases TO millrace_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.relay_leases TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.relays TO millrace_app;
 
