@@ -19,7 +19,7 @@ import type { CellId, IdSource } from '@millrace/platform/ids';
 import { serveHealth, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
-import type { NatsClient } from '@millrace/platform/nats';
+import type { NatsWakeUps } from '@millrace/platform/nats';
 import { serveDocuments } from './documents.ts';
 
 /** Everything the control plane stands on. `main.ts` makes it from settings, tests make it as they need it. */
@@ -30,7 +30,8 @@ export interface ApiDeps {
   readonly ids: IdSource;
   readonly log: Logger;
   readonly db: Db;
-  readonly nats: NatsClient;
+  /** May still be away: it only makes things prompt. */
+  readonly nats: NatsWakeUps;
   readonly limiter: Limiter;
   readonly lifecycle: Lifecycle;
   readonly channels: EventChannels;

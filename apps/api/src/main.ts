@@ -9,7 +9,7 @@ import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifec
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { share } from '@millrace/platform/money';
-import { connectNats } from '@millrace/platform/nats';
+import { connectNatsInBackground } from '@millrace/platform/nats';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
 import { createApi } from './app.ts';
@@ -49,7 +49,7 @@ async function start(config: ApiConfig): Promise<void> {
   });
   await requireSchema(db);
   const valkey = await connectValkey({ url: config.valkey.url, name: 'millrace-api', log, clock });
-  const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-api', log, clock });
+  const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-api', log, clock });
 
   const { tlsCert, tlsKey } = config.http;
   const api = createApi({

@@ -12,7 +12,7 @@ import {
   type TestDatabase,
   type TestProcess,
 } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { seedOrganisation, type SeededOrganisation } from './fixture.ts';
 
 /** Real api processes, killed for real. No worker runs in any of these tests: it is as dead as can be. */
@@ -43,7 +43,7 @@ function natsUrl(): string {
   return url;
 }
 
-async function startApi(name: string): Promise<string> {
+async function startApi(name: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const [port = 0] = await freePorts(1);
   const url = `http://127.0.0.1:${String(port)}`;
   const running = await startProcess({
@@ -59,6 +59,7 @@ async function startApi(name: string): Promise<string> {
       MILLRACE_NATS_URLS: natsProxy.rewrite(natsUrl()),
       MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
       MILLRACE_RATE_LIMIT_FAILED_AUTH_RPM: '1000000',
+      ...env,
     },
     readyUrl: `${url}/readyz`,
   });
@@ -217,6 +218,35 @@ describe('one Idempotency-Key', () => {
 });
 
 describe('the process', () => {
+  it('starts while NATS and Valkey are away, works, says so, and finds them when they are back', async () => {
+    const { valkeyUrl } = readEndpoints();
+    const proxies = await Promise.all([startTcpProxy(natsUrl()), startTcpProxy(valkeyUrl)]);
+    onTestFinished(async () => void (await Promise.all(proxies.map((proxy) => proxy.close()))));
+    for (const proxy of proxies) proxy.cut();
+    const url = await startApi('api-alone', {
+      MILLRACE_NATS_URLS: proxies[0].rewrite(natsUrl()),
+      MILLRACE_VALKEY_URL: proxies[1].rewrite(valkeyUrl),
+    });
+    const readiness = async () => (await fetch(`${url}/readyz`)).json();
+    expect(await readiness()).toMatchObject({
+      ready: true,
+      degraded: true,
+      checks: { postgres: { ok: true }, nats: { ok: false }, valkey: { ok: false } },
+    });
+    const { status, json } = await createKey(url, uniqueId());
+    expect(status).toBe(201);
+    const revoked = await call(url, 'DELETE', `/v2/api-keys/${String(json['id'])}`, seeded.owner.key);
+    expect(revoked.status).toBe(200);
+    expect((await call(url, 'GET', '/v2/me', String(json['key']))).status).toBe(401);
+
+    for (const proxy of proxies) proxy.heal();
+    await eventually({ what: 'the engines are found', timeoutMs: 15_000 }, async () => {
+      const report = (await readiness()) as { ready: boolean; degraded: boolean };
+      return report.ready && !report.degraded;
+    });
+    expect(await processAt(url).stop()).toBe(0);
+  });
+
   it('drains on SIGTERM and exits with 0', async () => {
     const url = await startApi('api-a');
     expect(await processAt(url).stop()).toBe(0);

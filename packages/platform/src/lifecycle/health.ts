@@ -19,6 +19,8 @@ export interface CheckResult {
 
 export interface HealthReport {
   readonly ready: boolean;
+  /** It works, but something it would rather have is away. */
+  readonly degraded: boolean;
   readonly state: 'starting' | 'running' | 'draining' | 'stopped';
   readonly checks: Readonly<Record<string, CheckResult>>;
 }

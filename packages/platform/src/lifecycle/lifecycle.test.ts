@@ -50,7 +50,23 @@ test('a dependency that may be missing is reported and does not make the process
     check: () => Promise.reject(new Error('down')),
   });
   lifecycle.started();
-  expect(await lifecycle.ready()).toMatchObject({ ready: true, checks: { valkey: { ok: false } } });
+  expect(await lifecycle.ready()).toMatchObject({
+    ready: true,
+    degraded: true,
+    checks: { valkey: { ok: false } },
+  });
+});
+
+test('a crowd that asks for readiness asks each dependency once, and whoever comes later asks anew', async () => {
+  const { lifecycle } = make();
+  let asked = 0;
+  lifecycle.addCheck({ name: 'postgres', timeoutMs: 100, required: true, check: async () => (asked += 1) });
+  lifecycle.started();
+  const reports = await Promise.all(Array.from({ length: 50 }, () => lifecycle.ready()));
+  expect(reports.every(({ ready, degraded }) => ready && !degraded)).toBe(true);
+  expect(asked).toBe(1);
+  await lifecycle.ready();
+  expect(asked).toBe(2);
 });
 
 test('a check that hangs fails after its time limit and delays no other', async () => {

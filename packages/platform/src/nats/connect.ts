@@ -45,17 +45,21 @@ function connectionOptions(options: NatsOptions): NodeConnectionOptions {
 }
 
 async function connectWithin(options: NatsOptions, clock: Clock): Promise<NatsConnection> {
-  const deadlineMs = clock.monotonicMs() + (options.firstConnectionMs ?? defaultFirstConnectionMs);
+  const { firstConnectionMs = defaultFirstConnectionMs, signal } = options;
+  const deadlineMs = clock.monotonicMs() + firstConnectionMs;
   for (;;) {
+    signal?.throwIfAborted();
     try {
       return await connect(connectionOptions(options));
     } catch (error) {
       if (clock.monotonicMs() >= deadlineMs) {
-        throw new Error(`None of the NATS servers could be reached: ${options.servers.join(', ')}.`, {
-          cause: error,
-        });
+        // Their hosts alone: the rest of a server's address may hold a password.
+        const hosts = options.servers
+          .map((server) => server.replace(/^(?:[a-z]+:\/\/)?(?:.*@)?/, ''))
+          .join(', ');
+        throw new Error(`None of the NATS servers could be reached: ${hosts}.`, { cause: error });
       }
-      await clock.sleep(retryConnectMs);
+      await clock.sleep(retryConnectMs, signal);
     }
   }
 }

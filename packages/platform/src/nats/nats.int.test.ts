@@ -7,7 +7,13 @@ import { SimulatedClock } from '../clock/index.ts';
 import { insideTransaction } from '../db/scope.ts';
 import type { Envelope } from '../envelope/index.ts';
 import { createLogger } from '../log/index.ts';
-import { connectNats, type IncomingMessage, type NatsClient, type StreamSpec } from './index.ts';
+import {
+  connectNats,
+  connectNatsInBackground,
+  type IncomingMessage,
+  type NatsClient,
+  type StreamSpec,
+} from './index.ts';
 
 const names = testNames();
 const log = createLogger({ name: 'test', level: 'silent' });
@@ -141,6 +147,41 @@ describe('messages that are not stored', () => {
 });
 
 describe('the connection', () => {
+  it('of a process that starts without a server comes about later, with the subscriptions made meanwhile', async () => {
+    const [server = expect.fail('no server')] = readEndpoints().natsUrls;
+    const proxy = await startTcpProxy(server);
+    onTestFinished(() => proxy.close());
+    proxy.cut();
+    const early = connectNatsInBackground({ servers: [proxy.rewrite(server)], name: 'test', log });
+    onTestFinished(() => early.close());
+    const heard: string[] = [];
+    const hear = (subject: string) => early.subscribe(subject, {}, async () => heard.push(subject));
+    const [kept, dropped] = [names.natsSubject('early.kept'), names.natsSubject('early.dropped')];
+    const listener = hear(kept);
+    await hear(dropped).close();
+    early.notify(kept, 'lost', envelope);
+    expect(early.connected()).toBe(false);
+    await expect(early.ping()).rejects.toThrow('not been reached');
+
+    proxy.heal();
+    await eventually({ what: 'the first connection' }, () => early.connected());
+    await early.ping();
+    client.notify(dropped, 1, envelope);
+    client.notify(kept, 1, envelope);
+    await eventually({ what: 'the message' }, () => heard.length > 0);
+    expect(heard).toEqual([kept]);
+    await listener.close();
+  });
+
+  it('that nobody waits for any more is given up, and no password is in what is said', async () => {
+    const servers = ['nats://someone:hunter2@127.0.0.1:1'];
+    const hopeless = connectNatsInBackground({ servers, name: 'test', log });
+    await hopeless.close();
+    await expect(hopeless.ping()).rejects.toThrow('not been reached');
+    const failed = connectNats({ servers, name: 'test', log, firstConnectionMs: 0 });
+    await expect(failed).rejects.toThrow(/could be reached: 127\.0\.0\.1:1\.$/);
+  });
+
   it('comes back after a loss, with its subscriptions', async () => {
     const [server = expect.fail('no server')] = readEndpoints().natsUrls;
     const proxy = await startTcpProxy(server);

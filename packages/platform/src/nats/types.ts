@@ -10,6 +10,8 @@ export interface NatsOptions {
   readonly clock?: Clock;
   /** How long to try for the first connection before failing. After that it reconnects for ever. */
   readonly firstConnectionMs?: number;
+  /** Ends the wait for the first connection. */
+  readonly signal?: AbortSignal;
   /** PEM texts. With a certificate of its own the client proves who it is. */
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** The text of a `.creds` file. */

@@ -1,0 +1,59 @@
+import { connectNats } from './connect.ts';
+import type { NatsClient, NatsOptions, NatsSubscription } from './types.ts';
+
+/** The part of a client whose messages may be lost by their nature, so that it can begin without a connection. */
+export type NatsWakeUps = Pick<NatsClient, 'notify' | 'subscribe' | 'connected' | 'ping' | 'close'>;
+
+/**
+ * Goes on at once and connects as soon as there is a server, however long that takes: for a process that works
+ * without NATS, only slower. Until then `notify` reaches nobody and subscriptions wait; both are then as if the
+ * messages before the connection had been lost, which every user of them has to bear anyway.
+ */
+export function connectNatsInBackground(
+  options: Omit<NatsOptions, 'firstConnectionMs' | 'signal'>,
+): NatsWakeUps {
+  const closing = new AbortController();
+  const waiting = new Set<(found: NatsClient) => void>();
+  let client: NatsClient | undefined;
+
+  async function connectOnce(): Promise<void> {
+    const { signal } = closing;
+    const found = await connectNats({ ...options, firstConnectionMs: Number.POSITIVE_INFINITY, signal });
+    if (signal.aborted) return found.close();
+    client = found;
+    for (const begin of waiting) begin(found);
+    waiting.clear();
+    options.log.info({}, 'connected to NATS');
+  }
+  connectOnce().catch((error: unknown) => {
+    if (!closing.signal.aborted) options.log.error({ err: error }, 'connecting to NATS was given up');
+  });
+
+  function subscribeLater(...listen: Parameters<NatsClient['subscribe']>): NatsSubscription {
+    let begun: NatsSubscription | undefined;
+    const begin = (found: NatsClient): void => {
+      begun = found.subscribe(...listen);
+    };
+    waiting.add(begin);
+    return {
+      close: async () => {
+        waiting.delete(begin);
+        await begun?.close();
+      },
+    };
+  }
+
+  return {
+    notify: (...message) => client?.notify(...message),
+    subscribe: (...listen) => client?.subscribe(...listen) ?? subscribeLater(...listen),
+    connected: () => client?.connected() ?? false,
+    ping: async () => {
+      if (client === undefined) throw new Error('NATS has not been reached yet.');
+      await client.ping();
+    },
+    close: async () => {
+      closing.abort();
+      await client?.close();
+    },
+  };
+}
