@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { freePorts, startProcess } from '@millrace/testing';
 import { expect, it } from 'vitest';
@@ -32,3 +33,24 @@ it('starts everything, prints keys that work and are the same the next time, and
   const second = await runOnce();
   expect(second.match(/mr_(live|test)_\w+/g)).toEqual(keys);
 }, 120_000);
+
+it('does not take a stranger on its port for itself, and says who holds the port', async () => {
+  const stranger = createServer((_request, response) => void response.end('{}'));
+  const [port] = await freePorts(1);
+  await new Promise<void>((resolve) => stranger.listen(port, '127.0.0.1', resolve));
+  try {
+    const dev = await startProcess({
+      name: 'dev',
+      entry: 'tools/dev/main.ts',
+      args: ['--once', '--port', String(port)],
+      env: { PATH },
+    });
+    expect(await dev.exited).toMatchObject({ code: 1 });
+    expect(dev.output()).toContain(
+      `Port ${String(port)}, which the api needs, is held by process ${String(process.pid)}`,
+    );
+    expect(dev.output()).not.toContain('is ready');
+  } finally {
+    stranger.close();
+  }
+});

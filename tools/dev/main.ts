@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { migrate } from '@millrace/platform/db';
-import { ensureUp, type Endpoints } from '@millrace/services';
+import { ensureUp, Failure, isPortFree, portHolder, type Endpoints } from '@millrace/services';
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
 import { readDemo, seedDemo, type Demo } from './src/seed.ts';
@@ -23,6 +23,7 @@ async function main(words: readonly string[]): Promise<number> {
     print(`${key}\n`);
     return 0;
   }
+  await requireFreePorts(options);
   const endpoints = await ensureUp(['postgres', 'valkey', 'nats', 'restate'], {
     note: (engine, message) => print(`${engine.padEnd(9)} ${message}\n`),
   });
@@ -51,6 +52,9 @@ async function run(options: DevOptions, endpoints: Endpoints, demo: Demo): Promi
     if (ended === 'interrupted') return 0;
     print(`\n${ended.name} ended with code ${String(ended.code)}; stopping the rest.\n`);
     return 1;
+  } catch (error) {
+    print(`\n${messageOf(error)} Why stands above; stopping the rest.\n`);
+    return 1;
   } finally {
     await children.stop();
     print('Stopped. The engines stay up; npm run services -- down stops them.\n');
@@ -59,7 +63,7 @@ async function run(options: DevOptions, endpoints: Endpoints, demo: Demo): Promi
 
 /** What each process is told. Whatever is set outside wins over nothing here but the addresses of the engines. */
 function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSpec[] {
-  const healthPort = environment['MILLRACE_WORKER_HEALTH_PORT'] ?? String(options.port + 1);
+  const { health, handlers } = workerPorts(options);
   const shared = {
     MILLRACE_RATE_LIMIT_DEFAULT_RPM: '600',
     ...environment,
@@ -86,14 +90,41 @@ function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSp
     {
       name: 'worker',
       entry: 'apps/worker/src/main.ts',
-      readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
+      readyUrl: `http://127.0.0.1:${health}/readyz`,
       env: {
         MILLRACE_RESTATE_REPLACE_DEPLOYMENT: 'true',
         ...shared,
-        MILLRACE_WORKER_HEALTH_PORT: healthPort,
+        MILLRACE_WORKER_HEALTH_PORT: health,
+        MILLRACE_RESTATE_ENDPOINT_PORT: handlers,
       },
     },
   ];
+}
+
+function workerPorts({ port }: DevOptions): { readonly health: string; readonly handlers: string } {
+  return {
+    health: environment['MILLRACE_WORKER_HEALTH_PORT'] ?? String(port + 1),
+    handlers: environment['MILLRACE_RESTATE_ENDPOINT_PORT'] ?? String(port + 1_000),
+  };
+}
+
+/** Whatever else answers on our ports would pass for us: this asks before anything is started or called ready. */
+async function requireFreePorts(options: DevOptions): Promise<void> {
+  const { health, handlers } = workerPorts(options);
+  const needed = {
+    'the api': options.port,
+    "the worker's health": Number(health),
+    Restate: Number(handlers),
+  };
+  for (const [who, port] of Object.entries(needed)) {
+    if (await isPortFree(port)) continue;
+    const holder = portHolder(port);
+    const held = holder === null ? 'another process' : `process ${String(holder.pid)} (${holder.command})`;
+    throw new Failure(
+      `Port ${String(port)}, which ${who} needs, is held by ${held}.`,
+      `Does npm run dev run already? Stop it, or take another port: npm run dev -- --port ${String(options.port + 10)}`,
+    );
+  }
 }
 
 function addressOf({ host, port }: DevOptions): string {
@@ -110,10 +141,13 @@ Millrace is ready at ${address}
   Live key      ${demo.liveKey}
   Test key      ${demo.testKey}
 
-Try it:
+Try it, in another terminal:
 
-  curl -H "Authorization: Bearer ${demo.testKey}" ${address}/v2/me
-  curl -H "Authorization: Bearer ${demo.testKey}" ${address}/v2/openapi.json
+  export MILLRACE_API_KEY=$(npm run --silent dev -- --key live)
+  curl ${address}/v2/me -H "Authorization: Bearer $MILLRACE_API_KEY"
+  curl ${address}/v2/events -H "Authorization: Bearer $MILLRACE_API_KEY"
+
+Every error of the api is explained at ${address}/docs/errors.
 
 The keys stay the same between starts (.millrace/dev.json). There is no play money yet: it comes with the ledger.
 Ctrl-C stops.
@@ -124,6 +158,11 @@ Ctrl-C stops.
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exitCode = error instanceof DevUsageError ? 2 : 1;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Failure) return [error.message, error.remedy, error.logTail].join('\n').trimEnd();
+  return error instanceof Error ? error.message : String(error);
 }

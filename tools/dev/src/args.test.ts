@@ -11,7 +11,7 @@ describe('npm run dev', () => {
       key: undefined,
       help: false,
     });
-    expect(readArgs(['--port', '9000', '--once', '--no-watch'], false)).toMatchObject({
+    expect(readArgs(['--port', '9000', '--once'], false)).toMatchObject({
       port: 9000,
       once: true,
     });
@@ -30,7 +30,10 @@ describe('npm run dev', () => {
     expect(() => readArgs(['--key', 'both'], false)).toThrow('use live or test');
   });
 
-  it.each([[['--port', 'x']], [['--port', '65536']], [['--fast']]])('refuses %s in words', (words) => {
-    expect(() => readArgs(words, false)).toThrow(/port|fast/);
-  });
+  it.each([[['--port', 'x']], [['--port', '0']], [['--port', '64536']], [['--fast']]])(
+    'refuses %s in words',
+    (words) => {
+      expect(() => readArgs(words, false)).toThrow(/port|fast/);
+    },
+  );
 });

@@ -15,25 +15,31 @@ export interface DevOptions {
 
 export class DevUsageError extends Error {}
 
+/** The worker's health is one port above the api, its handlers for Restate a thousand above. */
+const highestPort = 64_535;
+
 export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--watch] [--once]
+npm run --silent dev -- --key live
 
 Brings up the engines, migrates the database, seeds a small demo and runs the api and the worker.
 
-  --port PORT   where the api listens; 8080 if left out
+  --port PORT   where the api listens, 8080 if left out; the worker takes PORT + 1 (health) and PORT + 1000 (Restate)
   --host HOST   loopback only, unless TLS is configured (MILLRACE_HTTP_TLS_CERT_FILE, MILLRACE_HTTP_TLS_KEY_FILE)
   --watch       restart a process when its files change
   --key MODE    print the demo's key, live or test, and do nothing else
   --once        start, wait until everything is ready, print what to try, and stop again
-  --no-watch    as without --watch
 
 Ctrl-C stops the processes; the engines stay up for the next start. npm run services -- down stops them.
+MILLRACE_LOG_LEVEL=debug shows more, MILLRACE_LOG_LEVEL=warn only what is wrong.
 `;
 
 export function readArgs(words: readonly string[], tlsConfigured: boolean): DevOptions {
   const values = parse(words);
   const port = Number(values.port);
-  if (!/^[0-9]{1,5}$/.test(values.port) || port > 65_535) {
-    throw new DevUsageError(`--port is ${JSON.stringify(values.port)}; use a number from 0 to 65535.`);
+  if (!/^[0-9]{1,5}$/.test(values.port) || port < 1 || port > highestPort) {
+    throw new DevUsageError(
+      `--port is ${JSON.stringify(values.port)}; use a number from 1 to ${String(highestPort)}.`,
+    );
   }
   if (!isLoopback(values.host) && !tlsConfigured) {
     throw new DevUsageError(
@@ -52,7 +58,6 @@ function parse(words: readonly string[]) {
   try {
     return parseArgs({
       args: [...words],
-      allowNegative: true,
       options: {
         host: { type: 'string', default: '127.0.0.1' },
         port: { type: 'string', default: '8080' },
@@ -63,6 +68,7 @@ function parse(words: readonly string[]) {
       },
     }).values;
   } catch (error) {
-    throw new DevUsageError(error instanceof Error ? error.message : String(error));
+    const [what = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
+    throw new DevUsageError(`${what}.\nSee npm run dev -- --help`);
   }
 }

@@ -2,10 +2,31 @@
 export function readable(line: string): string {
   const entry = parse(line);
   if (entry === null) return line;
-  const { level, msg, time, name: _name, pid: _pid, ...rest } = entry;
+  const { level, msg, time, name: _name, pid: _pid, err, ...rest } = entry;
   const at = typeof time === 'string' ? time.slice(11, 23) : '';
-  const fields = Object.entries(rest).map(([field, value]) => `${field}=${shown(value)}`);
-  return [at, String(level).padEnd(5), String(msg), ...fields].join(' ');
+  const words = msg === 'request' ? requestWords(rest) : [String(msg), ...fieldsOf(rest)];
+  return [at, String(level).padEnd(5), ...words].join(' ') + failureLines(err);
+}
+
+/** A request is the commonest line by far: what it was and how it ended first, its id last, nothing else. */
+function requestWords(entry: Readonly<Record<string, unknown>>): string[] {
+  const { method, operation, url, status, tookMs, reason, requestId, ...rest } = entry;
+  const { clientIp: _clientIp, orgId: _orgId, keyId: _keyId, ...others } = rest;
+  const what = operation === 'none' ? url : operation;
+  const why = reason === undefined ? [] : [shown(reason)];
+  const told = [status, ...why, method, what].map(shown);
+  return [...told, `${shown(tookMs)} ms`, ...fieldsOf(others), shown(requestId)];
+}
+
+function fieldsOf(entry: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(entry).map(([field, value]) => `${field}=${shown(value)}`);
+}
+
+/** An error has its own lines: a stack in one line is read by nobody. */
+function failureLines(err: unknown): string {
+  if (err === undefined) return '';
+  const stack = typeof err === 'object' && err !== null && 'stack' in err ? err.stack : err;
+  return `\n${shown(stack)}`.replaceAll('\n', '\n    ');
 }
 
 function parse(line: string): Record<string, unknown> | null {

@@ -3,5 +3,7 @@ export type { DownOptions, EngineNote, EngineOutcome, InstanceOptions, UpOptions
 export { readEndpoints } from './endpoints.ts';
 export type { Endpoints, IncusEndpoints, RestateEndpoints } from './endpoints.ts';
 export type { Topology } from './engine.ts';
+export { Failure } from './failure.ts';
+export { isPortFree, portHolder } from './ports.ts';
 export { status } from './status.ts';
 export type { NodeState, NodeStatus } from './status.ts';
