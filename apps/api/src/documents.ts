@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Contract } from '@millrace/contract';
 import { buildDocument, documentNames } from '@millrace/contract/openapi';
 import { reply, type HttpServer } from '@millrace/platform/http';
+import { serveErrorPage } from './error-page.ts';
 
 interface Prepared {
   readonly document: Record<string, unknown>;
@@ -27,6 +28,7 @@ export function serveDocuments(
   // The ETag lets a client compare. A 304 is not among the statuses the interface gives this operation, so the
   // document is answered whole; the open paths below are ours and do honour If-None-Match.
   server.serve(contract.operations.getOpenapi, async () => reply(v2.document, { etag: v2.etag }));
+  serveErrorPage(server);
   if (!options.open) return;
   for (const name of documentNames) {
     const { text, etag } = name === 'v2' ? v2 : prepare(contract, name);

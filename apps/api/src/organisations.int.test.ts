@@ -228,6 +228,19 @@ describe('documents and health', () => {
     }
   });
 
+  it('explain every error without a key, where docUrl points', async () => {
+    const refusal = await fixture.call({ method: 'GET', path: '/v2/me' });
+    const path = String(refusal.json.docUrl);
+    const open = { method: 'GET', url: path.slice(0, path.indexOf('#')) } as const;
+    const { fastify } = fixture.api.server;
+    const plain = await fastify.inject(open);
+    expect(plain.headers['content-type']).toMatch(/^text\/markdown/);
+    expect(plain.body).toContain('## MISSING_API_KEY');
+    const browser = await fastify.inject({ ...open, headers: { accept: 'text/html,*/*;q=0.8' } });
+    expect(browser.headers['content-type']).toMatch(/^text\/html/);
+    expect(browser.body).toContain('<h2 id="MISSING_API_KEY">');
+  });
+
   it('are answered without a key by /healthz and /readyz', async () => {
     expect((await fixture.call({ method: 'GET', path: '/healthz' })).json).toEqual({
       live: true,

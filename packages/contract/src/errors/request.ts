@@ -72,8 +72,8 @@ export const requestErrors = {
   },
   IDEMPOTENCY_KEY_INVALID: {
     status: 400,
-    message: 'The Idempotency-Key header is empty or longer than 255 characters.',
-    suggestion: 'Send 1 to 255 characters, for example a UUID.',
+    message: 'The Idempotency-Key header is not 1 to 255 printable ASCII characters.',
+    suggestion: 'Send 1 to 255 letters, digits and signs, for example a UUID.',
     retryable: false,
   },
   IDEMPOTENCY_KEY_REUSED: {

@@ -42,7 +42,7 @@ const overLimit = `"${'x'.repeat(1_048_577)}"`;
 test.each([
   ['a path that cannot be decoded', { url: '/v2/things/%zz' }, 404],
   ['a parameter that is too long', { url: `/v2/things/${'x'.repeat(600)}` }, 404],
-  ['a method no operation has', { method: 'OPTIONS', url: '/v2/things' }, 404],
+  ['a method no operation has', { method: 'OPTIONS', url: '/v2/things' }, 405],
   ['a large body for no operation', { method: 'POST', url: '/nothing', payload: overLimit }, 400],
   [
     'a large body for an operation not built yet',

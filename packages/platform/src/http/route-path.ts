@@ -5,6 +5,13 @@ export function routerPath(path: string): string {
   return path.replaceAll(/\{([A-Za-z][A-Za-z0-9]*)\}/g, ':$1');
 }
 
+/** Finds which methods the contract knows for a path. */
+export function createMethodFinder(operations: readonly Operation[]): (path: string) => readonly string[] {
+  const find = createOperationFinder(operations);
+  const methods = [...new Set(operations.map(({ method }) => method))].toSorted();
+  return (path) => methods.filter((method) => find(method, path) !== undefined);
+}
+
 /** Finds which operation of the contract a request would belong to, served or not. */
 export function createOperationFinder(
   operations: readonly Operation[],

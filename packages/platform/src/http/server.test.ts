@@ -96,8 +96,8 @@ test('every failure has the body of its family, the limits and a request id', as
     },
     {
       request: { method: 'PUT', url: '/v2/things', headers: authorised },
-      status: 404,
-      reason: 'ROUTE_NOT_FOUND',
+      status: 405,
+      reason: 'METHOD_NOT_ALLOWED',
       family: 'v2',
     },
     {
@@ -430,4 +430,11 @@ test('no key ever reaches a log line', async () => {
   await server.fastify.inject({ url: `/v2/unknown?k=${key}`, headers: { authorization: `Bearer ${key}` } });
   expect(server.lines.join('')).not.toContain('sss');
   expect(goodKey).not.toContain('mr_');
+});
+
+test('a path asked with a method it does not have says which methods it has', async () => {
+  const { fastify } = serverWith();
+  const answer = await fastify.inject({ method: 'POST', url: '/v2/things/a?x=1', headers: authorised });
+  expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'DELETE, GET']);
+  expect(answer.json()).toMatchObject({ reason: 'METHOD_NOT_ALLOWED', suggestion: 'Use DELETE or GET.' });
 });

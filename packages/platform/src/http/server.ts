@@ -13,7 +13,7 @@ import type { Kit } from './kit.ts';
 import { defaultHttpLimits } from './limits.ts';
 import { beginRequest, endRequest } from './observe.ts';
 import { findState, stateOf } from './request-state.ts';
-import { createOperationFinder, routerPath } from './route-path.ts';
+import { createMethodFinder, createOperationFinder, routerPath } from './route-path.ts';
 import type { Handler, HttpServer, HttpServerOptions } from './types.ts';
 
 /**
@@ -133,8 +133,13 @@ function installHooks(kit: Kit, fastify: FastifyInstance, served: ReadonlySet<st
   });
   fastify.addHook('onResponse', async (request, reply) => endRequest(kit, request, reply));
   fastify.setErrorHandler((error, request, reply) => answerFailure(kit, error, request, reply));
-  fastify.setNotFoundHandler(async (request) => {
-    throw new Fault(stateOf(request).operation === null ? 'ROUTE_NOT_FOUND' : 'OPERATION_NOT_IMPLEMENTED');
+  const methodsAt = createMethodFinder(Object.values(kit.contract.operations));
+  fastify.setNotFoundHandler(async (request, reply) => {
+    if (stateOf(request).operation !== null) throw new Fault('OPERATION_NOT_IMPLEMENTED');
+    const methods = methodsAt(pathOf(request));
+    if (methods.length === 0 || methods.includes(request.method)) throw new Fault('ROUTE_NOT_FOUND');
+    reply.header('allow', methods.join(', '));
+    throw new Fault('METHOD_NOT_ALLOWED', { suggestion: `Use ${methods.join(' or ')}.` });
   });
   // Node would answer an expectation it does not know with a 417 of its own; RFC 9110 lets us ignore it.
   fastify.server.on('checkExpectation', (request, response) => {
@@ -150,8 +155,7 @@ function admitterElsewhere(
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const findOperation = createOperationFinder(Object.values(kit.contract.operations));
   return async (request, reply) => {
-    const [path = ''] = request.url.split('?', 1);
-    const operation = findOperation(request.method, path);
+    const operation = findOperation(request.method, pathOf(request));
     if (operation === undefined || served.has(operation.id)) {
       await admitAnonymous(kit, request, reply);
       return;
@@ -161,6 +165,10 @@ function admitterElsewhere(
     state.operation = operation;
     await context.with(state.context, () => admit(kit, operation, request, reply));
   };
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? '';
 }
 
 /** Some paths the router refuses before any hook runs, so what the hooks do is done here. */

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import type { HttpServer } from '@millrace/platform/http';
+
+const source = new URL('../../../docs/errors.md', import.meta.url);
+
+/** Where `docUrl` of every error leads. Whoever met an error may have no key that works, so it needs none. */
+export function serveErrorPage(server: HttpServer): void {
+  const text = readFileSync(source, 'utf8');
+  const html = renderErrorPage(text);
+  server.fastify.get('/docs/errors', { onRequest: server.admitAnonymous }, async (request, reply) => {
+    const forBrowser = /\btext\/html\b/.test(request.headers.accept ?? '');
+    return reply
+      .headers({ 'cache-control': 'public, max-age=300', vary: 'accept' })
+      .header('content-type', forBrowser ? 'text/html; charset=utf-8' : 'text/markdown; charset=utf-8')
+      .send(forBrowser ? html : text);
+  });
+}
+
+/**
+ * The page for a browser, where `#REASON` finds its section. It knows the little Markdown that docs/errors.md uses:
+ * headings, paragraphs, lists, code and bold.
+ */
+export function renderErrorPage(markdown: string): string {
+  const blocks = markdown.split(/\n{2,}/).map((block) => block.trim());
+  const body = blocks.filter((block) => block !== '').map(renderBlock);
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Errors</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+:target { background: Mark; color: MarkText; }
+</style>
+${body.join('\n')}
+</html>
+`;
+}
+
+function renderBlock(block: string): string {
+  const heading = /^(#+) (.+)$/.exec(block);
+  if (heading !== null) {
+    const [, marks = '', words = ''] = heading;
+    const id = marks.length === 1 ? '' : ` id="${escapeHtml(words)}"`;
+    return `<h${marks.length}${id}>${renderWords(words)}</h${marks.length}>`;
+  }
+  if (!block.startsWith('- ')) return `<p>${renderWords(block)}</p>`;
+  const items = block.slice(2).split('\n- ');
+  return `<ul>${items.map((item) => `<li>${renderWords(item)}</li>`).join('')}</ul>`;
+}
+
+function renderWords(text: string): string {
+  return escapeHtml(text)
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+    .replaceAll(/\*\*([^*]+)\*\*/g, '<b>$1</b>');
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
