@@ -118,7 +118,40 @@ describe('state tables and records', () => {
       'stops at the accepted request',
     );
     expect(findTransition(rentalStates, 'Running', 'Terminated')).toBeUndefined();
-    expect(findTransition(volumeStates, 'inactive', 'active')?.billing).toBe('starts');
+    expect(findTransition(volumeStates, 'inactive', 'active')?.billing).toMatch(/^starts/);
+    expect(findTransition(volumeStates, 'active', 'inactive')?.billing).toBe('until purge');
+  });
+
+  it('bill an instance as a rental at every step they share', () => {
+    for (const [[from, to], [begin, end]] of [
+      [
+        ['Pending', 'Failed'],
+        ['creating', 'failed'],
+      ],
+      [
+        ['Running', 'Unknown'],
+        ['online', 'offline'],
+      ],
+      [
+        ['Unknown', 'Running'],
+        ['offline', 'online'],
+      ],
+      [
+        ['Running', 'Terminating'],
+        ['online', 'stopping'],
+      ],
+      [
+        ['Terminating', 'Terminated'],
+        ['stopping', 'terminated'],
+      ],
+    ] as const) {
+      const asRental = findTransition(rentalStates, from, to)?.billing;
+      expect(findTransition(instanceStates, begin, end)?.billing, `${begin} to ${end}`).toBe(asRental);
+    }
+  });
+
+  it('let a volume be deleted that never became active or is frozen', () => {
+    expect(verdictOn(volumeStates, 'delete', 'inactive')).toBe('allowed');
   });
 
   it('answer terminating again with the first result, and other actions on what has ended with its reason', () => {

@@ -1,12 +1,14 @@
 import { defineStates } from './table.ts';
 
-export type MachineState =
-  | 'node_registering'
-  | 'node_ready'
-  | 'node_draining'
-  | 'node_offline'
-  | 'node_quarantined'
-  | 'node_removed';
+export const machineStateNames = [
+  'node_registering',
+  'node_ready',
+  'node_draining',
+  'node_offline',
+  'node_quarantined',
+  'node_removed',
+] as const;
+export type MachineState = (typeof machineStateNames)[number];
 export type MachineAction = 'rent' | 'drain' | 'resume' | 'quarantine' | 'remove';
 
 /** The state in which a machine takes new work: the ready value the interface names. */

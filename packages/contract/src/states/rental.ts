@@ -1,4 +1,4 @@
-import { defineStates, terminateBilling, terminateTrigger } from './table.ts';
+import { defineStates, silenceBilling, terminateBilling, terminateTrigger } from './table.ts';
 
 export type RentalState = 'Pending' | 'Running' | 'Unknown' | 'Failed' | 'Terminating' | 'Terminated';
 export type RentalAction =
@@ -87,7 +87,7 @@ export const rentalStates = defineStates<RentalState, RentalAction>({
       from: 'Running',
       to: 'Unknown',
       trigger: 'engine silent for more than 90 s',
-      billing: 'continues 5 min, then paused and credited back if the host was at fault',
+      billing: silenceBilling,
     },
     {
       from: 'Running',

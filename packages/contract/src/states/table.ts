@@ -36,3 +36,6 @@ export function defineStates<State extends string, Action extends string>(
 /** Whatever ends a rental ends an instance, and both stop being billed at the same instant. */
 export const terminateTrigger = 'terminate, time-to-live, balance floor, term end, or operator';
 export const terminateBilling = 'stops at the accepted request';
+
+/** And neither pays for a host that is at fault. */
+export const silenceBilling = 'continues 5 min, then paused and credited back if the host was at fault';

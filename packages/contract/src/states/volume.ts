@@ -30,13 +30,18 @@ export const volumeStates = defineStates<VolumeState, VolumeAction>({
   },
   transitions: [
     { from: null, to: 'inactive', trigger: 'accepted', billing: 'none' },
-    { from: 'inactive', to: 'active', trigger: 'provisioned and usable, or thawed', billing: 'starts' },
+    {
+      from: 'inactive',
+      to: 'active',
+      trigger: 'provisioned and usable, or thawed',
+      billing: 'starts, unless a thawed volume was billed all along',
+    },
     { from: 'active', to: 'unknown', trigger: 'backend silent', billing: 'continues' },
     { from: 'unknown', to: 'active', trigger: 'backend back', billing: 'continues' },
     {
       from: 'active',
       to: 'inactive',
-      trigger: 'delete requested, or balance freeze',
+      trigger: 'delete requested or balance freeze; kept for the retention window',
       billing: 'until purge',
     },
     { from: 'inactive', to: null, trigger: 'purged at the end of its retention window', billing: 'ends' },
@@ -46,6 +51,7 @@ export const volumeStates = defineStates<VolumeState, VolumeAction>({
     detach: { inactive: 'allowed', active: 'allowed', unknown: 'allowed' },
     update: needsActive,
     snapshot: needsActive,
-    delete: { inactive: 'repeat', active: 'allowed', unknown: 'ACTION_IN_PROGRESS' },
+    // Inactive is also what a volume is while it is provisioned or frozen, and those may be deleted like any other.
+    delete: { inactive: 'allowed', active: 'allowed', unknown: 'ACTION_IN_PROGRESS' },
   },
 });
