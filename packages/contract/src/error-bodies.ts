@@ -117,7 +117,7 @@ export const inferenceErrorBody = z
   .meta({ id: 'InferenceError' });
 
 /** The one event that ends a stream that failed after its first byte. No `[DONE]` follows it. */
-export const inferenceStreamError = z
+const inferenceStreamError = z
   .looseObject({ object: z.literal('error'), error: inferenceErrorObject })
   .meta({ id: 'InferenceStreamError' });
 
@@ -132,6 +132,11 @@ export const marketplaceErrorBody = z
     limit: rateLimitDetail.optional(),
   })
   .meta({ id: 'MarketplaceError' });
+
+/** What ends a stream of a family that failed half way; null where the stream just ends and is taken up again. */
+export function streamErrorFor(family: ErrorFamily): z.ZodType | null {
+  return family === 'inference' ? inferenceStreamError : null;
+}
 
 /** The body an operation of a family answers a status with. */
 export function errorBodyFor(family: ErrorFamily, status: ErrorStatus): z.ZodType {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { keyId, mode, nanoUsd, eventId, organisationId, timestamp, userId } from './operations/own-kit.ts';
 import { actor, resourceRef } from './operations/own-audit.ts';
+import { rentalType } from './records/vocabulary.ts';
 
 /**
  * The event feed: one envelope, one table of types. The same events are read at `GET /v2/events` and pushed to
@@ -16,7 +17,7 @@ const storageVolumeId = z.int().positive();
 const rental = z.object({
   rentalId,
   externalId: z.string(),
-  rentalType: z.enum(['virtual-machine', 'bare-metal']),
+  rentalType,
   name: z.string().nullable(),
   region: z.string().nullable(),
   gpuType: z.string(),

@@ -19,6 +19,8 @@ export interface OperationResponse {
   readonly event?: z.ZodType;
   /** The media type of a plain answer, when it is not JSON. */
   readonly contentType?: string;
+  /** The answer carries an ETag, and a request that names it in `If-None-Match` is answered 304 with no body. */
+  readonly revalidates?: true;
   /** Headers that are part of the promise, by name, each with what it carries. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -91,8 +93,5 @@ export type QueryInput<Op extends Operation> = Op extends { readonly query: infe
   ? z.input<S>
   : Nothing;
 
-/** The answer as a handler returns it. */
-export type Answer<Op extends Operation> = z.input<Op['response']['schema']>;
-
-/** The answer as a client reads it. */
-export type AnswerOutput<Op extends Operation> = z.output<Op['response']['schema']>;
+/** The answer, whole: what is sent is what the handler returns, so a default fills nothing in for it. */
+export type Answer<Op extends Operation> = z.output<Op['response']['schema']>;

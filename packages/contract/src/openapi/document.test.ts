@@ -183,7 +183,9 @@ describe('answers', () => {
   it('declare exactly the statuses of the operation', () => {
     for (const { id, document, response, errors } of operationsOf(contract)) {
       const { responses } = operation(id, documents[document]) as { responses: Json };
-      expect(Object.keys(responses), id).toEqual([response.status, ...errors].map(String).toSorted());
+      const unchanged = 'revalidates' in response ? [304] : [];
+      const statuses = [response.status, ...unchanged, ...errors];
+      expect(Object.keys(responses), id).toEqual(statuses.map(String).toSorted());
     }
   });
 
@@ -207,6 +209,15 @@ describe('answers', () => {
     expect(at(v2, content, 'text/event-stream', 'schema')).toMatchObject({
       contentSchema: { $ref: '#/components/schemas/Event' },
     });
+  });
+
+  it('of a streamed inference may end with one event that says what failed', () => {
+    for (const id of ['createChatCompletion', 'createCompletion']) {
+      const content = at(v1, operation(id, v1), 'responses', '200', 'content') as Json;
+      expect(at(v1, content, 'text/event-stream', 'schema', 'contentSchema', 'anyOf'), id).toContainEqual({
+        $ref: '#/components/schemas/InferenceStreamError',
+      });
+    }
   });
 
   it('of speech are a file, and of a deletion nothing', () => {

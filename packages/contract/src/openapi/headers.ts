@@ -35,6 +35,10 @@ export const headers = {
     description: '`true` when this is the answer of an earlier request with the same idempotency key.',
     schema: { ...text, enum: ['true'] },
   },
+  ETag: {
+    description: 'Names this state of the answer; send it back as If-None-Match.',
+    schema: text,
+  },
   'X-Ignored-Fields': {
     description: 'Fields of the request that were not understood, separated by commas.',
     schema: text,
@@ -61,6 +65,7 @@ export function answerHeaders(operation: Operation): Readonly<Record<string, Hea
   const names: HeaderName[] = [...always];
   if (operation.idempotency === 'key') names.push('Idempotent-Replayed');
   if (operation.body !== undefined || operation.query !== undefined) names.push('X-Ignored-Fields');
+  if (operation.response.revalidates) names.push('ETag');
   const particular = Object.entries(operation.response.headers ?? {}).map(
     ([name, description]) => [name, { description, schema: text }] as const,
   );
@@ -80,6 +85,14 @@ export const parameters = {
     description:
       'Sent again within 30 days, the same key answers the first result instead of acting twice. Another body under the same key is refused.',
     schema: { ...text, minLength: 1, maxLength: 255 },
+  },
+  'If-None-Match': {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description:
+      'The ETag of an answer that is at hand already. If it still holds, 304 comes instead of the answer.',
+    schema: text,
   },
   'Last-Event-ID': {
     name: 'Last-Event-ID',

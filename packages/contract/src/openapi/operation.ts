@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Contract } from '../contract.ts';
 import type { Deprecation } from '../deprecations.ts';
-import { errorBodyFor } from '../error-bodies.ts';
+import { errorBodyFor, streamErrorFor } from '../error-bodies.ts';
 import { errorCodes } from '../errors.ts';
 import type { ErrorStatus } from '../errors.ts';
 import type { ErrorFamily, Operation } from '../operation.ts';
@@ -44,6 +44,7 @@ function parametersOf(operation: Operation, components: Components): readonly (P
   if (operation.method === 'GET' && operation.response.sse) {
     found.push({ $ref: '#/components/parameters/Last-Event-ID' });
   }
+  if (operation.response.revalidates) found.push({ $ref: '#/components/parameters/If-None-Match' });
   return found;
 }
 
@@ -87,14 +88,22 @@ function responsesOf(
     headers: answerHeaders(operation),
     ...(content === undefined ? {} : { content }),
   };
+  const unchanged = {
+    description: 'What If-None-Match names is still so.',
+    headers: answerHeaders(operation),
+  };
   const errors = errorStatusesOf(operation, contract).map((error) => [
     String(error),
     { $ref: `#/components/responses/${errorResponseName(operation.errorFamily, error)}` },
   ]);
-  return { [String(status)]: answer, ...(Object.fromEntries(errors) as Record<string, Reference>) };
+  return {
+    [String(status)]: answer,
+    ...(operation.response.revalidates ? { '304': unchanged } : {}),
+    ...(Object.fromEntries(errors) as Record<string, Reference>),
+  };
 }
 
-function contentOf({ response }: Operation, components: Components): Content | undefined {
+function contentOf({ response, errorFamily }: Operation, components: Components): Content | undefined {
   const { status, schema, contentType, sse, event } = response;
   if (status === 204) return undefined;
   if (contentType !== undefined) return { [contentType]: { schema: { type: 'string', format: 'binary' } } };
@@ -104,9 +113,15 @@ function contentOf({ response }: Operation, components: Components): Content | u
     type: 'string',
     description: 'Server-sent events; the `data` of each is JSON.',
     contentMediaType: 'text/event-stream',
-    ...(event === undefined ? {} : { contentSchema: components.use(event, 'output') }),
+    ...(event === undefined ? {} : { contentSchema: eventSchema(event, errorFamily, components) }),
   };
   return { ...json, 'text/event-stream': { schema: stream } };
+}
+
+function eventSchema(event: z.ZodType, family: ErrorFamily, components: Components): JsonSchema {
+  const failure = streamErrorFor(family);
+  const ordinary = components.use(event, 'output');
+  return failure === null ? ordinary : { anyOf: [ordinary, components.use(failure, 'output')] };
 }
 
 /** The v2 errors are named as their status, exactly as the interface names them. */

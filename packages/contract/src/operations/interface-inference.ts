@@ -2,14 +2,9 @@ import { defineOperation } from '../operation.ts';
 import { chatChunk, chatCompletion } from '../records/chat.ts';
 import { audioAnswer, audioRequest, imageAnswer, imageRequest } from '../records/generation.ts';
 import type { ContractSchemas } from '../records/index.ts';
-import { inferenceErrorStatuses } from './interface-kit.ts';
+import { inferenceErrorStatuses, inferenceHeaders } from './interface-kit.ts';
 
 /** Serverless inference: chat, image and audio. */
-
-const headers = {
-  'X-Inference-Request-Id': 'The id of this request, for request-cost.',
-  'Inference-Id': 'The same id.',
-} as const;
 
 const common = {
   method: 'POST',
@@ -33,7 +28,13 @@ export function inferenceOperations({ chatRequest }: ContractSchemas) {
       summary: 'Complete a chat',
       description: 'With `stream: true` the answer is a stream of chunks that ends with `data: [DONE]`.',
       body: chatRequest,
-      response: { status: 200, schema: chatCompletion, sse: true, event: chatChunk, headers },
+      response: {
+        status: 200,
+        schema: chatCompletion,
+        sse: true,
+        event: chatChunk,
+        headers: inferenceHeaders,
+      },
     }),
     generateImage: defineOperation({
       ...common,
@@ -41,7 +42,7 @@ export function inferenceOperations({ chatRequest }: ContractSchemas) {
       path: '/v1/image/generation',
       summary: 'Generate images',
       body: imageRequest,
-      response: { status: 200, schema: imageAnswer, headers },
+      response: { status: 200, schema: imageAnswer, headers: inferenceHeaders },
     }),
     generateAudio: defineOperation({
       ...common,
@@ -49,7 +50,7 @@ export function inferenceOperations({ chatRequest }: ContractSchemas) {
       path: '/v1/audio/generation',
       summary: 'Generate speech',
       body: audioRequest,
-      response: { status: 200, schema: audioAnswer, headers },
+      response: { status: 200, schema: audioAnswer, headers: inferenceHeaders },
     }),
   } as const;
 }

@@ -23,6 +23,12 @@ export const listHeaders = {
   Link: 'The next page, with rel="next". Absent on the last page.',
 } as const;
 
+/** The id a request is billed under, on every answer of inference. */
+export const inferenceHeaders = {
+  'X-Inference-Request-Id': 'The id of this request, for request-cost.',
+  'Inference-Id': 'The same id.',
+} as const;
+
 /** A rental may be given up once it idles. */
 export const idlePolicy = z
   .object({
@@ -31,11 +37,11 @@ export const idlePolicy = z
   })
   .meta({ id: 'IdlePolicy' });
 
-const displayName = z.string().trim().min(1).max(255);
+export const displayName = z.string().trim().min(1).max(255);
 const sshKeyIds = z.array(sshKeyId).min(1).max(100);
 const userData = z.string().max(65_536);
-const ttlSeconds = z.int().min(60).max(315_360_000);
-const maxUsd = z.number().positive();
+export const ttlSeconds = z.int().min(60).max(315_360_000);
+export const maxUsd = z.number().positive();
 
 /** Optional additions of our own to the bodies that create rentals. */
 export const rentalAdditions = {

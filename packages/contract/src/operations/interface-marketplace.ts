@@ -58,7 +58,7 @@ export function marketplaceOperations() {
       body: z.object({
         filters: marketplaceFilters.default({}),
         sort: marketplaceSort.optional(),
-        limit: z.int().min(1).max(1000).optional(),
+        limit: z.int().min(1).max(1000).nullish(),
         cursor: z.string().min(1).max(512).nullish(),
       }),
       response: {
@@ -67,8 +67,8 @@ export function marketplaceOperations() {
           instances: z.array(marketplaceMachine),
           next_cursor: z.string().nullable().optional(),
         }),
+        revalidates: true,
         headers: {
-          ETag: 'Names this state of the listing; send it back as If-None-Match.',
           'X-Ignored-Filters': 'Filter keys that were not understood, separated by commas.',
         },
       },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { machineStateNames } from '../states/machine.ts';
 import {
   admin,
   auditReason,
@@ -18,16 +19,7 @@ const clusterId = prefixedId('cls', 'a cluster');
 export const nodeId = prefixedId('nod', 'a node');
 const maintenanceId = prefixedId('mnt', 'a maintenance window');
 
-export const nodeStatus = z
-  .enum([
-    'node_registering',
-    'node_ready',
-    'node_draining',
-    'node_offline',
-    'node_quarantined',
-    'node_removed',
-  ])
-  .meta({ id: 'NodeStatus' });
+export const nodeStatus = z.enum(machineStateNames).meta({ id: 'NodeStatus' });
 
 const provider = z
   .object({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { rentalType } from '../records/vocabulary.ts';
 import { adminOrganisationParams } from './own-admin.ts';
 import { ledgerEntry, ledgerKind, periodQuery, transferId } from './own-customer.ts';
 import {
@@ -96,7 +97,7 @@ const priceSubject = z
     z.object({
       kind: z.literal('gpu'),
       gpuType: z.string().min(1).max(64),
-      machineType: z.enum(['virtual-machine', 'bare-metal']),
+      machineType: rentalType,
       region: z.string().min(1).max(64).nullable(),
     }),
     z.object({ kind: z.literal('volume'), region: z.string().min(1).max(64).nullable() }),
@@ -120,7 +121,7 @@ const price = z
   .meta({ id: 'Price' });
 
 const reserveOptionFields = {
-  machineType: z.enum(['virtual-machine', 'bare-metal']),
+  machineType: rentalType,
   gpuType: z.string().min(1).max(64),
   region: z.string().min(1).max(64).nullable(),
   termPeriodDays: z.int().min(1).max(3650),

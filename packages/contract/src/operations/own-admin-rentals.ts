@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ProviderDataSchema } from '../records/provider-data.ts';
 import { gpuType } from '../records/vocabulary.ts';
+import { displayName } from './interface-kit.ts';
 import { admin, auditReason, organisationId, timestamp } from './own-kit.ts';
 import { createRentalDetail, terminateAnswer } from './own-rental-records.ts';
 import { wireId } from './own-rentals.ts';
@@ -17,7 +18,7 @@ const privateCloudNode = z.object({
 const privateCloudBody = z
   .object({
     organisationId,
-    name: z.string().trim().min(1).max(100),
+    name: displayName,
     gpuType,
     gpuCount: z.int32().min(1),
     gpuModel: z.string().max(100).optional(),

@@ -17,7 +17,7 @@ export const documentOperations = {
     description: 'Served only where the operator has switched it on; elsewhere 404.',
     tags: ['documents'],
     params: z.object({ file: z.enum(['v1.json', 'v2.json', 'admin.json', 'supplier.json']) }),
-    response: { status: 200, schema: z.record(z.string(), z.unknown()) },
+    response: { status: 200, schema: z.record(z.string(), z.unknown()), revalidates: true },
     errors: [400, 404, 429, 500, 503],
     idempotency: 'none',
   }),

@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { chatUsage } from '../records/chat.ts';
+import { imageSide } from '../records/generation.ts';
+import { inferenceHeaders } from './interface-kit.ts';
 import { inference, own, requestId, timestamp } from './own-kit.ts';
 
 /**
@@ -7,16 +10,6 @@ import { inference, own, requestId, timestamp } from './own-kit.ts';
  */
 
 const modelName = z.string().min(1).max(200);
-
-const usage = z
-  .object({
-    prompt_tokens: z.int().nonnegative(),
-    completion_tokens: z.int().nonnegative(),
-    total_tokens: z.int().nonnegative(),
-    prompt_tokens_details: z.object({ cached_tokens: z.int().nonnegative() }).optional(),
-    cost_nano_usd: z.int().nonnegative().optional(),
-  })
-  .meta({ id: 'CompletionUsage' });
 
 const model = z
   .object({
@@ -46,7 +39,7 @@ const modelPrice = z
   })
   .meta({ id: 'ModelPrice' });
 
-/** The widely used bounds; an operator setting may narrow them to those of the interface. */
+/** The widely used bounds. Those of the interface are for chat, whose penalties an operator setting widens to these. */
 const penalty = z.number().min(-2).max(2);
 
 const completionRequest = z
@@ -91,7 +84,7 @@ const completion = z
         logprobs: z.unknown().optional(),
       }),
     ),
-    usage: usage.nullable().optional(),
+    usage: chatUsage.nullable().optional(),
   })
   .meta({ id: 'Completion' });
 
@@ -103,6 +96,11 @@ const imagesRequest = z
     size: z
       .string()
       .regex(/^(auto|[1-9][0-9]{2,3}x[1-9][0-9]{2,3})$/)
+      .refine(
+        (size) =>
+          size === 'auto' || size.split('x').every((side) => imageSide.safeParse(Number(side)).success),
+        'must have sides of 128 to 2496',
+      )
       .default('1024x1024')
       .meta({ description: 'Width x height, each 128 to 2496.' }),
     response_format: z.enum(['b64_json']).default('b64_json'),
@@ -123,7 +121,7 @@ const speechRequest = z
     model: modelName,
     input: z.string().min(1).max(4096),
     voice: z.string().min(1).max(100),
-    response_format: z.enum(['mp3', 'wav']).default('mp3'),
+    response_format: z.enum(['mp3']).default('mp3'),
     speed: z.number().min(0.25).max(4).default(1),
   })
   .meta({ id: 'SpeechRequest' });
@@ -158,11 +156,6 @@ const requestUsage = z
 
 /** Statuses of the engines behind, of money and of unknown models. */
 const inferenceRefusals = [402, 404, 502, 504] as const;
-
-const inferenceHeaders = {
-  'X-Inference-Request-Id': 'The id under which the request is billed.',
-  'Inference-Id': 'The same id.',
-} as const;
 
 export const inferenceOperations = {
   listModels: inference({

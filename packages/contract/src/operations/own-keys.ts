@@ -5,16 +5,16 @@ import { keyId, mode, noContent, own, page, pageQuery, sshKeyId, timestamp, user
 
 /** API keys and SSH public keys. */
 
-/** The part of a key that is no secret: it names the key in lists, logs and audit entries. */
+/** The part of a key that is no secret, in Crockford's base32: it names the key in lists, logs and audit entries. */
 export const keyPublicId = z
   .string()
-  .regex(/^[0-9A-Za-z]{12}$/)
+  .regex(/^[0-9A-HJKMNP-TV-Z]{12}$/)
   .meta({ description: 'The public part of the key.', examples: ['4T2M9V6B3N5C'] });
 
 /** The public start of a key, as a person would recognise it and a secret scanner would report it. */
 export const keyPrefix = z
   .string()
-  .regex(/^mr_(live|test)_[0-9A-Za-z]{12}$/)
+  .regex(/^mr_(live|test)_[0-9A-HJKMNP-TV-Z]{12}$/)
   .meta({ description: 'The start of the key, safe to show.', examples: ['mr_live_4T2M9V6B3N5C'] });
 
 export const scope = z.enum(scopeNames).meta({ id: 'Scope', 'x-extensible': true });

@@ -73,11 +73,12 @@ export function page<Item extends z.ZodType>(item: Item) {
 /** The answer with nothing in it. */
 export const noContent = { status: 204, schema: z.void() } as const;
 
-const alpha = '/v2/alpha/on-demand/';
+type AlphaPath = `/v2/alpha/on-demand/${string}`;
 
-/** The stable path of an operation under `alpha`: it answers the same, so existing and new clients meet. */
-export function stablePath(path: `/v2/alpha/on-demand/${string}`): `/v2/on-demand/${string}` {
-  return `/v2/on-demand/${path.slice(alpha.length)}`;
+/** An operation under `alpha` and its stable path, which answers the same, so existing and new clients meet. */
+export function alpha<const Path extends AlphaPath>(path: Path) {
+  const stable = `/v2/on-demand/${path.slice('/v2/alpha/on-demand/'.length)}` as const;
+  return { path, aliases: [stable] } as const;
 }
 
 /** What may be refused for reasons that have nothing to do with the particular operation. */

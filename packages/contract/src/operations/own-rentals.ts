@@ -3,9 +3,9 @@ import { eventEnvelope } from '../events.ts';
 import type { ProviderDataSchema } from '../records/provider-data.ts';
 import { rentalStatus } from '../records/rental.ts';
 import { gpuType, region, rentalType } from '../records/vocabulary.ts';
-import { idlePolicy } from './interface-kit.ts';
+import { displayName, idlePolicy, maxUsd, ttlSeconds } from './interface-kit.ts';
 import { periodQuery } from './own-customer.ts';
-import { own, page, pageQuery, stablePath, tags } from './own-kit.ts';
+import { alpha, own, page, pageQuery, tags } from './own-kit.ts';
 import {
   createRentalDetail,
   placementExplanation,
@@ -26,10 +26,6 @@ import {
 export const wireId = z.coerce.number().int().min(-2_147_483_648).max(2_147_483_647);
 
 const rentalParams = z.object({ rentalId: wireId });
-
-function alpha<const Path extends `/v2/alpha/on-demand/${string}`>(path: Path) {
-  return { path, aliases: [stablePath(path)] } as const;
-}
 
 const catalogQuery = pageQuery.extend({
   gpuType: gpuType.optional(),
@@ -112,13 +108,6 @@ const readRental = {
   notFoundReason: 'RENTAL_NOT_FOUND',
 } as const;
 
-const rentalFeed = z
-  .object({
-    items: z.array(eventEnvelope),
-    nextCursor: z.string().nullable(),
-  })
-  .meta({ id: 'RentalEventsPage' });
-
 const pastOperations = {
   terminateVirtualMachineRental: own({
     ...alpha('/v2/alpha/on-demand/virtual-machine-rentals/terminate'),
@@ -152,7 +141,7 @@ const pastOperations = {
     summary: 'What happened to a rental, oldest first',
     description: 'With `Accept: text/event-stream` it stays open and sends what happens next.',
     query: pageQuery,
-    response: { status: 200, schema: rentalFeed, sse: true, event: eventEnvelope },
+    response: { status: 200, schema: page(eventEnvelope), sse: true, event: eventEnvelope },
   }),
   getRentalMetrics: own({
     ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/metrics'),
@@ -181,14 +170,14 @@ const pastOperations = {
 
 const updateBody = z
   .object({
-    name: z.string().trim().min(1).max(100).nullable().optional(),
-    label: z.string().trim().max(255).nullable().optional(),
+    name: displayName.nullable().optional(),
+    label: z.string().nullable().optional(),
     tags: tags.optional(),
     convertToOnDemandOnExpiry: z.boolean().optional(),
-    ttlSeconds: z.int().min(60).max(315_360_000).nullable().optional().meta({
+    ttlSeconds: ttlSeconds.nullable().optional().meta({
       description: 'Counted from now; null lifts the limit.',
     }),
-    maxUsd: z.number().positive().max(1_000_000_000).nullable().optional(),
+    maxUsd: maxUsd.nullable().optional(),
     idle: idlePolicy.nullable().optional(),
   })
   .meta({ id: 'RentalUpdate' });
@@ -279,10 +268,7 @@ function powerOperations(rental: RentalDetail) {
       id: 'extendRental',
       summary: 'Extend a reserved term from its old end, or a time to live',
       body: z
-        .union([
-          z.object({ termPeriodDays: z.int().min(1).max(3650) }),
-          z.object({ ttlSeconds: z.int().min(60).max(315_360_000) }),
-        ])
+        .union([z.object({ termPeriodDays: z.int().min(1).max(3650) }), z.object({ ttlSeconds })])
         .meta({ id: 'RentalExtend' }),
     }),
   } as const;

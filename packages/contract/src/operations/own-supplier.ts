@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { gpu, nodeId, nodeStatus } from './own-admin-fleet.ts';
 import { periodQuery } from './own-customer.ts';
 import {
-  admin,
-  auditReason,
   nanoUsd,
   noContent,
   organisationId,
@@ -15,13 +13,13 @@ import {
   timestamp,
 } from './own-kit.ts';
 
-/** Suppliers: machines they put on the marketplace, and what those earn. Operators approve both. */
+/** Suppliers: machines they put on the marketplace, and what those earn. */
 
-const supplierId = prefixedId('sup', 'a supplier');
+export const supplierId = prefixedId('sup', 'a supplier');
 const joinTokenId = prefixedId('jtk', 'a join token');
 const statementId = prefixedId('stm', 'a statement');
 
-const supplierAccount = z
+export const supplierAccount = z
   .object({
     id: supplierId,
     organisationId,
@@ -38,7 +36,7 @@ const supplierAccount = z
   })
   .meta({ id: 'Supplier' });
 
-const machine = z
+export const supplierMachine = z
   .object({
     id: nodeId,
     name: z.string(),
@@ -105,7 +103,7 @@ const statement = z
   })
   .meta({ id: 'Statement' });
 
-const payout = z
+export const payout = z
   .object({
     id: prefixedId('pay', 'a payout'),
     amountNanoUsd: nanoUsd,
@@ -116,7 +114,7 @@ const payout = z
   })
   .meta({ id: 'Payout' });
 
-const machineParams = z.object({ machineId: nodeId });
+export const supplierMachineParams = z.object({ machineId: nodeId });
 
 const accountOperations = {
   supplierApply: supplier({
@@ -155,7 +153,7 @@ const machineOperations = {
     summary: 'List own machines',
     tags: ['machines'],
     query: pageQuery,
-    response: { status: 200, schema: page(machine) },
+    response: { status: 200, schema: page(supplierMachine) },
     idempotency: 'none',
   }),
   supplierGetMachine: supplier({
@@ -165,8 +163,8 @@ const machineOperations = {
     scope: 'supplier:read',
     summary: 'Read a machine',
     tags: ['machines'],
-    params: machineParams,
-    response: { status: 200, schema: machine },
+    params: supplierMachineParams,
+    response: { status: 200, schema: supplierMachine },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'MACHINE_NOT_FOUND',
@@ -179,11 +177,11 @@ const machineOperations = {
     summary: 'Price, list or unlist a machine',
     description: 'What is rented keeps its frozen price.',
     tags: ['machines'],
-    params: machineParams,
+    params: supplierMachineParams,
     body: z
       .object({ listed: z.boolean().optional(), pricePerGpuHourNanoUsd: positiveNanoUsd.optional() })
       .meta({ id: 'SupplierMachineUpdate' }),
-    response: { status: 200, schema: machine },
+    response: { status: 200, schema: supplierMachine },
     refuses: [404, 409],
     idempotency: 'none',
     notFoundReason: 'MACHINE_NOT_FOUND',
@@ -195,8 +193,8 @@ const machineOperations = {
     scope: 'supplier:write',
     summary: 'Take no new rentals on a machine',
     tags: ['machines'],
-    params: machineParams,
-    response: { status: 200, schema: machine },
+    params: supplierMachineParams,
+    response: { status: 200, schema: supplierMachine },
     refuses: [404],
     idempotency: 'key',
     notFoundReason: 'MACHINE_NOT_FOUND',
@@ -208,7 +206,7 @@ const machineOperations = {
     scope: 'supplier:write',
     summary: 'Withdraw an empty machine',
     tags: ['machines'],
-    params: machineParams,
+    params: supplierMachineParams,
     response: noContent,
     refuses: [404, 409],
     idempotency: 'none',
@@ -324,96 +322,8 @@ const earningOperations = {
   }),
 } as const;
 
-const approval = {
-  method: 'POST',
-  scope: 'admin:write',
-  tags: ['suppliers'],
-  idempotency: 'key',
-} as const;
-
-const approvalBody = z.object({ reason: auditReason }).meta({ id: 'Approval' });
-const supplierParams = z.object({ supplierId });
-
-const approvalOperations = {
-  adminListSuppliers: admin({
-    id: 'adminListSuppliers',
-    method: 'GET',
-    path: '/v2/admin/suppliers',
-    scope: 'admin:read',
-    summary: 'List suppliers and applications',
-    tags: ['suppliers'],
-    query: pageQuery.extend({ status: supplierAccount.shape.status.optional() }),
-    response: { status: 200, schema: page(supplierAccount) },
-    idempotency: 'none',
-  }),
-  adminApproveSupplier: admin({
-    ...approval,
-    id: 'adminApproveSupplier',
-    path: '/v2/admin/suppliers/{supplierId}/approve',
-    summary: 'Approve a supplier',
-    params: supplierParams,
-    body: approvalBody.extend({ feePercentage: z.number().min(0).max(100) }).meta({ id: 'SupplierApproval' }),
-    response: { status: 200, schema: supplierAccount },
-    refuses: [404],
-    notFoundReason: 'SUPPLIER_NOT_FOUND',
-  }),
-  adminRejectSupplier: admin({
-    ...approval,
-    id: 'adminRejectSupplier',
-    path: '/v2/admin/suppliers/{supplierId}/reject',
-    summary: 'Reject an application, or end a supplier’s approval',
-    params: supplierParams,
-    body: approvalBody,
-    response: { status: 200, schema: supplierAccount },
-    refuses: [404],
-    notFoundReason: 'SUPPLIER_NOT_FOUND',
-  }),
-  adminApproveMachine: admin({
-    ...approval,
-    id: 'adminApproveMachine',
-    path: '/v2/admin/machines/{machineId}/approve',
-    summary: 'Approve a supplier’s machine for the marketplace',
-    params: machineParams,
-    body: approvalBody,
-    response: { status: 200, schema: machine },
-    refuses: [404],
-    notFoundReason: 'MACHINE_NOT_FOUND',
-  }),
-  adminRejectMachine: admin({
-    ...approval,
-    id: 'adminRejectMachine',
-    path: '/v2/admin/machines/{machineId}/reject',
-    summary: 'Refuse a supplier’s machine',
-    params: machineParams,
-    body: approvalBody,
-    response: { status: 200, schema: machine },
-    refuses: [404],
-    notFoundReason: 'MACHINE_NOT_FOUND',
-  }),
-  adminSettlePayout: admin({
-    ...approval,
-    id: 'adminSettlePayout',
-    path: '/v2/admin/payouts/{payoutId}/settle',
-    scope: 'admin:money',
-    summary: 'Record a payout as paid, or reject it',
-    params: z.object({ payoutId: payout.shape.id }),
-    body: z
-      .object({
-        outcome: z.enum(['paid', 'rejected']),
-        reference: z.string().trim().max(255).nullable().default(null),
-        reason: auditReason,
-      })
-      .meta({ id: 'PayoutSettlement' }),
-    response: { status: 200, schema: payout },
-    refuses: [404],
-    notFoundReason: 'PAYOUT_NOT_FOUND',
-  }),
-} as const;
-
 export const supplierOperations = {
   ...accountOperations,
   ...machineOperations,
   ...earningOperations,
 } as const;
-
-export const adminSupplierOperations = approvalOperations;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { positiveInt, time, unconstrained, volumeLabel, volumeSizeInGb } from '../records/vocabulary.ts';
+import { positiveInt, volumeLabel, volumeSizeInGb } from '../records/vocabulary.ts';
 import { storageVolume } from '../records/volume.ts';
-import { noContent, own, page, pageQuery, prefixedId, stablePath, tags, timestamp } from './own-kit.ts';
+import { alpha, noContent, own, page, pageQuery, prefixedId, tags, timestamp } from './own-kit.ts';
 import { wireId } from './own-rentals.ts';
 
 /** Storage volumes beyond the interface's own operations. */
@@ -12,8 +12,6 @@ const volumeParams = z.object({ storageVolumeId: wireId });
 const volumeDetail = z
   .object({
     ...storageVolume.shape,
-    orgId: unconstrained,
-    createdAt: time,
     tags,
     purgeAt: timestamp.nullable().meta({ description: 'When the data of an inactive volume is deleted.' }),
   })
@@ -32,10 +30,6 @@ const snapshot = z
     createdAt: timestamp,
   })
   .meta({ id: 'Snapshot' });
-
-function alpha<const Path extends `/v2/alpha/on-demand/storage-volumes/${string}`>(path: Path) {
-  return { path, aliases: [stablePath(path)] } as const;
-}
 
 export const volumeOperations = {
   detachStorageVolume: own({

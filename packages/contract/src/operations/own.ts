@@ -3,6 +3,7 @@ import { adminFleetOperations } from './own-admin-fleet.ts';
 import { adminInferenceOperations } from './own-admin-inference.ts';
 import { adminMoneyOperations } from './own-admin-money.ts';
 import { adminRentalOperations } from './own-admin-rentals.ts';
+import { adminSupplierOperations } from './own-admin-suppliers.ts';
 import { adminOrganisationOperations } from './own-admin.ts';
 import { auditOperations } from './own-audit.ts';
 import { customerOperations } from './own-customer.ts';
@@ -13,7 +14,7 @@ import { inferenceOperations } from './own-inference.ts';
 import { keyOperations } from './own-keys.ts';
 import { marketplaceOwnOperations } from './own-marketplace.ts';
 import { rentalOperations } from './own-rentals.ts';
-import { adminSupplierOperations, supplierOperations } from './own-supplier.ts';
+import { supplierOperations } from './own-supplier.ts';
 import { volumeOperations } from './own-volumes.ts';
 
 /** Every operation that our own decisions add to the interface. */

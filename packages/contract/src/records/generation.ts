@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** Image and audio generation, as the v1 interface and our decisions have them. */
 
-const side = z.int().min(128).max(2496);
+export const imageSide = z.int().min(128).max(2496);
 const prompt = z.string().max(20_000);
 const base64 = z.string().meta({ description: 'Base64.' });
 
@@ -10,8 +10,8 @@ export const imageRequest = z
   .object({
     model_name: z.string().min(1),
     prompt,
-    height: side,
-    width: side,
+    height: imageSide,
+    width: imageSide,
     backend: z.string().default('auto'),
     negative_prompt: prompt.optional(),
     prompt_2: prompt.optional(),
