@@ -104,6 +104,34 @@ describe('SSH public keys', () => {
   });
 });
 
+describe('a repeated request', () => {
+  it('of the same person is answered with the first result, also through another of their keys', async () => {
+    const [pem, header] = [freshPem(), { 'idempotency-key': 'my laptop' }];
+    const first = await add(ours.owner.key, pem, header);
+    const again = await add((await ours.ownerKey('live')).key, pem, header);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.json).toEqual(first.json);
+  });
+
+  it('of another person is no repetition: they are not told that what they asked for was done', async () => {
+    const [pem, header] = [freshPem(), { 'idempotency-key': 'our laptop' }];
+    await add(ours.owner.key, pem, header);
+    const colleague = await ours.addPerson('member');
+    const answer = await add(colleague.key, pem, header);
+    expect([answer.status, answer.json.reason]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+    expect((await list(colleague.key)).json.items).toEqual([]);
+    expect((await add(colleague.key, pem)).status).toBe(201);
+  });
+
+  it('without the scope is refused before anything is looked up', async () => {
+    const [pem, header] = [freshPem(), { 'idempotency-key': 'narrow' }];
+    await add(ours.owner.key, pem, header);
+    const body = { name: 'narrow', scopes: ['ssh-keys:read'] };
+    const { json } = await fixture.call({ method: 'POST', path: '/v2/api-keys', key: ours.owner.key, body });
+    expect((await add(String(json.key), pem, header)).json.reason).toBe('INSUFFICIENT_SCOPE');
+  });
+});
+
 describe('operations', () => {
   it('tell what became of a request, by record and by key, to its own organisation and mode alone', async () => {
     const answer = await add(ours.owner.key, freshPem(), { 'idempotency-key': 'find me' });

@@ -11,15 +11,14 @@ import {
   hasSuccessor,
   insertKey,
   listDueKeys,
-  lockCaller,
   lockKey,
   markRevoked,
   setExpiry,
 } from './api-keys.store.ts';
 import { appendAudit } from './audit.store.ts';
-import { systemCause, type ApiKey, type Caller, type Cause, type RevocationReason } from './identity.ts';
+import { enterAs, type EnteredCaller, type KeyCall } from './caller.service.ts';
+import { systemCause, type ApiKey, type Cause, type RevocationReason } from './identity.ts';
 import type { AnnounceKeyChange } from './key-changes.ts';
-import { lockOrganisation } from './organisations.store.ts';
 
 /** The use-cases of API keys. Each runs in the one transaction it is handed, audit line and events included. */
 
@@ -27,13 +26,6 @@ export const UNREVOKED_KEYS_MAX = 500;
 
 /** The durable handler that notes a key's end when its time has come. See api-key.workflow.ts. */
 export const keyLifecycle = { service: 'ApiKeyLifecycle', handler: 'expire' } as const;
-
-/** The calling key, and what of its request is worth recording. */
-export interface KeyCall {
-  readonly orgId: OrgId;
-  readonly keyId: KeyId;
-  readonly cause: Cause;
-}
 
 export interface IssuedKey {
   readonly key: ApiKey;
@@ -94,7 +86,7 @@ export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange
 
   return {
     async create(tx, call, wish) {
-      const caller = await enter(tx, call);
+      const caller = await enterAs(tx, call, 'api-keys:write');
       const rights = requireRights(caller, wish, tx.clock.nowMs());
       await requireRoomForKey(tx, call.orgId);
       const { name } = wish;
@@ -102,10 +94,11 @@ export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange
     },
 
     async rotate(tx, call, keyId, overlapMs) {
-      const caller = await enter(tx, call);
+      const caller = await enterAs(tx, call, 'api-keys:write');
       const old = visibleKey(caller, await lockKey(tx, call.orgId, keyId));
       requireReplaceable(old, await hasSuccessor(tx, call.orgId, keyId), tx.clock.now());
       requireOwnKey(caller, old);
+      if (overlapMs > 0) await requireRoomForKey(tx, call.orgId);
       const rights = requireSameRights(caller, old, tx.clock.nowMs());
       const { orgId, userId, name } = old;
       const issued = await issueKey(tx, call.cause, { orgId, userId, name, rights, rotatedFrom: old.id });
@@ -121,7 +114,7 @@ export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange
     },
 
     async revoke(tx, call, keyId) {
-      const caller = await enter(tx, call);
+      const caller = await enterAs(tx, call, 'api-keys:write');
       const key = visibleKey(caller, await lockKey(tx, call.orgId, keyId));
       if (key.userId !== caller.key.userId && !mayManageKeysOfOthers(caller.role)) {
         throw new Fault('SCOPE_ESCALATION', {
@@ -190,25 +183,8 @@ export async function issueKey(
   return { key, text: minted.text };
 }
 
-/**
- * Takes its turn in the organisation and reads the caller as it is now. Whatever the cache let through, a key that was
- * revoked or whose user has left changes nothing.
- */
-async function enter(tx: Tx, call: KeyCall): Promise<Caller> {
-  const organisation = await lockOrganisation(tx, call.orgId);
-  const caller = await lockCaller(tx, call.orgId, call.keyId);
-  if (organisation?.status === 'suspended') throw new Fault('ORGANISATION_SUSPENDED');
-  if (caller === null || caller.key.revokedAt !== null) throw new Fault('API_KEY_REVOKED');
-  return caller;
-}
-
-function rightsOf(caller: Caller): KeyRights {
-  const { key, role, platformRoles } = caller;
-  return { ...key, scopes: [...effectiveScopes(key, role, platformRoles)] };
-}
-
-function requireRights(caller: Caller, wish: KeyRights, nowMs: number): KeyRights {
-  const decision = decideRights(rightsOf(caller), wish, nowMs);
+function requireRights(caller: EnteredCaller, wish: KeyRights, nowMs: number): KeyRights {
+  const decision = decideRights({ ...caller.key, scopes: [...caller.scopes] }, wish, nowMs);
   if (decision.ok) return decision.rights;
   throw new Fault(decision.kind === 'invalid' ? 'VALIDATION_FAILED' : 'SCOPE_ESCALATION', {
     issues: decision.issues,
@@ -216,7 +192,7 @@ function requireRights(caller: Caller, wish: KeyRights, nowMs: number): KeyRight
 }
 
 /** A replacement has exactly the rights of what it replaces, as far as its user still holds them. */
-function requireSameRights(caller: Caller, old: ApiKey, nowMs: number): KeyRights {
+function requireSameRights(caller: EnteredCaller, old: ApiKey, nowMs: number): KeyRights {
   const scopes = [...effectiveScopes(old, caller.role, caller.platformRoles)];
   const rights = requireRights(caller, { ...old, scopes }, nowMs);
   const same = JSON.stringify([rights.limits, rights.allowedIps, rights.expiresAt]);
@@ -230,7 +206,7 @@ function requireSameRights(caller: Caller, old: ApiKey, nowMs: number): KeyRight
 }
 
 /** The new secret acts in its user's name, so nobody else may have it. */
-function requireOwnKey(caller: Caller, key: ApiKey): void {
+function requireOwnKey(caller: EnteredCaller, key: ApiKey): void {
   if (key.userId === caller.key.userId) return;
   throw new Fault('SCOPE_ESCALATION', {
     message: 'Only its own user may rotate a key: the new one would act in that person\u2019s name.',
@@ -251,7 +227,7 @@ async function requireRoomForKey(tx: Tx, orgId: OrgId): Promise<void> {
 }
 
 /** Absent, another organisation's, and a live key asked for by a test key: all the same. */
-function visibleKey(caller: Caller, key: ApiKey | null): ApiKey {
+function visibleKey(caller: EnteredCaller, key: ApiKey | null): ApiKey {
   if (key === null || !isVisible(caller.key.mode, key)) throw new Fault('API_KEY_NOT_FOUND');
   return key;
 }

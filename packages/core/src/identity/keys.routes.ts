@@ -9,7 +9,7 @@ import { parseId } from '@millrace/platform/ids';
 import { isVisible, readKey } from './api-keys.service.ts';
 import { listKeys } from './api-keys.store.ts';
 import { toWireKey, toWireOperation, toWireSshKey, type WireOperation } from './identity.wire.ts';
-import { causeOf, keyCallOf, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
+import { keyCallOf, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
 import { addSshKey, removeSshKey, requireSshPublicKey } from './ssh-keys.service.ts';
 import { listSshKeys } from './ssh-keys.store.ts';
 
@@ -62,10 +62,9 @@ export function serveApiKeys({ server, operations, db, keys }: IdentityRoutes): 
 /** SSH public keys, of the calling person. */
 export function serveSshKeys({ server, operations, db }: IdentityRoutes): void {
   server.serve(operations.createSshPublicKey, ({ body, context, transact }) => {
-    const { orgId, userId, mode } = requirePrincipal(context);
     const fields = { name: body.name, key: requireSshPublicKey(body.publicKey) };
     return transact({ name: 'add ssh key', isolation: readCommitted }, async (tx) => {
-      const added = await addSshKey(tx, orgId, { userId, mode }, causeOf(context), fields);
+      const added = await addSshKey(tx, keyCallOf(context), fields);
       return { body: toWireSshKey(added), resource: { kind: 'ssh-public-key', id: added.id } };
     });
   });
@@ -78,11 +77,10 @@ export function serveSshKeys({ server, operations, db }: IdentityRoutes): void {
   });
 
   server.serve(operations.deleteSshPublicKey, ({ params, context, transact }) => {
-    const { orgId, userId, mode } = requirePrincipal(context);
     const id = parseId('ssh', params.sshKeyId);
     if (id === null) throw new Fault('SSH_KEY_NOT_FOUND');
     return transact({ name: 'remove ssh key', isolation: readCommitted }, async (tx) => {
-      await removeSshKey(tx, orgId, { userId, mode }, causeOf(context), id);
+      await removeSshKey(tx, keyCallOf(context), id);
       return { body: undefined };
     });
   });

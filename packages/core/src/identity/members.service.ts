@@ -2,20 +2,14 @@ import type { Role } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId, UserId } from '@millrace/platform/ids';
-import { effectiveScopes, mayChangeRole } from './access.ts';
-import type { ApiKeyService, KeyCall } from './api-keys.service.ts';
-import { lockCaller, markRevokedOfUser } from './api-keys.store.ts';
+import { mayChangeRole } from './access.ts';
+import type { ApiKeyService } from './api-keys.service.ts';
+import { markRevokedOfUser } from './api-keys.store.ts';
 import { appendAudit } from './audit.store.ts';
+import { enterAs, type KeyCall } from './caller.service.ts';
 import type { Member, Organisation } from './identity.ts';
 import type { AnnounceKeyChange } from './key-changes.ts';
-import {
-  countOwners,
-  deleteMember,
-  findMember,
-  lockOrganisation,
-  renameOrganisation,
-  setRole,
-} from './organisations.store.ts';
+import { countOwners, deleteMember, findMember, renameOrganisation, setRole } from './organisations.store.ts';
 
 /** The use-cases of an organisation and its members, as its own people carry them out. */
 export interface MemberService {
@@ -31,7 +25,7 @@ export function createMemberService(deps: {
 }): MemberService {
   return {
     async rename(tx, call, name) {
-      const before = await requireOrganisation(tx, call.orgId);
+      const { organisation: before } = await enterAs(tx, call, 'organisation:write');
       if (name === undefined || name === before.name) return before;
       const after = await renameOrganisation(tx, call.orgId, name);
       await appendAudit(tx, call.orgId, call.cause, {
@@ -75,26 +69,15 @@ export function createMemberService(deps: {
   };
 }
 
-async function requireOrganisation(tx: Tx, orgId: OrgId): Promise<Organisation> {
-  const organisation = await lockOrganisation(tx, orgId);
-  if (organisation === null) throw new Fault('ORGANISATION_NOT_FOUND');
-  return organisation;
-}
-
 /**
  * Takes its turn in the organisation: two people who demote each other at the same instant come here one after the
  * other, and the second finds what the first has done.
  */
 async function enter(tx: Tx, call: KeyCall, userId: UserId, to: Role | null): Promise<Member> {
-  await requireOrganisation(tx, call.orgId);
-  const caller = await lockCaller(tx, call.orgId, call.keyId);
-  if (caller === null || caller.key.revokedAt !== null) throw new Fault('API_KEY_REVOKED');
+  const caller = await enterAs(tx, call, 'members:write');
   const member = await findMember(tx, call.orgId, userId);
   if (member === null) throw new Fault('MEMBER_NOT_FOUND');
-  const scopes = effectiveScopes(caller.key, caller.role, caller.platformRoles);
-  // The caller was let in on what a cache knew; the role may have changed since.
-  if (!scopes.has('members:write')) throw new Fault('INSUFFICIENT_SCOPE');
-  if (!mayChangeRole({ role: caller.role, scopes }, member.role, to)) {
+  if (!mayChangeRole(caller, member.role, to)) {
     throw new Fault('SCOPE_ESCALATION', {
       message: 'The role to be given or taken away holds more than you may hand out.',
       suggestion: 'Ask an owner, or use a key that holds every scope of that role.',

@@ -12,7 +12,8 @@ import {
 } from '@millrace/platform/http';
 import { parseId, type IdKind, type IdOf } from '@millrace/platform/ids';
 import { z } from 'zod';
-import type { ApiKeyService, KeyCall } from './api-keys.service.ts';
+import type { ApiKeyService } from './api-keys.service.ts';
+import type { KeyCall } from './caller.service.ts';
 import type { Cause } from './identity.ts';
 import type { AnnounceKeyChange } from './key-changes.ts';
 import type { MemberService } from './members.service.ts';

@@ -1,10 +1,11 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import type { OrgId, SshKeyId } from '@millrace/platform/ids';
+import type { SshKeyId } from '@millrace/platform/ids';
 import { appendAudit } from './audit.store.ts';
-import type { Cause, SshKeyRecord } from './identity.ts';
+import { enterAs, type KeyCall } from './caller.service.ts';
+import type { SshKeyRecord } from './identity.ts';
 import { readSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
-import { countSshKeys, deleteSshKey, insertSshKey, type SshKeyOwner } from './ssh-keys.store.ts';
+import { countSshKeys, deleteSshKey, insertSshKey } from './ssh-keys.store.ts';
 
 /** The use-cases of SSH public keys. */
 
@@ -24,11 +25,11 @@ export function requireSshPublicKey(text: string): SshPublicKey {
 
 export async function addSshKey(
   tx: Tx,
-  orgId: OrgId,
-  owner: SshKeyOwner,
-  cause: Cause,
+  call: KeyCall,
   fields: { readonly name: string; readonly key: SshPublicKey },
 ): Promise<SshKeyRecord> {
+  const { orgId, cause } = call;
+  const { key: owner } = await enterAs(tx, call, 'ssh-keys:write');
   if ((await countSshKeys(tx, orgId, owner)) >= SSH_KEYS_MAX) throw new Fault('SSH_KEY_LIMIT_REACHED');
   const added = await insertSshKey(tx, orgId, owner, fields);
   if (added === null) throw new Fault('SSH_KEY_DUPLICATE');
@@ -40,13 +41,9 @@ export async function addSshKey(
   return added;
 }
 
-export async function removeSshKey(
-  tx: Tx,
-  orgId: OrgId,
-  owner: SshKeyOwner,
-  cause: Cause,
-  id: SshKeyId,
-): Promise<void> {
+export async function removeSshKey(tx: Tx, call: KeyCall, id: SshKeyId): Promise<void> {
+  const { orgId, cause } = call;
+  const { key: owner } = await enterAs(tx, call, 'ssh-keys:write');
   const removed = await deleteSshKey(tx, orgId, owner, id);
   if (removed === null) throw new Fault('SSH_KEY_NOT_FOUND');
   await appendAudit(tx, orgId, cause, {

@@ -83,8 +83,8 @@ function transactFor<Op extends Operation>(
       const effect = await db.transaction(options, work);
       return new Reply(effect.body, effect.headers ?? {});
     }
-    const { orgId, mode } = principal;
-    const hash = hashRequest({ operationId: operation.id, mode, ...raw });
+    const { orgId, mode, userId } = principal;
+    const hash = hashRequest({ operationId: operation.id, mode, userId, ...raw });
     const keyed = { orgId, mode, actor: actorOf(principal), key: idempotencyKey, hash };
     return runKeyed(db, clock, operation, keyed, options, work);
   };

@@ -5,6 +5,7 @@ import { canonicalJson, hashRequest } from './request-hash.ts';
 const request = {
   operationId: 'createThing',
   mode: 'live',
+  userId: 'usr_1',
   params: {},
   query: {},
   body: { a: 1, b: [1, 2] },
@@ -15,6 +16,7 @@ test('the hash changes with anything that makes it another request', () => {
     request,
     { ...request, operationId: 'other' },
     { ...request, mode: 'test' },
+    { ...request, userId: 'usr_2' },
     { ...request, params: { id: 'x' } },
     { ...request, query: { dry: '1' } },
     { ...request, body: { a: 1, b: [2, 1] } },

@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 export interface RequestIdentity {
   readonly operationId: string;
   readonly mode: string;
+  /** In whose name: what one person asked for is not what another asks for in the same words. */
+  readonly userId: string;
   readonly params: unknown;
   readonly query: unknown;
   /** As it was sent, not as it was parsed: a default that a later release adds must not change the hash. */
@@ -12,9 +14,9 @@ export interface RequestIdentity {
 
 /** SHA-256 over a canonical form: the order of keys does not matter, everything else does. */
 export function hashRequest(request: RequestIdentity): Buffer {
-  const { operationId, mode, params, query, body } = request;
+  const { operationId, mode, userId, params, query, body } = request;
   return createHash('sha256')
-    .update(canonicalJson([operationId, mode, params, query, body]))
+    .update(canonicalJson([operationId, mode, userId, params, query, body]))
     .digest();
 }
 

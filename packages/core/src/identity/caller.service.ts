@@ -1,0 +1,40 @@
+import type { Scope } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { KeyId, OrgId } from '@millrace/platform/ids';
+import { effectiveScopes } from './access.ts';
+import { lockCaller } from './api-keys.store.ts';
+import type { Caller, Cause, Organisation } from './identity.ts';
+import { lockOrganisation } from './organisations.store.ts';
+
+/** The calling key, and what of its request is worth recording. */
+export interface KeyCall {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly cause: Cause;
+}
+
+/** The caller as it stands inside the transaction, with what it may do now. */
+export interface EnteredCaller extends Caller {
+  readonly scopes: ReadonlySet<Scope>;
+  readonly organisation: Organisation;
+}
+
+/**
+ * Takes its turn in the organisation and reads the caller again. A request is let in on what a cache knew; it changes
+ * something only on what is true now. So a key that was revoked or has expired, a person who left or was demoted, and
+ * an organisation that was suspended in between change nothing more.
+ */
+export async function enterAs(tx: Tx, call: KeyCall, scope: Scope): Promise<EnteredCaller> {
+  const organisation = await lockOrganisation(tx, call.orgId);
+  const caller = await lockCaller(tx, call.orgId, call.keyId);
+  if (organisation?.status === 'suspended') throw new Fault('ORGANISATION_SUSPENDED');
+  if (organisation === null || caller === null || caller.key.revokedAt !== null) {
+    throw new Fault('API_KEY_REVOKED');
+  }
+  const { key, role, platformRoles } = caller;
+  if (key.expiresAt !== null && key.expiresAt <= tx.clock.now()) throw new Fault('API_KEY_EXPIRED');
+  const scopes = effectiveScopes(key, role, platformRoles);
+  if (!scopes.has(scope)) throw new Fault('INSUFFICIENT_SCOPE');
+  return { ...caller, scopes, organisation };
+}
