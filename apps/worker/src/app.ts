@@ -88,7 +88,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
     log,
   });
   lifecycle.onDrain('requests', 'restate endpoint', () => endpoint.close());
-  registerSoon(config, endpoint, lifecycle, log);
+  keepRegistered(config, endpoint, lifecycle, log);
 
   const channels = eventChannels(config.nats.prefix);
   await ensureEventStream(nats, channels, {
@@ -149,23 +149,39 @@ async function connectEngines(
   return { db, nats };
 }
 
-/** Restate may start after us, so registering is tried until it works and holds up nothing else meanwhile. */
-function registerSoon(
+/**
+ * Restate may start after us, and may lose everything it knows at any moment. So registering is tried until it works,
+ * holds up nothing else meanwhile, and is done again and again: where Restate knows us already it changes nothing,
+ * and where it has forgotten us, commands are taken again before any is given up on.
+ */
+function keepRegistered(
   config: WorkerConfig,
   endpoint: RestateEndpoint,
   lifecycle: Lifecycle,
   log: Logger,
 ): void {
-  let registered = false;
+  const { registerMs, replaceDeployment } = config.worker;
   const uri = config.worker.endpointUrl ?? endpoint.url;
+  let known: string | undefined;
+  let reachable = false;
+  const register = async (): Promise<'idle'> => {
+    // Reading handlers anew belongs to the start of a process; repeated, it would only disturb calls under way.
+    const options = { replace: replaceDeployment && known === undefined };
+    const { deploymentId, services } = await registerDeployment(config.restate.adminUrl, uri, options);
+    if (deploymentId !== known) log.info({ uri, services, deploymentId }, 'registered with Restate');
+    known = deploymentId;
+    reachable = true;
+    return 'idle';
+  };
   const loop = startLoop(
-    { name: 'register with Restate', clock: systemClock, log, idleMs: DAY_MS },
+    { name: 'register with Restate', clock: systemClock, log, idleMs: registerMs },
     async () => {
-      const options = { replace: config.worker.replaceDeployment };
-      const { services } = await registerDeployment(config.restate.adminUrl, uri, options);
-      registered = true;
-      log.info({ uri, services }, 'registered with Restate');
-      return 'idle';
+      try {
+        return await register();
+      } catch (error) {
+        reachable = false;
+        throw error;
+      }
     },
   );
   lifecycle.onDrain('accept', 'registration', () => loop.stop());
@@ -174,7 +190,7 @@ function registerSoon(
     required: false,
     timeoutMs: CHECK_TIMEOUT_MS,
     check: async () => {
-      if (!registered) throw new Error('Restate does not know this worker yet.');
+      if (!reachable) throw new Error('Restate does not know this worker, or cannot be asked.');
     },
   });
 }

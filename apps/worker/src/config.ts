@@ -53,6 +53,12 @@ const workerConfig = fragment('worker', {
     expected: 'the address under which Restate reaches the workers, when it is not the loopback port itself',
     example: 'http://workers.internal:9080',
   },
+  registerMs: {
+    env: 'MILLRACE_RESTATE_REGISTER_MS',
+    schema: values.wholeNumber(100, 3_600_000).default(15_000),
+    expected: 'how often to make sure that Restate knows this worker, in milliseconds, 100 to 3600000',
+    example: '15000',
+  },
   replaceDeployment: {
     env: 'MILLRACE_RESTATE_REPLACE_DEPLOYMENT',
     schema: values.boolean.default(false),

@@ -3,15 +3,17 @@ import { installSignalHandlers } from '@millrace/platform/lifecycle';
 import { startWorker } from './app.ts';
 import { loadWorkerConfig } from './config.ts';
 
+/** Exit codes that supervisors know: wrong settings are not cured by starting again. */
+const EXIT_CONFIG = 78;
+const EXIT_UNAVAILABLE = 69;
+
 try {
   const { lifecycle, log } = await startWorker(loadWorkerConfig());
   installSignalHandlers(lifecycle, log);
 } catch (error) {
   // Nothing can be logged before the settings are known, and a wrong setting is a message to a person.
-  process.stderr.write(
-    error instanceof ConfigError ? error.message : `The worker could not start: ${String(error)}\n`,
-  );
-  if (!(error instanceof ConfigError) && error instanceof Error)
-    process.stderr.write(`${error.stack ?? ''}\n`);
-  process.exitCode = 1;
+  const settings = error instanceof ConfigError;
+  const why = error instanceof Error ? error.message : String(error);
+  process.stderr.write(settings ? error.message : `The worker could not start: ${why}\n`);
+  process.exitCode = settings ? EXIT_CONFIG : EXIT_UNAVAILABLE;
 }

@@ -1,13 +1,15 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import type { OrgId } from '@millrace/platform/ids';
+import { toUuid, type OrgId } from '@millrace/platform/ids';
 import {
   appendTestEvent,
   createTestDatabase,
   engineEnv,
   eventually,
+  forgetDeployment,
   startProcess,
   startWorkerProcess,
+  testEndpoints,
   testIds,
   testNames,
   type TestDatabase,
@@ -79,13 +81,67 @@ describe('the worker process', () => {
     expect(await heir.stop()).toBe(0);
   });
 
+  test('that was frozen past its lease writes nothing on waking that its heir has written', async () => {
+    await using frozen = await startWorkerProcess({ database, names, env, name: 'frozen' });
+    const orgId = testIds.next('org');
+    const before = await published();
+    await write(orgId, 20);
+    await eventually({ what: 'twenty published' }, async () => (await published()) === before + 20);
+    const holder = `%:${frozen.pid}:%`;
+    frozen.freeze();
+    await using heir = await startWorkerProcess({ database, names, env, name: 'heir' });
+    await eventually({ what: 'every shard with the heir' }, async () => {
+      const held = await rows(
+        `select holder from relay_leases where expires_at > now() and holder not like '${holder}'`,
+      );
+      return held.length === 64;
+    });
+    await write(orgId, 20);
+    await eventually({ what: 'twenty more published' }, async () => (await published()) === before + 40);
+    const writing = write(orgId, 60);
+    frozen.thaw();
+    await writing;
+    await eventually({ what: 'all published' }, async () => (await published()) === before + 100);
+    await eventually({ what: 'the shards shared again' }, async () => {
+      const held = await rows(
+        `select holder from relay_leases where expires_at > now() and holder like '${holder}'`,
+      );
+      return held.length === 32;
+    });
+    const feed = await rows(
+      `select seq::int, (data ->> 'name')::int as name from events where org_id = '${toUuid(orgId)}' order by seq`,
+    );
+    const names20 = [...Array(20).keys()];
+    expect(feed.map((event) => event['seq'])).toEqual([...Array(100).keys()].map((index) => index + 1));
+    expect(feed.map((event) => event['name'])).toEqual([...names20, ...names20, ...Array(60).keys()]);
+    expect(await heir.stop()).toBe(0);
+  });
+
+  test('makes itself known again to a Restate that has forgotten it', async () => {
+    const settings = { ...env, MILLRACE_RESTATE_REGISTER_MS: '500' };
+    await using worker = await startWorkerProcess({ database, names, env: settings, name: 'forgotten' });
+    const { adminUrl } = testEndpoints().restate;
+    const deploymentsHere = async (): Promise<string[]> => {
+      const answer = await fetch(`${adminUrl}/deployments`);
+      const { deployments } = (await answer.json()) as { deployments: { id: string; uri?: string }[] };
+      return deployments.filter(({ uri }) => uri?.includes(`:${worker.endpointPort}`)).map(({ id }) => id);
+    };
+    const [first] = await eventually({ what: 'the first registration' }, async () => {
+      const found = await deploymentsHere();
+      return found.length === 1 && found;
+    });
+    await forgetDeployment(first ?? expect.fail('no deployment'));
+    await eventually({ what: 'another registration' }, async () => (await deploymentsHere()).length === 1);
+    expect(await worker.stop()).toBe(0);
+  });
+
   test('names every wrong setting at once and exits', async () => {
     const broken = await startProcess({
       name: 'broken',
       entry: 'apps/worker/src/main.ts',
       env: { ...engineEnv({ database, names }), MILLRACE_POSTGRES_URL: '', MILLRACE_CELL: '5000' },
     });
-    expect((await broken.exited).code).toBe(1);
+    expect((await broken.exited).code).toBe(78);
     expect(broken.output()).toContain('MILLRACE_POSTGRES_URL is not set');
     expect(broken.output()).toContain('MILLRACE_CELL is "5000"');
   });
@@ -105,7 +161,7 @@ describe('the worker process', () => {
         MILLRACE_WORKER_HEALTH_PORT: port,
       },
     });
-    expect((await late.exited).code).toBe(1);
+    expect((await late.exited).code).toBe(69);
     expect(late.output()).toContain('EADDRINUSE');
     expect(await rows('select * from relay_leases where expires_at > now()')).toEqual([]);
     blocker.close();

@@ -33,11 +33,13 @@ export function engineEnv(options: Pick<ProgramOptions, 'database' | 'names'>): 
 
 export interface WorkerProcess extends TestProcess {
   readonly healthUrl: string;
+  /** Where Restate calls it. */
+  readonly endpointPort: number;
 }
 
 /** A worker as a process of its own, ready when this resolves. */
 export async function startWorkerProcess(options: ProgramOptions): Promise<WorkerProcess> {
-  const [healthPort, endpointPort] = await freePorts(2);
+  const [healthPort = 0, endpointPort = 0] = await freePorts(2);
   const healthUrl = `http://127.0.0.1:${healthPort}`;
   const started = await startProcess({
     name: options.name ?? 'worker',
@@ -59,6 +61,7 @@ export async function startWorkerProcess(options: ProgramOptions): Promise<Worke
   return {
     ...started,
     healthUrl,
+    endpointPort,
     crash: () => forgetting(started.crash()),
     stop: (graceMs) => forgetting(started.stop(graceMs)),
     [Symbol.asyncDispose]: () => forgetting(started.crash()),
