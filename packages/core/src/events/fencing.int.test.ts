@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { createTestDatabase, appendTestEvent, testIds, type TestDatabase } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { shardOf } from '@millrace/platform/outbox';
+import type { Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
 import { listEventsAfter } from './events.store.ts';
 import { moveWaiting } from './mover.ts';
@@ -103,6 +104,39 @@ describe('a relay that was paused past its lease', () => {
   });
 });
 
+describe('a relay that was paused while it renewed its leases', () => {
+  test('does not keep the others waiting: PostgreSQL ends its transaction well within the time to live', async () => {
+    const { db } = database;
+    let arrived = (): void => undefined;
+    const holding = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    let thaw = (): void => undefined;
+    const frozen = new Promise<void>((resolve) => {
+      thaw = resolve;
+    });
+    // Everything is done but the commit; then the process stops, with the locks of its rows.
+    const pausing: Db = {
+      ...db,
+      transaction: (options, work) =>
+        db.transaction(options, async (tx) => {
+          const result = await work(tx);
+          arrived();
+          await frozen;
+          return result;
+        }),
+    };
+    const renewing = createLeaseKeeper({ db: pausing, holder: 'paused', ttlMs: 3_000 })
+      .keep()
+      .catch((error: unknown) => error);
+    await holding;
+    const heir = keeperOf('heir');
+    await heir.keep().finally(() => thaw());
+    expect(heir.held()).toHaveLength(64);
+    expect(await renewing).toBeInstanceOf(Error);
+  });
+});
+
 describe('shards', () => {
   test('are shared evenly by the relays alive, and all taken again when one leaves', async () => {
     const keepers = [keeperOf('one'), keeperOf('two'), keeperOf('three')];
@@ -164,6 +198,7 @@ describe('an event that can never be stored', () => {
 
 describe('a turn of the publisher', () => {
   test('leaves nothing on the signal of the relay, which outlives millions of turns', async () => {
+    await query('delete from events');
     const { signal } = new AbortController();
     const nats = { publish: () => Promise.reject(new Error('nothing waits to be published')) };
     const options = {

@@ -3,6 +3,16 @@ import { outboxShards } from '@millrace/platform/outbox';
 import { sql } from 'kysely';
 import type { Lease } from './shards.ts';
 
+/**
+ * Has PostgreSQL end this transaction, and free its locks, when the process pauses in the middle of it for longer than
+ * this. The others would otherwise wait for the locks of a frozen relay long after its leases have run out.
+ */
+export async function boundPauses(tx: Tx, longestMs: number): Promise<void> {
+  await sql`select set_config('idle_in_transaction_session_timeout', ${String(longestMs)}, true)`.execute(
+    tx.kysely,
+  );
+}
+
 /** Tells the other relays that this one lives, and answers how many do, itself included. */
 export async function announceRelay(tx: Tx, relay: { holder: string; ttlMs: number }): Promise<number> {
   await sql`

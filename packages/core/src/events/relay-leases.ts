@@ -1,6 +1,13 @@
 import type { Db } from '@millrace/platform/db';
 import { outboxShards } from '@millrace/platform/outbox';
-import { announceRelay, claimLeases, releaseLeases, renewLeases, retireRelay } from './leases.store.ts';
+import {
+  announceRelay,
+  boundPauses,
+  claimLeases,
+  releaseLeases,
+  renewLeases,
+  retireRelay,
+} from './leases.store.ts';
 import { shareOfShards, type Lease } from './shards.ts';
 
 export interface LeaseKeeper {
@@ -11,6 +18,9 @@ export interface LeaseKeeper {
   release(): Promise<void>;
 }
 
+/** Short beside any sensible time to live, and long beside the pauses of a process that is merely busy. */
+const LONGEST_PAUSE_MS = 1_000;
+
 export function createLeaseKeeper(options: { db: Db; holder: string; ttlMs: number }): LeaseKeeper {
   const { db, ...relay } = options;
   let held: readonly Lease[] = [];
@@ -18,6 +28,7 @@ export function createLeaseKeeper(options: { db: Db; holder: string; ttlMs: numb
     held: () => held,
     keep: async () => {
       held = await db.transaction({ name: 'keep relay leases', isolation: 'read committed' }, async (tx) => {
+        await boundPauses(tx, LONGEST_PAUSE_MS);
         const relaysAlive = await announceRelay(tx, relay);
         const renewed = await renewLeases(tx, relay);
         const share = shareOfShards({
