@@ -6,7 +6,7 @@ import {
   postgresConfig,
   type Environment,
 } from '@millrace/platform/config';
-import { createDb, requireSchema, type Db } from '@millrace/platform/db';
+import { createDb, isUnavailable, requireSchema, type Db } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
@@ -17,8 +17,8 @@ export const exitCodes = { ok: 0, refused: 1, usage: 2, unavailable: 69, config:
 
 /** Runs one command and answers its exit code. Nothing is read or opened before the words are understood. */
 export async function runAdmin(words: readonly string[], io: CommandIo, env?: Environment): Promise<number> {
-  if (words.length === 0 || words[0] === 'help' || words.includes('--help')) {
-    io.out(help(words.filter((word) => word !== 'help' && word !== '--help')));
+  if (words.length === 0 || words[0] === 'help' || words.some(asksForHelp)) {
+    io.out(help(words.filter((word) => word !== 'help' && !asksForHelp(word))));
     return exitCodes.ok;
   }
   const command = findCommand(words);
@@ -36,6 +36,8 @@ export async function runAdmin(words: readonly string[], io: CommandIo, env?: En
     return explain(io, command, error);
   }
 }
+
+const asksForHelp = (word: string): boolean => word === '--help' || word === '-h';
 
 async function withContext(
   io: CommandIo,
@@ -79,10 +81,18 @@ function explain(io: CommandIo, command: Command, error: unknown): number {
     io.err(`${error.message} ${error.suggestion}\n`);
     return exitCodes.refused;
   }
+  const why = error instanceof Error ? error.message : String(error);
   io.err(
-    `millrace-admin ${command.name} failed: ${error instanceof Error ? error.message : String(error)}\n`,
+    isUnavailable(error)
+      ? `The database cannot be reached (${why}).\nIs it running, and is MILLRACE_POSTGRES_URL right?\n`
+      : `millrace-admin ${command.name} failed: ${why}${causeOf(error)}\n`,
   );
   return exitCodes.unavailable;
+}
+
+/** What PostgreSQL said, where our own message only says what it meant for us. */
+function causeOf(error: unknown): string {
+  return error instanceof Error && error.cause instanceof Error ? `\n  ${error.cause.message}` : '';
 }
 
 function findCommand(words: readonly string[]): Command | undefined {
@@ -98,7 +108,8 @@ function help(words: readonly string[]): string {
     '',
     ...lines,
     '',
-    'millrace-admin help COMMAND tells more. Set MILLRACE_POSTGRES_URL to the database.',
+    'millrace-admin help COMMAND tells more. In the repository type npm run millrace-admin -- COMMAND.',
+    'The database is taken from MILLRACE_POSTGRES_URL, for example postgres://millrace:password@127.0.0.1:5432/millrace',
     '',
   ].join('\n');
 }

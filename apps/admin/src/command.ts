@@ -60,7 +60,9 @@ function read(words: readonly string[], options: ParseArgsOptionsConfig): FlagVa
     return parseArgs({ args: [...words], options, strict: true, allowPositionals: false })
       .values as FlagValues;
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    // Node goes on to explain its own escapes; only the first sentence is about what was typed.
+    const [what = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
+    throw new UsageError(`${what}.`);
   }
 }
 

@@ -9,6 +9,8 @@ try {
   const results = parseModes(process.argv.slice(2)).map((mode) => commands[mode](say));
   process.exitCode = results.every(Boolean) ? 0 : 1;
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  // Node goes on to explain its own escapes; only the first sentence is about what was typed.
+  const [what = ''] = (error instanceof Error ? error.message : String(error)).split('. To specify');
+  process.stderr.write(`${what}\nSee npm run openapi -- --help\n`);
   process.exitCode = 2;
 }

@@ -3,6 +3,7 @@ import { DatabaseError } from 'pg';
 const serializationFailure = '40001';
 const deadlockDetected = '40P01';
 const uniqueViolation = '23505';
+const undefinedTable = '42P01';
 
 function databaseError(error: unknown): DatabaseError | undefined {
   return error instanceof DatabaseError ? error : undefined;
@@ -21,6 +22,11 @@ export function isRetryable(error: unknown): boolean {
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   const found = databaseError(error);
   return found?.code === uniqueViolation && found.constraint === constraint;
+}
+
+/** Whether a statement named a table that is not there. */
+export function isUndefinedTable(error: unknown): boolean {
+  return databaseError(error)?.code === undefinedTable;
 }
 
 /** Shutting down, starting up, out of connections, out of time, or given up after retries. */

@@ -211,6 +211,8 @@ describe('a process that starts', () => {
   });
 
   it('refuses a database that was never migrated', async () => {
-    await withDb((db) => expect(requireSchema(db)).rejects.toThrow('never been migrated'));
+    await withDb((db) =>
+      expect(requireSchema(db)).rejects.toThrow('never been migrated. Run millrace-admin migrate'),
+    );
   });
 });

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { systemClock, type Clock } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { Db } from './db.ts';
+import { isUndefinedTable } from './errors.ts';
 import { migrationsDirectory, readMigrations, type MigrationFile } from './migration-files.ts';
 
 export interface AppliedMigration {
@@ -174,6 +175,8 @@ export async function schemaVersion(db: Db): Promise<number> {
   return rows[0]?.version ?? 0;
 }
 
+const howToMigrate = 'Run millrace-admin migrate first.';
+
 /**
  * Refuses to go on when the database is older than this code expects. A newer database is fine: migrations
  * only add what older code does not miss, so that a deployment can migrate first and roll the processes after.
@@ -181,13 +184,17 @@ export async function schemaVersion(db: Db): Promise<number> {
 export async function requireSchema(db: Db, directory = migrationsDirectory): Promise<void> {
   const needed = (await readMigrations(directory)).length;
   const found = await schemaVersion(db).catch((error: unknown) => {
-    throw new Error('The database has never been migrated, or cannot be read. Run the migrations first.', {
+    if (isUndefinedTable(error)) {
+      throw new Error(`The database has never been migrated. ${howToMigrate}`, { cause: error });
+    }
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`The database cannot be read (${why}). Is MILLRACE_POSTGRES_URL right?`, {
       cause: error,
     });
   });
   if (found < needed) {
     throw new Error(
-      `The database is at schema version ${found} and this code needs ${needed}. Run the migrations first.`,
+      `The database is at schema version ${found} and this code needs ${needed}. ${howToMigrate}`,
     );
   }
 }

@@ -19,9 +19,9 @@ export function nearestText(given: unknown, allowed: readonly unknown[]): string
 /** How many letters must be added, dropped or replaced to turn one into the other (Levenshtein). */
 function slipsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (const [index, letter] of [...from].entries()) {
+  for (const [index, letter] of from.split('').entries()) {
     const next = [index + 1];
-    for (const [column, wanted] of [...to].entries()) {
+    for (const [column, wanted] of to.split('').entries()) {
       const replaced = at(row, column) + (letter === wanted ? 0 : 1);
       next.push(Math.min(replaced, at(row, column + 1) + 1, at(next, column) + 1));
     }
