@@ -56,6 +56,8 @@ export interface Operation {
   readonly idempotency: 'key' | 'none';
   /** What absent and foreign ids answer, identically. */
   readonly notFoundReason?: Reason;
+  /** A body of just these fields was meant for another operation; it is refused by the reason that names it. */
+  readonly misdirected?: { readonly fields: readonly string[]; readonly reason: Reason };
   /** Top-level fields of the answer that hold a secret: stored, and so replayed, as null. */
   readonly redactForReplay?: readonly string[];
 }

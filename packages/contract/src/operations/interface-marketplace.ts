@@ -104,6 +104,8 @@ export function marketplaceOperations() {
       errors: marketplaceErrorStatuses,
       idempotency: 'key',
       notFoundReason: 'MACHINE_NOT_FOUND',
+      // Clients are known that terminate by sending the id to this path.
+      misdirected: { fields: ['id'], reason: 'WRONG_MARKETPLACE_PATH' },
     }),
     listMarketplaceInstances: defineOperation({
       ...listInstances,

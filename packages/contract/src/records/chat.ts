@@ -94,7 +94,7 @@ export function createChatRequest({ widePenalties }: ChatLimits) {
       frequency_penalty: penalty.optional(),
       logit_bias: z.record(z.string(), z.number().min(-100).max(100)).optional(),
       logprobs: z.union([z.int().min(0), z.boolean()]).optional(),
-      top_logprobs: z.int().min(0).max(20).optional(),
+      top_logprobs: z.int().min(0).max(20).optional().meta({ description: 'Requires `logprobs`.' }),
       max_tokens: tokenCount.optional(),
       n: z.int().min(1).optional(),
       presence_penalty: penalty.optional(),

@@ -50,8 +50,17 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
   const query = check(operation.query, raw.query, 'query');
   const body = check(operation.body, raw.body, 'body');
   if (issues.length === 0) return { params, query, body, ignoredFields: ignored };
+  if (isMisdirected(operation, raw.body)) throw new Fault(operation.misdirected.reason);
   const [suggestion] = suggestions;
   throw new Fault('VALIDATION_FAILED', { issues, ...(suggestion === undefined ? {} : { suggestion }) });
+}
+
+function isMisdirected<Op extends Operation>(
+  operation: Op,
+  body: unknown,
+): operation is Op & { readonly misdirected: NonNullable<Operation['misdirected']> } {
+  if (operation.misdirected === undefined || typeof body !== 'object' || body === null) return false;
+  return Object.keys(body).toSorted().join() === operation.misdirected.fields.toSorted().join();
 }
 
 /** Deeper than any body of the contract, and shallow enough for every function that walks one by recursion. */
