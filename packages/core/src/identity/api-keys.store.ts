@@ -64,6 +64,13 @@ const keyColumns = [
   'api_keys.created_at',
 ] as const;
 
+/** The roles of a key's user as one column, so that they come with the key's own row. */
+const platformRolesOfUser = sql<PlatformRole[]>`array(
+  select platform_roles.role from platform_roles
+  where platform_roles.user_id = api_keys.user_id
+  order by platform_roles.role
+)`.as('platform_roles');
+
 /** What authentication needs to know of a key, in one row. */
 export interface KeyCredentials {
   readonly key: ApiKey;
@@ -87,17 +94,7 @@ export async function findCredentials(reader: Reader, publicId: string): Promise
     )
     .select(keyColumns)
     .select(['api_keys.secret_sha256', 'members.role', 'organisations.status as org_status'])
-    .select((of) =>
-      of
-        .selectFrom('platform_roles')
-        .select(
-          sql<PlatformRole[]>`coalesce(array_agg(platform_roles.role order by platform_roles.role), '{}')`.as(
-            'roles',
-          ),
-        )
-        .whereRef('platform_roles.user_id', '=', 'api_keys.user_id')
-        .as('platform_roles'),
-    )
+    .select(platformRolesOfUser)
     .where('api_keys.public_id', '=', publicId)
     .executeTakeFirst();
   if (row === undefined) return null;
@@ -105,7 +102,7 @@ export async function findCredentials(reader: Reader, publicId: string): Promise
     key: toKey(row),
     secretSha256: row.secret_sha256,
     role: row.role,
-    platformRoles: row.platform_roles ?? [],
+    platformRoles: row.platform_roles,
     orgStatus: row.org_status,
   };
 }
@@ -121,18 +118,12 @@ export async function lockCaller(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Ca
       join.onRef('members.org_id', '=', 'api_keys.org_id').onRef('members.user_id', '=', 'api_keys.user_id'),
     )
     .select(keyColumns)
-    .select('members.role')
+    .select(['members.role', platformRolesOfUser])
     .where('api_keys.org_id', '=', toUuid(orgId))
     .where('api_keys.id', '=', toUuid(keyId))
     .forShare(['api_keys', 'members'])
     .executeTakeFirst();
-  if (row === undefined) return null;
-  const platformRoles = await tx.kysely
-    .selectFrom('platform_roles')
-    .select('role')
-    .where('user_id', '=', row.user_id)
-    .execute();
-  return { key: toKey(row), role: row.role, platformRoles: platformRoles.map((granted) => granted.role) };
+  return row === undefined ? null : { key: toKey(row), role: row.role, platformRoles: row.platform_roles };
 }
 
 export async function findKey(reader: Reader, orgId: OrgId, id: KeyId): Promise<ApiKey | null> {

@@ -6,7 +6,7 @@ import { findKey } from './api-keys.store.ts';
 import { listAudit } from './audit.store.ts';
 import type { Organisation } from './identity.ts';
 import { toWireAudit, toWireMe, toWireMember, toWireOrganisation } from './identity.wire.ts';
-import { findMember, findOrganisation, listMembers } from './organisations.store.ts';
+import { findMembership, findOrganisation, listMembers } from './organisations.store.ts';
 import { keyCallOf, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
 
 /** Who is calling, their organisation and the people in it. */
@@ -14,14 +14,13 @@ export function serveOrganisations({ server, operations, db, members }: Identity
   server.serve(operations.getMe, async ({ context }) => {
     const principal = requirePrincipal(context);
     const { orgId, userId, keyId } = principal;
-    const [key, organisation, member] = await Promise.all([
+    const [key, membership] = await Promise.all([
       findKey(db, orgId, keyId),
-      findOrganisation(db, orgId),
-      findMember(db, orgId, userId),
+      findMembership(db, orgId, userId),
     ]);
     // The key was good when the request came in; if its world is gone since, it is good no more.
-    if (key === null || organisation === null || member === null) throw new Fault('API_KEY_REVOKED');
-    return toWireMe(principal, key, organisation, member);
+    if (key === null || membership === null) throw new Fault('API_KEY_REVOKED');
+    return toWireMe(principal, key, membership.organisation, membership.member);
   });
 
   server.serve(operations.listOrganisations, async ({ query, context }) => {

@@ -10,7 +10,7 @@ function toUser(row: { id: string; name: string; email: string; image: string | 
   return { id: fromUuid('usr', row.id), name: row.name, email: row.email, image: row.image };
 }
 
-function toOrganisation(row: Selectable<Tables['organisations']>): Organisation {
+function toOrganisation(row: Omit<Selectable<Tables['organisations']>, 'logo' | 'metadata'>): Organisation {
   return {
     id: fromUuid('org', row.id),
     name: row.name,
@@ -23,6 +23,18 @@ function toOrganisation(row: Selectable<Tables['organisations']>): Organisation 
     updatedAt: row.updated_at,
   };
 }
+
+/** All of them but the id; the name under another one, because people have names too. */
+const organisationColumns = [
+  'organisations.name as org_name',
+  'organisations.slug',
+  'organisations.home_cell',
+  'organisations.status',
+  'organisations.suspended_at',
+  'organisations.suspended_reason',
+  'organisations.created_at',
+  'organisations.updated_at',
+] as const;
 
 const memberColumns = [
   'members.id as member_id',
@@ -211,6 +223,26 @@ export async function findMember(reader: Reader, orgId: OrgId, userId: UserId): 
     .where('members.user_id', '=', toUuid(userId))
     .executeTakeFirst();
   return row === undefined ? null : toMember(row);
+}
+
+/** A member together with their organisation, in one statement. */
+export async function findMembership(
+  reader: Reader,
+  orgId: OrgId,
+  userId: UserId,
+): Promise<{ readonly member: Member; readonly organisation: Organisation } | null> {
+  const row = await reader.kysely
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .innerJoin('organisations', 'organisations.id', 'members.org_id')
+    .select(memberColumns)
+    .select(organisationColumns)
+    .where('members.org_id', '=', toUuid(orgId))
+    .where('members.user_id', '=', toUuid(userId))
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const organisation = { ...row, id: row.org_id, name: row.org_name };
+  return { member: toMember(row), organisation: toOrganisation(organisation) };
 }
 
 /** Members, longest-standing first. */

@@ -23,44 +23,52 @@ export interface StoredOperation {
   readonly expiresAt: Date;
 }
 
+export type Claim = Pick<
+  StoredOperation,
+  'id' | 'idempotencyKey' | 'operation' | 'requestHash' | 'mode' | 'actor' | 'createdAt' | 'expiresAt'
+>;
+
 /**
- * Takes the right to run under this key until the transaction ends; false when someone else holds it. The lock
- * is the database's own, so it goes with the connection whatever becomes of the process. Two keys that hash
- * alike only wait for each other.
+ * The right to run under this key until the transaction ends; false when someone else holds it. The lock is
+ * the database's own, so it goes with the connection whatever becomes of the process. Two keys that hash alike
+ * only wait for each other.
  */
-export async function tryLockKey(tx: Tx, orgId: OrgId, key: string): Promise<boolean> {
-  const name = `idempotency:${orgId}:${key}`;
-  const { rows } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked
-  `.execute(tx.kysely);
-  return rows[0]?.locked === true;
+function tryLock(orgId: OrgId, key: string) {
+  return sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(${`idempotency:${orgId}:${key}`}, 0))`;
 }
 
-/** Claims the key; false when a row is there already that this transaction's snapshot could not see. */
-export async function insertClaim(
-  tx: Tx,
-  orgId: OrgId,
-  claim: Pick<
-    StoredOperation,
-    'id' | 'idempotencyKey' | 'operation' | 'requestHash' | 'mode' | 'actor' | 'createdAt' | 'expiresAt'
-  >,
-): Promise<boolean> {
-  const result = await tx.kysely
-    .insertInto('idempotency_keys')
-    .values({
-      org_id: toUuid(orgId),
-      key: claim.idempotencyKey,
-      operation_row_id: toUuid(claim.id),
-      operation_id: claim.operation,
-      request_hash: claim.requestHash,
-      mode: claim.mode,
-      actor: JSON.stringify(claim.actor),
-      created_at: claim.createdAt,
-      expires_at: claim.expiresAt,
-    })
-    .onConflict((conflict) => conflict.columns(['org_id', 'key']).doNothing())
-    .executeTakeFirst();
-  return result.numInsertedOrUpdatedRows === 1n;
+/**
+ * Locks and claims the key in one statement. False when someone else holds the lock, or when there is a row already,
+ * seen or not yet seen by this transaction. Without the lock the insert would wait for the other's transaction and
+ * hold a connection meanwhile.
+ */
+export async function claimKey(tx: Tx, orgId: OrgId, claim: Claim): Promise<boolean> {
+  const result = await sql`
+    insert into idempotency_keys
+      (org_id, key, operation_row_id, operation_id, request_hash, mode, actor, created_at, expires_at)
+    select ${toUuid(orgId)}::uuid, ${claim.idempotencyKey}::text, ${toUuid(claim.id)}::uuid,
+      ${claim.operation}::text, ${claim.requestHash}::bytea, ${claim.mode}::text,
+      ${JSON.stringify(claim.actor)}::jsonb, ${claim.createdAt}::timestamptz, ${claim.expiresAt}::timestamptz
+    where ${tryLock(orgId, claim.idempotencyKey)}
+    on conflict (org_id, key) do nothing
+  `.execute(tx.kysely);
+  return result.numAffectedRows === 1n;
+}
+
+/** Claims a key whose time is over by `claim.createdAt`, as if it had never been used. */
+export async function reclaimExpiredKey(tx: Tx, orgId: OrgId, claim: Claim): Promise<boolean> {
+  // Asked for again: whether the first claim failed for want of the lock or because of the row is not known.
+  const { rows } = await sql<{ locked: boolean }>`
+    select ${tryLock(orgId, claim.idempotencyKey)} as locked
+  `.execute(tx.kysely);
+  if (rows[0]?.locked !== true) return false;
+  await tx.kysely
+    .deleteFrom('idempotency_keys')
+    .where('org_id', '=', toUuid(orgId))
+    .where('key', '=', claim.idempotencyKey)
+    .where('expires_at', '<=', claim.createdAt)
+    .execute();
+  return claimKey(tx, orgId, claim);
 }
 
 export async function storeAnswer(
@@ -83,16 +91,6 @@ export async function storeAnswer(
     .executeTakeFirst();
   if (result.numUpdatedRows !== 1n)
     throw new Error('The claim of an idempotency key vanished inside its transaction.');
-}
-
-/** Forgets a key whose time is over, so that it can be used anew. */
-export async function deleteExpiredKey(tx: Tx, orgId: OrgId, key: string, now: Date): Promise<void> {
-  await tx.kysely
-    .deleteFrom('idempotency_keys')
-    .where('org_id', '=', toUuid(orgId))
-    .where('key', '=', key)
-    .where('expires_at', '<=', now)
-    .execute();
 }
 
 /** The sweep over all organisations, in bites that hold no lock for long. Answers how many rows went. */

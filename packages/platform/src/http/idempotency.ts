@@ -4,14 +4,8 @@ import type { Db, TransactionOptions, Tx } from '../db/index.ts';
 import type { Actor, Mode } from '../envelope/index.ts';
 import { Fault } from '../fault/index.ts';
 import type { OrgId } from '../ids/index.ts';
-import {
-  deleteExpiredKey,
-  findOperationByKey,
-  insertClaim,
-  storeAnswer,
-  tryLockKey,
-} from './idempotency.store.ts';
-import type { StoredOperation } from './idempotency.store.ts';
+import { claimKey, findOperationByKey, reclaimExpiredKey, storeAnswer } from './idempotency.store.ts';
+import type { Claim, StoredOperation } from './idempotency.store.ts';
 import { Reply } from './reply.ts';
 import type { Effect } from './types.ts';
 
@@ -78,17 +72,9 @@ async function attempt<Op extends Operation>(
   work: (tx: Tx) => Promise<Effect<Op>>,
 ): Promise<Outcome<Op>> {
   const { orgId, key } = request;
-  if (!(await tryLockKey(tx, orgId, key))) return { kind: 'busy' };
   const now = tx.clock.now();
-  const stored = await findOperationByKey(tx, orgId, key);
-  if (stored !== null && stored.expiresAt > now) {
-    if (!stored.requestHash.equals(request.hash)) throw new Fault('IDEMPOTENCY_KEY_REUSED');
-    return { kind: 'replay', stored };
-  }
-  if (stored !== null) await deleteExpiredKey(tx, orgId, key, now);
-  const id = tx.ids.next('op');
-  const claimed = await insertClaim(tx, orgId, {
-    id,
+  const claim: Claim = {
+    id: tx.ids.next('op'),
     idempotencyKey: key,
     operation: operation.id,
     requestHash: request.hash,
@@ -96,15 +82,24 @@ async function attempt<Op extends Operation>(
     actor: request.actor,
     createdAt: now,
     expiresAt: new Date(now.getTime() + idempotencyRetentionMs),
-  });
-  if (!claimed) return { kind: 'busy' };
+  };
+  // A key is nearly always new, so the claim comes first and the look-up only when it fails.
+  if (!(await claimKey(tx, orgId, claim))) {
+    const stored = await findOperationByKey(tx, orgId, key);
+    if (stored === null) return { kind: 'busy' };
+    if (stored.expiresAt > now) {
+      if (!stored.requestHash.equals(request.hash)) throw new Fault('IDEMPOTENCY_KEY_REUSED');
+      return { kind: 'replay', stored };
+    }
+    if (!(await reclaimExpiredKey(tx, orgId, claim))) return { kind: 'busy' };
+  }
   const effect = await work(tx);
   await storeAnswer(tx, orgId, key, {
     status: operation.response.status,
     body: withoutSecrets(effect.body, operation.redactForReplay ?? []),
     resource: effect.resource ?? null,
   });
-  return { kind: 'fresh', effect, id };
+  return { kind: 'fresh', effect, id: claim.id };
 }
 
 /** The answer with its secret fields as null: what is shown once is stored never. */
