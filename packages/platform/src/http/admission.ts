@@ -68,6 +68,22 @@ async function authenticate(
   }
 }
 
+/** Whether whoever was let in would be let in now. Not being able to tell is no reason to send anyone away. */
+export async function isStillAdmitted(
+  kit: Kit,
+  operation: Operation,
+  request: FastifyRequest,
+): Promise<boolean> {
+  if (operation.auth === 'none') return true;
+  try {
+    const key = readBearer(headerText(request.headers.authorization));
+    requireScope(operation, await kit.authenticate({ key, clientIp: stateOf(request).clientIp }));
+    return true;
+  } catch (error) {
+    return !isFault(error) || statusFor(error.reason, operation) >= 500;
+  }
+}
+
 /** The key out of `Authorization: Bearer <key>`; the word in any case, as RFC 9110 has it. */
 export function readBearer(header: string | undefined): string {
   if (header === undefined || header.trim() === '') throw new Fault('MISSING_API_KEY');

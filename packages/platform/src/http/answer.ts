@@ -2,6 +2,7 @@ import type { Operation } from '@millrace/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../fault/index.ts';
 import { logFailure } from '../log/index.ts';
+import { isStillAdmitted } from './admission.ts';
 import { droppedFields } from './ignored-fields.ts';
 import type { Kit } from './kit.ts';
 import { Reply, SseReply } from './reply.ts';
@@ -73,7 +74,13 @@ async function sendStream(
   response.writeHead(operation.response.status);
   response.flushHeaders();
   try {
-    await streamEvents(stream, { response, clock: kit.clock, limits: kit.limits, draining: kit.draining });
+    await streamEvents(stream, {
+      response,
+      clock: kit.clock,
+      limits: kit.limits,
+      draining: kit.draining,
+      stillAdmitted: () => isStillAdmitted(kit, operation, request),
+    });
   } catch (error) {
     // The head is out, so there is no status left to tell it with; the client reconnects where it stopped.
     logFailure(stateOf(request).log, error, 'an event stream broke', { operation: operation.id });

@@ -1,13 +1,16 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { get } from 'node:http';
+import type { Operation } from '@millrace/contract';
 import { afterEach, expect, test } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
+import { Fault } from '../fault/index.ts';
 import { sse } from './index.ts';
 import { formatEvent, streamEvents } from './sse.ts';
-import { authorised, createTestServer, feed } from './test-kit.ts';
+import { authorised, createTestServer, feed, testContract, testPrincipal } from './test-kit.ts';
 import type { TestServer } from './test-kit.ts';
 import type { SseStream } from './reply.ts';
+import type { HttpServerOptions } from './types.ts';
 
 const open: TestServer[] = [];
 afterEach(async () => {
@@ -15,7 +18,11 @@ afterEach(async () => {
 });
 
 /** A live server and one client on it, whose stream the test holds in its hand. */
-async function connect(clock: SimulatedClock): Promise<{
+async function connect(
+  clock: SimulatedClock,
+  options: Partial<HttpServerOptions> = {},
+  operation: Operation = feed,
+): Promise<{
   readonly server: TestServer;
   readonly stream: SseStream;
   readonly headers: NodeJS.Dict<string | string[]>;
@@ -24,11 +31,11 @@ async function connect(clock: SimulatedClock): Promise<{
   readonly ended: Promise<void>;
   readonly returned: Promise<void>;
 }> {
-  const server = createTestServer({ clock });
+  const server = createTestServer({ clock, ...options });
   open.push(server);
   const started = Promise.withResolvers<SseStream>();
   const returned = Promise.withResolvers<void>();
-  server.serve(feed, async () =>
+  server.serve(operation, async () =>
     sse(async (stream) => {
       started.resolve(stream);
       await new Promise((resolve) => stream.signal.addEventListener('abort', resolve));
@@ -96,6 +103,36 @@ test('a drain ends streams without breaking them', async () => {
   await Promise.all([returned, ended, drained]);
 });
 
+test.each([
+  ['its key was revoked', () => Promise.reject(new Fault('API_KEY_REVOKED'))],
+  ['its organisation was suspended', () => Promise.reject(new Fault('ORGANISATION_SUSPENDED'))],
+  ['its key lost the scope', () => Promise.resolve(testPrincipal({ scopes: new Set() }))],
+])('a stream ends with the next beat after %s', async (_what, authenticate) => {
+  const clock = new SimulatedClock();
+  let answer: HttpServerOptions['authenticate'] = async () => testPrincipal();
+  const operations = { ...testContract.operations, feed: { ...feed, scope: 'rentals:read' } } as const;
+  const { received, ended, returned } = await connect(
+    clock,
+    { contract: { operations }, authenticate: (attempt) => answer(attempt) },
+    operations.feed,
+  );
+  await clock.advance(15_000);
+  await until(() => received() === ': keep-alive\n\n');
+  answer = authenticate;
+  await clock.advance(15_000);
+  await Promise.all([ended, returned]);
+  expect(received()).toBe(': keep-alive\n\n');
+});
+
+test('a stream goes on while its key cannot be looked up', async () => {
+  const clock = new SimulatedClock();
+  let answer: HttpServerOptions['authenticate'] = async () => testPrincipal();
+  const { received } = await connect(clock, { authenticate: (attempt) => answer(attempt) });
+  answer = () => Promise.reject(new Fault('SERVICE_UNAVAILABLE'));
+  await clock.advance(15_000);
+  await until(() => received() === ': keep-alive\n\n');
+});
+
 test('no stream lasts for ever', async () => {
   const clock = new SimulatedClock();
   const { ended } = await connect(clock);
@@ -134,6 +171,7 @@ test('a producer waits for a slow client, and a client that never reads is dropp
       clock,
       limits: { sseHeartbeatMs: 1_000, sseMaxBufferedBytes: 1_000, sseMaxDurationMs: 60_000 },
       draining: new AbortController().signal,
+      stillAdmitted: async () => true,
     },
   );
   await clock.advance(999);

@@ -9,11 +9,13 @@ export interface SseOptions {
   readonly limits: Pick<HttpLimits, 'sseHeartbeatMs' | 'sseMaxBufferedBytes' | 'sseMaxDurationMs'>;
   /** Aborts when the process drains. */
   readonly draining: AbortSignal;
+  /** Asked at every beat: a stream outlives the check at the door, and must not outlive the right to it. */
+  readonly stillAdmitted: () => Promise<boolean>;
 }
 
 /**
- * Streams events until the producer returns, the client leaves, the process drains or the stream has lasted
- * long enough. The head must have been written already. Clients reconnect with `Last-Event-ID`, so ending a
+ * Streams events until the producer returns, the client leaves or may no longer listen, the process drains or the
+ * stream has lasted long enough. The head must have been written already. Clients reconnect with `Last-Event-ID`, so ending a
  * stream early loses nothing.
  */
 export async function streamEvents(reply: SseReply, options: SseOptions): Promise<void> {
@@ -26,7 +28,7 @@ export async function streamEvents(reply: SseReply, options: SseOptions): Promis
   const signal = AbortSignal.any([over, ended.signal]);
 
   void endAfter(clock, limits.sseMaxDurationMs, ended);
-  void beat(options, signal, left);
+  void beat(options, signal, { left, ended });
   try {
     await reply.produce({ signal, send: (event) => send(options, signal, formatEvent(event)) });
   } finally {
@@ -46,9 +48,9 @@ async function endAfter(clock: Clock, ms: number, ended: AbortController): Promi
  * by the time of the next beat, with the buffer full, is gone in all but name.
  */
 async function beat(
-  { response, clock, limits }: SseOptions,
+  { response, clock, limits, stillAdmitted }: SseOptions,
   signal: AbortSignal,
-  left: AbortController,
+  { left, ended }: { readonly left: AbortController; readonly ended: AbortController },
 ): Promise<void> {
   for (;;) {
     await clock.sleep(limits.sseHeartbeatMs, signal).catch(() => undefined);
@@ -58,6 +60,8 @@ async function beat(
       response.destroy();
       return;
     }
+    if (!(await stillAdmitted())) ended.abort();
+    if (signal.aborted) return;
     response.write(': keep-alive\n\n');
   }
 }
