@@ -1,6 +1,6 @@
 import { Fault } from '../fault/index.ts';
 import type { PolicyState, RateDecision } from '../limiter/index.ts';
-import { msToSecondsRoundUp } from '../money/index.ts';
+import { msToSecondsRoundUp, splitBy } from '../money/index.ts';
 
 /**
  * The limits as headers: `RateLimit-Policy` and `RateLimit` as the IETF draft has them, with every policy, and
@@ -21,8 +21,17 @@ export function rateHeaders(decision: RateDecision): Record<string, string> {
       .join(', '),
     'x-ratelimit-limit-requests': String(tightest.limit),
     'x-ratelimit-remaining-requests': String(tightest.remaining),
-    'x-ratelimit-reset-requests': `${msToSecondsRoundUp(tightest.resetMs)}s`,
+    'x-ratelimit-reset-requests': durationText(tightest.resetMs),
   };
+}
+
+/** As inference clients read durations: `350ms`, `12s`, `6m0s`, `1h0m5s`. Never less than it takes. */
+export function durationText(ms: number): string {
+  if (ms > 0 && ms < 1_000) return `${Math.ceil(ms)}ms`;
+  const [minutes, seconds] = splitBy(msToSecondsRoundUp(ms), 60);
+  if (minutes === 0) return `${seconds}s`;
+  const [hours, restMinutes] = splitBy(minutes, 60);
+  return hours === 0 ? `${minutes}m${seconds}s` : `${hours}h${restMinutes}m${seconds}s`;
 }
 
 function nearestToEnd(policies: readonly PolicyState[]): PolicyState | undefined {

@@ -33,5 +33,6 @@ export {
   perSecond,
   secondsToMs,
   share,
+  splitBy,
 } from './units.ts';
 export { fromUsdNumber, toNearestUsdNumber, toUsdNumber } from './usd-number.ts';

@@ -40,6 +40,11 @@ export function groupsOf(count: number, size: number): number {
   return Math.ceil(count / size);
 }
 
+/** Whole groups of `size` in `count`, and what is left over: 125 by 60 is 2 and 5. */
+export function splitBy(count: number, size: number): readonly [groups: number, rest: number] {
+  return [Math.floor(count / size), count % size];
+}
+
 /** How often something happened in a second, given a count and a duration. */
 export function perSecond(count: number, elapsedMs: number): number {
   return (count * msPerSecond) / elapsedMs;
