@@ -36,7 +36,7 @@ test('the five-minute start of the README starts the stack, creates a key and fe
     stop() {
       kill "$dev" 2>/dev/null || true
       wait "$dev" || true
-      npm run --silent services -- down
+      npm run --silent services -- down --purge
     }
     ${services.join('\n')}
     ${dev.trim()} > dev.log 2>&1 &

@@ -1,10 +1,11 @@
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { faultsOf, renderIndex, sharedNumbers } from '../src/decisions.ts';
+import { faultsOf, renderIndex, sharedNumbers, undecided } from '../src/decisions.ts';
 
 // Checks the decision pages and their index; with --write, brings the index up to date first.
-const folder = join(import.meta.dirname, '../../../docs/decisions');
+const root = join(import.meta.dirname, '../../..');
+const folder = join(root, 'docs/decisions');
 const index = join(folder, 'README.md');
 const pages = readdirSync(folder)
   .filter((file) => file.endsWith('.md') && file !== 'README.md')
@@ -15,7 +16,19 @@ const current = renderIndex(readme, pages);
 const write = process.argv.includes('--write');
 if (write && current !== readme) writeFileSync(index, current);
 
-const faults = [...pages.flatMap(faultsOf), ...sharedNumbers(pages)];
+/** What the workspaces depend on from outside. */
+function dependencies(): string[] {
+  const manifests = globSync(['package.json', '{apps,packages,tools}/*/package.json'], { cwd: root });
+  const names = manifests.flatMap((file) => {
+    const manifest = JSON.parse(readFileSync(join(root, file), 'utf8')) as Record<string, object | undefined>;
+    return ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
+      Object.keys(manifest[kind] ?? {}),
+    );
+  });
+  return [...new Set(names)].filter((name) => !name.startsWith('@millrace/')).toSorted();
+}
+
+const faults = [...pages.flatMap(faultsOf), ...sharedNumbers(pages), ...undecided(dependencies(), pages)];
 if (!write && current !== readme) faults.push('docs/decisions/README.md does not list the pages as they are');
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { faultsOf, renderIndex, sharedNumbers } from './decisions.ts';
+import { faultsOf, renderIndex, sharedNumbers, undecided } from './decisions.ts';
 
 const page = (file: string, title: string) => ({
   file,
@@ -30,4 +30,13 @@ test('the index lists pages by number with their titles and keeps the words arou
   expect(index).toContain('Before.');
   expect(index).not.toContain('Old');
   expect(renderIndex(index, [page('012-a.md', 'A'), page('013-c.md', 'Costs $1')])).toBe(index);
+});
+
+test('a dependency that no page speaks of is named', () => {
+  const pages = [{ file: '012-a.md', text: 'We use `left-pad` and `@scope/*`.' }];
+  expect(undecided(['left-pad', '@scope/one', '@types/left-pad'], pages)).toEqual([]);
+  expect(undecided(['right-pad', '@other/one'], pages)).toEqual([
+    'right-pad: no page in docs/decisions says why it is here',
+    '@other/one: no page in docs/decisions says why it is here',
+  ]);
 });

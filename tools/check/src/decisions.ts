@@ -36,3 +36,13 @@ export function renderIndex(readme: string, pages: readonly Page[]): string {
     });
   return readme.replace(/^(?:- \[\d{3}\][^\n]*\n)+/m, () => `${lines.join('\n')}\n`);
 }
+
+/** Dependencies that no page speaks of. `@scope/*` speaks of a whole scope; types belong to what they describe. */
+export function undecided(dependencies: readonly string[], pages: readonly Page[]): string[] {
+  const words = pages.map(({ text }) => text).join('\n');
+  const spokenOf = (name: string): boolean =>
+    name.startsWith('@types/') || words.includes(name) || words.includes(`\`${name.split('/')[0]}/*\``);
+  return dependencies
+    .filter((name) => !spokenOf(name))
+    .map((name) => `${name}: no page in docs/decisions says why it is here`);
+}
