@@ -22,7 +22,8 @@ const served = all.filter(({ id }) => !Object.hasOwn(pendingOperations, id));
 
 const rowOf = ({ id }: Operation): AccessRow => {
   const row = (accessRows as Readonly<Record<string, AccessRow>>)[id];
-  if (row === undefined) throw new Error(`${id} has no row in access.rows.ts`);
+  if (row === undefined)
+    throw new Error(`${id} has no row in tests/e2e/access.rows.ts: say there how its owner calls it.`);
   return row;
 };
 

@@ -1,0 +1,60 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { anchorsOf, deadEnds } from './docs.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const skipped = new Set(['node_modules', '.millrace', '.git', 'coverage', 'dist']);
+const files = globSync('**/*.md', { cwd: root, exclude: (name) => skipped.has(name) });
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+const known = new Set(Object.keys(scripts));
+
+test('every relative link, file and npm script named in a page is there', () => {
+  expect(files).toContain('README.md');
+  const pages = files.map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
+  expect(pages.flatMap((page) => deadEnds(page, root, known))).toEqual([]);
+});
+
+test('a dead link, a dead anchor, a missing file and an unknown script are each found', () => {
+  const text = [
+    '# Some page',
+    '[gone](docs/gone.md) [here](README.md#map) [there](README.md#nowhere) [web](https://example.com/gone.md)',
+    '[up](#some-page) [down](#other-page) `docs/nowhere.ts` `docs/interface.md`',
+    'npm run check, npm run --silent nothing',
+    '```',
+    '[in a block](docs/not-a-link.md)',
+    '```',
+  ].join('\n');
+  expect(deadEnds({ file: 'PAGE.md', text }, root, known)).toEqual([
+    'PAGE.md: docs/gone.md',
+    'PAGE.md: README.md#nowhere',
+    'PAGE.md: #other-page',
+    'PAGE.md: docs/nowhere.ts',
+    'PAGE.md: nothing',
+  ]);
+});
+
+test('anchors are made as the forge makes them', () => {
+  expect([...anchorsOf('# A b\n## `c`: d/e\n```\n# not one\n```\n### VALIDATION_FAILED\n')]).toEqual([
+    'a-b',
+    'c-de',
+    'validation_failed',
+  ]);
+});
+
+test('the guide to running an installation has every setting there is, and no other', () => {
+  const sources = [
+    'packages/platform/src/config/fragments.ts',
+    'apps/api/src/config.ts',
+    'apps/worker/src/config.ts',
+  ];
+  const declared = sources.flatMap((file) => settingsIn(file, /\benv: '(MILLRACE_\w+)'/g));
+  const told = settingsIn('docs/guides/running.md', /(MILLRACE_\w+)/g);
+  expect([...new Set(told)].toSorted()).toEqual([...new Set(declared)].toSorted());
+});
+
+function settingsIn(file: string, pattern: RegExp): string[] {
+  return [...readFileSync(join(root, file), 'utf8').matchAll(pattern)].map(([, name = '']) => name);
+}
