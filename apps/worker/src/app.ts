@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { ensureEventStream, eventChannels, startRelay } from '@millrace/core/events';
+import { ensureEventStream, eventChannels, startRelay, type EventChannels } from '@millrace/core/events';
 import {
   createApiKeyLifecycle,
   createApiKeyService,
@@ -14,7 +14,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, startHealthServer, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { share } from '@millrace/platform/money';
-import { connectNats, type NatsClient } from '@millrace/platform/nats';
+import { connectNatsInBackground, type EarlyNatsClient } from '@millrace/platform/nats';
 import {
   createRestateEndpoint,
   createRestateIngress,
@@ -35,6 +35,7 @@ const VERSION = '0.1.0';
 const DAY_MS = 24 * 3_600_000;
 const MEBIBYTE = 1_048_576;
 const CHECK_TIMEOUT_MS = 2_000;
+const STREAM_CHECK_MS = 60_000;
 
 /** Builds the process: what it needs first, then what it does, then the face that says it is ready. */
 export async function startWorker(config: WorkerConfig): Promise<Worker> {
@@ -91,11 +92,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   keepRegistered(config, endpoint, lifecycle, log);
 
   const channels = eventChannels(config.nats.prefix);
-  await ensureEventStream(nats, channels, {
-    replicas: config.nats.replicas,
-    maxAgeMs: config.worker.streamMaxAgeDays * DAY_MS,
-    maxBytes: config.worker.streamMaxMebibytes * MEBIBYTE,
-  });
+  keepStream(config, { nats, channels }, lifecycle, log);
   const relay = await startRelay({
     db,
     clock,
@@ -118,7 +115,7 @@ async function connectEngines(
   config: WorkerConfig,
   lifecycle: Lifecycle,
   log: Logger,
-): Promise<{ db: Db; nats: NatsClient }> {
+): Promise<{ db: Db; nats: EarlyNatsClient }> {
   const db = createDb({
     url: config.postgres.url,
     poolSize: config.postgres.poolSize,
@@ -137,7 +134,7 @@ async function connectEngines(
   });
   await requireSchema(db);
 
-  const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-worker', log });
+  const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-worker', log });
   lifecycle.onDrain('pools', 'nats', () => nats.close());
   // Not required: without NATS the relay still moves events into the feed, and publishes when it is back.
   lifecycle.addCheck({
@@ -147,6 +144,30 @@ async function connectEngines(
     check: () => nats.ping(),
   });
   return { db, nats };
+}
+
+/**
+ * NATS may be away when we start, and may lose its disk later. Until the stream is there, events are stored and wait to
+ * be published.
+ */
+function keepStream(
+  config: WorkerConfig,
+  { nats, channels }: { readonly nats: EarlyNatsClient; readonly channels: EventChannels },
+  lifecycle: Lifecycle,
+  log: Logger,
+): void {
+  const loop = startLoop(
+    { name: 'keep the event stream', clock: systemClock, log, idleMs: STREAM_CHECK_MS },
+    async () => {
+      await ensureEventStream(nats, channels, {
+        replicas: config.nats.replicas,
+        maxAgeMs: config.worker.streamMaxAgeDays * DAY_MS,
+        maxBytes: config.worker.streamMaxMebibytes * MEBIBYTE,
+      });
+      return 'idle';
+    },
+  );
+  lifecycle.onDrain('accept', 'event stream', () => loop.stop());
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   eventually,
   forgetDeployment,
   startProcess,
+  startTcpProxy,
   startWorkerProcess,
   testEndpoints,
   testIds,
@@ -115,6 +116,28 @@ describe('the worker process', () => {
     expect(feed.map((event) => event['seq'])).toEqual([...Array(100).keys()].map((index) => index + 1));
     expect(feed.map((event) => event['name'])).toEqual([...names20, ...names20, ...Array(60).keys()]);
     expect(await heir.stop()).toBe(0);
+  });
+
+  test('starts while NATS is away, moves events into the feed, and publishes them when it is back', async () => {
+    const [natsUrl = ''] = testEndpoints().natsUrls;
+    await using proxy = await startTcpProxy(natsUrl);
+    proxy.cut();
+    const settings = { ...env, MILLRACE_NATS_URLS: proxy.rewrite(natsUrl) };
+    await using worker = await startWorkerProcess({
+      database,
+      names: testNames(),
+      env: settings,
+      name: 'early',
+    });
+    const orgId = testIds.next('org');
+    const before = await published();
+    await write(orgId, 3);
+    const stored = `select seq from events where org_id = '${toUuid(orgId)}'`;
+    await eventually({ what: 'three in the feed' }, async () => (await rows(stored)).length === 3);
+    expect(await published()).toBe(before);
+    proxy.heal();
+    await eventually({ what: 'three published' }, async () => (await published()) === before + 3);
+    expect(await worker.stop()).toBe(0);
   });
 
   test('makes itself known again to a Restate that has forgotten it', async () => {

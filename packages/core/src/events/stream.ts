@@ -19,7 +19,7 @@ const DUPLICATE_WINDOW_MS = 10 * 60_000;
  * PostgreSQL, which is where a reader that has fallen behind continues.
  */
 export function ensureEventStream(
-  nats: NatsClient,
+  nats: Pick<NatsClient, 'ensureStream'>,
   channels: EventChannels,
   options: EventStreamOptions,
 ): Promise<void> {

@@ -4,14 +4,18 @@ import type { NatsClient, NatsOptions, NatsSubscription } from './types.ts';
 /** The part of a client whose messages may be lost by their nature, so that it can begin without a connection. */
 export type NatsWakeUps = Pick<NatsClient, 'notify' | 'subscribe' | 'connected' | 'ping' | 'close'>;
 
+/** With what a relay needs, which tries again until it is answered. */
+export type EarlyNatsClient = NatsWakeUps & Pick<NatsClient, 'publish' | 'ensureStream'>;
+
 /**
  * Goes on at once and connects as soon as there is a server, however long that takes: for a process that works
  * without NATS, only slower. Until then `notify` reaches nobody and subscriptions wait; both are then as if the
- * messages before the connection had been lost, which every user of them has to bear anyway.
+ * messages before the connection had been lost, which every user of them has to bear anyway. What waits for an answer
+ * fails at once.
  */
 export function connectNatsInBackground(
   options: Omit<NatsOptions, 'firstConnectionMs' | 'signal'>,
-): NatsWakeUps {
+): EarlyNatsClient {
   const closing = new AbortController();
   const waiting = new Set<(found: NatsClient) => void>();
   let client: NatsClient | undefined;
@@ -43,14 +47,18 @@ export function connectNatsInBackground(
     };
   }
 
+  function reached(): NatsClient {
+    if (client === undefined) throw new Error('NATS has not been reached yet.');
+    return client;
+  }
+
   return {
     notify: (...message) => client?.notify(...message),
     subscribe: (...listen) => client?.subscribe(...listen) ?? subscribeLater(...listen),
     connected: () => client?.connected() ?? false,
-    ping: async () => {
-      if (client === undefined) throw new Error('NATS has not been reached yet.');
-      await client.ping();
-    },
+    publish: async (...message) => reached().publish(...message),
+    ensureStream: async (spec) => reached().ensureStream(spec),
+    ping: async () => reached().ping(),
     close: async () => {
       closing.abort();
       await client?.close();

@@ -1,5 +1,5 @@
 export { connectNatsInBackground } from './background.ts';
-export type { NatsWakeUps } from './background.ts';
+export type { EarlyNatsClient, NatsWakeUps } from './background.ts';
 export { connectNats } from './connect.ts';
 export type {
   ConsumerSpec,
