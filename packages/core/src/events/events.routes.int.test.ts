@@ -235,7 +235,10 @@ describe('GET /v2/events as a stream', () => {
     expect(open.map((stream) => stream.status)).toEqual([200, 200, 200]);
     const refused = await openSse(url, headers);
     expect(refused.status).toBe(429);
-    expect(await refused.json()).toMatchObject({ reason: 'RATE_LIMITED' });
+    expect(await refused.json()).toMatchObject({
+      reason: 'RATE_LIMITED',
+      limit: { name: 'event-streams', scope: 'organisation', resetSeconds: expect.any(Number) },
+    });
     const other = await openSse(url, caller({}));
     expect(other.status).toBe(200);
     open[0]?.close();

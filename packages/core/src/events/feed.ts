@@ -66,6 +66,8 @@ interface Channel {
   readonly subscription: NatsSubscription;
 }
 
+const streamRetrySeconds = 5;
+
 const followersGauge = gauge('millrace_feed_followers', 'Event streams this process keeps open');
 
 async function refuseForgotten(reader: Reader, orgId: OrgId, after: number): Promise<void> {
@@ -142,7 +144,17 @@ export function createFeed(options: FeedOptions): Feed {
       throw new Fault('RATE_LIMITED', {
         message: `This organisation already keeps ${own} event streams open here.`,
         suggestion: 'Close streams that are no longer read, or share one stream between readers.',
-        retryAfterSeconds: 5,
+        retryAfterSeconds: streamRetrySeconds,
+        extra: {
+          limit: {
+            name: 'event-streams',
+            scope: 'organisation',
+            limit: tuning.maxFollowersPerOrganisation,
+            remaining: 0,
+            // A place comes free when a stream ends, not with time: this is when it is worth asking again.
+            resetSeconds: streamRetrySeconds,
+          },
+        },
       });
     }
     if (closing.signal.aborted || followerCount >= tuning.maxFollowers) {

@@ -62,7 +62,7 @@ afterAll(async () => {
 
 async function issueAndUse() {
   const { orgId, ownerId: userId } = await createTenant(database.db);
-  const scopes = ['rentals:read' as const];
+  const scopes = ['api-keys:write' as const];
   const rights = { mode: 'live' as const, scopes, limits: noLimits, allowedIps: [], expiresAt: null };
   const issued = await inTransaction((tx) => issueKey(tx, cause, { orgId, userId, name: 'told', rights }));
   await authenticate(issued.text);
