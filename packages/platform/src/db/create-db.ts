@@ -62,6 +62,10 @@ function createPool(options: DbOptions): Pool {
   if (role !== null && !/^[a-z_][a-z0-9_]*$/.test(role)) {
     throw new TypeError(`Not a role name: ${JSON.stringify(role)}.`);
   }
+  // What the url says wins over what is said here, and would put the rights of the login in place of the role's.
+  if (role !== null && new URL(options.url).searchParams.has('options')) {
+    throw new TypeError('The database url must not carry options: the role of the process is set by them.');
+  }
   const pool = new Pool({
     connectionString: options.url,
     max: options.poolSize,

@@ -319,6 +319,10 @@ describe('a connection', () => {
     ]);
   });
 
+  it('refuses a url whose options would take the place of the role', () => {
+    expect(() => open({ url: `${database.url}?options=-c%20search_path%3Dpublic` })).toThrow('options');
+  });
+
   it('refuses a role name that could carry something else', () => {
     expect(() => open({ role: 'x -c statement_timeout=0' })).toThrow('Not a role name');
   });

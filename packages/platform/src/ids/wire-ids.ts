@@ -15,7 +15,10 @@ const largestChunk = 65_536;
 export function blocksOfCell(cell: CellId): readonly number[] {
   assertCell(cell);
   if (cell >= wireIdCells) {
-    throw new RangeError(`Only cells 0 to ${wireIdCells - 1} can give 32-bit ids; this is cell ${cell}.`);
+    throw new RangeError(
+      `Only cells 0 to ${wireIdCells - 1} can give 32-bit ids; this is cell ${cell}. ` +
+        'Rentals and volumes must be sold from one of those.',
+    );
   }
   const blocks: number[] = [];
   for (let block = cell; block < blockCount; block += wireIdCells) blocks.push(block);
@@ -36,7 +39,7 @@ export interface WireIdOptions {
   readonly db: Db;
   readonly cell: CellId;
   readonly kind: WireIdKind;
-  /** How many ids to take at once. What a process has not used when it ends is lost. */
+  /** How many ids to take at once. What a process has not used when it ends is lost for ever, so keep it near 50. */
   readonly chunk: number;
 }
 

@@ -121,6 +121,8 @@ function createClient(parts: Parts): NatsClient {
     },
 
     notify(subject, payload, envelope) {
+      // Told before the commit, listeners would look, find the old state and not look again.
+      assertOutsideTransaction('NATS');
       connection.publish(subject, encode(payload), { headers: toHeaders(envelope) });
     },
 

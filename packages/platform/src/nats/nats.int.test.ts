@@ -211,6 +211,9 @@ describe('the connection', () => {
 
   it('is refused inside a transaction', async () => {
     await expect(
+      insideTransaction('outer', async () => client.notify(subject, {}, envelope)),
+    ).rejects.toThrow('inside the transaction "outer"');
+    await expect(
       insideTransaction('outer', () => client.publish(subject, {}, { messageId: 'never', envelope })),
     ).rejects.toThrow('NATS was used inside the transaction "outer"');
   });
