@@ -17,7 +17,7 @@ const frameworkFaults: Readonly<Record<string, () => Fault>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: () => new Fault('MALFORMED_JSON'),
   FST_ERR_BAD_URL: () => new Fault('ROUTE_NOT_FOUND', { message: 'The path is not a valid URL path.' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new Fault('ROUTE_NOT_FOUND'),
-  FST_ERR_ROUTE_MISSING_CONTENT_TYPE_PARSER: () => new Fault('UNSUPPORTED_MEDIA_TYPE'),
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => new Fault('UNSUPPORTED_MEDIA_TYPE'),
   FST_ERR_HANDLER_TIMEOUT: () =>
     new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal: 'the handler ran out of time' }),
 };
@@ -29,7 +29,20 @@ function toFault(error: unknown): unknown {
     return new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal, cause: error });
   }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return frameworkFaults[code]?.() ?? error;
+  const known = frameworkFaults[code]?.();
+  if (known !== undefined) return known;
+  // The framework's next release may refuse requests for reasons that are not listed above.
+  const refused = code.startsWith('FST_ERR_') && 'statusCode' in error && isClientError(error.statusCode);
+  return refused ? new Fault('VALIDATION_FAILED', { ...unreadable, cause: error }) : error;
+}
+
+const unreadable = {
+  message: 'The service cannot read this request.',
+  suggestion: 'Check its method and headers against GET /v2/openapi.json.',
+};
+
+function isClientError(status: unknown): boolean {
+  return typeof status === 'number' && status >= 400 && status < 500;
 }
 
 /** The one place where anything thrown becomes an answer. */

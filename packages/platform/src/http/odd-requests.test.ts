@@ -99,20 +99,29 @@ test('JSON nested beyond all reason is refused, with and without an idempotency 
   }
 });
 
-test('an expectation the service does not know is ignored, not answered with a status nobody declared', async () => {
-  const server = serverWith();
-  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
-  const head = `GET /v2/nothing HTTP/1.1\r\nHost: x\r\nExpect: the-unexpected\r\nConnection: close\r\n\r\n`;
-  const answer = await new Promise<string>((resolve, reject) => {
-    let text = '';
-    const socket = connect(port, '127.0.0.1', () => socket.write(head));
-    socket.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
-    socket.on('close', () => resolve(text));
-    socket.on('error', reject);
-  });
-  expect(answer).toMatch(/^HTTP\/1\.1 404 /);
-  expect(answer).toContain('"reason":"ROUTE_NOT_FOUND"');
-});
+test.each([
+  ['an expectation nobody knows', 'GET', 'Host: x\r\nExpect: the-unexpected', 404, 'ROUTE_NOT_FOUND'],
+  ['a method that must have a body, without one', 'QUERY', 'Host: x', 400, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['no Host', 'GET', 'Accept: */*', 400, 'VALIDATION_FAILED'],
+])(
+  '%s is answered by us, with the limits, and raises no alarm',
+  async (_what, method, header, status, reason) => {
+    const server = serverWith();
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+    const head = `${method} /v2/nothing HTTP/1.1\r\n${header}\r\nConnection: close\r\n\r\n`;
+    const answer = await new Promise<string>((resolve, reject) => {
+      let text = '';
+      const socket = connect(port, '127.0.0.1', () => socket.write(head));
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+      socket.on('close', () => resolve(text));
+      socket.on('error', reject);
+    });
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).toMatch(/\r\nratelimit: /);
+    expect(answer).toContain(`"reason":"${reason}"`);
+    expect(server.lines.some((line) => line.includes('"level":"error"'))).toBe(false);
+  },
+);
 
 test('a deprecated list says both where its successor and where its next page is', async () => {
   const notice = { deprecatedAt: '2020-01-01T00:00:00Z', successor: '/v2/things' } as const;

@@ -91,6 +91,8 @@ function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance
   const nodeOptions = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
+    // Node would refuse a request without a Host by an empty answer of its own; the first hook does it in our words.
+    requireHostHeader: false,
     // How often Node looks for requests that are too slow in arriving.
     connectionsCheckingInterval: 5_000,
   };
@@ -126,6 +128,13 @@ function installHooks(kit: Kit, fastify: FastifyInstance, served: ReadonlySet<st
     beginRequest(kit, request, reply);
     // Here and not in the handler: a body is read between the two, and must not be read for nothing.
     if (request.is404) await admitElsewhere(request, reply);
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      await admitAnonymous(kit, request, reply);
+      throw new Fault('VALIDATION_FAILED', {
+        message: 'The request names no Host.',
+        suggestion: 'Send the header Host, as HTTP/1.1 demands.',
+      });
+    }
   });
   // An answer that goes out during a drain ends its connection: kept alive, it would hold the drain up.
   fastify.addHook('onSend', async (_request, reply) => {
