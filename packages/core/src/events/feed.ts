@@ -66,7 +66,25 @@ interface Channel {
   readonly subscription: NatsSubscription;
 }
 
+/** A place comes free when a stream ends, not with time: this is when it is worth asking again. */
 const streamRetrySeconds = 5;
+
+function tooManyStreams(limit: number): Fault {
+  return new Fault('RATE_LIMITED', {
+    message: `This organisation already keeps ${limit} event streams open here.`,
+    suggestion: 'Close streams that are no longer read, or share one stream between readers.',
+    retryAfterSeconds: streamRetrySeconds,
+    extra: {
+      limit: {
+        name: 'event-streams',
+        scope: 'organisation',
+        limit,
+        remaining: 0,
+        resetSeconds: streamRetrySeconds,
+      },
+    },
+  });
+}
 
 const followersGauge = gauge('millrace_feed_followers', 'Event streams this process keeps open');
 
@@ -140,23 +158,7 @@ export function createFeed(options: FeedOptions): Feed {
 
   const refuseTooMany = (orgId: OrgId): void => {
     const own = channelsByOrg.get(orgId)?.followers.size ?? 0;
-    if (own >= tuning.maxFollowersPerOrganisation) {
-      throw new Fault('RATE_LIMITED', {
-        message: `This organisation already keeps ${own} event streams open here.`,
-        suggestion: 'Close streams that are no longer read, or share one stream between readers.',
-        retryAfterSeconds: streamRetrySeconds,
-        extra: {
-          limit: {
-            name: 'event-streams',
-            scope: 'organisation',
-            limit: tuning.maxFollowersPerOrganisation,
-            remaining: 0,
-            // A place comes free when a stream ends, not with time: this is when it is worth asking again.
-            resetSeconds: streamRetrySeconds,
-          },
-        },
-      });
-    }
+    if (own >= tuning.maxFollowersPerOrganisation) throw tooManyStreams(own);
     if (closing.signal.aborted || followerCount >= tuning.maxFollowers) {
       throw new Fault('SERVICE_UNAVAILABLE', {
         message: 'No further event stream can be opened here right now.',
