@@ -633,7 +633,7 @@ CREATE INDEX events_recorded_idx ON public.events USING brin (recorded_at);
 
 CREATE INDEX events_test_mode_idx ON public.events USING btree (org_id, seq) WHERE (mode = 'test'::text);
 
-CREATE INDEX events_unpublished_idx ON public.events USING btree (shard, org_id, seq) WHERE (published_at IS NULL);
+CREATE INDEX events_unpublished_idx ON public.events USING btree (shard, recorded_at, seq) WHERE (published_at IS NULL);
 
 CREATE INDEX id_blocks_cell_idx ON public.id_blocks USING btree (kind, cell, block);
 

@@ -86,16 +86,28 @@ export async function getFeedHeads(reader: Reader, orgIds: readonly OrgId[]): Pr
   );
 }
 
-/** What these shards still have to publish, each organisation's in order. */
+/**
+ * What these shards still have to publish, about `limit` in all: as many of each shard that has any, the oldest first,
+ * so that nobody waits behind the flood of another. Each organisation's are in order.
+ */
 export async function listUnpublished(
   db: Db,
   shards: readonly number[],
   limit: number,
 ): Promise<FeedEvent[]> {
   const { rows } = await sql<EventRow>`
-    select ${columns} from events
-     where published_at is null and shard = any(${shards}::smallint[])
-     order by shard, org_id, seq limit ${limit}
+    with waiting as (
+      select mine.shard from unnest(${shards}::smallint[]) as mine (shard)
+       where exists (select 1 from events where events.shard = mine.shard and published_at is null)
+    )
+    select ${columns}
+      from waiting cross join lateral (
+        select * from events
+         where events.shard = waiting.shard and published_at is null
+         order by recorded_at, seq
+         limit (select ceil(${limit}::numeric / count(*)) from waiting)::int
+      ) as oldest
+     order by org_id, seq
   `.execute(db.kysely);
   return rows.map(fromRow);
 }

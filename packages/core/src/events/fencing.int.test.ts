@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { shardOf } from '@millrace/platform/outbox';
 import type { Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
-import { listEventsAfter } from './events.store.ts';
+import { listEventsAfter, listUnpublished } from './events.store.ts';
 import { moveWaiting } from './mover.ts';
 import { moveEvents, noteRefusal, type LeaseProof } from './outbox.store.ts';
 import { eventChannels } from './events.ts';
@@ -197,6 +197,26 @@ describe('an event that can never be stored', () => {
 });
 
 describe('a turn of the publisher', () => {
+  test('takes from every shard, and the oldest first, so that no organisation waits behind the flood of another', async () => {
+    await query('delete from events');
+    const orgs = Array.from({ length: 400 }, () => testIds.next('org'));
+    const [flooding] = orgs;
+    if (flooding === undefined) return expect.fail('no organisation');
+    const neighbour = orgs.find((orgId) => orgId > flooding && shardOf(orgId) === shardOf(flooding));
+    const distant = orgs.find((orgId) => shardOf(orgId) !== shardOf(flooding));
+    if (neighbour === undefined || distant === undefined) return expect.fail('no neighbours');
+    const keeper = keeperOf('mover');
+    await keeper.keep();
+    for (const orgId of [neighbour, ...Array.from({ length: 12 }, () => flooding), distant]) {
+      await write(orgId, 'x');
+      await moveEvents(database.db, proofOf('mover', keeper), { limitPerShard: 10 });
+    }
+    const shards = keeper.held().map((lease) => lease.shard);
+    const batch = await listUnpublished(database.db, shards, 4);
+    expect(batch.map((event) => event.orgId).toSorted()).toEqual([neighbour, flooding, distant].toSorted());
+    expect(await listUnpublished(database.db, [shardOf(flooding)], 10)).toHaveLength(10);
+  });
+
   test('leaves nothing on the signal of the relay, which outlives millions of turns', async () => {
     await query('delete from events');
     const { signal } = new AbortController();
