@@ -5,7 +5,18 @@ const date = types.builtins.DATE;
 const int8Array = 1016 as typeof int8;
 const textArray = 1009 as typeof int8;
 
-const parseTextArray = types.getTypeParser(textArray, 'text') as (value: string) => string[];
+const parseAnyTextArray = types.getTypeParser(textArray, 'text') as (value: string) => string[];
+
+/**
+ * Plain words, which is what our lists hold, need only be split; the driver walks every character. Quotes, nested
+ * lists and what might be NULL go the long way.
+ */
+export function parseTextArray(value: string): string[] {
+  if (value === '{}') return [];
+  return /^\{[^"\\{}]+\}$/.test(value) && !/null/i.test(value)
+    ? value.slice(1, -1).split(',')
+    : parseAnyTextArray(value);
+}
 
 /**
  * How columns become values, for our pools only (the driver's own table is shared by the whole process).
@@ -15,6 +26,7 @@ export const columnTypes: CustomTypesConfig = {
   getTypeParser: ((id: typeof int8, format?: 'text' | 'binary') => {
     if (format !== 'binary') {
       if (id === int8) return BigInt;
+      if (id === textArray) return parseTextArray;
       if (id === int8Array) return (value: string) => parseTextArray(value).map(BigInt);
       if (id === date) return String;
     }

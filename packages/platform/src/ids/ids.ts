@@ -1,12 +1,12 @@
 import type { Clock } from '../clock/index.ts';
-import { base32Length, decodeBase32, encodeBase32 } from './base32.ts';
+import { base32Length, base32ToHex, hexToBase32 } from './base32.ts';
 import {
-  bitsToUuid,
-  cellOfBits,
-  createBitsSource,
+  cellOfHex,
+  createHexSource,
+  hexToUuid,
   isVersion7,
-  timeOfBits,
-  uuidToBits,
+  timeOfHex,
+  uuidToHex,
   type CellId,
   type FillRandom,
 } from './uuid.ts';
@@ -56,21 +56,21 @@ export interface IdSource {
 }
 
 export function createIdSource(options: { clock: Clock; cell: CellId; random?: FillRandom }): IdSource {
-  const nextBits = createBitsSource(options);
+  const nextHex = createHexSource(options);
   return {
-    next: (kind) => format(kind, nextBits()),
-    nextUuid: () => bitsToUuid(nextBits()),
+    next: (kind) => format(kind, nextHex()),
+    nextUuid: () => hexToUuid(nextHex()),
   };
 }
 
-function format<K extends IdKind>(kind: K, bits: bigint): IdOf<K> {
-  return `${kind}_${encodeBase32(bits)}` as IdOf<K>;
+function format<K extends IdKind>(kind: K, hex: string): IdOf<K> {
+  return `${kind}_${hexToBase32(hex)}` as IdOf<K>;
 }
 
-function bitsOf(id: AnyId): bigint {
-  const bits = decodeBase32(id.slice(-base32Length));
-  if (bits === null) throw new TypeError(`Not an id: ${JSON.stringify(id)}.`);
-  return bits;
+function hexOf(id: AnyId): string {
+  const hex = base32ToHex(id.slice(-base32Length));
+  if (hex === null) throw new TypeError(`Not an id: ${JSON.stringify(id)}.`);
+  return hex;
 }
 
 /**
@@ -79,28 +79,28 @@ function bitsOf(id: AnyId): bigint {
  */
 export function parseId<K extends IdKind>(kind: K, text: string): IdOf<K> | null {
   if (text.length !== kind.length + 1 + base32Length || !text.startsWith(`${kind}_`)) return null;
-  const bits = decodeBase32(text.slice(kind.length + 1));
-  return bits !== null && isVersion7(bits) ? (text as IdOf<K>) : null;
+  const hex = base32ToHex(text.slice(kind.length + 1));
+  return hex !== null && isVersion7(hex) ? (text as IdOf<K>) : null;
 }
 
 /** The form SQL keeps. */
 export function toUuid(id: AnyId): string {
-  return bitsToUuid(bitsOf(id));
+  return hexToUuid(hexOf(id));
 }
 
 /** The inverse of `toUuid`. A UUID that is not one of ours is a defect in the caller, so it throws. */
 export function fromUuid<K extends IdKind>(kind: K, uuid: string): IdOf<K> {
-  const bits = uuidToBits(uuid);
-  if (bits === null) throw new TypeError(`Not a canonical UUIDv7: ${JSON.stringify(uuid)}.`);
-  return format(kind, bits);
+  const hex = uuidToHex(uuid);
+  if (hex === null) throw new TypeError(`Not a canonical UUIDv7: ${JSON.stringify(uuid)}.`);
+  return format(kind, hex);
 }
 
 /** The cell that made this id. */
 export function cellOf(id: AnyId): CellId {
-  return cellOfBits(bitsOf(id));
+  return cellOfHex(hexOf(id));
 }
 
 /** The millisecond this id was made in, by the clock of its maker. */
 export function timeOf(id: AnyId): number {
-  return timeOfBits(bitsOf(id));
+  return timeOfHex(hexOf(id));
 }

@@ -20,11 +20,6 @@ const maxCounter = 4095;
 // before the generator has to borrow the next millisecond.
 const counterSeedMask = 0x7ff;
 
-const versionShift = 76n;
-const variantShift = 62n;
-const cellShift = 52n;
-const randomMask = (1n << cellShift) - 1n;
-
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Fills a buffer with random bytes. Injected so that a simulation can be replayed from its seed. */
@@ -36,46 +31,64 @@ export function assertCell(cell: CellId): void {
   }
 }
 
+// Below, ids are 32 lower-case hexadecimal digits: text is much cheaper to cut and compare than a bigint of 128 bits.
+
 /** Whether these 128 bits are a UUID of version 7 in the standard variant. */
-export function isVersion7(bits: bigint): boolean {
-  return ((bits >> versionShift) & 15n) === 7n && ((bits >> variantShift) & 3n) === 2n;
+export function isVersion7(hex: string): boolean {
+  return hex[12] === '7' && '89ab'.includes(hex[16] ?? '-');
 }
 
-export function bitsToUuid(bits: bigint): string {
-  const hex = bits.toString(16).padStart(32, '0');
+export function hexToUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** The bits of a canonical (lower case, hyphenated) version 7 UUID, or null. */
-export function uuidToBits(uuid: string): bigint | null {
-  return uuidPattern.test(uuid) ? BigInt(`0x${uuid.replaceAll('-', '')}`) : null;
+/** The digits of a canonical (lower case, hyphenated) version 7 UUID, or null. */
+export function uuidToHex(uuid: string): string | null {
+  return uuidPattern.test(uuid) ? uuid.replaceAll('-', '') : null;
 }
 
-export function cellOfBits(bits: bigint): CellId {
-  return Number((bits >> cellShift) & BigInt(maxCell));
+/** The cell is what follows the two bits of the variant. */
+export function cellOfHex(hex: string): CellId {
+  return Number.parseInt(hex.slice(16, 19), 16) & maxCell;
 }
 
-export function timeOfBits(bits: bigint): number {
-  return Number(bits >> 80n);
+export function timeOfHex(hex: string): number {
+  return Number.parseInt(hex.slice(0, 12), 16);
+}
+
+const bytesPerId = 8;
+// Asking for random bytes costs the same for eight as for many, so they are drawn ahead.
+const idsDrawnAhead = 256;
+
+function createRandomReader(fillRandom: FillRandom): () => { readonly high: number; readonly low: number } {
+  const bytes = Buffer.alloc(bytesPerId * idsDrawnAhead);
+  let next = bytes.length;
+  return () => {
+    if (next >= bytes.length) {
+      fillRandom(bytes);
+      next = 0;
+    }
+    const high = bytes.readUInt16BE(next);
+    const low = bytes.readUIntBE(next + 2, 6);
+    next += bytesPerId;
+    return { high, low };
+  };
 }
 
 /**
  * Makes ever greater ids. When the wall clock stands still, steps back, or more than the counter can hold
  * is asked of one millisecond, the generator stays ahead of the clock instead of repeating or going back.
  */
-export function createBitsSource(options: { clock: Clock; cell: CellId; random?: FillRandom }): () => bigint {
+export function createHexSource(options: { clock: Clock; cell: CellId; random?: FillRandom }): () => string {
   const { clock, cell, random: fillRandom = randomFillSync } = options;
   assertCell(cell);
-  const bytes = new Uint8Array(8);
-  const view = new DataView(bytes.buffer);
-  const cellBits = BigInt(cell) << cellShift;
+  const readRandom = createRandomReader(fillRandom);
   let lastMs = -1;
   let counter = 0;
 
   return () => {
-    fillRandom(bytes);
-    const word = view.getBigUint64(0);
-    const seed = Number(word >> cellShift) & counterSeedMask;
+    const { high, low } = readRandom();
+    const seed = (high >> 4) & counterSeedMask;
     const nowMs = Math.trunc(clock.nowMs());
     if (nowMs > lastMs) {
       lastMs = nowMs;
@@ -87,13 +100,12 @@ export function createBitsSource(options: { clock: Clock; cell: CellId; random?:
       counter = seed;
     }
     if (lastMs < 0 || lastMs > maxUnixMs) throw new RangeError(`The clock is out of range: ${lastMs} ms.`);
+    const variantCellAndRandom = 0x8000 | (cell << 4) | (high & 0xf);
     return (
-      (BigInt(lastMs) << 80n) |
-      (7n << versionShift) |
-      (BigInt(counter) << 64n) |
-      (2n << variantShift) |
-      cellBits |
-      (word & randomMask)
+      lastMs.toString(16).padStart(12, '0') +
+      (0x7000 | counter).toString(16) +
+      variantCellAndRandom.toString(16) +
+      low.toString(16).padStart(12, '0')
     );
   };
 }

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { systemClock } from '../clock/index.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
@@ -29,7 +28,11 @@ const defaultTimeoutMs = 250;
 /** While Valkey stays away it is said once in this time, not once for every request. */
 const complaintEveryMs = 30_000;
 
-const answerShape = z.array(z.coerce.number()).min(1);
+/** The script answers whole numbers and nothing else. */
+function readAnswer(answer: unknown): readonly number[] {
+  if (Array.isArray(answer) && answer.every((value) => typeof value === 'number')) return answer;
+  throw new TypeError('The limiter script answered something else than numbers.');
+}
 
 /**
  * Counts in Valkey. When Valkey cannot be asked, calls pass uncounted: a limiter that is down must not take
@@ -52,7 +55,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
         ],
         timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       });
-      const [passed, ...used] = answerShape.parse(answer);
+      const [passed, ...used] = readAnswer(answer);
       const decision = toDecision(passed === 1, policies, used);
       if (consume && decision.refusedBy !== null) refused.add(1, { policy: decision.refusedBy.policy.name });
       return decision;
