@@ -31,7 +31,7 @@ async function main(words: readonly string[]): Promise<number> {
   print(
     applied.length === 0
       ? 'The database is up to date.\n'
-      : `Applied ${String(applied.length)} migrations.\n`,
+      : `Applied ${applied.length === 1 ? '1 migration' : `${String(applied.length)} migrations`}.\n`,
   );
   const demo = await seedDemo(endpoints.postgresUrl, demoFile);
   return run(options, endpoints, demo);

@@ -438,3 +438,16 @@ test('a path asked with a method it does not have says which methods it has', as
   expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'DELETE, GET']);
   expect(answer.json()).toMatchObject({ reason: 'METHOD_NOT_ALLOWED', suggestion: 'Use DELETE or GET.' });
 });
+
+test.each([
+  ['{"size":8', 'The request body is not valid JSON: it breaks at line 1 column 10.'],
+  ['{"size":8,\n}', 'The request body is not valid JSON: it breaks at line 2 column 1.'],
+  ['size=8 secret', 'The request body is not valid JSON.'],
+  ['{"__proto__":{},"size":8}', 'The request body holds a key named __proto__ or constructor.'],
+])('a body that is no JSON is told where, without a word of it: %j', async (payload, message) => {
+  const { fastify } = serverWith();
+  const headers = { ...authorised, 'content-type': 'application/json' };
+  const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload });
+  expect([answer.statusCode, answer.json().reason]).toEqual([400, 'MALFORMED_JSON']);
+  expect(answer.json().message).toBe(message);
+});

@@ -204,7 +204,9 @@ function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
       if (text.trim() === '' || !takesBody(request)) done(null, undefined);
       else
         void parseJson(request, text, (error, value) =>
-          error ? done(new Fault('MALFORMED_JSON', { cause: error })) : done(null, value),
+          error
+            ? done(new Fault('MALFORMED_JSON', { message: whyMalformed(text), cause: error }))
+            : done(null, value),
         );
     },
   );
@@ -213,6 +215,18 @@ function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
     if (takesBody(request)) done(new Fault('UNSUPPORTED_MEDIA_TYPE'));
     else done(null, undefined);
   });
+}
+
+/** The framework keeps to itself what was wrong. V8's words quote the body, so only the place is taken from them. */
+function whyMalformed(text: string): string {
+  try {
+    JSON.parse(text);
+    return 'The request body holds a key named __proto__ or constructor.';
+  } catch (error) {
+    const [, place] = /\((line \d+ column \d+)\)$/.exec(error instanceof Error ? error.message : '') ?? [];
+    const breaks = place === undefined ? '' : `: it breaks at ${place}`;
+    return `The request body is not valid JSON${breaks}.`;
+  }
 }
 
 function takesBody(request: FastifyRequest): boolean {
