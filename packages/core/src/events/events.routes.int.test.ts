@@ -190,6 +190,20 @@ describe('GET /v2/events as pages', () => {
   });
 });
 
+describe('a place that no event has reached', () => {
+  test('is refused, as it is after a restore of older data, instead of waiting in silence for that number', async () => {
+    const orgId = testIds.next('org');
+    const headers = caller({ orgId });
+    await write(orgId, ['a']);
+    await settled(orgId, 1);
+    expect((await get('?after=1', headers)).status).toBe(200);
+    expect(await get('?after=2', headers)).toMatchObject({ status: 400, body: { reason: 'INVALID_CURSOR' } });
+    const stream = await openSse(url, { ...headers, 'last-event-id': '9007199254740991' });
+    expect(stream.status).toBe(400);
+    expect(await stream.json()).toMatchObject({ reason: 'INVALID_CURSOR' });
+  });
+});
+
 describe('GET /v2/events as a stream', () => {
   test('catches up, then follows, with the seq as id; Last-Event-ID continues after a break', async () => {
     const orgId = testIds.next('org');

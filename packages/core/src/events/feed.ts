@@ -88,10 +88,18 @@ function tooManyStreams(limit: number): Fault {
 
 const followersGauge = gauge('millrace_feed_followers', 'Event streams this process keeps open');
 
-async function refuseForgotten(reader: Reader, orgId: OrgId, after: number): Promise<void> {
+async function refuseLostPlace(reader: Reader, orgId: OrgId, after: number): Promise<void> {
   // Nothing was read yet at 0: the reader starts wherever the feed starts, and so misses nothing it had begun.
   if (after === 0) return;
-  const { firstSeq } = await getFeedHead(reader, orgId);
+  const { firstSeq, lastSeq } = await getFeedHead(reader, orgId);
+  if (after > lastSeq) {
+    // A number is seen only after it is stored, so this one came from elsewhere, or from data that were since restored
+    // from a backup. Waiting for it would pass over every event up to it.
+    throw new Fault('INVALID_CURSOR', {
+      message: `This feed has not reached seq ${after}, so it cannot continue after it.`,
+      suggestion: 'Read what you need from the resources themselves, then read the feed anew with after=0.',
+    });
+  }
   if (after + 1 >= firstSeq) return;
   throw new Fault('INVALID_CURSOR', {
     message: `Events before seq ${firstSeq} are no longer kept, so the feed cannot continue after ${after}.`,
@@ -185,7 +193,7 @@ export function createFeed(options: FeedOptions): Feed {
 
   return {
     page: async (orgId, query) => {
-      await refuseForgotten(db, orgId, query.after);
+      await refuseLostPlace(db, orgId, query.after);
       const events = await listEventsAfter(db, orgId, { ...query, limit: query.limit + 1 });
       return { events: events.slice(0, query.limit), more: events.length > query.limit };
     },
@@ -200,7 +208,7 @@ export function createFeed(options: FeedOptions): Feed {
       // Counted before the first wait, so that a burst of connections cannot all pass the limit.
       join(orgId, follower);
       try {
-        await refuseForgotten(db, orgId, query.after);
+        await refuseLostPlace(db, orgId, query.after);
       } catch (error) {
         leave(orgId, follower);
         throw error;
