@@ -18,7 +18,7 @@ export interface World {
 }
 
 export async function startWorld(): Promise<World> {
-  const fixture = await startApiFixture();
+  const fixture = await startApiFixture({ openDocuments: true });
   return {
     fixture,
     acme: await seedOrganisation(fixture.db),

@@ -10,7 +10,7 @@ import {
   createTestDatabase,
   eventually,
   runWriters,
-  seededRandom,
+  createRandom,
   startTcpProxy,
   startWorkerProcess,
   testIds,
@@ -55,7 +55,7 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
   try {
     const channels = eventChannels(names.natsPrefix);
     await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 200_000_000 });
-    const random = seededRandom(run.seed);
+    const random = createRandom(run.seed);
     const over = new AbortController();
     const faults = runFaults({
       database,
@@ -107,7 +107,7 @@ async function writeAndRead(scene: {
   readonly size: Size;
 }): Promise<{ views: View[]; written: WrittenEvents; elapsedMs: number }> {
   const { database, nats, names, run, size } = scene;
-  const random = seededRandom(run.seed).fork(2);
+  const random = createRandom(run.seed).fork(2);
   const orgIds = Array.from({ length: size.organisations }, () => testIds.next('org'));
   const feed = openFeed(database, nats, names);
   const startedMs = systemClock.monotonicMs();

@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { Contract } from '@millrace/contract';
-import { buildDocument, documentNames } from '@millrace/contract/openapi';
-import { reply, type HttpServer } from '@millrace/platform/http';
+import { buildDocument, type documentNames } from '@millrace/contract/openapi';
+import { Fault } from '@millrace/platform/fault';
+import { preparedReply, type HttpServer, type Reply } from '@millrace/platform/http';
 import { serveErrorPage } from './error-page.ts';
 
 interface Prepared {
-  readonly document: Record<string, unknown>;
+  readonly body: Record<string, unknown>;
   readonly text: string;
   readonly etag: string;
 }
 
-/** A document never changes while the process lives, so it is made and fingerprinted once, at boot. */
+/** A document never changes while the process lives, so it is made, written and fingerprinted once, at boot. */
 function prepare(contract: Contract, name: (typeof documentNames)[number]): Prepared {
-  const document: Record<string, unknown> = { ...buildDocument(contract, name) };
-  const text = JSON.stringify(document);
+  const body: Record<string, unknown> = { ...buildDocument(contract, name) };
+  const text = JSON.stringify(body);
   const digest = createHash('sha256').update(text).digest('base64url').slice(0, 27);
-  return { document, text, etag: `"${digest}"` };
+  return { body, text, etag: `"${digest}"` };
 }
 
 /** The description of this installation: the contract with the providers it is configured for. */
@@ -24,22 +25,22 @@ export function serveDocuments(
   contract: Contract,
   options: { readonly open: boolean },
 ): void {
-  const v2 = prepare(contract, 'v2');
-  // The ETag lets a client compare. A 304 is not among the statuses the interface gives this operation, so the
-  // document is answered whole; the open paths below are ours and do honour If-None-Match.
-  server.serve(contract.operations.getOpenapi, async () => reply(v2.document, { etag: v2.etag }));
+  const { getOpenapi, getOpenDocument } = contract.operations;
+  const documents = {
+    'v1.json': prepare(contract, 'v1'),
+    'v2.json': prepare(contract, 'v2'),
+    'admin.json': prepare(contract, 'admin'),
+    'supplier.json': prepare(contract, 'supplier'),
+  };
+  const answer = ({ etag, ...prepared }: Prepared, cache: string): Reply<Record<string, unknown>> =>
+    preparedReply(prepared, { etag, 'cache-control': cache });
+
+  // The ETag lets a client compare. A 304 is not among the statuses that the interface gives this operation, so the
+  // document is answered whole; the open paths are ours and do honour If-None-Match.
+  server.serve(getOpenapi, async () => answer(documents['v2.json'], 'private, max-age=300'));
+  server.serve(getOpenDocument, async ({ params }) => {
+    if (!options.open) throw new Fault('ROUTE_NOT_FOUND');
+    return answer(documents[params.file], 'public, max-age=300');
+  });
   serveErrorPage(server);
-  if (!options.open) return;
-  for (const name of documentNames) {
-    const { text, etag } = name === 'v2' ? v2 : prepare(contract, name);
-    server.fastify.get(
-      `/openapi/${name}.json`,
-      { onRequest: server.admitAnonymous },
-      async (request, answer) => {
-        answer.headers({ etag, 'cache-control': 'public, max-age=300' });
-        if (request.headers['if-none-match'] === etag) return answer.code(304).send();
-        return answer.header('content-type', 'application/json; charset=utf-8').send(text);
-      },
-    );
-  }
 }

@@ -154,7 +154,6 @@ const pendingByCapability = {
     'listWebhookDeliveries',
     'replayWebhookDelivery',
     'replayWebhook',
-    'getOpenDocument',
   ],
   console: [],
 } as const satisfies Record<Capability, readonly OperationId[]>;

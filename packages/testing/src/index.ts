@@ -32,7 +32,7 @@ export {
   type ProgramOptions,
   type WorkerProcess,
 } from './programs.ts';
-export { createRandom, createRandom as seededRandom, type Random } from './random.ts';
+export { createRandom, type Random } from './random.ts';
 export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { checkReader, type SeenEvent } from './scenarios/feed-check.ts';

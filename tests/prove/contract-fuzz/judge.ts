@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { contract, type Operation } from '@millrace/contract';
-import { buildDocument, type OpenApiDocument } from '@millrace/contract/openapi';
+import { buildDocument, documentNames, type OpenApiDocument } from '@millrace/contract/openapi';
 import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
 
 /** Says what is wrong with an answer, by the published documents alone; null when nothing is. */
@@ -13,7 +13,7 @@ export function createJudge(): Judge {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false });
   const documents = new Map<string, OpenApiDocument>();
   const validators = new Map<string, ValidateFunction>();
-  for (const name of ['v2', 'admin'] as const) {
+  for (const name of documentNames) {
     const document = buildDocument(contract, name);
     documents.set(name, document);
     ajv.addSchema(document as object, name);

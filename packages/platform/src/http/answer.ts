@@ -25,6 +25,10 @@ export async function sendResult(
   const body: unknown = result instanceof Reply ? result.body : result;
   if (kit.validateResponses) checkAnswer(operation, body);
   if (result instanceof Reply) addHeaders(reply, result.headers);
+  if (operation.response.revalidates === true && isAtHand(request, reply)) {
+    await reply.code(304).send();
+    return;
+  }
   reply.code(operation.response.status);
   if (operation.response.status === 204) {
     await reply.send();
@@ -35,7 +39,15 @@ export async function sendResult(
     await reply.header('content-type', contentType).send(body);
     return;
   }
-  await reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+  const text = result instanceof Reply ? result.text : undefined;
+  await reply.header('content-type', 'application/json; charset=utf-8').send(text ?? JSON.stringify(body));
+}
+
+/** The client names the ETag of this very answer, alone, in a list, or as a weak one (RFC 9110, 13.1.2). */
+function isAtHand(request: FastifyRequest, reply: FastifyReply): boolean {
+  const etag = reply.getHeader('etag');
+  const named = (request.headers['if-none-match'] ?? '').split(',').map((each) => each.trim());
+  return etag !== undefined && named.some((each) => each === '*' || each.replace(/^W\//, '') === etag);
 }
 
 /** Links are a list that several parts of the service add to; any other header has one author. */

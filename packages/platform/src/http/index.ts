@@ -1,6 +1,6 @@
 export { createHttpServer } from './server.ts';
 export { requirePrincipal, actorOf } from './principal.ts';
-export { reply, sse } from './reply.ts';
+export { preparedReply, reply, sse } from './reply.ts';
 export type { Reply, SseEvent, SseReply, SseStream } from './reply.ts';
 export { decodeCursor, encodeCursor, linkNext, toPage } from './pager.ts';
 export type { Cursor, Page } from './pager.ts';

@@ -2,10 +2,13 @@
 export class Reply<Body> {
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;
+  /** The body as JSON, when it was made once and for all. */
+  readonly text: string | undefined;
 
-  constructor(body: Body, headers: Readonly<Record<string, string>>) {
+  constructor(body: Body, headers: Readonly<Record<string, string>>, text?: string) {
     this.body = body;
     this.headers = headers;
+    this.text = text;
   }
 }
 
@@ -36,6 +39,14 @@ export interface SseStream {
 /** Answers with the operation's status, the body, and headers such as `Link`. */
 export function reply<Body>(body: Body, headers: Readonly<Record<string, string>> = {}): Reply<Body> {
   return new Reply(body, headers);
+}
+
+/** Answers with a body that is the same for everyone and was turned into JSON beforehand. */
+export function preparedReply<Body>(
+  prepared: { readonly body: Body; readonly text: string },
+  headers: Readonly<Record<string, string>> = {},
+): Reply<Body> {
+  return new Reply(prepared.body, headers, prepared.text);
 }
 
 /** Answers with a stream; `produce` returns to end it, and should return soon after `stream.signal` aborts. */

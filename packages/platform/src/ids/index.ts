@@ -25,14 +25,3 @@ export {
   type VerificationId,
 } from './ids.ts';
 export { assertCell, maxCell, type CellId, type FillRandom } from './uuid.ts';
-export {
-  blocksOfCell,
-  createWireIdAllocator,
-  idsOfBlock,
-  largestWireId,
-  wireIdBlockSize,
-  wireIdCells,
-  type WireIdAllocator,
-  type WireIdKind,
-  type WireIdOptions,
-} from './wire-ids.ts';

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/index.ts';
-import { assertCell, type CellId } from './uuid.ts';
+import { assertCell, type CellId } from '../ids/index.ts';
 
 /** What has a 32-bit id on the wire besides its real one. Each kind counts for itself. */
 export type WireIdKind = 'rental' | 'volume';

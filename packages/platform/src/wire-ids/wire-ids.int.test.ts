@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDb } from '../db/index.ts';
 import { systemClock } from '../clock/index.ts';
 import { createLogger } from '../log/index.ts';
-import { createIdSource, createWireIdAllocator, idsOfBlock, type WireIdKind } from './index.ts';
+import { createIdSource } from '../ids/index.ts';
+import { createWireIdAllocator, idsOfBlock, type WireIdKind } from './index.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
