@@ -53,8 +53,9 @@ function namedFiles(prose: string): string[] {
   return names.map(([, file = '']) => file);
 }
 
-/** A page may name a file from where it stands, from its `src` folder, or from the root. */
+/** A page may name a file from where it stands, from its `src` folder, or from the root. State is made while running. */
 function isFile(page: Page, root: string, file: string): boolean {
+  if (file.startsWith('.millrace/')) return true;
   const here = join(root, dirname(page.file));
   return [here, join(here, 'src'), root].some((folder) => existsSync(join(folder, file)));
 }
