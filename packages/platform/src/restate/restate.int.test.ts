@@ -84,7 +84,9 @@ beforeAll(async () => {
     port: 0,
     log,
   });
-  deployments.add((await registerDeployment(restate.adminUrl, endpoint.url)).deploymentId);
+  // The port is whichever was free; Restate may still know a process that had it before and ended without a word.
+  const registered = await registerDeployment(restate.adminUrl, endpoint.url, { replace: true });
+  deployments.add(registered.deploymentId);
 });
 // The server outlives the test: what it still holds would be tried for ever against an address that is gone.
 const scheduled: string[] = [];
