@@ -1,0 +1,135 @@
+import { atMost, defineBench, type Measure } from '@millrace/kits';
+import { ensureUp } from '@millrace/services';
+import {
+  createTestDatabase,
+  freePort,
+  startApiProcess,
+  startProcess,
+  testNames,
+  uniqueId,
+  type TestDatabase,
+} from '@millrace/testing';
+import { seedOrganisation, startApiFixture } from '../apps/api/src/fixture.ts';
+import { createCaller } from './api/http.ts';
+import { statementsOf } from './api/statements.ts';
+
+const CONCURRENCY = 16;
+
+/** An organisation may have 500 keys, so creation goes round among enough of them for the fastest machine. */
+const CREATING_ORGANISATIONS = 64;
+const LISTED_KEYS = 20;
+
+async function seedKeys(database: TestDatabase): Promise<{ reader: string; creators: readonly string[] }> {
+  const reading = await seedOrganisation(database.db);
+  for (let made = 1; made < LISTED_KEYS; made += 1) await reading.ownerKey('live');
+  const creators: string[] = [];
+  for (let made = 0; made < CREATING_ORGANISATIONS; made += 1) {
+    creators.push((await seedOrganisation(database.db)).owner.key);
+  }
+  return { reader: reading.owner.key, creators };
+}
+
+/** How many statements a request sends once its key is known, which it is for all but one request in 750 ms. */
+async function countStatements(): Promise<Record<string, number>> {
+  await using fixture = await startApiFixture();
+  const { owner } = await seedOrganisation(fixture.db);
+  const { key } = owner;
+  const body = { name: 'bench', scopes: ['events:read'] };
+  const create = { method: 'POST', path: '/v2/api-keys', key, body } as const;
+  const headers = { 'idempotency-key': 'again' };
+  const count = async (request: Parameters<typeof fixture.call>[0]): Promise<number> =>
+    (await statementsOf(() => fixture.call(request))).length;
+  const first = await count({ method: 'GET', path: '/v2/me', key });
+  const me = await count({ method: 'GET', path: '/v2/me', key });
+  return {
+    'key not known yet': first - me,
+    'GET /v2/me': me,
+    'GET /v2/api-keys': await count({ method: 'GET', path: '/v2/api-keys', key }),
+    'POST /v2/api-keys': await count(create),
+    'POST /v2/api-keys, with an Idempotency-Key': await count({ ...create, headers }),
+    'POST /v2/api-keys, replayed': await count({ ...create, headers }),
+  };
+}
+
+export const bench = defineBench({
+  name: 'api',
+  about:
+    'Requests to an api process as in production, against a bare route and a bare select of the same framework and driver.',
+  async run({ measure, pinServer, note }) {
+    await ensureUp(['postgres', 'valkey', 'nats']);
+    const statements = await countStatements();
+    for (const [what, count] of Object.entries(statements)) note(`${what}: ${count} statements`);
+
+    await using database = await createTestDatabase();
+    const { reader, creators } = await seedKeys(database);
+    const bareUrl = `http://127.0.0.1:${await freePort()}`;
+    await using bareServer = await startProcess({
+      name: 'bare',
+      entry: 'bench/api/bare-server.ts',
+      args: [new URL(bareUrl).port, database.url],
+      env: {},
+      readyUrl: `${bareUrl}/readyz`,
+    });
+    const env = { MILLRACE_LOG_LEVEL: 'info', MILLRACE_HTTP_VALIDATE_RESPONSES: 'false' };
+    await using api = await startApiProcess({ database, names: testNames(), env });
+    pinServer(bareServer.pid);
+    pinServer(api.pid);
+
+    const bare = createCaller(bareUrl, CONCURRENCY);
+    const ours = createCaller(api.url, CONCURRENCY);
+    let created = 0;
+    try {
+      const sides = await measure(
+        {
+          'bare route': () => bare.call('/constant', 200),
+          'bare select': () => bare.call('/row', 200),
+          'GET /v2/me': () => ours.call('/v2/me', 200, { key: reader }),
+          'GET /v2/api-keys, 20 keys': () =>
+            ours.call(`/v2/api-keys?limit=${LISTED_KEYS}`, 200, { key: reader }),
+          'POST /v2/api-keys, idempotent': () =>
+            ours.call('/v2/api-keys', 201, {
+              method: 'POST',
+              key: creators[(created += 1) % creators.length] ?? '',
+              body: { name: 'bench', scopes: ['events:read'] },
+              headers: { 'idempotency-key': uniqueId() },
+            }),
+        },
+        { concurrency: CONCURRENCY },
+      );
+      const times = (side: Measure): number =>
+        Math.round((side.serverCpuUs * 10) / Math.max(1, sides['bare select'].serverCpuUs)) / 10;
+      return {
+        figures: { ...sides, ...prefixed('statements: ', statements) },
+        // Processor time of the api against that of a bare select: rates and delays here are also those of the disk
+        // and of whoever else uses the machine. Half of each limit again is room for that; statements have none.
+        bars: [
+          atMost('GET /v2/me, processor time in bare selects', 12, times(sides['GET /v2/me'])),
+          atMost(
+            'GET /v2/api-keys, processor time in bare selects',
+            8,
+            times(sides['GET /v2/api-keys, 20 keys']),
+          ),
+          atMost(
+            'POST /v2/api-keys, processor time in bare selects',
+            20,
+            times(sides['POST /v2/api-keys, idempotent']),
+          ),
+          atMost('statements of GET /v2/me', 2, statements['GET /v2/me'] ?? Number.NaN),
+          atMost('statements of GET /v2/api-keys', 1, statements['GET /v2/api-keys'] ?? Number.NaN),
+          atMost(
+            'statements of an idempotent POST /v2/api-keys',
+            10,
+            statements['POST /v2/api-keys, with an Idempotency-Key'] ?? Number.NaN,
+          ),
+        ],
+      };
+    } finally {
+      bare.close();
+      ours.close();
+    }
+  },
+});
+
+function prefixed(prefix: string, figures: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [`${prefix}${name}`, value]));
+}
