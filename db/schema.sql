@@ -623,6 +623,8 @@ CREATE INDEX api_keys_next_action_idx ON public.api_keys USING btree (next_actio
 
 CREATE INDEX api_keys_org_idx ON public.api_keys USING btree (org_id, id);
 
+CREATE INDEX api_keys_unrevoked_idx ON public.api_keys USING btree (org_id) WHERE (revoked_at IS NULL);
+
 CREATE INDEX api_keys_user_idx ON public.api_keys USING btree (user_id);
 
 CREATE INDEX audit_log_org_idx ON public.audit_log USING btree (org_id, id DESC);
