@@ -101,17 +101,17 @@ export const bench = defineBench({
       return {
         figures: { ...sides, ...prefixed('statements: ', statements) },
         // Processor time of the api against that of a bare select: rates and delays here are also those of the disk
-        // and of whoever else uses the machine. Half of each limit again is room for that; statements have none.
+        // and of whoever else uses the machine. A third of each limit is room for that; statements have none.
         bars: [
           atMost('GET /v2/me, processor time in bare selects', 12, times(sides['GET /v2/me'])),
           atMost(
             'GET /v2/api-keys, processor time in bare selects',
-            8,
+            16,
             times(sides['GET /v2/api-keys, 20 keys']),
           ),
           atMost(
             'POST /v2/api-keys, processor time in bare selects',
-            20,
+            40,
             times(sides['POST /v2/api-keys, idempotent']),
           ),
           atMost('statements of GET /v2/me', 2, statements['GET /v2/me'] ?? Number.NaN),

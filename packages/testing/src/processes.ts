@@ -37,7 +37,7 @@ export interface TestProcess {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const MAX_OUTPUT_CHARS = 2_000_000;
+const MAX_OUTPUT_BYTES = 2_000_000;
 
 /** Starts one of our programs as a real process of its own, by the same runtime as the test. */
 export async function startProcess(options: StartProcessOptions): Promise<TestProcess> {
@@ -65,9 +65,19 @@ export async function startProcess(options: StartProcessOptions): Promise<TestPr
 function handleOf(name: string, child: ChildProcess): TestProcess {
   const { pid } = child;
   if (pid === undefined) throw new Error(`${name} was spawned without a pid.`);
-  let text = '';
+  // Chunks are joined only when someone asks: a busy process writes tens of thousands of lines.
+  let chunks: Buffer[] = [];
+  let bytes = 0;
+  const text = (): string => {
+    const whole = Buffer.concat(chunks).subarray(-MAX_OUTPUT_BYTES);
+    chunks = [whole];
+    bytes = whole.length;
+    return whole.toString('utf8');
+  };
   const collect = (chunk: Buffer): void => {
-    text = (text + chunk.toString('utf8')).slice(-MAX_OUTPUT_CHARS);
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > 2 * MAX_OUTPUT_BYTES) text();
   };
   child.stdout?.on('data', collect);
   child.stderr?.on('data', collect);
@@ -82,7 +92,7 @@ function handleOf(name: string, child: ChildProcess): TestProcess {
   return {
     name,
     pid,
-    output: () => text,
+    output: text,
     running,
     crash,
     freeze: () => void child.kill('SIGSTOP'),
