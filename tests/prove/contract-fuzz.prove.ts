@@ -11,14 +11,15 @@ export const proof = defineProof({
   long: (run) => prove(run, 20_000),
 });
 
-async function prove(run: ProofRun, calls: number): Promise<ProofReport> {
+async function prove(run: ProofRun, bodies: number): Promise<ProofReport> {
   const world = await startWorld();
   try {
-    const { tallies, failures } = await fuzz(world, { calls, seed: run.seed, random: run.random });
-    const total = { calls: 0, reached: 0, succeeded: 0 };
+    const { tallies, failures } = await fuzz(world, { bodies, seed: run.seed, random: run.random });
+    const total = { calls: 0, bodies: 0, reached: 0, succeeded: 0 };
     const figures: Record<string, string | number> = {};
     for (const [id, tally] of tallies) {
       total.calls += tally.calls;
+      total.bodies += tally.bodies;
       total.reached += tally.reached;
       total.succeeded += tally.succeeded;
       figures[`${id}: 2xx`] = share(tally.succeeded, tally.calls);
@@ -26,6 +27,7 @@ async function prove(run: ProofRun, calls: number): Promise<ProofReport> {
     return {
       figures: {
         calls: total.calls,
+        'with a body': total.bodies,
         'reached a handler': share(total.reached, total.calls),
         '2xx': share(total.succeeded, total.calls),
         ...figures,

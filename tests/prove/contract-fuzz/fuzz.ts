@@ -11,6 +11,8 @@ import { valuesOf, type JsonSchema } from './sampler.ts';
 /** What became of the calls of one operation. */
 export interface Tally {
   calls: number;
+  /** Calls that sent a body. */
+  bodies: number;
   /** Calls that went past admission and validation to the handler. */
   reached: number;
   succeeded: number;
@@ -34,13 +36,16 @@ const beforeHandler = new Set([
 
 const failuresKept = 20;
 
+/** An operation without a body has less to get wrong: one call of it for so many of one with a body. */
+const bodilessShare = 4;
+
 /**
  * Calls every served operation with bodies sampled from its own schema and with mutations of them, and judges
  * each answer by the published document alone: its status must be declared there, and its body must fit.
  */
 export async function fuzz(
   world: World,
-  options: { readonly calls: number; readonly seed: number; readonly random: Random },
+  options: { readonly bodies: number; readonly seed: number; readonly random: Random },
 ): Promise<FuzzResult> {
   const { random } = options;
   const served = new Set(world.fixture.api.server.served());
@@ -48,13 +53,17 @@ export async function fuzz(
   const judge = createJudge();
   const pools = createPools(world, random);
   const tallies = new Map<string, Tally>(
-    targets.map(({ id }) => [id, { calls: 0, reached: 0, succeeded: 0 }]),
+    targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );
   const failures: string[] = [];
-  const perTarget = Math.ceil(options.calls / targets.length);
-  const samples = targets.map((operation, index) => samplesOf(operation, perTarget, options.seed + index));
+  const withBody = targets.filter(({ body }) => body !== undefined).length;
+  const rounds = Math.ceil(options.bodies / withBody);
+  const samples = targets.map((operation, index) => {
+    const count = operation.body === undefined ? Math.ceil(rounds / bodilessShare) : rounds;
+    return samplesOf(operation, count, options.seed + index);
+  });
 
-  for (let round = 0; round < perTarget; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     for (const [index, operation] of targets.entries()) {
       const sample = samples[index]?.[round];
       const tally = tallies.get(operation.id);
@@ -64,6 +73,7 @@ export async function fuzz(
       const answer = await call(world, operation, input, key);
       pools.note(operation.id, answer);
       tally.calls += 1;
+      if (input.body !== undefined) tally.bodies += 1;
       if (answer.status === operation.response.status) tally.succeeded += 1;
       if (!beforeHandler.has(String(answer.json?.reason))) tally.reached += 1;
       const wrong = judge(operation, answer);
