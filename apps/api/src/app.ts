@@ -42,6 +42,8 @@ export interface ApiDeps {
   readonly validateResponses: boolean;
   /** Serve the OpenAPI documents without a key. */
   readonly openDocuments: boolean;
+  /** The address clients use, named in the documents. */
+  readonly publicUrl?: string | null;
   readonly limits?: Partial<HttpLimits>;
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -87,7 +89,7 @@ export function createApi(deps: ApiDeps): Api {
   const members = createMemberService({ announce, keys });
   const feed = createFeed({ db, clock, log, channels, nats });
   const { operations } = contract;
-  serveDocuments(server, contract, { open: deps.openDocuments });
+  serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
   serveIdentity({ server, operations, db, keys, members, announce, homeCell: deps.cell });
   serveEvents(server, feed);
   serveHealth(server.fastify, deps.lifecycle);

@@ -12,8 +12,8 @@ interface Prepared {
 }
 
 /** A document never changes while the process lives, so it is made, written and fingerprinted once, at boot. */
-function prepare(contract: Contract, name: (typeof documentNames)[number]): Prepared {
-  const body: Record<string, unknown> = { ...buildDocument(contract, name) };
+function prepare(contract: Contract, name: (typeof documentNames)[number], url: string | null): Prepared {
+  const body: Record<string, unknown> = { ...buildDocument(contract, name, url ?? undefined) };
   const text = JSON.stringify(body);
   const digest = createHash('sha256').update(text).digest('base64url').slice(0, 27);
   return { body, text, etag: `"${digest}"` };
@@ -23,14 +23,14 @@ function prepare(contract: Contract, name: (typeof documentNames)[number]): Prep
 export function serveDocuments(
   server: HttpServer,
   contract: Contract,
-  options: { readonly open: boolean },
+  options: { readonly open: boolean; readonly publicUrl: string | null },
 ): void {
   const { getOpenapi, getOpenDocument } = contract.operations;
   const documents = {
-    'v1.json': prepare(contract, 'v1'),
-    'v2.json': prepare(contract, 'v2'),
-    'admin.json': prepare(contract, 'admin'),
-    'supplier.json': prepare(contract, 'supplier'),
+    'v1.json': prepare(contract, 'v1', options.publicUrl),
+    'v2.json': prepare(contract, 'v2', options.publicUrl),
+    'admin.json': prepare(contract, 'admin', options.publicUrl),
+    'supplier.json': prepare(contract, 'supplier', options.publicUrl),
   };
   const answer = ({ etag, ...prepared }: Prepared, cache: string): Reply<Record<string, unknown>> =>
     preparedReply(prepared, { etag, 'cache-control': cache });

@@ -55,7 +55,11 @@ export interface CallAnswer {
 const UNLIMITED_RPM = 1_000_000;
 
 export async function startApiFixture(
-  options: { readonly organisationRpm?: number; readonly openDocuments?: boolean } = {},
+  options: {
+    readonly organisationRpm?: number;
+    readonly openDocuments?: boolean;
+    readonly publicUrl?: string;
+  } = {},
 ): Promise<ApiFixture> {
   const database = await createTestDatabase();
   const { db } = database;
@@ -84,6 +88,7 @@ export async function startApiFixture(
     trustedProxies: ['127.0.0.1'],
     validateResponses: true,
     openDocuments: options.openDocuments ?? false,
+    publicUrl: options.publicUrl ?? null,
     limits: { anonymousRpm: UNLIMITED_RPM, failedAuthRpm: UNLIMITED_RPM },
   });
   lifecycle.started();

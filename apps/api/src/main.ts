@@ -71,6 +71,7 @@ async function start(config: ApiConfig): Promise<void> {
     trustedProxies: config.http.trustedProxies,
     validateResponses: config.http.validateResponses,
     openDocuments: config.docs.open,
+    publicUrl: config.http.publicUrl,
     limits: {
       anonymousRpm: config.rateLimits.anonymousRpm,
       failedAuthRpm: config.rateLimits.failedAuthRpm,

@@ -6,7 +6,7 @@ let operator: SeededOrganisation;
 let theirs: SeededOrganisation;
 
 beforeAll(async () => {
-  fixture = await startApiFixture({ openDocuments: true });
+  fixture = await startApiFixture({ openDocuments: true, publicUrl: 'https://api.example.com' });
   operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
   theirs = await seedOrganisation(fixture.db);
 });
@@ -202,6 +202,7 @@ describe('documents and health', () => {
   it('describe this installation with a key, and openly when the operator says so', async () => {
     const keyed = await get('/v2/openapi.json', theirs.owner.key);
     expect(keyed.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), info: { version: '2.0.0' } });
+    expect(keyed.json.servers).toMatchObject([{ url: 'https://api.example.com' }]);
     const open = await fixture.call({ method: 'GET', path: '/openapi/v2.json' });
     expect(open.headers['etag']).toBe(keyed.headers['etag']);
     const etag = String(open.headers['etag']);

@@ -35,7 +35,12 @@ const about: Readonly<Record<DocumentName, { title: string; version: string; des
  * One OpenAPI document of a contract. A pure function of the contract: the committed documents, the one an
  * installation serves about itself and the ones clients are made from come out of this and nothing else.
  */
-export function buildDocument(contract: Contract, name: DocumentName): OpenApiDocument {
+export function buildDocument(
+  contract: Contract,
+  name: DocumentName,
+  /** Where clients reach the installation; left out, it is where they got the document from. */
+  serverUrl = '/',
+): OpenApiDocument {
   const operations = operationsOf(contract).filter(({ document }) => document === name);
   const components = createComponents();
   const paths = pathsOf(operations, (operation) => operationObject(operation, contract, components));
@@ -43,7 +48,7 @@ export function buildDocument(contract: Contract, name: DocumentName): OpenApiDo
   const document = {
     openapi: '3.1.0',
     info: { ...about[name], license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
-    servers: [{ url: '/', description: 'This installation.' }],
+    servers: [{ url: serverUrl, description: 'This installation.' }],
     tags: [...new Set(operations.flatMap(({ tags }) => tags))].toSorted().map((tag) => ({ name: tag })),
     paths,
     components: {
