@@ -35,6 +35,8 @@ const v2Fields = {
   suggestion: z.string(),
   requestId: z.string(),
   docUrl: z.string(),
+  /** Named on a refused input: fields that no schema knows, as `X-Ignored-Fields` has them on an accepted one. */
+  ignoredFields: z.array(z.string()).optional(),
   /** Named on 403 for want of a scope. */
   requiredScope: z.string().optional(),
   /** Named on 429. */

@@ -29,3 +29,17 @@ describe('a body that was meant for another operation', () => {
     expect(refusalOf({ ...whole, id: 'actual-bonsai-frog' })).toBeNull();
   });
 });
+
+describe('a refused body with names that no schema knows', () => {
+  it('has them named, so that a misspelt field is seen', () => {
+    const body = { cluster_name: 'c1', node: 'n1', gpu_count: 1, constructor: 1 };
+    const refuse = () =>
+      validateInput(contract.operations.createMarketplaceInstance, { params: {}, query: {}, body });
+    expect(refuse).toThrow(
+      expect.objectContaining({
+        reason: 'VALIDATION_FAILED',
+        extra: { ignoredFields: ['node', 'constructor'] },
+      }),
+    );
+  });
+});

@@ -40,6 +40,7 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
       ignored.push(...droppedFields(input, parsed.data));
       return parsed.data;
     }
+    ignored.push(...unknownNames(schema, input));
     const found = issuesFromZod(parsed.error, input, location);
     issues.push(...found.issues);
     if (found.suggestion !== undefined) suggestions.push(found.suggestion);
@@ -52,7 +53,21 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
   if (issues.length === 0) return { params, query, body, ignoredFields: ignored };
   if (isMisdirected(operation, raw.body)) throw new Fault(operation.misdirected.reason);
   const [suggestion] = suggestions;
-  throw new Fault('VALIDATION_FAILED', { issues, ...(suggestion === undefined ? {} : { suggestion }) });
+  throw new Fault('VALIDATION_FAILED', {
+    issues,
+    ...(suggestion === undefined ? {} : { suggestion }),
+    // Often the field that is missing is there under a misspelt name.
+    ...(ignored.length === 0 ? {} : { extra: { ignoredFields: ignored.slice(0, maxIgnoredNamed) } }),
+  });
+}
+
+const maxIgnoredNamed = 20;
+
+/** Names at the top of an input that its schema does not know. A refused input has no output to compare it with. */
+function unknownNames(schema: z.ZodType, input: unknown): string[] {
+  if (typeof input !== 'object' || input === null || !('shape' in schema)) return [];
+  const known = schema.shape as object;
+  return Object.keys(input).filter((name) => !Object.hasOwn(known, name));
 }
 
 function isMisdirected<Op extends Operation>(
