@@ -1,4 +1,6 @@
+import type { Db } from '@millrace/platform/db';
 import type { TestDatabase } from './database.ts';
+import { eventually } from './eventually.ts';
 
 /**
  * Ends PostgreSQL backends of a test database from the server's side, as a failover or an operator would.
@@ -30,4 +32,18 @@ export async function killBackend(database: TestDatabase, backendPid: number): P
   } finally {
     await client.end();
   }
+}
+
+/** More than any pool of a test has connections, so that asking this often at once asks every one of them. */
+const everyConnection = 50;
+
+/**
+ * Waits until a pool has parted with the connections that were killed. Each is found dead only when it is used or its
+ * socket reports it, so for a moment after `killBackends` a query may still be handed one.
+ */
+export async function poolRecovered(db: Db): Promise<void> {
+  await eventually({ what: 'every connection of the pool to answer' }, async () => {
+    await Promise.all(Array.from({ length: everyConnection }, () => db.ping()));
+    return true;
+  });
 }

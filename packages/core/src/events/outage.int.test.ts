@@ -8,6 +8,7 @@ import {
   createTestDatabase,
   eventually,
   killBackends,
+  poolRecovered,
   startTcpProxy,
   testEndpoints,
   testIds,
@@ -157,7 +158,8 @@ describe('when PostgreSQL ends every session', () => {
     const orgId = testIds.next('org');
     await write(orgId, 'a');
     await killBackends(database);
-    await eventually({ what: 'a write to succeed again' }, () => write(orgId, 'b').then(() => true));
+    await poolRecovered(database.db);
+    await write(orgId, 'b');
     await eventually({ what: 'both in the feed' }, async () => {
       const page = await feed.page(orgId, { after: 0, limit: 10, mode: 'live' });
       return page.events.length === 2;

@@ -1,4 +1,4 @@
-import { createTestDatabase, killBackends } from '@millrace/testing';
+import { createTestDatabase, killBackends, poolRecovered } from '@millrace/testing';
 import type { TestDatabase } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../clock/index.ts';
@@ -215,6 +215,7 @@ test('a connection that dies in between leaves nothing, and the retry makes the 
     'SERVICE_UNAVAILABLE',
     '1',
   ]);
+  await poolRecovered(database.db);
   expect(await countThings(name)).toBe(0);
   expect(await findOperationByKey(database.db, principal.orgId, 'k')).toBeNull();
   const second = await post({ key: 'k' });
