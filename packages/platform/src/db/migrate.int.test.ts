@@ -147,7 +147,7 @@ describe('migrating', () => {
     const failing = run().catch((error: unknown) => error);
     await eventually({ what: 'the session ended' }, async () => {
       const { rows } = await client.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(30)%' and application_name = 'millrace-migrate'",
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like '%pg_sleep(30)%' and application_name = 'millrace-migrate'",
       );
       return rows.length === 1;
     });
@@ -179,7 +179,7 @@ describe('migrating', () => {
     const failing = migrate(url, { directory, waitMs: 20_000 }).catch((error: unknown) => error);
     await eventually({ what: 'the session ended' }, async () => {
       const { rows } = await client.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'millrace-migrate' and state = 'idle'",
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'millrace-migrate' and state = 'idle'",
       );
       return rows.length === 1;
     });
