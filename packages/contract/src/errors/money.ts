@@ -16,6 +16,12 @@ export const moneyErrors = {
     suggestion: 'Wait for the next period, or raise the budget.',
     retryable: false,
   },
+  ACCOUNT_FROZEN: {
+    status: 403,
+    message: 'The account of the organisation is frozen: no new work is admitted.',
+    suggestion: 'Settle the disputed payment, or ask the operator to lift the freeze.',
+    retryable: false,
+  },
   MAX_USD_EXCEEDED: {
     status: 402,
     interfaceStatus: 400,
@@ -71,6 +77,28 @@ export const moneyErrors = {
     interfaceStatus: 400,
     message: 'No such budget.',
     suggestion: 'GET /v2/customer/budgets lists the budgets of the organisation.',
+    retryable: false,
+  },
+  BUDGET_LIMIT_REACHED: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'The organisation has as many budgets as it may have.',
+    suggestion: 'Delete a budget that is no longer needed.',
+    retryable: false,
+  },
+  BUDGET_OF_KEY: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'This budget is a limit of an API key that is still in use, and lasts as long as the key.',
+    suggestion:
+      'Revoke the key, or create one with another limit. Budgets of your own may be added beside it.',
+    retryable: false,
+  },
+  OVERDRAFT_IN_USE: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'The balance is already further below zero than this overdraft would allow.',
+    suggestion: 'Grant or adjust the balance first, or allow at least what is used.',
     retryable: false,
   },
   TRANSFER_NOT_FOUND: {
