@@ -45,6 +45,14 @@ export function roundExact(amount: ExactUsd, rounding: Rounding): NanoUsd {
   return nanoUsd(roundings[rounding](amount.numerator, amount.denominator));
 }
 
+/**
+ * What a meter has run up by now: the whole of its life at its rate, rounded down, in the tenant's favour. A posting
+ * is the difference to what was posted before, so however often one looks, the sum is this. Quotes use it as well.
+ */
+export function meteredTotal(rateNanoUsdPerHour: NanoUsd, elapsedMs: number | bigint): NanoUsd {
+  return roundExact(hourlyCharge(rateNanoUsdPerHour, elapsedMs), 'down');
+}
+
 /** For how long `budget` pays for something at this price, in whole milliseconds; null when it costs nothing. */
 export function affordableMs(budget: NanoUsd, pricePerHour: NanoUsd): bigint | null {
   if (pricePerHour <= 0n) return null;

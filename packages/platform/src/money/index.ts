@@ -4,6 +4,7 @@ export {
   affordableMs,
   fromCents,
   hourlyCharge,
+  meteredTotal,
   roundExact,
   toCents,
   tokenCharge,
@@ -22,6 +23,7 @@ export {
   zeroUsd,
   type NanoUsd,
 } from './nano-usd.ts';
+export { fromPercentage, ppm, ppmPerWhole, shareOf, toPercentage, type Ppm } from './percentage.ts';
 export { divideHalfEven, divideRoundDown, divideRoundUp, type Rounding } from './rounding.ts';
 export {
   bytesToMebibytes,

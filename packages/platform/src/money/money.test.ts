@@ -12,6 +12,7 @@ import {
   fromCents,
   fromUsdNumber,
   hourlyCharge,
+  meteredTotal,
   nanoUsd,
   parseNanoUsd,
   parseUsd,
@@ -225,6 +226,42 @@ describe('charges', () => {
     );
     expect(affordableMs(nanoUsd(5n), nanoUsd(0n))).toBeNull();
     expect(affordableMs(nanoUsd(-5n), nanoUsd(1n))).toBe(0n);
+  });
+});
+
+describe('metered time', () => {
+  it('is rounded down, once, over its whole life', () => {
+    expect(meteredTotal(nanoUsd(3_600_000n), 1)).toBe(1n);
+    expect(meteredTotal(nanoUsd(3_599_999n), 1)).toBe(0n);
+    expect(meteredTotal(nanoUsd(3_600_001n), 1)).toBe(1n);
+    expect(meteredTotal(nanoUsd(7n), 3_600_000n)).toBe(7n);
+    expect(meteredTotal(nanoUsd(0n), 3_600_000)).toBe(0n);
+    expect(meteredTotal(nanoUsd(3_980_000_000n), 90 * 60_000)).toBe(5_970_000_000n);
+  });
+
+  it('posted as differences at any instants comes to the same total', () => {
+    fc.assert(
+      fc.property(
+        smallAmount,
+        fc.array(fc.integer({ min: 0, max: 10_000_000 }), { minLength: 1, maxLength: 20 }),
+        (rate, steps) => {
+          let elapsedMs = 0;
+          let posted = 0n;
+          for (const stepMs of steps) {
+            elapsedMs += stepMs;
+            const due = meteredTotal(rate, elapsedMs) - posted;
+            expect(due >= 0n).toBe(true);
+            posted += due;
+          }
+          expect(posted).toBe(meteredTotal(rate, elapsedMs));
+        },
+      ),
+    );
+  });
+
+  it('refuses a time that runs backwards and a total that no column holds', () => {
+    expect(() => meteredTotal(nanoUsd(1n), -1)).toThrow(RangeError);
+    expect(() => meteredTotal(nanoUsd(largest), 3_600_001)).toThrow(RangeError);
   });
 });
 

@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fromPercentage, nanoUsd, ppm, ppmPerWhole, roundExact, shareOf, toPercentage } from './index.ts';
+
+describe('a percentage on the wire', () => {
+  it('with up to four decimals survives the way there and back, all million of them', () => {
+    for (let parts = 0; parts <= ppmPerWhole; parts += 1) {
+      if (fromPercentage(toPercentage(ppm(parts))) !== parts) expect.fail(String(parts));
+    }
+  });
+
+  it.each([
+    [0, 0],
+    [-0, 0],
+    [0.0001, 1],
+    [12.5, 125_000],
+    [33.3333, 333_333],
+    [99.9999, 999_999],
+    [100, 1_000_000],
+  ])('reads %d', (percentage, parts) => {
+    expect(fromPercentage(percentage)).toBe(parts);
+  });
+
+  it.each([
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    -0.0001,
+    -1,
+    100.0001,
+    1e300,
+    0.00001,
+    12.34567,
+    0.1 + 0.2,
+  ])('refuses %d rather than rounding it', (percentage) => {
+    expect(fromPercentage(percentage)).toBeNull();
+  });
+});
+
+describe('a share', () => {
+  it.each([-1, 1_000_001, 0.5, Number.NaN])('is never %d parts per million', (parts) => {
+    expect(() => ppm(parts)).toThrow(RangeError);
+  });
+
+  it('of an amount is exact before the one rounding', () => {
+    expect(shareOf(nanoUsd(7n), ppm(333_333))).toEqual({ numerator: 2_333_331n, denominator: 1_000_000n });
+    expect(roundExact(shareOf(nanoUsd(7n), ppm(333_333)), 'up')).toBe(3n);
+    expect(roundExact(shareOf(nanoUsd(7n), ppm(333_333)), 'down')).toBe(2n);
+  });
+
+  it('and the rest are the whole', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 0n, max: 2n ** 62n }).map(nanoUsd),
+        fc.integer({ min: 0, max: ppmPerWhole }).map(ppm),
+        (amount, part) => {
+          const rest = ppm(ppmPerWhole - part);
+          const down = roundExact(shareOf(amount, part), 'down');
+          expect(down + roundExact(shareOf(amount, rest), 'up')).toBe(amount);
+        },
+      ),
+    );
+  });
+});
