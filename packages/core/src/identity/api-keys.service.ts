@@ -55,7 +55,16 @@ export interface ApiKeyService {
   recordRevoked(tx: Tx, cause: Cause, keys: readonly ApiKey[]): Promise<void>;
 }
 
-export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange }): ApiKeyService {
+export interface ApiKeyServiceDeps {
+  readonly announce: AnnounceKeyChange;
+  /**
+   * Whatever must exist as soon as the key does, in the same transaction: the account behind its budget. It is told of
+   * new keys and of replacements, whose `rotatedFrom` names what they replace.
+   */
+  readonly onKeyCreated?: (tx: Tx, key: ApiKey) => Promise<void>;
+}
+
+export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
   async function recordRevoked(tx: Tx, cause: Cause, keys: readonly ApiKey[]): Promise<void> {
     for (const key of keys) await recordRevocation(tx, cause, key);
     if (keys.length === 0) return;
@@ -90,7 +99,10 @@ export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange
       const rights = requireRights(caller, wish, tx.clock.nowMs());
       await requireRoomForKey(tx, call.orgId);
       const { name } = wish;
-      return issueKey(tx, call.cause, { orgId: call.orgId, userId: caller.key.userId, name, rights });
+      const fields = { orgId: call.orgId, userId: caller.key.userId, name, rights };
+      const issued = await issueKey(tx, call.cause, fields);
+      await deps.onKeyCreated?.(tx, issued.key);
+      return issued;
     },
 
     async rotate(tx, call, keyId, overlapMs) {
@@ -110,6 +122,7 @@ export function createApiKeyService(deps: { readonly announce: AnnounceKeyChange
         await commandExpiry(tx, call.cause, old, expiresAt);
         tx.afterCommit(() => deps.announce({ kind: 'keys', publicIds: [old.publicId] }));
       }
+      await deps.onKeyCreated?.(tx, issued.key);
       return { ...issued, previous: { id: old.id, expiresAt } };
     },
 

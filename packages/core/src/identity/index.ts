@@ -1,6 +1,13 @@
 export { serveIdentity } from './identity.routes.ts';
 export type { IdentityRoutes } from './route-kit.ts';
-export { createApiKeyService, sweepDueKeys, type ApiKeyService, type IssuedKey } from './api-keys.service.ts';
+export {
+  createApiKeyService,
+  sweepDueKeys,
+  UNREVOKED_KEYS_MAX,
+  type ApiKeyService,
+  type ApiKeyServiceDeps,
+  type IssuedKey,
+} from './api-keys.service.ts';
 export { createMemberService, type MemberService } from './members.service.ts';
 export { createApiKeyLifecycle } from './api-key.workflow.ts';
 export {
@@ -18,6 +25,10 @@ export {
   type KeyAuthenticatorOptions,
 } from './key-authenticator.ts';
 export { KeyUsage } from './key-usage.ts';
+export { appendAudit, type AuditedChange } from './audit.store.ts';
+export { enterAs, type EnteredCaller, type KeyCall } from './caller.service.ts';
+export { countUnrevokedKeys, findKey } from './api-keys.store.ts';
+export { causeOf, keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from './route-kit.ts';
 export {
   createKeyChangeAnnouncer,
   keyChangeSubject,
@@ -27,5 +38,11 @@ export {
   type KeyChange,
 } from './key-changes.ts';
 export { systemCause, type ApiKey, type Cause, type Organisation, type User } from './identity.ts';
-export { ensureUser, findOrganisationBySlug, grantPlatformRole } from './organisations.store.ts';
+export {
+  ensureUser,
+  findOrganisation,
+  findOrganisationBySlug,
+  grantPlatformRole,
+  lockOrganisation,
+} from './organisations.store.ts';
 export { mintKey, parseKey, type KeyMode } from './api-key.ts';
