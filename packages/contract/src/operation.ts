@@ -49,6 +49,11 @@ export interface Operation {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /**
+   * The caller proves itself by a signature over the very bytes of the body: the handler gets the text as it was sent,
+   * verifies it and only then reads it. `body` merely documents it. Counted apart from other callers without a key.
+   */
+  readonly signedBody?: true;
   readonly response: OperationResponse;
   /** Every status it may answer besides the one of `response`, ascending. */
   readonly errors: readonly number[];
@@ -80,10 +85,12 @@ export type Query<Op extends Operation> = Op extends { readonly query: infer S e
   ? z.output<S>
   : Nothing;
 
-/** The body as a handler receives it: parsed, defaults filled in. */
-export type Body<Op extends Operation> = Op extends { readonly body: infer S extends z.ZodType }
-  ? z.output<S>
-  : Nothing;
+/** The body as a handler receives it: parsed, defaults filled in; a signed one as the text that was sent. */
+export type Body<Op extends Operation> = Op extends { readonly signedBody: true }
+  ? string
+  : Op extends { readonly body: infer S extends z.ZodType }
+    ? z.output<S>
+    : Nothing;
 
 /** The body as a client sends it: fields with a default may be left out. */
 export type BodyInput<Op extends Operation> = Op extends { readonly body: infer S extends z.ZodType }

@@ -26,7 +26,8 @@ export async function admit(
   const state = stateOf(request);
   const principal = operation.auth === 'none' ? null : await authenticate(kit, operation, request, reply);
   state.principal = principal;
-  const limits = principal === null ? anonymousLimits(kit, state.clientIp) : principalLimits(principal);
+  const limits =
+    principal === null ? strangerLimits(kit, operation, state.clientIp) : principalLimits(principal);
   admitOrThrow(reply, await kit.limiter.consume(limits));
   announceDeprecation(kit, operation, reply);
   if (principal !== null) requireScope(operation, principal);
@@ -110,6 +111,17 @@ function principalLimits(principal: Principal): RateRequest {
     windowMs: minuteMs,
   };
   return { tag: orgId, policies: [organisation, key] };
+}
+
+/** A service that signs what it sends comes from few addresses and in bursts; who guesses learns nothing from more. */
+function strangerLimits(kit: Kit, operation: Operation, clientIp: string): RateRequest {
+  if (operation.signedBody !== true) return anonymousLimits(kit, clientIp);
+  const block = addressBlock(clientIp);
+  const limit = kit.limits.signedRpm;
+  return {
+    tag: block,
+    policies: [{ name: 'signed', scope: 'ip', subject: block, limit, windowMs: minuteMs }],
+  };
 }
 
 function anonymousLimits(kit: Kit, clientIp: string): RateRequest {

@@ -24,7 +24,8 @@ export async function handle<Op extends Operation>(
   reply: FastifyReply,
 ): Promise<void> {
   // A missing body counts as an empty object: the complaint then names the fields that are missing.
-  const raw: RawInput = { params: request.params, query: request.query, body: request.body ?? {} };
+  const noBody = operation.signedBody === true ? '' : {};
+  const raw: RawInput = { params: request.params, query: request.query, body: request.body ?? noBody };
   const idempotencyKey =
     operation.idempotency === 'key'
       ? readIdempotencyKey(headerText(request.headers['idempotency-key']))

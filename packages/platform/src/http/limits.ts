@@ -14,5 +14,6 @@ export const defaultHttpLimits: HttpLimits = {
   sseMaxBufferedBytes: 1_048_576,
   sseMaxDurationMs: 3_600_000,
   anonymousRpm: 60,
+  signedRpm: 1_200,
   failedAuthRpm: 30,
 };

@@ -201,7 +201,8 @@ function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
     'application/json',
     { parseAs: 'string', bodyLimit: kit.limits.bodyBytes },
     (request, text: string, done) => {
-      if (text.trim() === '' || !takesBody(request)) done(null, undefined);
+      if (findState(request)?.operation?.signedBody === true) done(null, text);
+      else if (text.trim() === '' || !takesBody(request)) done(null, undefined);
       else
         void parseJson(request, text, (error, value) =>
           error

@@ -87,6 +87,21 @@ export const market = defineOperation({
   idempotency: 'none',
 });
 
+export const hear = defineOperation({
+  ...common,
+  id: 'hear',
+  method: 'POST',
+  path: '/v2/hear',
+  source: 'own',
+  errorFamily: 'v2',
+  auth: 'none',
+  scope: null,
+  signedBody: true,
+  body: z.object({ type: z.string() }),
+  response: { status: 200, schema: z.object({ heard: z.string() }) },
+  idempotency: 'none',
+});
+
 export const feed = defineOperation({
   ...common,
   id: 'feed',
@@ -128,7 +143,7 @@ export const retired = defineOperation({
 });
 
 export const testContract = {
-  operations: { getThing, createThing, createInterfaceThing, chat, market, feed, deleteThing, retired },
+  operations: { getThing, createThing, createInterfaceThing, chat, market, hear, feed, deleteThing, retired },
   deprecations: {
     retired: {
       deprecatedAt: '2020-01-01T00:00:00Z',

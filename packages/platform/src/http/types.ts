@@ -107,6 +107,8 @@ export interface HttpLimits {
   readonly sseMaxDurationMs: number;
   /** Requests a minute of one anonymous address block. */
   readonly anonymousRpm: number;
+  /** Requests a minute of one address block to operations with a signed body. */
+  readonly signedRpm: number;
   /** Failed authentications a minute of one address block. */
   readonly failedAuthRpm: number;
 }

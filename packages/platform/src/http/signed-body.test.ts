@@ -1,0 +1,51 @@
+import { afterEach, expect, test } from 'vitest';
+import { createTestServer, hear, market } from './test-kit.ts';
+import type { TestServer } from './test-kit.ts';
+
+const open: TestServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()));
+});
+
+function hearing(options: Parameters<typeof createTestServer>[0] = {}): TestServer {
+  const server = createTestServer(options);
+  open.push(server);
+  server.serve(hear, async ({ body }) => ({ heard: body }));
+  server.serve(market, async () => ({ instances: [] }));
+  return server;
+}
+
+const post = (server: TestServer, payload: string, type = 'application/json; charset=utf-8') =>
+  server.fastify.inject({ method: 'POST', url: '/v2/hear', headers: { 'content-type': type }, payload });
+
+test.each([
+  ['blanks and the order of fields', '{ "b":1,\n "a" : 2 }\n'],
+  ['what is no JSON at all', '{"half":'],
+  ['letters of two and of four bytes, and a byte order mark', '\u{feff}{"é":"𝄞"}'],
+  ['keys that a parser would refuse', '{"__proto__":1}'],
+  ['nothing but a blank', ' '],
+])('a signed body reaches its handler as it was sent: %s', async (_what, text) => {
+  const answer = await post(hearing(), text);
+  expect([answer.statusCode, answer.json()]).toEqual([200, { heard: text }]);
+  expect(answer.headers).not.toHaveProperty('x-ignored-fields');
+});
+
+test('a signed body that is missing is an empty text, for the handler to refuse', async () => {
+  const answer = await hearing().fastify.inject({ method: 'POST', url: '/v2/hear' });
+  expect([answer.statusCode, answer.json()]).toEqual([200, { heard: '' }]);
+});
+
+test('a signed body of another media type or beyond the limit is refused like any other', async () => {
+  const server = hearing({ limits: { bodyBytes: 10 } });
+  expect((await post(server, 'x', 'text/plain')).json().reason).toBe('UNSUPPORTED_MEDIA_TYPE');
+  expect((await post(server, 'x'.repeat(11))).json().reason).toBe('BODY_TOO_LARGE');
+});
+
+test('callers with signed bodies are counted apart from others of their address, and up to a limit', async () => {
+  const server = hearing({ limits: { anonymousRpm: 1, signedRpm: 3 } });
+  const other = () => server.fastify.inject({ method: 'POST', url: '/v1/marketplace', payload: {} });
+  expect([(await other()).statusCode, (await other()).statusCode]).toEqual([200, 429]);
+  const heard = [];
+  for (let n = 0; n < 4; n += 1) heard.push((await post(server, '{}')).statusCode);
+  expect(heard).toEqual([200, 200, 200, 429]);
+});
