@@ -1,2 +1,2 @@
-export { connectValkey, type ValkeyClient, type ValkeyOptions } from './valkey.ts';
+export { connectValkey, isScriptUnknown, type ValkeyClient, type ValkeyOptions } from './valkey.ts';
 export { defineScript, type ValkeyScript } from './script.ts';

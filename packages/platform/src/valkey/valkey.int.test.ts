@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { systemClock } from '../clock/index.ts';
 import { insideTransaction } from '../db/scope.ts';
 import { createLogger } from '../log/index.ts';
-import { connectValkey, defineScript, type ValkeyClient } from './index.ts';
+import { connectValkey, defineScript, isScriptUnknown, type ValkeyClient } from './index.ts';
 
 const { valkeyPrefix } = testNames();
 const log = createLogger({ name: 'test', level: 'silent' });
@@ -26,6 +26,17 @@ describe('Valkey', () => {
     expect(await client.run(increment, call)).toBe(5);
     expect(await client.command(['SCRIPT', 'EXISTS', increment.sha1])).toEqual([1]);
     expect(await client.run(increment, call)).toBe(10);
+  });
+
+  it('does not send the text of a script that must have been there', async () => {
+    const absent = defineScript('absent', `return 1 -- ${valkeyPrefix}absent`);
+    const refusal: unknown = await client
+      .runLoaded(absent, { keys: [], args: [] })
+      .catch((error: unknown) => error);
+    expect(isScriptUnknown(refusal)).toBe(true);
+    expect(await client.command(['SCRIPT', 'EXISTS', absent.sha1])).toEqual([0]);
+    await client.command(['SCRIPT', 'LOAD', absent.source]);
+    expect(await client.runLoaded(absent, { keys: [], args: [] })).toBe(1);
   });
 
   it('reports what a script got wrong', async () => {

@@ -27,6 +27,14 @@ export interface ValkeyClient {
     script: ValkeyScript,
     call: { readonly keys: readonly string[]; readonly args: readonly string[]; readonly timeoutMs?: number },
   ): Promise<unknown>;
+  /**
+   * The same by digest alone: a server that does not have the script refuses with `NOSCRIPT` (see `isScriptUnknown`).
+   * For scripts whose being there proves something about the server.
+   */
+  runLoaded(
+    script: ValkeyScript,
+    call: { readonly keys: readonly string[]; readonly args: readonly string[]; readonly timeoutMs?: number },
+  ): Promise<unknown>;
   /** One plain command, such as `['GET', key]`. */
   command(words: readonly string[], options?: { readonly timeoutMs?: number }): Promise<unknown>;
   /** Resolves when the server answers. */
@@ -49,7 +57,8 @@ function reconnectDelayMs(tries: number, random: () => number): number {
   return random() * Math.min(longestReconnectMs, 50 * 2 ** Math.min(tries, 10));
 }
 
-function isNoScript(error: unknown): boolean {
+/** Whether a server refused a script because it does not have it. It has then done nothing. */
+export function isScriptUnknown(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
@@ -103,17 +112,25 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
     return withDeadline(clock, what, timeoutMs, () => redis.sendCommand(words));
   }
 
+  function evaluate(
+    command: 'EVAL' | 'EVALSHA',
+    script: ValkeyScript,
+    { keys, args, timeoutMs = defaultTimeoutMs }: Parameters<ValkeyClient['run']>[1],
+  ): Promise<unknown> {
+    const text = command === 'EVAL' ? script.source : script.sha1;
+    return send(`Script ${script.name}`, [command, text, String(keys.length), ...keys, ...args], timeoutMs);
+  }
+
   const client: ValkeyClient = {
-    async run(script, { keys, args, timeoutMs = defaultTimeoutMs }) {
-      const what = `Script ${script.name}`;
-      const rest = [String(keys.length), ...keys, ...args];
+    async run(script, call) {
       try {
-        return await send(what, ['EVALSHA', script.sha1, ...rest], timeoutMs);
+        return await client.runLoaded(script, call);
       } catch (error) {
-        if (!isNoScript(error)) throw error;
-        return send(what, ['EVAL', script.source, ...rest], timeoutMs);
+        if (!isScriptUnknown(error)) throw error;
+        return evaluate('EVAL', script, call);
       }
     },
+    runLoaded: (script, call) => evaluate('EVALSHA', script, call),
     command: (words, { timeoutMs = defaultTimeoutMs } = {}) =>
       send(`Command ${words[0] ?? ''}`, words, timeoutMs),
     async ping() {
