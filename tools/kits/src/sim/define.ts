@@ -24,6 +24,8 @@ export interface Sim<State> {
   readonly close?: (state: State) => void | Promise<void>;
   /** How many reruns may be spent on making a failing run smaller; 0 when a run is dear. 200 unless said. */
   readonly shrinkAttempts?: number;
+  /** How many events `--all` plays of this one, whatever it plays of the others: some rules need a long run to be tried. */
+  readonly ciEvents?: number;
 }
 
 /** Keeps the state's type while the kit, which looks at no state, handles all simulations alike. */

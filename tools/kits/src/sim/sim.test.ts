@@ -119,6 +119,22 @@ test('--all plays every simulation and closes with the count of both kinds', asy
   expect(output.lines.at(-1)).toBe('1 passed, 1 failed');
 });
 
+test('a simulation that states its own number of events for CI plays it under --all, and only there', async () => {
+  using scratch = scratchRepository({
+    'tests/sim/clock.sim.mjs': file.replace("name: 'clock'", "name: 'clock', ciEvents: 30"),
+    'tests/sim/watch.sim.mjs': file.replace("'clock'", "'watch'"),
+  });
+  const output = collectOutput();
+  const place = placeIn(scratch.root);
+  expect(await simCommand(place, ['--all', '--seed', '1', '--events', '20'], output)).toBe(0);
+  expect(output.lines.slice(0, 2)).toEqual([
+    'clock: seed 1, 30 events, no rule broken (tick 30)',
+    'watch: seed 1, 20 events, no rule broken (tick 20)',
+  ]);
+  await simCommand(place, ['clock', '--seed', '1', '--events', '10'], output);
+  expect(output.lines.at(-1)).toBe('clock: seed 1, 10 events, no rule broken (tick 10)');
+});
+
 test('a wrong name or number is refused with what would be right', async () => {
   using scratch = scratchRepository({ 'tests/sim/clock.sim.mjs': file });
   const place = placeIn(scratch.root);
