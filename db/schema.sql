@@ -1,6 +1,53 @@
 -- The schema after all migrations, for reading and for review. Generated; do not edit.
 -- Regenerate with: npm run schema
 
+CREATE FUNCTION public.check_ledger_entries() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+declare
+  wrong record;
+begin
+  select transfer_id, sum(amount_nano_usd) as total into wrong
+    from written group by transfer_id having sum(amount_nano_usd) <> 0 limit 1;
+  if found then
+    raise exception 'transfer % does not sum to zero but to %', wrong.transfer_id, wrong.total
+      using errcode = 'check_violation', constraint = 'ledger_entries_sum_to_zero';
+  end if;
+  select newest.account_id, newest.balance_after_nano_usd, account.balance_nano_usd into wrong
+    from (select distinct on (account_id) account_id, account_seq, balance_after_nano_usd
+            from written order by account_id, account_seq desc) as newest
+    left join ledger_accounts account on account.id = newest.account_id
+   where account.id is null
+      or (account.balance_nano_usd, account.entry_count) <> (newest.balance_after_nano_usd, newest.account_seq)
+   limit 1;
+  if found then
+    raise exception 'account % has a balance of % but its newest entry leads to %',
+        wrong.account_id, wrong.balance_nano_usd, wrong.balance_after_nano_usd
+      using errcode = 'check_violation', constraint = 'ledger_entries_lead_to_the_balance';
+  end if;
+  return null;
+end;
+$$;
+
+COMMENT ON FUNCTION public.check_ledger_entries() IS 'Refuses entries that do not sum to zero for each transfer, or that disagree with the kept balance.';
+
+CREATE FUNCTION public.keep_price() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if tg_op <> 'UPDATE' then
+    raise exception 'prices is append-only: % refused', tg_op using errcode = 'restrict_violation';
+  end if;
+  if to_jsonb(new) - 'valid_until' <> to_jsonb(old) - 'valid_until'
+     or new.valid_until is null or new.valid_until > old.valid_until then
+    raise exception 'price % can only be ended, or ended sooner', old.id using errcode = 'restrict_violation';
+  end if;
+  return new;
+end;
+$$;
+
+COMMENT ON FUNCTION public.keep_price() IS 'Keeps the price book append-only for everyone, the owner included: a price never changes and, once ended, never comes back.';
+
 CREATE FUNCTION public.refuse_audit_log_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -10,6 +57,16 @@ end;
 $$;
 
 COMMENT ON FUNCTION public.refuse_audit_log_change() IS 'Keeps the audit log append-only for everyone, the application included.';
+
+CREATE FUNCTION public.refuse_ledger_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+end;
+$$;
+
+COMMENT ON FUNCTION public.refuse_ledger_change() IS 'Keeps the books append-only for everyone, the owner included.';
 
 CREATE TABLE public.accounts (
     id uuid NOT NULL,
@@ -115,6 +172,74 @@ COMMENT ON COLUMN public.audit_log.before IS 'The fields that changed, before. N
 COMMENT ON COLUMN public.audit_log.after IS 'The fields that changed, after. Never a secret.';
 
 COMMENT ON COLUMN public.audit_log.reason IS 'What the actor gave as the reason, where the operation asks for one.';
+
+CREATE TABLE public.budgets (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    name text NOT NULL,
+    key_ids uuid[],
+    period text NOT NULL,
+    limit_nano_usd bigint NOT NULL,
+    period_start timestamp with time zone NOT NULL,
+    period_end timestamp with time zone,
+    thresholds_percent smallint[] NOT NULL,
+    notified_percent smallint DEFAULT 0 NOT NULL,
+    on_exceeded text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    deleted_at timestamp with time zone,
+    is_key_limit boolean DEFAULT false NOT NULL,
+    CONSTRAINT budgets_key_ids_check CHECK ((cardinality(key_ids) > 0)),
+    CONSTRAINT budgets_limit_nano_usd_check CHECK ((limit_nano_usd > 0)),
+    CONSTRAINT budgets_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+    CONSTRAINT budgets_notified_percent_check CHECK (((notified_percent >= 0) AND (notified_percent <= 100))),
+    CONSTRAINT budgets_on_exceeded_check CHECK ((on_exceeded = ANY (ARRAY['notify'::text, 'stop_new_work'::text, 'stop_everything'::text]))),
+    CONSTRAINT budgets_period_check CHECK ((period = ANY (ARRAY['hour'::text, 'day'::text, 'week'::text, 'month'::text, 'total'::text]))),
+    CONSTRAINT budgets_period_in_order CHECK ((period_end > period_start)),
+    CONSTRAINT budgets_total_has_no_end CHECK (((period_end IS NULL) = (period = 'total'::text)))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.budgets IS 'Limits on spending for a period. The limit account with the same id holds what is left of it.';
+
+COMMENT ON COLUMN public.budgets.key_ids IS 'The API keys it counts, a rotated key with its successors; null counts the whole organisation.';
+
+COMMENT ON COLUMN public.budgets.period_start IS 'Of the period that the limit account now counts; moved on by the first posting or hold after its end.';
+
+COMMENT ON COLUMN public.budgets.notified_percent IS 'The highest threshold announced in this period.';
+
+COMMENT ON COLUMN public.budgets.on_exceeded IS 'notify only tells; stop_new_work refuses new holds; stop_everything also refuses to prolong what runs.';
+
+COMMENT ON COLUMN public.budgets.is_key_limit IS 'Made from limits.budget of an API key: not to be changed or deleted while one of its keys is in use.';
+
+CREATE TABLE public.entitlements (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text DEFAULT 'live'::text NOT NULL,
+    max_discount_ppm integer NOT NULL,
+    gpu_type text,
+    contract_reference text,
+    valid_from timestamp with time zone NOT NULL,
+    valid_until timestamp with time zone,
+    revoked_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT entitlements_contract_reference_check CHECK ((length(contract_reference) <= 100)),
+    CONSTRAINT entitlements_end_after_they_begin CHECK ((valid_until > valid_from)),
+    CONSTRAINT entitlements_gpu_type_check CHECK (((length(gpu_type) >= 1) AND (length(gpu_type) <= 64))),
+    CONSTRAINT entitlements_max_discount_ppm_check CHECK (((max_discount_ppm >= 0) AND (max_discount_ppm <= 1000000))),
+    CONSTRAINT entitlements_mode_check CHECK ((mode = 'live'::text))
+);
+
+COMMENT ON TABLE public.entitlements IS 'The discounts an organisation may claim. A claim beyond the greatest that applies is refused.';
+
+COMMENT ON COLUMN public.entitlements.mode IS 'Always live: test mode is free, so there is nothing to discount.';
+
+COMMENT ON COLUMN public.entitlements.max_discount_ppm IS 'In parts per million: 10000 is one percent.';
+
+COMMENT ON COLUMN public.entitlements.gpu_type IS 'Null: every GPU type.';
+
+COMMENT ON COLUMN public.entitlements.revoked_at IS 'Withdrawn by the operator. What was sold before keeps its frozen price.';
 
 CREATE TABLE public.event_heads (
     org_id uuid NOT NULL,
@@ -271,6 +396,164 @@ COMMENT ON TABLE public.invitations IS 'Members to be: asked by mail, not yet an
 
 COMMENT ON COLUMN public.invitations.status IS 'The spelling "canceled" is the sign-in library''s.';
 
+CREATE TABLE public.ledger_accounts (
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    org_id uuid,
+    mode text NOT NULL,
+    product text,
+    shard smallint,
+    balance_nano_usd bigint DEFAULT 0 NOT NULL,
+    held_nano_usd bigint DEFAULT 0 NOT NULL,
+    floor_nano_usd bigint,
+    entry_count bigint DEFAULT 0 NOT NULL,
+    priority smallint DEFAULT 100 NOT NULL,
+    expires_at timestamp with time zone,
+    frozen_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT ledger_accounts_holds_are_not_negative CHECK ((held_nano_usd >= 0)),
+    CONSTRAINT ledger_accounts_keep_their_floor CHECK (((floor_nano_usd IS NULL) OR ((balance_nano_usd - held_nano_usd) >= floor_nano_usd))),
+    CONSTRAINT ledger_accounts_kind_check CHECK ((kind = ANY (ARRAY['credit'::text, 'promo'::text, 'supplier_payable'::text, 'limit'::text, 'revenue'::text, 'platform_fee'::text, 'payments_clearing'::text, 'grants'::text, 'adjustments'::text, 'shortfall'::text, 'limit_contra'::text]))),
+    CONSTRAINT ledger_accounts_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT ledger_accounts_only_credit_freezes CHECK (((frozen_at IS NULL) OR (kind = 'credit'::text))),
+    CONSTRAINT ledger_accounts_only_owned_money_is_held CHECK (((held_nano_usd = 0) OR (org_id IS NOT NULL))),
+    CONSTRAINT ledger_accounts_only_promo_expires CHECK (((expires_at IS NULL) OR (kind = 'promo'::text))),
+    CONSTRAINT ledger_accounts_owner CHECK ((((org_id IS NOT NULL) = (kind = ANY (ARRAY['credit'::text, 'promo'::text, 'supplier_payable'::text, 'limit'::text]))) AND ((shard IS NOT NULL) = (org_id IS NULL)) AND ((product IS NOT NULL) = (kind = 'revenue'::text)))),
+    CONSTRAINT ledger_accounts_priority_check CHECK (((priority >= 0) AND (priority <= 1000))),
+    CONSTRAINT ledger_accounts_product_check CHECK ((product = ANY (ARRAY['rental'::text, 'volume'::text, 'inference'::text, 'instance'::text]))),
+    CONSTRAINT ledger_accounts_shard_check CHECK (((shard >= 0) AND (shard <= 15))),
+    CONSTRAINT ledger_accounts_spendable_has_a_floor CHECK (((kind <> ALL (ARRAY['credit'::text, 'promo'::text, 'supplier_payable'::text])) OR (floor_nano_usd IS NOT NULL)))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.ledger_accounts IS 'Who owns or owes what. The balance is kept, not summed; a trigger on the entries refuses one that disagrees with them.';
+
+COMMENT ON COLUMN public.ledger_accounts.kind IS 'credit and promo are an organisation''s to spend; supplier_payable is what a supplier has earned; limit counts a budget down; the others belong to the operator and are sharded.';
+
+COMMENT ON COLUMN public.ledger_accounts.mode IS 'live or test: the two never meet in one transfer.';
+
+COMMENT ON COLUMN public.ledger_accounts.product IS 'Revenue only: what was sold.';
+
+COMMENT ON COLUMN public.ledger_accounts.shard IS 'Operator''s accounts only: one of 16 rows that together are the account, so that no two batches need wait for one row.';
+
+COMMENT ON COLUMN public.ledger_accounts.held_nano_usd IS 'The part of the balance that open holds have set aside: the pending side of the account.';
+
+COMMENT ON COLUMN public.ledger_accounts.floor_nano_usd IS 'balance less held never goes below this; null means no floor. Minus the overdraft that the operator allows.';
+
+COMMENT ON COLUMN public.ledger_accounts.entry_count IS 'How many entries there are; the newest entry has this number.';
+
+COMMENT ON COLUMN public.ledger_accounts.priority IS 'Lower is spent first; then what expires first; then the older.';
+
+COMMENT ON COLUMN public.ledger_accounts.expires_at IS 'Promotional credit only: not spendable from this instant on. What is held by then may still be posted.';
+
+COMMENT ON COLUMN public.ledger_accounts.frozen_at IS 'A disputed payment: nothing new is admitted until the operator lifts it.';
+
+CREATE TABLE public.ledger_entries (
+    transfer_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    account_seq bigint NOT NULL,
+    balance_after_nano_usd bigint NOT NULL,
+    CONSTRAINT ledger_entries_account_seq_check CHECK ((account_seq > 0)),
+    CONSTRAINT ledger_entries_amount_nano_usd_check CHECK ((amount_nano_usd <> 0))
+);
+
+COMMENT ON TABLE public.ledger_entries IS 'The legs of the transfers: one account each, summing to zero. Append-only.';
+
+COMMENT ON COLUMN public.ledger_entries.account_seq IS 'Counts the entries of the account from 1 without holes, so that a missing one shows.';
+
+COMMENT ON COLUMN public.ledger_entries.balance_after_nano_usd IS 'The balance of the account after this entry: the entries of an account are a chain.';
+
+CREATE TABLE public.ledger_hold_parts (
+    hold_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    held_nano_usd bigint NOT NULL,
+    CONSTRAINT ledger_hold_parts_held_nano_usd_check CHECK ((held_nano_usd >= 0))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.ledger_hold_parts IS 'From which accounts a hold has set money aside. Parts in credit and promo sum to the hold; a part in a limit account is as large as the hold.';
+
+CREATE TABLE public.ledger_holds (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    idempotency_key text NOT NULL COLLATE pg_catalog."C",
+    cause_kind text NOT NULL,
+    cause_id text NOT NULL,
+    key_id uuid,
+    held_nano_usd bigint NOT NULL,
+    posted_nano_usd bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    CONSTRAINT ledger_holds_cause_id_check CHECK (((length(cause_id) >= 1) AND (length(cause_id) <= 100))),
+    CONSTRAINT ledger_holds_cause_kind_check CHECK ((((length(cause_kind) >= 1) AND (length(cause_kind) <= 50)) AND (POSITION((':'::text) IN (cause_kind)) = 0))),
+    CONSTRAINT ledger_holds_closed_holds_nothing CHECK (((closed_at IS NULL) OR (held_nano_usd = 0))),
+    CONSTRAINT ledger_holds_held_nano_usd_check CHECK ((held_nano_usd >= 0)),
+    CONSTRAINT ledger_holds_idempotency_key_check CHECK ((length(idempotency_key) <= 300)),
+    CONSTRAINT ledger_holds_key_names_the_cause CHECK (starts_with(idempotency_key, (((cause_kind || ':'::text) || cause_id) || ':'::text))),
+    CONSTRAINT ledger_holds_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT ledger_holds_posted_nano_usd_check CHECK ((posted_nano_usd >= 0))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.ledger_holds IS 'Money set aside for something that will be charged. It never lapses by the clock: its owner posts from it, resizes it and closes it.';
+
+COMMENT ON COLUMN public.ledger_holds.key_id IS 'The API key it was taken for; its budgets hold the same amount.';
+
+COMMENT ON COLUMN public.ledger_holds.held_nano_usd IS 'What is set aside now.';
+
+COMMENT ON COLUMN public.ledger_holds.posted_nano_usd IS 'What was charged from it so far.';
+
+COMMENT ON COLUMN public.ledger_holds.closed_at IS 'From then on nothing can be posted from it.';
+
+CREATE TABLE public.ledger_transfers (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    kind text NOT NULL,
+    idempotency_key text NOT NULL COLLATE pg_catalog."C",
+    cause_kind text NOT NULL,
+    cause_id text NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    balance_after_nano_usd bigint NOT NULL,
+    hold_id uuid,
+    reverses uuid,
+    key_id uuid,
+    description text NOT NULL,
+    usage jsonb,
+    occurred_at timestamp with time zone NOT NULL,
+    CONSTRAINT ledger_transfers_cause_id_check CHECK (((length(cause_id) >= 1) AND (length(cause_id) <= 100))),
+    CONSTRAINT ledger_transfers_cause_kind_check CHECK ((((length(cause_kind) >= 1) AND (length(cause_kind) <= 50)) AND (POSITION((':'::text) IN (cause_kind)) = 0))),
+    CONSTRAINT ledger_transfers_description_check CHECK ((length(description) <= 500)),
+    CONSTRAINT ledger_transfers_idempotency_key_check CHECK ((length(idempotency_key) <= 300)),
+    CONSTRAINT ledger_transfers_key_names_the_cause CHECK (starts_with(idempotency_key, (((cause_kind || ':'::text) || cause_id) || ':'::text))),
+    CONSTRAINT ledger_transfers_kind_check CHECK ((kind = ANY (ARRAY['top_up'::text, 'grant'::text, 'adjustment'::text, 'refund'::text, 'reversal'::text, 'charge'::text, 'credit'::text, 'payout'::text, 'clawback'::text, 'expiry'::text, 'budget'::text]))),
+    CONSTRAINT ledger_transfers_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT ledger_transfers_reverses_something CHECK (((reverses IS NOT NULL) = (kind = ANY (ARRAY['reversal'::text, 'refund'::text])))),
+    CONSTRAINT ledger_transfers_usage_check CHECK ((jsonb_typeof(usage) = 'object'::text))
+);
+
+COMMENT ON TABLE public.ledger_transfers IS 'Every movement of money, with its cause. Append-only.';
+
+COMMENT ON COLUMN public.ledger_transfers.org_id IS 'Whose ledger shows it. No foreign key here and below: its check would lock a row of another table for each posting; the auditor looks instead.';
+
+COMMENT ON COLUMN public.ledger_transfers.idempotency_key IS 'Begins with its cause (kind:id:step), so the unique index also finds everything that a cause was charged.';
+
+COMMENT ON COLUMN public.ledger_transfers.amount_nano_usd IS 'What the organisation''s own money (credit and promotional credit) changed by.';
+
+COMMENT ON COLUMN public.ledger_transfers.balance_after_nano_usd IS 'The organisation''s own money after it.';
+
+COMMENT ON COLUMN public.ledger_transfers.hold_id IS 'The hold it was paid from, if any.';
+
+COMMENT ON COLUMN public.ledger_transfers.reverses IS 'Refunds and reversals: the transfer they undo, in part or whole.';
+
+COMMENT ON COLUMN public.ledger_transfers.key_id IS 'The API key whose work is charged, where one key is the cause.';
+
+COMMENT ON COLUMN public.ledger_transfers.usage IS 'What was used for the money, in whole units: {"gpuMs": …} or {"requests": …, "promptTokens": …}.';
+
+COMMENT ON COLUMN public.ledger_transfers.occurred_at IS 'By the clock of the process that posted it.';
+
 CREATE TABLE public.members (
     id uuid NOT NULL,
     org_id uuid NOT NULL,
@@ -296,6 +579,7 @@ CREATE TABLE public.organisations (
     suspended_reason text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    funded_at timestamp with time zone,
     CONSTRAINT organisations_home_cell_check CHECK (((home_cell >= 0) AND (home_cell <= 1023))),
     CONSTRAINT organisations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
     CONSTRAINT organisations_slug_check CHECK ((slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)),
@@ -311,6 +595,8 @@ COMMENT ON COLUMN public.organisations.metadata IS 'Free JSON text of the sign-i
 COMMENT ON COLUMN public.organisations.home_cell IS 'The cell that keeps this organisation''s money; other cells lease from it.';
 
 COMMENT ON COLUMN public.organisations.status IS 'suspended: every key of the organisation is refused within one second.';
+
+COMMENT ON COLUMN public.organisations.funded_at IS 'When its deposits first reached the sum that lifts its rate limit; null before. Never taken back.';
 
 CREATE TABLE public.outbox (
     id uuid NOT NULL,
@@ -413,6 +699,129 @@ ALTER TABLE public.outbox ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.payment_disputes (
+    provider text NOT NULL,
+    dispute_ref text NOT NULL COLLATE pg_catalog."C",
+    payment_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    standing text NOT NULL,
+    told_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT payment_disputes_amount_nano_usd_check CHECK ((amount_nano_usd >= 0)),
+    CONSTRAINT payment_disputes_dispute_ref_check CHECK (((length(dispute_ref) >= 1) AND (length(dispute_ref) <= 255))),
+    CONSTRAINT payment_disputes_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT payment_disputes_provider_check CHECK ((provider = 'stripe'::text)),
+    CONSTRAINT payment_disputes_standing_check CHECK ((standing = ANY (ARRAY['inquiry'::text, 'open'::text, 'won'::text, 'lost'::text])))
+);
+
+COMMENT ON TABLE public.payment_disputes IS 'Payments whose payers asked their bank for the money back.';
+
+COMMENT ON COLUMN public.payment_disputes.standing IS 'inquiry: the bank asks, no money has moved; open and lost: the money is gone; won: it is back, or never went.';
+
+COMMENT ON COLUMN public.payment_disputes.told_at IS 'By the provider''s clock: the newest report that is kept here.';
+
+CREATE TABLE public.payment_events (
+    provider text NOT NULL,
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    mode text NOT NULL,
+    type text NOT NULL,
+    intent_ref text COLLATE pg_catalog."C",
+    payment_id uuid,
+    outcome text NOT NULL,
+    fact jsonb NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    CONSTRAINT payment_events_event_id_check CHECK (((length(event_id) >= 1) AND (length(event_id) <= 255))),
+    CONSTRAINT payment_events_fact_check CHECK ((jsonb_typeof(fact) = 'object'::text)),
+    CONSTRAINT payment_events_intent_ref_check CHECK ((length(intent_ref) <= 255)),
+    CONSTRAINT payment_events_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT payment_events_outcome_check CHECK ((outcome = ANY (ARRAY['applied'::text, 'unchanged'::text, 'unmatched'::text, 'mismatch'::text]))),
+    CONSTRAINT payment_events_provider_check CHECK ((provider = 'stripe'::text)),
+    CONSTRAINT payment_events_type_check CHECK ((length(type) <= 200))
+);
+
+COMMENT ON TABLE public.payment_events IS 'Every report of a provider, once, with what it came to. Its row commits with its effect.';
+
+COMMENT ON COLUMN public.payment_events.intent_ref IS 'The provider''s payment that it names.';
+
+COMMENT ON COLUMN public.payment_events.payment_id IS 'Our payment, found by our own rows. Null when we know none: then it may be another product''s, or early.';
+
+COMMENT ON COLUMN public.payment_events.outcome IS 'applied changed something; unchanged was known; unmatched names no payment of ours, yet; mismatch contradicts our payment and waits for the operator.';
+
+COMMENT ON COLUMN public.payment_events.fact IS 'What was read of it: ids, amounts and standing. Nothing about the payer.';
+
+COMMENT ON COLUMN public.payment_events.occurred_at IS 'By the provider''s clock.';
+
+CREATE TABLE public.payments (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    provider text NOT NULL,
+    provider_ref text COLLATE pg_catalog."C",
+    provider_intent text COLLATE pg_catalog."C",
+    amount_nano_usd bigint NOT NULL,
+    state text NOT NULL,
+    success_url text NOT NULL,
+    cancel_url text NOT NULL,
+    checkout_url text,
+    credited_nano_usd bigint DEFAULT 0 NOT NULL,
+    refunded_nano_usd bigint DEFAULT 0 NOT NULL,
+    clawed_back_nano_usd bigint DEFAULT 0 NOT NULL,
+    shortfall_nano_usd bigint DEFAULT 0 NOT NULL,
+    money_steps integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    paid_at timestamp with time zone,
+    next_check_at timestamp with time zone,
+    checks integer DEFAULT 0 NOT NULL,
+    CONSTRAINT payments_amount_nano_usd_check CHECK (((amount_nano_usd > 0) AND ((amount_nano_usd % (10000000)::bigint) = 0))),
+    CONSTRAINT payments_cancel_url_check CHECK ((length(cancel_url) <= 2000)),
+    CONSTRAINT payments_checkout_url_check CHECK ((length(checkout_url) <= 5000)),
+    CONSTRAINT payments_checks_check CHECK ((checks >= 0)),
+    CONSTRAINT payments_claw_back_what_was_credited CHECK (((clawed_back_nano_usd >= 0) AND (clawed_back_nano_usd <= credited_nano_usd))),
+    CONSTRAINT payments_credited_once_and_whole CHECK (((credited_nano_usd = 0) OR (credited_nano_usd = amount_nano_usd))),
+    CONSTRAINT payments_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT payments_money_steps_check CHECK ((money_steps >= 0)),
+    CONSTRAINT payments_paid_has_its_time CHECK (((paid_at IS NOT NULL) = (credited_nano_usd > 0))),
+    CONSTRAINT payments_paid_is_credited CHECK (((credited_nano_usd > 0) = (state = ANY (ARRAY['paid'::text, 'refunded'::text, 'disputed'::text, 'charged_back'::text])))),
+    CONSTRAINT payments_provider_check CHECK ((provider = 'stripe'::text)),
+    CONSTRAINT payments_provider_intent_check CHECK (((length(provider_intent) >= 1) AND (length(provider_intent) <= 255))),
+    CONSTRAINT payments_provider_ref_check CHECK (((length(provider_ref) >= 1) AND (length(provider_ref) <= 255))),
+    CONSTRAINT payments_refunded_nano_usd_check CHECK ((refunded_nano_usd >= 0)),
+    CONSTRAINT payments_shortfall_is_part_of_it CHECK (((shortfall_nano_usd >= 0) AND (shortfall_nano_usd <= clawed_back_nano_usd))),
+    CONSTRAINT payments_state_check CHECK ((state = ANY (ARRAY['created'::text, 'open'::text, 'processing'::text, 'paid'::text, 'expired'::text, 'failed'::text, 'mismatch'::text, 'refunded'::text, 'disputed'::text, 'charged_back'::text]))),
+    CONSTRAINT payments_success_url_check CHECK ((length(success_url) <= 2000)),
+    CONSTRAINT payments_undecided_is_looked_after CHECK (((next_check_at IS NOT NULL) = (state = ANY (ARRAY['created'::text, 'open'::text, 'processing'::text]))))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.payments IS 'Money that an organisation pays in through a provider. Its movements are ledger transfers with the cause payment and this id.';
+
+COMMENT ON COLUMN public.payments.mode IS 'live is real money, test the provider''s play money: neither ever pays for the other.';
+
+COMMENT ON COLUMN public.payments.provider_ref IS 'The provider''s payment page: the id of a Stripe Checkout Session. Null until it was made and its id stored.';
+
+COMMENT ON COLUMN public.payments.provider_intent IS 'The provider''s payment: the id of a Stripe PaymentIntent, by which refunds and disputes name it.';
+
+COMMENT ON COLUMN public.payments.amount_nano_usd IS 'What was asked for, in whole cents. What the provider says was paid must equal it.';
+
+COMMENT ON COLUMN public.payments.state IS 'created, open, processing are undecided; paid, refunded, disputed, charged_back were credited; expired and failed were not; mismatch was paid otherwise than asked and waits for the operator.';
+
+COMMENT ON COLUMN public.payments.success_url IS 'Kept with cancel_url because asking the provider again must ask for exactly the same.';
+
+COMMENT ON COLUMN public.payments.credited_nano_usd IS 'What the organisation was credited: nothing, or all of it once.';
+
+COMMENT ON COLUMN public.payments.refunded_nano_usd IS 'What the provider says was paid back to the card so far, in all.';
+
+COMMENT ON COLUMN public.payments.clawed_back_nano_usd IS 'What of the credit is taken back at present, for refunds and for disputes that are open or lost.';
+
+COMMENT ON COLUMN public.payments.shortfall_nano_usd IS 'The part of it that the organisation no longer had, and the operator bears.';
+
+COMMENT ON COLUMN public.payments.money_steps IS 'Counts the ledger commands after the credit; each step has its number.';
+
+COMMENT ON COLUMN public.payments.next_check_at IS 'When to ask the provider about it, in case its report was lost.';
+
 CREATE TABLE public.platform_roles (
     user_id uuid NOT NULL,
     role text NOT NULL,
@@ -421,6 +830,60 @@ CREATE TABLE public.platform_roles (
 );
 
 COMMENT ON TABLE public.platform_roles IS 'What a person may do on the installation itself, beyond any organisation.';
+
+CREATE TABLE public.prices (
+    id uuid NOT NULL,
+    org_id uuid,
+    mode text DEFAULT 'live'::text NOT NULL,
+    subject_kind text NOT NULL,
+    gpu_type text,
+    machine_type text,
+    region text,
+    network_type text,
+    model text,
+    model_unit text,
+    unit text NOT NULL,
+    price_nano_usd bigint NOT NULL,
+    valid_from timestamp with time zone NOT NULL,
+    valid_until timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT prices_end_after_they_begin CHECK ((valid_until >= valid_from)),
+    CONSTRAINT prices_gpu_type_check CHECK (((length(gpu_type) >= 1) AND (length(gpu_type) <= 64))),
+    CONSTRAINT prices_machine_type_check CHECK ((machine_type = ANY (ARRAY['virtual-machine'::text, 'bare-metal'::text]))),
+    CONSTRAINT prices_mode_check CHECK ((mode = 'live'::text)),
+    CONSTRAINT prices_model_check CHECK (((length(model) >= 1) AND (length(model) <= 200))),
+    CONSTRAINT prices_model_unit_check CHECK ((model_unit = ANY (ARRAY['prompt_token'::text, 'cached_prompt_token'::text, 'completion_token'::text, 'image'::text, 'character'::text]))),
+    CONSTRAINT prices_network_type_check CHECK ((network_type = ANY (ARRAY['infiniband'::text, 'ethernet'::text]))),
+    CONSTRAINT prices_of_single_tokens_are_small CHECK (((unit <> 'token'::text) OR (price_nano_usd <= 1000000000))),
+    CONSTRAINT prices_price_nano_usd_check CHECK (((price_nano_usd >= 0) AND (price_nano_usd <= '1000000000000000'::bigint))),
+    CONSTRAINT prices_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
+    CONSTRAINT prices_subject_is_whole CHECK ((((gpu_type IS NOT NULL) = (subject_kind = 'gpu'::text)) AND ((machine_type IS NOT NULL) = (subject_kind = 'gpu'::text)) AND ((network_type IS NULL) OR (subject_kind = 'gpu'::text)) AND ((region IS NULL) OR (subject_kind = ANY (ARRAY['gpu'::text, 'volume'::text, 'disk'::text]))) AND ((model IS NOT NULL) = (subject_kind = 'model'::text)) AND ((model_unit IS NOT NULL) = (subject_kind = 'model'::text)))),
+    CONSTRAINT prices_subject_kind_check CHECK ((subject_kind = ANY (ARRAY['gpu'::text, 'volume'::text, 'disk'::text, 'model'::text]))),
+    CONSTRAINT prices_unit_check CHECK ((unit = ANY (ARRAY['gpu_hour'::text, 'gb_hour'::text, 'token'::text, 'million_tokens'::text, 'image'::text, 'character'::text]))),
+    CONSTRAINT prices_unit_fits_the_subject CHECK (
+CASE
+    WHEN (subject_kind = 'gpu'::text) THEN (unit = 'gpu_hour'::text)
+    WHEN (subject_kind = ANY (ARRAY['volume'::text, 'disk'::text])) THEN (unit = 'gb_hour'::text)
+    WHEN (model_unit = ANY (ARRAY['image'::text, 'character'::text])) THEN (unit = model_unit)
+    ELSE (unit = ANY (ARRAY['token'::text, 'million_tokens'::text]))
+END)
+);
+
+COMMENT ON TABLE public.prices IS 'The price book, every version of every price. Which one counts at an instant: the most specific subject, and of its versions the one that began last and has not ended.';
+
+COMMENT ON COLUMN public.prices.org_id IS 'A contract price for this organisation alone, which beats every list price; null is a list price.';
+
+COMMENT ON COLUMN public.prices.mode IS 'Always live: test mode is free, so nothing is priced there.';
+
+COMMENT ON COLUMN public.prices.subject_kind IS 'gpu: a GPU of a running rental; volume: a storage volume; disk: the local disk of a stopped rental; model: inference.';
+
+COMMENT ON COLUMN public.prices.region IS 'Null: every region that has no price of its own.';
+
+COMMENT ON COLUMN public.prices.network_type IS 'Null: every network that has no price of its own.';
+
+COMMENT ON COLUMN public.prices.price_nano_usd IS 'For one unit; at most a million dollars, and a dollar for one token, so that a slip of the keyboard is refused.';
+
+COMMENT ON COLUMN public.prices.valid_until IS 'Nothing new is sold by it from this instant on; null has no end. Ended before it began, it never counts.';
 
 CREATE TABLE public.relay_leases (
     shard smallint NOT NULL,
@@ -449,6 +912,31 @@ CREATE TABLE public.relays (
 COMMENT ON TABLE public.relays IS 'The relay processes alive now. Each takes its share of the shards, so a new one must be visible before it holds any.';
 
 COMMENT ON COLUMN public.relays.expires_at IS 'Kept ahead by the process while it lives, by the clock of the database.';
+
+CREATE TABLE public.reserve_options (
+    id uuid NOT NULL,
+    machine_type text NOT NULL,
+    gpu_type text NOT NULL,
+    region text,
+    term_period_days integer NOT NULL,
+    discount_ppm integer NOT NULL,
+    refund_ppm integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT reserve_options_discount_ppm_check CHECK (((discount_ppm >= 0) AND (discount_ppm <= 1000000))),
+    CONSTRAINT reserve_options_gpu_type_check CHECK (((length(gpu_type) >= 1) AND (length(gpu_type) <= 64))),
+    CONSTRAINT reserve_options_machine_type_check CHECK ((machine_type = ANY (ARRAY['virtual-machine'::text, 'bare-metal'::text]))),
+    CONSTRAINT reserve_options_refund_ppm_check CHECK (((refund_ppm >= 0) AND (refund_ppm <= 1000000))),
+    CONSTRAINT reserve_options_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
+    CONSTRAINT reserve_options_term_period_days_check CHECK (((term_period_days >= 1) AND (term_period_days <= 3650)))
+);
+
+COMMENT ON TABLE public.reserve_options IS 'The terms that can be reserved. Append-only: of several for the same machine, GPU, region and term, the newest is on offer.';
+
+COMMENT ON COLUMN public.reserve_options.region IS 'Null: every region that has no option of its own for the term.';
+
+COMMENT ON COLUMN public.reserve_options.discount_ppm IS 'Off the on-demand price, in parts per million: 10000 is one percent.';
+
+COMMENT ON COLUMN public.reserve_options.refund_ppm IS 'What is given back of the rest of the term when it is ended early, in parts per million.';
 
 CREATE TABLE public.schema_migrations (
     version integer NOT NULL,
@@ -548,6 +1036,12 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.budgets
+    ADD CONSTRAINT budgets_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.entitlements
+    ADD CONSTRAINT entitlements_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.event_heads
     ADD CONSTRAINT event_heads_pkey PRIMARY KEY (org_id);
 
@@ -569,6 +1063,27 @@ ALTER TABLE ONLY public.idempotency_keys
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.ledger_accounts
+    ADD CONSTRAINT ledger_accounts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.ledger_entries
+    ADD CONSTRAINT ledger_entries_pkey PRIMARY KEY (transfer_id, account_id);
+
+ALTER TABLE ONLY public.ledger_hold_parts
+    ADD CONSTRAINT ledger_hold_parts_pkey PRIMARY KEY (hold_id, account_id);
+
+ALTER TABLE ONLY public.ledger_holds
+    ADD CONSTRAINT ledger_holds_once UNIQUE (org_id, idempotency_key);
+
+ALTER TABLE ONLY public.ledger_holds
+    ADD CONSTRAINT ledger_holds_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.ledger_transfers
+    ADD CONSTRAINT ledger_transfers_once UNIQUE (org_id, idempotency_key);
+
+ALTER TABLE ONLY public.ledger_transfers
+    ADD CONSTRAINT ledger_transfers_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.members
     ADD CONSTRAINT members_org_user_key UNIQUE (org_id, user_id);
 
@@ -584,14 +1099,29 @@ ALTER TABLE ONLY public.organisations
 ALTER TABLE ONLY public.outbox
     ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.payment_disputes
+    ADD CONSTRAINT payment_disputes_pkey PRIMARY KEY (provider, dispute_ref);
+
+ALTER TABLE ONLY public.payment_events
+    ADD CONSTRAINT payment_events_pkey PRIMARY KEY (provider, event_id);
+
+ALTER TABLE ONLY public.payments
+    ADD CONSTRAINT payments_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.platform_roles
     ADD CONSTRAINT platform_roles_pkey PRIMARY KEY (user_id, role);
+
+ALTER TABLE ONLY public.prices
+    ADD CONSTRAINT prices_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.relay_leases
     ADD CONSTRAINT relay_leases_pkey PRIMARY KEY (shard);
 
 ALTER TABLE ONLY public.relays
     ADD CONSTRAINT relays_pkey PRIMARY KEY (holder);
+
+ALTER TABLE ONLY public.reserve_options
+    ADD CONSTRAINT reserve_options_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
@@ -631,6 +1161,10 @@ CREATE INDEX audit_log_org_idx ON public.audit_log USING btree (org_id, id DESC)
 
 CREATE INDEX audit_log_resource_idx ON public.audit_log USING btree (resource_kind, resource_id, id DESC);
 
+CREATE INDEX budgets_org_idx ON public.budgets USING btree (org_id, mode, id) WHERE (deleted_at IS NULL);
+
+CREATE INDEX entitlements_org_idx ON public.entitlements USING btree (org_id, id) WHERE (revoked_at IS NULL);
+
 CREATE INDEX events_recorded_idx ON public.events USING brin (recorded_at);
 
 CREATE INDEX events_test_mode_idx ON public.events USING btree (org_id, seq) WHERE (mode = 'test'::text);
@@ -644,6 +1178,22 @@ CREATE INDEX idempotency_keys_expires_at_idx ON public.idempotency_keys USING bt
 CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
 
 CREATE INDEX invitations_org_id_idx ON public.invitations USING btree (org_id);
+
+CREATE INDEX ledger_accounts_expiring_idx ON public.ledger_accounts USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+CREATE UNIQUE INDEX ledger_accounts_one_credit_idx ON public.ledger_accounts USING btree (org_id, mode, kind) WHERE (kind = ANY (ARRAY['credit'::text, 'supplier_payable'::text]));
+
+CREATE INDEX ledger_accounts_org_idx ON public.ledger_accounts USING btree (org_id, mode) WHERE (org_id IS NOT NULL);
+
+CREATE UNIQUE INDEX ledger_accounts_system_idx ON public.ledger_accounts USING btree (kind, product, mode, shard) NULLS NOT DISTINCT WHERE (org_id IS NULL);
+
+CREATE INDEX ledger_hold_parts_account_idx ON public.ledger_hold_parts USING btree (account_id);
+
+CREATE INDEX ledger_transfers_deposits_idx ON public.ledger_transfers USING btree (org_id, mode, id) WHERE (kind = ANY (ARRAY['top_up'::text, 'grant'::text]));
+
+CREATE INDEX ledger_transfers_org_idx ON public.ledger_transfers USING btree (org_id, id);
+
+CREATE INDEX ledger_transfers_reverses_idx ON public.ledger_transfers USING btree (reverses) WHERE (reverses IS NOT NULL);
 
 CREATE INDEX members_user_id_idx ON public.members USING btree (user_id);
 
@@ -659,6 +1209,30 @@ CREATE INDEX outbox_parked_idx ON public.outbox USING btree (parked_at) WHERE (p
 
 CREATE INDEX outbox_retrying_idx ON public.outbox USING btree (shard, service, object_key) WHERE ((kind = 'command'::text) AND (parked_at IS NULL) AND (next_attempt_at IS NOT NULL));
 
+CREATE INDEX payment_disputes_against_idx ON public.payment_disputes USING btree (org_id, mode) WHERE (standing = ANY (ARRAY['open'::text, 'lost'::text]));
+
+CREATE INDEX payment_disputes_payment_idx ON public.payment_disputes USING btree (payment_id);
+
+CREATE INDEX payment_events_payment_idx ON public.payment_events USING btree (payment_id, received_at) WHERE (payment_id IS NOT NULL);
+
+CREATE INDEX payment_events_waiting_idx ON public.payment_events USING btree (provider, intent_ref) WHERE (outcome = 'unmatched'::text);
+
+CREATE INDEX payments_org_idx ON public.payments USING btree (org_id, mode, id);
+
+CREATE UNIQUE INDEX payments_provider_intent_key ON public.payments USING btree (provider, provider_intent) WHERE (provider_intent IS NOT NULL);
+
+CREATE UNIQUE INDEX payments_provider_ref_key ON public.payments USING btree (provider, provider_ref) WHERE (provider_ref IS NOT NULL);
+
+CREATE INDEX payments_undecided_idx ON public.payments USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
+
+CREATE UNIQUE INDEX prices_one_from_an_instant_idx ON public.prices USING btree (subject_kind, gpu_type, machine_type, model, model_unit, region, network_type, org_id, valid_from) NULLS NOT DISTINCT WHERE ((valid_until IS NULL) OR (valid_until > valid_from));
+
+COMMENT ON INDEX public.prices_one_from_an_instant_idx IS 'Two prices for the same thing from the same instant: the second is refused, so that which one counts is never a matter of luck.';
+
+CREATE INDEX prices_org_idx ON public.prices USING btree (org_id) WHERE (org_id IS NOT NULL);
+
+CREATE INDEX reserve_options_subject_idx ON public.reserve_options USING btree (machine_type, gpu_type, term_period_days, id);
+
 CREATE INDEX sessions_user_id_idx ON public.sessions USING btree (user_id);
 
 CREATE INDEX ssh_public_keys_org_idx ON public.ssh_public_keys USING btree (org_id, mode, id);
@@ -668,6 +1242,20 @@ CREATE INDEX verifications_identifier_idx ON public.verifications USING btree (i
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.refuse_audit_log_change();
 
 CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_log_change();
+
+CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON public.ledger_entries FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER ledger_entries_are_sound AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION public.check_ledger_entries();
+
+CREATE TRIGGER ledger_entries_no_truncate BEFORE TRUNCATE ON public.ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE ON public.ledger_transfers FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER ledger_transfers_no_truncate BEFORE TRUNCATE ON public.ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER prices_append_only BEFORE DELETE OR UPDATE ON public.prices FOR EACH ROW EXECUTE FUNCTION public.keep_price();
+
+CREATE TRIGGER prices_no_truncate BEFORE TRUNCATE ON public.prices FOR EACH STATEMENT EXECUTE FUNCTION public.keep_price();
 
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
@@ -684,11 +1272,23 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.budgets
+    ADD CONSTRAINT budgets_id_fkey FOREIGN KEY (id) REFERENCES public.ledger_accounts(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.budgets
+    ADD CONSTRAINT budgets_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.entitlements
+    ADD CONSTRAINT entitlements_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_inviter_id_fkey FOREIGN KEY (inviter_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.ledger_accounts
+    ADD CONSTRAINT ledger_accounts_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.members
     ADD CONSTRAINT members_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -696,8 +1296,23 @@ ALTER TABLE ONLY public.members
 ALTER TABLE ONLY public.members
     ADD CONSTRAINT members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.payment_disputes
+    ADD CONSTRAINT payment_disputes_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.payment_disputes
+    ADD CONSTRAINT payment_disputes_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES public.payments(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.payment_events
+    ADD CONSTRAINT payment_events_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES public.payments(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.payments
+    ADD CONSTRAINT payments_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.platform_roles
     ADD CONSTRAINT platform_roles_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.prices
+    ADD CONSTRAINT prices_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
@@ -716,6 +1331,12 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.api_keys TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.audit_log TO millrace_app;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.budgets TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.entitlements TO millrace_app;
+
+GRANT UPDATE(revoked_at) ON TABLE public.entitlements TO millrace_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.event_heads TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.events TO millrace_app;
@@ -729,6 +1350,34 @@ GRANT UPDATE(next_id) ON TABLE public.id_blocks TO millrace_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency_keys TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.invitations TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.ledger_accounts TO millrace_app;
+
+GRANT UPDATE(balance_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+
+GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+
+GRANT UPDATE(floor_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+
+GRANT UPDATE(entry_count) ON TABLE public.ledger_accounts TO millrace_app;
+
+GRANT UPDATE(frozen_at) ON TABLE public.ledger_accounts TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.ledger_hold_parts TO millrace_app;
+
+GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_hold_parts TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.ledger_holds TO millrace_app;
+
+GRANT UPDATE(held_nano_usd) ON TABLE public.ledger_holds TO millrace_app;
+
+GRANT UPDATE(posted_nano_usd) ON TABLE public.ledger_holds TO millrace_app;
+
+GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.members TO millrace_app;
 
@@ -746,11 +1395,57 @@ GRANT UPDATE(parked_at) ON TABLE public.outbox TO millrace_app;
 
 GRANT SELECT,USAGE ON SEQUENCE public.outbox_seq_seq TO millrace_app;
 
+GRANT SELECT,INSERT ON TABLE public.payment_disputes TO millrace_app;
+
+GRANT UPDATE(amount_nano_usd) ON TABLE public.payment_disputes TO millrace_app;
+
+GRANT UPDATE(standing) ON TABLE public.payment_disputes TO millrace_app;
+
+GRANT UPDATE(told_at) ON TABLE public.payment_disputes TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.payment_events TO millrace_app;
+
+GRANT UPDATE(payment_id) ON TABLE public.payment_events TO millrace_app;
+
+GRANT UPDATE(outcome) ON TABLE public.payment_events TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(provider_ref) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(provider_intent) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(state) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(checkout_url) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(credited_nano_usd) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(refunded_nano_usd) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(clawed_back_nano_usd) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(shortfall_nano_usd) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(money_steps) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(paid_at) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(next_check_at) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(checks) ON TABLE public.payments TO millrace_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.platform_roles TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.prices TO millrace_app;
+
+GRANT UPDATE(valid_until) ON TABLE public.prices TO millrace_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.relay_leases TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.relays TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.reserve_options TO millrace_app;
 
 GRANT SELECT ON TABLE public.schema_migrations TO millrace_app;
 

@@ -47,7 +47,7 @@ const betweenFeatures = (at: At): IForbiddenRuleType[] => [
     severity: 'error',
     comment:
       'Rentals, volumes and inference call billing, never the reverse: the ledger must not depend on what it charges for.',
-    from: { path: at('packages/core/src/billing/') },
+    from: { path: at('packages/core/src/(?:ledger|prices|billing|pots|metering|auditor)/') },
     to: { path: at('packages/core/src/(?:rentals|volumes|inference|marketplace)/') },
   },
 ];

@@ -55,6 +55,37 @@ export interface AuditLogTable {
   occurred_at: Generated<Date>;
 }
 
+export interface BudgetsTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  name: string;
+  key_ids: string[] | null;
+  period: 'hour' | 'day' | 'week' | 'month' | 'total';
+  limit_nano_usd: bigint;
+  period_start: Date;
+  period_end: Date | null;
+  thresholds_percent: number[];
+  notified_percent: Generated<number>;
+  on_exceeded: 'notify' | 'stop_new_work' | 'stop_everything';
+  created_at: Date;
+  deleted_at: Date | null;
+  is_key_limit: Generated<boolean>;
+}
+
+export interface EntitlementsTable {
+  id: string;
+  org_id: string;
+  mode: Generated<string>;
+  max_discount_ppm: number;
+  gpu_type: string | null;
+  contract_reference: string | null;
+  valid_from: Date;
+  valid_until: Date | null;
+  revoked_at: Date | null;
+  created_at: Date;
+}
+
 export interface EventHeadsTable {
   org_id: string;
   last_seq: bigint;
@@ -116,6 +147,69 @@ export interface InvitationsTable {
   created_at: Generated<Date>;
 }
 
+export interface LedgerAccountsTable {
+  id: string;
+  kind: 'credit' | 'promo' | 'supplier_payable' | 'limit' | 'revenue' | 'platform_fee' | 'payments_clearing' | 'grants' | 'adjustments' | 'shortfall' | 'limit_contra';
+  org_id: string | null;
+  mode: 'live' | 'test';
+  product: 'rental' | 'volume' | 'inference' | 'instance' | null;
+  shard: number | null;
+  balance_nano_usd: Generated<bigint>;
+  held_nano_usd: Generated<bigint>;
+  floor_nano_usd: bigint | null;
+  entry_count: Generated<bigint>;
+  priority: Generated<number>;
+  expires_at: Date | null;
+  frozen_at: Date | null;
+  created_at: Generated<Date>;
+}
+
+export interface LedgerEntriesTable {
+  transfer_id: string;
+  account_id: string;
+  amount_nano_usd: bigint;
+  account_seq: bigint;
+  balance_after_nano_usd: bigint;
+}
+
+export interface LedgerHoldPartsTable {
+  hold_id: string;
+  account_id: string;
+  held_nano_usd: bigint;
+}
+
+export interface LedgerHoldsTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  idempotency_key: string;
+  cause_kind: string;
+  cause_id: string;
+  key_id: string | null;
+  held_nano_usd: bigint;
+  posted_nano_usd: Generated<bigint>;
+  created_at: Date;
+  closed_at: Date | null;
+}
+
+export interface LedgerTransfersTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  kind: 'top_up' | 'grant' | 'adjustment' | 'refund' | 'reversal' | 'charge' | 'credit' | 'payout' | 'clawback' | 'expiry' | 'budget';
+  idempotency_key: string;
+  cause_kind: string;
+  cause_id: string;
+  amount_nano_usd: bigint;
+  balance_after_nano_usd: bigint;
+  hold_id: string | null;
+  reverses: string | null;
+  key_id: string | null;
+  description: string;
+  usage: ColumnType<Json | null, string | null, string | null>;
+  occurred_at: Date;
+}
+
 export interface MembersTable {
   id: string;
   org_id: string;
@@ -136,6 +230,7 @@ export interface OrganisationsTable {
   suspended_reason: string | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
+  funded_at: Date | null;
 }
 
 export interface OutboxTable {
@@ -165,10 +260,76 @@ export interface OutboxTable {
   parked_at: Date | null;
 }
 
+export interface PaymentDisputesTable {
+  provider: string;
+  dispute_ref: string;
+  payment_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  amount_nano_usd: bigint;
+  standing: 'inquiry' | 'open' | 'won' | 'lost';
+  told_at: Date;
+  created_at: Date;
+}
+
+export interface PaymentEventsTable {
+  provider: string;
+  event_id: string;
+  mode: 'live' | 'test';
+  type: string;
+  intent_ref: string | null;
+  payment_id: string | null;
+  outcome: 'applied' | 'unchanged' | 'unmatched' | 'mismatch';
+  fact: ColumnType<Json, string, string>;
+  occurred_at: Date;
+  received_at: Date;
+}
+
+export interface PaymentsTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  provider: string;
+  provider_ref: string | null;
+  provider_intent: string | null;
+  amount_nano_usd: bigint;
+  state: 'created' | 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'mismatch' | 'refunded' | 'disputed' | 'charged_back';
+  success_url: string;
+  cancel_url: string;
+  checkout_url: string | null;
+  credited_nano_usd: Generated<bigint>;
+  refunded_nano_usd: Generated<bigint>;
+  clawed_back_nano_usd: Generated<bigint>;
+  shortfall_nano_usd: Generated<bigint>;
+  money_steps: Generated<number>;
+  created_at: Date;
+  paid_at: Date | null;
+  next_check_at: Date | null;
+  checks: Generated<number>;
+}
+
 export interface PlatformRolesTable {
   user_id: string;
   role: 'operator' | 'supplier';
   created_at: Generated<Date>;
+}
+
+export interface PricesTable {
+  id: string;
+  org_id: string | null;
+  mode: Generated<string>;
+  subject_kind: 'gpu' | 'volume' | 'disk' | 'model';
+  gpu_type: string | null;
+  machine_type: 'virtual-machine' | 'bare-metal' | null;
+  region: string | null;
+  network_type: 'infiniband' | 'ethernet' | null;
+  model: string | null;
+  model_unit: 'prompt_token' | 'cached_prompt_token' | 'completion_token' | 'image' | 'character' | null;
+  unit: 'gpu_hour' | 'gb_hour' | 'token' | 'million_tokens' | 'image' | 'character';
+  price_nano_usd: bigint;
+  valid_from: Date;
+  valid_until: Date | null;
+  created_at: Date;
 }
 
 export interface RelayLeasesTable {
@@ -181,6 +342,17 @@ export interface RelayLeasesTable {
 export interface RelaysTable {
   holder: string;
   expires_at: Date;
+}
+
+export interface ReserveOptionsTable {
+  id: string;
+  machine_type: 'virtual-machine' | 'bare-metal';
+  gpu_type: string;
+  region: string | null;
+  term_period_days: number;
+  discount_ppm: number;
+  refund_ppm: number;
+  created_at: Date;
 }
 
 export interface SchemaMigrationsTable {
@@ -238,17 +410,29 @@ export interface GeneratedTables {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
   audit_log: AuditLogTable;
+  budgets: BudgetsTable;
+  entitlements: EntitlementsTable;
   event_heads: EventHeadsTable;
   events: EventsTable;
   id_blocks: IdBlocksTable;
   idempotency_keys: IdempotencyKeysTable;
   invitations: InvitationsTable;
+  ledger_accounts: LedgerAccountsTable;
+  ledger_entries: LedgerEntriesTable;
+  ledger_hold_parts: LedgerHoldPartsTable;
+  ledger_holds: LedgerHoldsTable;
+  ledger_transfers: LedgerTransfersTable;
   members: MembersTable;
   organisations: OrganisationsTable;
   outbox: OutboxTable;
+  payment_disputes: PaymentDisputesTable;
+  payment_events: PaymentEventsTable;
+  payments: PaymentsTable;
   platform_roles: PlatformRolesTable;
+  prices: PricesTable;
   relay_leases: RelayLeasesTable;
   relays: RelaysTable;
+  reserve_options: ReserveOptionsTable;
   schema_migrations: SchemaMigrationsTable;
   sessions: SessionsTable;
   ssh_public_keys: SshPublicKeysTable;

@@ -26,6 +26,16 @@ export const idKinds = [
   'req',
   'op',
   'aud',
+  'lac',
+  'trf',
+  'hld',
+  'bdg',
+  'prc',
+  'rso',
+  'ent',
+  'pay',
+  'mtr',
+  'lse',
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 
@@ -47,6 +57,16 @@ export type EventId = IdOf<'evt'>;
 export type RequestId = IdOf<'req'>;
 export type OperationId = IdOf<'op'>;
 export type AuditId = IdOf<'aud'>;
+export type LedgerAccountId = IdOf<'lac'>;
+export type TransferId = IdOf<'trf'>;
+export type HoldId = IdOf<'hld'>;
+export type BudgetId = IdOf<'bdg'>;
+export type PriceId = IdOf<'prc'>;
+export type ReserveOptionId = IdOf<'rso'>;
+export type EntitlementId = IdOf<'ent'>;
+export type PaymentId = IdOf<'pay'>;
+export type MeterId = IdOf<'mtr'>;
+export type LeaseId = IdOf<'lse'>;
 
 /** Makes the ids of one process. */
 export interface IdSource {

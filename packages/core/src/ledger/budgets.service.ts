@@ -1,0 +1,71 @@
+import type { Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import type { BudgetId, OrgId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import {
+  findBudget,
+  insertBudget,
+  lockBudget,
+  markBudgetDeleted,
+  updateBudget,
+  type BudgetChanges,
+  type BudgetRecord,
+} from './budgets.store.ts';
+import { applyLedger, requireDone } from './ledger.service.ts';
+import { periodAt } from './periods.ts';
+
+/** Budgets: a limit account that each charge counts down, and that every period fills again. */
+
+export type NewBudget = Pick<
+  BudgetRecord,
+  'orgId' | 'mode' | 'name' | 'keyIds' | 'period' | 'limit' | 'thresholdsPercent' | 'onExceeded'
+>;
+
+export async function createBudget(tx: Tx, wish: NewBudget): Promise<BudgetRecord> {
+  const now = tx.clock.now();
+  const { startMs, endMs } = periodAt(wish.period, now.getTime());
+  const budget = {
+    ...wish,
+    id: tx.ids.next('bdg'),
+    periodStart: new Date(startMs),
+    periodEnd: endMs === null ? null : new Date(endMs),
+    createdAt: now,
+  };
+  await insertBudget(tx, budget);
+  await moveLimitOf(tx, budget, wish.limit, 'limit:first');
+  return { ...budget, spent: nanoUsd(0n) };
+}
+
+async function moveLimitOf(
+  tx: Tx,
+  budget: Pick<BudgetRecord, 'orgId' | 'mode' | 'id'>,
+  by: NanoUsd,
+  step: string,
+): Promise<void> {
+  const { orgId, mode, id } = budget;
+  const cause = { kind: 'budget', id };
+  const [result] = await applyLedger(tx, [{ do: 'limit', orgId, mode, cause, step, budgetId: id, by }]);
+  requireDone(result);
+}
+
+/** Changes a budget. A new limit counts in the present period; null when there is no such budget. */
+export async function changeBudget(
+  tx: Tx,
+  orgId: OrgId,
+  mode: Mode,
+  id: BudgetId,
+  changes: BudgetChanges,
+): Promise<BudgetRecord | null> {
+  const before = await lockBudget(tx, orgId, mode, id);
+  if (before === null) return null;
+  const after = { ...before, ...changes };
+  await updateBudget(tx, orgId, id, after);
+  const by = nanoUsd(after.limit - before.limit);
+  if (by !== 0n) await moveLimitOf(tx, before, by, `limit:${tx.ids.nextUuid()}`);
+  return findBudget(tx, orgId, mode, id);
+}
+
+/** Ends a budget. What it held for running work is let go with that work. */
+export async function removeBudget(tx: Tx, orgId: OrgId, mode: Mode, id: BudgetId): Promise<boolean> {
+  return markBudgetDeleted(tx, orgId, mode, id);
+}

@@ -1,0 +1,194 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type BudgetId, type KeyId, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { sql } from 'kysely';
+import type { OnExceeded } from './accounts.ts';
+import { uuids } from './sql-arrays.ts';
+
+export type BudgetPeriod = 'hour' | 'day' | 'week' | 'month' | 'total';
+
+export interface BudgetRecord {
+  readonly id: BudgetId;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly name: string;
+  /** Null: the whole organisation. */
+  readonly keyIds: readonly KeyId[] | null;
+  readonly period: BudgetPeriod;
+  readonly limit: NanoUsd;
+  readonly spent: NanoUsd;
+  readonly periodStart: Date;
+  readonly periodEnd: Date | null;
+  readonly thresholdsPercent: readonly number[];
+  readonly onExceeded: OnExceeded;
+  readonly createdAt: Date;
+}
+
+interface BudgetRow {
+  id: string;
+  org_id: string;
+  mode: Mode;
+  name: string;
+  key_ids: string[] | null;
+  period: BudgetPeriod;
+  limit_nano_usd: bigint;
+  period_start: Date;
+  period_end: Date | null;
+  thresholds_percent: number[];
+  on_exceeded: OnExceeded;
+  created_at: Date;
+  balance_nano_usd: bigint;
+}
+
+function fromRow(row: BudgetRow): BudgetRecord {
+  return {
+    id: fromUuid('bdg', row.id),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    name: row.name,
+    keyIds: row.key_ids?.map((id) => fromUuid('key', id)) ?? null,
+    period: row.period,
+    limit: nanoUsd(row.limit_nano_usd),
+    spent: nanoUsd(row.limit_nano_usd - row.balance_nano_usd),
+    periodStart: row.period_start,
+    periodEnd: row.period_end,
+    thresholdsPercent: row.thresholds_percent,
+    onExceeded: row.on_exceeded,
+    createdAt: row.created_at,
+  };
+}
+
+const columns = sql`budget.id, budget.org_id, budget.mode, budget.name, budget.key_ids::text[] as key_ids, budget.period,
+  budget.limit_nano_usd, budget.period_start, budget.period_end, budget.thresholds_percent, budget.on_exceeded,
+  budget.created_at, account.balance_nano_usd`;
+
+export async function findBudget(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  id: BudgetId,
+): Promise<BudgetRecord | null> {
+  const { rows } = await sql<BudgetRow>`
+    select ${columns} from budgets budget join ledger_accounts account on account.id = budget.id
+     where budget.id = ${toUuid(id)} and budget.org_id = ${toUuid(orgId)} and budget.mode = ${mode}
+       and budget.deleted_at is null
+  `.execute(reader.kysely);
+  return rows[0] === undefined ? null : fromRow(rows[0]);
+}
+
+export async function listBudgets(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  page: { readonly limit: number; readonly after: BudgetId | null },
+): Promise<readonly BudgetRecord[]> {
+  const after = page.after === null ? sql`` : sql`and budget.id > ${toUuid(page.after)}`;
+  const { rows } = await sql<BudgetRow>`
+    select ${columns} from budgets budget join ledger_accounts account on account.id = budget.id
+     where budget.org_id = ${toUuid(orgId)} and budget.mode = ${mode} and budget.deleted_at is null ${after}
+     order by budget.id limit ${page.limit + 1}
+  `.execute(reader.kysely);
+  return rows.map(fromRow);
+}
+
+/** The budgets that count this key's work beside the organisation's own. */
+export async function listBudgetsOfKey(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  keyId: KeyId,
+): Promise<readonly BudgetRecord[]> {
+  const { rows } = await sql<BudgetRow>`
+    select ${columns} from budgets budget join ledger_accounts account on account.id = budget.id
+     where budget.org_id = ${toUuid(orgId)} and budget.mode = ${mode} and budget.deleted_at is null
+       and (budget.key_ids is null or ${toUuid(keyId)} = any(budget.key_ids))
+     order by budget.id
+  `.execute(reader.kysely);
+  return rows.map(fromRow);
+}
+
+export async function countBudgets(reader: Reader, orgId: OrgId, mode: Mode): Promise<number> {
+  const { rows } = await sql<{ count: bigint }>`
+    select count(*) as count from budgets
+     where org_id = ${toUuid(orgId)} and mode = ${mode} and deleted_at is null
+  `.execute(reader.kysely);
+  return Number(rows[0]?.count ?? 0n);
+}
+
+export type NewBudgetRow = Omit<BudgetRecord, 'spent'>;
+
+/** The budget and its limit account, which begins at zero: the limit itself comes by a transfer. */
+export async function insertBudget(tx: Tx, budget: NewBudgetRow): Promise<void> {
+  const floor = budget.onExceeded === 'stop_everything' ? 0 : null;
+  const keyIds = budget.keyIds === null ? null : uuids(budget.keyIds.map(toUuid));
+  await sql`
+    insert into ledger_accounts (id, kind, org_id, mode, floor_nano_usd)
+    values (${toUuid(budget.id)}, 'limit', ${toUuid(budget.orgId)}, ${budget.mode}, ${floor})
+  `.execute(tx.kysely);
+  await sql`
+    insert into budgets (id, org_id, mode, name, key_ids, period, limit_nano_usd, period_start, period_end,
+                         thresholds_percent, on_exceeded, created_at)
+    values (${toUuid(budget.id)}, ${toUuid(budget.orgId)}, ${budget.mode}, ${budget.name}, ${keyIds}::uuid[],
+            ${budget.period}, ${budget.limit}, ${budget.periodStart}, ${budget.periodEnd},
+            ${budget.thresholdsPercent}::smallint[], ${budget.onExceeded}, ${budget.createdAt})
+  `.execute(tx.kysely);
+}
+
+export interface BudgetChanges {
+  readonly name?: string;
+  readonly limit?: NanoUsd;
+  readonly thresholdsPercent?: readonly number[];
+  readonly onExceeded?: OnExceeded;
+}
+
+/** Keeps the row from changing until the transaction ends, and answers it as it stands. */
+export async function lockBudget(
+  tx: Tx,
+  orgId: OrgId,
+  mode: Mode,
+  id: BudgetId,
+): Promise<BudgetRecord | null> {
+  await sql`
+    select 1 from ledger_accounts
+     where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} and mode = ${mode} for update
+  `.execute(tx.kysely);
+  return findBudget(tx, orgId, mode, id);
+}
+
+/** A budget that begins to stop everything has its floor where it stands, if it is already past zero. */
+export async function updateBudget(tx: Tx, orgId: OrgId, id: BudgetId, next: NewBudgetRow): Promise<void> {
+  await sql`
+    update budgets
+       set name = ${next.name}, limit_nano_usd = ${next.limit}, thresholds_percent = ${next.thresholdsPercent}::smallint[],
+           on_exceeded = ${next.onExceeded},
+           notified_percent = case when limit_nano_usd < ${next.limit} then 0 else notified_percent end
+     where id = ${toUuid(id)} and org_id = ${toUuid(orgId)}
+  `.execute(tx.kysely);
+  await sql`
+    update ledger_accounts
+       set floor_nano_usd = case when ${next.onExceeded} = 'stop_everything'
+                                 then least(0, balance_nano_usd - held_nano_usd) end
+     where id = ${toUuid(id)} and org_id = ${toUuid(orgId)}
+  `.execute(tx.kysely);
+}
+
+export async function markBudgetDeleted(tx: Tx, orgId: OrgId, mode: Mode, id: BudgetId): Promise<boolean> {
+  const { rows } = await sql`
+    update budgets set deleted_at = ${tx.clock.now()}
+     where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} and mode = ${mode} and deleted_at is null
+    returning id
+  `.execute(tx.kysely);
+  return rows.length > 0;
+}
+
+/** A key that replaces another goes on with its budget: otherwise rotating a key would refill it. */
+export async function addKeyToBudgets(tx: Tx, orgId: OrgId, from: KeyId, to: KeyId): Promise<number> {
+  const { rows } = await sql`
+    update budgets set key_ids = array_append(key_ids, ${toUuid(to)}::uuid)
+     where org_id = ${toUuid(orgId)} and ${toUuid(from)} = any(key_ids) and not ${toUuid(to)} = any(key_ids)
+       and deleted_at is null
+    returning id
+  `.execute(tx.kysely);
+  return rows.length;
+}

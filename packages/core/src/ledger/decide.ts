@@ -1,0 +1,43 @@
+import { toUuid } from '@millrace/platform/ids';
+import { decideClose, decideHold, decidePost, decideResize } from './holds.ts';
+import type { LedgerCommand, LedgerResult } from './ledger.ts';
+import { mustHave, rollBudget, walletOf, type Slice } from './slice.ts';
+import {
+  decideCredit,
+  decideDebit,
+  decideExpire,
+  decideLimit,
+  decideRefund,
+  decideReverse,
+} from './transfers.ts';
+
+/** Decides one command on what the commands before it have left. A refusal leaves everything as it was. */
+export function decide(slice: Slice, command: LedgerCommand): LedgerResult {
+  const wallet = mustHave(
+    slice.wallets.get(walletOf(toUuid(command.orgId), command.mode)),
+    `the accounts of ${command.orgId}`,
+  );
+  for (const limit of wallet.limits) rollBudget(slice, wallet, limit);
+  switch (command.do) {
+    case 'credit':
+      return decideCredit(slice, wallet, command);
+    case 'debit':
+      return decideDebit(slice, wallet, command);
+    case 'hold':
+      return decideHold(slice, wallet, command);
+    case 'resize':
+      return decideResize(slice, wallet, command);
+    case 'post':
+      return decidePost(slice, wallet, command);
+    case 'close':
+      return decideClose(slice, wallet, command);
+    case 'refund':
+      return decideRefund(slice, wallet, command);
+    case 'reverse':
+      return decideReverse(slice, wallet, command);
+    case 'expire':
+      return decideExpire(slice, wallet, command);
+    case 'limit':
+      return decideLimit(slice, wallet, command);
+  }
+}

@@ -1,0 +1,101 @@
+import { divideRoundDown } from '@millrace/platform/money';
+import type { Account } from './accounts.ts';
+import type { Demand } from './ledger.ts';
+
+/** Who pays: pure rules over accounts that are already locked. */
+
+export interface Part {
+  readonly account: Account;
+  readonly amount: bigint;
+}
+
+export const smaller = (left: bigint, right: bigint): bigint => (left < right ? left : right);
+const notNegative = (amount: bigint): bigint => (amount > 0n ? amount : 0n);
+
+/** What can still be taken from an account. One without a floor of its own counts from zero. */
+export function availableIn(account: Account): bigint {
+  return notNegative(account.balance - account.held - (account.floor ?? 0n));
+}
+
+export function isExpired(account: Account, nowMs: number): boolean {
+  return account.expiresAtMs !== null && account.expiresAtMs <= nowMs;
+}
+
+/** Lower priority first, then what expires sooner, then the older account; its id carries its time. */
+export function compareSpending(left: Account, right: Account): number {
+  if (left.priority !== right.priority) return left.priority - right.priority;
+  const leftEnds = left.expiresAtMs ?? Number.POSITIVE_INFINITY;
+  const rightEnds = right.expiresAtMs ?? Number.POSITIVE_INFINITY;
+  if (leftEnds !== rightEnds) return leftEnds < rightEnds ? -1 : 1;
+  return left.id < right.id ? -1 : left.id > right.id ? 1 : 0;
+}
+
+/** The accounts new money may be taken from, in the order it is taken. */
+export function spendable(accounts: readonly Account[], nowMs: number): readonly Account[] {
+  if (accounts.length === 1) return accounts;
+  return accounts.filter((account) => !isExpired(account, nowMs)).toSorted(compareSpending);
+}
+
+export function totalAvailable(accounts: readonly Account[]): bigint {
+  return accounts.reduce((sum, account) => sum + availableIn(account), 0n);
+}
+
+/** Takes up to `amount`, account by account; what is missing in the end is simply not in the parts. */
+export function planDraw(accounts: readonly Account[], amount: bigint): readonly Part[] {
+  const parts: Part[] = [];
+  let missing = amount;
+  for (const account of accounts) {
+    const taken = smaller(missing, availableIn(account));
+    if (taken > 0n) parts.push({ account, amount: taken });
+    missing -= taken;
+    if (missing === 0n) break;
+  }
+  return parts;
+}
+
+export function sumOf(parts: readonly Part[]): bigint {
+  return parts.reduce((sum, part) => sum + part.amount, 0n);
+}
+
+/** Whether this budget refuses such work once it is used up. */
+export function blocks(limit: Account, demand: Demand): boolean {
+  switch (limit.budget?.onExceeded) {
+    case 'stop_everything':
+      return true;
+    case 'stop_new_work':
+      return demand === 'new';
+    default:
+      return false;
+  }
+}
+
+/** A budget that only tells has nothing set aside in it: nobody is refused by it. */
+export function isHeldIn(limit: Account): boolean {
+  return limit.budget?.onExceeded !== 'notify';
+}
+
+/** What a budget leaves for more work. */
+export function leftIn(limit: Account): bigint {
+  return notNegative(limit.balance - limit.held);
+}
+
+/** The tightest of the budgets that would refuse this work, with what it leaves; null when none would. */
+export function tightest(
+  limits: readonly Account[],
+  demand: Demand,
+): { readonly limit: Account; readonly left: bigint } | null {
+  let found: { readonly limit: Account; readonly left: bigint } | null = null;
+  for (const limit of limits) {
+    if (!blocks(limit, demand)) continue;
+    const left = leftIn(limit);
+    if (found === null || left < found.left) found = { limit, left };
+  }
+  return found;
+}
+
+/** How much of a budget is used, in whole percent, never more than 100. */
+export function usedPercent(limit: bigint, balance: bigint): number {
+  const used = limit - balance;
+  if (used <= 0n) return 0;
+  return Number(smaller(100n, divideRoundDown(used * 100n, limit)));
+}

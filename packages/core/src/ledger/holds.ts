@@ -1,0 +1,303 @@
+import { toUuid } from '@millrace/platform/ids';
+import type { Account } from './accounts.ts';
+import {
+  compareSpending,
+  isHeldIn,
+  planDraw,
+  smaller,
+  spendable,
+  sumOf,
+  tightest,
+  totalAvailable,
+  type Part,
+} from './draw.ts';
+import { ids } from './id-format.ts';
+import type {
+  CloseCommand,
+  Demand,
+  HoldCommand,
+  LedgerResult,
+  PostCommand,
+  Refused,
+  ResizeCommand,
+} from './ledger.ts';
+import {
+  countAgainst,
+  done,
+  enter,
+  findSystem,
+  keyOf,
+  Legs,
+  limitsFor,
+  mustHave,
+  noteThresholds,
+  refused,
+  scopedKey,
+  type Hold,
+  type Slice,
+  type Wallet,
+} from './slice.ts';
+import { addShares, replayOf } from './transfers.ts';
+
+/** Two-phase money: set aside, post a part, give back the rest. */
+
+interface Wish {
+  readonly more: bigint;
+  readonly atLeast: bigint;
+  readonly demand: Demand;
+  readonly limits: readonly Account[];
+  /** Only budgets are held, not the balance. */
+  readonly budgetsOnly: boolean;
+}
+
+type Room = { readonly ok: true; readonly amount: bigint } | Refused;
+
+/** How much more can be set aside: what the balance has and the tightest budget leaves, or why that is too little. */
+function roomFor(slice: Slice, wallet: Wallet, wish: Wish): Room {
+  const money = wish.budgetsOnly ? wish.more : totalAvailable(spendable(wallet.money, slice.nowMs));
+  const tight = tightest(wish.limits, wish.demand);
+  const affordable = smaller(wish.more, money);
+  if (affordable < wish.atLeast) return refused('INSUFFICIENT_BALANCE', { available: money });
+  const amount = tight === null ? affordable : smaller(affordable, tight.left);
+  if (tight !== null && amount < wish.atLeast) {
+    return refused('BUDGET_EXCEEDED', { available: tight.left, budgetId: ids.budget(tight.limit.id) });
+  }
+  return { ok: true, amount };
+}
+
+function setAside(hold: Hold, account: Account, amount: bigint): void {
+  if (amount === 0n) return;
+  account.held += amount;
+  account.touched = true;
+  hold.parts.set(account.id, (hold.parts.get(account.id) ?? 0n) + amount);
+  hold.touched = true;
+}
+
+function grow(
+  slice: Slice,
+  wallet: Wallet,
+  hold: Hold,
+  amount: bigint,
+  wish: Pick<Wish, 'limits' | 'budgetsOnly'>,
+): void {
+  if (!wish.budgetsOnly) {
+    for (const part of planDraw(spendable(wallet.money, slice.nowMs), amount)) {
+      setAside(hold, part.account, part.amount);
+    }
+  }
+  for (const limit of wish.limits) if (isHeldIn(limit)) setAside(hold, limit, amount);
+  hold.held += amount;
+  hold.touched = true;
+}
+
+/** What the hold has set aside of the balance, first to be spent first. */
+function moneyParts(slice: Slice, hold: Hold): readonly Part[] {
+  const parts: Part[] = [];
+  for (const [accountId, amount] of hold.parts) {
+    const account = mustHave(slice.accounts.get(accountId), 'an account of the hold');
+    if (account.kind !== 'limit' && amount > 0n) parts.push({ account, amount });
+  }
+  return parts.toSorted((left, right) => compareSpending(left.account, right.account));
+}
+
+/** The first of these parts up to the amount. */
+function upTo(parts: readonly Part[], amount: bigint): readonly Part[] {
+  const taken: Part[] = [];
+  let missing = amount;
+  for (const part of parts) {
+    const some = smaller(part.amount, missing);
+    if (some > 0n) taken.push({ account: part.account, amount: some });
+    missing -= some;
+  }
+  return taken;
+}
+
+/**
+ * Sets `amount` less aside. What would be spent first is kept longest when money is given back, and taken first when it
+ * is charged. A budget's part goes down with the hold, as far as it reaches.
+ */
+function release(slice: Slice, hold: Hold, amount: bigint, order: 'charge' | 'give back'): readonly Part[] {
+  const parts = moneyParts(slice, hold);
+  const taken = upTo(order === 'charge' ? parts : parts.toReversed(), amount);
+  for (const part of taken) setAside(hold, part.account, -part.amount);
+  for (const [accountId, held] of hold.parts) {
+    const account = mustHave(slice.accounts.get(accountId), 'a budget of the hold');
+    if (account.kind === 'limit') setAside(hold, account, -smaller(held, amount));
+  }
+  hold.held -= amount;
+  hold.touched = true;
+  return taken;
+}
+
+function isBudgetsOnly(slice: Slice, hold: Hold): boolean {
+  if (hold.parts.size === 0) return false;
+  return [...hold.parts.keys()].every((id) => slice.accounts.get(id)?.kind === 'limit');
+}
+
+/** The budgets whose part in the hold changes with it. */
+function limitsOf(slice: Slice, wallet: Wallet, hold: Hold): readonly Account[] {
+  if (!isBudgetsOnly(slice, hold)) return limitsFor(wallet, hold.keyId);
+  return [...hold.parts.keys()].map((id) => mustHave(slice.accounts.get(id), 'a budget of the hold'));
+}
+
+export function decideHold(slice: Slice, wallet: Wallet, command: HoldCommand): LedgerResult {
+  const key = keyOf(command);
+  const known = slice.holdsByKey.get(scopedKey(wallet.orgId, key));
+  if (known !== undefined) return done(wallet, { hold: known, replayed: true });
+  if (command.demand === 'new' && wallet.credit.frozen) return refused('ACCOUNT_FROZEN');
+  const keyId = command.keyId === undefined ? null : toUuid(command.keyId);
+  const named = command.onlyBudgets?.map((id) => wallet.limits.find((limit) => limit.id === toUuid(id)));
+  if (named?.includes(undefined) === true) return refused('BUDGET_NOT_FOUND');
+  const limits =
+    named === undefined ? limitsFor(wallet, keyId) : named.filter((limit) => limit !== undefined);
+  const budgetsOnly = named !== undefined;
+  const room = roomFor(slice, wallet, {
+    more: command.amount,
+    atLeast: command.atLeast ?? command.amount,
+    demand: command.demand,
+    limits,
+    budgetsOnly,
+  });
+  if (!room.ok) return room;
+  const hold: Hold = {
+    id: slice.nextUuid(),
+    orgId: wallet.orgId,
+    mode: wallet.mode,
+    key,
+    causeKind: command.cause.kind,
+    causeId: command.cause.id,
+    keyId,
+    isNew: true,
+    parts: new Map(),
+    held: 0n,
+    posted: 0n,
+    closedAtMs: null,
+    touched: true,
+  };
+  if (budgetsOnly) for (const limit of limits) hold.parts.set(limit.id, 0n);
+  grow(slice, wallet, hold, room.amount, { limits, budgetsOnly });
+  slice.holds.set(hold.id, hold);
+  slice.holdsByKey.set(scopedKey(wallet.orgId, key), hold);
+  return done(wallet, { hold });
+}
+
+/** The hold that a command names, if it is this organisation's and this mode's. */
+function findOpen(slice: Slice, wallet: Wallet, holdId: string): Hold | Refused {
+  const hold = slice.holds.get(holdId);
+  if (hold === undefined || hold.orgId !== wallet.orgId || hold.mode !== wallet.mode) {
+    return refused('HOLD_NOT_FOUND');
+  }
+  return hold.closedAtMs === null ? hold : refused('HOLD_CLOSED');
+}
+
+function resizeTo(
+  slice: Slice,
+  wallet: Wallet,
+  hold: Hold,
+  wish: { readonly target: bigint; readonly atLeast: bigint; readonly demand: Demand },
+): Refused | null {
+  if (wish.target <= hold.held) {
+    release(slice, hold, hold.held - wish.target, 'give back');
+    return null;
+  }
+  const limits = limitsOf(slice, wallet, hold);
+  const budgetsOnly = isBudgetsOnly(slice, hold);
+  const atLeast = wish.atLeast - hold.held;
+  const room = roomFor(slice, wallet, {
+    more: wish.target - hold.held,
+    atLeast: atLeast > 0n ? atLeast : 0n,
+    demand: wish.demand,
+    limits,
+    budgetsOnly,
+  });
+  if (!room.ok) return room;
+  grow(slice, wallet, hold, room.amount, { limits, budgetsOnly });
+  return null;
+}
+
+export function decideResize(slice: Slice, wallet: Wallet, command: ResizeCommand): LedgerResult {
+  const hold = findOpen(slice, wallet, toUuid(command.holdId));
+  if ('ok' in hold) return hold;
+  const grows = command.target > hold.held;
+  if (grows && command.demand === 'new' && wallet.credit.frozen) return refused('ACCOUNT_FROZEN');
+  const refusal = resizeTo(slice, wallet, hold, {
+    target: command.target,
+    atLeast: command.atLeast ?? command.target,
+    demand: command.demand,
+  });
+  return refusal ?? done(wallet, { hold });
+}
+
+function closeHold(slice: Slice, hold: Hold): void {
+  release(slice, hold, hold.held, 'give back');
+  hold.closedAtMs = slice.nowMs;
+  hold.touched = true;
+}
+
+export function decideClose(slice: Slice, wallet: Wallet, command: CloseCommand): LedgerResult {
+  const hold = findOpen(slice, wallet, toUuid(command.holdId));
+  if (!('ok' in hold)) {
+    closeHold(slice, hold);
+    return done(wallet, { hold });
+  }
+  if (hold.reason !== 'HOLD_CLOSED') return hold;
+  const closed = mustHave(slice.holds.get(toUuid(command.holdId)), 'the hold');
+  return done(wallet, { hold: closed, replayed: true });
+}
+
+/** What can be had beyond the hold: of the balance, as far as no budget that stops everything forbids it. */
+function beyond(slice: Slice, wallet: Wallet, limits: readonly Account[], missing: bigint): readonly Part[] {
+  const tight = tightest(limits, 'running');
+  const allowed = tight === null ? missing : smaller(missing, tight.left);
+  return planDraw(spendable(wallet.money, slice.nowMs), allowed);
+}
+
+export function decidePost(slice: Slice, wallet: Wallet, command: PostCommand): LedgerResult {
+  const key = keyOf(command);
+  const holdId = toUuid(command.holdId);
+  const replay = replayOf(slice, wallet, key, 'charge', slice.holds.get(holdId) ?? null);
+  if (replay !== null) return replay;
+  const hold = findOpen(slice, wallet, holdId);
+  if ('ok' in hold) return hold;
+  const transfer = command.amount === 0n ? null : charge(slice, wallet, hold, command, key);
+  if (command.afterwards === 'close') closeHold(slice, hold);
+  else if (command.afterwards !== 'keep') {
+    resizeTo(slice, wallet, hold, { target: command.afterwards.target, atLeast: 0n, demand: 'running' });
+  }
+  return done(wallet, { transfer, hold });
+}
+
+function charge(slice: Slice, wallet: Wallet, hold: Hold, command: PostCommand, key: string) {
+  const keyId = command.keyId === undefined ? hold.keyId : toUuid(command.keyId);
+  const limits = limitsFor(wallet, keyId);
+  const legs = new Legs();
+  const fromHold = smaller(command.amount, hold.held);
+  // Before the hold lets go of its own part, which would otherwise be counted as available and taken twice.
+  const extra = beyond(slice, wallet, limits, command.amount - fromHold);
+  legs.take(release(slice, hold, fromHold, 'charge'));
+  legs.take(extra);
+  const paid = fromHold + sumOf(extra);
+  hold.posted += paid;
+  const shortfall = command.amount - paid;
+  if (shortfall > 0n) legs.add(findSystem(slice, { kind: 'shortfall' }, wallet.mode), -shortfall);
+  addShares(slice, legs, wallet.mode, command.to, command.amount);
+  countAgainst(slice, legs, wallet, limits, paid);
+  const transfer = enter(slice, legs, {
+    wallet,
+    orgId: wallet.orgId,
+    mode: wallet.mode,
+    kind: 'charge',
+    key,
+    causeKind: command.cause.kind,
+    causeId: command.cause.id,
+    amount: -paid,
+    holdId: hold.id,
+    reverses: null,
+    keyId,
+    description: command.description,
+    usage: command.usage ?? null,
+    shortfall,
+  });
+  noteThresholds(slice, wallet, limits);
+  return transfer;
+}

@@ -1,0 +1,46 @@
+export { applyLedger, requireDone } from './ledger.service.ts';
+export type {
+  Balance,
+  CreditCommand,
+  Demand,
+  Destination,
+  Done,
+  HoldRecord,
+  LedgerCommand,
+  LedgerResult,
+  MoneyCause,
+  Product,
+  Refused,
+  RefusalReason,
+  Share,
+  SystemAccount,
+  TransferKind,
+  TransferRecord,
+  UsageQuantities,
+} from './ledger.ts';
+export {
+  findAnyTransfer,
+  findHold,
+  findTransfer,
+  listAllTransfers,
+  listTransfers,
+  readBalance,
+  readBalances,
+  setFrozen,
+  setOverdraft,
+  walletKey,
+  type TransferFilter,
+  type WalletRef,
+} from './ledger.store.ts';
+export { changeBudget, createBudget, removeBudget, type NewBudget } from './budgets.service.ts';
+export {
+  addKeyToBudgets,
+  countBudgets,
+  findBudget,
+  listBudgets,
+  listBudgetsOfKey,
+  type BudgetChanges,
+  type BudgetPeriod,
+  type BudgetRecord,
+} from './budgets.store.ts';
+export { expirePromos } from './promos.ts';

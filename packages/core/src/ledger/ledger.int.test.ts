@@ -1,0 +1,195 @@
+import type { Db } from '@millrace/platform/db';
+import type { OrgId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { createOrganisation, createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  applyLedger,
+  createBudget,
+  findHold,
+  listTransfers,
+  readBalance,
+  requireDone,
+  type LedgerCommand,
+  type LedgerResult,
+} from './index.ts';
+
+let database: TestDatabase;
+let db: Db;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterAll(() => database.drop());
+
+const apply = (commands: readonly LedgerCommand[]): Promise<readonly LedgerResult[]> =>
+  db.transaction({ name: 'test', isolation: 'read committed' }, (tx) => applyLedger(tx, commands));
+
+const usd = (amount: number) => nanoUsd(BigInt(amount) * 1_000_000_000n);
+const revenue = (amount: ReturnType<typeof usd>) =>
+  [{ account: { kind: 'revenue', product: 'rental' }, amount }] as const;
+
+let steps = 0;
+const base = (orgId: OrgId) => ({ orgId, mode: 'live', cause: { kind: 'test', id: 'one' } }) as const;
+const step = (): string => String((steps += 1));
+const topUp = (orgId: OrgId, amount: number): LedgerCommand => ({
+  ...base(orgId),
+  step: step(),
+  do: 'credit',
+  kind: 'top_up',
+  amount: usd(amount),
+  from: [{ account: { kind: 'payments_clearing' }, amount: usd(amount) }],
+  description: 'Top-up',
+});
+const hold = (orgId: OrgId, amount: number): LedgerCommand => ({
+  ...base(orgId),
+  step: step(),
+  do: 'hold',
+  amount: usd(amount),
+  demand: 'new',
+});
+const balanceOf = async (orgId: OrgId) => {
+  const { balance, held, available } = await readBalance(db, orgId, 'live', new Date());
+  return [balance, held, available].map((amount) => Number(amount / 1_000_000_000n));
+};
+
+describe('a hold', () => {
+  it('is checked and set aside in one step, posted in parts, and gives back the rest', async () => {
+    const orgId = await createOrganisation(db);
+    requireDone((await apply([topUp(orgId, 10)]))[0]);
+    const { holdId } = requireDone((await apply([hold(orgId, 6)]))[0]);
+    if (holdId === null) throw new Error('no hold');
+    expect(await balanceOf(orgId)).toEqual([10, 6, 4]);
+    expect((await apply([hold(orgId, 5)]))[0]).toMatchObject({ ok: false, reason: 'INSUFFICIENT_BALANCE' });
+    const post = {
+      ...base(orgId),
+      step: step(),
+      do: 'post',
+      holdId,
+      amount: usd(2),
+      to: revenue(usd(2)),
+      afterwards: 'keep',
+      description: 'One hour',
+    } as const;
+    const [first] = await apply([post]);
+    const [again] = await apply([post]);
+    expect(again).toEqual({ ...first, replayed: true });
+    expect(await balanceOf(orgId)).toEqual([8, 4, 4]);
+    await apply([{ ...base(orgId), step: step(), do: 'close', holdId }]);
+    expect(await balanceOf(orgId)).toEqual([8, 0, 8]);
+    expect(await findHold(db, orgId, holdId)).toMatchObject({ closed: true, posted: usd(2), held: 0n });
+  });
+
+  it('of many at once never takes more than there is', async () => {
+    const orgId = await createOrganisation(db);
+    await apply([topUp(orgId, 10)]);
+    const results = await Promise.all(Array.from({ length: 30 }, () => apply([hold(orgId, 1)])));
+    expect(results.flat().filter((result) => result.ok)).toHaveLength(10);
+    expect(await balanceOf(orgId)).toEqual([10, 10, 0]);
+  });
+});
+
+describe('a batch', () => {
+  it('answers for each command, and a refused one does not disturb the others', async () => {
+    const orgId = await createOrganisation(db);
+    const results = await apply([
+      hold(orgId, 1),
+      topUp(orgId, 3),
+      hold(orgId, 2),
+      hold(orgId, 2),
+      hold(orgId, 1),
+    ]);
+    expect(results.map((result) => result.ok)).toEqual([false, true, true, false, true]);
+    expect(await balanceOf(orgId)).toEqual([3, 3, 0]);
+  });
+});
+
+describe('a cost beyond hold and balance', () => {
+  it('is borne by the operator, and the balance keeps its floor', async () => {
+    const orgId = await createOrganisation(db);
+    await apply([topUp(orgId, 5)]);
+    const { holdId } = requireDone((await apply([hold(orgId, 2)]))[0]);
+    if (holdId === null) throw new Error('no hold');
+    const [result] = await apply([
+      {
+        ...base(orgId),
+        step: step(),
+        do: 'post',
+        holdId,
+        amount: usd(9),
+        to: revenue(usd(9)),
+        afterwards: 'close',
+        description: 'After an outage',
+      },
+    ]);
+    expect(result).toMatchObject({ ok: true, amount: usd(-5), shortfall: usd(4) });
+    expect(await balanceOf(orgId)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('promotional credit and budgets', () => {
+  it('spends what expires first, counts the budget, and stops at it', async () => {
+    const orgId = await createOrganisation(db);
+    await apply([
+      topUp(orgId, 10),
+      {
+        ...base(orgId),
+        step: step(),
+        do: 'credit',
+        kind: 'grant',
+        amount: usd(3),
+        from: [{ account: { kind: 'grants' }, amount: usd(3) }],
+        promo: { priority: 10, expiresAt: new Date(Date.now() + 3_600_000) },
+        description: 'Welcome',
+      },
+    ]);
+    await db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
+      createBudget(tx, {
+        orgId,
+        mode: 'live',
+        name: 'all',
+        keyIds: null,
+        period: 'day',
+        limit: usd(6),
+        thresholdsPercent: [50],
+        onExceeded: 'stop_everything',
+      }),
+    );
+    const { holdId } = requireDone((await apply([hold(orgId, 4)]))[0]);
+    if (holdId === null) throw new Error('no hold');
+    expect((await apply([hold(orgId, 3)]))[0]).toMatchObject({ ok: false, reason: 'BUDGET_EXCEEDED' });
+    const [charged] = await apply([
+      {
+        ...base(orgId),
+        step: step(),
+        do: 'post',
+        holdId,
+        amount: usd(4),
+        to: revenue(usd(4)),
+        afterwards: 'close',
+        description: 'Work',
+      },
+    ]);
+    const { transferId } = requireDone(charged);
+    expect(await balanceOf(orgId)).toEqual([9, 0, 9]);
+    const events = await db.kysely.selectFrom('outbox').select('type').execute();
+    expect(events.map((event) => event.type)).toContain('budget.threshold');
+    if (transferId === null) throw new Error('no transfer');
+    const refund = (amount: number): LedgerCommand => ({
+      ...base(orgId),
+      step: step(),
+      do: 'refund',
+      transferId,
+      amount: usd(amount),
+      description: 'Sorry',
+    });
+    expect((await apply([refund(3), refund(2), refund(1)])).map((result) => result.ok)).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(await balanceOf(orgId)).toEqual([13, 0, 13]);
+    const listed = await listTransfers(db, orgId, {}, { limit: 10, after: null });
+    expect(listed.map((entry) => entry.kind)).toEqual(['refund', 'refund', 'charge', 'grant', 'top_up']);
+  });
+});

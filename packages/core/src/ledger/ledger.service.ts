@@ -1,0 +1,96 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import { fromUuid } from '@millrace/platform/ids';
+import { formatUsd, nanoUsd } from '@millrace/platform/money';
+import { appendOutbox } from '@millrace/platform/outbox';
+import { decide } from './decide.ts';
+import type { Done, LedgerCommand, LedgerResult } from './ledger.ts';
+import { loadSlice } from './load.store.ts';
+import type { BudgetNotice, Slice } from './slice.ts';
+import { writeSlice } from './write.store.ts';
+
+/**
+ * Carries out the commands in order and answers one result for each; a refused one changes nothing and does not disturb
+ * the others. The same cause and step happen once, whoever asks and however often. A batch takes as many round trips as
+ * a single command.
+ *
+ * The accounts are locked until the transaction ends, in the order of their ids: call this once in a transaction, after
+ * every other row that you lock.
+ */
+export async function applyLedger(
+  tx: Tx,
+  commands: readonly LedgerCommand[],
+): Promise<readonly LedgerResult[]> {
+  if (commands.length === 0) return [];
+  for (const command of commands) requirePlausible(command);
+  const slice = await loadSlice(tx, commands);
+  const results = commands.map((command) => decide(slice, command));
+  await writeSlice(tx, slice);
+  for (const notice of slice.notices) await tellBudget(tx, slice, notice);
+  return results;
+}
+
+/** Negative amounts would turn a charge into a gift. No caller means that, so it is an error and not a refusal. */
+function requirePlausible(command: LedgerCommand): void {
+  const negative =
+    ('amount' in command && command.amount < 0n) ||
+    (command.do === 'resize' && command.target < 0n) ||
+    (command.do === 'post' && typeof command.afterwards === 'object' && command.afterwards.target < 0n);
+  if (negative) throw new RangeError(`A ledger command must not have a negative amount: ${command.do}.`);
+  if (command.cause.kind.includes(':')) throw new RangeError('The kind of a cause must not hold a colon.');
+}
+
+async function tellBudget(tx: Tx, slice: Slice, notice: BudgetNotice): Promise<void> {
+  const { budget } = notice.limit;
+  if (budget === null) return;
+  const budgetId = fromUuid('bdg', notice.limit.id);
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const data = {
+    budgetId,
+    name: budget.name,
+    limitNanoUsd: String(budget.limit),
+    spentNanoUsd: String(budget.limit - notice.limit.balance),
+    periodStart: iso(budget.periodStartMs),
+    periodEnd: budget.periodEndMs === null ? null : iso(budget.periodEndMs),
+  };
+  const entry = {
+    kind: 'event',
+    orgId: fromUuid('org', notice.orgId),
+    mode: notice.mode,
+    resource: { kind: 'budget', id: budgetId },
+    actor: { kind: 'system', id: 'ledger' },
+    occurredAt: new Date(slice.nowMs),
+  } as const;
+  const { thresholdPercent } = notice;
+  if (budget.thresholdsPercent.includes(thresholdPercent)) {
+    await appendOutbox(tx, { ...entry, type: 'budget.threshold', data: { ...data, thresholdPercent } });
+  }
+  if (thresholdPercent === 100) await appendOutbox(tx, { ...entry, type: 'budget.exceeded', data });
+}
+
+/** The result as a success, or the error that its caller is told. */
+export function requireDone(result: LedgerResult | undefined): Done {
+  if (result === undefined) throw new Error('The ledger answered nothing.');
+  if (result.ok) return result;
+  const { reason, available } = result;
+  const has = available === null ? '' : ` ${formatUsd(nanoUsd(available))} USD could have been had.`;
+  switch (reason) {
+    case 'INSUFFICIENT_BALANCE':
+      throw new Fault('INSUFFICIENT_BALANCE', {
+        message: `The available balance does not cover what this request would take.${has}`,
+      });
+    case 'BUDGET_EXCEEDED':
+      throw new Fault('BUDGET_EXCEEDED', {
+        message: `A budget of this key or organisation leaves too little for this request.${has}`,
+      });
+    case 'ACCOUNT_FROZEN':
+    case 'TRANSFER_NOT_FOUND':
+    case 'TRANSFER_NOT_REVERSIBLE':
+    case 'BUDGET_NOT_FOUND':
+      throw new Fault(reason);
+    case 'HOLD_NOT_FOUND':
+    case 'HOLD_CLOSED':
+    case 'STEP_REUSED':
+      throw new Error(`The ledger refused with ${reason}, which only a mistake in the code can bring about.`);
+  }
+}

@@ -1,0 +1,257 @@
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import {
+  fromUuid,
+  toUuid,
+  type HoldId,
+  type LedgerAccountId,
+  type OrgId,
+  type TransferId,
+} from '@millrace/platform/ids';
+import { nanoUsd, negateUsd, type NanoUsd } from '@millrace/platform/money';
+import { sql, type Selectable, type SelectQueryBuilder } from 'kysely';
+import type {
+  Balance,
+  HoldRecord,
+  MoneyCause,
+  TransferKind,
+  TransferRecord,
+  UsageQuantities,
+} from './ledger.ts';
+import { uuids } from './sql-arrays.ts';
+
+/** Reads of the books, and the few settings of an account. Every movement of money goes through `applyLedger`. */
+
+export interface WalletRef {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+}
+
+/** The key of a wallet in maps. */
+export const walletKey = ({ orgId, mode }: WalletRef): string => `${orgId}:${mode}`;
+
+interface BalanceRow {
+  org_id: string;
+  mode: Mode;
+  balance: bigint;
+  held: bigint;
+  available: bigint;
+  overdraft: bigint;
+  frozen: boolean;
+}
+
+const noMoney: Balance = {
+  balance: nanoUsd(0n),
+  held: nanoUsd(0n),
+  available: nanoUsd(0n),
+  overdraft: nanoUsd(0n),
+  frozen: false,
+};
+
+/** The money of several organisations at once. One without accounts has none. */
+export async function readBalances(
+  reader: Reader,
+  wallets: readonly WalletRef[],
+  now: Date,
+): Promise<ReadonlyMap<string, Balance>> {
+  const { rows } = await sql<BalanceRow>`
+    select account.org_id, account.mode, sum(balance_nano_usd)::bigint as balance, sum(held_nano_usd)::bigint as held,
+           sum(greatest(0, balance_nano_usd - held_nano_usd - floor_nano_usd))
+             filter (where expires_at is null or expires_at > ${now})::bigint as available,
+           sum(-floor_nano_usd)::bigint as overdraft, bool_or(frozen_at is not null) as frozen
+      from unnest(${uuids(wallets.map((wallet) => toUuid(wallet.orgId)))}::uuid[], ${wallets.map((wallet) => wallet.mode)}::text[])
+        as wallet (org_id, mode)
+      join ledger_accounts account on account.org_id = wallet.org_id and account.mode = wallet.mode
+     where kind in ('credit', 'promo')
+       and (expires_at is null or expires_at > ${now} or held_nano_usd > 0)
+     group by account.org_id, account.mode
+  `.execute(reader.kysely);
+  return new Map(
+    rows.map((row) => [
+      walletKey({ orgId: fromUuid('org', row.org_id), mode: row.mode }),
+      {
+        balance: nanoUsd(row.balance),
+        held: nanoUsd(row.held),
+        available: nanoUsd(row.available),
+        overdraft: nanoUsd(row.overdraft),
+        frozen: row.frozen,
+      },
+    ]),
+  );
+}
+
+export async function readBalance(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<Balance> {
+  const balances = await readBalances(reader, [{ orgId, mode }], now);
+  return balances.get(walletKey({ orgId, mode })) ?? noMoney;
+}
+
+export async function findHold(reader: Reader, orgId: OrgId, holdId: HoldId): Promise<HoldRecord | null> {
+  const row = await reader.kysely
+    .selectFrom('ledger_holds')
+    .selectAll()
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(holdId))
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return {
+    id: holdId,
+    orgId,
+    mode: row.mode as Mode,
+    cause: { kind: row.cause_kind, id: row.cause_id },
+    keyId: row.key_id === null ? null : fromUuid('key', row.key_id),
+    held: nanoUsd(row.held_nano_usd),
+    posted: nanoUsd(row.posted_nano_usd),
+    closed: row.closed_at !== null,
+  };
+}
+
+function transferFromRow(row: Selectable<Tables['ledger_transfers']>): TransferRecord {
+  return {
+    id: fromUuid('trf', row.id),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode as Mode,
+    kind: row.kind as TransferKind,
+    cause: { kind: row.cause_kind, id: row.cause_id },
+    amount: nanoUsd(row.amount_nano_usd),
+    balanceAfter: nanoUsd(row.balance_after_nano_usd),
+    holdId: row.hold_id === null ? null : fromUuid('hld', row.hold_id),
+    reverses: row.reverses === null ? null : fromUuid('trf', row.reverses),
+    keyId: row.key_id === null ? null : fromUuid('key', row.key_id),
+    description: row.description,
+    usage: row.usage as UsageQuantities | null,
+    occurredAt: row.occurred_at,
+  };
+}
+
+/** One transfer, of this organisation only. */
+export async function findTransfer(
+  reader: Reader,
+  orgId: OrgId,
+  id: TransferId,
+): Promise<TransferRecord | null> {
+  const row = await reader.kysely
+    .selectFrom('ledger_transfers')
+    .selectAll()
+    .where('id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(orgId))
+    .executeTakeFirst();
+  return row === undefined ? null : transferFromRow(row);
+}
+
+/** One transfer of any organisation, for operators. */
+export async function findAnyTransfer(reader: Reader, id: TransferId): Promise<TransferRecord | null> {
+  const row = await reader.kysely
+    .selectFrom('ledger_transfers')
+    .selectAll()
+    .where('id', '=', toUuid(id))
+    .executeTakeFirst();
+  return row === undefined ? null : transferFromRow(row);
+}
+
+export interface TransferFilter {
+  readonly mode?: Mode;
+  readonly kind?: TransferKind;
+  readonly cause?: { readonly kind: MoneyCause['kind']; readonly id?: MoneyCause['id'] };
+  readonly from?: Date;
+  readonly until?: Date;
+}
+
+export interface TransferPage {
+  readonly limit: number;
+  readonly after: TransferId | null;
+}
+
+/** An organisation's own money, newest first. What budgets count is no movement of money and not in it. */
+export async function listTransfers(
+  reader: Reader,
+  orgId: OrgId,
+  filter: TransferFilter,
+  page: TransferPage,
+): Promise<readonly TransferRecord[]> {
+  const query = reader.kysely.selectFrom('ledger_transfers').selectAll().where('org_id', '=', toUuid(orgId));
+  return readPage(query, filter, page);
+}
+
+/** Every organisation's, for operators. */
+export async function listAllTransfers(
+  reader: Reader,
+  filter: TransferFilter & { readonly orgId?: OrgId },
+  page: TransferPage,
+): Promise<readonly TransferRecord[]> {
+  let query = reader.kysely.selectFrom('ledger_transfers').selectAll();
+  if (filter.orgId !== undefined) query = query.where('org_id', '=', toUuid(filter.orgId));
+  return readPage(query, filter, page);
+}
+
+type TransferQuery = SelectQueryBuilder<Tables, 'ledger_transfers', Selectable<Tables['ledger_transfers']>>;
+
+async function readPage(
+  start: TransferQuery,
+  filter: TransferFilter,
+  page: TransferPage,
+): Promise<readonly TransferRecord[]> {
+  let query = start.where('kind', '<>', 'budget');
+  if (filter.mode !== undefined) query = query.where('mode', '=', filter.mode);
+  if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
+  if (filter.cause !== undefined) {
+    const { kind, id } = filter.cause;
+    // The key begins with the cause, and its index serves this.
+    const prefix = id === undefined ? `${kind}:` : `${kind}:${id}:`;
+    query = query.where(sql<boolean>`starts_with(idempotency_key, ${prefix})`);
+  }
+  if (filter.from !== undefined) query = query.where('occurred_at', '>=', filter.from);
+  if (filter.until !== undefined) query = query.where('occurred_at', '<', filter.until);
+  if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute();
+  return rows.map(transferFromRow);
+}
+
+/** Freezes or frees an organisation's money. Answers false when it has no account, and so nothing to freeze. */
+export async function setFrozen(tx: Tx, orgId: OrgId, mode: Mode, frozen: boolean): Promise<boolean> {
+  const { rows } = await sql`
+    update ledger_accounts
+       set frozen_at = case when ${frozen} then coalesce(frozen_at, ${tx.clock.now()}) end
+     where org_id = ${toUuid(orgId)} and mode = ${mode} and kind = 'credit'
+    returning id
+  `.execute(tx.kysely);
+  return rows.length > 0;
+}
+
+/** Lets the balance go this far below zero. Refused (false) while more than that is already used. */
+export async function setOverdraft(tx: Tx, orgId: OrgId, mode: Mode, overdraft: NanoUsd): Promise<boolean> {
+  const floor = negateUsd(overdraft);
+  const { rows } = await sql`
+    update ledger_accounts set floor_nano_usd = ${floor}
+     where org_id = ${toUuid(orgId)} and mode = ${mode} and kind = 'credit'
+       and balance_nano_usd - held_nano_usd >= ${floor}
+    returning id
+  `.execute(tx.kysely);
+  return rows.length > 0;
+}
+
+export interface ExpiredPromo extends WalletRef {
+  readonly accountId: LedgerAccountId;
+  readonly entryCount: bigint;
+}
+
+/** Promotional credit whose time is over and of which something is left that nothing holds. */
+export async function listExpiredPromos(
+  reader: Reader,
+  now: Date,
+  limit: number,
+): Promise<readonly ExpiredPromo[]> {
+  const { rows } = await sql<{ id: string; org_id: string; mode: Mode; entry_count: bigint }>`
+    select id, org_id, mode, entry_count from ledger_accounts
+     where expires_at <= ${now} and balance_nano_usd > held_nano_usd
+     order by expires_at limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    accountId: fromUuid('lac', row.id),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    entryCount: row.entry_count,
+  }));
+}

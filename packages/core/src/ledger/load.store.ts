@@ -1,0 +1,388 @@
+import type { Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { toUuid } from '@millrace/platform/ids';
+import { sql, type RawBuilder } from 'kysely';
+import {
+  shardOfOrganisation,
+  systemAccountId,
+  type Account,
+  type AccountKind,
+  type OnExceeded,
+} from './accounts.ts';
+import type { LedgerCommand, Share, TransferKind } from './ledger.ts';
+import { keyOf, scopedKey, walletOf, type Hold, type Slice, type Wallet } from './slice.ts';
+import { texts, uuids } from './sql-arrays.ts';
+import { fillUndoable, readUndoAccounts } from './undo.store.ts';
+
+/**
+ * Brings the rows of a batch into memory. Every account that the batch may touch is locked by one statement, in the
+ * order of their ids, so that no two batches can wait for each other in a circle. Whatever else is read is read after
+ * that: an organisation's holds and transfers change only under the lock of its credit account.
+ */
+
+interface Needs {
+  readonly wallets: ReadonlyMap<string, { readonly orgId: string; readonly mode: Mode }>;
+  readonly payables: ReadonlyMap<string, { readonly orgId: string; readonly mode: Mode }>;
+  readonly keyIds: readonly string[];
+  readonly budgetIds: readonly string[];
+  readonly holdIds: readonly string[];
+  readonly holdKeys: readonly { readonly orgId: string; readonly key: string }[];
+  readonly transferKeys: readonly { readonly orgId: string; readonly key: string }[];
+  readonly undoIds: readonly string[];
+  readonly systemIds: ReadonlySet<string>;
+  readonly shard: number;
+}
+
+function sharesOf(command: LedgerCommand): readonly Share[] {
+  switch (command.do) {
+    case 'credit':
+      return command.from;
+    case 'debit':
+    case 'post':
+      return command.to;
+    default:
+      return [];
+  }
+}
+
+/** Whether the operator may have to bear a part of it. */
+function mayFallShort(command: LedgerCommand): boolean {
+  if (command.do === 'debit') return command.whenShort === 'shortfall';
+  return command.do === 'post' || command.do === 'credit' || command.do === 'refund';
+}
+
+/** What a batch will need, from the commands alone. */
+function needsOf(commands: readonly LedgerCommand[]): Needs {
+  const wallets = new Map<string, { orgId: string; mode: Mode }>();
+  const payables = new Map<string, { orgId: string; mode: Mode }>();
+  const needs = {
+    keyIds: new Set<string>(),
+    budgetIds: new Set<string>(),
+    holdIds: new Set<string>(),
+    undoIds: new Set<string>(),
+    systemIds: new Set<string>(),
+    holdKeys: [] as { orgId: string; key: string }[],
+    transferKeys: [] as { orgId: string; key: string }[],
+  };
+  const [first] = commands;
+  const shard = first === undefined ? 0 : shardOfOrganisation(toUuid(first.orgId));
+  for (const command of commands) {
+    const orgId = toUuid(command.orgId);
+    const { mode } = command;
+    wallets.set(walletOf(orgId, mode), { orgId, mode });
+    for (const { account } of sharesOf(command)) {
+      if (account.kind !== 'supplier_payable') needs.systemIds.add(systemAccountId(account, mode, shard));
+      else payables.set(walletOf(toUuid(account.orgId), mode), { orgId: toUuid(account.orgId), mode });
+    }
+    if (command.do !== 'hold' && command.do !== 'resize' && command.do !== 'close') {
+      needs.transferKeys.push({ orgId, key: keyOf(command) });
+    }
+    if (mayFallShort(command)) needs.systemIds.add(systemAccountId({ kind: 'shortfall' }, mode, shard));
+    if ('keyId' in command && command.keyId !== undefined) needs.keyIds.add(toUuid(command.keyId));
+    if ('holdId' in command) needs.holdIds.add(toUuid(command.holdId));
+    if ('transferId' in command) needs.undoIds.add(toUuid(command.transferId));
+    if (command.do === 'hold') {
+      needs.holdKeys.push({ orgId, key: keyOf(command) });
+      for (const id of command.onlyBudgets ?? []) needs.budgetIds.add(toUuid(id));
+    }
+    if (command.do === 'limit') needs.budgetIds.add(toUuid(command.budgetId));
+    if (command.do === 'expire') needs.systemIds.add(systemAccountId({ kind: 'grants' }, mode, shard));
+    if (command.do === 'debit' && command.kind === 'payout')
+      payables.set(walletOf(orgId, mode), { orgId, mode });
+  }
+  return {
+    wallets,
+    payables,
+    shard,
+    systemIds: needs.systemIds,
+    keyIds: [...needs.keyIds],
+    budgetIds: [...needs.budgetIds],
+    holdIds: [...needs.holdIds],
+    undoIds: [...needs.undoIds],
+    holdKeys: needs.holdKeys,
+    transferKeys: needs.transferKeys,
+  };
+}
+
+interface AccountRow {
+  id: string;
+  kind: AccountKind;
+  org_id: string | null;
+  mode: Mode;
+  balance_nano_usd: bigint;
+  held_nano_usd: bigint;
+  floor_nano_usd: bigint | null;
+  entry_count: bigint;
+  priority: number;
+  expires_at: Date | null;
+  frozen_at: Date | null;
+  budget_name: string | null;
+  key_ids: string[] | null;
+  period: 'day' | 'week' | 'month' | 'total' | null;
+  limit_nano_usd: bigint | null;
+  period_start: Date | null;
+  period_end: Date | null;
+  thresholds_percent: number[] | null;
+  notified_percent: number | null;
+  on_exceeded: OnExceeded | null;
+}
+
+function accountFromRow(row: AccountRow): Account {
+  return {
+    id: row.id,
+    kind: row.kind,
+    orgId: row.org_id,
+    mode: row.mode,
+    priority: row.priority,
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+    frozen: row.frozen_at !== null,
+    budget: row.kind === 'limit' ? budgetFromRow(row) : null,
+    isNew: false,
+    balance: row.balance_nano_usd,
+    held: row.held_nano_usd,
+    floor: row.floor_nano_usd,
+    entryCount: row.entry_count,
+    touched: false,
+  };
+}
+
+function budgetFromRow(row: AccountRow): Account['budget'] {
+  if (row.period === null || row.limit_nano_usd === null || row.period_start === null) return null;
+  return {
+    name: row.budget_name ?? '',
+    keyIds: row.key_ids,
+    period: row.period,
+    limit: row.limit_nano_usd,
+    thresholdsPercent: row.thresholds_percent ?? [],
+    onExceeded: row.on_exceeded ?? 'notify',
+    periodStartMs: row.period_start.getTime(),
+    periodEndMs: row.period_end?.getTime() ?? null,
+    notifiedPercent: row.notified_percent ?? 0,
+    changed: false,
+  };
+}
+
+/** Which accounts a batch touches. Parts that a batch does not need are left out of the statement. */
+function wantedAccounts(needs: Needs, undoAccounts: readonly string[]): RawBuilder<unknown> {
+  const wallets = [...needs.wallets.values()];
+  const payables = [...needs.payables.values()];
+  const parts = [
+    sql`
+      select owned.id
+        from unnest(${uuids(wallets.map((w) => w.orgId))}::uuid[], ${wallets.map((w) => w.mode)}::text[]) as wallet (org_id, mode)
+        join ledger_accounts owned on owned.org_id = wallet.org_id and owned.mode = wallet.mode
+        left join budgets budget on budget.id = owned.id
+       where owned.kind = 'credit'
+          or (owned.kind = 'promo' and (owned.balance_nano_usd <> 0 or owned.held_nano_usd <> 0))
+          or (owned.kind = 'limit' and budget.deleted_at is null
+              and (budget.key_ids is null or budget.key_ids && ${uuids(needs.keyIds)}::uuid[]
+                   or budget.id = any(${uuids(needs.budgetIds)}::uuid[])))`,
+    sql`select * from unnest(${uuids([...needs.systemIds, ...undoAccounts])}::uuid[])`,
+  ];
+  if (needs.holdIds.length > 0) {
+    parts.push(sql`
+      select part.account_id from ledger_hold_parts part where part.hold_id = any(${uuids(needs.holdIds)}::uuid[])`);
+  }
+  if (payables.length > 0) {
+    parts.push(sql`
+      select earned.id
+        from unnest(${uuids(payables.map((p) => p.orgId))}::uuid[], ${payables.map((p) => p.mode)}::text[]) as supplier (org_id, mode)
+        join ledger_accounts earned on earned.org_id = supplier.org_id and earned.mode = supplier.mode
+       where earned.kind = 'supplier_payable'`);
+  }
+  return sql.join(parts, sql` union all `);
+}
+
+async function lockAccounts(tx: Tx, needs: Needs, undoAccounts: readonly string[]): Promise<AccountRow[]> {
+  const { rows } = await sql<AccountRow>`
+    select account.id, account.kind, account.org_id, account.mode, account.balance_nano_usd, account.held_nano_usd,
+           account.floor_nano_usd, account.entry_count, account.priority, account.expires_at, account.frozen_at,
+           budget.name as budget_name, budget.key_ids, budget.period, budget.limit_nano_usd, budget.period_start,
+           budget.period_end, budget.thresholds_percent, budget.notified_percent, budget.on_exceeded
+      from ledger_accounts account
+      left join budgets budget on budget.id = account.id and budget.deleted_at is null
+     where account.id in (${wantedAccounts(needs, undoAccounts)})
+     order by account.id
+       for update of account
+  `.execute(tx.kysely);
+  return rows;
+}
+
+/** An organisation gets its accounts with its first movement of money. Two at once make one row, not two. */
+async function openMissing(tx: Tx, needs: Needs, rows: readonly AccountRow[]): Promise<boolean> {
+  const have = new Set(rows.map((row) => `${row.kind}:${row.org_id}:${row.mode}`));
+  const missing = [
+    ...[...needs.wallets.values()].map((wallet) => ({ kind: 'credit', ...wallet })),
+    ...[...needs.payables.values()].map((payable) => ({ kind: 'supplier_payable', ...payable })),
+  ].filter(({ kind, orgId, mode }) => !have.has(`${kind}:${orgId}:${mode}`));
+  if (missing.length === 0) return false;
+  await sql`
+    insert into ledger_accounts (id, kind, org_id, mode, floor_nano_usd)
+    select id, kind, org_id, mode, 0
+      from unnest(${uuids(missing.map(() => tx.ids.nextUuid()))}::uuid[], ${missing.map((m) => m.kind)}::text[],
+                  ${uuids(missing.map((m) => m.orgId))}::uuid[], ${missing.map((m) => m.mode)}::text[])
+        as missing (id, kind, org_id, mode)
+     order by org_id, mode, kind
+    on conflict do nothing
+  `.execute(tx.kysely);
+  return true;
+}
+
+/** Reads and locks everything that the commands may touch. */
+export async function loadSlice(tx: Tx, commands: readonly LedgerCommand[]): Promise<Slice> {
+  const needs = needsOf(commands);
+  const undoAccounts = await readUndoAccounts(tx, needs.undoIds);
+  let rows = await lockAccounts(tx, needs, undoAccounts);
+  if (await openMissing(tx, needs, rows)) rows = await lockAccounts(tx, needs, undoAccounts);
+  const slice = emptySlice(tx, needs.shard);
+  fillAccounts(slice, [...rows, ...(await lockCounterparts(tx, needs, rows))], needs);
+  await fillHolds(tx, slice, needs);
+  await fillTransfers(tx, slice, needs);
+  await fillUndoable(tx, slice, needs.undoIds);
+  return slice;
+}
+
+/**
+ * The other side of budgets, for the few batches that meet one. These rows sort behind every other account, so taking
+ * them in a second statement still goes by the order of ids.
+ */
+async function lockCounterparts(tx: Tx, needs: Needs, rows: readonly AccountRow[]): Promise<AccountRow[]> {
+  const modes = new Set(rows.filter((row) => row.kind === 'limit').map((row) => row.mode));
+  if (modes.size === 0) return [];
+  const systemIds = Array.from(modes, (mode) => systemAccountId({ kind: 'limit_contra' }, mode, needs.shard));
+  return lockAccounts(
+    tx,
+    { ...needs, wallets: new Map(), payables: new Map(), holdIds: [], systemIds: new Set<string>() },
+    systemIds,
+  );
+}
+
+function emptySlice(tx: Tx, shard: number): Slice {
+  return {
+    nowMs: tx.clock.nowMs(),
+    shard,
+    nextUuid: () => tx.ids.nextUuid(),
+    accounts: new Map(),
+    wallets: new Map(),
+    payables: new Map(),
+    holds: new Map(),
+    holdsByKey: new Map(),
+    transfersByKey: new Map(),
+    undoable: new Map(),
+    newTransfers: [],
+    newEntries: [],
+    notices: [],
+  };
+}
+
+function fillAccounts(slice: Slice, rows: readonly AccountRow[], needs: Needs): void {
+  const money = new Map<string, Account[]>();
+  const limits = new Map<string, Account[]>();
+  const push = (map: Map<string, Account[]>, key: string, account: Account): void => {
+    const list = map.get(key);
+    if (list === undefined) map.set(key, [account]);
+    else list.push(account);
+  };
+  for (const row of rows) {
+    const account = accountFromRow(row);
+    slice.accounts.set(account.id, account);
+    if (account.orgId === null) continue;
+    const key = walletOf(account.orgId, account.mode);
+    if (account.kind === 'credit' || account.kind === 'promo') push(money, key, account);
+    if (account.kind === 'limit') push(limits, key, account);
+    if (account.kind === 'supplier_payable') slice.payables.set(key, account);
+  }
+  for (const [key, { orgId, mode }] of needs.wallets) {
+    const owned = money.get(key) ?? [];
+    const credit = owned.find((account) => account.kind === 'credit');
+    if (credit === undefined) throw new Error(`The credit account of ${key} is not there.`);
+    const wallet: Wallet = { orgId, mode, credit, money: owned, limits: limits.get(key) ?? [] };
+    slice.wallets.set(key, wallet);
+  }
+}
+
+interface HoldRow {
+  id: string;
+  org_id: string;
+  mode: Mode;
+  idempotency_key: string;
+  cause_kind: string;
+  cause_id: string;
+  key_id: string | null;
+  held_nano_usd: bigint;
+  posted_nano_usd: bigint;
+  closed_at: Date | null;
+  part_accounts: string[];
+  part_amounts: bigint[];
+}
+
+async function fillHolds(tx: Tx, slice: Slice, needs: Needs): Promise<void> {
+  if (needs.holdIds.length === 0 && needs.holdKeys.length === 0) return;
+  const { rows } = await sql<HoldRow>`
+    select hold.id, hold.org_id, hold.mode, hold.idempotency_key, hold.cause_kind, hold.cause_id, hold.key_id,
+           hold.held_nano_usd, hold.posted_nano_usd, hold.closed_at,
+           parts.accounts as part_accounts, parts.amounts as part_amounts
+      from (select id from unnest(${uuids(needs.holdIds)}::uuid[]) as named (id)
+             union
+            select taken.id
+              from unnest(${uuids(needs.holdKeys.map((k) => k.orgId))}::uuid[], ${texts(needs.holdKeys.map((k) => k.key))}::text[]) as wish (org_id, key)
+              join ledger_holds taken on taken.org_id = wish.org_id and taken.idempotency_key = wish.key) as wanted
+      join ledger_holds hold on hold.id = wanted.id
+     cross join lateral (
+           select coalesce(array_agg(part.account_id::text), '{}') as accounts,
+                  coalesce(array_agg(part.held_nano_usd), '{}') as amounts
+             from ledger_hold_parts part where part.hold_id = hold.id) as parts
+  `.execute(tx.kysely);
+  for (const row of rows) {
+    const hold: Hold = {
+      id: row.id,
+      orgId: row.org_id,
+      mode: row.mode,
+      key: row.idempotency_key,
+      causeKind: row.cause_kind,
+      causeId: row.cause_id,
+      keyId: row.key_id,
+      isNew: false,
+      parts: new Map(row.part_accounts.map((id, index) => [id, row.part_amounts[index] ?? 0n])),
+      held: row.held_nano_usd,
+      posted: row.posted_nano_usd,
+      closedAtMs: row.closed_at?.getTime() ?? null,
+      touched: false,
+    };
+    slice.holds.set(hold.id, hold);
+    slice.holdsByKey.set(scopedKey(hold.orgId, hold.key), hold);
+  }
+}
+
+async function fillTransfers(tx: Tx, slice: Slice, needs: Needs): Promise<void> {
+  if (needs.transferKeys.length === 0) return;
+  const { rows } = await sql<{
+    id: string;
+    org_id: string;
+    idempotency_key: string;
+    kind: TransferKind;
+    amount_nano_usd: bigint;
+    balance_after_nano_usd: bigint;
+    hold_id: string | null;
+    shortfall: bigint;
+  }>`
+    select known.id, known.org_id, known.idempotency_key, known.kind, known.amount_nano_usd,
+           known.balance_after_nano_usd, known.hold_id,
+           coalesce((select -sum(entry.amount_nano_usd)::bigint
+                       from ledger_entries entry
+                       join ledger_accounts account on account.id = entry.account_id
+                      where entry.transfer_id = known.id and account.kind = 'shortfall'), 0) as shortfall
+      from unnest(${uuids(needs.transferKeys.map((k) => k.orgId))}::uuid[], ${texts(needs.transferKeys.map((k) => k.key))}::text[]) as wish (org_id, key)
+      join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key
+  `.execute(tx.kysely);
+  for (const row of rows) {
+    slice.transfersByKey.set(scopedKey(row.org_id, row.idempotency_key), {
+      id: row.id,
+      kind: row.kind,
+      amount: row.amount_nano_usd,
+      balanceAfter: row.balance_after_nano_usd,
+      holdId: row.hold_id,
+      shortfall: row.shortfall,
+    });
+  }
+}

@@ -1,0 +1,343 @@
+import type { Mode } from '@millrace/platform/envelope';
+import { nanoUsd } from '@millrace/platform/money';
+import { systemAccountId, type Account } from './accounts.ts';
+import { usedPercent, type Part } from './draw.ts';
+import { ids } from './id-format.ts';
+import type {
+  Destination,
+  Done,
+  LedgerCommand,
+  Refused,
+  RefusalReason,
+  TransferKind,
+  UsageQuantities,
+} from './ledger.ts';
+import { periodAt } from './periods.ts';
+
+/**
+ * The part of the ledger that one batch works on, in memory: every row it may change, locked by the transaction, and
+ * what was written before under the same keys. Decisions change it and note what is to be written; the store does the
+ * rest. Nothing here reads or waits, so a batch of one and a batch of hundreds are decided by the same code.
+ */
+
+export interface Wallet {
+  readonly orgId: string;
+  readonly mode: Mode;
+  readonly credit: Account;
+  /** Credit first, then promotional accounts, in no particular order. */
+  readonly money: Account[];
+  readonly limits: readonly Account[];
+}
+
+export interface Hold {
+  readonly id: string;
+  readonly orgId: string;
+  readonly mode: Mode;
+  readonly key: string;
+  readonly causeKind: string;
+  readonly causeId: string;
+  readonly keyId: string | null;
+  readonly isNew: boolean;
+  /** What is set aside, by account. Money parts sum to `held`; a limit's part is as large as `held`. */
+  readonly parts: Map<string, bigint>;
+  held: bigint;
+  posted: bigint;
+  closedAtMs: number | null;
+  touched: boolean;
+}
+
+/** A transfer that is in the books already, or will be when this batch is. */
+export interface KnownTransfer {
+  readonly id: string;
+  readonly kind: TransferKind;
+  readonly amount: bigint;
+  readonly balanceAfter: bigint;
+  readonly holdId: string | null;
+  readonly shortfall: bigint;
+}
+
+/** What a refund or a reversal needs to know of the transfer it undoes. */
+export interface UndoableTransfer {
+  readonly id: string;
+  readonly orgId: string;
+  readonly mode: Mode;
+  readonly kind: TransferKind;
+  readonly keyId: string | null;
+  readonly entries: readonly { readonly accountId: string; readonly amount: bigint }[];
+  /** The sum of what refunds and reversals have moved back so far, by account. */
+  readonly undone: Map<string, bigint>;
+  reversed: boolean;
+}
+
+export interface NewTransfer {
+  readonly id: string;
+  readonly orgId: string;
+  readonly mode: Mode;
+  readonly kind: TransferKind;
+  readonly key: string;
+  readonly causeKind: string;
+  readonly causeId: string;
+  readonly amount: bigint;
+  readonly balanceAfter: bigint;
+  readonly holdId: string | null;
+  readonly reverses: string | null;
+  readonly keyId: string | null;
+  readonly description: string;
+  readonly usage: UsageQuantities | null;
+}
+
+export interface NewEntry {
+  readonly transferId: string;
+  readonly accountId: string;
+  readonly amount: bigint;
+  readonly seq: bigint;
+  readonly balanceAfter: bigint;
+}
+
+/** A budget passed a threshold: to be told in the same transaction. */
+export interface BudgetNotice {
+  readonly orgId: string;
+  readonly mode: Mode;
+  readonly limit: Account;
+  readonly thresholdPercent: number;
+}
+
+export interface Slice {
+  readonly nowMs: number;
+  readonly shard: number;
+  readonly nextUuid: () => string;
+  readonly accounts: Map<string, Account>;
+  readonly wallets: Map<string, Wallet>;
+  readonly payables: Map<string, Account>;
+  readonly holds: Map<string, Hold>;
+  readonly holdsByKey: Map<string, Hold>;
+  readonly transfersByKey: Map<string, KnownTransfer>;
+  readonly undoable: Map<string, UndoableTransfer>;
+  readonly newTransfers: NewTransfer[];
+  readonly newEntries: NewEntry[];
+  readonly notices: BudgetNotice[];
+}
+
+export const walletOf = (orgId: string, mode: Mode): string => `${orgId}:${mode}`;
+export const scopedKey = (orgId: string, key: string): string => `${orgId}/${key}`;
+
+/** Cause and step as one key, cause first: so the index on it also finds all that a cause was charged. */
+export function keyOf(command: Pick<LedgerCommand, 'cause' | 'step'>): string {
+  return `${command.cause.kind}:${command.cause.id}:${command.step}`;
+}
+
+/** A row that the load must have brought: its absence is a mistake in the ledger, not in what was asked. */
+export function mustHave<T>(found: T | undefined, what: string): T {
+  if (found === undefined) throw new Error(`The ledger did not load ${what}.`);
+  return found;
+}
+
+export function findSystem(
+  slice: Slice,
+  account: Parameters<typeof systemAccountId>[0],
+  mode: Mode,
+): Account {
+  const id = systemAccountId(account, mode, slice.shard);
+  return mustHave(slice.accounts.get(id), `the ${account.kind} account`);
+}
+
+export function findDestination(
+  slice: Slice,
+  account: Destination,
+  mode: Mode,
+  orgUuid: string | null,
+): Account {
+  if (account.kind !== 'supplier_payable') return findSystem(slice, account, mode);
+  return mustHave(slice.payables.get(walletOf(orgUuid ?? '', mode)), "the supplier's account");
+}
+
+/** The budgets that count this work: those of the organisation, and those of the key. */
+export function limitsFor(wallet: Wallet, keyId: string | null): readonly Account[] {
+  return wallet.limits.filter(({ budget }) => {
+    if (budget === null) return false;
+    return budget.keyIds === null || (keyId !== null && budget.keyIds.includes(keyId));
+  });
+}
+
+export function ownMoney(wallet: Wallet): bigint {
+  return wallet.money.reduce((sum, account) => sum + account.balance, 0n);
+}
+
+/** Signed changes by account; several to one account become one entry. */
+export class Legs {
+  readonly byAccount = new Map<Account, bigint>();
+
+  add(account: Account, amount: bigint): void {
+    this.byAccount.set(account, (this.byAccount.get(account) ?? 0n) + amount);
+  }
+
+  take(parts: readonly Part[]): void {
+    for (const part of parts) this.add(part.account, -part.amount);
+  }
+}
+
+export type TransferFields = Omit<NewTransfer, 'id' | 'balanceAfter'> & {
+  readonly wallet: Wallet;
+  readonly shortfall?: bigint;
+};
+
+/** Enters a transfer: moves the balances, numbers the entries, and remembers it under its key. */
+export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTransfer {
+  const { wallet, shortfall = 0n, ...transfer } = fields;
+  const id = slice.nextUuid();
+  for (const [account, amount] of legs.byAccount) {
+    if (amount === 0n) continue;
+    account.balance += amount;
+    account.entryCount += 1n;
+    account.touched = true;
+    slice.newEntries.push({
+      transferId: id,
+      accountId: account.id,
+      amount,
+      seq: account.entryCount,
+      balanceAfter: account.balance,
+    });
+  }
+  const balanceAfter = ownMoney(wallet);
+  slice.newTransfers.push({ ...transfer, id, balanceAfter });
+  const known = {
+    id,
+    kind: fields.kind,
+    amount: fields.amount,
+    balanceAfter,
+    holdId: fields.holdId,
+    shortfall,
+  };
+  slice.transfersByKey.set(scopedKey(fields.orgId, fields.key), known);
+  return known;
+}
+
+/**
+ * Begins the next period of a budget once the present one is over: what is left becomes the whole limit again. What
+ * running work holds of it stays held, and so counts in the new period too.
+ */
+export function rollBudget(slice: Slice, wallet: Wallet, limit: Account): void {
+  const { budget } = limit;
+  if (budget === null || budget.periodEndMs === null || budget.periodEndMs > slice.nowMs) return;
+  const { startMs, endMs } = periodAt(budget.period, slice.nowMs);
+  budget.periodStartMs = startMs;
+  budget.periodEndMs = endMs;
+  budget.notifiedPercent = 0;
+  budget.changed = true;
+  const cause = { kind: 'budget', id: ids.budget(limit.id) };
+  moveLimit(
+    slice,
+    wallet,
+    limit,
+    budget.limit - limit.balance,
+    keyOf({ cause, step: `period:${startMs}` }),
+    cause,
+  );
+}
+
+/** Gives a budget more to spend, or less, against its counterpart: never money, only what may be spent. */
+export function moveLimit(
+  slice: Slice,
+  wallet: Wallet,
+  limit: Account,
+  by: bigint,
+  key: string,
+  cause: { readonly kind: string; readonly id: string },
+): KnownTransfer | null {
+  lowerFloor(limit, by);
+  if (by === 0n) return null;
+  const legs = new Legs();
+  legs.add(limit, by);
+  legs.add(findSystem(slice, { kind: 'limit_contra' }, wallet.mode), -by);
+  return enter(slice, legs, {
+    wallet,
+    orgId: wallet.orgId,
+    mode: wallet.mode,
+    kind: 'budget',
+    key,
+    causeKind: cause.kind,
+    causeId: cause.id,
+    amount: 0n,
+    holdId: null,
+    reverses: null,
+    keyId: null,
+    description: 'Budget',
+    usage: null,
+  });
+}
+
+/** A limit lowered below what is spent or held already has its floor there, so that nothing more is taken. */
+function lowerFloor(limit: Account, by: bigint): void {
+  if (limit.floor === null) return;
+  const leftAfter = limit.balance + by - limit.held;
+  limit.floor = leftAfter < 0n ? leftAfter : 0n;
+  limit.touched = true;
+}
+
+/** Counts a charge against budgets. Never past a floor: what running work spent before the budget was made is not in it. */
+export function countAgainst(
+  slice: Slice,
+  legs: Legs,
+  wallet: Wallet,
+  limits: readonly Account[],
+  amount: bigint,
+): void {
+  const contra = limits.length === 0 ? null : findSystem(slice, { kind: 'limit_contra' }, wallet.mode);
+  for (const limit of limits) {
+    const room = limit.floor === null ? amount : limit.balance - limit.held - limit.floor;
+    const counted = amount < room ? amount : room;
+    if (counted <= 0n || contra === null) continue;
+    legs.add(limit, -counted);
+    legs.add(contra, counted);
+  }
+}
+
+/** To be called once the legs are entered. */
+export function noteThresholds(slice: Slice, wallet: Wallet, limits: readonly Account[]): void {
+  for (const limit of limits) {
+    const { budget } = limit;
+    if (budget === null) continue;
+    const used = usedPercent(budget.limit, limit.balance);
+    const passed = [...budget.thresholdsPercent, 100].filter(
+      (at) => at <= used && at > budget.notifiedPercent,
+    );
+    if (passed.length === 0) continue;
+    budget.notifiedPercent = Math.max(...passed);
+    budget.changed = true;
+    for (const thresholdPercent of new Set(passed.toSorted((a, b) => a - b))) {
+      slice.notices.push({ orgId: wallet.orgId, mode: wallet.mode, limit, thresholdPercent });
+    }
+  }
+}
+
+export interface Outcome {
+  readonly transfer?: KnownTransfer | null;
+  readonly hold?: Hold | null;
+  readonly replayed?: boolean;
+}
+
+export function done(wallet: Wallet, outcome: Outcome): Done {
+  const { transfer = null, hold = null, replayed = false } = outcome;
+  return {
+    ok: true,
+    replayed,
+    transferId: transfer === null ? null : ids.transfer(transfer.id),
+    holdId: hold === null ? null : ids.hold(hold.id),
+    amount: nanoUsd(transfer?.amount ?? 0n),
+    held: nanoUsd(hold?.held ?? 0n),
+    shortfall: nanoUsd(transfer?.shortfall ?? 0n),
+    balanceAfter: nanoUsd(transfer?.balanceAfter ?? ownMoney(wallet)),
+  };
+}
+
+export function refused(
+  reason: RefusalReason,
+  details: { readonly available?: bigint; readonly budgetId?: Refused['budgetId'] } = {},
+): Refused {
+  return {
+    ok: false,
+    reason,
+    available: details.available === undefined ? null : nanoUsd(details.available),
+    budgetId: details.budgetId ?? null,
+  };
+}

@@ -1,0 +1,342 @@
+import type { Mode } from '@millrace/platform/envelope';
+import { toUuid } from '@millrace/platform/ids';
+import type { Account } from './accounts.ts';
+import {
+  availableIn,
+  isExpired,
+  planDraw,
+  smaller,
+  spendable,
+  sumOf,
+  tightest,
+  totalAvailable,
+} from './draw.ts';
+import { ids } from './id-format.ts';
+import type {
+  CreditCommand,
+  DebitCommand,
+  ExpireCommand,
+  LedgerResult,
+  LimitCommand,
+  RefundCommand,
+  ReverseCommand,
+  Share,
+  TransferKind,
+} from './ledger.ts';
+import {
+  countAgainst,
+  done,
+  enter,
+  findDestination,
+  findSystem,
+  keyOf,
+  Legs,
+  limitsFor,
+  moveLimit,
+  mustHave,
+  noteThresholds,
+  refused,
+  scopedKey,
+  walletOf,
+  type Hold,
+  type Slice,
+  type TransferFields,
+  type UndoableTransfer,
+  type Wallet,
+} from './slice.ts';
+
+/** One-phase money: in, out, back. */
+
+/** The answer to a command that happened before; null when it has not. */
+export function replayOf(
+  slice: Slice,
+  wallet: Wallet,
+  key: string,
+  kind: TransferKind,
+  hold: Hold | null = null,
+): LedgerResult | null {
+  const known = slice.transfersByKey.get(scopedKey(wallet.orgId, key));
+  if (known === undefined) return null;
+  if (known.kind !== kind) return refused('STEP_REUSED');
+  return done(wallet, { transfer: known, hold, replayed: true });
+}
+
+function sumOfShares(shares: readonly Share[]): bigint {
+  return shares.reduce((sum, share) => sum + share.amount, 0n);
+}
+
+function accountOf(slice: Slice, share: Share, mode: Mode): Account {
+  const { account } = share;
+  const orgUuid = account.kind === 'supplier_payable' ? toUuid(account.orgId) : null;
+  return findDestination(slice, account, mode, orgUuid);
+}
+
+/** Pays everyone their share. Shares that do not add up are a mistake of the caller's code, not a refusal. */
+export function addShares(
+  slice: Slice,
+  legs: Legs,
+  mode: Mode,
+  shares: readonly Share[],
+  total: bigint,
+): void {
+  if (sumOfShares(shares) !== total || shares.some((share) => share.amount < 0n)) {
+    throw new RangeError(`The shares of a transfer must add up to its amount, ${total} nano-USD.`);
+  }
+  for (const share of shares) legs.add(accountOf(slice, share, mode), share.amount);
+}
+
+/** Takes money back from where it went. A supplier that was paid already keeps it, and the operator bears the rest. */
+function takeBack(slice: Slice, legs: Legs, account: Account, amount: bigint): void {
+  const taken = account.kind === 'supplier_payable' ? smaller(amount, availableIn(account)) : amount;
+  legs.add(account, -taken);
+  if (taken < amount) legs.add(findSystem(slice, { kind: 'shortfall' }, account.mode), taken - amount);
+}
+
+function baseOf(
+  wallet: Wallet,
+  command: { readonly cause: { readonly kind: string; readonly id: string } },
+  key: string,
+): Pick<
+  TransferFields,
+  'wallet' | 'orgId' | 'mode' | 'key' | 'causeKind' | 'causeId' | 'holdId' | 'reverses' | 'keyId' | 'usage'
+> {
+  return {
+    wallet,
+    orgId: wallet.orgId,
+    mode: wallet.mode,
+    key,
+    causeKind: command.cause.kind,
+    causeId: command.cause.id,
+    holdId: null,
+    reverses: null,
+    keyId: null,
+    usage: null,
+  };
+}
+
+export function decideCredit(slice: Slice, wallet: Wallet, command: CreditCommand): LedgerResult {
+  const key = keyOf(command);
+  const replay = replayOf(slice, wallet, key, command.kind);
+  if (replay !== null) return replay;
+  if (command.amount <= 0n) return done(wallet, {});
+  if (sumOfShares(command.from) !== command.amount) {
+    throw new RangeError(`The sources of a credit must add up to its amount, ${command.amount} nano-USD.`);
+  }
+  const legs = new Legs();
+  legs.add(
+    command.promo === undefined ? wallet.credit : openPromo(slice, wallet, command.promo),
+    command.amount,
+  );
+  for (const share of command.from) {
+    takeBack(slice, legs, accountOf(slice, share, wallet.mode), share.amount);
+  }
+  const transfer = enter(slice, legs, {
+    ...baseOf(wallet, command, key),
+    kind: command.kind,
+    amount: command.amount,
+    description: command.description,
+  });
+  return done(wallet, { transfer });
+}
+
+function openPromo(slice: Slice, wallet: Wallet, promo: NonNullable<CreditCommand['promo']>): Account {
+  const account: Account = {
+    id: slice.nextUuid(),
+    kind: 'promo',
+    orgId: wallet.orgId,
+    mode: wallet.mode,
+    priority: promo.priority,
+    expiresAtMs: promo.expiresAt?.getTime() ?? null,
+    frozen: false,
+    budget: null,
+    isNew: true,
+    balance: 0n,
+    held: 0n,
+    floor: 0n,
+    entryCount: 0n,
+    touched: true,
+  };
+  slice.accounts.set(account.id, account);
+  wallet.money.push(account);
+  return account;
+}
+
+export function decideDebit(slice: Slice, wallet: Wallet, command: DebitCommand): LedgerResult {
+  const key = keyOf(command);
+  const replay = replayOf(slice, wallet, key, command.kind);
+  if (replay !== null) return replay;
+  if (command.amount <= 0n) return done(wallet, {});
+  const keyId = command.keyId === undefined ? null : toUuid(command.keyId);
+  const limits = command.kind === 'charge' ? limitsFor(wallet, keyId) : [];
+  const payers = payersOf(slice, wallet, command);
+  const tight = tightest(limits, 'new');
+  const money = totalAvailable(payers);
+  const affordable = tight === null ? money : smaller(money, tight.left);
+  if (command.whenShort === 'refuse' && affordable < command.amount) {
+    return money < command.amount || tight === null
+      ? refused('INSUFFICIENT_BALANCE', { available: money })
+      : refused('BUDGET_EXCEEDED', { available: tight.left, budgetId: ids.budget(tight.limit.id) });
+  }
+  const parts = planDraw(payers, smaller(command.amount, affordable));
+  const paid = sumOf(parts);
+  const shortfall = command.whenShort === 'shortfall' ? command.amount - paid : 0n;
+  if (paid + shortfall === 0n) return done(wallet, {});
+  const legs = new Legs();
+  legs.take(parts);
+  if (shortfall > 0n) legs.add(findSystem(slice, { kind: 'shortfall' }, wallet.mode), -shortfall);
+  addShares(slice, legs, wallet.mode, sharesUpTo(command, paid + shortfall), paid + shortfall);
+  countAgainst(slice, legs, wallet, limits, paid);
+  const transfer = enter(slice, legs, {
+    ...baseOf(wallet, command, key),
+    kind: command.kind,
+    amount: -paid,
+    keyId,
+    description: command.description,
+    usage: command.usage ?? null,
+    shortfall,
+  });
+  noteThresholds(slice, wallet, limits);
+  return done(wallet, { transfer });
+}
+
+/** A payout is paid from what a supplier has earned, everything else from the organisation's own money. */
+function payersOf(slice: Slice, wallet: Wallet, command: DebitCommand): readonly Account[] {
+  if (command.kind !== 'payout') return spendable(wallet.money, slice.nowMs);
+  return [mustHave(slice.payables.get(walletOf(wallet.orgId, wallet.mode)), "the supplier's account")];
+}
+
+/** The shares when only a part is paid: the first in the list is served first. */
+function sharesUpTo(command: DebitCommand, total: bigint): readonly Share[] {
+  if (total === command.amount) return command.to;
+  let left: bigint = total;
+  return command.to.map((share) => {
+    const amount = smaller(share.amount, left);
+    left -= amount;
+    return { account: share.account, amount } as Share;
+  });
+}
+
+/** Entries of money only: what budgets counted is not given back. */
+function moneyEntries(slice: Slice, source: UndoableTransfer) {
+  return source.entries.flatMap((entry) => {
+    const account = mustHave(slice.accounts.get(entry.accountId), 'an account of the transfer');
+    if (account.kind === 'limit' || account.kind === 'limit_contra') return [];
+    return [
+      { account, amount: entry.amount, left: entry.amount + (source.undone.get(entry.accountId) ?? 0n) },
+    ];
+  });
+}
+
+function findUndoable(slice: Slice, wallet: Wallet, transferUuid: string): UndoableTransfer | null {
+  const source = slice.undoable.get(transferUuid);
+  return source?.orgId === wallet.orgId && source.mode === wallet.mode ? source : null;
+}
+
+/** Remembers what was moved back, so that the next command of the same batch knows. */
+function noteUndone(source: UndoableTransfer, legs: Legs): void {
+  for (const [account, amount] of legs.byAccount) {
+    source.undone.set(account.id, (source.undone.get(account.id) ?? 0n) + amount);
+  }
+}
+
+export function decideRefund(slice: Slice, wallet: Wallet, command: RefundCommand): LedgerResult {
+  const key = keyOf(command);
+  const replay = replayOf(slice, wallet, key, 'refund');
+  if (replay !== null) return replay;
+  const source = findUndoable(slice, wallet, toUuid(command.transferId));
+  if (source === null) return refused('TRANSFER_NOT_FOUND');
+  const entries = moneyEntries(slice, source);
+  // Paid money is given back before promotional credit: the order of spending, backwards.
+  const payers = entries.filter(({ account }) => account.kind === 'credit' || account.kind === 'promo');
+  const left = payers.reduce((sum, entry) => sum - entry.left, 0n);
+  if (source.kind !== 'charge' || source.reversed || command.amount <= 0n || command.amount > left) {
+    return refused('TRANSFER_NOT_REVERSIBLE', { available: source.kind === 'charge' ? left : 0n });
+  }
+  const legs = new Legs();
+  let toGive: bigint = command.amount;
+  for (const entry of payers.toSorted(
+    (a, b) => Number(b.account.kind === 'credit') - Number(a.account.kind === 'credit'),
+  )) {
+    const given = smaller(toGive, -entry.left);
+    legs.add(entry.account, given);
+    toGive -= given;
+  }
+  let toTake: bigint = command.amount;
+  for (const entry of entries.filter(({ left: kept }) => kept > 0n)) {
+    const taken = smaller(toTake, entry.left);
+    takeBack(slice, legs, entry.account, taken);
+    toTake -= taken;
+  }
+  const transfer = enter(slice, legs, {
+    ...baseOf(wallet, command, key),
+    kind: 'refund',
+    amount: command.amount,
+    reverses: source.id,
+    keyId: source.keyId,
+    description: command.description,
+  });
+  noteUndone(source, legs);
+  return done(wallet, { transfer });
+}
+
+const irreversible: ReadonlySet<TransferKind> = new Set(['refund', 'reversal', 'budget', 'expiry']);
+
+export function decideReverse(slice: Slice, wallet: Wallet, command: ReverseCommand): LedgerResult {
+  const key = keyOf(command);
+  const replay = replayOf(slice, wallet, key, 'reversal');
+  if (replay !== null) return replay;
+  const source = findUndoable(slice, wallet, toUuid(command.transferId));
+  if (source === null) return refused('TRANSFER_NOT_FOUND');
+  if (irreversible.has(source.kind) || source.reversed || source.undone.size > 0) {
+    return refused('TRANSFER_NOT_REVERSIBLE');
+  }
+  const legs = new Legs();
+  let amount = 0n;
+  for (const entry of moneyEntries(slice, source)) {
+    if (entry.amount > 0n && entry.account.orgId !== null && availableIn(entry.account) < entry.amount) {
+      return refused('INSUFFICIENT_BALANCE', { available: availableIn(entry.account) });
+    }
+    legs.add(entry.account, -entry.amount);
+    if (entry.account.kind === 'credit' || entry.account.kind === 'promo') amount -= entry.amount;
+  }
+  const transfer = enter(slice, legs, {
+    ...baseOf(wallet, command, key),
+    kind: 'reversal',
+    amount,
+    reverses: source.id,
+    keyId: source.keyId,
+    description: command.description,
+  });
+  source.reversed = true;
+  return done(wallet, { transfer });
+}
+
+export function decideExpire(slice: Slice, wallet: Wallet, command: ExpireCommand): LedgerResult {
+  const key = keyOf(command);
+  const replay = replayOf(slice, wallet, key, 'expiry');
+  if (replay !== null) return replay;
+  const account = wallet.money.find(({ id }) => id === toUuid(command.accountId));
+  if (account === undefined || !isExpired(account, slice.nowMs)) return done(wallet, {});
+  const amount = availableIn(account);
+  if (amount === 0n) return done(wallet, {});
+  const legs = new Legs();
+  legs.add(account, -amount);
+  legs.add(findSystem(slice, { kind: 'grants' }, wallet.mode), amount);
+  const transfer = enter(slice, legs, {
+    ...baseOf(wallet, command, key),
+    kind: 'expiry',
+    amount: -amount,
+    description: 'Promotional credit expired',
+  });
+  return done(wallet, { transfer });
+}
+
+export function decideLimit(slice: Slice, wallet: Wallet, command: LimitCommand): LedgerResult {
+  const key = keyOf(command);
+  const replay = replayOf(slice, wallet, key, 'budget');
+  if (replay !== null) return replay;
+  const limit = wallet.limits.find(({ id }) => id === toUuid(command.budgetId));
+  if (limit === undefined) return refused('BUDGET_NOT_FOUND');
+  const transfer = moveLimit(slice, wallet, limit, command.by, key, command.cause);
+  return done(wallet, { transfer });
+}
