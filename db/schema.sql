@@ -831,6 +831,151 @@ CREATE TABLE public.platform_roles (
 
 COMMENT ON TABLE public.platform_roles IS 'What a person may do on the installation itself, beyond any organisation.';
 
+CREATE TABLE public.pot_gateways (
+    gateway_id text NOT NULL,
+    cell smallint NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT pot_gateways_cell_check CHECK (((cell >= 0) AND (cell <= 1023))),
+    CONSTRAINT pot_gateways_gateway_id_check CHECK ((gateway_id ~ '^[A-Za-z0-9._-]{1,100}$'::text))
+);
+
+COMMENT ON TABLE public.pot_gateways IS 'The gateway processes that have asked for leases. An id is one run of a process and never used again.';
+
+CREATE TABLE public.pot_lease_budgets (
+    lease_id uuid NOT NULL,
+    budget_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    hold_id uuid NOT NULL,
+    granted_nano_usd bigint NOT NULL,
+    recalled_nano_usd bigint DEFAULT 0 NOT NULL,
+    settled_nano_usd bigint DEFAULT 0 NOT NULL,
+    changes bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT pot_lease_budgets_changes_check CHECK ((changes >= 0)),
+    CONSTRAINT pot_lease_budgets_granted_nano_usd_check CHECK ((granted_nano_usd >= 0)),
+    CONSTRAINT pot_lease_budgets_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT pot_lease_budgets_recall_what_was_granted CHECK ((recalled_nano_usd <= granted_nano_usd)),
+    CONSTRAINT pot_lease_budgets_recalled_nano_usd_check CHECK ((recalled_nano_usd >= 0)),
+    CONSTRAINT pot_lease_budgets_settled_nano_usd_check CHECK ((settled_nano_usd >= 0))
+);
+
+COMMENT ON TABLE public.pot_lease_budgets IS 'The part of a budget lent with a lease, in the same shape: absolute amounts and a hold of its own.';
+
+CREATE TABLE public.pot_lease_gateways (
+    lease_id uuid NOT NULL,
+    gateway_id text NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    told_at timestamp with time zone NOT NULL,
+    declared_dead_at timestamp with time zone,
+    ended_stream text,
+    ended_at_seq bigint,
+    settled_at timestamp with time zone,
+    CONSTRAINT pot_lease_gateways_end_has_its_stream CHECK (((ended_stream IS NULL) = (ended_at_seq IS NULL))),
+    CONSTRAINT pot_lease_gateways_ended_at_seq_check CHECK ((ended_at_seq > 0)),
+    CONSTRAINT pot_lease_gateways_ended_stream_check CHECK (((length(ended_stream) >= 1) AND (length(ended_stream) <= 200))),
+    CONSTRAINT pot_lease_gateways_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT pot_lease_gateways_only_the_dead_are_settled CHECK (((settled_at IS NULL) OR ((declared_dead_at IS NOT NULL) AND (ended_at_seq IS NOT NULL))))
+);
+
+COMMENT ON TABLE public.pot_lease_gateways IS 'Who was told of a lease. Written before it is told, so whoever can spend from a lease stands here.';
+
+COMMENT ON COLUMN public.pot_lease_gateways.declared_dead_at IS 'Silent for too long: its end was published on its behalf.';
+
+COMMENT ON COLUMN public.pot_lease_gateways.ended_at_seq IS 'Where its end-of-epoch marker stands in the usage stream: all its usage of the lease stands before.';
+
+COMMENT ON COLUMN public.pot_lease_gateways.settled_at IS 'Its reservations were given back or charged; usage that comes after this is recorded and not charged.';
+
+CREATE TABLE public.pot_leases (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    cell smallint NOT NULL,
+    epoch bigint NOT NULL,
+    generation bigint NOT NULL,
+    hold_id uuid NOT NULL,
+    granted_nano_usd bigint NOT NULL,
+    recalled_nano_usd bigint DEFAULT 0 NOT NULL,
+    settled_nano_usd bigint DEFAULT 0 NOT NULL,
+    changes bigint DEFAULT 0 NOT NULL,
+    used_nano_usd bigint DEFAULT 0 NOT NULL,
+    used_at timestamp with time zone NOT NULL,
+    state text NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    closing_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    CONSTRAINT pot_leases_cell_check CHECK (((cell >= 0) AND (cell <= 1023))),
+    CONSTRAINT pot_leases_changes_check CHECK ((changes >= 0)),
+    CONSTRAINT pot_leases_epoch_check CHECK ((epoch > 0)),
+    CONSTRAINT pot_leases_generation_check CHECK ((generation > 0)),
+    CONSTRAINT pot_leases_granted_nano_usd_check CHECK ((granted_nano_usd >= 0)),
+    CONSTRAINT pot_leases_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT pot_leases_recall_what_was_granted CHECK ((recalled_nano_usd <= granted_nano_usd)),
+    CONSTRAINT pot_leases_recalled_nano_usd_check CHECK ((recalled_nano_usd >= 0)),
+    CONSTRAINT pot_leases_settled_nano_usd_check CHECK ((settled_nano_usd >= 0)),
+    CONSTRAINT pot_leases_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closing'::text, 'closed'::text]))),
+    CONSTRAINT pot_leases_state_has_its_time CHECK ((((closing_at IS NOT NULL) = (state = ANY (ARRAY['closing'::text, 'closed'::text]))) AND ((closed_at IS NOT NULL) = (state = 'closed'::text)))),
+    CONSTRAINT pot_leases_used_nano_usd_check CHECK ((used_nano_usd >= 0))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.pot_leases IS 'Credit lent to a pot: a hold with an epoch. Closed only when nobody can have spent from it unseen.';
+
+COMMENT ON COLUMN public.pot_leases.generation IS 'The incarnation of the pot Valkey that it was lent to; it is good there and nowhere else.';
+
+COMMENT ON COLUMN public.pot_leases.granted_nano_usd IS 'All that was ever lent. Written here before Valkey hears of it.';
+
+COMMENT ON COLUMN public.pot_leases.recalled_nano_usd IS 'All that was ever taken back. Taken from Valkey before it is written here.';
+
+COMMENT ON COLUMN public.pot_leases.settled_nano_usd IS 'All usage charged to it, also what went beyond it.';
+
+COMMENT ON COLUMN public.pot_leases.changes IS 'Counts changes of the hold; names each of them in the ledger.';
+
+COMMENT ON COLUMN public.pot_leases.used_nano_usd IS 'What had been used, reservations included, when the lease was last enlarged: with used_at, the recent burn.';
+
+COMMENT ON COLUMN public.pot_leases.expires_at IS 'Prolonged with each request for it. After this it is called in; it is not closed by time alone.';
+
+CREATE TABLE public.pot_servers (
+    cell smallint NOT NULL,
+    namespace text DEFAULT "left"(replace((gen_random_uuid())::text, '-'::text, ''::text), 12) NOT NULL,
+    generation bigint NOT NULL,
+    incarnation text NOT NULL,
+    initialised_at timestamp with time zone NOT NULL,
+    CONSTRAINT pot_servers_cell_check CHECK (((cell >= 0) AND (cell <= 1023))),
+    CONSTRAINT pot_servers_generation_check CHECK ((generation > 0)),
+    CONSTRAINT pot_servers_incarnation_check CHECK (((length(incarnation) >= 1) AND (length(incarnation) <= 100))),
+    CONSTRAINT pot_servers_namespace_check CHECK ((namespace ~ '^[0-9a-f]{12}$'::text))
+);
+
+COMMENT ON TABLE public.pot_servers IS 'Which incarnation of a cell''s pot Valkey is the present one. Leases of an earlier generation are never lent on.';
+
+COMMENT ON COLUMN public.pot_servers.namespace IS 'Part of every key and script on the server, so that installations that share one leave each other alone.';
+
+COMMENT ON COLUMN public.pot_servers.generation IS 'Grows each time a server is made ready: after a restart, a restore, a promotion or a wipe.';
+
+COMMENT ON COLUMN public.pot_servers.incarnation IS 'The replication id that the server had then. It changes when a server takes over the data of another.';
+
+CREATE TABLE public.pots (
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    cell smallint NOT NULL,
+    last_epoch bigint DEFAULT 0 NOT NULL,
+    calm_until timestamp with time zone,
+    CONSTRAINT pots_cell_check CHECK (((cell >= 0) AND (cell <= 1023))),
+    CONSTRAINT pots_last_epoch_check CHECK ((last_epoch >= 0)),
+    CONSTRAINT pots_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.pots IS 'One row for each pot. Its row lock makes everything that is done to the leases of a pot take turns.';
+
+COMMENT ON COLUMN public.pots.cell IS 'Whose Valkey holds it.';
+
+COMMENT ON COLUMN public.pots.last_epoch IS 'The newest epoch given out. Never given out again: a pot that shows another one is not to be trusted.';
+
+COMMENT ON COLUMN public.pots.calm_until IS 'After a recall: until then the pot takes no more than its requests need, so that the money reaches what it was recalled for.';
+
 CREATE TABLE public.prices (
     id uuid NOT NULL,
     org_id uuid,
@@ -989,6 +1134,45 @@ COMMENT ON COLUMN public.ssh_public_keys.public_key IS 'The OpenSSH form "algori
 
 COMMENT ON COLUMN public.ssh_public_keys.fingerprint IS 'As ssh-keygen -l prints it.';
 
+CREATE TABLE public.usage_charges (
+    request_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    key_id uuid,
+    lease_id uuid,
+    gateway_id text NOT NULL,
+    product text NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    transfer_id uuid,
+    outcome text NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    CONSTRAINT usage_charges_amount_nano_usd_check CHECK ((amount_nano_usd >= 0)),
+    CONSTRAINT usage_charges_gateway_id_check CHECK (((length(gateway_id) >= 1) AND (length(gateway_id) <= 100))),
+    CONSTRAINT usage_charges_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT usage_charges_only_charged_has_a_transfer CHECK (((transfer_id IS NULL) OR (outcome = 'charged'::text))),
+    CONSTRAINT usage_charges_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text]))),
+    CONSTRAINT usage_charges_product_check CHECK (((length(product) >= 1) AND (length(product) <= 200)))
+);
+
+COMMENT ON TABLE public.usage_charges IS 'One row for each request that was ever used, so that none is charged twice. Append-only.';
+
+COMMENT ON COLUMN public.usage_charges.product IS 'The model or other thing that was used: requests of one product, key and lease in a batch share a transfer.';
+
+COMMENT ON COLUMN public.usage_charges.amount_nano_usd IS 'What the request cost; charged only when the outcome says so.';
+
+COMMENT ON COLUMN public.usage_charges.transfer_id IS 'The transfer it was charged with; null for a charge of nothing.';
+
+COMMENT ON COLUMN public.usage_charges.outcome IS 'late: the lease was closed, or its gateway settled, before this came. unknown_lease: no such lease of this organisation. Neither is charged.';
+
+CREATE TABLE public.usage_watermarks (
+    stream text NOT NULL,
+    passed_seq bigint NOT NULL,
+    CONSTRAINT usage_watermarks_passed_seq_check CHECK ((passed_seq >= 0)),
+    CONSTRAINT usage_watermarks_stream_check CHECK (((length(stream) >= 1) AND (length(stream) <= 200)))
+);
+
+COMMENT ON TABLE public.usage_watermarks IS 'How far the sink has worked through each usage stream: everything up to passed_seq is charged or recorded.';
+
 CREATE TABLE public.users (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -1111,6 +1295,33 @@ ALTER TABLE ONLY public.payments
 ALTER TABLE ONLY public.platform_roles
     ADD CONSTRAINT platform_roles_pkey PRIMARY KEY (user_id, role);
 
+ALTER TABLE ONLY public.pot_gateways
+    ADD CONSTRAINT pot_gateways_pkey PRIMARY KEY (gateway_id);
+
+ALTER TABLE ONLY public.pot_lease_budgets
+    ADD CONSTRAINT pot_lease_budgets_hold_id_key UNIQUE (hold_id);
+
+ALTER TABLE ONLY public.pot_lease_budgets
+    ADD CONSTRAINT pot_lease_budgets_pkey PRIMARY KEY (lease_id, budget_id);
+
+ALTER TABLE ONLY public.pot_lease_gateways
+    ADD CONSTRAINT pot_lease_gateways_pkey PRIMARY KEY (lease_id, gateway_id);
+
+ALTER TABLE ONLY public.pot_leases
+    ADD CONSTRAINT pot_leases_epoch_once UNIQUE (org_id, mode, cell, epoch);
+
+ALTER TABLE ONLY public.pot_leases
+    ADD CONSTRAINT pot_leases_hold_once UNIQUE (hold_id);
+
+ALTER TABLE ONLY public.pot_leases
+    ADD CONSTRAINT pot_leases_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.pot_servers
+    ADD CONSTRAINT pot_servers_pkey PRIMARY KEY (cell);
+
+ALTER TABLE ONLY public.pots
+    ADD CONSTRAINT pots_pkey PRIMARY KEY (org_id, mode, cell);
+
 ALTER TABLE ONLY public.prices
     ADD CONSTRAINT prices_pkey PRIMARY KEY (id);
 
@@ -1137,6 +1348,12 @@ ALTER TABLE ONLY public.ssh_public_keys
 
 ALTER TABLE ONLY public.ssh_public_keys
     ADD CONSTRAINT ssh_public_keys_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.usage_charges
+    ADD CONSTRAINT usage_charges_pkey PRIMARY KEY (request_id);
+
+ALTER TABLE ONLY public.usage_watermarks
+    ADD CONSTRAINT usage_watermarks_pkey PRIMARY KEY (stream);
 
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_email_key UNIQUE (email);
@@ -1225,6 +1442,18 @@ CREATE UNIQUE INDEX payments_provider_ref_key ON public.payments USING btree (pr
 
 CREATE INDEX payments_undecided_idx ON public.payments USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
 
+CREATE INDEX pot_gateways_silent_idx ON public.pot_gateways USING btree (last_seen_at);
+
+CREATE INDEX pot_lease_gateways_dead_idx ON public.pot_lease_gateways USING btree (declared_dead_at) WHERE ((declared_dead_at IS NOT NULL) AND (settled_at IS NULL));
+
+CREATE INDEX pot_lease_gateways_using_idx ON public.pot_lease_gateways USING btree (gateway_id) WHERE (ended_at_seq IS NULL);
+
+CREATE INDEX pot_leases_closing_idx ON public.pot_leases USING btree (cell, closing_at) WHERE (state = 'closing'::text);
+
+CREATE INDEX pot_leases_expiring_idx ON public.pot_leases USING btree (cell, expires_at) WHERE (state = 'open'::text);
+
+CREATE UNIQUE INDEX pot_leases_one_open_idx ON public.pot_leases USING btree (org_id, mode, cell) WHERE (state = 'open'::text);
+
 CREATE UNIQUE INDEX prices_one_from_an_instant_idx ON public.prices USING btree (subject_kind, gpu_type, machine_type, model, model_unit, region, network_type, org_id, valid_from) NULLS NOT DISTINCT WHERE ((valid_until IS NULL) OR (valid_until > valid_from));
 
 COMMENT ON INDEX public.prices_one_from_an_instant_idx IS 'Two prices for the same thing from the same instant: the second is refused, so that which one counts is never a matter of luck.';
@@ -1236,6 +1465,8 @@ CREATE INDEX reserve_options_subject_idx ON public.reserve_options USING btree (
 CREATE INDEX sessions_user_id_idx ON public.sessions USING btree (user_id);
 
 CREATE INDEX ssh_public_keys_org_idx ON public.ssh_public_keys USING btree (org_id, mode, id);
+
+CREATE INDEX usage_charges_transfer_idx ON public.usage_charges USING btree (transfer_id) WHERE (transfer_id IS NOT NULL);
 
 CREATE INDEX verifications_identifier_idx ON public.verifications USING btree (identifier);
 
@@ -1310,6 +1541,15 @@ ALTER TABLE ONLY public.payments
 
 ALTER TABLE ONLY public.platform_roles
     ADD CONSTRAINT platform_roles_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.pot_lease_budgets
+    ADD CONSTRAINT pot_lease_budgets_lease_id_fkey FOREIGN KEY (lease_id) REFERENCES public.pot_leases(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.pot_lease_gateways
+    ADD CONSTRAINT pot_lease_gateways_lease_id_fkey FOREIGN KEY (lease_id) REFERENCES public.pot_leases(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.pots
+    ADD CONSTRAINT pots_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.prices
     ADD CONSTRAINT prices_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -1437,6 +1677,64 @@ GRANT UPDATE(checks) ON TABLE public.payments TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.platform_roles TO millrace_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.pot_gateways TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.pot_lease_budgets TO millrace_app;
+
+GRANT UPDATE(granted_nano_usd) ON TABLE public.pot_lease_budgets TO millrace_app;
+
+GRANT UPDATE(recalled_nano_usd) ON TABLE public.pot_lease_budgets TO millrace_app;
+
+GRANT UPDATE(settled_nano_usd) ON TABLE public.pot_lease_budgets TO millrace_app;
+
+GRANT UPDATE(changes) ON TABLE public.pot_lease_budgets TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.pot_lease_gateways TO millrace_app;
+
+GRANT UPDATE(declared_dead_at) ON TABLE public.pot_lease_gateways TO millrace_app;
+
+GRANT UPDATE(ended_stream) ON TABLE public.pot_lease_gateways TO millrace_app;
+
+GRANT UPDATE(ended_at_seq) ON TABLE public.pot_lease_gateways TO millrace_app;
+
+GRANT UPDATE(settled_at) ON TABLE public.pot_lease_gateways TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(granted_nano_usd) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(recalled_nano_usd) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(settled_nano_usd) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(changes) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(used_nano_usd) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(used_at) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(state) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(expires_at) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(closing_at) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT UPDATE(closed_at) ON TABLE public.pot_leases TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.pot_servers TO millrace_app;
+
+GRANT UPDATE(generation) ON TABLE public.pot_servers TO millrace_app;
+
+GRANT UPDATE(incarnation) ON TABLE public.pot_servers TO millrace_app;
+
+GRANT UPDATE(initialised_at) ON TABLE public.pot_servers TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.pots TO millrace_app;
+
+GRANT UPDATE(last_epoch) ON TABLE public.pots TO millrace_app;
+
+GRANT UPDATE(calm_until) ON TABLE public.pots TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.prices TO millrace_app;
 
 GRANT UPDATE(valid_until) ON TABLE public.prices TO millrace_app;
@@ -1452,6 +1750,10 @@ GRANT SELECT ON TABLE public.schema_migrations TO millrace_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.ssh_public_keys TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.usage_watermarks TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.users TO millrace_app;
 

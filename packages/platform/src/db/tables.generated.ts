@@ -314,6 +314,73 @@ export interface PlatformRolesTable {
   created_at: Generated<Date>;
 }
 
+export interface PotGatewaysTable {
+  gateway_id: string;
+  cell: number;
+  last_seen_at: Date;
+}
+
+export interface PotLeaseBudgetsTable {
+  lease_id: string;
+  budget_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  hold_id: string;
+  granted_nano_usd: bigint;
+  recalled_nano_usd: Generated<bigint>;
+  settled_nano_usd: Generated<bigint>;
+  changes: Generated<bigint>;
+}
+
+export interface PotLeaseGatewaysTable {
+  lease_id: string;
+  gateway_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  told_at: Date;
+  declared_dead_at: Date | null;
+  ended_stream: string | null;
+  ended_at_seq: bigint | null;
+  settled_at: Date | null;
+}
+
+export interface PotLeasesTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  cell: number;
+  epoch: bigint;
+  generation: bigint;
+  hold_id: string;
+  granted_nano_usd: bigint;
+  recalled_nano_usd: Generated<bigint>;
+  settled_nano_usd: Generated<bigint>;
+  changes: Generated<bigint>;
+  used_nano_usd: Generated<bigint>;
+  used_at: Date;
+  state: 'open' | 'closing' | 'closed';
+  opened_at: Date;
+  expires_at: Date;
+  closing_at: Date | null;
+  closed_at: Date | null;
+}
+
+export interface PotServersTable {
+  cell: number;
+  namespace: Generated<string>;
+  generation: bigint;
+  incarnation: string;
+  initialised_at: Date;
+}
+
+export interface PotsTable {
+  org_id: string;
+  mode: 'live' | 'test';
+  cell: number;
+  last_epoch: Generated<bigint>;
+  calm_until: Date | null;
+}
+
 export interface PricesTable {
   id: string;
   org_id: string | null;
@@ -387,6 +454,25 @@ export interface SshPublicKeysTable {
   created_at: Generated<Date>;
 }
 
+export interface UsageChargesTable {
+  request_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  key_id: string | null;
+  lease_id: string | null;
+  gateway_id: string;
+  product: string;
+  amount_nano_usd: bigint;
+  transfer_id: string | null;
+  outcome: 'charged' | 'late' | 'unknown_lease';
+  recorded_at: Date;
+}
+
+export interface UsageWatermarksTable {
+  stream: string;
+  passed_seq: bigint;
+}
+
 export interface UsersTable {
   id: string;
   name: string;
@@ -429,6 +515,12 @@ export interface GeneratedTables {
   payment_events: PaymentEventsTable;
   payments: PaymentsTable;
   platform_roles: PlatformRolesTable;
+  pot_gateways: PotGatewaysTable;
+  pot_lease_budgets: PotLeaseBudgetsTable;
+  pot_lease_gateways: PotLeaseGatewaysTable;
+  pot_leases: PotLeasesTable;
+  pot_servers: PotServersTable;
+  pots: PotsTable;
   prices: PricesTable;
   relay_leases: RelayLeasesTable;
   relays: RelaysTable;
@@ -436,6 +528,8 @@ export interface GeneratedTables {
   schema_migrations: SchemaMigrationsTable;
   sessions: SessionsTable;
   ssh_public_keys: SshPublicKeysTable;
+  usage_charges: UsageChargesTable;
+  usage_watermarks: UsageWatermarksTable;
   users: UsersTable;
   verifications: VerificationsTable;
 }
