@@ -84,6 +84,48 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   adminAddMember: adminRow(() => ({ email: `added-${uniqueId()}@example.com`, role: 'member' })),
   adminSuspendOrganisation: adminRow(() => ({ reason: 'unpaid' })),
   adminResumeOrganisation: adminRow(() => ({ reason: 'paid' })),
+  adminListPrices: { caller: 'operator', own: nothing, others: 'none' },
+  adminCreatePrice: { caller: 'operator', own: async () => ({ body: newPrice() }), others: 'none' },
+  adminEndPrice: {
+    caller: 'operator',
+    own: async (world) => {
+      const made = await call(world, operations.adminCreatePrice, { body: newPrice() }, operatorKey(world));
+      return { params: { priceId: made.json.id as string }, body: { reason: 'sold out' } };
+    },
+    others: {
+      absent: { params: { priceId: testIds.next('prc') }, body: { reason: 'sold out' } },
+      foreign: 'operators see all',
+    },
+  },
+  adminListReserveOptions: { caller: 'operator', own: nothing, others: 'none' },
+  adminCreateReserveOption: {
+    caller: 'operator',
+    own: async () => ({
+      body: {
+        machineType: 'virtual-machine',
+        gpuType: 'h100',
+        region: null,
+        termPeriodDays: 30,
+        discountPercentage: 12.5,
+        earlyTerminationRefundPercentage: 50,
+      },
+    }),
+    others: 'none',
+  },
+  adminListEntitlements: adminRow(() => undefined),
+  adminCreateEntitlement: adminRow(() => newEntitlement),
+  adminRevokeEntitlement: {
+    caller: 'operator',
+    own: (world) => entitlementOf(world, world.other),
+    others: {
+      absent: { params: { organisationId: testIds.next('org'), entitlementId: testIds.next('ent') } },
+      // Under the path of an organisation that it does not belong to, a real entitlement is absent.
+      foreign: async (world) => {
+        const { params = {} } = await entitlementOf(world, world.other);
+        return { params: { ...params, organisationId: world.acme.organisation.id } };
+      },
+    },
+  },
 };
 
 function organisationRow(input: Input): AccessRow {
@@ -134,6 +176,28 @@ function adminRow(body: () => unknown): AccessRow {
       foreign: 'operators see all',
     },
   };
+}
+
+const operatorKey = (world: World): string => world.operator.owner.key;
+
+/** A region of its own each time: the price book refuses two prices for one thing from one instant. */
+function newPrice(): unknown {
+  return {
+    subject: { kind: 'volume', region: uniqueId() },
+    unit: 'gb_hour',
+    priceNanoUsd: '137000',
+    validFrom: '2026-01-01T00:00:00.000Z',
+    reason: 'opening of the region',
+  };
+}
+
+const newEntitlement = { maxDiscountPercentage: 10, reason: 'framework contract' };
+
+async function entitlementOf(world: World, who: SeededOrganisation): Promise<Input> {
+  const params = { organisationId: who.organisation.id };
+  const input = { params, body: newEntitlement };
+  const made = await call(world, operations.adminCreateEntitlement, input, operatorKey(world));
+  return { params: { ...params, entitlementId: made.json.id as string } };
 }
 
 async function sshKeyOf(world: World, who: SeededOrganisation): Promise<Input> {

@@ -1,4 +1,5 @@
 import type { Contract } from '@millrace/contract';
+import { noBurn, openKeyBudget, serveBilling } from '@millrace/core/billing';
 import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
 import {
   createApiKeyService,
@@ -11,6 +12,7 @@ import {
   serveIdentity,
   type AnnounceKeyChange,
 } from '@millrace/core/identity';
+import { servePrices } from '@millrace/core/prices';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -36,8 +38,10 @@ export interface ApiDeps {
   readonly lifecycle: Lifecycle;
   readonly channels: EventChannels;
   readonly keyChangeSubject: string;
-  /** Requests a minute of an organisation. */
+  /** Requests a minute of an organisation before its first deposits. */
   readonly organisationRpm: number;
+  /** Requests a minute afterwards; as before unless said. */
+  readonly fundedRpm?: number;
   readonly trustedProxies: readonly string[];
   readonly validateResponses: boolean;
   /** Serve the OpenAPI documents without a key. */
@@ -65,6 +69,7 @@ export function createApi(deps: ApiDeps): Api {
     db,
     clock,
     organisationRpm: deps.organisationRpm,
+    ...(deps.fundedRpm === undefined ? {} : { fundedRpm: deps.fundedRpm }),
     onUse: (keyId) => usage.note(keyId),
   });
   const announce = announceHereAndElsewhere(deps, authenticator.forget);
@@ -85,13 +90,15 @@ export function createApi(deps: ApiDeps): Api {
     ...(deps.limits === undefined ? {} : { limits: deps.limits }),
     ...(deps.tls === undefined ? {} : { tls: deps.tls }),
   });
-  const keys = createApiKeyService({ announce });
+  const keys = createApiKeyService({ announce, onKeyCreated: openKeyBudget });
   const members = createMemberService({ announce, keys });
   const feed = createFeed({ db, clock, log, channels, nats });
   const { operations } = contract;
   serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
   serveIdentity({ server, operations, db, keys, members, announce, homeCell: deps.cell });
+  serveBilling({ server, operations, db, clock, burnOf: noBurn });
   serveEvents(server, feed);
+  servePrices({ server, operations, db, clock });
   serveHealth(server.fastify, deps.lifecycle);
 
   return {

@@ -15,33 +15,7 @@ export const capabilities = [
 export type Capability = (typeof capabilities)[number];
 
 const pendingByCapability = {
-  money: [
-    'getBalance',
-    'listLedgerEntries',
-    'listInvoices',
-    'getInvoice',
-    'getUsage',
-    'getLimits',
-    'listBudgets',
-    'createBudget',
-    'updateBudget',
-    'deleteBudget',
-    'getCurrentBalance',
-    'listPurchaseHistory',
-    'adminGrant',
-    'adminAdjust',
-    'adminRefund',
-    'adminReverse',
-    'adminListTransfers',
-    'adminListPrices',
-    'adminCreatePrice',
-    'adminEndPrice',
-    'adminListReserveOptions',
-    'adminCreateReserveOption',
-    'adminListEntitlements',
-    'adminCreateEntitlement',
-    'adminRevokeEntitlement',
-  ],
+  money: [],
   fleet: [
     'listRentalOptions',
     'explainPlacement',
@@ -145,6 +119,8 @@ const pendingByCapability = {
     'adminCreatePrivateCloudRental',
   ],
   'developer-tools': [
+    'listInvoices',
+    'getInvoice',
     'createWebhook',
     'listWebhooks',
     'getWebhook',

@@ -8,6 +8,12 @@ export const administrationErrors = {
     suggestion: 'List the price book and use an id from it.',
     retryable: false,
   },
+  PRICE_EXISTS: {
+    status: 409,
+    message: 'The price book already holds a price for this subject from this moment on.',
+    suggestion: 'Choose a later validFrom, or end the other price first if it has not begun.',
+    retryable: false,
+  },
   ENTITLEMENT_NOT_FOUND: {
     status: 404,
     message: 'There is no such entitlement.',

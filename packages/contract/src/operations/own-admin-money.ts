@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rentalType } from '../records/vocabulary.ts';
+import { networkType, rentalType } from '../records/vocabulary.ts';
 import { adminOrganisationParams } from './own-admin.ts';
 import { ledgerEntry, ledgerKind, periodQuery, transferId } from './own-customer.ts';
 import {
@@ -21,6 +21,17 @@ const adminTransfer = z
   .object({ ...ledgerEntry.shape, organisationId, reason: z.string().nullable() })
   .meta({ id: 'AdminTransfer' });
 
+const adminBalance = z
+  .object({
+    organisationId,
+    balanceNanoUsd: nanoUsd,
+    heldNanoUsd: nanoUsd,
+    availableNanoUsd: nanoUsd,
+    maxOverdraftNanoUsd: nanoUsd,
+    frozen: z.boolean().meta({ description: 'A frozen account admits no new work.' }),
+  })
+  .meta({ id: 'AdminBalance' });
+
 const moneyTool = { tags: ['money'], scope: 'admin:money', method: 'POST', idempotency: 'key' } as const;
 
 const moneyTools = {
@@ -30,7 +41,19 @@ const moneyTools = {
     path: '/v2/admin/organisations/{organisationId}/grants',
     summary: 'Give an organisation credit',
     params: adminOrganisationParams,
-    body: z.object({ amountNanoUsd: positiveNanoUsd, reason: auditReason }).meta({ id: 'AdminGrant' }),
+    body: z
+      .object({
+        amountNanoUsd: positiveNanoUsd,
+        expiresAt: timestamp.optional().meta({
+          description: 'Makes it promotional: spent before paid credit, and gone at this moment.',
+        }),
+        priority: z.int().min(0).max(1000).optional().meta({
+          description:
+            'Makes it promotional: among promotional credit the lowest is spent first; 100 unless said.',
+        }),
+        reason: auditReason,
+      })
+      .meta({ id: 'AdminGrant' }),
     response: { status: 201, schema: adminTransfer },
     refuses: [404],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
@@ -72,6 +95,39 @@ const moneyTools = {
     refuses: [402, 404],
     notFoundReason: 'TRANSFER_NOT_FOUND',
   }),
+  adminSetOverdraft: admin({
+    id: 'adminSetOverdraft',
+    method: 'PUT',
+    path: '/v2/admin/organisations/{organisationId}/overdraft',
+    scope: 'admin:money',
+    summary: 'Say how far below zero a balance may go',
+    description: 'An overdraft that is in use cannot be taken away: 409.',
+    tags: ['money'],
+    params: adminOrganisationParams,
+    body: z
+      .object({
+        maxOverdraftNanoUsd: z
+          .string()
+          .regex(/^(0|[1-9][0-9]{0,17})$/, 'must be a whole number of nano-USD, 0 or more, as a string'),
+        reason: auditReason,
+      })
+      .meta({ id: 'AdminOverdraft' }),
+    response: { status: 200, schema: adminBalance },
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  adminUnfreeze: admin({
+    ...moneyTool,
+    id: 'adminUnfreeze',
+    path: '/v2/admin/organisations/{organisationId}/unfreeze',
+    summary: 'Admit new work again after a disputed payment was settled',
+    params: adminOrganisationParams,
+    body: z.object({ reason: auditReason }).meta({ id: 'AdminUnfreeze' }),
+    response: { status: 200, schema: adminBalance },
+    refuses: [404],
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
   adminListTransfers: admin({
     id: 'adminListTransfers',
     method: 'GET',
@@ -99,34 +155,62 @@ const priceSubject = z
       gpuType: z.string().min(1).max(64),
       machineType: rentalType,
       region: z.string().min(1).max(64).nullable(),
+      networkType: networkType.nullable().optional().meta({ description: 'Null or absent: every network.' }),
     }),
     z.object({ kind: z.literal('volume'), region: z.string().min(1).max(64).nullable() }),
+    z
+      .object({ kind: z.literal('disk'), region: z.string().min(1).max(64).nullable() })
+      .meta({ description: 'The local disk of a rental that was stopped and gave its GPUs back.' }),
     z.object({
       kind: z.literal('model'),
       model: z.string().min(1).max(200),
       unit: z.enum(['prompt_token', 'cached_prompt_token', 'completion_token', 'image', 'character']),
     }),
   ])
-  .meta({ id: 'PriceSubject' });
+  .meta({ id: 'PriceSubject', 'x-extensible': true });
 
 const priceFields = {
   subject: priceSubject,
-  unit: z.enum(['gpu_hour', 'gb_hour', 'token', 'image', 'character']),
-  priceNanoUsd: nanoUsd.meta({ description: 'For one unit.' }),
+  unit: z.enum(['gpu_hour', 'gb_hour', 'token', 'million_tokens', 'image', 'character']).meta({
+    'x-extensible': true,
+    description:
+      'Must fit the subject. Tokens are priced singly or by the million, where one costs less than a nano-USD.',
+  }),
+  priceNanoUsd: nanoUsd.meta({
+    description:
+      'For one unit; 0 or more. An image is one of 1024 x 1024 pixels in 25 steps, and grows with all three.',
+  }),
   validFrom: timestamp,
 };
 
+const priceOrganisation = organisationId.nullable().meta({
+  description:
+    'A contract price for this organisation alone, which beats every list price. Null: a list price.',
+});
+
 const price = z
-  .object({ id: priceId, ...priceFields, validUntil: timestamp.nullable(), createdAt: timestamp })
+  .object({
+    id: priceId,
+    organisationId: priceOrganisation,
+    ...priceFields,
+    validUntil: timestamp.nullable(),
+    createdAt: timestamp,
+  })
   .meta({ id: 'Price' });
+
+const percentage = z
+  .number()
+  .min(0)
+  .max(100)
+  .meta({ description: 'In percent, with at most four decimals.' });
 
 const reserveOptionFields = {
   machineType: rentalType,
   gpuType: z.string().min(1).max(64),
   region: z.string().min(1).max(64).nullable(),
   termPeriodDays: z.int().min(1).max(3650),
-  discountPercentage: z.number().min(0).max(100),
-  earlyTerminationRefundPercentage: z.number().min(0).max(100),
+  discountPercentage: percentage,
+  earlyTerminationRefundPercentage: percentage,
 };
 
 const adminReserveOption = z
@@ -137,7 +221,7 @@ const entitlement = z
   .object({
     id: entitlementId,
     organisationId,
-    maxDiscountPercentage: z.number().min(0).max(100),
+    maxDiscountPercentage: percentage,
     gpuType: z.string().nullable(),
     contractReference: z.string().nullable(),
     validFrom: timestamp,
@@ -151,10 +235,13 @@ const priceBook = {
     method: 'GET',
     path: '/v2/admin/prices',
     scope: 'admin:read',
-    summary: 'List the price book',
+    summary: 'List the price book, newest first',
     tags: ['prices'],
     query: pageQuery.extend({
-      at: timestamp.optional().meta({ description: 'As it stands at this moment.' }),
+      at: timestamp
+        .optional()
+        .meta({ description: 'As it stands at this moment: one price for each subject.' }),
+      organisationId: organisationId.optional().meta({ description: 'Only its contract prices.' }),
     }),
     response: { status: 200, schema: page(price) },
     idempotency: 'none',
@@ -167,9 +254,18 @@ const priceBook = {
     summary: 'Set a price from a moment on',
     description: 'The price book only grows: what runs keeps the price frozen when it began.',
     tags: ['prices'],
-    body: z.object({ ...priceFields, reason: auditReason }).meta({ id: 'PriceCreate' }),
+    body: z
+      .object({
+        organisationId: priceOrganisation.optional(),
+        ...priceFields,
+        validUntil: timestamp.nullable().optional(),
+        reason: auditReason,
+      })
+      .meta({ id: 'PriceCreate' }),
     response: { status: 201, schema: price },
+    refuses: [404],
     idempotency: 'key',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
   adminEndPrice: admin({
     id: 'adminEndPrice',
@@ -177,6 +273,8 @@ const priceBook = {
     path: '/v2/admin/prices/{priceId}/end',
     scope: 'admin:write',
     summary: 'End a price, so that nothing new is sold by it',
+    description:
+      'The price that it covered counts again: an older one for the same subject, or one that is less specific.',
     tags: ['prices'],
     params: z.object({ priceId }),
     body: z.object({ reason: auditReason }).meta({ id: 'PriceEnd' }),
@@ -202,6 +300,7 @@ const priceBook = {
     path: '/v2/admin/reserve-options',
     scope: 'admin:write',
     summary: 'Offer a reserved term',
+    description: 'It replaces the option on offer for the same machine type, GPU type, region and term.',
     tags: ['prices'],
     body: z.object(reserveOptionFields).meta({ id: 'ReserveOptionCreate' }),
     response: { status: 201, schema: adminReserveOption },
@@ -231,7 +330,7 @@ const priceBook = {
     params: adminOrganisationParams,
     body: z
       .object({
-        maxDiscountPercentage: z.number().min(0).max(100),
+        maxDiscountPercentage: percentage,
         gpuType: z.string().min(1).max(64).nullable().default(null),
         contractReference: z.string().trim().max(100).nullable().default(null),
         validFrom: timestamp.optional(),

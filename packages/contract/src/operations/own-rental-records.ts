@@ -117,7 +117,19 @@ export const quote = z
     costPerHourNanoUsd: nanoUsd,
     originalCostPerHour: z.number().nonnegative(),
     discountPercentage: z.number(),
-    lines: z.array(z.object({ description: z.string(), costPerHourNanoUsd: nanoUsd })),
+    costPerSecondNanoUsd: nanoUsd.meta({
+      description: 'Rounded up, to look at. Time is charged by the millisecond from the price of an hour.',
+    }),
+    lines: z
+      .array(
+        z.object({
+          kind: z.enum(['gpu', 'discount', 'storage']),
+          description: z.string(),
+          costPerHourNanoUsd: nanoUsd,
+        }),
+      )
+      .meta({ description: 'What the price is made of; the lines add up to it.' }),
+    minimumBalanceNanoUsd: nanoUsd.meta({ description: 'What must be available for create to succeed.' }),
     holdNanoUsd: nanoUsd.meta({ description: 'What create takes out of the available balance at once.' }),
     totalNanoUsd: nanoUsd.nullable().meta({ description: 'For `durationSeconds`, or for the whole term.' }),
     term: z
@@ -125,11 +137,20 @@ export const quote = z
         termPeriodDays: z.int().positive(),
         committedNanoUsd: nanoUsd,
         earlyTerminationRefundPercentage: z.number(),
+        onDemandCostPerHourNanoUsd: nanoUsd.meta({
+          description: 'What an hour costs after the term, if the rental goes on.',
+        }),
       })
       .nullable(),
+    runwaySeconds: z.int().nonnegative().nullable().meta({
+      description:
+        'How long the balance would last with this beside what runs now; null when nothing costs anything.',
+    }),
     available: z.boolean(),
     affordable: z.boolean(),
-    validUntil: timestamp,
+    validUntil: timestamp.meta({
+      description: 'Until when the price book, as it stands, asks this price.',
+    }),
   })
   .meta({ id: 'Quote' });
 

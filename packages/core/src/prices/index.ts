@@ -1,0 +1,39 @@
+export { servePrices, type PriceRoutes } from './prices.routes.ts';
+export { modelPriceFor, quoteFor, type QuoteRequest } from './prices.service.ts';
+export { toWireQuote, type WireQuote } from './prices.wire.ts';
+export { listReserveOptions } from './prices.store.ts';
+export type { Price, PriceSubject, PriceUnit, ReserveOption } from './prices.ts';
+export {
+  DISCOUNTED_PRICE_ROUNDING,
+  discounted,
+  freezeStorage,
+  holdAtCreate,
+  quote,
+  QUOTE_VALID_MS,
+  type PriceContext,
+  type Quote,
+  type QuoteInput,
+  type QuoteLine,
+  type RentalWish,
+} from './quote.ts';
+export {
+  commitmentOf,
+  costOfRunning,
+  endEarly,
+  parseFrozenPrice,
+  rateOf,
+  type EarlyEnd,
+  type FrozenPrice,
+} from './frozen.ts';
+export {
+  characterCost,
+  DEFAULT_CHARACTER_NANO_USD,
+  DEFAULT_IMAGE_NANO_USD,
+  freezeModelPrice,
+  frozenModelPrice,
+  imageCost,
+  tokenCost,
+  type FrozenModelPrice,
+  type ImageSize,
+  type TokenCounts,
+} from './inference-price.ts';

@@ -1,0 +1,127 @@
+import { Fault } from '@millrace/platform/fault';
+import {
+  addExact,
+  nanoUsd,
+  roundExact,
+  timesUsd,
+  tokenCharge,
+  type ExactUsd,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import { z } from 'zod';
+import { amountOf } from './frozen.ts';
+import type { ModelUnit, Price } from './prices.ts';
+import { resolvePrice } from './resolve.ts';
+import type { PriceContext } from './quote.ts';
+
+/** What inference costs: exact fractions, rounded up once for each request. Pure, and free of the price book. */
+
+/** An image of 1024 x 1024 pixels in 25 steps, where the price book has no price for the model. */
+export const DEFAULT_IMAGE_NANO_USD = nanoUsd(10_000_000n);
+/** A character of speech, likewise. */
+export const DEFAULT_CHARACTER_NANO_USD = nanoUsd(5_000n);
+
+const tokensPerMillion = 1_000_000n;
+const standardImage = 1_024n * 1_024n * 25n;
+
+const amount = z.string().regex(/^(0|[1-9][0-9]{0,18})$/);
+
+/**
+ * The prices of a model for one organisation, as a gateway carries them. Plain JSON. A token is always priced by the
+ * million here: any price of a single one is a whole number of those, and the reverse is not true.
+ */
+export const frozenModelPrice = z.strictObject({
+  version: z.literal(1),
+  model: z.string(),
+  /** Null: not sold by the token. */
+  promptNanoUsdPerMillion: amount.nullable(),
+  cachedPromptNanoUsdPerMillion: amount.nullable(),
+  completionNanoUsdPerMillion: amount.nullable(),
+  imageNanoUsd: amount,
+  characterNanoUsd: amount,
+  priceIds: z.array(z.string()).readonly(),
+});
+
+export type FrozenModelPrice = Readonly<z.infer<typeof frozenModelPrice>>;
+
+/**
+ * The prices of a model that count at an instant. Cached tokens without a price of their own cost what others of the
+ * prompt do; images and characters have a default.
+ */
+export function freezeModelPrice(context: PriceContext, model: string): FrozenModelPrice {
+  const isFree = context.mode === 'test';
+  const find = (unit: ModelUnit): Price | null =>
+    isFree ? null : resolvePrice(context.book, context.orgId, { kind: 'model', model, unit }, context.now);
+  const prompt = find('prompt_token');
+  const cached = find('cached_prompt_token');
+  const completion = find('completion_token');
+  const image = find('image');
+  const character = find('character');
+  const text = (price: Price | null, otherwise: NanoUsd): string =>
+    String(isFree ? 0n : (price?.price ?? otherwise));
+  const perMillion = (price: Price | null): string | null =>
+    isFree ? '0' : price === null ? null : String(pricePerMillion(price));
+  return {
+    version: 1,
+    model,
+    promptNanoUsdPerMillion: perMillion(prompt),
+    cachedPromptNanoUsdPerMillion: perMillion(cached ?? prompt),
+    completionNanoUsdPerMillion: perMillion(completion),
+    imageNanoUsd: text(image, DEFAULT_IMAGE_NANO_USD),
+    characterNanoUsd: text(character, DEFAULT_CHARACTER_NANO_USD),
+    priceIds: [prompt, cached, completion, image, character].flatMap((price) => price?.id ?? []),
+  };
+}
+
+function pricePerMillion(price: Price): NanoUsd {
+  return price.unit === 'million_tokens' ? price.price : timesUsd(price.price, tokensPerMillion);
+}
+
+export interface TokenCounts {
+  /** All of the prompt, cached tokens included. */
+  readonly prompt: number;
+  readonly cached: number;
+  readonly completion: number;
+}
+
+export function tokenCost(price: FrozenModelPrice, tokens: TokenCounts): NanoUsd {
+  if (tokens.cached > tokens.prompt) {
+    throw new RangeError(`${tokens.cached} cached tokens are more than the ${tokens.prompt} of the prompt.`);
+  }
+  const charges = [
+    chargeFor(price.promptNanoUsdPerMillion, tokens.prompt - tokens.cached),
+    chargeFor(price.cachedPromptNanoUsdPerMillion, tokens.cached),
+    chargeFor(price.completionNanoUsdPerMillion, tokens.completion),
+  ];
+  return roundExact(charges.reduce(addExact), 'up');
+}
+
+function chargeFor(perMillion: string | null, tokens: number): ExactUsd {
+  if (perMillion === null && tokens > 0) throw new Fault('PRICE_NOT_AVAILABLE');
+  return tokenCharge(amountOf(perMillion ?? '0'), tokens);
+}
+
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+  readonly steps: number;
+  /** How many of them; rounded together. */
+  readonly count: number;
+}
+
+export function imageCost(price: FrozenModelPrice, image: ImageSize): NanoUsd {
+  const { width, height, steps, count } = image;
+  const size = [width, height, steps, count].reduce((product, side) => product * wholeNumber(side), 1n);
+  return roundExact({ numerator: amountOf(price.imageNanoUsd) * size, denominator: standardImage }, 'up');
+}
+
+export function characterCost(price: FrozenModelPrice, characters: number): NanoUsd {
+  return timesUsd(amountOf(price.characterNanoUsd), wholeNumber(characters));
+}
+
+function wholeNumber(value: number): bigint {
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new RangeError(`Sizes and counts are whole numbers of 0 or more; got ${value}.`);
+  }
+  return BigInt(value);
+}

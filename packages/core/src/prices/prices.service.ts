@@ -1,0 +1,226 @@
+import type { Mode } from '@millrace/platform/envelope';
+import type { Reader, Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { EntitlementId, OrgId, PriceId } from '@millrace/platform/ids';
+import { fromPercentage, parseNanoUsd, toPercentage, type NanoUsd, type Ppm } from '@millrace/platform/money';
+import { appendAudit, findOrganisation, type Cause } from '../identity/index.ts';
+import { freezeModelPrice, type FrozenModelPrice } from './inference-price.ts';
+import {
+  highestPriceFor,
+  unitsFor,
+  type Entitlement,
+  type MachineType,
+  type Price,
+  type PriceSubject,
+  type PriceUnit,
+  type ReserveOption,
+} from './prices.ts';
+import {
+  findEntitlement,
+  findPrice,
+  insertEntitlement,
+  insertPrice,
+  insertReserveOption,
+  listEntitlements,
+  readModelPrices,
+  readRentalPrices,
+  readReserveOptions,
+  setEntitlementRevoked,
+  setPriceEnd,
+} from './prices.store.ts';
+import { quote, type Quote, type RentalWish } from './quote.ts';
+
+/** What operators do with the price book, and what others ask of it. */
+
+export interface NewPrice {
+  /** Whose contract it is from; null for a list price. */
+  readonly orgId: OrgId | null;
+  readonly subject: PriceSubject;
+  readonly unit: PriceUnit;
+  readonly priceNanoUsd: string;
+  readonly validFrom: Date;
+  readonly validUntil: Date | null;
+  readonly reason: string;
+}
+
+export async function createPrice(tx: Tx, cause: Cause, wish: NewPrice): Promise<Price> {
+  const price = requirePrice(wish);
+  const { orgId, subject, unit, validFrom, validUntil } = wish;
+  requireOrder(validFrom, validUntil);
+  if (orgId !== null) await requireOrganisation(tx, orgId);
+  const created = await insertPrice(tx, orgId, { subject, unit, price, validFrom, validUntil });
+  if (created === null) throw new Fault('PRICE_EXISTS');
+  await appendAudit(tx, orgId, cause, {
+    action: 'price.created',
+    resource: { kind: 'price', id: created.id },
+    after: { subject, unit, priceNanoUsd: String(price), validFrom, validUntil },
+    reason: wish.reason,
+  });
+  return created;
+}
+
+/** Ends a price now; one that has not begun never will. Doing it twice changes nothing the second time. */
+export async function endPrice(tx: Tx, cause: Cause, id: PriceId, reason: string): Promise<Price> {
+  const ended = await setPriceEnd(tx, id, tx.clock.now());
+  if (ended === null) {
+    const found = await findPrice(tx, id);
+    if (found === null) throw new Fault('PRICE_NOT_FOUND');
+    return found;
+  }
+  await appendAudit(tx, ended.orgId, cause, {
+    action: 'price.ended',
+    resource: { kind: 'price', id },
+    after: { validUntil: ended.validUntil },
+    reason,
+  });
+  return ended;
+}
+
+export interface NewReserveOption {
+  readonly machineType: MachineType;
+  readonly gpuType: string;
+  readonly region: string | null;
+  readonly termPeriodDays: number;
+  readonly discountPercentage: number;
+  readonly earlyTerminationRefundPercentage: number;
+}
+
+export async function createReserveOption(
+  tx: Tx,
+  cause: Cause,
+  wish: NewReserveOption,
+): Promise<ReserveOption> {
+  const { machineType, gpuType, region, termPeriodDays } = wish;
+  const discount = requireShare('discountPercentage', wish.discountPercentage);
+  const refund = requireShare('earlyTerminationRefundPercentage', wish.earlyTerminationRefundPercentage);
+  const subject = { machineType, gpuType, region, termPeriodDays };
+  const option = await insertReserveOption(tx, { ...subject, discount, refund });
+  await appendAudit(tx, null, cause, {
+    action: 'reserve_option.created',
+    resource: { kind: 'reserve_option', id: option.id },
+    after: { ...wish },
+  });
+  return option;
+}
+
+export interface NewEntitlement {
+  readonly maxDiscountPercentage: number;
+  readonly gpuType: string | null;
+  readonly contractReference: string | null;
+  /** Null: from now on. */
+  readonly validFrom: Date | null;
+  readonly validUntil: Date | null;
+  readonly reason: string;
+}
+
+export async function createEntitlement(
+  tx: Tx,
+  cause: Cause,
+  orgId: OrgId,
+  wish: NewEntitlement,
+): Promise<Entitlement> {
+  const maxDiscount = requireShare('maxDiscountPercentage', wish.maxDiscountPercentage);
+  const validFrom = wish.validFrom ?? tx.clock.now();
+  const { gpuType, contractReference, validUntil, reason } = wish;
+  requireOrder(validFrom, validUntil);
+  await requireOrganisation(tx, orgId);
+  const fields = { maxDiscount, gpuType, contractReference, validFrom, validUntil };
+  const entitlement = await insertEntitlement(tx, orgId, fields);
+  await appendAudit(tx, orgId, cause, {
+    action: 'entitlement.created',
+    resource: { kind: 'entitlement', id: entitlement.id },
+    after: {
+      maxDiscountPercentage: toPercentage(maxDiscount),
+      gpuType,
+      contractReference,
+      validFrom,
+      validUntil,
+    },
+    reason,
+  });
+  return entitlement;
+}
+
+/** Withdrawing twice changes nothing the second time. */
+export async function revokeEntitlement(
+  tx: Tx,
+  cause: Cause,
+  orgId: OrgId,
+  id: EntitlementId,
+): Promise<void> {
+  if (!(await setEntitlementRevoked(tx, orgId, id, tx.clock.now()))) {
+    if ((await findEntitlement(tx, orgId, id)) === null) throw new Fault('ENTITLEMENT_NOT_FOUND');
+    return;
+  }
+  await appendAudit(tx, orgId, cause, {
+    action: 'entitlement.revoked',
+    resource: { kind: 'entitlement', id },
+  });
+}
+
+export interface QuoteRequest {
+  readonly wish: RentalWish;
+  readonly available: NanoUsd;
+  readonly burnPerHour: NanoUsd;
+  readonly holdWindowMs: number;
+  readonly now: Date;
+}
+
+/**
+ * A quote by the price book as it stands. Inside the transaction that creates a rental it is the price that is sold:
+ * what it froze goes onto the rental, and the book is not asked again.
+ */
+export async function quoteFor(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  request: QuoteRequest,
+): Promise<Quote> {
+  const { wish, now } = request;
+  const subject = { gpuType: wish.gpuType, machineType: wish.rentalType };
+  const book = await readRentalPrices(reader, orgId, subject, now);
+  const reserveOptions = wish.termType === 'reserved' ? await readReserveOptions(reader, subject) : [];
+  const entitlements = wish.discountPercentage === 0 ? [] : await listEntitlements(reader, orgId, now);
+  return quote({ ...request, orgId, mode, book, reserveOptions, entitlements });
+}
+
+/** What a model costs this organisation from now on, for a gateway to carry. */
+export async function modelPriceFor(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  model: string,
+  now: Date,
+): Promise<FrozenModelPrice> {
+  const book = await readModelPrices(reader, orgId, model, now);
+  return freezeModelPrice({ orgId, mode, book, now }, model);
+}
+
+function requirePrice({ subject, unit, priceNanoUsd }: NewPrice): NanoUsd {
+  const units = unitsFor(subject);
+  if (!units.includes(unit)) throw invalid('unit', `must be ${units.join(' or ')} for this subject`);
+  const price = parseNanoUsd(priceNanoUsd);
+  const highest = highestPriceFor(unit);
+  if (price === null || price < 0n || price > highest) {
+    throw invalid('priceNanoUsd', `must be between 0 and ${highest} for one ${unit}`);
+  }
+  return price;
+}
+
+function requireShare(field: string, percentage: number): Ppm {
+  const share = fromPercentage(percentage);
+  if (share === null) throw invalid(field, 'must be between 0 and 100 with at most four decimals');
+  return share;
+}
+
+function requireOrder(validFrom: Date, validUntil: Date | null): void {
+  if (validUntil !== null && validUntil <= validFrom) throw invalid('validUntil', 'must be after validFrom');
+}
+
+async function requireOrganisation(reader: Reader, orgId: OrgId): Promise<void> {
+  if ((await findOrganisation(reader, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
+}
+
+function invalid(field: string, message: string): Fault {
+  return new Fault('VALIDATION_FAILED', { issues: [{ path: [field], message, code: 'custom' }] });
+}

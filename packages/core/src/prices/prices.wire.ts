@@ -1,0 +1,89 @@
+import type { Answer, Body, Contract } from '@millrace/contract';
+import { ppm, toNearestUsdNumber, toPercentage } from '@millrace/platform/money';
+import type { Entitlement, Price, PriceSubject, ReserveOption } from './prices.ts';
+import type { Quote } from './quote.ts';
+
+/** Values of this feature as answers of the API. */
+
+type Operations = Contract['operations'];
+
+export type WirePrice = Answer<Operations['adminCreatePrice']>;
+export type WireReserveOption = Answer<Operations['adminCreateReserveOption']>;
+export type WireEntitlement = Answer<Operations['adminCreateEntitlement']>;
+export type WireQuote = Answer<Operations['quoteRental']>;
+
+export function toWirePrice(price: Price): WirePrice {
+  return {
+    id: price.id,
+    organisationId: price.orgId,
+    subject: price.subject,
+    unit: price.unit,
+    priceNanoUsd: String(price.price),
+    validFrom: price.validFrom.toISOString(),
+    validUntil: price.validUntil?.toISOString() ?? null,
+    createdAt: price.createdAt.toISOString(),
+  };
+}
+
+/** A network left out is every network. */
+export function fromWireSubject(subject: Body<Operations['adminCreatePrice']>['subject']): PriceSubject {
+  return subject.kind === 'gpu' ? { ...subject, networkType: subject.networkType ?? null } : subject;
+}
+
+export function toWireReserveOption(option: ReserveOption): WireReserveOption {
+  return {
+    id: option.id,
+    machineType: option.machineType,
+    gpuType: option.gpuType,
+    region: option.region,
+    termPeriodDays: option.termPeriodDays,
+    discountPercentage: toPercentage(option.discount),
+    earlyTerminationRefundPercentage: toPercentage(option.refund),
+    createdAt: option.createdAt.toISOString(),
+  };
+}
+
+export function toWireEntitlement(entitlement: Entitlement): WireEntitlement {
+  return {
+    id: entitlement.id,
+    organisationId: entitlement.orgId,
+    maxDiscountPercentage: toPercentage(entitlement.maxDiscount),
+    gpuType: entitlement.gpuType,
+    contractReference: entitlement.contractReference,
+    validFrom: entitlement.validFrom.toISOString(),
+    validUntil: entitlement.validUntil?.toISOString() ?? null,
+  };
+}
+
+/** `available`: whether it could be placed now, which the price book does not know. */
+export function toWireQuote(quote: Quote, available: boolean): WireQuote {
+  const { term } = quote;
+  return {
+    costPerHour: toNearestUsdNumber(quote.perHour),
+    costPerHourNanoUsd: String(quote.perHour),
+    originalCostPerHour: toNearestUsdNumber(quote.originalPerHour),
+    discountPercentage: toPercentage(quote.discount),
+    costPerSecondNanoUsd: String(quote.perSecond),
+    lines: quote.lines.map(({ kind, description, perHour }) => ({
+      kind,
+      description,
+      costPerHourNanoUsd: String(perHour),
+    })),
+    minimumBalanceNanoUsd: String(quote.hold),
+    holdNanoUsd: String(quote.hold),
+    totalNanoUsd: quote.total === null ? null : String(quote.total),
+    term:
+      term === null
+        ? null
+        : {
+            termPeriodDays: term.termPeriodDays,
+            committedNanoUsd: term.committedNanoUsd,
+            earlyTerminationRefundPercentage: toPercentage(ppm(term.refundPpm)),
+            onDemandCostPerHourNanoUsd: term.onDemandNanoUsdPerHour,
+          },
+    runwaySeconds: quote.runwaySeconds,
+    available,
+    affordable: quote.affordable,
+    validUntil: quote.validUntil.toISOString(),
+  };
+}

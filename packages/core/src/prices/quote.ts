@@ -1,0 +1,294 @@
+import type { Body, Contract } from '@millrace/contract';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId } from '@millrace/platform/ids';
+import {
+  addUsd,
+  affordableMs,
+  divideRoundDown,
+  fromPercentage,
+  hourlyCharge,
+  ppm,
+  ppmPerWhole,
+  roundExact,
+  secondsToMs,
+  shareOf,
+  subtractUsd,
+  timesUsd,
+  toPercentage,
+  zeroUsd,
+  meteredTotal,
+  type NanoUsd,
+  type Ppm,
+  type Rounding,
+} from '@millrace/platform/money';
+import { amountOf, commitmentOf, costOfRunning, rateOf, termMsOf, type FrozenPrice } from './frozen.ts';
+import type { Entitlement, Price, ReserveOption } from './prices.ts';
+import {
+  entitledDiscount,
+  nextChange,
+  resolvePrice,
+  resolveReserveOption,
+  type PricedThing,
+} from './resolve.ts';
+
+/** What a rental would cost, hold and commit to. Pure: the same input gives the same quote. */
+
+export type RentalWish = Body<Contract['operations']['quoteRental']>;
+
+/**
+ * The one rounding of a discounted price of an hour. Up, so that what is taken off is never more than was granted;
+ * the difference is below one nano-USD an hour.
+ */
+export const DISCOUNTED_PRICE_ROUNDING: Rounding = 'up';
+
+/** A quote is looked at anew after this time even when the price book is not about to change. */
+export const QUOTE_VALID_MS = 15 * 60_000;
+
+/** Where prices are looked up: all that was written about the thing, and who asks when. */
+export interface PriceContext {
+  readonly orgId: OrgId;
+  /** Test mode is free: it needs no price and every amount is 0. */
+  readonly mode: Mode;
+  readonly book: readonly Price[];
+  readonly now: Date;
+}
+
+export interface QuoteInput extends PriceContext {
+  readonly wish: RentalWish;
+  readonly reserveOptions: readonly ReserveOption[];
+  readonly entitlements: readonly Entitlement[];
+  /** What new work could use now. */
+  readonly available: NanoUsd;
+  /** What everything that runs costs an hour now. */
+  readonly burnPerHour: NanoUsd;
+  /** How far ahead a hold reaches: metering's policy. */
+  readonly holdWindowMs: number;
+}
+
+export interface QuoteLine {
+  readonly kind: 'gpu' | 'discount' | 'storage';
+  readonly description: string;
+  readonly perHour: NanoUsd;
+}
+
+export interface Quote {
+  readonly perHour: NanoUsd;
+  readonly originalPerHour: NanoUsd;
+  /** Rounded up, to look at. */
+  readonly perSecond: NanoUsd;
+  /** On the GPUs. Storage is never discounted. */
+  readonly discount: Ppm;
+  /** They add up to `perHour`. */
+  readonly lines: readonly QuoteLine[];
+  /** What create sets aside at once, and so the least that must be available. */
+  readonly hold: NanoUsd;
+  /** For the time asked for, or for the whole term; null when neither was given. */
+  readonly total: NanoUsd | null;
+  /** Null: on-demand, no commitment. */
+  readonly term: FrozenPrice['reserve'];
+  /** How long the money would last with this beside what runs now; null when nothing costs anything. */
+  readonly runwaySeconds: number | null;
+  readonly affordable: boolean;
+  readonly validUntil: Date;
+  /** What to store on the rental, and on the volume made with it. */
+  readonly frozen: { readonly rental: FrozenPrice; readonly volume: FrozenPrice | null };
+}
+
+export function quote(input: QuoteInput): Quote {
+  try {
+    return quoteParts(input);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Fault('VALIDATION_FAILED', {
+      message: 'This comes to more money than an account can ever hold.',
+      suggestion: 'Ask for fewer GPUs or for a shorter time.',
+      cause: error,
+    });
+  }
+}
+
+function quoteParts(input: QuoteInput): Quote {
+  const { wish, now } = input;
+  const rental = freezeRental(input);
+  const volume =
+    wish.storageSizeInGb === undefined
+      ? null
+      : freezeStorage(input, { kind: 'volume', region: wish.region }, wish.storageSizeInGb);
+  const lines = [...rentalLines(wish, rental), ...storageLines(volume)];
+  const parts = volume === null ? [rental] : [rental, volume];
+  const perHour = addUsd(...parts.map(rateOf));
+  const hold = addUsd(...parts.map((part) => holdAtCreate(part, input.holdWindowMs)));
+  const durationMs = durationMsOf(wish, rental.reserve);
+  return {
+    perHour,
+    originalPerHour: addUsd(...parts.map((part) => amountOf(part.originalNanoUsdPerHour))),
+    perSecond: roundExact(hourlyCharge(perHour, secondsToMs(1)), 'up'),
+    discount: ppm(rental.discountPpm),
+    lines,
+    hold,
+    total: durationMs === null ? null : addUsd(...parts.map((part) => costOfRunning(part, durationMs))),
+    term: rental.reserve,
+    runwaySeconds: runwayWith(input, parts),
+    affordable: hold === zeroUsd || hold <= input.available,
+    validUntil: validUntil(now, [...input.book, ...input.entitlements]),
+    frozen: { rental, volume },
+  };
+}
+
+function freezeRental(input: QuoteInput): FrozenPrice {
+  const { wish, now } = input;
+  const { gpuType, region, networkType, gpuCount } = wish;
+  const option = reserveOptionFor(input);
+  const discount = decideDiscount(input, option);
+  const thing = { kind: 'gpu', gpuType, machineType: wish.rentalType, region, networkType } as const;
+  const price = priceOf(input, thing);
+  const original = timesUsd(price.perUnit, BigInt(gpuCount));
+  const rate = discounted(original, discount.applied);
+  return {
+    version: 1,
+    product: 'rental',
+    rateNanoUsdPerHour: String(rate),
+    originalNanoUsdPerHour: String(original),
+    discountPpm: discount.applied,
+    quantity: gpuCount,
+    unitNanoUsdPerHour: String(price.perUnit),
+    reserve: option === null ? null : termsOf(option, rate, discounted(original, discount.onDemand)),
+    priceIds: price.ids,
+    frozenAt: now.toISOString(),
+  };
+}
+
+/** A volume by its size, or the local disk of a rental that was stopped. */
+export function freezeStorage(
+  context: PriceContext,
+  thing: PricedThing & { readonly kind: 'volume' | 'disk' },
+  sizeGb: number,
+): FrozenPrice {
+  const price = priceOf(context, thing);
+  const rate = String(timesUsd(price.perUnit, BigInt(sizeGb)));
+  return {
+    version: 1,
+    product: thing.kind === 'volume' ? 'volume' : 'rental',
+    rateNanoUsdPerHour: rate,
+    originalNanoUsdPerHour: rate,
+    discountPpm: 0,
+    quantity: sizeGb,
+    unitNanoUsdPerHour: String(price.perUnit),
+    reserve: null,
+    priceIds: price.ids,
+    frozenAt: context.now.toISOString(),
+  };
+}
+
+function priceOf(
+  { mode, book, orgId, now }: PriceContext,
+  thing: PricedThing,
+): { readonly perUnit: NanoUsd; readonly ids: FrozenPrice['priceIds'] } {
+  if (mode === 'test') return { perUnit: zeroUsd, ids: [] };
+  const price = resolvePrice(book, orgId, thing, now);
+  if (price === null) throw new Fault('PRICE_NOT_AVAILABLE');
+  return { perUnit: price.price, ids: [price.id] };
+}
+
+/** What is left of a price after a discount. */
+export function discounted(original: NanoUsd, discount: Ppm): NanoUsd {
+  return roundExact(shareOf(original, ppm(ppmPerWhole - discount)), DISCOUNTED_PRICE_ROUNDING);
+}
+
+function reserveOptionFor({ wish, reserveOptions }: QuoteInput): ReserveOption | null {
+  if (wish.termType === 'on-demand') return null;
+  const { termPeriodDays, rentalType: machineType, gpuType, region } = wish;
+  if (termPeriodDays === undefined) {
+    throw invalid('termPeriodDays', 'is required with the termType reserved');
+  }
+  const option = resolveReserveOption(reserveOptions, { machineType, gpuType, region, termPeriodDays });
+  if (option === null) throw new Fault('RESERVE_OPTION_NOT_FOUND');
+  return option;
+}
+
+/**
+ * A discount in a request is a claim. What an organisation may claim is the greater of what it is entitled to and what
+ * the term is published with; the two do not add up. The discount of the term needs no claim. After the term it is
+ * gone, and only what was claimed by entitlement remains.
+ */
+function decideDiscount(
+  input: QuoteInput,
+  option: ReserveOption | null,
+): { readonly applied: Ppm; readonly onDemand: Ppm } {
+  const { wish, entitlements, orgId, now } = input;
+  const claimed = fromPercentage(wish.discountPercentage);
+  if (claimed === null) {
+    throw invalid('discountPercentage', 'must be between 0 and 100 with at most four decimals');
+  }
+  const entitled = entitledDiscount(entitlements, orgId, wish.gpuType, now);
+  const published = option?.discount ?? 0;
+  if (claimed > Math.max(entitled, published)) throw new Fault('DISCOUNT_NOT_ENTITLED');
+  return { applied: ppm(Math.max(claimed, published)), onDemand: ppm(Math.min(claimed, entitled)) };
+}
+
+function termsOf(option: ReserveOption, rate: NanoUsd, onDemandRate: NanoUsd): FrozenPrice['reserve'] {
+  const { id: optionId, termPeriodDays, refund: refundPpm } = option;
+  return {
+    optionId,
+    termPeriodDays,
+    committedNanoUsd: String(meteredTotal(rate, termMsOf(termPeriodDays))),
+    refundPpm,
+    onDemandNanoUsdPerHour: String(onDemandRate),
+  };
+}
+
+/** The whole of a term, or the next minutes of what is paid as it runs; rounded up, so that it always covers them. */
+export function holdAtCreate(frozen: FrozenPrice, holdWindowMs: number): NanoUsd {
+  return frozen.reserve === null
+    ? roundExact(hourlyCharge(rateOf(frozen), holdWindowMs), 'up')
+    : commitmentOf(frozen);
+}
+
+function durationMsOf(wish: RentalWish, term: FrozenPrice['reserve']): number | null {
+  if (wish.durationSeconds !== undefined) return secondsToMs(wish.durationSeconds);
+  return term === null ? null : termMsOf(term.termPeriodDays);
+}
+
+/** A commitment is paid at once and burns no more; everything else is paid from what is left. */
+function runwayWith(input: QuoteInput, parts: readonly FrozenPrice[]): number | null {
+  const left = subtractUsd(input.available, addUsd(...parts.map(commitmentOf)));
+  const burning = parts.filter((part) => part.reserve === null).map(rateOf);
+  const ms = affordableMs(left, addUsd(input.burnPerHour, ...burning));
+  if (ms === null) return null;
+  const seconds = Number(divideRoundDown(ms, 1_000n));
+  return Math.min(seconds, Number.MAX_SAFE_INTEGER);
+}
+
+function rentalLines(wish: RentalWish, rental: FrozenPrice): readonly QuoteLine[] {
+  const original = amountOf(rental.originalNanoUsdPerHour);
+  const gpus: QuoteLine = {
+    kind: 'gpu',
+    description: `${wish.gpuCount} × ${wish.gpuType} in ${wish.region} (${wish.rentalType}, ${wish.networkType})`,
+    perHour: original,
+  };
+  if (rental.discountPpm === 0) return [gpus];
+  const percentage = toPercentage(ppm(rental.discountPpm));
+  const off = subtractUsd(rateOf(rental), original);
+  return [gpus, { kind: 'discount', description: `${percentage} % off`, perHour: off }];
+}
+
+function storageLines(volume: FrozenPrice | null): readonly QuoteLine[] {
+  if (volume === null) return [];
+  return [{ kind: 'storage', description: `${volume.quantity} GB of storage`, perHour: rateOf(volume) }];
+}
+
+function validUntil(
+  now: Date,
+  versions: readonly { readonly validFrom: Date; readonly validUntil: Date | null }[],
+): Date {
+  const latestMs = now.getTime() + QUOTE_VALID_MS;
+  return new Date(Math.min(latestMs, nextChange(versions, now)?.getTime() ?? latestMs));
+}
+
+function invalid(field: string, message: string): Fault {
+  return new Fault('VALIDATION_FAILED', {
+    message: `${field} ${message}.`,
+    issues: [{ path: [field], message, code: 'custom' }],
+  });
+}

@@ -1,0 +1,158 @@
+import type { OrgId } from '@millrace/platform/ids';
+import { ppm, type Ppm } from '@millrace/platform/money';
+import type {
+  Entitlement,
+  MachineType,
+  ModelUnit,
+  NetworkType,
+  Price,
+  PriceSubject,
+  ReserveOption,
+} from './prices.ts';
+
+/** What counts at an instant, out of everything that was ever written. Pure: no clock, no database. */
+
+/** What somebody wants the price of, with nothing left open. */
+export type PricedThing =
+  | {
+      readonly kind: 'gpu';
+      readonly gpuType: string;
+      readonly machineType: MachineType;
+      readonly region: string;
+      readonly networkType: NetworkType;
+    }
+  | { readonly kind: 'volume' | 'disk'; readonly region: string }
+  | { readonly kind: 'model'; readonly model: string; readonly unit: ModelUnit };
+
+/**
+ * The price that counts for this organisation at this instant, or null. The most specific subject wins: a contract of
+ * the organisation before the list, then a price for the region, then one for the network. Of the versions of one
+ * subject the last to begin wins, and of those that began together the last one written.
+ */
+export function resolvePrice(
+  book: readonly Price[],
+  orgId: OrgId,
+  thing: PricedThing,
+  at: Date,
+): Price | null {
+  const candidates = book.filter(
+    (price) =>
+      (price.orgId === null || price.orgId === orgId) &&
+      covers(price.subject, thing) &&
+      isValidAt(price.validFrom, price.validUntil, at),
+  );
+  return best(candidates, rankOfPrice);
+}
+
+/** The option that counts for a term, or null: one for the region before one for all, then the newest. */
+export function resolveReserveOption(
+  options: readonly ReserveOption[],
+  wish: {
+    readonly machineType: MachineType;
+    readonly gpuType: string;
+    readonly region: string;
+    readonly termPeriodDays: number;
+  },
+): ReserveOption | null {
+  const candidates = options.filter(
+    (option) =>
+      option.machineType === wish.machineType &&
+      option.gpuType === wish.gpuType &&
+      option.termPeriodDays === wish.termPeriodDays &&
+      matches(option.region, wish.region),
+  );
+  return best(candidates, (option) => [said(option.region), option.createdAt.getTime(), option.id]);
+}
+
+/** The greatest discount that the organisation may claim on this GPU type at this instant. */
+export function entitledDiscount(
+  entitlements: readonly Entitlement[],
+  orgId: OrgId,
+  gpuType: string,
+  at: Date,
+): Ppm {
+  const granted = entitlements
+    .filter(
+      (entitlement) =>
+        entitlement.orgId === orgId && matches(entitlement.gpuType, gpuType) && isEntitledAt(entitlement, at),
+    )
+    .map((entitlement) => entitlement.maxDiscount);
+  return ppm(Math.max(0, ...granted));
+}
+
+function isEntitledAt(entitlement: Entitlement, at: Date): boolean {
+  const isRevoked = entitlement.revokedAt !== null && entitlement.revokedAt <= at;
+  return !isRevoked && isValidAt(entitlement.validFrom, entitlement.validUntil, at);
+}
+
+/** The first instant after `at` at which any of these begins or ends, or null when nothing is set to change. */
+export function nextChange(
+  versions: readonly { readonly validFrom: Date; readonly validUntil: Date | null }[],
+  at: Date,
+): Date | null {
+  const instants = versions
+    .flatMap(({ validFrom, validUntil }) => [validFrom, validUntil])
+    .filter((instant) => instant !== null)
+    .map((instant) => instant.getTime())
+    .filter((instant) => instant > at.getTime());
+  return instants.length === 0 ? null : new Date(Math.min(...instants));
+}
+
+/** From its beginning on, up to but not including its end. */
+function isValidAt(validFrom: Date, validUntil: Date | null, at: Date): boolean {
+  return validFrom <= at && (validUntil === null || at < validUntil);
+}
+
+function covers(subject: PriceSubject, thing: PricedThing): boolean {
+  switch (subject.kind) {
+    case 'gpu':
+      return (
+        thing.kind === 'gpu' &&
+        subject.gpuType === thing.gpuType &&
+        subject.machineType === thing.machineType &&
+        matches(subject.region, thing.region) &&
+        matches(subject.networkType, thing.networkType)
+      );
+    case 'volume':
+    case 'disk':
+      return thing.kind === subject.kind && matches(subject.region, thing.region);
+    case 'model':
+      return thing.kind === 'model' && subject.model === thing.model && subject.unit === thing.unit;
+  }
+}
+
+function matches(named: string | null, actual: string): boolean {
+  return named === null || named === actual;
+}
+
+type Rank = readonly (number | string)[];
+
+function rankOfPrice(price: Price): Rank {
+  const { subject } = price;
+  return [
+    said(price.orgId),
+    said(subject.kind === 'model' ? null : subject.region),
+    said(subject.kind === 'gpu' ? subject.networkType : null),
+    price.validFrom.getTime(),
+    price.createdAt.getTime(),
+    price.id,
+  ];
+}
+
+function said(value: string | null): number {
+  return value === null ? 0 : 1;
+}
+
+/** The one with the highest rank, compared place by place. Ids differ, so the order of the input never matters. */
+function best<T>(candidates: readonly T[], rankOf: (candidate: T) => Rank): T | null {
+  return candidates.reduce<T | null>(
+    (found, next) => (found === null || isHigher(rankOf(next), rankOf(found)) ? next : found),
+    null,
+  );
+}
+
+function isHigher(left: Rank, right: Rank): boolean {
+  const place = left.findIndex((value, index) => value !== right[index]);
+  const [mine = 0, other = 0] = [left[place], right[place]];
+  return mine > other;
+}
