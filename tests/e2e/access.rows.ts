@@ -1,6 +1,7 @@
 import { contract, type OperationId } from '@millrace/contract';
 import { testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import { billingAccessRows } from './access.billing.rows.ts';
 import { call, newSshPublicKey, type Input, type World } from './world.ts';
 
 /**
@@ -26,6 +27,7 @@ const nothing = async (): Promise<Input> => ({});
 const { operations } = contract;
 
 export const accessRows: Partial<Record<OperationId, AccessRow>> = {
+  ...billingAccessRows,
   getOpenapi: { own: nothing, others: 'none' },
   getOpenDocument: { own: async () => ({ params: { file: 'v2.json' } }), others: 'none' },
   getMe: { own: nothing, others: 'none' },

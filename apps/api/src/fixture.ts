@@ -57,6 +57,7 @@ const UNLIMITED_RPM = 1_000_000;
 export async function startApiFixture(
   options: {
     readonly organisationRpm?: number;
+    readonly fundedRpm?: number;
     readonly openDocuments?: boolean;
     readonly publicUrl?: string;
   } = {},
@@ -85,6 +86,7 @@ export async function startApiFixture(
     channels: eventChannels(channelPrefix),
     keyChangeSubject: keyChangeSubject(channelPrefix),
     organisationRpm: options.organisationRpm ?? UNLIMITED_RPM,
+    fundedRpm: options.fundedRpm ?? UNLIMITED_RPM,
     trustedProxies: ['127.0.0.1'],
     validateResponses: true,
     openDocuments: options.openDocuments ?? false,

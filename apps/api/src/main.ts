@@ -68,6 +68,7 @@ async function start(config: ApiConfig): Promise<void> {
     channels: eventChannels(config.nats.prefix),
     keyChangeSubject: keyChangeSubject(config.nats.prefix),
     organisationRpm: config.rateLimits.defaultRpm,
+    fundedRpm: config.rateLimits.fundedRpm,
     trustedProxies: config.http.trustedProxies,
     validateResponses: config.http.validateResponses,
     openDocuments: config.docs.open,

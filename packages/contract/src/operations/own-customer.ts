@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { resourceRef } from './own-audit.ts';
 import {
+  keyId,
   nanoUsd,
   noContent,
   own,
@@ -32,7 +33,18 @@ const balance = z
   .meta({ id: 'Balance' });
 
 export const ledgerKind = z
-  .enum(['top_up', 'grant', 'adjustment', 'refund', 'reversal', 'charge', 'credit', 'payout'])
+  .enum([
+    'top_up',
+    'grant',
+    'adjustment',
+    'refund',
+    'reversal',
+    'charge',
+    'credit',
+    'payout',
+    'clawback',
+    'expiry',
+  ])
   .meta({ id: 'LedgerEntryKind', 'x-extensible': true });
 
 export const ledgerEntry = z
@@ -89,19 +101,31 @@ const usageRow = z
   .meta({ id: 'UsageRow' });
 
 const budgetName = z.string().trim().min(1).max(100);
-const budgetPeriod = z.enum(['day', 'week', 'month', 'total']);
+const budgetPeriod = z.enum(['hour', 'day', 'week', 'month', 'total']);
 const thresholdsPercent = z.array(z.int().min(1).max(100)).max(10).meta({
   description: 'Shares of the budget at which `budget.threshold` is sent.',
 });
-const onExceeded = z.enum(['notify', 'stop_new_work', 'stop_everything']);
+const onExceeded = z.enum(['notify', 'stop_new_work', 'stop_everything']).meta({
+  description:
+    '`notify` only tells; `stop_new_work` also refuses to begin anything; `stop_everything` also refuses to prolong what runs.',
+});
+
+/** How many budgets an organisation may have. */
+export const budgetsMax = 50;
 
 const budget = z
   .object({
     id: budgetId,
     name: budgetName,
+    keyId: keyId.nullable().meta({
+      description:
+        'The API key it counts, the newest where a key was rotated; null counts the whole organisation.',
+    }),
     period: budgetPeriod,
     limitNanoUsd: nanoUsd,
-    spentNanoUsd: nanoUsd,
+    spentNanoUsd: nanoUsd.meta({
+      description: 'Charged in this period, with what is held for work under way.',
+    }),
     periodStart: timestamp,
     periodEnd: timestamp.nullable(),
     thresholdsPercent,
@@ -112,6 +136,9 @@ const budget = z
 
 const limits = z
   .object({
+    fundedAt: timestamp.nullable().meta({
+      description: 'When the first deposits lifted the rate limit of the organisation; null before.',
+    }),
     rateLimits: z.array(
       z.object({
         name: z.string(),
@@ -123,7 +150,7 @@ const limits = z
     ),
     quotas: z.array(
       z.object({
-        name: z.string().meta({ examples: ['live-rentals', 'gpus', 'volume-gb'] }),
+        name: z.string().meta({ examples: ['api-keys', 'budgets', 'live-rentals'] }),
         limit: z.int().nonnegative().nullable().meta({ description: 'Null: no limit.' }),
         used: z.int().nonnegative(),
       }),
@@ -190,6 +217,8 @@ const balanceOperations = {
     path: '/v2/customer/usage',
     scope: 'billing:read',
     summary: 'What was used and what it cost, summed up',
+    description:
+      'Days are days in UTC and come newest first; the other groups come in the order of their names. Without `from`, the 31 days before `until` are summed up, and never more than 366 days.',
     tags: ['customer'],
     query: pageQuery.extend({
       ...periodQuery,
@@ -228,18 +257,24 @@ const budgetOperations = {
     path: '/v2/customer/budgets',
     scope: 'billing:write',
     summary: 'Create a budget',
+    description: `An organisation has at most ${budgetsMax} budgets. Periods are those of UTC: whole hours, days, weeks from Monday and months.`,
     tags: ['customer'],
     body: z
       .object({
         name: budgetName,
+        keyId: keyId.optional().meta({
+          description: 'Counts the work of this API key alone, and of the keys it is rotated to.',
+        }),
         period: budgetPeriod,
         limitNanoUsd: positiveNanoUsd,
-        thresholdsPercent: thresholdsPercent.default([50, 80]),
+        thresholdsPercent: thresholdsPercent.default([50, 75, 100]),
         onExceeded: onExceeded.default('notify'),
       })
       .meta({ id: 'BudgetCreate' }),
     response: { status: 201, schema: budget },
+    refuses: [404],
     idempotency: 'key',
+    notFoundReason: 'API_KEY_NOT_FOUND',
   }),
   updateBudget: own({
     id: 'updateBudget',
@@ -258,7 +293,7 @@ const budgetOperations = {
       })
       .meta({ id: 'BudgetUpdate' }),
     response: { status: 200, schema: budget },
-    refuses: [404],
+    refuses: [404, 409],
     idempotency: 'none',
     notFoundReason: 'BUDGET_NOT_FOUND',
   }),
@@ -271,7 +306,7 @@ const budgetOperations = {
     tags: ['customer'],
     params: budgetParams,
     response: noContent,
-    refuses: [404],
+    refuses: [404, 409],
     idempotency: 'none',
     notFoundReason: 'BUDGET_NOT_FOUND',
   }),

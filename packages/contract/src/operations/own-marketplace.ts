@@ -18,6 +18,7 @@ export const marketplaceOwnOperations = {
     aliases: ['/v1/billing/purchase_history'],
     scope: 'billing:read',
     summary: 'The deposits of the organisation, newest first',
+    description: 'Payments and grants, the newest 1000 of them; `GET /v2/customer/ledger` lists all of them.',
     tags: ['billing'],
     response: {
       status: 200,

@@ -79,6 +79,8 @@ export interface KeyCredentials {
   readonly role: Role | null;
   readonly platformRoles: readonly PlatformRole[];
   readonly orgStatus: 'active' | 'suspended';
+  /** Its first deposits have lifted the organisation's rate limit. */
+  readonly orgFunded: boolean;
 }
 
 /**
@@ -93,7 +95,12 @@ export async function findCredentials(reader: Reader, publicId: string): Promise
       join.onRef('members.org_id', '=', 'api_keys.org_id').onRef('members.user_id', '=', 'api_keys.user_id'),
     )
     .select(keyColumns)
-    .select(['api_keys.secret_sha256', 'members.role', 'organisations.status as org_status'])
+    .select([
+      'api_keys.secret_sha256',
+      'members.role',
+      'organisations.status as org_status',
+      'organisations.funded_at as org_funded_at',
+    ])
     .select(platformRolesOfUser)
     .where('api_keys.public_id', '=', publicId)
     .executeTakeFirst();
@@ -104,6 +111,7 @@ export async function findCredentials(reader: Reader, publicId: string): Promise
     role: row.role,
     platformRoles: row.platform_roles,
     orgStatus: row.org_status,
+    orgFunded: row.org_funded_at !== null,
   };
 }
 

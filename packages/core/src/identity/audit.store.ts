@@ -70,6 +70,24 @@ export async function listAllAudit(
   return readPage(query, filter, page);
 }
 
+/** Why things were done, by the id of what they were done to: the first reason given for each. For operators. */
+export async function findAuditReasons(
+  reader: Reader,
+  resourceKind: string,
+  resourceIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (resourceIds.length === 0) return new Map();
+  const rows = await reader.kysely
+    .selectFrom('audit_log')
+    .select(['resource_id', 'reason'])
+    .where('resource_kind', '=', resourceKind)
+    .where('resource_id', 'in', [...resourceIds])
+    .where('reason', 'is not', null)
+    .orderBy('id', 'desc')
+    .execute();
+  return new Map(rows.map((row) => [row.resource_id, row.reason ?? '']));
+}
+
 async function readPage(
   query: SelectQueryBuilder<Tables, 'audit_log', Selectable<Tables['audit_log']>>,
   filter: AuditFilter,

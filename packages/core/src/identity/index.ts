@@ -25,7 +25,7 @@ export {
   type KeyAuthenticatorOptions,
 } from './key-authenticator.ts';
 export { KeyUsage } from './key-usage.ts';
-export { appendAudit, type AuditedChange } from './audit.store.ts';
+export { appendAudit, findAuditReasons, type AuditedChange } from './audit.store.ts';
 export { enterAs, type EnteredCaller, type KeyCall } from './caller.service.ts';
 export { countUnrevokedKeys, findKey } from './api-keys.store.ts';
 export { causeOf, keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from './route-kit.ts';

@@ -20,8 +20,10 @@ export const KEY_MAX_AGE_MS = 750;
 export interface KeyAuthenticatorOptions {
   readonly db: Db;
   readonly clock: Clock;
-  /** Requests a minute of an organisation, until money decides it. */
+  /** Requests a minute of an organisation before its first deposits. */
   readonly organisationRpm: number;
+  /** Requests a minute afterwards; as before unless said. */
+  readonly fundedRpm?: number;
   /** Told of every admitted use, in the request path: it must only note it. */
   readonly onUse?: (keyId: KeyId) => void;
   readonly maxAgeMs?: number;
@@ -52,7 +54,9 @@ export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAut
     load: async (publicId) => {
       const credentials = await findCredentials(options.db, publicId);
       lookups.add(1, { result: credentials === null ? 'absent' : 'found' });
-      return credentials === null ? null : toKnown(credentials, options.organisationRpm);
+      if (credentials === null) return null;
+      const { organisationRpm, fundedRpm = organisationRpm } = options;
+      return toKnown(credentials, credentials.orgFunded ? fundedRpm : organisationRpm);
     },
   });
 

@@ -10,7 +10,9 @@ function toUser(row: { id: string; name: string; email: string; image: string | 
   return { id: fromUuid('usr', row.id), name: row.name, email: row.email, image: row.image };
 }
 
-function toOrganisation(row: Omit<Selectable<Tables['organisations']>, 'logo' | 'metadata'>): Organisation {
+function toOrganisation(
+  row: Omit<Selectable<Tables['organisations']>, 'logo' | 'metadata' | 'funded_at'>,
+): Organisation {
   return {
     id: fromUuid('org', row.id),
     name: row.name,

@@ -1,0 +1,124 @@
+import type { Answer, Contract, EventData } from '@millrace/contract';
+import { toCents, toNearestUsdNumber } from '@millrace/platform/money';
+import type { OrgId } from '@millrace/platform/ids';
+import type { Balance, BudgetRecord, TransferRecord } from '../ledger/index.ts';
+import { runwaySeconds, type BalanceView } from './balance.ts';
+import type { Deposit } from './billing.store.ts';
+import { wholeCount, wholeSeconds, type UsageSum } from './usage.ts';
+
+/** Money as it goes over the wire: totals as decimal text, cents rounded down, rates as plain numbers. */
+
+type Operations = Contract['operations'];
+type ItemOf<Id extends 'listLedgerEntries' | 'getUsage' | 'listBudgets' | 'adminListTransfers'> = Answer<
+  Operations[Id]
+>['items'][number];
+
+export type WireLedgerKind = ItemOf<'listLedgerEntries'>['kind'];
+
+export function toWireBalance(view: BalanceView): Answer<Operations['getBalance']> {
+  return {
+    balanceCents: Number(toCents(view.balance, 'down')),
+    maxOverdraftCents: Number(toCents(view.overdraft, 'down')),
+    balanceNanoUsd: view.balance.toString(),
+    heldNanoUsd: view.held.toString(),
+    availableNanoUsd: view.available.toString(),
+    burnRateUsdPerHour: toNearestUsdNumber(view.burnPerHour),
+    runwaySeconds: runwaySeconds(view),
+  };
+}
+
+/** What events about the balance tell of it. */
+export function toWireEventBalance(view: BalanceView): EventData<'balance.low'> {
+  return {
+    balanceNanoUsd: view.balance.toString(),
+    availableNanoUsd: view.available.toString(),
+    burnRateUsdPerHour: toNearestUsdNumber(view.burnPerHour),
+    runwaySeconds: runwaySeconds(view),
+  };
+}
+
+export function toWireCurrentBalance(balance: Balance): Answer<Operations['getCurrentBalance']> {
+  return {
+    credits: Number(toCents(balance.balance, 'down')),
+    currency: 'usd',
+    balance_usd: toNearestUsdNumber(balance.balance),
+    balance_nano_usd: balance.balance.toString(),
+    held_nano_usd: balance.held.toString(),
+  };
+}
+
+export function toWirePurchase(
+  deposit: Deposit,
+): Answer<Operations['listPurchaseHistory']>['purchase_history'][number] {
+  return {
+    amount: Number(toCents(deposit.amount, 'down')),
+    amount_nano_usd: deposit.amount.toString(),
+    timestamp: deposit.occurredAt.toISOString(),
+    source: deposit.source,
+  };
+}
+
+export function toWireEntry(transfer: TransferRecord): ItemOf<'listLedgerEntries'> {
+  return {
+    id: transfer.id,
+    occurredAt: transfer.occurredAt.toISOString(),
+    kind: wireKind(transfer),
+    amountNanoUsd: transfer.amount.toString(),
+    balanceAfterNanoUsd: transfer.balanceAfter.toString(),
+    cause: { kind: transfer.cause.kind, id: transfer.cause.id },
+    description: transfer.description,
+    reverses: transfer.reverses,
+  };
+}
+
+export function toWireAdminTransfer(
+  transfer: TransferRecord,
+  reason: string | null,
+): ItemOf<'adminListTransfers'> {
+  return { ...toWireEntry(transfer), organisationId: transfer.orgId, reason };
+}
+
+/** Budgets count in the ledger by transfers of their own, which move no money and are shown to nobody. */
+function wireKind({ id, kind }: TransferRecord): WireLedgerKind {
+  if (kind === 'budget') throw new Error(`Transfer ${id} counts a budget and is no movement of money.`);
+  return kind;
+}
+
+export function toWireUsage(sum: UsageSum): ItemOf<'getUsage'> {
+  return {
+    group: sum.group,
+    amountNanoUsd: sum.cost.toString(),
+    gpuSeconds: wholeSeconds(sum.gpuMs),
+    volumeGbSeconds: wholeSeconds(sum.gbMs),
+    requestCount: wholeCount(sum.requests),
+    tokensPrompt: wholeCount(sum.promptTokens),
+    tokensCompletion: wholeCount(sum.completionTokens),
+  };
+}
+
+export function toWireBudget(budget: BudgetRecord): ItemOf<'listBudgets'> {
+  return {
+    id: budget.id,
+    name: budget.name,
+    keyId: budget.keyIds?.at(-1) ?? null,
+    period: budget.period,
+    limitNanoUsd: budget.limit.toString(),
+    spentNanoUsd: budget.spent.toString(),
+    periodStart: budget.periodStart.toISOString(),
+    periodEnd: budget.periodEnd?.toISOString() ?? null,
+    thresholdsPercent: [...budget.thresholdsPercent],
+    onExceeded: budget.onExceeded,
+    createdAt: budget.createdAt.toISOString(),
+  };
+}
+
+export function toWireAdminBalance(orgId: OrgId, balance: Balance): Answer<Operations['adminSetOverdraft']> {
+  return {
+    organisationId: orgId,
+    balanceNanoUsd: balance.balance.toString(),
+    heldNanoUsd: balance.held.toString(),
+    availableNanoUsd: balance.available.toString(),
+    maxOverdraftNanoUsd: balance.overdraft.toString(),
+    frozen: balance.frozen,
+  };
+}

@@ -1,0 +1,120 @@
+import { budgetsMax } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { BudgetId, KeyId } from '@millrace/platform/ids';
+import { fromUsdNumber } from '@millrace/platform/money';
+import { appendAudit, enterAs, findKey, type ApiKey, type KeyCall } from '../identity/index.ts';
+import {
+  addKeyToBudgets,
+  changeBudget,
+  createBudget,
+  removeBudget,
+  type BudgetChanges,
+  type BudgetRecord,
+  type NewBudget,
+} from '../ledger/index.ts';
+import { countOwnBudgets, isLimitOfLivingKey, markKeyLimit } from './billing.store.ts';
+
+/** Budgets as an organisation sets them for itself. The ledger counts them down; here is who may change them. */
+
+export const DEFAULT_THRESHOLDS_PERCENT: readonly number[] = [50, 75, 100];
+
+export type BudgetWish = Omit<NewBudget, 'orgId' | 'mode' | 'keyIds'> & { readonly keyId: KeyId | null };
+
+export async function addBudget(tx: Tx, call: KeyCall, wish: BudgetWish): Promise<BudgetRecord> {
+  const { orgId, cause } = call;
+  const { key: caller } = await enterAs(tx, call, 'billing:write');
+  const { keyId, ...rest } = wish;
+  if (keyId !== null) await requireKeyOfMode(tx, caller, keyId);
+  if ((await countOwnBudgets(tx, orgId, caller.mode)) >= budgetsMax) throw new Fault('BUDGET_LIMIT_REACHED');
+  const keyIds = keyId === null ? null : [keyId];
+  const budget = await createBudget(tx, { ...rest, orgId, mode: caller.mode, keyIds });
+  await appendAudit(tx, orgId, cause, {
+    action: 'budget.created',
+    resource: { kind: 'budget', id: budget.id },
+    after: describe(budget),
+  });
+  return budget;
+}
+
+export async function editBudget(
+  tx: Tx,
+  call: KeyCall,
+  id: BudgetId,
+  changes: BudgetChanges,
+): Promise<BudgetRecord> {
+  const { orgId, cause } = call;
+  const { key: caller } = await enterAs(tx, call, 'billing:write');
+  const changed = await changeBudget(tx, orgId, caller.mode, id, changes);
+  if (changed === null) throw new Fault('BUDGET_NOT_FOUND');
+  // Decided after it was found in this organisation and mode; the refusal takes the change back with the transaction.
+  await refuseLimitOfKey(tx, call, id);
+  await appendAudit(tx, orgId, cause, {
+    action: 'budget.changed',
+    resource: { kind: 'budget', id },
+    after: describe(changed),
+  });
+  return changed;
+}
+
+export async function dropBudget(tx: Tx, call: KeyCall, id: BudgetId): Promise<void> {
+  const { orgId, cause } = call;
+  const { key: caller } = await enterAs(tx, call, 'billing:write');
+  if (!(await removeBudget(tx, orgId, caller.mode, id))) throw new Fault('BUDGET_NOT_FOUND');
+  await refuseLimitOfKey(tx, call, id);
+  await appendAudit(tx, orgId, cause, { action: 'budget.deleted', resource: { kind: 'budget', id } });
+}
+
+/**
+ * Gives a new key the account behind its `limits.budget`, and lets a replacement share the budgets of what it replaces:
+ * otherwise rotating a key would give it its budget anew.
+ */
+export async function openKeyBudget(tx: Tx, key: ApiKey): Promise<void> {
+  const { orgId, mode } = key;
+  if (key.rotatedFrom !== null) {
+    await addKeyToBudgets(tx, orgId, key.rotatedFrom, key.id);
+    return;
+  }
+  const { budget } = key.limits;
+  if (budget === null) return;
+  const limit = fromUsdNumber(budget.usd);
+  if (limit === null) {
+    const message = 'must have at most nine decimals and be below 8388608';
+    throw new Fault('VALIDATION_FAILED', {
+      issues: [{ message, path: ['limits', 'budget', 'usd'], code: 'not_exact' }],
+    });
+  }
+  const { id } = await createBudget(tx, {
+    orgId,
+    mode,
+    name: key.name,
+    keyIds: [key.id],
+    period: budget.period,
+    limit,
+    thresholdsPercent: DEFAULT_THRESHOLDS_PERCENT,
+    onExceeded: 'stop_everything',
+  });
+  await markKeyLimit(tx, orgId, id);
+}
+
+/** A key of the same organisation and mode; any other is as absent as one that never was. */
+async function requireKeyOfMode(tx: Tx, caller: ApiKey, keyId: KeyId): Promise<void> {
+  const key = await findKey(tx, caller.orgId, keyId);
+  if (key === null || key.mode !== caller.mode) throw new Fault('API_KEY_NOT_FOUND');
+}
+
+/** The limit of a key must hold against whoever holds the key, also if that key may write budgets. */
+async function refuseLimitOfKey(tx: Tx, { orgId }: KeyCall, id: BudgetId): Promise<void> {
+  if (await isLimitOfLivingKey(tx, orgId, id)) throw new Fault('BUDGET_OF_KEY');
+}
+
+function describe(budget: BudgetRecord): Readonly<Record<string, unknown>> {
+  return {
+    name: budget.name,
+    keyIds: budget.keyIds,
+    period: budget.period,
+    limitNanoUsd: budget.limit.toString(),
+    thresholdsPercent: budget.thresholdsPercent,
+    onExceeded: budget.onExceeded,
+  };
+}

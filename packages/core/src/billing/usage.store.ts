@@ -1,0 +1,91 @@
+import type { Reader } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, parseId, toUuid, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { sql, type RawBuilder } from 'kysely';
+import type { UsageGrouping, UsagePeriod, UsageSum, UsageUnit } from './usage.ts';
+
+/** Sums over the ledger's transfers, for reports. Nothing is decided by them. */
+
+interface SumRow {
+  readonly name: string;
+  readonly cost: string;
+  readonly gpu_ms: string;
+  readonly gb_ms: string;
+  readonly requests: string;
+  readonly prompt_tokens: string;
+  readonly completion_tokens: string;
+}
+
+/** By what a transfer is grouped; null leaves it out of the report. */
+const groupNames: Readonly<Record<UsageGrouping, RawBuilder<string | null>>> = {
+  day: sql`to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD')`,
+  rental: sql`case when cause_kind = 'rental' then cause_id end`,
+  volume: sql`case when cause_kind = 'volume' then cause_id end`,
+  model: sql`usage ->> 'model'`,
+  key: sql`key_id::text`,
+};
+
+/**
+ * Ids are in the order of time, but for the little by which clocks and transactions differ. So the index on them finds
+ * the stretch of a period, and the exact times decide within it.
+ */
+const idSlackMs = 3_600_000;
+
+export async function sumUsage(
+  reader: Reader,
+  orgId: OrgId,
+  report: UsagePeriod & { readonly mode: Mode; readonly groupBy: UsageGrouping },
+  page: { readonly limit: number; readonly after: string | null },
+): Promise<readonly UsageSum[]> {
+  const { groupBy, from, until } = report;
+  const newestFirst = groupBy === 'day';
+  const beyond = newestFirst ? sql`<` : sql`>`;
+  const after =
+    page.after === null ? sql`true` : sql`name ${beyond} ${toName(groupBy, page.after)} collate "C"`;
+  const { rows } = await sql<SumRow>`
+    select name, (-sum(amount_nano_usd))::text as cost,
+           ${total('gpuMs')} as gpu_ms, ${total('gbMs')} as gb_ms, ${total('requests')} as requests,
+           ${total('promptTokens')} as prompt_tokens, ${total('completionTokens')} as completion_tokens
+      from (select ${groupNames[groupBy]} collate "C" as name, amount_nano_usd, usage,
+                   case kind when 'charge' then 1 else -1 end as sign
+              from ledger_transfers
+             where org_id = ${toUuid(orgId)} and mode = ${report.mode} and kind in ('charge', 'credit')
+               and id >= ${firstUuidAt(from.getTime() - idSlackMs)}
+               and id < ${firstUuidAt(until.getTime() + idSlackMs)}
+               and occurred_at >= ${from} and occurred_at < ${until}) as used
+     where name is not null and ${after}
+     group by name
+     order by name ${newestFirst ? sql`desc` : sql`asc`}
+     limit ${page.limit + 1}
+  `.execute(reader.kysely);
+  return rows.map((row) => toSum(groupBy, row));
+}
+
+/** The name by which the statement groups; keys go by their UUID there. */
+function toName(groupBy: UsageGrouping, group: string): string {
+  const keyId = groupBy === 'key' ? parseId('key', group) : null;
+  return keyId === null ? group : toUuid(keyId);
+}
+
+function total(unit: UsageUnit): RawBuilder<string> {
+  return sql`coalesce(sum(sign * abs((usage ->> ${sql.lit(unit)})::numeric)), 0)::text`;
+}
+
+function toSum(groupBy: UsageGrouping, row: SumRow): UsageSum {
+  return {
+    group: groupBy === 'key' ? fromUuid('key', row.name) : row.name,
+    cost: nanoUsd(BigInt(row.cost)),
+    gpuMs: BigInt(row.gpu_ms),
+    gbMs: BigInt(row.gb_ms),
+    requests: BigInt(row.requests),
+    promptTokens: BigInt(row.prompt_tokens),
+    completionTokens: BigInt(row.completion_tokens),
+  };
+}
+
+/** The least UUIDv7 of a millisecond. */
+function firstUuidAt(ms: number): string {
+  const hex = Math.max(0, ms).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}
