@@ -567,6 +567,164 @@ COMMENT ON TABLE public.members IS 'Who belongs to which organisation, and as wh
 
 COMMENT ON COLUMN public.members.role IS 'A name for a set of scopes; the sets are in the contract.';
 
+CREATE TABLE public.meter_shards (
+    shard smallint NOT NULL,
+    swept_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    CONSTRAINT meter_shards_shard_check CHECK (((shard >= 0) AND (shard <= 63)))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.meter_shards IS 'Which shard was last taken up by a sweep, so that workers share the shards out. It spares double work; it is no lock.';
+
+CREATE TABLE public.meter_transitions (
+    meter_id uuid NOT NULL,
+    seq integer NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    kind text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    CONSTRAINT meter_transitions_begin_with_opened CHECK (((seq = 1) = (kind = 'opened'::text))),
+    CONSTRAINT meter_transitions_kind_check CHECK ((kind = ANY (ARRAY['opened'::text, 'paused'::text, 'resumed'::text, 'closed'::text]))),
+    CONSTRAINT meter_transitions_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT meter_transitions_seq_check CHECK ((seq >= 1))
+);
+
+COMMENT ON TABLE public.meter_transitions IS 'When each meter ran. Append-only: all that a meter ever cost can be derived from here and its frozen rate.';
+
+COMMENT ON COLUMN public.meter_transitions.seq IS 'Counts from 1 within the meter without holes.';
+
+COMMENT ON COLUMN public.meter_transitions.at IS 'From when it holds. A pause or close may name an instant before the one recorded last: an interval of running ends at the earliest instant that any later pause or close names.';
+
+COMMENT ON COLUMN public.meter_transitions.recorded_at IS 'When it was written down, by the clock of the process.';
+
+CREATE VIEW public.metered_things AS
+ SELECT NULL::text AS kind,
+    NULL::text AS id,
+    NULL::uuid AS org_id,
+    NULL::text AS mode
+  WHERE false;
+
+COMMENT ON VIEW public.metered_things IS 'What should have an open or paused meter now. Empty until there are things to sell; each kind adds its rows.';
+
+CREATE TABLE public.meters (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    shard smallint NOT NULL,
+    cause_kind text NOT NULL,
+    cause_id text NOT NULL,
+    name text NOT NULL,
+    product text NOT NULL,
+    key_id uuid,
+    rate_nano_usd_per_hour bigint NOT NULL,
+    quantity bigint NOT NULL,
+    unit text NOT NULL,
+    supplier_org_id uuid,
+    supplier_rate_nano_usd_per_hour bigint,
+    supplier_posted_nano_usd bigint DEFAULT 0 NOT NULL,
+    funding text NOT NULL,
+    term_ends_at timestamp with time zone,
+    refund_ppm integer DEFAULT 0 NOT NULL,
+    retention_ms bigint DEFAULT 0 NOT NULL,
+    state text NOT NULL,
+    running_since timestamp with time zone,
+    elapsed_before_ms bigint DEFAULT 0 NOT NULL,
+    posted_ms bigint DEFAULT 0 NOT NULL,
+    posted_nano_usd bigint DEFAULT 0 NOT NULL,
+    shortfall_nano_usd bigint DEFAULT 0 NOT NULL,
+    rest_of_term_nano_usd bigint DEFAULT 0 NOT NULL,
+    hold_id uuid,
+    held_nano_usd bigint DEFAULT 0 NOT NULL,
+    covered_until timestamp with time zone,
+    next_post_at timestamp with time zone,
+    postings integer DEFAULT 0 NOT NULL,
+    transitions integer DEFAULT 1 NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    CONSTRAINT meters_cause_id_check CHECK (((length(cause_id) >= 1) AND (length(cause_id) <= 100))),
+    CONSTRAINT meters_cause_kind_check CHECK ((((length(cause_kind) >= 1) AND (length(cause_kind) <= 50)) AND (POSITION((':'::text) IN (cause_kind)) = 0))),
+    CONSTRAINT meters_closed_when_closed CHECK (((state = 'closed'::text) = (closed_at IS NOT NULL))),
+    CONSTRAINT meters_elapsed_before_ms_check CHECK ((elapsed_before_ms >= 0)),
+    CONSTRAINT meters_funding_check CHECK ((funding = ANY (ARRAY['ahead'::text, 'committed'::text]))),
+    CONSTRAINT meters_held_nano_usd_check CHECK ((held_nano_usd >= 0)),
+    CONSTRAINT meters_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT meters_name_check CHECK (((length(name) >= 1) AND (length(name) <= 50))),
+    CONSTRAINT meters_only_what_runs_is_due CHECK (((next_post_at IS NULL) OR (state = 'open'::text))),
+    CONSTRAINT meters_posted_is_rate_times_time CHECK (((posted_nano_usd)::numeric = div(((rate_nano_usd_per_hour)::numeric * (posted_ms)::numeric), (3600000)::numeric))),
+    CONSTRAINT meters_posted_ms_check CHECK ((posted_ms >= 0)),
+    CONSTRAINT meters_postings_check CHECK ((postings >= 0)),
+    CONSTRAINT meters_product_check CHECK ((product = ANY (ARRAY['rental'::text, 'volume'::text, 'inference'::text, 'instance'::text]))),
+    CONSTRAINT meters_quantity_check CHECK ((quantity >= 0)),
+    CONSTRAINT meters_rate_nano_usd_per_hour_check CHECK ((rate_nano_usd_per_hour >= 0)),
+    CONSTRAINT meters_refund_ppm_check CHECK (((refund_ppm >= 0) AND (refund_ppm <= 1000000))),
+    CONSTRAINT meters_rest_of_term_nano_usd_check CHECK ((rest_of_term_nano_usd >= 0)),
+    CONSTRAINT meters_retention_ms_check CHECK ((retention_ms >= 0)),
+    CONSTRAINT meters_runs_when_open CHECK (((state = 'open'::text) = (running_since IS NOT NULL))),
+    CONSTRAINT meters_shard_check CHECK (((shard >= 0) AND (shard <= 63))),
+    CONSTRAINT meters_shortfall_nano_usd_check CHECK ((shortfall_nano_usd >= 0)),
+    CONSTRAINT meters_split_is_a_part CHECK ((((supplier_org_id IS NULL) = (supplier_rate_nano_usd_per_hour IS NULL)) AND ((supplier_rate_nano_usd_per_hour IS NULL) OR ((supplier_rate_nano_usd_per_hour >= 0) AND (supplier_rate_nano_usd_per_hour <= rate_nano_usd_per_hour))))),
+    CONSTRAINT meters_state_check CHECK ((state = ANY (ARRAY['open'::text, 'paused'::text, 'closed'::text]))),
+    CONSTRAINT meters_supplier_posted_nano_usd_check CHECK ((supplier_posted_nano_usd >= 0)),
+    CONSTRAINT meters_term_is_committed CHECK (((term_ends_at IS NOT NULL) = (funding = 'committed'::text))),
+    CONSTRAINT meters_test_mode_is_free CHECK (((mode = 'live'::text) OR (rate_nano_usd_per_hour = 0))),
+    CONSTRAINT meters_transitions_check CHECK ((transitions >= 1)),
+    CONSTRAINT meters_unit_check CHECK ((unit ~ '^[a-z][a-zA-Z]{0,19}$'::text)),
+    CONSTRAINT meters_what_costs_has_a_hold CHECK (((rate_nano_usd_per_hour = 0) OR (hold_id IS NOT NULL))),
+    CONSTRAINT meters_what_costs_is_due CHECK (((state <> 'open'::text) OR (rate_nano_usd_per_hour = 0) OR (next_post_at IS NOT NULL)))
+)
+WITH (fillfactor='85');
+
+COMMENT ON TABLE public.meters IS 'Things that cost by the hour. What one has cost = rate x elapsed, rounded down once; a charge is that less what was posted.';
+
+COMMENT ON COLUMN public.meters.mode IS 'live or test. Test mode is free.';
+
+COMMENT ON COLUMN public.meters.shard IS 'The shard of the organisation, as in the outbox. Sweeps go by it.';
+
+COMMENT ON COLUMN public.meters.cause_kind IS 'With cause_id: the rental, volume or instance that is metered. Its charges carry the same cause.';
+
+COMMENT ON COLUMN public.meters.name IS 'Which of its thing''s meters this is (gpu, disk, gpu-2). Opening the same name twice is opening it once.';
+
+COMMENT ON COLUMN public.meters.rate_nano_usd_per_hour IS 'For the whole quantity. Frozen when the meter was opened.';
+
+COMMENT ON COLUMN public.meters.quantity IS 'How many units run, for usage reports; the price is in the rate already.';
+
+COMMENT ON COLUMN public.meters.unit IS 'gpu, gb: a charge says how many milliseconds of how many of them it is for.';
+
+COMMENT ON COLUMN public.meters.supplier_rate_nano_usd_per_hour IS 'The supplier''s part of the rate. Its share is a total of its own, so it is exact; the platform has the rest.';
+
+COMMENT ON COLUMN public.meters.supplier_posted_nano_usd IS 'What the supplier was credited, less what was taken back.';
+
+COMMENT ON COLUMN public.meters.funding IS 'ahead: holds the next stretch of time and renews it. committed: the price of the whole term is held from the start.';
+
+COMMENT ON COLUMN public.meters.term_ends_at IS 'Committed only: time after this instant costs nothing here.';
+
+COMMENT ON COLUMN public.meters.refund_ppm IS 'Committed only: what an early end gives back of the rest of the term, in parts per million.';
+
+COMMENT ON COLUMN public.meters.retention_ms IS 'The hold covers this much more time, so that data can be kept after all other money has gone. 0 for what is merely stopped.';
+
+COMMENT ON COLUMN public.meters.running_since IS 'The start of the present running interval.';
+
+COMMENT ON COLUMN public.meters.elapsed_before_ms IS 'Metered time before the present running interval.';
+
+COMMENT ON COLUMN public.meters.posted_ms IS 'The metered time that posted_nano_usd pays for.';
+
+COMMENT ON COLUMN public.meters.posted_nano_usd IS 'What was charged, less what was given back, for metered time; what the operator bore included.';
+
+COMMENT ON COLUMN public.meters.shortfall_nano_usd IS 'The part of the postings that neither hold nor balance reached for: the operator bore it.';
+
+COMMENT ON COLUMN public.meters.rest_of_term_nano_usd IS 'What an early end of a committed term was charged for the rest of it.';
+
+COMMENT ON COLUMN public.meters.held_nano_usd IS 'What the hold sets aside since the last posting. Only the meter changes its hold.';
+
+COMMENT ON COLUMN public.meters.covered_until IS 'Until when the hold pays for it, retention included. Null when nothing needs paying.';
+
+COMMENT ON COLUMN public.meters.next_post_at IS 'When a sweep posts it next and renews its hold. Null when it neither runs nor costs.';
+
+COMMENT ON COLUMN public.meters.postings IS 'How often it was settled; numbers the steps of its charges.';
+
+COMMENT ON COLUMN public.meters.transitions IS 'The number of its newest transition.';
+
 CREATE TABLE public.organisations (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -770,6 +928,7 @@ CREATE TABLE public.payments (
     refunded_nano_usd bigint DEFAULT 0 NOT NULL,
     clawed_back_nano_usd bigint DEFAULT 0 NOT NULL,
     shortfall_nano_usd bigint DEFAULT 0 NOT NULL,
+    clawback_transfers uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     money_steps integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone NOT NULL,
     paid_at timestamp with time zone,
@@ -817,6 +976,8 @@ COMMENT ON COLUMN public.payments.refunded_nano_usd IS 'What the provider says w
 COMMENT ON COLUMN public.payments.clawed_back_nano_usd IS 'What of the credit is taken back at present, for refunds and for disputes that are open or lost.';
 
 COMMENT ON COLUMN public.payments.shortfall_nano_usd IS 'The part of it that the organisation no longer had, and the operator bears.';
+
+COMMENT ON COLUMN public.payments.clawback_transfers IS 'The ledger transfers that took it and were not undone.';
 
 COMMENT ON COLUMN public.payments.money_steps IS 'Counts the ledger commands after the credit; each step has its number.';
 
@@ -1058,6 +1219,53 @@ COMMENT ON TABLE public.relays IS 'The relay processes alive now. Each takes its
 
 COMMENT ON COLUMN public.relays.expires_at IS 'Kept ahead by the process while it lives, by the clock of the database.';
 
+CREATE TABLE public.required_actions (
+    id bigint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    cause_kind text NOT NULL,
+    cause_id text NOT NULL,
+    action text NOT NULL,
+    reason text NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL,
+    claimed_until timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    done_at timestamp with time zone,
+    CONSTRAINT required_actions_action_check CHECK ((action = ANY (ARRAY['stop'::text, 'delete'::text]))),
+    CONSTRAINT required_actions_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT required_actions_cause_id_check CHECK (((length(cause_id) >= 1) AND (length(cause_id) <= 100))),
+    CONSTRAINT required_actions_cause_kind_check CHECK (((length(cause_kind) >= 1) AND (length(cause_kind) <= 50))),
+    CONSTRAINT required_actions_claim_ends CHECK (((state = 'claimed'::text) = (claimed_until IS NOT NULL))),
+    CONSTRAINT required_actions_done_when_done CHECK (((state = ANY (ARRAY['done'::text, 'cancelled'::text])) = (done_at IS NOT NULL))),
+    CONSTRAINT required_actions_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT required_actions_reason_check CHECK ((reason = ANY (ARRAY['balance'::text, 'budget'::text]))),
+    CONSTRAINT required_actions_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'claimed'::text, 'done'::text, 'cancelled'::text])))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.required_actions IS 'What the owner of a thing must do to it because its money has ended. Metering asks; rentals, volumes and instances carry it out.';
+
+COMMENT ON COLUMN public.required_actions.action IS 'stop: it may not run on. delete: the time for which its data was paid has ended.';
+
+COMMENT ON COLUMN public.required_actions.reason IS 'balance: the wallet is empty. budget: a budget that stops everything refused to prolong it.';
+
+COMMENT ON COLUMN public.required_actions.due_at IS 'Not before this instant.';
+
+COMMENT ON COLUMN public.required_actions.state IS 'cancelled: money came in before anyone had begun.';
+
+COMMENT ON COLUMN public.required_actions.claimed_until IS 'A claim that is not completed by then can be claimed by another.';
+
+ALTER TABLE public.required_actions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.required_actions_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.reserve_options (
     id uuid NOT NULL,
     machine_type text NOT NULL,
@@ -1202,6 +1410,26 @@ CREATE TABLE public.verifications (
 
 COMMENT ON TABLE public.verifications IS 'Short-lived proofs in progress (mail confirmation, password reset).';
 
+CREATE TABLE public.wallet_ladders (
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    shard smallint NOT NULL,
+    step text NOT NULL,
+    since timestamp with time zone NOT NULL,
+    CONSTRAINT wallet_ladders_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT wallet_ladders_shard_check CHECK (((shard >= 0) AND (shard <= 63))),
+    CONSTRAINT wallet_ladders_step_check CHECK ((step = ANY (ARRAY['fine'::text, 'day'::text, 'hour'::text, 'quarter'::text, 'empty'::text])))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.wallet_ladders IS 'How near the end of its money a wallet is. No row means that it never came near.';
+
+COMMENT ON COLUMN public.wallet_ladders.shard IS 'The shard of the organisation.';
+
+COMMENT ON COLUMN public.wallet_ladders.step IS 'The lowest step that was announced: a day, an hour, a quarter of an hour of runway, or none left.';
+
+COMMENT ON COLUMN public.wallet_ladders.since IS 'Since when it stands there.';
+
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
@@ -1274,6 +1502,18 @@ ALTER TABLE ONLY public.members
 ALTER TABLE ONLY public.members
     ADD CONSTRAINT members_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.meter_shards
+    ADD CONSTRAINT meter_shards_pkey PRIMARY KEY (shard);
+
+ALTER TABLE ONLY public.meter_transitions
+    ADD CONSTRAINT meter_transitions_pkey PRIMARY KEY (meter_id, seq);
+
+ALTER TABLE ONLY public.meters
+    ADD CONSTRAINT meters_once UNIQUE (org_id, cause_kind, cause_id, name);
+
+ALTER TABLE ONLY public.meters
+    ADD CONSTRAINT meters_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.organisations
     ADD CONSTRAINT organisations_pkey PRIMARY KEY (id);
 
@@ -1331,6 +1571,9 @@ ALTER TABLE ONLY public.relay_leases
 ALTER TABLE ONLY public.relays
     ADD CONSTRAINT relays_pkey PRIMARY KEY (holder);
 
+ALTER TABLE ONLY public.required_actions
+    ADD CONSTRAINT required_actions_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.reserve_options
     ADD CONSTRAINT reserve_options_pkey PRIMARY KEY (id);
 
@@ -1363,6 +1606,9 @@ ALTER TABLE ONLY public.users
 
 ALTER TABLE ONLY public.verifications
     ADD CONSTRAINT verifications_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.wallet_ladders
+    ADD CONSTRAINT wallet_ladders_pkey PRIMARY KEY (org_id, mode);
 
 CREATE INDEX accounts_user_id_idx ON public.accounts USING btree (user_id);
 
@@ -1414,6 +1660,14 @@ CREATE INDEX ledger_transfers_reverses_idx ON public.ledger_transfers USING btre
 
 CREATE INDEX members_user_id_idx ON public.members USING btree (user_id);
 
+CREATE INDEX meters_due_idx ON public.meters USING btree (shard, next_post_at) WHERE (next_post_at IS NOT NULL);
+
+CREATE UNIQUE INDEX meters_hold_idx ON public.meters USING btree (hold_id) WHERE (hold_id IS NOT NULL);
+
+CREATE INDEX meters_open_idx ON public.meters USING btree (shard, org_id, mode) WHERE ((state = 'open'::text) AND (rate_nano_usd_per_hour > 0));
+
+CREATE INDEX meters_org_idx ON public.meters USING btree (org_id, mode, state);
+
 CREATE INDEX organisations_created_idx ON public.organisations USING btree (created_at, id);
 
 CREATE INDEX outbox_commands_idx ON public.outbox USING btree (shard, seq) WHERE ((kind = 'command'::text) AND (parked_at IS NULL));
@@ -1460,6 +1714,10 @@ COMMENT ON INDEX public.prices_one_from_an_instant_idx IS 'Two prices for the sa
 
 CREATE INDEX prices_org_idx ON public.prices USING btree (org_id) WHERE (org_id IS NOT NULL);
 
+CREATE INDEX required_actions_due_idx ON public.required_actions USING btree (cause_kind, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'claimed'::text]));
+
+CREATE UNIQUE INDEX required_actions_once_idx ON public.required_actions USING btree (org_id, mode, cause_kind, cause_id, action) WHERE (state = ANY (ARRAY['pending'::text, 'claimed'::text]));
+
 CREATE INDEX reserve_options_subject_idx ON public.reserve_options USING btree (machine_type, gpu_type, term_period_days, id);
 
 CREATE INDEX sessions_user_id_idx ON public.sessions USING btree (user_id);
@@ -1469,6 +1727,8 @@ CREATE INDEX ssh_public_keys_org_idx ON public.ssh_public_keys USING btree (org_
 CREATE INDEX usage_charges_transfer_idx ON public.usage_charges USING btree (transfer_id) WHERE (transfer_id IS NOT NULL);
 
 CREATE INDEX verifications_identifier_idx ON public.verifications USING btree (identifier);
+
+CREATE INDEX wallet_ladders_low_idx ON public.wallet_ladders USING btree (shard) WHERE (step <> 'fine'::text);
 
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.refuse_audit_log_change();
 
@@ -1483,6 +1743,10 @@ CREATE TRIGGER ledger_entries_no_truncate BEFORE TRUNCATE ON public.ledger_entri
 CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE ON public.ledger_transfers FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER ledger_transfers_no_truncate BEFORE TRUNCATE ON public.ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER meter_transitions_append_only BEFORE DELETE OR UPDATE ON public.meter_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER meter_transitions_no_truncate BEFORE TRUNCATE ON public.meter_transitions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER prices_append_only BEFORE DELETE OR UPDATE ON public.prices FOR EACH ROW EXECUTE FUNCTION public.keep_price();
 
@@ -1527,6 +1791,15 @@ ALTER TABLE ONLY public.members
 ALTER TABLE ONLY public.members
     ADD CONSTRAINT members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.meter_transitions
+    ADD CONSTRAINT meter_transitions_meter_id_fkey FOREIGN KEY (meter_id) REFERENCES public.meters(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.meters
+    ADD CONSTRAINT meters_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.meters
+    ADD CONSTRAINT meters_supplier_org_id_fkey FOREIGN KEY (supplier_org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.payment_disputes
     ADD CONSTRAINT payment_disputes_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
@@ -1554,6 +1827,9 @@ ALTER TABLE ONLY public.pots
 ALTER TABLE ONLY public.prices
     ADD CONSTRAINT prices_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.required_actions
+    ADD CONSTRAINT required_actions_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
 
@@ -1562,6 +1838,9 @@ ALTER TABLE ONLY public.ssh_public_keys
 
 ALTER TABLE ONLY public.ssh_public_keys
     ADD CONSTRAINT ssh_public_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.wallet_ladders
+    ADD CONSTRAINT wallet_ladders_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 GRANT USAGE ON SCHEMA public TO millrace_app;
 
@@ -1621,6 +1900,42 @@ GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.members TO millrace_app;
 
+GRANT SELECT,UPDATE ON TABLE public.meter_shards TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.meter_transitions TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.metered_things TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(supplier_posted_nano_usd) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(state) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(running_since) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(elapsed_before_ms) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(posted_ms) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(posted_nano_usd) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(shortfall_nano_usd) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(rest_of_term_nano_usd) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(held_nano_usd) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(covered_until) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(next_post_at) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(postings) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(transitions) ON TABLE public.meters TO millrace_app;
+
+GRANT UPDATE(closed_at) ON TABLE public.meters TO millrace_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.organisations TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.outbox TO millrace_app;
@@ -1666,6 +1981,8 @@ GRANT UPDATE(refunded_nano_usd) ON TABLE public.payments TO millrace_app;
 GRANT UPDATE(clawed_back_nano_usd) ON TABLE public.payments TO millrace_app;
 
 GRANT UPDATE(shortfall_nano_usd) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(clawback_transfers) ON TABLE public.payments TO millrace_app;
 
 GRANT UPDATE(money_steps) ON TABLE public.payments TO millrace_app;
 
@@ -1743,6 +2060,20 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.relay_leases TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.relays TO millrace_app;
 
+GRANT SELECT,INSERT ON TABLE public.required_actions TO millrace_app;
+
+GRANT UPDATE(due_at) ON TABLE public.required_actions TO millrace_app;
+
+GRANT UPDATE(state) ON TABLE public.required_actions TO millrace_app;
+
+GRANT UPDATE(claimed_until) ON TABLE public.required_actions TO millrace_app;
+
+GRANT UPDATE(attempts) ON TABLE public.required_actions TO millrace_app;
+
+GRANT UPDATE(done_at) ON TABLE public.required_actions TO millrace_app;
+
+GRANT SELECT,USAGE ON SEQUENCE public.required_actions_id_seq TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.reserve_options TO millrace_app;
 
 GRANT SELECT ON TABLE public.schema_migrations TO millrace_app;
@@ -1758,6 +2089,12 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.usage_watermarks TO millrace_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.users TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.wallet_ladders TO millrace_app;
+
+GRANT UPDATE(step) ON TABLE public.wallet_ladders TO millrace_app;
+
+GRANT UPDATE(since) ON TABLE public.wallet_ladders TO millrace_app;
 
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT,USAGE ON SEQUENCES  TO millrace_app;
 

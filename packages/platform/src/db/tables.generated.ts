@@ -218,6 +218,65 @@ export interface MembersTable {
   created_at: Generated<Date>;
 }
 
+export interface MeterShardsTable {
+  shard: number;
+  swept_at: Generated<Date>;
+}
+
+export interface MeterTransitionsTable {
+  meter_id: string;
+  seq: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  kind: 'opened' | 'paused' | 'resumed' | 'closed';
+  at: Date;
+  recorded_at: Date;
+}
+
+export interface MeteredThingsTable {
+  kind: string | null;
+  id: string | null;
+  org_id: string | null;
+  mode: string | null;
+}
+
+export interface MetersTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  shard: number;
+  cause_kind: string;
+  cause_id: string;
+  name: string;
+  product: 'rental' | 'volume' | 'inference' | 'instance';
+  key_id: string | null;
+  rate_nano_usd_per_hour: bigint;
+  quantity: bigint;
+  unit: string;
+  supplier_org_id: string | null;
+  supplier_rate_nano_usd_per_hour: bigint | null;
+  supplier_posted_nano_usd: Generated<bigint>;
+  funding: 'ahead' | 'committed';
+  term_ends_at: Date | null;
+  refund_ppm: Generated<number>;
+  retention_ms: Generated<bigint>;
+  state: 'open' | 'paused' | 'closed';
+  running_since: Date | null;
+  elapsed_before_ms: Generated<bigint>;
+  posted_ms: Generated<bigint>;
+  posted_nano_usd: Generated<bigint>;
+  shortfall_nano_usd: Generated<bigint>;
+  rest_of_term_nano_usd: Generated<bigint>;
+  hold_id: string | null;
+  held_nano_usd: Generated<bigint>;
+  covered_until: Date | null;
+  next_post_at: Date | null;
+  postings: Generated<number>;
+  transitions: Generated<number>;
+  opened_at: Date;
+  closed_at: Date | null;
+}
+
 export interface OrganisationsTable {
   id: string;
   name: string;
@@ -301,6 +360,7 @@ export interface PaymentsTable {
   refunded_nano_usd: Generated<bigint>;
   clawed_back_nano_usd: Generated<bigint>;
   shortfall_nano_usd: Generated<bigint>;
+  clawback_transfers: Generated<string[]>;
   money_steps: Generated<number>;
   created_at: Date;
   paid_at: Date | null;
@@ -411,6 +471,22 @@ export interface RelaysTable {
   expires_at: Date;
 }
 
+export interface RequiredActionsTable {
+  id: GeneratedAlways<bigint>;
+  org_id: string;
+  mode: 'live' | 'test';
+  cause_kind: string;
+  cause_id: string;
+  action: 'stop' | 'delete';
+  reason: 'balance' | 'budget';
+  due_at: Date;
+  state: Generated<'pending' | 'claimed' | 'done' | 'cancelled'>;
+  claimed_until: Date | null;
+  attempts: Generated<number>;
+  created_at: Date;
+  done_at: Date | null;
+}
+
 export interface ReserveOptionsTable {
   id: string;
   machine_type: 'virtual-machine' | 'bare-metal';
@@ -492,6 +568,14 @@ export interface VerificationsTable {
   updated_at: Generated<Date>;
 }
 
+export interface WalletLaddersTable {
+  org_id: string;
+  mode: 'live' | 'test';
+  shard: number;
+  step: 'fine' | 'day' | 'hour' | 'quarter' | 'empty';
+  since: Date;
+}
+
 export interface GeneratedTables {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
@@ -509,6 +593,10 @@ export interface GeneratedTables {
   ledger_holds: LedgerHoldsTable;
   ledger_transfers: LedgerTransfersTable;
   members: MembersTable;
+  meter_shards: MeterShardsTable;
+  meter_transitions: MeterTransitionsTable;
+  metered_things: MeteredThingsTable;
+  meters: MetersTable;
   organisations: OrganisationsTable;
   outbox: OutboxTable;
   payment_disputes: PaymentDisputesTable;
@@ -524,6 +612,7 @@ export interface GeneratedTables {
   prices: PricesTable;
   relay_leases: RelayLeasesTable;
   relays: RelaysTable;
+  required_actions: RequiredActionsTable;
   reserve_options: ReserveOptionsTable;
   schema_migrations: SchemaMigrationsTable;
   sessions: SessionsTable;
@@ -532,4 +621,5 @@ export interface GeneratedTables {
   usage_watermarks: UsageWatermarksTable;
   users: UsersTable;
   verifications: VerificationsTable;
+  wallet_ladders: WalletLaddersTable;
 }

@@ -1,0 +1,24 @@
+export {
+  changeMeters,
+  closeMeter,
+  meterCost,
+  openMeters,
+  pauseMeter,
+  resumeMeter,
+  type ClosedMeter,
+  type MeterAct,
+  type MeterFunding,
+  type MeterWish,
+} from './metering.service.ts';
+export { costAt, type Meter, type MeterState } from './metering.ts';
+export type { RestOfTerm } from './plans.ts';
+export { listMetersOf, sumRates as burnOf } from './meters.store.ts';
+export { sweepDueShards, sweepMeters, type SweepOptions, type SweepReport } from './sweep.service.ts';
+export {
+  claimActions as claimRequiredActions,
+  completeAction as completeRequiredAction,
+  listActions as listRequiredActions,
+  type RequiredAction,
+} from './ladder.store.ts';
+export { runwayMs } from './ladder.ts';
+export { defaultPolicy, ladderRungs, type LadderStep, type MeteringPolicy } from './policy.ts';

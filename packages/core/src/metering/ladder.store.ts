@@ -1,0 +1,273 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd, zeroUsd } from '@millrace/platform/money';
+import { shardOf } from '@millrace/platform/outbox';
+import { sql } from 'kysely';
+import type { MoneyCause } from '../ledger/index.ts';
+import type { WalletBurn } from './ladder.ts';
+import type { LadderStep } from './policy.ts';
+
+/** All SQL about wallets that come to the end of their money, and about what must then be done. */
+
+export interface Wallet {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+}
+
+export interface WalletLook extends Wallet, WalletBurn {
+  readonly step: LadderStep;
+  /** When the first of its meters runs dry by its own hold; null when none runs. */
+  readonly driesAt: Date | null;
+}
+
+interface LookRow {
+  org_id: string;
+  mode: Mode;
+  burn: bigint | null;
+  cover: bigint | null;
+  dries_at: Date | null;
+  step: LadderStep | null;
+}
+
+/**
+ * Every wallet of these shards in which something runs, and those that still stand on the ladder. What they cost by
+ * now is an estimate in floating point, off by less than a nano-USD for each meter: it decides about warnings and
+ * stops, never about charges, and has to read every running meter of the cell once a minute.
+ */
+export async function lookAtWallets(
+  reader: Reader,
+  which: { readonly shards: readonly number[] } | Wallet,
+  now: Date,
+): Promise<readonly WalletLook[]> {
+  const chosen =
+    'shards' in which
+      ? sql`shard = any(${which.shards}::smallint[])`
+      : sql`org_id = ${toUuid(which.orgId)} and mode = ${which.mode}`;
+  const { rows } = await sql<LookRow>`
+    select org_id, mode, burn, cover, dries_at, step
+      from (select org_id, mode, sum(rate_nano_usd_per_hour)::bigint as burn,
+                   (sum(held_nano_usd)::float8 - sum(
+                      rate_nano_usd_per_hour::float8 / 3600000 * (
+                        greatest(0, elapsed_before_ms - posted_ms
+                                    + date_part('epoch', ${now}::timestamptz - running_since) * 1000)
+                        + retention_ms)))::bigint as cover,
+                   min(covered_until - retention_ms * interval '1 millisecond') as dries_at
+              from meters
+             where ${chosen} and state = 'open' and rate_nano_usd_per_hour > 0 and funding = 'ahead'
+             group by org_id, mode) as running
+      full join (select org_id, mode, step from wallet_ladders where ${chosen} and step <> 'fine') as standing
+        using (org_id, mode)
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    burnPerHour: nanoUsd(row.burn ?? 0n),
+    cover: nanoUsd(row.cover ?? 0n),
+    driesAt: row.dries_at,
+    step: row.step ?? 'fine',
+  }));
+}
+
+/** One wallet, whether anything runs in it or not. */
+export async function lookAtWallet(reader: Reader, wallet: Wallet, now: Date): Promise<WalletLook> {
+  const [look] = await lookAtWallets(reader, wallet, now);
+  return look ?? { ...wallet, burnPerHour: zeroUsd, cover: zeroUsd, driesAt: null, step: 'fine' };
+}
+
+/** Where the wallet stands, locked until the transaction ends. Made on the first look. */
+export async function lockLadder(
+  tx: Tx,
+  wallet: Wallet,
+  now: Date,
+): Promise<{ step: LadderStep; since: Date }> {
+  const { orgId, mode } = wallet;
+  await sql`
+    insert into wallet_ladders (org_id, mode, shard, step, since)
+    values (${toUuid(orgId)}, ${mode}, ${shardOf(orgId)}, 'fine', ${now})
+    on conflict (org_id, mode) do nothing
+  `.execute(tx.kysely);
+  const { rows } = await sql<{ step: LadderStep; since: Date }>`
+    select step, since from wallet_ladders where org_id = ${toUuid(orgId)} and mode = ${mode} for update
+  `.execute(tx.kysely);
+  const [row] = rows;
+  if (row === undefined) throw new Error(`The ladder of ${orgId} in ${mode} mode is not there.`);
+  return row;
+}
+
+export async function setStep(tx: Tx, wallet: Wallet, step: LadderStep, since: Date): Promise<void> {
+  await sql`
+    update wallet_ladders set step = ${step}, since = ${since}
+     where org_id = ${toUuid(wallet.orgId)} and mode = ${wallet.mode}
+  `.execute(tx.kysely);
+}
+
+export type ActionReason = 'balance' | 'budget';
+
+export interface RequiredAction {
+  readonly id: string;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly cause: MoneyCause;
+  readonly action: 'stop' | 'delete';
+  readonly reason: ActionReason;
+  readonly dueAt: Date;
+  readonly state: 'pending' | 'claimed' | 'done' | 'cancelled';
+  readonly attempts: number;
+}
+
+interface ActionRow {
+  id: bigint;
+  org_id: string;
+  mode: Mode;
+  cause_kind: string;
+  cause_id: string;
+  action: RequiredAction['action'];
+  reason: ActionReason;
+  due_at: Date;
+  state: RequiredAction['state'];
+  attempts: number;
+}
+
+const actionColumns = sql`id, org_id, mode, cause_kind, cause_id, action, reason, due_at, state, attempts`;
+
+function actionFromRow(row: ActionRow): RequiredAction {
+  return {
+    id: row.id.toString(),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    cause: { kind: row.cause_kind, id: row.cause_id },
+    action: row.action,
+    reason: row.reason,
+    dueAt: row.due_at,
+    state: row.state,
+    attempts: row.attempts,
+  };
+}
+
+/**
+ * Asks that everything that runs in this wallet be stopped, and that data be deleted once the time that was set aside
+ * for it has passed. What was asked for since `since` is not asked for again.
+ */
+export async function requireForAll(
+  tx: Tx,
+  wallet: Wallet,
+  times: { now: Date; since: Date },
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
+    select org_id, mode, cause_kind, cause_id, action, 'balance', due_at, ${times.now}
+      from (select org_id, mode, cause_kind, cause_id, 'stop' as action, ${times.now}::timestamptz as due_at
+              from meters running
+             where org_id = ${toUuid(wallet.orgId)} and mode = ${wallet.mode} and state = 'open'
+               and funding = 'ahead' and rate_nano_usd_per_hour > 0
+             group by org_id, mode, cause_kind, cause_id
+            union all
+            select org_id, mode, cause_kind, cause_id, 'delete', max(covered_until)
+              from meters kept
+             where org_id = ${toUuid(wallet.orgId)} and mode = ${wallet.mode} and state = 'open'
+               and funding = 'ahead' and rate_nano_usd_per_hour > 0 and retention_ms > 0
+             group by org_id, mode, cause_kind, cause_id) as needed
+     where not exists (select 1 from required_actions asked
+                        where (asked.org_id, asked.mode, asked.cause_kind, asked.cause_id, asked.action)
+                            = (needed.org_id, needed.mode, needed.cause_kind, needed.cause_id, needed.action)
+                          and asked.state <> 'cancelled' and asked.created_at >= ${times.since})
+    on conflict (org_id, mode, cause_kind, cause_id, action) where state in ('pending', 'claimed') do nothing
+  `.execute(tx.kysely);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/**
+ * Asks that what runs dry though its wallet has money be stopped: a budget refuses to prolong it. A meter that is due
+ * has not been visited yet, and nothing is concluded from its hold.
+ */
+export async function requireForDry(
+  tx: Tx,
+  wallet: Wallet,
+  times: { now: Date; dryBy: Date; since: Date },
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
+    select org_id, mode, cause_kind, cause_id, 'stop', 'budget', ${times.now}, ${times.now}
+      from meters dry
+     where org_id = ${toUuid(wallet.orgId)} and mode = ${wallet.mode} and state = 'open' and funding = 'ahead'
+       and covered_until - retention_ms * interval '1 millisecond' <= ${times.dryBy} and next_post_at > ${times.now}
+       and not exists (select 1 from required_actions asked
+                        where (asked.org_id, asked.mode, asked.cause_kind, asked.cause_id, asked.action)
+                            = (dry.org_id, dry.mode, dry.cause_kind, dry.cause_id, 'stop')
+                          and asked.state <> 'cancelled' and asked.created_at >= ${times.since})
+     group by org_id, mode, cause_kind, cause_id
+    on conflict (org_id, mode, cause_kind, cause_id, action) where state in ('pending', 'claimed') do nothing
+  `.execute(tx.kysely);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/** Money came in: what nobody has begun is called off. */
+export async function cancelForBalance(tx: Tx, wallet: Wallet, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update required_actions set state = 'cancelled', done_at = ${now}
+     where org_id = ${toUuid(wallet.orgId)} and mode = ${wallet.mode} and reason = 'balance' and state = 'pending'
+  `.execute(tx.kysely);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/** A budget was raised or began anew, or the thing has ended: its stop is called off unless somebody has begun. */
+export async function cancelNoLongerDry(tx: Tx, times: { now: Date; dryBy: Date }): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update required_actions asked set state = 'cancelled', done_at = ${times.now}
+     where reason = 'budget' and state = 'pending'
+       and not exists (select 1 from meters dry
+                        where (dry.org_id, dry.mode, dry.cause_kind, dry.cause_id)
+                            = (asked.org_id, asked.mode, asked.cause_kind, asked.cause_id)
+                          and dry.state = 'open' and dry.funding = 'ahead'
+                          and dry.covered_until - dry.retention_ms * interval '1 millisecond' <= ${times.dryBy})
+  `.execute(tx.kysely);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/**
+ * Takes up what is due for the things of these kinds. What is not completed within `claimMs` can be taken up again, so
+ * carrying it out must be idempotent.
+ */
+export async function claimActions(
+  tx: Tx,
+  request: {
+    readonly kinds: readonly string[];
+    readonly now: Date;
+    readonly claimMs: number;
+    readonly limit: number;
+  },
+): Promise<readonly RequiredAction[]> {
+  const { rows } = await sql<ActionRow>`
+    update required_actions set state = 'claimed', attempts = attempts + 1,
+           claimed_until = ${new Date(request.now.getTime() + request.claimMs)}
+     where id in (select id from required_actions
+                   where cause_kind = any(${request.kinds}::text[]) and due_at <= ${request.now}
+                     and (state = 'pending' or (state = 'claimed' and claimed_until <= ${request.now}))
+                   order by due_at, id limit ${request.limit} for update skip locked)
+    returning ${actionColumns}
+  `.execute(tx.kysely);
+  return rows.map(actionFromRow);
+}
+
+/** Notes that it was carried out. Twice is once; an action that was called off meanwhile counts as done as well. */
+export async function completeAction(tx: Tx, orgId: OrgId, id: string): Promise<void> {
+  await sql`
+    update required_actions set state = 'done', claimed_until = null, done_at = ${tx.clock.now()}
+     where org_id = ${toUuid(orgId)} and id = ${id}::bigint and state <> 'done'
+  `.execute(tx.kysely);
+}
+
+/** What is still to be done in a wallet, soonest first. */
+export async function listActions(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+): Promise<readonly RequiredAction[]> {
+  const { rows } = await sql<ActionRow>`
+    select ${actionColumns} from required_actions
+     where org_id = ${toUuid(orgId)} and mode = ${mode} and state in ('pending', 'claimed')
+     order by due_at, id
+  `.execute(reader.kysely);
+  return rows.map(actionFromRow);
+}

@@ -1,0 +1,116 @@
+import type { EventData } from '@millrace/contract';
+import { affordableMs, nanoUsd, splitBy, toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
+import type { Balance } from '../ledger/index.ts';
+import { elapsedAt, holdFor, holdTarget, settle, type Meter } from './metering.ts';
+import { ladderRungs, type LadderStep, type MeteringPolicy } from './policy.ts';
+
+/** What happens to a wallet as its money ends: pure decisions. */
+
+/** What a wallet's open meters come to. Meters of a committed term have their money and are left out. */
+export interface WalletBurn {
+  readonly burnPerHour: NanoUsd;
+  /** Held for running time and not used up yet; what is kept back for retention left out. May be negative. */
+  readonly cover: NanoUsd;
+}
+
+/** For how long everything can run on as it does; null when nothing costs anything. */
+export function runwayMs(burn: WalletBurn, available: NanoUsd): number | null {
+  const ms = affordableMs(nanoUsd(burn.cover + available), burn.burnPerHour);
+  return ms === null ? null : Number(ms);
+}
+
+const depths: readonly LadderStep[] = ['fine', ...ladderRungs.map((rung) => rung.step)];
+const depthOf = (step: LadderStep): number => depths.indexOf(step);
+
+/** The lowest rung that the runway has come down to, or that it has not yet left. */
+export function stepAt(current: LadderStep, runway: number | null): LadderStep {
+  if (runway === null) return 'fine';
+  const standing = depthOf(current);
+  const rung = ladderRungs.findLast(
+    ({ atMs, leftAboveMs }, index) => runway <= (index < standing ? leftAboveMs : atMs),
+  );
+  return rung?.step ?? 'fine';
+}
+
+export interface LadderMove {
+  readonly step: LadderStep;
+  /** Told on the way down only, and once for a fall over several rungs. */
+  readonly announce: 'balance.low' | 'balance.floor' | null;
+  /** Money came in: what nobody has begun need not be done any more. */
+  readonly recovered: boolean;
+}
+
+/** Null when the wallet stays where it is. */
+export function moveOf(current: LadderStep, runway: number | null): LadderMove | null {
+  const step = stepAt(current, runway);
+  if (step === current) return null;
+  const down = depthOf(step) > depthOf(current);
+  return {
+    step,
+    announce: !down ? null : step === 'empty' ? 'balance.floor' : 'balance.low',
+    recovered: current === 'empty',
+  };
+}
+
+/** What the tenant is told about the wallet. */
+export function describeWallet(
+  balance: Pick<Balance, 'balance' | 'available'>,
+  burn: WalletBurn,
+  runway: number | null,
+): EventData<'balance.low'> {
+  return {
+    balanceNanoUsd: balance.balance.toString(),
+    availableNanoUsd: balance.available.toString(),
+    burnRateUsdPerHour: toNearestUsdNumber(burn.burnPerHour),
+    runwaySeconds: runway === null ? null : splitBy(runway, 1_000)[0],
+  };
+}
+
+/** Something in the wallet is paid for by its hold only as long as stopping it takes. */
+export function isDry(wallet: { readonly driesAt: Date | null }, now: Date, policy: MeteringPolicy): boolean {
+  return wallet.driesAt !== null && wallet.driesAt.getTime() - now.getTime() <= policy.stopAheadMs;
+}
+
+/**
+ * The wallet has no more than the next renewals would take, and something in it is about to run dry while others have
+ * time in hand. With more money than that, renewals put it right by themselves.
+ */
+export function isUneven(
+  wallet: { readonly driesAt: Date | null },
+  runway: number | null,
+  now: Date,
+  policy: MeteringPolicy,
+): boolean {
+  if (wallet.driesAt === null || runway === null) return false;
+  if (runway >= policy.postEveryMs + policy.marginMs) return false;
+  const dryInMs = wallet.driesAt.getTime() - now.getTime();
+  return dryInMs < Math.min(runway, policy.marginMs) - policy.retryMs;
+}
+
+/**
+ * How the money that a wallet has left is shared out so that everything runs equally long: the target of each hold.
+ * Without this, what was renewed last would have an hour and what comes next would have nothing.
+ */
+export function levelTargets(
+  meters: readonly Meter[],
+  available: NanoUsd,
+  now: Date,
+  policy: MeteringPolicy,
+): ReadonlyMap<Meter['id'], NanoUsd> {
+  let pool: bigint = available;
+  let rates = 0n;
+  for (const meter of meters) {
+    const elapsedMs = elapsedAt(meter, now);
+    pool += meter.held - settle(meter, elapsedMs).charge - holdFor(meter, elapsedMs, meter.retentionMs);
+    rates += meter.ratePerHour;
+  }
+  const aheadMs = Number(affordableMs(nanoUsd(pool), nanoUsd(rates)) ?? 0n);
+  return new Map(
+    meters.map((meter) => {
+      const elapsedMs = elapsedAt(meter, now);
+      const full = holdTarget(meter, elapsedMs, now, policy);
+      const level = holdFor(meter, elapsedMs, aheadMs + meter.retentionMs);
+      return [meter.id, level < full ? level : full];
+    }),
+  );
+}

@@ -1,0 +1,268 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import type { HoldId, KeyId, MeterId, OrgId } from '@millrace/platform/ids';
+import { addUsd, ppm, zeroUsd, type NanoUsd, type Ppm } from '@millrace/platform/money';
+import {
+  applyLedger,
+  findHold,
+  requireDone,
+  type LedgerCommand,
+  type MoneyCause,
+  type Product,
+} from '../ledger/index.ts';
+import { costAt, scheduleOf, type Meter, type Transition } from './metering.ts';
+import {
+  insertMeter,
+  insertTransitions,
+  listMetersOf,
+  listTransitions,
+  lockMeters,
+  saveMeters,
+} from './meters.store.ts';
+import { openingHold, planClose, planPause, planResume, type Plan, type RestOfTerm } from './plans.ts';
+import { defaultPolicy } from './policy.ts';
+
+/** What those who sell by the hour call, in the transaction in which the thing itself changes. */
+
+/** How a meter is paid for, and for how long its data is kept after all other money has gone. */
+export type MeterFunding =
+  | { readonly kind: 'ahead'; readonly retentionMs?: number }
+  | { readonly kind: 'committed'; readonly termEndsAt: Date; readonly refund: Ppm };
+
+export interface MeterWish {
+  readonly mode: Mode;
+  /** The thing that is metered; its charges carry it as their cause. */
+  readonly cause: MoneyCause;
+  /** Which of the thing's meters this is: `gpu`, `disk`, `gpu-2`. One name is one meter, for ever. */
+  readonly name: string;
+  readonly product: Product;
+  readonly keyId?: KeyId;
+  /** For the whole quantity. 0 in test mode. */
+  readonly ratePerHour: NanoUsd;
+  readonly quantity: number;
+  readonly unit: string;
+  readonly supplier?: { readonly orgId: OrgId; readonly ratePerHour: NanoUsd };
+  readonly funding: MeterFunding;
+  /** The hold that was taken when the thing was accepted. Without one, one is taken now, or the opening refused. */
+  readonly holdId?: HoldId;
+  /** From when it costs. */
+  readonly at: Date;
+}
+
+export interface ClosedMeter {
+  readonly meter: Meter;
+  readonly finalCost: NanoUsd;
+}
+
+function meterOf(id: MeterId, orgId: OrgId, wish: MeterWish): Meter {
+  return {
+    id,
+    orgId,
+    mode: wish.mode,
+    cause: wish.cause,
+    name: wish.name,
+    product: wish.product,
+    keyId: wish.keyId ?? null,
+    ratePerHour: wish.ratePerHour,
+    quantity: wish.quantity,
+    unit: wish.unit,
+    supplier: wish.supplier === undefined ? null : { ...wish.supplier, posted: zeroUsd },
+    funding: wish.funding.kind,
+    termEndsAt: wish.funding.kind === 'committed' ? wish.funding.termEndsAt : null,
+    refund: wish.funding.kind === 'committed' ? wish.funding.refund : ppm(0),
+    retentionMs: wish.funding.kind === 'ahead' ? (wish.funding.retentionMs ?? 0) : 0,
+    state: 'open',
+    runningSince: wish.at,
+    elapsedBeforeMs: 0,
+    postedMs: 0,
+    posted: zeroUsd,
+    shortfall: zeroUsd,
+    restOfTerm: zeroUsd,
+    holdId: null,
+    held: zeroUsd,
+    coveredUntil: null,
+    nextPostAt: null,
+    postings: 0,
+    transitions: 1,
+    openedAt: wish.at,
+    closedAt: null,
+  };
+}
+
+/** The hold that the seller took when it accepted the thing, if it is the thing's and still open. */
+async function adoptHold(tx: Tx, meter: Meter, holdId: HoldId): Promise<Meter> {
+  const hold = await findHold(tx, meter.orgId, holdId);
+  const fits =
+    hold !== null &&
+    !hold.closed &&
+    hold.mode === meter.mode &&
+    hold.cause.kind === meter.cause.kind &&
+    hold.cause.id === meter.cause.id;
+  if (!fits) throw new Error(`${holdId} is no open hold of ${meter.cause.kind} ${meter.cause.id}.`);
+  return { ...meter, holdId, held: hold.held };
+}
+
+/** The same step whoever opens it: two who open one name at once take one hold. */
+function holdCommand(meter: Meter): LedgerCommand {
+  return {
+    do: 'hold',
+    orgId: meter.orgId,
+    mode: meter.mode,
+    cause: meter.cause,
+    step: `meter:open:${meter.name}`,
+    amount: openingHold(meter, defaultPolicy),
+    demand: 'new',
+    ...(meter.keyId === null ? {} : { keyId: meter.keyId }),
+  };
+}
+
+/**
+ * Opens meters, and answers those that have these names by now: opening twice is opening once. Throws the ledger's
+ * refusal when money must be set aside and is not there.
+ */
+export async function openMeters(
+  tx: Tx,
+  orgId: OrgId,
+  wishes: readonly MeterWish[],
+): Promise<readonly Meter[]> {
+  const opened: Meter[] = [];
+  const fresh: Meter[] = [];
+  for (const wish of wishes) {
+    const known = await findByName(tx, orgId, wish);
+    if (known !== null) opened.push(known);
+    else {
+      const meter = meterOf(tx.ids.next('mtr'), orgId, wish);
+      fresh.push(wish.holdId === undefined ? meter : await adoptHold(tx, meter, wish.holdId));
+    }
+  }
+  const withoutHold = fresh.filter((meter) => meter.holdId === null && meter.ratePerHour > 0n);
+  const answers = (await applyLedger(tx, withoutHold.map(holdCommand))).map(requireDone);
+  for (const meter of fresh) {
+    const answer = answers[withoutHold.indexOf(meter)];
+    const funded = answer === undefined ? meter : { ...meter, holdId: answer.holdId, held: answer.held };
+    opened.push(await insertOpened(tx, funded));
+  }
+  return opened;
+}
+
+async function findByName(
+  reader: Reader,
+  orgId: OrgId,
+  wish: Pick<MeterWish, 'mode' | 'cause' | 'name'>,
+): Promise<Meter | null> {
+  const meters = await listMetersOf(reader, orgId, wish.mode, wish.cause);
+  return meters.find((meter) => meter.name === wish.name) ?? null;
+}
+
+async function insertOpened(tx: Tx, funded: Meter): Promise<Meter> {
+  const meter = { ...funded, ...scheduleOf(funded, funded.held, funded.openedAt, defaultPolicy) };
+  if (!(await insertMeter(tx, meter))) {
+    const winner = await findByName(tx, meter.orgId, meter);
+    if (winner === null) throw new Error(`The meter ${meter.name} of ${meter.cause.id} is not there.`);
+    return winner;
+  }
+  await insertTransitions(tx, [{ meter, transition: { kind: 'opened', at: meter.openedAt } }]);
+  return meter;
+}
+
+export type MeterAct =
+  | { readonly do: 'pause' | 'resume'; readonly meterId: MeterId; readonly at: Date }
+  | { readonly do: 'close'; readonly meterId: MeterId; readonly at: Date; readonly rest?: RestOfTerm };
+
+/**
+ * Pauses, resumes and closes meters of one organisation with one visit to the ledger, and answers them as they are
+ * afterwards. An act on a meter that is in that state already, or closed, changes nothing. `at` may lie before what was
+ * posted: the difference is given back.
+ */
+export async function changeMeters(
+  tx: Tx,
+  orgId: OrgId,
+  acts: readonly MeterAct[],
+): Promise<readonly Meter[]> {
+  const ids = acts.map((act) => act.meterId);
+  if (new Set(ids).size !== ids.length) throw new Error('A meter can be changed once in a batch.');
+  const meters = await lockMeters(tx, orgId, ids);
+  const transitions = await listTransitions(tx, orgId, ids);
+  const plans = acts.map((act) => {
+    const meter = meters.get(act.meterId);
+    if (meter === undefined) throw new Error(`${orgId} has no meter ${act.meterId}.`);
+    return { meter, plan: planOf(act, meter, transitions.get(act.meterId) ?? [], tx.clock.now()) };
+  });
+  const changed = await carryOut(
+    tx,
+    plans.flatMap(({ plan }) => plan ?? []),
+  );
+  return plans.map(({ meter }) => changed.get(meter.id) ?? meter);
+}
+
+function planOf(act: MeterAct, meter: Meter, transitions: readonly Transition[], now: Date): Plan | null {
+  const times = { at: act.at, now };
+  switch (act.do) {
+    case 'pause':
+      return meter.state === 'open' ? planPause(meter, transitions, times) : null;
+    case 'resume':
+      return meter.state === 'paused' ? planResume(meter, transitions, times, defaultPolicy) : null;
+    case 'close':
+      return meter.state === 'closed'
+        ? null
+        : planClose(meter, transitions, { ...times, rest: act.rest ?? 'owed' });
+  }
+}
+
+async function carryOut(tx: Tx, plans: readonly Plan[]): Promise<ReadonlyMap<MeterId, Meter>> {
+  const answers = (
+    await applyLedger(
+      tx,
+      plans.flatMap((plan) => plan.commands),
+    )
+  ).map(requireDone);
+  let next = 0;
+  const changes = plans.map((plan) => {
+    const own = answers.slice(next, (next += plan.commands.length));
+    return { before: plan.meter, after: plan.finish(own), transition: plan.transition };
+  });
+  await saveMeters(tx, changes);
+  await insertTransitions(
+    tx,
+    changes.flatMap(({ after, transition }) => (transition === null ? [] : [{ meter: after, transition }])),
+  );
+  return new Map(changes.map(({ after }) => [after.id, after]));
+}
+
+async function changeOne(tx: Tx, orgId: OrgId, act: MeterAct): Promise<Meter> {
+  const [meter] = await changeMeters(tx, orgId, [act]);
+  if (meter === undefined) throw new Error(`${orgId} has no meter ${act.meterId}.`);
+  return meter;
+}
+
+export function pauseMeter(tx: Tx, orgId: OrgId, meterId: MeterId, at: Date): Promise<Meter> {
+  return changeOne(tx, orgId, { do: 'pause', meterId, at });
+}
+
+export function resumeMeter(tx: Tx, orgId: OrgId, meterId: MeterId, at: Date): Promise<Meter> {
+  return changeOne(tx, orgId, { do: 'resume', meterId, at });
+}
+
+/** Closes for good and answers what it cost. Closing again answers the same. */
+export async function closeMeter(
+  tx: Tx,
+  orgId: OrgId,
+  meterId: MeterId,
+  at: Date,
+  rest: RestOfTerm = 'owed',
+): Promise<ClosedMeter> {
+  const meter = await changeOne(tx, orgId, { do: 'close', meterId, at, rest });
+  return { meter, finalCost: costAt(meter, at) };
+}
+
+/** What a thing has cost by `at`, over all of its meters, to the nano-USD, whether posted yet or not. */
+export async function meterCost(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  cause: MoneyCause,
+  at: Date,
+): Promise<{ readonly cost: NanoUsd; readonly meters: readonly Meter[] }> {
+  const meters = await listMetersOf(reader, orgId, mode, cause);
+  return { cost: addUsd(...meters.map((meter) => costAt(meter, at))), meters };
+}

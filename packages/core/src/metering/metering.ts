@@ -1,0 +1,256 @@
+import type { Mode } from '@millrace/platform/envelope';
+import { toUuid, type HoldId, type KeyId, type MeterId, type OrgId } from '@millrace/platform/ids';
+import {
+  affordableMs,
+  meteredTotal,
+  nanoUsd,
+  negateUsd,
+  ppm,
+  ppmPerWhole,
+  roundExact,
+  shareOf,
+  splitBy,
+  subtractUsd,
+  zeroUsd,
+  type NanoUsd,
+  type Ppm,
+} from '@millrace/platform/money';
+import type { MoneyCause, Product, Share } from '../ledger/index.ts';
+import type { MeteringPolicy } from './policy.ts';
+
+/** What a meter is and what it has cost: pure functions of its row and an instant. */
+
+export type MeterState = 'open' | 'paused' | 'closed';
+
+/** `ahead` holds the next stretch of time and renews it; `committed` has held a whole term from the start. */
+export type Funding = 'ahead' | 'committed';
+
+export interface SupplierPart {
+  readonly orgId: OrgId;
+  readonly ratePerHour: NanoUsd;
+  /** What the supplier was credited so far. */
+  readonly posted: NanoUsd;
+}
+
+export interface Meter {
+  readonly id: MeterId;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly cause: MoneyCause;
+  readonly name: string;
+  readonly product: Product;
+  readonly keyId: KeyId | null;
+  readonly ratePerHour: NanoUsd;
+  readonly quantity: number;
+  readonly unit: string;
+  readonly supplier: SupplierPart | null;
+  readonly funding: Funding;
+  readonly termEndsAt: Date | null;
+  readonly refund: Ppm;
+  readonly retentionMs: number;
+  readonly state: MeterState;
+  readonly runningSince: Date | null;
+  readonly elapsedBeforeMs: number;
+  /** The metered time that `posted` pays for. */
+  readonly postedMs: number;
+  readonly posted: NanoUsd;
+  /** What the operator bore of `posted`. */
+  readonly shortfall: NanoUsd;
+  /** What an early end of a term was charged for the rest of it. */
+  readonly restOfTerm: NanoUsd;
+  readonly holdId: HoldId | null;
+  readonly held: NanoUsd;
+  readonly coveredUntil: Date | null;
+  readonly nextPostAt: Date | null;
+  readonly postings: number;
+  readonly transitions: number;
+  readonly openedAt: Date;
+  readonly closedAt: Date | null;
+}
+
+export interface Transition {
+  readonly kind: 'opened' | 'paused' | 'resumed' | 'closed';
+  readonly at: Date;
+}
+
+/** A meter does not run past the end of its term, however late anyone notices. */
+function withinTerm(meter: Pick<Meter, 'termEndsAt'>, at: Date): number {
+  return Math.min(at.getTime(), meter.termEndsAt?.getTime() ?? Infinity);
+}
+
+/** Metered time up to an instant, by the row alone. A clock behind the meter's start has seen no time pass. */
+export function elapsedAt(
+  meter: Pick<Meter, 'runningSince' | 'elapsedBeforeMs' | 'termEndsAt'>,
+  at: Date,
+): number {
+  if (meter.runningSince === null) return meter.elapsedBeforeMs;
+  return meter.elapsedBeforeMs + Math.max(0, withinTerm(meter, at) - meter.runningSince.getTime());
+}
+
+/**
+ * Metered time by the transitions, in the order they were written down. An interval of running ends at the earliest
+ * instant that any later pause or close names, so a close at the last good sign of a machine also takes back what ran
+ * between that and a pause recorded in the meantime.
+ */
+export function elapsedByTransitions(
+  meter: Pick<Meter, 'termEndsAt'>,
+  transitions: readonly Transition[],
+  at: Date,
+): number {
+  let elapsedMs = 0;
+  let endsMs = withinTerm(meter, at);
+  for (const { kind, at: named } of transitions.toReversed()) {
+    if (kind === 'paused' || kind === 'closed') endsMs = Math.min(endsMs, named.getTime());
+    else elapsedMs += Math.max(0, endsMs - named.getTime());
+  }
+  return elapsedMs;
+}
+
+/** What a meter has cost by an instant, the rest of a term that was ended early included. */
+export function costAt(meter: Meter, at: Date): NanoUsd {
+  return nanoUsd(meteredTotal(meter.ratePerHour, elapsedAt(meter, at)) + meter.restOfTerm);
+}
+
+/** What brings the books from what is posted to what is due: a charge, or money given back. Never both. */
+export interface Settlement {
+  readonly postedMs: number;
+  readonly posted: NanoUsd;
+  readonly charge: NanoUsd;
+  readonly giveBack: NanoUsd;
+  /** How much of the charge is the supplier's, or how much of what is given back; negative then. */
+  readonly supplierPart: NanoUsd;
+  /** Unit-milliseconds that the charge is for. */
+  readonly usedMs: number;
+}
+
+/**
+ * By absolute totals: whatever was posted when, afterwards exactly the cost of `elapsedMs` is. So it does not matter
+ * into how many settlements a stretch of time is cut, and settling twice settles once.
+ */
+export function settle(meter: Meter, elapsedMs: number): Settlement {
+  const posted = meteredTotal(meter.ratePerHour, elapsedMs);
+  const difference = subtractUsd(posted, meter.posted);
+  const charge = larger(difference, zeroUsd);
+  const giveBack = larger(negateUsd(difference), zeroUsd);
+  return {
+    postedMs: elapsedMs,
+    posted,
+    charge,
+    giveBack,
+    supplierPart: supplierPart(meter, elapsedMs, { from: negateUsd(giveBack), to: charge }),
+    usedMs: Math.max(0, elapsedMs - meter.postedMs) * meter.quantity,
+  };
+}
+
+/**
+ * The supplier's own total less what it was credited. It is a part of what moves, never more: two roundings can differ
+ * by one nano-USD, and the next settlement makes up for it.
+ */
+function supplierPart(
+  meter: Meter,
+  elapsedMs: number,
+  moves: { readonly from: NanoUsd; readonly to: NanoUsd },
+): NanoUsd {
+  if (meter.supplier === null) return zeroUsd;
+  const due = subtractUsd(meteredTotal(meter.supplier.ratePerHour, elapsedMs), meter.supplier.posted);
+  return larger(moves.from, smaller(moves.to, due));
+}
+
+function larger(left: NanoUsd, right: NanoUsd): NanoUsd {
+  return left > right ? left : right;
+}
+
+export function smaller(left: NanoUsd, right: NanoUsd): NanoUsd {
+  return left < right ? left : right;
+}
+
+/** The other side of a charge or of money given back: the supplier's part and the platform's rest, or revenue. */
+export function sharesOf(meter: Meter, amount: NanoUsd, ofSupplier: NanoUsd): readonly Share[] {
+  if (amount === 0n) return [];
+  if (meter.supplier === null) {
+    return [{ account: { kind: 'revenue', product: meter.product }, amount }];
+  }
+  const shares: Share[] = [
+    { account: { kind: 'supplier_payable', orgId: meter.supplier.orgId }, amount: ofSupplier },
+    { account: { kind: 'platform_fee' }, amount: subtractUsd(amount, ofSupplier) },
+  ];
+  return shares.filter((share) => share.amount > 0n);
+}
+
+/** Of money given back, what the tenant had paid: what the operator bore is forgiven first. */
+export function splitGiveBack(
+  meter: Meter,
+  giveBack: NanoUsd,
+): { readonly forgiven: NanoUsd; readonly credit: NanoUsd } {
+  const forgiven = smaller(giveBack, meter.shortfall);
+  return { forgiven, credit: subtractUsd(giveBack, forgiven) };
+}
+
+/**
+ * What the rest of a term costs when it ends early: its price, less the refund, rounded down. The rest is counted from
+ * the end to the end of the term, so time that a pause took out is not owed.
+ */
+export function restOfTerm(
+  meter: Meter,
+  elapsedMs: number,
+  endedAt: Date,
+): { readonly amount: NanoUsd; readonly ofSupplier: NanoUsd } {
+  if (meter.termEndsAt === null) return { amount: zeroUsd, ofSupplier: zeroUsd };
+  const restMs = Math.max(0, meter.termEndsAt.getTime() - endedAt.getTime());
+  const owed = ppm(ppmPerWhole - meter.refund);
+  const part = (ratePerHour: NanoUsd): NanoUsd =>
+    roundExact(shareOf(holdFor({ ratePerHour }, elapsedMs, restMs), owed), 'down');
+  const amount = part(meter.ratePerHour);
+  const ofSupplier = meter.supplier === null ? zeroUsd : part(meter.supplier.ratePerHour);
+  return { amount, ofSupplier: smaller(ofSupplier, amount) };
+}
+
+/** The next instant of this meter's own minute of the hour, after `now`. Meters are spread over it by their ids. */
+export function nextSlot(meterId: MeterId, now: Date, postEveryMs: number): Date {
+  const [, offsetMs] = splitBy(Number.parseInt(toUuid(meterId).slice(-8), 16), postEveryMs);
+  const [, sinceSlotMs] = splitBy(now.getTime() - offsetMs, postEveryMs);
+  return new Date(now.getTime() - sinceSlotMs + postEveryMs);
+}
+
+/** What should be set aside from `now` on: until the next posting, the margin, and the retention of its data. */
+export function holdTarget(meter: Meter, elapsedMs: number, now: Date, policy: MeteringPolicy): NanoUsd {
+  const slot = nextSlot(meter.id, now, policy.postEveryMs);
+  const aheadMs = slot.getTime() - now.getTime() + policy.marginMs + meter.retentionMs;
+  return holdFor(meter, elapsedMs, aheadMs);
+}
+
+/** What `aheadMs` more will be posted as, to the nano-USD. */
+export function holdFor(meter: Pick<Meter, 'ratePerHour'>, elapsedMs: number, aheadMs: number): NanoUsd {
+  return subtractUsd(
+    meteredTotal(meter.ratePerHour, elapsedMs + aheadMs),
+    meteredTotal(meter.ratePerHour, elapsedMs),
+  );
+}
+
+export interface Schedule {
+  readonly coveredUntil: Date | null;
+  readonly nextPostAt: Date | null;
+}
+
+const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
+
+/**
+ * When a meter with this much held from `now` on is posted next: at its slot, or earlier when the hold does not reach
+ * over it, so that money that came in meanwhile is found in time.
+ */
+export function scheduleOf(meter: Meter, held: NanoUsd, now: Date, policy: MeteringPolicy): Schedule {
+  const paidMs = affordableMs(held, meter.ratePerHour);
+  if (paidMs === null) return { coveredUntil: null, nextPostAt: null };
+  const coveredMs = Math.min(LAST_INSTANT_MS, now.getTime() + Number(paidMs));
+  const slot = nextSlot(meter.id, now, policy.postEveryMs);
+  const coveredUntil = new Date(coveredMs);
+  if (meter.funding === 'committed') return { coveredUntil, nextPostAt: slot };
+  const renewMs = coveredMs - meter.retentionMs - policy.marginMs;
+  const soonestMs = now.getTime() + policy.retryMs;
+  return { coveredUntil, nextPostAt: new Date(Math.min(slot.getTime(), Math.max(soonestMs, renewMs))) };
+}
+
+/** Names one settlement among all of a thing: they are numbered, so none can be taken for another. */
+export function stepOf(meter: Pick<Meter, 'id' | 'postings'>): string {
+  return `meter:${meter.id}:${meter.postings + 1}`;
+}

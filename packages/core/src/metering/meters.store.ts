@@ -1,0 +1,293 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type MeterId, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd, ppm, type NanoUsd } from '@millrace/platform/money';
+import { shardOf } from '@millrace/platform/outbox';
+import { sql, type RawBuilder } from 'kysely';
+import type { MoneyCause, Product } from '../ledger/index.ts';
+import type { Funding, Meter, MeterState, Transition } from './metering.ts';
+
+/** All SQL about meters. */
+
+interface MeterRow {
+  id: string;
+  org_id: string;
+  mode: Mode;
+  cause_kind: string;
+  cause_id: string;
+  name: string;
+  product: Product;
+  key_id: string | null;
+  rate_nano_usd_per_hour: bigint;
+  quantity: bigint;
+  unit: string;
+  supplier_org_id: string | null;
+  supplier_rate_nano_usd_per_hour: bigint | null;
+  supplier_posted_nano_usd: bigint;
+  funding: Funding;
+  term_ends_at: Date | null;
+  refund_ppm: number;
+  retention_ms: bigint;
+  state: MeterState;
+  running_since: Date | null;
+  elapsed_before_ms: bigint;
+  posted_ms: bigint;
+  posted_nano_usd: bigint;
+  shortfall_nano_usd: bigint;
+  rest_of_term_nano_usd: bigint;
+  hold_id: string | null;
+  held_nano_usd: bigint;
+  covered_until: Date | null;
+  next_post_at: Date | null;
+  postings: number;
+  transitions: number;
+  opened_at: Date;
+  closed_at: Date | null;
+}
+
+const columns = sql`meter.id, meter.org_id, meter.mode, meter.cause_kind, meter.cause_id, meter.name, meter.product,
+  meter.key_id, meter.rate_nano_usd_per_hour, meter.quantity, meter.unit, meter.supplier_org_id,
+  meter.supplier_rate_nano_usd_per_hour, meter.supplier_posted_nano_usd, meter.funding, meter.term_ends_at,
+  meter.refund_ppm, meter.retention_ms, meter.state, meter.running_since, meter.elapsed_before_ms, meter.posted_ms,
+  meter.posted_nano_usd, meter.shortfall_nano_usd, meter.rest_of_term_nano_usd, meter.hold_id, meter.held_nano_usd,
+  meter.covered_until, meter.next_post_at, meter.postings, meter.transitions, meter.opened_at, meter.closed_at`;
+
+function fromRow(row: MeterRow): Meter {
+  return {
+    id: fromUuid('mtr', row.id),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    cause: { kind: row.cause_kind, id: row.cause_id },
+    name: row.name,
+    product: row.product,
+    keyId: row.key_id === null ? null : fromUuid('key', row.key_id),
+    ratePerHour: nanoUsd(row.rate_nano_usd_per_hour),
+    quantity: Number(row.quantity),
+    unit: row.unit,
+    supplier:
+      row.supplier_org_id === null
+        ? null
+        : {
+            orgId: fromUuid('org', row.supplier_org_id),
+            ratePerHour: nanoUsd(row.supplier_rate_nano_usd_per_hour ?? 0n),
+            posted: nanoUsd(row.supplier_posted_nano_usd),
+          },
+    funding: row.funding,
+    termEndsAt: row.term_ends_at,
+    refund: ppm(row.refund_ppm),
+    retentionMs: Number(row.retention_ms),
+    state: row.state,
+    runningSince: row.running_since,
+    elapsedBeforeMs: Number(row.elapsed_before_ms),
+    postedMs: Number(row.posted_ms),
+    posted: nanoUsd(row.posted_nano_usd),
+    shortfall: nanoUsd(row.shortfall_nano_usd),
+    restOfTerm: nanoUsd(row.rest_of_term_nano_usd),
+    holdId: row.hold_id === null ? null : fromUuid('hld', row.hold_id),
+    held: nanoUsd(row.held_nano_usd),
+    coveredUntil: row.covered_until,
+    nextPostAt: row.next_post_at,
+    postings: row.postings,
+    transitions: row.transitions,
+    openedAt: row.opened_at,
+    closedAt: row.closed_at,
+  };
+}
+
+async function selectMeters(reader: Reader, tail: RawBuilder<unknown>): Promise<readonly Meter[]> {
+  const { rows } = await sql<MeterRow>`select ${columns} from meters meter ${tail}`.execute(reader.kysely);
+  return rows.map(fromRow);
+}
+
+/** Locked in the order of their ids, so that two who change several wait for each other in one direction only. */
+export async function lockMeters(
+  tx: Tx,
+  orgId: OrgId,
+  ids: readonly MeterId[],
+): Promise<ReadonlyMap<MeterId, Meter>> {
+  const meters = await selectMeters(
+    tx,
+    sql`where meter.org_id = ${toUuid(orgId)} and meter.id = any(${ids.map(toUuid)}::uuid[])
+        order by meter.id for update`,
+  );
+  return new Map(meters.map((meter) => [meter.id, meter]));
+}
+
+/** The meters of one thing, oldest first, closed ones included. */
+export async function listMetersOf(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  cause: MoneyCause,
+): Promise<readonly Meter[]> {
+  return selectMeters(
+    reader,
+    sql`where meter.org_id = ${toUuid(orgId)} and meter.mode = ${mode} and meter.cause_kind = ${cause.kind}
+          and meter.cause_id = ${cause.id}
+        order by meter.id`,
+  );
+}
+
+/** A wallet's meters that cost as they run, locked. */
+export async function lockRunning(tx: Tx, orgId: OrgId, mode: Mode): Promise<readonly Meter[]> {
+  return selectMeters(
+    tx,
+    sql`where meter.org_id = ${toUuid(orgId)} and meter.mode = ${mode} and meter.state = 'open'
+          and meter.funding = 'ahead' and meter.rate_nano_usd_per_hour > 0
+        order by meter.id for update`,
+  );
+}
+
+/**
+ * Takes meters that are due, the longest due first in each shard, leaving those that another worker has taken. One
+ * statement for many shards: a quiet installation asks once, not once for each.
+ */
+export async function takeDue(
+  tx: Tx,
+  request: { readonly shards: readonly number[]; readonly now: Date; readonly limit: number },
+): Promise<readonly Meter[]> {
+  const { rows } = await sql<MeterRow>`
+    select due.*
+      from unnest(${request.shards}::smallint[]) as mine (shard)
+     cross join lateral (
+       select ${columns} from meters meter
+        where meter.shard = mine.shard and meter.next_post_at <= ${request.now}
+        order by meter.next_post_at limit ${request.limit}
+          for update skip locked
+     ) as due
+     limit ${request.limit}
+  `.execute(tx.kysely);
+  return rows.map(fromRow);
+}
+
+/** Numbers as text: an array parameter of the driver knows no bigint. */
+const texts = (values: readonly (bigint | number | null)[]): (string | null)[] =>
+  values.map((value) => (value === null ? null : String(value)));
+
+/**
+ * Writes down what became of meters that this transaction has locked. The number of postings and transitions guards
+ * each row: one that is not as it was read means that the lock was not held, and everything is undone.
+ */
+export async function saveMeters(
+  tx: Tx,
+  changes: readonly { readonly before: Meter; readonly after: Meter }[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const after = changes.map((change) => change.after);
+  const { numAffectedRows } = await sql`
+    update meters meter
+       set supplier_posted_nano_usd = made.supplier_posted, state = made.state, running_since = made.running_since,
+           elapsed_before_ms = made.elapsed_before_ms, posted_ms = made.posted_ms, posted_nano_usd = made.posted,
+           shortfall_nano_usd = made.shortfall, rest_of_term_nano_usd = made.rest_of_term, held_nano_usd = made.held,
+           covered_until = made.covered_until, next_post_at = made.next_post_at, postings = made.postings,
+           transitions = made.transitions, closed_at = made.closed_at
+      from unnest(
+             ${after.map((meter) => toUuid(meter.id))}::uuid[],
+             ${texts(changes.map(({ before }) => before.postings))}::integer[],
+             ${texts(changes.map(({ before }) => before.transitions))}::integer[],
+             ${texts(after.map((meter) => meter.supplier?.posted ?? 0n))}::bigint[],
+             ${after.map((meter) => meter.state)}::text[],
+             ${after.map((meter) => meter.runningSince)}::timestamptz[],
+             ${texts(after.map((meter) => meter.elapsedBeforeMs))}::bigint[],
+             ${texts(after.map((meter) => meter.postedMs))}::bigint[],
+             ${texts(after.map((meter) => meter.posted))}::bigint[],
+             ${texts(after.map((meter) => meter.shortfall))}::bigint[],
+             ${texts(after.map((meter) => meter.restOfTerm))}::bigint[],
+             ${texts(after.map((meter) => meter.held))}::bigint[],
+             ${after.map((meter) => meter.coveredUntil)}::timestamptz[],
+             ${after.map((meter) => meter.nextPostAt)}::timestamptz[],
+             ${texts(after.map((meter) => meter.postings))}::integer[],
+             ${texts(after.map((meter) => meter.transitions))}::integer[],
+             ${after.map((meter) => meter.closedAt)}::timestamptz[]
+           ) as made (id, postings_before, transitions_before, supplier_posted, state, running_since,
+                      elapsed_before_ms, posted_ms, posted, shortfall, rest_of_term, held, covered_until,
+                      next_post_at, postings, transitions, closed_at)
+     where meter.id = made.id and meter.postings = made.postings_before
+       and meter.transitions = made.transitions_before
+  `.execute(tx.kysely);
+  if (Number(numAffectedRows ?? 0n) !== changes.length) {
+    throw new Error(`Of ${changes.length} meters only ${numAffectedRows} were as they had been read.`);
+  }
+}
+
+/** Meters that could not be settled are left as they are and looked at again later. */
+export async function postpone(tx: Tx, ids: readonly MeterId[], until: Date): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`update meters set next_post_at = ${until} where id = any(${ids.map(toUuid)}::uuid[])`.execute(
+    tx.kysely,
+  );
+}
+
+/** False when a meter of that name has been opened meanwhile; nothing is written then. */
+export async function insertMeter(tx: Tx, meter: Meter): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    insert into meters (id, org_id, mode, shard, cause_kind, cause_id, name, product, key_id, rate_nano_usd_per_hour,
+                        quantity, unit, supplier_org_id, supplier_rate_nano_usd_per_hour, funding, term_ends_at,
+                        refund_ppm, retention_ms, state, running_since, hold_id, held_nano_usd, covered_until,
+                        next_post_at, transitions, opened_at)
+    values (${toUuid(meter.id)}, ${toUuid(meter.orgId)}, ${meter.mode}, ${shardOf(meter.orgId)}, ${meter.cause.kind},
+            ${meter.cause.id}, ${meter.name}, ${meter.product}, ${meter.keyId === null ? null : toUuid(meter.keyId)},
+            ${meter.ratePerHour}, ${meter.quantity}, ${meter.unit},
+            ${meter.supplier === null ? null : toUuid(meter.supplier.orgId)}, ${meter.supplier?.ratePerHour ?? null},
+            ${meter.funding}, ${meter.termEndsAt}, ${meter.refund}, ${meter.retentionMs}, ${meter.state},
+            ${meter.runningSince}, ${meter.holdId === null ? null : toUuid(meter.holdId)}, ${meter.held},
+            ${meter.coveredUntil}, ${meter.nextPostAt}, ${meter.transitions}, ${meter.openedAt})
+    on conflict (org_id, cause_kind, cause_id, name) do nothing
+  `.execute(tx.kysely);
+  return numAffectedRows === 1n;
+}
+
+export async function insertTransitions(
+  tx: Tx,
+  rows: readonly { readonly meter: Meter; readonly transition: Transition }[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const now = tx.clock.now();
+  await sql`
+    insert into meter_transitions (meter_id, seq, org_id, mode, kind, at, recorded_at)
+    select made.*, ${now}::timestamptz
+      from unnest(${rows.map(({ meter }) => toUuid(meter.id))}::uuid[],
+                  ${texts(rows.map(({ meter }) => meter.transitions))}::integer[],
+                  ${rows.map(({ meter }) => toUuid(meter.orgId))}::uuid[],
+                  ${rows.map(({ meter }) => meter.mode)}::text[],
+                  ${rows.map(({ transition }) => transition.kind)}::text[],
+                  ${rows.map(({ transition }) => transition.at)}::timestamptz[]) as made
+  `.execute(tx.kysely);
+}
+
+export async function listTransitions(
+  reader: Reader,
+  orgId: OrgId,
+  ids: readonly MeterId[],
+): Promise<ReadonlyMap<MeterId, readonly Transition[]>> {
+  const { rows } = await sql<{ meter_id: string; kind: Transition['kind']; at: Date }>`
+    select meter_id, kind, at from meter_transitions
+     where org_id = ${toUuid(orgId)} and meter_id = any(${ids.map(toUuid)}::uuid[])
+     order by meter_id, seq
+  `.execute(reader.kysely);
+  const found = Map.groupBy(rows, (row) => fromUuid('mtr', row.meter_id));
+  return new Map([...found].map(([id, of]) => [id, of.map(({ kind, at }) => ({ kind, at }))]));
+}
+
+/** What a wallet's open meters cost in an hour. Committed terms have their money already and are left out. */
+export async function sumRates(reader: Reader, orgId: OrgId, mode: Mode): Promise<NanoUsd> {
+  const { rows } = await sql<{ rate: bigint }>`
+    select coalesce(sum(rate_nano_usd_per_hour), 0)::bigint as rate from meters
+     where org_id = ${toUuid(orgId)} and mode = ${mode} and state = 'open' and funding = 'ahead'
+  `.execute(reader.kysely);
+  return nanoUsd(rows[0]?.rate ?? 0n);
+}
+
+/** Takes up shards that nobody has swept for a while, longest unswept first. Spares double work; it is no lock. */
+export async function takeShards(
+  tx: Tx,
+  request: { readonly now: Date; readonly unsweptSince: Date; readonly limit: number },
+): Promise<readonly number[]> {
+  const { rows } = await sql<{ shard: number }>`
+    update meter_shards set swept_at = ${request.now}
+     where shard in (select shard from meter_shards where swept_at <= ${request.unsweptSince}
+                      order by swept_at, shard limit ${request.limit} for update skip locked)
+    returning shard
+  `.execute(tx.kysely);
+  return rows.map((row) => row.shard);
+}

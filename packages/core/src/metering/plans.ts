@@ -1,0 +1,259 @@
+import type { HoldId } from '@millrace/platform/ids';
+import {
+  addUsd,
+  meteredTotal,
+  negateUsd,
+  subtractUsd,
+  zeroUsd,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import type { Done, LedgerCommand } from '../ledger/index.ts';
+import {
+  elapsedAt,
+  elapsedByTransitions,
+  holdTarget,
+  restOfTerm,
+  scheduleOf,
+  settle,
+  sharesOf,
+  smaller,
+  splitGiveBack,
+  stepOf,
+  type Meter,
+  type Settlement,
+  type Transition,
+} from './metering.ts';
+import type { MeteringPolicy } from './policy.ts';
+
+/** What each act asks of the ledger, and what the meter is once the ledger has answered. */
+export interface Plan {
+  readonly meter: Meter;
+  readonly commands: readonly LedgerCommand[];
+  readonly transition: Transition | null;
+  /** Takes the answers to the commands, in their order. */
+  readonly finish: (answers: readonly Done[]) => Meter;
+}
+
+type After = 'keep' | 'close' | { readonly target: NanoUsd };
+
+const sentence = (meter: Meter, what: string): string =>
+  `${what} of ${meter.cause.kind} ${meter.cause.id} (${meter.name})`;
+
+function baseOf(meter: Meter) {
+  return {
+    orgId: meter.orgId,
+    mode: meter.mode,
+    cause: meter.cause,
+    ...(meter.keyId === null ? {} : { keyId: meter.keyId }),
+  };
+}
+
+/** Brings the books to the settlement and the hold to what comes after it. */
+function settling(meter: Meter, holdId: HoldId, settlement: Settlement, afterwards: After): LedgerCommand[] {
+  const { charge, supplierPart, usedMs, giveBack } = settlement;
+  const step = stepOf(meter);
+  const commands: LedgerCommand[] = [
+    {
+      ...baseOf(meter),
+      do: 'post',
+      step,
+      holdId,
+      amount: charge,
+      to: sharesOf(meter, charge, supplierPart),
+      afterwards,
+      usage: { [`${meter.unit}Ms`]: usedMs },
+      description: sentence(meter, 'Metered time'),
+    },
+  ];
+  const { credit } = splitGiveBack(meter, giveBack);
+  if (credit > 0n) {
+    commands.push({
+      orgId: meter.orgId,
+      mode: meter.mode,
+      cause: meter.cause,
+      do: 'credit',
+      kind: 'credit',
+      step: `${step}:back`,
+      amount: credit,
+      from: sharesOf(meter, credit, smaller(negateUsd(supplierPart), credit)),
+      description: sentence(meter, 'Time given back'),
+    });
+  }
+  return commands;
+}
+
+/** The meter after a settlement, but for its state and its times. */
+function settled(meter: Meter, settlement: Settlement, answers: readonly Done[]): Meter {
+  const shortfall = addUsd(meter.shortfall, ...answers.map((answer) => answer.shortfall));
+  const { forgiven } = splitGiveBack(meter, settlement.giveBack);
+  return {
+    ...meter,
+    postedMs: settlement.postedMs,
+    posted: settlement.posted,
+    shortfall: subtractUsd(shortfall, forgiven),
+    supplier:
+      meter.supplier === null
+        ? null
+        : { ...meter.supplier, posted: addUsd(meter.supplier.posted, settlement.supplierPart) },
+    postings: meter.postings + 1,
+  };
+}
+
+const heldAfter = (answers: readonly Done[]): NanoUsd => answers[0]?.held ?? zeroUsd;
+
+/** A sweep's visit: posts what has run up and renews the hold. `target` is the usual one unless said. */
+export function planPosting(
+  meter: Meter,
+  now: Date,
+  policy: MeteringPolicy,
+  levelTarget?: NanoUsd,
+): Plan & { readonly target: NanoUsd } {
+  // A clock that is behind the one of the last visit gives nothing back: only a pause or a close does.
+  const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
+  const settlement = settle(meter, elapsedMs);
+  const committed = meter.funding === 'committed';
+  const target = committed
+    ? subtractUsd(meter.held, settlement.charge)
+    : (levelTarget ?? holdTarget(meter, elapsedMs, now, policy));
+  return {
+    meter,
+    target,
+    commands:
+      meter.holdId === null ? [] : settling(meter, meter.holdId, settlement, committed ? 'keep' : { target }),
+    transition: null,
+    finish: (answers) => {
+      const held = heldAfter(answers);
+      return { ...settled(meter, settlement, answers), held, ...scheduleOf(meter, held, now, policy) };
+    },
+  };
+}
+
+const notAfter = (at: Date, limit: Date): Date => (at > limit ? limit : at);
+const notBefore = (at: Date, limit: Date): Date => (at < limit ? limit : at);
+
+/** Stops the clock at `at`. What was posted for later time is given back, and the hold is let go. */
+export function planPause(
+  meter: Meter,
+  transitions: readonly Transition[],
+  times: { readonly at: Date; readonly now: Date },
+): Plan {
+  const at = notBefore(notAfter(times.at, times.now), meter.openedAt);
+  const elapsedMs = elapsedByTransitions(meter, transitions, at);
+  const settlement = settle(meter, elapsedMs);
+  const after: After = meter.funding === 'committed' ? 'keep' : { target: zeroUsd };
+  return {
+    meter,
+    commands: meter.holdId === null ? [] : settling(meter, meter.holdId, settlement, after),
+    transition: { kind: 'paused', at },
+    finish: (answers) => ({
+      ...settled(meter, settlement, answers),
+      state: 'paused',
+      runningSince: null,
+      elapsedBeforeMs: elapsedMs,
+      held: heldAfter(answers),
+      coveredUntil: null,
+      nextPostAt: null,
+      transitions: meter.transitions + 1,
+    }),
+  };
+}
+
+/** Lets the clock run again, with as much set aside as there is. Without money the ladder follows, not a refusal. */
+export function planResume(
+  meter: Meter,
+  transitions: readonly Transition[],
+  times: { readonly at: Date; readonly now: Date },
+  policy: MeteringPolicy,
+): Plan {
+  const at = notBefore(notAfter(times.at, times.now), transitions.at(-1)?.at ?? meter.openedAt);
+  const running: Meter = {
+    ...meter,
+    state: 'open',
+    runningSince: at,
+    transitions: meter.transitions + 1,
+  };
+  const commands: LedgerCommand[] = [];
+  if (meter.holdId !== null && meter.funding === 'ahead') {
+    commands.push({
+      orgId: meter.orgId,
+      mode: meter.mode,
+      cause: meter.cause,
+      do: 'resize',
+      step: `meter:${meter.id}:resume`,
+      holdId: meter.holdId,
+      target: holdTarget(meter, meter.elapsedBeforeMs, at, policy),
+      atLeast: zeroUsd,
+      demand: 'running',
+    });
+  }
+  return {
+    meter,
+    commands,
+    transition: { kind: 'resumed', at },
+    finish: (answers) => {
+      const held = commands.length === 0 ? meter.held : heldAfter(answers);
+      return { ...running, held, ...scheduleOf(running, held, at, policy) };
+    },
+  };
+}
+
+/** Whether the tenant owes the rest of a term that ends early. What ends by our fault owes nothing. */
+export type RestOfTerm = 'owed' | 'waived';
+
+/** Ends the meter at `at`: posts or gives back the difference, charges the rest of a term, closes the hold. */
+export function planClose(
+  meter: Meter,
+  transitions: readonly Transition[],
+  times: { readonly at: Date; readonly now: Date; readonly rest: RestOfTerm },
+): Plan {
+  const at = notBefore(notAfter(times.at, times.now), meter.openedAt);
+  const elapsedMs = elapsedByTransitions(meter, transitions, at);
+  const settlement = settle(meter, elapsedMs);
+  const rest =
+    times.rest === 'owed' ? restOfTerm(meter, elapsedMs, at) : { amount: zeroUsd, ofSupplier: zeroUsd };
+  const commands: LedgerCommand[] = [];
+  if (meter.holdId !== null) {
+    if (rest.amount > 0n) {
+      commands.push(...settling(meter, meter.holdId, settlement, 'keep'), {
+        ...baseOf(meter),
+        do: 'post',
+        step: `meter:${meter.id}:rest`,
+        holdId: meter.holdId,
+        amount: rest.amount,
+        to: sharesOf(meter, rest.amount, rest.ofSupplier),
+        afterwards: 'close',
+        description: sentence(meter, 'Rest of the term'),
+      });
+    } else commands.push(...settling(meter, meter.holdId, settlement, 'close'));
+  }
+  return {
+    meter,
+    commands,
+    transition: { kind: 'closed', at },
+    finish: (answers) => {
+      const after = settled(meter, settlement, answers);
+      return {
+        ...after,
+        supplier:
+          after.supplier === null
+            ? null
+            : { ...after.supplier, posted: addUsd(after.supplier.posted, rest.ofSupplier) },
+        restOfTerm: rest.amount,
+        state: 'closed',
+        runningSince: null,
+        elapsedBeforeMs: elapsedMs,
+        held: zeroUsd,
+        coveredUntil: null,
+        nextPostAt: null,
+        transitions: meter.transitions + 1,
+        closedAt: at,
+      };
+    },
+  };
+}
+
+/** What must be set aside before a meter runs: the next stretch, or the whole term. */
+export function openingHold(meter: Meter, policy: MeteringPolicy): NanoUsd {
+  if (meter.termEndsAt === null) return holdTarget(meter, 0, meter.openedAt, policy);
+  return meteredTotal(meter.ratePerHour, Math.max(0, meter.termEndsAt.getTime() - meter.openedAt.getTime()));
+}
