@@ -142,7 +142,7 @@ export interface BudgetChanges {
   readonly onExceeded?: OnExceeded;
 }
 
-/** Keeps the row from changing until the transaction ends, and answers it as it stands. */
+/** Keeps the organisation's books to this transaction, as every movement of money does, and answers the budget. */
 export async function lockBudget(
   tx: Tx,
   orgId: OrgId,
@@ -151,7 +151,7 @@ export async function lockBudget(
 ): Promise<BudgetRecord | null> {
   await sql`
     select 1 from ledger_accounts
-     where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} and mode = ${mode} for update
+     where org_id = ${toUuid(orgId)} and mode = ${mode} and kind = 'credit' for update
   `.execute(tx.kysely);
   return findBudget(tx, orgId, mode, id);
 }

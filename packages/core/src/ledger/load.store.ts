@@ -15,9 +15,8 @@ import { texts, uuids } from './sql-arrays.ts';
 import { fillUndoable, readUndoAccounts } from './undo.store.ts';
 
 /**
- * Brings the rows of a batch into memory. Every account that the batch may touch is locked by one statement, in the
- * order of their ids, so that no two batches can wait for each other in a circle. Whatever else is read is read after
- * that: an organisation's holds and transfers change only under the lock of its credit account.
+ * Brings the rows of a batch into memory, locked. Locks are taken in one order by everybody, so that no two batches can
+ * wait for each other in a circle: the accounts of owners by id, then what belongs to them, then the operator's by id.
  */
 
 interface Needs {
@@ -104,7 +103,7 @@ function needsOf(commands: readonly LedgerCommand[]): Needs {
   };
 }
 
-interface AccountRow {
+interface OwnerRow {
   id: string;
   kind: AccountKind;
   org_id: string | null;
@@ -116,6 +115,9 @@ interface AccountRow {
   priority: number;
   expires_at: Date | null;
   frozen_at: Date | null;
+}
+
+interface AccountRow extends OwnerRow {
   budget_name: string | null;
   key_ids: string[] | null;
   period: 'day' | 'week' | 'month' | 'total' | null;
@@ -126,6 +128,18 @@ interface AccountRow {
   notified_percent: number | null;
   on_exceeded: OnExceeded | null;
 }
+
+const noBudget = {
+  budget_name: null,
+  key_ids: null,
+  period: null,
+  limit_nano_usd: null,
+  period_start: null,
+  period_end: null,
+  thresholds_percent: null,
+  notified_percent: null,
+  on_exceeded: null,
+} as const;
 
 function accountFromRow(row: AccountRow): Account {
   return {
@@ -162,18 +176,43 @@ function budgetFromRow(row: AccountRow): Account['budget'] {
   };
 }
 
-/** Which accounts a batch touches. Parts that a batch does not need are left out of the statement. */
+const accountColumns = sql`account.id, account.kind, account.org_id, account.mode, account.balance_nano_usd,
+  account.held_nano_usd, account.floor_nano_usd, account.entry_count, account.priority, account.expires_at,
+  account.frozen_at`;
+
+/**
+ * First the credit accounts of the organisations and the earnings of suppliers, in the order of their ids. Whoever holds
+ * an organisation's credit account is alone with all its other accounts, holds and transfers, so these are read by later
+ * statements: one that had to wait here would see the others as they were before the wait.
+ */
+async function lockOwners(tx: Tx, needs: Needs, undoAccounts: readonly string[]): Promise<AccountRow[]> {
+  const orgIds = Array.from(needs.wallets.values(), ({ orgId }) => orgId);
+  const suppliers = Array.from(needs.payables.values(), ({ orgId }) => orgId);
+  const earned =
+    suppliers.length + undoAccounts.length === 0
+      ? sql``
+      : sql`or (account.kind = 'supplier_payable'
+                and (account.org_id = any(${uuids(suppliers)}::uuid[]) or account.id = any(${uuids(undoAccounts)}::uuid[])))`;
+  const { rows } = await sql<OwnerRow>`
+    select ${accountColumns}
+      from ledger_accounts account
+     where (account.kind = 'credit' and account.org_id = any(${uuids(orgIds)}::uuid[])) ${earned}
+     order by account.id
+       for update
+  `.execute(tx.kysely);
+  return rows.map((row) => ({ ...row, ...noBudget }));
+}
+
+/** The accounts that go with the locked ones. Parts that a batch does not need are left out of the statement. */
 function wantedAccounts(needs: Needs, undoAccounts: readonly string[]): RawBuilder<unknown> {
   const wallets = [...needs.wallets.values()];
-  const payables = [...needs.payables.values()];
   const parts = [
     sql`
       select owned.id
         from unnest(${uuids(wallets.map((w) => w.orgId))}::uuid[], ${wallets.map((w) => w.mode)}::text[]) as wallet (org_id, mode)
         join ledger_accounts owned on owned.org_id = wallet.org_id and owned.mode = wallet.mode
         left join budgets budget on budget.id = owned.id
-       where owned.kind = 'credit'
-          or (owned.kind = 'promo' and (owned.balance_nano_usd <> 0 or owned.held_nano_usd <> 0))
+       where (owned.kind = 'promo' and (owned.balance_nano_usd <> 0 or owned.held_nano_usd <> 0))
           or (owned.kind = 'limit' and budget.deleted_at is null
               and (budget.key_ids is null or budget.key_ids && ${uuids(needs.keyIds)}::uuid[]
                    or budget.id = any(${uuids(needs.budgetIds)}::uuid[])))`,
@@ -183,25 +222,21 @@ function wantedAccounts(needs: Needs, undoAccounts: readonly string[]): RawBuild
     parts.push(sql`
       select part.account_id from ledger_hold_parts part where part.hold_id = any(${uuids(needs.holdIds)}::uuid[])`);
   }
-  if (payables.length > 0) {
-    parts.push(sql`
-      select earned.id
-        from unnest(${uuids(payables.map((p) => p.orgId))}::uuid[], ${payables.map((p) => p.mode)}::text[]) as supplier (org_id, mode)
-        join ledger_accounts earned on earned.org_id = supplier.org_id and earned.mode = supplier.mode
-       where earned.kind = 'supplier_payable'`);
-  }
   return sql.join(parts, sql` union all `);
 }
 
-async function lockAccounts(tx: Tx, needs: Needs, undoAccounts: readonly string[]): Promise<AccountRow[]> {
+/**
+ * The list is made first and the rows locked by it: a join in a locking statement is judged again for a row that had to
+ * be waited for, and may then lose it.
+ */
+async function lockRest(tx: Tx, wanted: RawBuilder<unknown>): Promise<AccountRow[]> {
   const { rows } = await sql<AccountRow>`
-    select account.id, account.kind, account.org_id, account.mode, account.balance_nano_usd, account.held_nano_usd,
-           account.floor_nano_usd, account.entry_count, account.priority, account.expires_at, account.frozen_at,
-           budget.name as budget_name, budget.key_ids, budget.period, budget.limit_nano_usd, budget.period_start,
-           budget.period_end, budget.thresholds_percent, budget.notified_percent, budget.on_exceeded
+    select ${accountColumns}, budget.name as budget_name, budget.key_ids, budget.period, budget.limit_nano_usd,
+           budget.period_start, budget.period_end, budget.thresholds_percent, budget.notified_percent,
+           budget.on_exceeded
       from ledger_accounts account
       left join budgets budget on budget.id = account.id and budget.deleted_at is null
-     where account.id in (${wantedAccounts(needs, undoAccounts)})
+     where account.id = any(array(${wanted}))
      order by account.id
        for update of account
   `.execute(tx.kysely);
@@ -232,10 +267,11 @@ async function openMissing(tx: Tx, needs: Needs, rows: readonly AccountRow[]): P
 export async function loadSlice(tx: Tx, commands: readonly LedgerCommand[]): Promise<Slice> {
   const needs = needsOf(commands);
   const undoAccounts = await readUndoAccounts(tx, needs.undoIds);
-  let rows = await lockAccounts(tx, needs, undoAccounts);
-  if (await openMissing(tx, needs, rows)) rows = await lockAccounts(tx, needs, undoAccounts);
+  let owners = await lockOwners(tx, needs, undoAccounts);
+  if (await openMissing(tx, needs, owners)) owners = await lockOwners(tx, needs, undoAccounts);
+  const rest = await lockRest(tx, wantedAccounts(needs, undoAccounts));
   const slice = emptySlice(tx, needs.shard);
-  fillAccounts(slice, [...rows, ...(await lockCounterparts(tx, needs, rows))], needs);
+  fillAccounts(slice, [...owners, ...rest, ...(await lockCounterparts(tx, needs, rest))], needs);
   await fillHolds(tx, slice, needs);
   await fillTransfers(tx, slice, needs);
   await fillUndoable(tx, slice, needs.undoIds);
@@ -244,17 +280,13 @@ export async function loadSlice(tx: Tx, commands: readonly LedgerCommand[]): Pro
 
 /**
  * The other side of budgets, for the few batches that meet one. These rows sort behind every other account, so taking
- * them in a second statement still goes by the order of ids.
+ * them by themselves still goes by the order of ids.
  */
 async function lockCounterparts(tx: Tx, needs: Needs, rows: readonly AccountRow[]): Promise<AccountRow[]> {
   const modes = new Set(rows.filter((row) => row.kind === 'limit').map((row) => row.mode));
   if (modes.size === 0) return [];
-  const systemIds = Array.from(modes, (mode) => systemAccountId({ kind: 'limit_contra' }, mode, needs.shard));
-  return lockAccounts(
-    tx,
-    { ...needs, wallets: new Map(), payables: new Map(), holdIds: [], systemIds: new Set<string>() },
-    systemIds,
-  );
+  const ids = Array.from(modes, (mode) => systemAccountId({ kind: 'limit_contra' }, mode, needs.shard));
+  return lockRest(tx, sql`select * from unnest(${uuids(ids)}::uuid[])`);
 }
 
 function emptySlice(tx: Tx, shard: number): Slice {
@@ -285,6 +317,8 @@ function fillAccounts(slice: Slice, rows: readonly AccountRow[], needs: Needs): 
   };
   for (const row of rows) {
     const account = accountFromRow(row);
+    // A credit account may come twice, with its owner and with a hold or a transfer to be undone.
+    if (slice.accounts.has(account.id)) continue;
     slice.accounts.set(account.id, account);
     if (account.orgId === null) continue;
     const key = walletOf(account.orgId, account.mode);

@@ -1,0 +1,194 @@
+import { applyLedger, type LedgerCommand } from '@millrace/core/ledger';
+import { atLeast, atMost, defineBench } from '@millrace/kits';
+import { toUuid, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd, negateUsd, share } from '@millrace/platform/money';
+import { ensureUp } from '@millrace/services';
+import { createOrganisation, createTestDatabase, testIds, type TestDatabase } from '@millrace/testing';
+import { createRandom } from '@millrace/testing/random';
+import { Pool } from 'pg';
+
+const ACCOUNTS = 1_000;
+const BATCH = 500;
+const WRITERS = 4;
+const HOLDERS = 16;
+const FUNDS = nanoUsd(1_000_000_000_000_000n);
+const CHARGE = nanoUsd(1_234_567n);
+
+let steps = 0;
+const nextStep = (): string => String((steps += 1));
+
+const charge = (orgId: OrgId): LedgerCommand => ({
+  do: 'debit',
+  kind: 'charge',
+  orgId,
+  mode: 'live',
+  cause: { kind: 'bench', id: 'charge' },
+  step: nextStep(),
+  amount: CHARGE,
+  to: [{ account: { kind: 'revenue', product: 'inference' }, amount: CHARGE }],
+  whenShort: 'refuse',
+  description: 'Charge',
+});
+
+const fund = (orgId: OrgId): LedgerCommand => ({
+  do: 'credit',
+  kind: 'top_up',
+  orgId,
+  mode: 'live',
+  cause: { kind: 'bench', id: 'funds' },
+  step: nextStep(),
+  amount: FUNDS,
+  from: [{ account: { kind: 'payments_clearing' }, amount: FUNDS }],
+  description: 'Funds',
+});
+
+const hold = (orgId: OrgId): LedgerCommand => ({
+  do: 'hold',
+  orgId,
+  mode: 'live',
+  cause: { kind: 'bench', id: 'hold' },
+  step: nextStep(),
+  amount: CHARGE,
+  demand: 'new',
+});
+
+async function apply(database: TestDatabase, commands: readonly LedgerCommand[]): Promise<void> {
+  const results = await database.db.transaction({ name: 'bench', isolation: 'read committed' }, (tx) =>
+    applyLedger(tx, commands),
+  );
+  const refused = results.find((result) => !result.ok);
+  if (refused !== undefined) throw new Error(`The ledger refused: ${JSON.stringify(refused)}`);
+}
+
+/** The same rows and indexes without anything that makes them a ledger: no constraint, trigger, balance or look-up. */
+const bareTables = `
+  create table bare_transfers as select * from ledger_transfers where false;
+  alter table bare_transfers add primary key (id);
+  create index on bare_transfers (org_id, idempotency_key);
+  create index on bare_transfers (org_id, id);
+  create table bare_entries as select * from ledger_entries where false;
+  alter table bare_entries add primary key (transfer_id, account_id);
+  create table bare_accounts (id uuid primary key, balance bigint not null, held bigint not null)
+    with (fillfactor = 50)`;
+
+const literal = (values: readonly (string | bigint | null)[]): string =>
+  `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+
+const bareStatement = `
+  with moved as (
+    insert into bare_transfers (id, org_id, mode, kind, idempotency_key, cause_kind, cause_id, amount_nano_usd,
+                                balance_after_nano_usd, hold_id, reverses, key_id, description, usage, occurred_at)
+    select row.*, now()
+      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+                  $9::bigint[], $10::uuid[], $10::uuid[], $10::uuid[], $11::text[], $10::text[]::jsonb[]) as row
+  )
+  insert into bare_entries (transfer_id, account_id, amount_nano_usd, account_seq, balance_after_nano_usd)
+  select * from unnest($12::uuid[], $13::uuid[], $14::bigint[], $14::bigint[], $14::bigint[])`;
+
+/** One batch of transfers with two entries each, by `unnest`, in one statement of its own. */
+async function writeBare(client: Pool, accounts: readonly string[]): Promise<void> {
+  const ids = accounts.map(() => testIds.nextUuid());
+  const repeat = (text: string): string[] => accounts.map(() => text);
+  const amounts = accounts.map(() => negateUsd(CHARGE));
+  const other = testIds.nextUuid();
+  await client.query(bareStatement, [
+    literal(ids),
+    literal(accounts),
+    repeat('live'),
+    repeat('charge'),
+    accounts.map(() => `bench:charge:${nextStep()}`),
+    repeat('bench'),
+    repeat('charge'),
+    literal(amounts),
+    literal(amounts),
+    literal(accounts.map(() => null)),
+    repeat('Charge'),
+    literal([...ids, ...ids]),
+    literal([...accounts, ...repeat(other)]),
+    literal([...amounts, ...amounts]),
+  ]);
+}
+
+const random = createRandom(1);
+const pickFrom = <T>(list: readonly T[]): T => random.pick(list);
+const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+
+export const bench = defineBench({
+  name: 'ledger',
+  about:
+    'Charges in batches against the same rows written by unnest with no checks; a hold against an indexed update.',
+  async run({ measure, note }) {
+    await ensureUp(['postgres']);
+    await using database = await createTestDatabase({ poolSize: HOLDERS });
+    const client = await database.connect();
+    await client.query(bareTables);
+    await client.end();
+    const pool = new Pool({ connectionString: database.url, max: HOLDERS });
+    pool.on('error', () => undefined);
+    try {
+      const orgIds: OrgId[] = [];
+      for (let made = 0; made < ACCOUNTS; made += 1) orgIds.push(await createOrganisation(database.db));
+      await apply(database, orgIds.map(fund));
+      const hot = orgIds[0] ?? testIds.next('org');
+      const accounts = orgIds.map(toUuid);
+      await pool.query('insert into bare_accounts select id, 0, 0 from unnest($1::uuid[]) as id', [
+        literal(accounts),
+      ]);
+
+      note(`batches of ${BATCH} from ${WRITERS} writers`);
+      const batches = await measure(
+        {
+          'bare rows': () =>
+            writeBare(
+              pool,
+              times(BATCH, () => pickFrom(accounts)),
+            ),
+          'ledger, 1000 accounts': () =>
+            apply(
+              database,
+              times(BATCH, () => charge(pickFrom(orgIds))),
+            ),
+          'ledger, one hot account': () =>
+            apply(
+              database,
+              times(BATCH, () => charge(hot)),
+            ),
+        },
+        { concurrency: WRITERS },
+      );
+      note(`single calls from ${HOLDERS} callers`);
+      const singles = await measure(
+        {
+          'bare update': () =>
+            pool.query('update bare_accounts set held = held + 1 where id = $1', [pickFrom(accounts)]),
+          hold: () => apply(database, [hold(pickFrom(orgIds))]),
+        },
+        { concurrency: HOLDERS },
+      );
+      const bareRate = batches['bare rows'].perSecond * BATCH;
+      const spread = batches['ledger, 1000 accounts'].perSecond * BATCH;
+      const hotRate = batches['ledger, one hot account'].perSecond * BATCH;
+      return {
+        figures: {
+          ...batches,
+          ...singles,
+          'bare transfers a second': bareRate,
+          'transfers a second over 1000 accounts': spread,
+          'transfers a second on one account': hotRate,
+        },
+        bars: [
+          atLeast('share of bare over 1000 accounts', 0.4, share(spread, bareRate)),
+          atLeast('share of bare on one hot account', 0.3, share(hotRate, bareRate)),
+          atLeast('transfers a second over 1000 accounts', 10_000, spread),
+          atMost(
+            'hold p99 against a bare update',
+            5,
+            share(singles.hold.p99Ms, singles['bare update'].p99Ms),
+          ),
+        ],
+      };
+    } finally {
+      await pool.end();
+    }
+  },
+});
