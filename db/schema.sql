@@ -68,6 +68,19 @@ $$;
 
 COMMENT ON FUNCTION public.refuse_ledger_change() IS 'Keeps the books append-only for everyone, the owner included.';
 
+CREATE FUNCTION public.uuid_of_public_id(public_id text) RETURNS uuid
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $_$
+  select case when public_id ~ '^[a-z]+_[0-7][0-9A-HJKMNP-TV-Z]{25}$' then (
+    select string_agg(lpad(to_hex(substr(bits, 3 + 32 * part, 32)::bit(32)::bigint), 8, '0'), '' order by part)::uuid
+      from (select string_agg((position(substr(right(public_id, 26), place, 1) in '0123456789ABCDEFGHJKMNPQRSTVWXYZ') - 1)
+                                ::bit(5)::text, '' order by place) as bits
+              from generate_series(1, 26) as place) as spelled,
+           generate_series(0, 3) as part) end
+$_$;
+
+COMMENT ON FUNCTION public.uuid_of_public_id(public_id text) IS 'The UUID that an id such as trf_01J… spells; null when it spells none.';
+
 CREATE TABLE public.accounts (
     id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -172,6 +185,47 @@ COMMENT ON COLUMN public.audit_log.before IS 'The fields that changed, before. N
 COMMENT ON COLUMN public.audit_log.after IS 'The fields that changed, after. Never a secret.';
 
 COMMENT ON COLUMN public.audit_log.reason IS 'What the actor gave as the reason, where the operation asks for one.';
+
+CREATE TABLE public.audit_marks (
+    account_id uuid NOT NULL,
+    entry_count bigint NOT NULL,
+    balance_nano_usd bigint NOT NULL,
+    CONSTRAINT audit_marks_entry_count_check CHECK ((entry_count >= 0))
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE public.audit_marks IS 'Each account as the newest clean audit found it. Written in the snapshot of that audit, so that it is exactly what was judged.';
+
+CREATE TABLE public.audit_runs (
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    snapshot_at timestamp with time zone NOT NULL,
+    since timestamp with time zone,
+    duration_ms bigint NOT NULL,
+    is_clean boolean NOT NULL,
+    errors bigint NOT NULL,
+    notices bigint NOT NULL,
+    looked_at jsonb NOT NULL,
+    findings jsonb NOT NULL,
+    CONSTRAINT audit_runs_clean_has_no_errors CHECK ((is_clean = (errors = 0))),
+    CONSTRAINT audit_runs_duration_ms_check CHECK ((duration_ms >= 0)),
+    CONSTRAINT audit_runs_errors_check CHECK ((errors >= 0)),
+    CONSTRAINT audit_runs_findings_check CHECK ((jsonb_typeof(findings) = 'array'::text)),
+    CONSTRAINT audit_runs_kind_check CHECK ((kind = ANY (ARRAY['full'::text, 'incremental'::text]))),
+    CONSTRAINT audit_runs_looked_at_check CHECK ((jsonb_typeof(looked_at) = 'object'::text)),
+    CONSTRAINT audit_runs_notices_check CHECK ((notices >= 0)),
+    CONSTRAINT audit_runs_only_incremental_has_a_start CHECK (((since IS NOT NULL) = (kind = 'incremental'::text)))
+);
+
+COMMENT ON TABLE public.audit_runs IS 'Audits that were made: what was looked at and what was found. The newest clean one is where the next incremental audit begins.';
+
+COMMENT ON COLUMN public.audit_runs.snapshot_at IS 'By the database''s clock: everything committed before this was seen.';
+
+COMMENT ON COLUMN public.audit_runs.since IS 'Incremental only: the instant of the clean audit it continues.';
+
+COMMENT ON COLUMN public.audit_runs.looked_at IS 'How many rows each check judged.';
+
+COMMENT ON COLUMN public.audit_runs.findings IS 'The first findings of each check, errors and notices, as they were reported.';
 
 CREATE TABLE public.budgets (
     id uuid NOT NULL,
@@ -1448,6 +1502,12 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.audit_marks
+    ADD CONSTRAINT audit_marks_pkey PRIMARY KEY (account_id);
+
+ALTER TABLE ONLY public.audit_runs
+    ADD CONSTRAINT audit_runs_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.budgets
     ADD CONSTRAINT budgets_pkey PRIMARY KEY (id);
 
@@ -1624,6 +1684,8 @@ CREATE INDEX audit_log_org_idx ON public.audit_log USING btree (org_id, id DESC)
 
 CREATE INDEX audit_log_resource_idx ON public.audit_log USING btree (resource_kind, resource_id, id DESC);
 
+CREATE INDEX audit_runs_snapshot_idx ON public.audit_runs USING btree (snapshot_at);
+
 CREATE INDEX budgets_org_idx ON public.budgets USING btree (org_id, mode, id) WHERE (deleted_at IS NULL);
 
 CREATE INDEX entitlements_org_idx ON public.entitlements USING btree (org_id, id) WHERE (revoked_at IS NULL);
@@ -1651,6 +1713,8 @@ CREATE INDEX ledger_accounts_org_idx ON public.ledger_accounts USING btree (org_
 CREATE UNIQUE INDEX ledger_accounts_system_idx ON public.ledger_accounts USING btree (kind, product, mode, shard) NULLS NOT DISTINCT WHERE (org_id IS NULL);
 
 CREATE INDEX ledger_hold_parts_account_idx ON public.ledger_hold_parts USING btree (account_id);
+
+CREATE INDEX ledger_holds_open_idx ON public.ledger_holds USING btree (id) WHERE (closed_at IS NULL);
 
 CREATE INDEX ledger_transfers_deposits_idx ON public.ledger_transfers USING btree (org_id, mode, id) WHERE (kind = ANY (ARRAY['top_up'::text, 'grant'::text]));
 
@@ -1849,6 +1913,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.api_keys TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.audit_log TO millrace_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.audit_marks TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.audit_runs TO millrace_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.budgets TO millrace_app;
 

@@ -55,6 +55,25 @@ export interface AuditLogTable {
   occurred_at: Generated<Date>;
 }
 
+export interface AuditMarksTable {
+  account_id: string;
+  entry_count: bigint;
+  balance_nano_usd: bigint;
+}
+
+export interface AuditRunsTable {
+  id: string;
+  kind: 'full' | 'incremental';
+  snapshot_at: Date;
+  since: Date | null;
+  duration_ms: bigint;
+  is_clean: boolean;
+  errors: bigint;
+  notices: bigint;
+  looked_at: ColumnType<Json, string, string>;
+  findings: ColumnType<Json, string, string>;
+}
+
 export interface BudgetsTable {
   id: string;
   org_id: string;
@@ -580,6 +599,8 @@ export interface GeneratedTables {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
   audit_log: AuditLogTable;
+  audit_marks: AuditMarksTable;
+  audit_runs: AuditRunsTable;
   budgets: BudgetsTable;
   entitlements: EntitlementsTable;
   event_heads: EventHeadsTable;

@@ -1,0 +1,305 @@
+import { systemClock } from '@millrace/platform/clock';
+import { createDb, type Db, type Tx } from '@millrace/platform/db';
+import { createIdSource, toUuid } from '@millrace/platform/ids';
+import { createTestDatabase, testIds, testLog, type TestDatabase } from '@millrace/testing';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findingsOf, type AuditReport } from './auditor.ts';
+import { inspect, runAudit } from './auditor.service.ts';
+import type { CheckName } from './checks.ts';
+import { createWorld, type World } from './world.fixture.ts';
+
+let database: TestDatabase;
+/** With the rights of the owner: what no process of ours could do is what must be noticed. */
+let owner: Db;
+let world: World;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ statementTimeoutMs: 60_000 });
+  owner = createDb({
+    url: database.url,
+    poolSize: 2,
+    role: null,
+    ids: createIdSource({ clock: systemClock, cell: 1 }),
+    log: testLog(),
+  });
+  world = await createWorld(database.db);
+});
+afterAll(async () => {
+  await owner.close();
+  await database.drop();
+});
+
+class Undo extends Error {}
+
+/** Changes rows behind everyone's back, audits, and takes it all back: the books are whole again for the next case. */
+async function auditAfter(statements: (world: World) => readonly string[]): Promise<AuditReport> {
+  let report: AuditReport | undefined;
+  const spoil = async (tx: Tx): Promise<void> => {
+    await sql`set local session_replication_role = replica`.execute(tx.kysely);
+    for (const statement of statements(world)) await sql.raw(statement).execute(tx.kysely);
+    report = await inspect(tx, { kind: 'full' });
+    throw new Undo();
+  };
+  await owner.transaction({ name: 'spoil', isolation: 'repeatable read' }, spoil).catch((error: unknown) => {
+    if (!(error instanceof Undo)) throw error;
+  });
+  return report ?? expect.fail('nothing was audited');
+}
+
+interface Case {
+  readonly what: string;
+  readonly spoil: (world: World) => readonly string[];
+  /** Exactly these, in any order: the check and what it must name. */
+  readonly names: (world: World) => readonly (readonly [CheckName, string])[];
+}
+
+const nobody = '00000000-0000-7000-8000-000000000001';
+const creditOf = (orgId: World['orgId']): string =>
+  `kind = 'credit' and mode = 'live' and org_id = '${toUuid(orgId)}'`;
+
+const ledgerCases: readonly Case[] = [
+  {
+    what: 'an entry with another amount',
+    spoil: (w) => [
+      `update ledger_entries set amount_nano_usd = amount_nano_usd - 1
+        where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.credit)}'`,
+    ],
+    names: (w) => [
+      ['transfer_sums_to_zero', w.charged],
+      ['transfer_amount', w.charged],
+      ['account_balance', w.credit],
+    ],
+  },
+  {
+    what: 'entries that were deleted',
+    spoil: (w) => [`delete from ledger_entries where transfer_id = '${toUuid(w.charged)}'`],
+    names: (w) => [
+      ['transfer_has_entries', w.charged],
+      ...w.chargedAccounts.flatMap((id) => [
+        ['account_balance', id] as const,
+        ['account_entry_count', id] as const,
+      ]),
+      ['budget_left', w.budget],
+    ],
+  },
+  {
+    what: 'a transfer that was deleted',
+    spoil: (w) => [`delete from ledger_transfers where id = '${toUuid(w.charged)}'`],
+    names: (w) => [
+      ['entry_has_transfer', w.charged],
+      ['transfer_balance_after', w.orgId],
+      ['budget_left', w.budget],
+    ],
+  },
+  {
+    what: 'an entry of an account that is not there',
+    spoil: (w) => [
+      `update ledger_entries set account_id = '${nobody}'
+        where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.revenue)}'`,
+    ],
+    names: (w) => [
+      ['entry_has_account', w.charged],
+      ['account_balance', w.revenue],
+      ['account_entry_count', w.revenue],
+    ],
+  },
+  {
+    what: 'a transfer that states another amount',
+    spoil: (w) => [
+      `update ledger_transfers set amount_nano_usd = amount_nano_usd + 1, balance_after_nano_usd = balance_after_nano_usd + 1
+        where id = '${toUuid(w.charged)}'`,
+    ],
+    names: (w) => [
+      ['transfer_amount', w.charged],
+      ['transfer_balance_after', w.orgId],
+    ],
+  },
+  {
+    what: 'a transfer that states another balance afterwards',
+    spoil: (w) => [
+      `update ledger_transfers set balance_after_nano_usd = balance_after_nano_usd + 7 where id = '${toUuid(w.charged)}'`,
+    ],
+    names: (w) => [['transfer_balance_after', w.charged]],
+  },
+  {
+    what: 'money hidden in what budgets count',
+    spoil: (w) => [
+      `update ledger_entries set amount_nano_usd = amount_nano_usd + 5
+        where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.budgetAccount)}'`,
+      `update ledger_entries set amount_nano_usd = amount_nano_usd - 5
+        where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.revenue)}'`,
+    ],
+    names: (w) => [
+      ['budget_counts_by_itself', w.charged],
+      ['account_balance', w.budgetAccount],
+      ['account_balance', w.revenue],
+      ['budget_left', w.budget],
+    ],
+  },
+  {
+    what: 'live money in a test transfer',
+    spoil: (w) => [`update ledger_transfers set mode = 'test' where id = '${toUuid(w.charged)}'`],
+    names: (w) => [
+      ['transfer_one_mode', w.charged],
+      ['transfer_balance_after', w.orgId],
+      ['budget_left', w.budget],
+    ],
+  },
+  {
+    what: "a transfer in another organisation's ledger",
+    spoil: (w) => [
+      `update ledger_transfers set org_id = '${toUuid(w.supplierId)}' where id = '${toUuid(w.charged)}'`,
+    ],
+    names: (w) => [
+      ['transfer_one_owner', w.charged],
+      ['transfer_balance_after', w.orgId],
+      ['transfer_balance_after', w.charged],
+      ['budget_left', w.budget],
+    ],
+  },
+  {
+    what: 'a transfer of no organisation',
+    spoil: (w) => [`update ledger_transfers set org_id = '${nobody}' where id = '${toUuid(w.payout)}'`],
+    names: (w) => [['transfer_has_organisation', w.payout]],
+  },
+  {
+    what: 'a charge whose hold is gone',
+    spoil: (w) => [
+      `delete from ledger_hold_parts where hold_id = '${toUuid(w.closedHold)}'`,
+      `delete from ledger_holds where id = '${toUuid(w.closedHold)}'`,
+    ],
+    names: (w) => [['transfer_has_its_hold', w.posted]],
+  },
+  {
+    what: 'a refund of something that is not there',
+    spoil: (w) => [`update ledger_transfers set reverses = '${nobody}' where id = '${toUuid(w.refunded)}'`],
+    names: (w) => [['undo_has_its_original', w.refunded]],
+  },
+  {
+    what: 'a refund of a smaller charge',
+    spoil: (w) => [
+      `update ledger_transfers set reverses = '${toUuid(w.charged)}' where id = '${toUuid(w.reversed)}'`,
+    ],
+    names: (w) => [['undo_within_original', w.charged]],
+  },
+  {
+    what: 'another balance',
+    spoil: (w) => [
+      `update ledger_accounts set balance_nano_usd = balance_nano_usd + 1 where id = '${toUuid(w.credit)}'`,
+    ],
+    names: (w) => [
+      ['account_balance', w.credit],
+      ['transfer_balance_after', w.orgId],
+    ],
+  },
+  {
+    what: 'another count of entries',
+    spoil: (w) => [
+      `update ledger_accounts set entry_count = entry_count + 1 where id = '${toUuid(w.credit)}'`,
+    ],
+    names: (w) => [['account_entry_count', w.credit]],
+  },
+  {
+    what: 'an entry with another number',
+    spoil: (w) => [
+      `update ledger_entries set account_seq = account_seq + 100
+        where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.credit)}'`,
+    ],
+    names: (w) => [['account_chain', w.credit]],
+  },
+  {
+    what: 'an entry that leads to another balance',
+    spoil: (w) => [
+      `update ledger_entries set balance_after_nano_usd = balance_after_nano_usd + 1
+        where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.credit)}'`,
+    ],
+    names: (w) => [['account_chain', w.credit]],
+  },
+  {
+    what: 'a balance below its floor',
+    spoil: (w) => [
+      'alter table ledger_accounts drop constraint ledger_accounts_keep_their_floor',
+      `update ledger_accounts set floor_nano_usd = balance_nano_usd + 1 where id = '${toUuid(w.credit)}'`,
+    ],
+    names: (w) => [['account_floor', w.credit]],
+  },
+  {
+    what: 'more set aside than holds make',
+    spoil: (w) => [`update ledger_accounts set held_nano_usd = held_nano_usd + 1 where ${creditOf(w.orgId)}`],
+    names: (w) => [['account_held', w.credit]],
+  },
+  {
+    what: 'a hold that is not its parts',
+    spoil: (w) => [
+      `update ledger_holds set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.openHold)}'`,
+    ],
+    names: (w) => [['hold_parts', w.openHold]],
+  },
+  {
+    what: 'a hold that takes more of a budget than it is',
+    spoil: (w) => [
+      `update ledger_hold_parts set held_nano_usd = held_nano_usd + 1
+        where hold_id = '${toUuid(w.openHold)}' and account_id = '${toUuid(w.budgetAccount)}'`,
+      `update ledger_accounts set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.budgetAccount)}'`,
+    ],
+    names: (w) => [['hold_limit_parts', w.openHold]],
+  },
+  {
+    what: 'a closed hold that still holds',
+    spoil: (w) => [
+      `update ledger_hold_parts set held_nano_usd = 1
+        where hold_id = '${toUuid(w.closedHold)}' and account_id = '${toUuid(w.credit)}'`,
+      `update ledger_accounts set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.credit)}'`,
+    ],
+    names: (w) => [['hold_closed', w.closedHold]],
+  },
+  {
+    what: 'a hold on the money of another organisation',
+    spoil: (w) => [
+      `update ledger_holds set org_id = '${toUuid(w.supplierId)}' where id = '${toUuid(w.idleHold)}'`,
+    ],
+    names: (w) => [['hold_owner', w.idleHold]],
+  },
+  {
+    what: 'a hold that says it posted more than was charged',
+    spoil: (w) => [
+      `update ledger_holds set posted_nano_usd = posted_nano_usd + 1 where id = '${toUuid(w.openHold)}'`,
+    ],
+    names: (w) => [['hold_posted', w.openHold]],
+  },
+  {
+    what: 'a budget with another limit than it counts',
+    spoil: (w) => [`update budgets set limit_nano_usd = limit_nano_usd + 1 where id = '${toUuid(w.budget)}'`],
+    names: (w) => [['budget_left', w.budget]],
+  },
+  {
+    what: 'a budget without an account',
+    spoil: (w) => [`update budgets set id = '${toUuid(w.spareBudget)}' where id = '${toUuid(w.budget)}'`],
+    names: (w) => [['budget_account', w.spareBudget]],
+  },
+];
+
+describe('a row that was changed behind the ledger', () => {
+  it.each(ledgerCases)('is named: $what', async ({ spoil, names }) => {
+    const report = await auditAfter(spoil);
+    const found = findingsOf(report, 'error').map(({ check, subject }) => `${check} ${subject.id}`);
+    expect(found.toSorted()).toEqual(
+      names(world)
+        .map(([check, id]) => `${check} ${id}`)
+        .toSorted(),
+    );
+  });
+});
+
+describe('sound books', () => {
+  it('have no findings, in full, since the last time, or for one organisation', async () => {
+    const full = await runAudit(database.db, { kind: 'full' });
+    const next = await runAudit(database.db, { kind: 'incremental' });
+    const own = await runAudit(database.db, { kind: 'organisation', orgId: world.orgId });
+    for (const report of [full, next, own]) {
+      expect(report && findingsOf(report, 'error')).toEqual([]);
+    }
+    void testIds;
+  });
+});

@@ -1,0 +1,79 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { msToSeconds } from '@millrace/platform/money';
+import { counter, gauge } from '@millrace/platform/telemetry';
+import { countFound, findingsOf, isClean, type AuditReport } from './auditor.ts';
+import { runAudit } from './auditor.service.ts';
+import { checks } from './checks.ts';
+import { readAuditState } from './runs.store.ts';
+
+export interface AuditorOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'error' | 'warn' | 'info'>;
+  /** How long after an audit the next incremental one begins, by whichever worker is first. */
+  readonly everyMs: number;
+  /** How long after a full audit the next one begins. */
+  readonly fullEveryMs: number;
+  readonly statementTimeoutMs: number;
+}
+
+const LONGEST_LOOK_MS = 30_000;
+
+const runs = counter('millrace_audit_runs_total', 'Audits made, by kind and by whether they found drift.');
+const findings = gauge('millrace_audit_findings', 'Rows that the last audit of this process found wrong.');
+const cleanAge = gauge(
+  'millrace_audit_clean_age_seconds',
+  'Time since the last audit that found no drift, whoever made it.',
+);
+
+/**
+ * Audits again and again. Several workers may run this: what was done last is in the database, and a lock lets one
+ * audit at a time. Drift is logged and counted on every audit until it is gone, because the mark stays where it was.
+ */
+export function startAuditor(options: AuditorOptions): Loop {
+  const { clock, log, everyMs } = options;
+  const idleMs = Math.min(everyMs, LONGEST_LOOK_MS);
+  return startLoop({ name: 'audit', clock, log, idleMs, maxBackoffMs: everyMs }, async (signal) => {
+    await auditWhenDue(options, signal);
+    return 'idle';
+  });
+}
+
+/** One look: audits if it is time, and says how old the last clean audit is. Null when nothing was due. */
+export async function auditWhenDue(
+  options: AuditorOptions,
+  signal?: AbortSignal,
+): Promise<AuditReport | null> {
+  const { db, log, statementTimeoutMs } = options;
+  const before = await readAuditState(db);
+  const isDue = (ageMs: number | null, everyMs: number): boolean => ageMs === null || ageMs >= everyMs;
+  const full = isDue(before.lastFullAgeMs, options.fullEveryMs);
+  let report: AuditReport | null = null;
+  if (full || isDue(before.lastRunAgeMs, options.everyMs)) {
+    report = await runAudit(db, {
+      kind: full ? 'full' : 'incremental',
+      statementTimeoutMs,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (report !== null) tell(report, log);
+  }
+  const { lastCleanAgeMs } = report === null ? before : await readAuditState(db);
+  if (lastCleanAgeMs !== null) cleanAge.record(msToSeconds(lastCleanAgeMs));
+  return report;
+}
+
+function tell(report: AuditReport, log: AuditorOptions['log']): void {
+  const clean = isClean(report.outcomes);
+  runs.add(1, { kind: report.kind, outcome: clean ? 'clean' : 'drift' });
+  for (const { check, found } of report.outcomes) {
+    findings.record(found, { check, severity: checks[check].severity });
+  }
+  for (const finding of findingsOf(report, 'error')) log.error({ finding }, 'the books have drifted');
+  const { kind, durationMs } = report;
+  const notices = countFound(report.outcomes, 'notice');
+  if (clean) log.info({ kind, durationMs, notices }, 'the books are sound');
+  else log.error({ kind, durationMs, errors: countFound(report.outcomes, 'error') }, 'an audit found drift');
+}

@@ -1,0 +1,202 @@
+import type { Db, Tx } from '@millrace/platform/db';
+import { toUuid, type OrgId } from '@millrace/platform/ids';
+import { findBrokenLinks, accountProbe, type AccountBasis } from './accounts.store.ts';
+import {
+  mergeOutcomes,
+  type AuditKind,
+  type AuditReport,
+  type CheckOutcome,
+  type Finding,
+} from './auditor.ts';
+import { budgetProbe } from './budgets.store.ts';
+import { checks } from './checks.ts';
+import { holdProbe } from './holds.store.ts';
+import { runProbe, type Probe } from './probe.store.ts';
+import { beginReading, endReading, readMark, recordRun, takeAuditLock } from './runs.store.ts';
+import { findChunkEnd, firstUuid, transferProbe, undoProbe, type IdRange } from './transfers.store.ts';
+import { findStrayTransfers, walletProbe } from './wallets.store.ts';
+
+export interface AuditOptions {
+  readonly kind: AuditKind;
+  /** Needed by `organisation`, and by nothing else. */
+  readonly orgId?: OrgId;
+  /** When another audit is running: do nothing, or look without writing the outcome down. */
+  readonly whenBusy?: 'skip' | 'unrecorded';
+  readonly findingsPerCheck?: number;
+  readonly statementTimeoutMs?: number;
+  /**
+   * How much older than its commit an id may be: the longest transaction that posts, and the clocks of processes against
+   * that of the database. An incremental audit begins this much before the last clean one.
+   */
+  readonly marginMs?: number;
+  /** How many transfers one statement looks at. */
+  readonly chunkTransfers?: number;
+  readonly signal?: AbortSignal;
+}
+
+export const auditDefaults = {
+  findingsPerCheck: 20,
+  statementTimeoutMs: 600_000,
+  marginMs: 600_000,
+  chunkTransfers: 100_000,
+} as const;
+
+/** What one audit looks at, worked out once from what was asked and where the last clean one ended. */
+interface AuditPlan {
+  readonly kind: AuditKind;
+  readonly snapshotAt: Date;
+  readonly since: Date | null;
+  readonly range: IdRange;
+  readonly orgUuid: string | null;
+  readonly cap: number;
+  readonly chunkTransfers: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * One audit in one snapshot: whatever others commit meanwhile is not seen, so no half of anything is. Answers null when
+ * another audit runs and `whenBusy` is `skip`.
+ */
+export async function runAudit(db: Db, options: AuditOptions): Promise<AuditReport | null> {
+  return db.transaction({ name: 'audit', isolation: 'repeatable read' }, async (tx) => {
+    const recorded = options.kind !== 'organisation' && (await takeAuditLock(tx));
+    if (!recorded && options.kind !== 'organisation' && options.whenBusy !== 'unrecorded') return null;
+    const report = { ...(await inspect(tx, options)), recorded };
+    if (recorded) await recordRun(tx, report);
+    return report;
+  });
+}
+
+/** Looks, in the snapshot of this transaction, and leaves nothing behind. */
+export async function inspect(tx: Tx, options: AuditOptions): Promise<AuditReport> {
+  const startedMs = tx.clock.monotonicMs();
+  await beginReading(tx, options.statementTimeoutMs ?? auditDefaults.statementTimeoutMs);
+  const plan = await makePlan(tx, options);
+  const outcomes = mergeOutcomes(await runChecks(tx, plan), plan.cap);
+  await endReading(tx);
+  const durationMs = Math.round(tx.clock.monotonicMs() - startedMs);
+  const { kind, since, snapshotAt } = plan;
+  return { kind, orgId: options.orgId ?? null, snapshotAt, since, durationMs, outcomes, recorded: false };
+}
+
+async function makePlan(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
+  const { snapshotAt, markedAt } = await readMark(tx);
+  if ((options.kind === 'organisation') !== (options.orgId !== undefined)) {
+    throw new TypeError('An audit of one organisation, and no other, names the organisation.');
+  }
+  const since = options.kind === 'incremental' ? markedAt : null;
+  const marginMs = options.marginMs ?? auditDefaults.marginMs;
+  return {
+    // Without a clean audit to continue, everything has to be looked at.
+    kind: options.kind === 'incremental' && since === null ? 'full' : options.kind,
+    snapshotAt,
+    since,
+    range: { after: since === null ? firstUuid : uuidAt(since.getTime() - marginMs), until: null },
+    orgUuid: options.orgId === undefined ? null : toUuid(options.orgId),
+    cap: options.findingsPerCheck ?? auditDefaults.findingsPerCheck,
+    chunkTransfers: options.chunkTransfers ?? auditDefaults.chunkTransfers,
+    signal: options.signal,
+  };
+}
+
+/** Smaller than every UUIDv7 made in this millisecond or later. */
+function uuidAt(ms: number): string {
+  const hex = ms.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+async function runChecks(tx: Tx, plan: AuditPlan): Promise<readonly CheckOutcome[]> {
+  const { orgUuid, range, cap, since } = plan;
+  const basis: AccountBasis = { range, fromMarks: since !== null, orgUuid };
+  const whole: readonly Probe[] = [
+    undoProbe(range, orgUuid),
+    holdProbe({ range, youngAfter: since === null ? null : uuidAt(since.getTime()), orgUuid }),
+    // Reads all transfers of organisations that have budgets: dear, and the accounts behind budgets are chains anyway.
+    ...(since === null ? [budgetProbe(orgUuid)] : []),
+  ];
+  const outcomes: CheckOutcome[] = [];
+  for await (const chunk of chunksOf(tx, plan)) {
+    outcomes.push(...(await runProbe(tx, transferProbe(chunk, orgUuid), cap)));
+  }
+  outcomes.push(...(await runProbe(tx, walletProbe(basis), cap)));
+  outcomes.push(...(await runProbe(tx, accountProbe(basis), cap)));
+  for (const probe of whole) {
+    plan.signal?.throwIfAborted();
+    outcomes.push(...(await runProbe(tx, probe, cap)));
+  }
+  return nameBrokenPlaces(tx, basis, outcomes, cap);
+}
+
+/** Bounded pieces, so that memory stays small and a stop is heard, however many transfers there are. */
+async function* chunksOf(tx: Tx, plan: AuditPlan): AsyncGenerator<IdRange> {
+  let { after } = plan.range;
+  for (;;) {
+    plan.signal?.throwIfAborted();
+    const until = plan.orgUuid === null ? await findChunkEnd(tx, after, plan.chunkTransfers) : null;
+    yield { after, until };
+    if (until === null) return;
+    after = until;
+  }
+}
+
+/** The cheap passes say which account or organisation is broken; here it is looked up where. */
+async function nameBrokenPlaces(
+  tx: Tx,
+  basis: AccountBasis,
+  outcomes: readonly CheckOutcome[],
+  cap: number,
+): Promise<readonly CheckOutcome[]> {
+  const named: CheckOutcome[] = [];
+  for (const outcome of outcomes) {
+    const { check, findings } = outcome;
+    if (findings.length === 0) named.push(outcome);
+    else if (check === 'account_chain')
+      named.push({ ...outcome, findings: await nameLinks(tx, basis, findings) });
+    else if (check === 'transfer_balance_after') named.push(await nameStrays(tx, basis, outcome, cap));
+    else named.push(outcome);
+  }
+  return named;
+}
+
+async function nameLinks(
+  tx: Tx,
+  basis: AccountBasis,
+  findings: readonly Finding[],
+): Promise<readonly Finding[]> {
+  const links = await findBrokenLinks(
+    tx,
+    basis,
+    findings.map(({ subject }) => subject.id),
+  );
+  return findings.map((finding) => {
+    const actual = links.get(finding.subject.id) ?? finding.actual;
+    return {
+      ...finding,
+      actual,
+      sentence: checks.account_chain.says({ ...finding, id: finding.subject.id, actual }),
+    };
+  });
+}
+
+async function nameStrays(
+  tx: Tx,
+  basis: AccountBasis,
+  outcome: CheckOutcome,
+  cap: number,
+): Promise<CheckOutcome> {
+  const findings: Finding[] = [];
+  for (const finding of outcome.findings) {
+    const strays = await findStrayTransfers(tx, basis, finding.subject.id, cap);
+    findings.push(
+      ...(strays.length === 0
+        ? [finding]
+        : strays.map((stray) => ({
+            ...finding,
+            ...stray,
+            sentence: checks.transfer_balance_after.says({ id: stray.subject.id, ...stray }),
+          }))),
+    );
+  }
+  const more = findings.length - outcome.findings.length;
+  return { ...outcome, found: outcome.found + more, findings: findings.slice(0, cap) };
+}

@@ -1,0 +1,198 @@
+/**
+ * Every check by its name: what must hold, what to say when it does not, and what a person does then. The SQL that looks
+ * is in the stores; the runbook has a section for each name.
+ */
+
+/** `notice` is for reading and happens in sound books; `error` is drift. */
+export type Severity = 'error' | 'notice';
+
+export interface FoundFact {
+  readonly id: string;
+  readonly expected: string;
+  readonly actual: string;
+}
+
+export interface CheckText {
+  readonly severity: Severity;
+  /** What must hold, as a sentence. */
+  readonly rule: string;
+  readonly says: (found: FoundFact) => string;
+  readonly remedy: string;
+}
+
+/** A row of the books was changed, lost or written past the ledger. Nothing a process does repairs that. */
+const foreignHand =
+  'Keep the rows as they are, find who wrote them (PostgreSQL log, backups, audit_log), then correct by a new transfer: millrace-admin has no way to edit the books, on purpose.';
+const keptSum =
+  'Nothing is lost: the entries are the truth and the kept figure is wrong. Suspend the organisation, find what wrote the row, then set the kept figure to the expected one as the owner of the database.';
+const ownerRepairs =
+  'The entries are right and the row that refers to them is not. Find what wrote it; correct money by an operator adjustment with this id in its reason.';
+
+const ledgerChecks = {
+  transfer_sums_to_zero: {
+    severity: 'error',
+    rule: 'The entries of every transfer sum to zero.',
+    says: ({ actual }) => `Its entries sum to ${actual} nano-USD instead of zero.`,
+    remedy: foreignHand,
+  },
+  transfer_has_entries: {
+    severity: 'error',
+    rule: 'Every transfer has entries.',
+    says: () => 'It has no entries, so no money moved by it.',
+    remedy: foreignHand,
+  },
+  entry_has_transfer: {
+    severity: 'error',
+    rule: 'Every entry has its transfer.',
+    says: ({ actual }) => `There are ${actual}: the transfer itself is missing.`,
+    remedy: foreignHand,
+  },
+  entry_has_account: {
+    severity: 'error',
+    rule: 'Every entry has its account.',
+    says: ({ actual }) => `One of its entries belongs to ${actual}.`,
+    remedy: foreignHand,
+  },
+  transfer_amount: {
+    severity: 'error',
+    rule: "A transfer says what the organisation's own money changed by.",
+    says: ({ actual, expected }) =>
+      `It says ${actual} nano-USD, but its entries change the organisation's money by ${expected}.`,
+    remedy: foreignHand,
+  },
+  budget_counts_by_itself: {
+    severity: 'error',
+    rule: 'What budgets count sums to zero by itself: a limit is never money.',
+    says: ({ actual }) =>
+      `Its entries in limit accounts sum to ${actual} nano-USD, which others made up for.`,
+    remedy: foreignHand,
+  },
+  transfer_one_mode: {
+    severity: 'error',
+    rule: 'Live and test never meet in one transfer.',
+    says: ({ actual, expected }) => `It is a ${expected} transfer with ${actual}.`,
+    remedy: foreignHand,
+  },
+  transfer_one_owner: {
+    severity: 'error',
+    rule: 'A transfer moves the credit and budgets of its own organisation only.',
+    says: ({ actual }) => `It has ${actual}.`,
+    remedy: foreignHand,
+  },
+  transfer_has_organisation: {
+    severity: 'error',
+    rule: 'Every transfer has its organisation.',
+    says: ({ actual }) => `It belongs to ${actual}.`,
+    remedy: foreignHand,
+  },
+  transfer_has_its_hold: {
+    severity: 'error',
+    rule: 'A charge from a hold names a hold of its organisation and mode.',
+    says: ({ actual }) => `It was charged from ${actual}.`,
+    remedy: ownerRepairs,
+  },
+  undo_has_its_original: {
+    severity: 'error',
+    rule: 'A refund or reversal names a transfer of its organisation and mode.',
+    says: ({ actual }) => `It undoes ${actual}.`,
+    remedy: ownerRepairs,
+  },
+  undo_within_original: {
+    severity: 'error',
+    rule: 'Refunds and reversals never exceed what they undo.',
+    says: ({ actual, expected }) => `It moved ${expected} nano-USD, and ${actual} came back.`,
+    remedy: 'Too much was given back. Correct it by an operator adjustment that names this transfer.',
+  },
+  transfer_balance_after: {
+    severity: 'error',
+    rule: "The balance after each transfer follows on the one before and ends at the organisation's balance.",
+    says: ({ actual }) => `The balance it states follows on nothing: ${actual}.`,
+    remedy: foreignHand,
+  },
+  shortfall: {
+    severity: 'notice',
+    rule: 'What the operator bore because hold and balance did not reach.',
+    says: ({ actual }) => `The operator bore ${actual}.`,
+    remedy:
+      'Not an error: work went on past the money, as it may after an outage. Many of one cause say that its holds are too small.',
+  },
+  account_balance: {
+    severity: 'error',
+    rule: 'The balance of every account is the sum of its entries.',
+    says: ({ actual, expected }) => `Its balance is ${actual} nano-USD, but its entries sum to ${expected}.`,
+    remedy: keptSum,
+  },
+  account_entry_count: {
+    severity: 'error',
+    rule: 'Every account has as many entries as it counts.',
+    says: ({ actual, expected }) => `It counts ${actual} entries, but there are ${expected}.`,
+    remedy: foreignHand,
+  },
+  account_chain: {
+    severity: 'error',
+    rule: 'The entries of every account are a chain without holes.',
+    says: ({ actual }) => `Its entries are no chain: ${actual}.`,
+    remedy: foreignHand,
+  },
+  account_floor: {
+    severity: 'error',
+    rule: 'No balance, less what is held, is below its floor.',
+    says: ({ actual, expected }) => `It has ${actual} nano-USD free, and must have ${expected}.`,
+    remedy:
+      'Suspend the organisation, then find how the constraint on the account was passed: it is in the database itself.',
+  },
+  account_held: {
+    severity: 'error',
+    rule: 'What an account has set aside is the sum of its parts in holds.',
+    says: ({ actual, expected }) => `It sets aside ${actual} nano-USD, but its holds make ${expected}.`,
+    remedy: keptSum,
+  },
+  hold_parts: {
+    severity: 'error',
+    rule: 'A hold is the sum of its parts.',
+    says: ({ actual, expected }) => `It sets aside ${actual} nano-USD, but its parts make ${expected}.`,
+    remedy: ownerRepairs,
+  },
+  hold_limit_parts: {
+    severity: 'error',
+    rule: 'A hold sets aside no more of a budget than of money.',
+    says: ({ actual, expected }) => `A part in a budget is ${actual} nano-USD, and should be ${expected}.`,
+    remedy: ownerRepairs,
+  },
+  hold_closed: {
+    severity: 'error',
+    rule: 'A closed hold sets nothing aside.',
+    says: ({ actual }) => `It is closed and still sets aside ${actual} nano-USD.`,
+    remedy: ownerRepairs,
+  },
+  hold_owner: {
+    severity: 'error',
+    rule: 'A hold has parts in accounts of its organisation and mode only.',
+    says: ({ actual }) => `It has ${actual}.`,
+    remedy: foreignHand,
+  },
+  hold_posted: {
+    severity: 'error',
+    rule: 'No more was posted from a hold than was charged by it.',
+    says: ({ actual, expected }) =>
+      `It says that ${actual} nano-USD were posted from it; its charges make ${expected}.`,
+    remedy: ownerRepairs,
+  },
+  budget_account: {
+    severity: 'error',
+    rule: 'Every budget has its limit account.',
+    says: () => 'It has no limit account, so it counts nothing.',
+    remedy: 'Delete the budget and make it again.',
+  },
+  budget_left: {
+    severity: 'error',
+    rule: 'What is left of a budget, and what was spent in its period, are its limit.',
+    says: ({ actual, expected }) => `It leaves ${actual} nano-USD, and should leave ${expected}.`,
+    remedy:
+      'Change the limit of the budget, which counts it anew from then on, after finding what wrote the row.',
+  },
+} as const satisfies Record<string, CheckText>;
+
+export const checks: Readonly<Record<keyof typeof ledgerChecks, CheckText>> = { ...ledgerChecks };
+
+export type CheckName = keyof typeof checks;

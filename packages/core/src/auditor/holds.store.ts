@@ -1,0 +1,98 @@
+import { sql } from 'kysely';
+import type { Probe } from './probe.store.ts';
+import { within, type IdRange } from './transfers.store.ts';
+
+/** Which holds are judged: all, or those that are open or younger than the last clean audit. */
+export interface HoldBasis {
+  /** The transfers that are looked at. */
+  readonly range: IdRange;
+  /** Holds made after the last clean audit, whose charges are therefore all in the range; null judges all holds. */
+  readonly youngAfter: string | null;
+  readonly orgUuid: string | null;
+}
+
+/**
+ * A hold against its parts and against what was charged from it. `posted` counts what a charge took of the hold itself;
+ * a charge may also reach beyond it into the free balance, so the charges are the upper bound.
+ */
+export function holdProbe({ range, youngAfter, orgUuid }: HoldBasis): Probe {
+  const which = youngAfter === null ? sql`true` : sql`(h.closed_at is null or h.id > ${youngAfter}::uuid)`;
+  const ofOrganisation = orgUuid === null ? sql`true` : sql`h.org_id = ${orgUuid}::uuid`;
+  const transfersOf = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
+  return {
+    rows: sql`
+      with judged as materialized (select h.* from ledger_holds h where ${which} and ${ofOrganisation}),
+      parts as (
+        select part.hold_id,
+               sum(part.held_nano_usd) filter (where a.kind <> 'limit') as money,
+               max(part.held_nano_usd) filter (where a.kind = 'limit') as largest_limit,
+               sum(part.held_nano_usd) as everything,
+               count(*) filter (where a.kind <> 'limit') as money_parts,
+               count(*) as parts,
+               count(*) filter (where a.id is null or a.kind not in ('credit', 'promo', 'limit')
+                                   or (a.org_id, a.mode) <> (judged.org_id, judged.mode)) as strangers
+          from judged
+          join ledger_hold_parts part on part.hold_id = judged.id
+          left join ledger_accounts a on a.id = part.account_id
+         group by part.hold_id
+      ),
+      charged as (
+        select hold_id, sum(-amount_nano_usd) as amount from ledger_transfers
+         where hold_id is not null and kind = 'charge' and ${within(sql`id`, range)} and ${transfersOf}
+         group by hold_id
+      )
+      select judged.id as subject, judged.org_id, judged.held_nano_usd as held, judged.posted_nano_usd as posted,
+             judged.closed_at is not null as is_closed,
+             coalesce(parts.money, 0) as money, coalesce(parts.largest_limit, 0) as largest_limit,
+             coalesce(parts.everything, 0) as everything, coalesce(parts.strangers, 0) as strangers,
+             coalesce(parts.parts, 0) > 0 and coalesce(parts.money_parts, 0) = 0 as is_limits_only,
+             coalesce(charged.amount, 0) as charged,
+             ${youngAfter === null ? sql`true` : sql`judged.id > ${youngAfter}::uuid`} as has_all_charges
+        from judged
+        left join parts on parts.hold_id = judged.id
+        left join charged on charged.hold_id = judged.id`,
+    checks: holdChecks,
+  };
+}
+
+const holdChecks: Probe['checks'] = [
+  {
+    name: 'hold_parts',
+    about: 'hold',
+    judges: sql`not q.is_limits_only and not q.is_closed`,
+    wrong: sql`q.held <> q.money`,
+    expected: sql`q.money`,
+    actual: sql`q.held`,
+  },
+  {
+    name: 'hold_limit_parts',
+    about: 'hold',
+    judges: sql`not q.is_closed`,
+    wrong: sql`q.largest_limit > q.held`,
+    expected: sql`'at most ' || q.held`,
+    actual: sql`q.largest_limit`,
+  },
+  {
+    name: 'hold_closed',
+    about: 'hold',
+    judges: sql`q.is_closed`,
+    wrong: sql`q.held <> 0 or q.everything <> 0`,
+    expected: sql`0`,
+    actual: sql`greatest(q.held, q.everything)`,
+  },
+  {
+    name: 'hold_owner',
+    about: 'hold',
+    wrong: sql`q.strangers > 0`,
+    expected: sql`'accounts of its organisation and mode'`,
+    actual: sql`q.strangers || ' parts elsewhere'`,
+  },
+  {
+    name: 'hold_posted',
+    about: 'hold',
+    judges: sql`q.has_all_charges`,
+    wrong: sql`q.posted > q.charged`,
+    expected: sql`'at most ' || q.charged`,
+    actual: sql`q.posted`,
+  },
+];

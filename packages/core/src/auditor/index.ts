@@ -1,0 +1,14 @@
+export {
+  countFound,
+  findingsOf,
+  isClean,
+  type AuditKind,
+  type AuditReport,
+  type CheckOutcome,
+  type Finding,
+  type SubjectKind,
+} from './auditor.ts';
+export { auditDefaults, runAudit, type AuditOptions } from './auditor.service.ts';
+export { checks, type CheckName, type Severity } from './checks.ts';
+export { auditWhenDue, startAuditor, type AuditorOptions } from './auditor.job.ts';
+export { formatReport } from './report.ts';

@@ -1,0 +1,95 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import { sql } from 'kysely';
+import { countFound, isClean, type AuditReport } from './auditor.ts';
+
+/** Any number will do as long as no other code of ours takes the same advisory lock. */
+const AUDIT_LOCK = 7_102_500_113;
+const KEEP_RUNS_DAYS = 90;
+const SORT_MEMORY = '64MB';
+
+/** True for the one audit at a time that may write its outcome down; the lock ends with the transaction. */
+export async function takeAuditLock(tx: Tx): Promise<boolean> {
+  const { rows } = await sql<{ taken: boolean }>`
+    select pg_try_advisory_xact_lock(${AUDIT_LOCK}) as taken`.execute(tx.kysely);
+  return rows[0]?.taken === true;
+}
+
+/**
+ * From here until `endReading` the transaction can change nothing. A savepoint carries that, because a transaction that
+ * was made read-only as a whole could not write down what it found.
+ */
+export async function beginReading(tx: Tx, statementTimeoutMs: number): Promise<void> {
+  await sql`
+    select set_config('statement_timeout', ${String(statementTimeoutMs)}, true),
+           set_config('work_mem', ${SORT_MEMORY}, true), set_config('jit', 'off', true)`.execute(tx.kysely);
+  await sql`savepoint auditing`.execute(tx.kysely);
+  await sql`set transaction read only`.execute(tx.kysely);
+}
+
+export async function endReading(tx: Tx): Promise<void> {
+  await sql`rollback to savepoint auditing`.execute(tx.kysely);
+}
+
+/** The instant before which everything has been judged; null before the first clean audit. */
+export async function readMark(
+  tx: Tx,
+): Promise<{ readonly snapshotAt: Date; readonly markedAt: Date | null }> {
+  const { rows } = await sql<{ snapshot_at: Date; marked_at: Date | null }>`
+    select now() as snapshot_at,
+           (select snapshot_at from audit_runs where is_clean order by snapshot_at desc limit 1) as marked_at
+  `.execute(tx.kysely);
+  const [row] = rows;
+  if (row === undefined) throw new Error('PostgreSQL answered no row to a select without a condition.');
+  return { snapshotAt: row.snapshot_at, markedAt: row.marked_at };
+}
+
+/** Writes the run down, and where it found the accounts if all was well: in the snapshot that was judged. */
+export async function recordRun(tx: Tx, run: AuditReport): Promise<void> {
+  const lookedAt = Object.fromEntries(run.outcomes.map((outcome) => [outcome.check, outcome.lookedAt]));
+  const findings = run.outcomes.flatMap((outcome) => outcome.findings);
+  const clean = isClean(run.outcomes);
+  await sql`
+    insert into audit_runs (id, kind, snapshot_at, since, duration_ms, is_clean, errors, notices, looked_at, findings)
+    values (${tx.ids.nextUuid()}, ${run.kind}, now(), ${run.since}, ${run.durationMs}, ${clean},
+            ${countFound(run.outcomes, 'error')}, ${countFound(run.outcomes, 'notice')},
+            ${JSON.stringify(lookedAt)}, ${JSON.stringify(findings)})`.execute(tx.kysely);
+  if (!clean) return;
+  await sql`
+    insert into audit_marks as mark (account_id, entry_count, balance_nano_usd)
+    select a.id, a.entry_count, a.balance_nano_usd
+      from ledger_accounts a
+      left join audit_marks m on m.account_id = a.id
+     where (m.entry_count, m.balance_nano_usd) is distinct from (a.entry_count, a.balance_nano_usd)
+    on conflict (account_id) do update
+       set entry_count = excluded.entry_count, balance_nano_usd = excluded.balance_nano_usd`.execute(
+    tx.kysely,
+  );
+  await sql`
+    delete from audit_runs
+     where snapshot_at < now() - ${KEEP_RUNS_DAYS} * interval '1 day'
+       and id <> (select id from audit_runs where is_clean order by snapshot_at desc limit 1)`.execute(
+    tx.kysely,
+  );
+}
+
+export interface AuditState {
+  readonly lastRunAgeMs: number | null;
+  readonly lastFullAgeMs: number | null;
+  readonly lastCleanAgeMs: number | null;
+}
+
+/** How long ago audits were made, by the database's clock, which all workers share. */
+export async function readAuditState(reader: Reader): Promise<AuditState> {
+  const { rows } = await sql<{ run: string | null; full: string | null; clean: string | null }>`
+    select extract(epoch from clock_timestamp() - max(snapshot_at)) * 1000 as run,
+           extract(epoch from clock_timestamp() - max(snapshot_at) filter (where kind = 'full')) * 1000 as full,
+           extract(epoch from clock_timestamp() - max(snapshot_at) filter (where is_clean)) * 1000 as clean
+      from audit_runs`.execute(reader.kysely);
+  const ms = (value: string | null | undefined): number | null =>
+    value === null || value === undefined ? null : Math.max(0, Math.floor(Number(value)));
+  return {
+    lastRunAgeMs: ms(rows[0]?.run),
+    lastFullAgeMs: ms(rows[0]?.full),
+    lastCleanAgeMs: ms(rows[0]?.clean),
+  };
+}

@@ -1,0 +1,235 @@
+import type { Tx } from '@millrace/platform/db';
+import { sql, type RawBuilder } from 'kysely';
+import type { Probe } from './probe.store.ts';
+
+type Sql = RawBuilder<unknown>;
+
+/** Ids after `after`, up to and including `until`. UUIDv7 sorts by time, so this is also a range of time. */
+export interface IdRange {
+  readonly after: string;
+  readonly until: string | null;
+}
+
+export const firstUuid = '00000000-0000-0000-0000-000000000000';
+
+export function within(column: Sql, range: IdRange): Sql {
+  const upper = range.until === null ? sql`true` : sql`${column} <= ${range.until}::uuid`;
+  return sql`${column} > ${range.after}::uuid and ${upper}`;
+}
+
+/** The last id of the next `size` transfers; null when fewer are left. */
+export async function findChunkEnd(tx: Tx, after: string, size: number): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`
+    select id from ledger_transfers where id > ${after}::uuid order by id offset ${size - 1} limit 1
+  `.execute(tx.kysely);
+  return rows[0]?.id ?? null;
+}
+
+/** Every transfer with its legs summed up, and legs whose transfer is missing. One pass over a range of ids. */
+export function transferProbe(range: IdRange, orgUuid: string | null): Probe {
+  return { rows: transferRows(range, orgUuid), checks: [...bookkeeping, ...references, shortfalls] };
+}
+
+function transferRows(range: IdRange, orgUuid: string | null): Sql {
+  const transfers =
+    orgUuid === null
+      ? sql`select * from ledger_transfers where ${within(sql`id`, range)}`
+      : sql`select * from ledger_transfers where org_id = ${orgUuid}::uuid and ${within(sql`id`, range)}`;
+  // Legs without a transfer belong to nobody, so they can only be looked for where all are looked at.
+  const ofOrganisation = orgUuid === null ? sql`true` : sql`t.id is not null`;
+  return sql`
+    with t as materialized (${transfers}),
+    legs as (
+      select e.transfer_id,
+             count(*) as entries,
+             sum(e.amount_nano_usd) as total,
+             sum(e.amount_nano_usd) filter (
+               where a.kind in ('credit', 'promo') or (t.kind = 'payout' and a.kind = 'supplier_payable')) as own,
+             sum(e.amount_nano_usd) filter (where a.kind = 'shortfall') as shortfall,
+             sum(e.amount_nano_usd) filter (where a.kind in ('limit', 'limit_contra')) as counted,
+             count(*) filter (where a.mode <> t.mode) as other_mode,
+             count(*) filter (where a.kind in ('credit', 'promo', 'limit') and a.org_id <> t.org_id) as strangers,
+             (array_agg(e.account_id::text) filter (where a.id is null))[1] as lost_account
+        from ledger_entries e
+        left join t on t.id = e.transfer_id
+        left join ledger_accounts a on a.id = e.account_id
+       where ${within(sql`e.transfer_id`, range)} and ${ofOrganisation}
+       group by e.transfer_id
+    )
+    select coalesce(t.id, legs.transfer_id) as subject, t.org_id, t.id is not null as is_there,
+           t.mode, t.kind, t.amount_nano_usd as amount, t.hold_id, t.reverses, t.cause_kind, t.cause_id,
+           coalesce(legs.entries, 0) as entries, coalesce(legs.total, 0) as total, coalesce(legs.own, 0) as own,
+           coalesce(legs.counted, 0) as counted, coalesce(-legs.shortfall, 0) as shortfall,
+           coalesce(legs.other_mode, 0) as other_mode, coalesce(legs.strangers, 0) as strangers, legs.lost_account,
+           o.id is not null as has_org,
+           h.id as found_hold, h.org_id as hold_org, h.mode as hold_mode,
+           undone.id as found_undone, undone.org_id as undone_org, undone.mode as undone_mode
+      from t
+      full join legs on legs.transfer_id = t.id
+      left join organisations o on o.id = t.org_id
+      left join ledger_holds h on h.id = t.hold_id
+      left join ledger_transfers undone on undone.id = t.reverses`;
+}
+
+const bookkeeping: Probe['checks'] = [
+  {
+    name: 'transfer_sums_to_zero',
+    about: 'transfer',
+    wrong: sql`q.total <> 0`,
+    expected: sql`0`,
+    actual: sql`q.total`,
+  },
+  {
+    name: 'transfer_has_entries',
+    about: 'transfer',
+    judges: sql`q.is_there`,
+    wrong: sql`q.entries = 0`,
+    expected: sql`'entries'`,
+    actual: sql`'none'`,
+  },
+  {
+    name: 'entry_has_transfer',
+    about: 'transfer',
+    judges: sql`q.entries > 0`,
+    wrong: sql`not q.is_there`,
+    expected: sql`'a transfer'`,
+    actual: sql`q.entries || ' entries alone'`,
+  },
+  {
+    name: 'entry_has_account',
+    about: 'transfer',
+    judges: sql`q.entries > 0`,
+    wrong: sql`q.lost_account is not null`,
+    expected: sql`'an account'`,
+    actual: sql`'no account ' || q.lost_account`,
+  },
+  {
+    name: 'transfer_amount',
+    about: 'transfer',
+    judges: sql`q.is_there and q.entries > 0`,
+    wrong: sql`q.amount <> q.own`,
+    expected: sql`q.own`,
+    actual: sql`q.amount`,
+  },
+  {
+    name: 'budget_counts_by_itself',
+    about: 'transfer',
+    judges: sql`q.entries > 0`,
+    // Where the whole does not sum to zero, that is the finding.
+    wrong: sql`q.counted <> 0 and q.total = 0`,
+    expected: sql`0`,
+    actual: sql`q.counted`,
+  },
+  {
+    name: 'transfer_one_mode',
+    about: 'transfer',
+    judges: sql`q.is_there`,
+    wrong: sql`q.other_mode > 0`,
+    expected: sql`q.mode`,
+    actual: sql`q.other_mode || ' entries in the other mode'`,
+  },
+  {
+    name: 'transfer_one_owner',
+    about: 'transfer',
+    judges: sql`q.is_there`,
+    wrong: sql`q.strangers > 0`,
+    expected: sql`'its own accounts'`,
+    actual: sql`q.strangers || ' entries of another organisation'`,
+  },
+];
+
+const references: Probe['checks'] = [
+  {
+    name: 'transfer_has_organisation',
+    about: 'transfer',
+    judges: sql`q.is_there`,
+    wrong: sql`not q.has_org`,
+    expected: sql`'an organisation'`,
+    actual: sql`'no organisation ' || q.org_id`,
+  },
+  {
+    name: 'transfer_has_its_hold',
+    about: 'transfer',
+    judges: sql`q.hold_id is not null`,
+    wrong: sql`q.found_hold is null or (q.hold_org, q.hold_mode) <> (q.org_id, q.mode)`,
+    expected: sql`'a hold of its organisation and mode'`,
+    actual: sql`case when q.found_hold is null then 'no hold ' || q.hold_id
+                     else 'a hold of organisation ' || q.hold_org || ' in ' || q.hold_mode end`,
+  },
+  {
+    name: 'undo_has_its_original',
+    about: 'transfer',
+    judges: sql`q.reverses is not null`,
+    wrong: sql`q.found_undone is null or (q.undone_org, q.undone_mode) <> (q.org_id, q.mode)`,
+    expected: sql`'a transfer of its organisation and mode'`,
+    actual: sql`case when q.found_undone is null then 'no transfer ' || q.reverses
+                     else 'a transfer of organisation ' || q.undone_org || ' in ' || q.undone_mode end`,
+  },
+];
+
+const shortfalls: Probe['checks'][number] = {
+  name: 'shortfall',
+  about: 'transfer',
+  judges: sql`q.is_there`,
+  wrong: sql`q.shortfall > 0`,
+  expected: sql`0`,
+  actual: sql`q.shortfall || ' nano-USD for ' || q.cause_kind || ' ' || q.cause_id`,
+};
+
+/**
+ * What was given back of a transfer, owner by owner, against what moved. Only transfers that something in the range
+ * undoes are looked at, but everything that undoes them counts. The operator may bear more than before, because a
+ * supplier who was paid already keeps it, and budgets do not count backwards.
+ */
+export function undoProbe(range: IdRange, orgUuid: string | null): Probe {
+  const ofOrganisation = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
+  return {
+    rows: sql`
+      with undone as (
+        select distinct reverses as id from ledger_transfers
+         where reverses is not null and ${within(sql`id`, range)} and ${ofOrganisation}
+      ),
+      given_back as (
+        select undone.id, e.account_id, sum(e.amount_nano_usd) as amount
+          from undone
+          join ledger_transfers undoing on undoing.reverses = undone.id
+          join ledger_entries e on e.transfer_id = undoing.id
+         group by undone.id, e.account_id
+      ),
+      owners as (
+        select given_back.id, a.org_id, a.kind, a.product, a.mode, sum(given_back.amount) as amount
+          from given_back join ledger_accounts a on a.id = given_back.account_id
+         group by 1, 2, 3, 4, 5
+      ),
+      moved as (
+        select undone.id, a.org_id, a.kind, a.product, a.mode, sum(e.amount_nano_usd) as amount
+          from undone
+          join ledger_entries e on e.transfer_id = undone.id
+          join ledger_accounts a on a.id = e.account_id
+         group by 1, 2, 3, 4, 5
+      )
+      select original.id as subject, original.org_id,
+             bool_or(case when back.kind = 'shortfall'
+                          then back.amount > greatest(0, -coalesce(moved.amount, 0))
+                          else sign(back.amount) = sign(moved.amount)
+                               or abs(back.amount) > abs(coalesce(moved.amount, 0)) end) as too_much,
+             string_agg(back.kind || ' ' || coalesce(moved.amount, 0), ', ' order by back.kind) as went,
+             string_agg(back.kind || ' ' || back.amount, ', ' order by back.kind) as came_back
+        from owners back
+        join ledger_transfers original on original.id = back.id
+        left join moved on moved.id = back.id and moved.kind = back.kind and moved.mode = back.mode
+              and moved.org_id is not distinct from back.org_id
+              and moved.product is not distinct from back.product
+       where back.kind not in ('limit', 'limit_contra') and back.amount <> 0
+       group by original.id, original.org_id`,
+    checks: [
+      {
+        name: 'undo_within_original',
+        about: 'transfer',
+        wrong: sql`q.too_much`,
+        expected: sql`q.went`,
+        actual: sql`q.came_back`,
+      },
+    ],
+  };
+}

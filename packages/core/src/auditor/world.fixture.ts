@@ -1,0 +1,194 @@
+import type { Db } from '@millrace/platform/db';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import {
+  fromUuid,
+  toUuid,
+  type BudgetId,
+  type HoldId,
+  type LedgerAccountId,
+  type OrgId,
+  type TransferId,
+} from '@millrace/platform/ids';
+import { createOrganisation, testIds } from '@millrace/testing';
+import {
+  applyLedger,
+  createBudget,
+  requireDone,
+  type CreditCommand,
+  type Done,
+  type LedgerCommand,
+} from '../ledger/index.ts';
+
+/** Books with a little of everything in them, written by the real ledger. */
+
+export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(amount) * 1_000_000_000n);
+
+let steps = 0;
+
+type DebitCommand = Extract<LedgerCommand, { do: 'debit' }>;
+
+/** What every command needs; each call is another step. */
+export function base(orgId: OrgId, id = 'one') {
+  steps += 1;
+  return { orgId, mode: 'live', cause: { kind: 'rental', id }, step: String(steps) } as const;
+}
+
+export async function apply(db: Db, ...commands: LedgerCommand[]): Promise<readonly Done[]> {
+  const results = await db.transaction({ name: 'fixture', isolation: 'read committed' }, (tx) =>
+    applyLedger(tx, commands),
+  );
+  return results.map(requireDone);
+}
+
+export function holdOf(done: Done | undefined): HoldId {
+  if (done?.holdId === null || done === undefined) throw new Error('There is no hold.');
+  return done.holdId;
+}
+
+function transferOf(done: Done | undefined): TransferId {
+  if (done?.transferId === null || done === undefined) throw new Error('There is no transfer.');
+  return done.transferId;
+}
+
+export const grant = (orgId: OrgId, amount: NanoUsd): CreditCommand => ({
+  ...base(orgId),
+  do: 'credit',
+  kind: 'grant',
+  amount,
+  from: [{ account: { kind: 'grants' }, amount }],
+  description: 'Grant',
+});
+
+const revenue = (amount: NanoUsd) => [{ account: { kind: 'revenue', product: 'rental' }, amount }] as const;
+
+export const charge = (orgId: OrgId, amount: NanoUsd): DebitCommand => ({
+  ...base(orgId),
+  do: 'debit',
+  kind: 'charge',
+  amount,
+  to: revenue(amount),
+  whenShort: 'refuse',
+  description: 'Work',
+});
+
+export const hold = (orgId: OrgId, amount: NanoUsd): LedgerCommand => ({
+  ...base(orgId),
+  do: 'hold',
+  amount,
+  demand: 'new',
+});
+
+export const post = (
+  orgId: OrgId,
+  holdId: HoldId,
+  amount: NanoUsd,
+  afterwards: 'keep' | 'close',
+): LedgerCommand => ({
+  ...base(orgId),
+  do: 'post',
+  holdId,
+  amount,
+  to: revenue(amount),
+  afterwards,
+  description: 'Work',
+});
+
+export interface World {
+  readonly orgId: OrgId;
+  readonly supplierId: OrgId;
+  readonly credit: LedgerAccountId;
+  readonly revenue: LedgerAccountId;
+  readonly budget: BudgetId;
+  readonly budgetAccount: LedgerAccountId;
+  /** An id that no budget has. */
+  readonly spareBudget: BudgetId;
+  readonly charged: TransferId;
+  readonly chargedAccounts: readonly LedgerAccountId[];
+  /** Posted from the closed hold, and reversed afterwards. */
+  readonly posted: TransferId;
+  readonly refunded: TransferId;
+  readonly reversed: TransferId;
+  readonly payout: TransferId;
+  readonly openHold: HoldId;
+  readonly idleHold: HoldId;
+  readonly closedHold: HoldId;
+}
+
+export async function createWorld(db: Db): Promise<World> {
+  const orgId = await createOrganisation(db);
+  const supplierId = await createOrganisation(db);
+  const limits = { orgId, mode: 'live', name: 'all', keyIds: null, thresholdsPercent: [50] } as const;
+  const budget = await db.transaction({ name: 'fixture', isolation: 'read committed' }, (tx) =>
+    createBudget(tx, { ...limits, period: 'month', limit: usd(1_000), onExceeded: 'stop_new_work' }),
+  );
+  await apply(db, grant(orgId, usd(50)), {
+    ...grant(orgId, usd(5)),
+    promo: { priority: 10, expiresAt: null },
+  });
+  // The first takes all of the promotional credit, so that the others are in the organisation's own money alone.
+  const held = await apply(db, hold(orgId, usd(8)), hold(orgId, usd(7)), hold(orgId, usd(2)));
+  const [openHold, closedHold, idleHold] = [holdOf(held[0]), holdOf(held[1]), holdOf(held[2])];
+  const [, posted] = await apply(
+    db,
+    post(orgId, openHold, usd(3), 'keep'),
+    post(orgId, closedHold, usd(5), 'close'),
+  );
+  const [charged, shared] = await apply(db, charge(orgId, usd(4)), {
+    ...charge(orgId, usd(6)),
+    to: [
+      { account: { kind: 'supplier_payable', orgId: supplierId }, amount: usd(5) },
+      { account: { kind: 'platform_fee' }, amount: usd(1) },
+    ],
+  });
+  const undo = { description: 'Undone' } as const;
+  const undone = await apply(
+    db,
+    { ...base(orgId), ...undo, do: 'refund', transferId: transferOf(shared), amount: usd(2) },
+    { ...base(orgId), ...undo, do: 'reverse', transferId: transferOf(posted) },
+  );
+  const [payout] = await apply(db, payOut(supplierId, usd(1)));
+  const accounts = await accountsOf(db, transferOf(charged));
+  const accountOf = (kind: string): LedgerAccountId => {
+    const id = accounts.get(kind);
+    if (id === undefined) throw new Error(`The charge has no ${kind} account.`);
+    return id;
+  };
+  return {
+    orgId,
+    supplierId,
+    credit: accountOf('credit'),
+    revenue: accountOf('revenue'),
+    budget: budget.id,
+    budgetAccount: accountOf('limit'),
+    spareBudget: testIds.next('bdg'),
+    charged: transferOf(charged),
+    chargedAccounts: [...accounts.values()],
+    posted: transferOf(posted),
+    refunded: transferOf(undone[0]),
+    reversed: transferOf(undone[1]),
+    payout: transferOf(payout),
+    openHold,
+    idleHold,
+    closedHold,
+  };
+}
+
+const payOut = (orgId: OrgId, amount: NanoUsd): LedgerCommand => ({
+  ...base(orgId),
+  do: 'debit',
+  kind: 'payout',
+  amount,
+  to: [{ account: { kind: 'payments_clearing' }, amount }],
+  whenShort: 'refuse',
+  description: 'Payout',
+});
+
+async function accountsOf(db: Db, transferId: TransferId): Promise<ReadonlyMap<string, LedgerAccountId>> {
+  const rows = await db.kysely
+    .selectFrom('ledger_entries')
+    .innerJoin('ledger_accounts', 'ledger_accounts.id', 'ledger_entries.account_id')
+    .select(['ledger_accounts.id', 'ledger_accounts.kind'])
+    .where('ledger_entries.transfer_id', '=', toUuid(transferId))
+    .execute();
+  return new Map(rows.map((row) => [row.kind, fromUuid('lac', row.id)]));
+}
