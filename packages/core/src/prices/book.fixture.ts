@@ -1,0 +1,96 @@
+import type { OrgId, PriceId } from '@millrace/platform/ids';
+import { nanoUsd, ppm } from '@millrace/platform/money';
+import { testIds } from '@millrace/testing';
+import type { Entitlement, GpuSubject, Price, PriceSubject, ReserveOption } from './prices.ts';
+import type { QuoteInput, RentalWish } from './quote.ts';
+
+/** A small price book to test with. For tests only. */
+
+export const acme: OrgId = testIds.next('org');
+export const other: OrgId = testIds.next('org');
+
+/** Whole days from 2026-01-01; a fraction is a part of a day. */
+export function day(count: number): Date {
+  return new Date(Date.UTC(2026, 0, 1) + count * 86_400_000);
+}
+
+export const h100: GpuSubject = {
+  kind: 'gpu',
+  gpuType: 'h100',
+  machineType: 'virtual-machine',
+  region: null,
+  networkType: null,
+};
+
+export function priceOf(subject: PriceSubject, nano: bigint, fields: Partial<Price> = {}): Price {
+  return {
+    id: testIds.next('prc') as PriceId,
+    orgId: null,
+    subject,
+    unit: subject.kind === 'gpu' ? 'gpu_hour' : 'gb_hour',
+    price: nanoUsd(nano),
+    validFrom: day(0),
+    validUntil: null,
+    createdAt: day(0),
+    ...fields,
+  };
+}
+
+export function optionOf(fields: Partial<ReserveOption> = {}): ReserveOption {
+  return {
+    id: testIds.next('rso'),
+    machineType: 'virtual-machine',
+    gpuType: 'h100',
+    region: null,
+    termPeriodDays: 30,
+    discount: ppm(200_000),
+    refund: ppm(500_000),
+    createdAt: day(0),
+    ...fields,
+  };
+}
+
+export function entitlementOf(maxDiscountPpm: number, fields: Partial<Entitlement> = {}): Entitlement {
+  return {
+    id: testIds.next('ent'),
+    orgId: acme,
+    maxDiscount: ppm(maxDiscountPpm),
+    gpuType: null,
+    contractReference: null,
+    validFrom: day(0),
+    validUntil: null,
+    revokedAt: null,
+    createdAt: day(0),
+    ...fields,
+  };
+}
+
+export const eightGpus: RentalWish = {
+  rentalType: 'virtual-machine',
+  gpuCount: 8,
+  gpuType: 'h100',
+  region: 'us-central-1',
+  networkType: 'ethernet',
+  termType: 'on-demand',
+  discountPercentage: 0,
+};
+
+export const list = priceOf(h100, 3_980_000_001n);
+export const volume = priceOf({ kind: 'volume', region: null }, 137_000n);
+
+/** Eight GPUs on demand, by acme, on day 10, with a hundred dollars and a hold of 75 minutes. */
+export function inputOf(wish: Partial<RentalWish> = {}, fields: Partial<QuoteInput> = {}): QuoteInput {
+  return {
+    orgId: acme,
+    mode: 'live',
+    book: [list, volume],
+    now: day(10),
+    wish: { ...eightGpus, ...wish },
+    reserveOptions: [optionOf()],
+    entitlements: [],
+    available: nanoUsd(100_000_000_000n),
+    burnPerHour: nanoUsd(0n),
+    holdWindowMs: 75 * 60_000,
+    ...fields,
+  };
+}

@@ -1,0 +1,527 @@
+import { Fault } from '@millrace/platform/fault';
+import { nanoUsd, ppm, type NanoUsd } from '@millrace/platform/money';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  acme,
+  day,
+  eightGpus,
+  entitlementOf,
+  h100,
+  inputOf,
+  list,
+  optionOf,
+  other,
+  priceOf,
+  volume,
+} from './book.fixture.ts';
+import { discounted, freezeStorage, holdAtCreate, quote, QUOTE_VALID_MS, type QuoteInput } from './quote.ts';
+
+function refusal(input: QuoteInput): Fault {
+  try {
+    quote(input);
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  return expect.fail('was not refused');
+}
+
+const entitled = (parts: number): Partial<QuoteInput> => ({ entitlements: [entitlementOf(parts)] });
+const reserved = { termType: 'reserved', termPeriodDays: 30 } as const;
+const rich = { available: nanoUsd(10n ** 18n) };
+
+describe('a quote on demand', () => {
+  it('shows the hour, the second, the parts, the hold and the runway', () => {
+    expect(quote(inputOf())).toEqual({
+      perHour: 31_840_000_008n,
+      originalPerHour: 31_840_000_008n,
+      // 31 840 000 008 / 3600 = 8 844 444.4466…
+      perSecond: 8_844_445n,
+      discount: 0,
+      lines: [
+        {
+          kind: 'gpu',
+          description: '8 × h100 in us-central-1 (virtual-machine, ethernet)',
+          perHour: 31_840_000_008n,
+        },
+      ],
+      hold: 39_800_000_010n,
+      total: null,
+      term: null,
+      // 100 / 31.840000008 hours
+      runwaySeconds: 11_306,
+      affordable: true,
+      validUntil: new Date(day(10).getTime() + 900_000),
+      frozen: {
+        rental: {
+          version: 1,
+          product: 'rental',
+          rateNanoUsdPerHour: '31840000008',
+          originalNanoUsdPerHour: '31840000008',
+          discountPpm: 0,
+          quantity: 8,
+          unitNanoUsdPerHour: '3980000001',
+          reserve: null,
+          priceIds: [list.id],
+          frozenAt: '2026-01-11T00:00:00.000Z',
+        },
+        volume: null,
+      },
+    });
+  });
+
+  it('with storage has it as a part of its own, with a price and a hold of its own', () => {
+    const quoted = quote(inputOf({ storageSizeInGb: 256, discountPercentage: 50 }, entitled(500_000)));
+    expect(quoted).toMatchObject({
+      perHour: 15_920_000_004n + 35_072_000n,
+      originalPerHour: 31_840_000_008n + 35_072_000n,
+      discount: 500_000,
+      hold: 19_900_000_005n + 43_840_000n,
+    });
+    expect(quoted.lines).toEqual([
+      expect.objectContaining({ kind: 'gpu', perHour: 31_840_000_008n }),
+      { kind: 'discount', description: '50 % off', perHour: -15_920_000_004n },
+      { kind: 'storage', description: '256 GB of storage', perHour: 35_072_000n },
+    ]);
+    expect(quoted.frozen.volume).toEqual({
+      version: 1,
+      product: 'volume',
+      rateNanoUsdPerHour: '35072000',
+      originalNanoUsdPerHour: '35072000',
+      discountPpm: 0,
+      quantity: 256,
+      unitNanoUsdPerHour: '137000',
+      reserve: null,
+      priceIds: [volume.id],
+      frozenAt: '2026-01-11T00:00:00.000Z',
+    });
+  });
+
+  it('takes the storage price of the region', () => {
+    const here = priceOf({ kind: 'volume', region: 'us-central-1' }, 1n);
+    const input = inputOf({ storageSizeInGb: 300 }, { book: [list, volume, here] });
+    expect(quote(input).frozen.volume).toMatchObject({ rateNanoUsdPerHour: '300', priceIds: [here.id] });
+  });
+
+  it('totals what the meters will post: each part rounded down over the whole time', () => {
+    const book = [
+      priceOf(h100, 3_599n),
+      priceOf({ kind: 'volume', region: null }, 7n),
+      priceOf({ kind: 'disk', region: null }, 1_000_000n),
+    ];
+    const wish = { gpuCount: 1, durationSeconds: 1 };
+    expect(quote(inputOf(wish, { book })).total).toBe(0n);
+    expect(quote(inputOf({ ...wish, durationSeconds: 2 }, { book })).total).toBe(1n);
+    // 3599 and 1799 nano-USD an hour: 0.99… and 0.49… in a second, 2.99… and 1.49… in three, each rounded down.
+    const withStorage = { ...wish, storageSizeInGb: 257 };
+    expect(quote(inputOf(withStorage, { book })).total).toBe(0n);
+    expect(quote(inputOf({ ...withStorage, durationSeconds: 3 }, { book })).total).toBe(2n + 1n);
+    expect(quote(inputOf({ ...withStorage, durationSeconds: 3_600 }, { book })).total).toBe(3_599n + 1_799n);
+  });
+
+  it('ignores a term that goes with reserved rentals only', () => {
+    expect(quote(inputOf({ termPeriodDays: 30 }))).toEqual(quote(inputOf()));
+  });
+
+  it('takes the price of the asked machine, region and network, and the contract of the one who asks', () => {
+    const book = [
+      list,
+      priceOf({ ...h100, machineType: 'bare-metal' }, 10n),
+      priceOf({ ...h100, networkType: 'infiniband' }, 20n),
+      priceOf({ ...h100, region: 'eu-west-1' }, 30n),
+      priceOf({ ...h100, gpuType: 'h200' }, 40n),
+      priceOf({ ...h100, region: 'jp-east-1' }, 50n, { orgId: other }),
+    ];
+    const hour = (wish: Parameters<typeof inputOf>[0], orgId = acme): bigint =>
+      quote(inputOf({ gpuCount: 1, ...wish }, { book, orgId })).perHour;
+    expect(hour({ rentalType: 'bare-metal' })).toBe(10n);
+    expect(hour({ networkType: 'infiniband' })).toBe(20n);
+    expect(hour({ region: 'eu-west-1' })).toBe(30n);
+    expect(hour({ gpuType: 'h200' })).toBe(40n);
+    expect(hour({ region: 'jp-east-1' })).toBe(3_980_000_001n);
+    expect(hour({ region: 'jp-east-1' }, other)).toBe(50n);
+  });
+
+  it.each([
+    ['GPUs', { gpuType: 'b200' }],
+    ['storage', { storageSizeInGb: 256 }],
+  ] as const)('is refused where the book has no price for the %s', (_, wish) => {
+    expect(refusal(inputOf(wish, { book: [list] })).reason).toBe('PRICE_NOT_AVAILABLE');
+  });
+
+  it('uses the price of its instant', () => {
+    const next = priceOf(h100, 1n, { validFrom: day(10) });
+    const book = [list, next];
+    const justBefore = new Date(day(10).getTime() - 1);
+    expect(quote(inputOf({}, { book, now: justBefore })).frozen.rental.priceIds).toEqual([list.id]);
+    expect(quote(inputOf({}, { book })).frozen.rental.priceIds).toEqual([next.id]);
+  });
+});
+
+describe('what a quote says of the money there is', () => {
+  const hold = 39_800_000_010n;
+
+  it.each([
+    [hold, true],
+    [hold + 1n, true],
+    [hold - 1n, false],
+    [0n, false],
+    [-1n, false],
+  ])('with %d available it is affordable: %s', (available, affordable) => {
+    expect(quote(inputOf({}, { available: nanoUsd(available) })).affordable).toBe(affordable);
+  });
+
+  it('what holds nothing is affordable on any balance', () => {
+    const book = [priceOf(h100, 0n)];
+    expect(quote(inputOf({}, { book, available: nanoUsd(-5n) })).affordable).toBe(true);
+  });
+
+  it('counts what runs already into the runway', () => {
+    const book = [priceOf(h100, 1_000_000_000n)];
+    const runway = (available: bigint, burn: bigint): number | null =>
+      quote(inputOf({ gpuCount: 1 }, { book, available: nanoUsd(available), burnPerHour: nanoUsd(burn) }))
+        .runwaySeconds;
+    expect(runway(2_000_000_000n, 0n)).toBe(7_200);
+    expect(runway(2_000_000_000n, 1_000_000_000n)).toBe(3_600);
+    expect(runway(1_999_999_999n, 0n)).toBe(7_199);
+    expect(runway(0n, 0n)).toBe(0);
+    expect(runway(-1n, 0n)).toBe(0);
+  });
+
+  it('has no runway where nothing costs anything, and a bounded one where nearly nothing does', () => {
+    const free = { book: [priceOf(h100, 0n)] };
+    expect(quote(inputOf({}, free)).runwaySeconds).toBeNull();
+    const nearly = { book: [priceOf(h100, 1n)], available: nanoUsd(2n ** 62n) };
+    expect(quote(inputOf({ gpuCount: 1 }, nearly)).runwaySeconds).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it('holds as far ahead as it is told', () => {
+    expect(quote(inputOf({}, { holdWindowMs: 3_600_000 })).hold).toBe(31_840_000_008n);
+    expect(quote(inputOf({}, { holdWindowMs: 1 })).hold).toBe(8_845n);
+    expect(quote(inputOf({}, { holdWindowMs: 0 })).hold).toBe(0n);
+  });
+
+  it('refuses what comes to more than an account can hold, and says so', () => {
+    const book = [priceOf(h100, 10n ** 15n)];
+    const fault = refusal(inputOf({ gpuCount: 100_000 }, { book }));
+    expect(fault.reason).toBe('VALIDATION_FAILED');
+    expect(fault.message).toBe('This comes to more money than an account can ever hold.');
+    expect(fault.suggestion).toBe('Ask for fewer GPUs or for a shorter time.');
+    expect(fault.cause).toBeInstanceOf(RangeError);
+  });
+});
+
+describe('a reserved term', () => {
+  it('is a commitment: its whole price is held, and shown with its refund', () => {
+    const option = optionOf();
+    const quoted = quote(inputOf(reserved, { ...rich, reserveOptions: [option] }));
+    expect(quoted).toMatchObject({
+      // 20 % off 31 840 000 008 is 25 472 000 006.4, rounded up.
+      perHour: 25_472_000_007n,
+      originalPerHour: 31_840_000_008n,
+      discount: 200_000,
+      hold: 25_472_000_007n * 720n,
+      total: 25_472_000_007n * 720n,
+      affordable: true,
+      runwaySeconds: null,
+    });
+    expect(quoted.lines[1]).toEqual({
+      kind: 'discount',
+      description: '20 % off',
+      perHour: 25_472_000_007n - 31_840_000_008n,
+    });
+    expect(quoted.term).toEqual({
+      optionId: option.id,
+      termPeriodDays: 30,
+      committedNanoUsd: String(25_472_000_007n * 720n),
+      refundPpm: 500_000,
+      onDemandNanoUsdPerHour: '31840000008',
+    });
+    expect(quoted.frozen.rental.reserve).toBe(quoted.term);
+  });
+
+  it('holds the term and the next minutes of the storage, which is paid as it runs', () => {
+    const available = nanoUsd(25_472_000_007n * 720n + 35_072_000n * 2n);
+    const quoted = quote(inputOf({ ...reserved, storageSizeInGb: 256 }, { available }));
+    expect(quoted.hold).toBe(25_472_000_007n * 720n + 43_840_000n);
+    expect(quoted.total).toBe(25_472_000_007n * 720n + 35_072_000n * 720n);
+    expect(quoted.runwaySeconds).toBe(7_200);
+    expect(quoted.affordable).toBe(true);
+  });
+
+  it.each([
+    ['one second less', 30 * 86_400 - 1, -3_537_778n],
+    ['the whole of it', 30 * 86_400, 0n],
+    ['an hour more, at the price on demand', 30 * 86_400 + 3_600, 31_840_000_008n],
+  ])('run for %s costs the commitment and %3$d', (_, durationSeconds, more) => {
+    const { total } = quote(inputOf({ ...reserved, durationSeconds }, rich));
+    expect(total).toBe(25_472_000_007n * 720n + more);
+  });
+
+  it('needs its length, and one that is on offer', () => {
+    const without = refusal(inputOf({ termType: 'reserved' }));
+    expect(without.reason).toBe('VALIDATION_FAILED');
+    expect(without.message).toBe('termPeriodDays is required with the termType reserved.');
+    expect(without.issues).toEqual([
+      { path: ['termPeriodDays'], message: 'is required with the termType reserved', code: 'custom' },
+    ]);
+    expect(refusal(inputOf({ ...reserved, termPeriodDays: 31 })).reason).toBe('RESERVE_OPTION_NOT_FOUND');
+    for (const elsewhere of [
+      { machineType: 'bare-metal' },
+      { gpuType: 'h200' },
+      { region: 'eu-west-1' },
+    ] as const) {
+      const fault = refusal(inputOf(reserved, { reserveOptions: [optionOf(elsewhere)] }));
+      expect(fault.reason).toBe('RESERVE_OPTION_NOT_FOUND');
+    }
+  });
+});
+
+describe('a discount in a request', () => {
+  it('is a claim: one part per million more than entitled is refused', () => {
+    expect(quote(inputOf({ discountPercentage: 12.5 }, entitled(125_000))).discount).toBe(125_000);
+    expect(quote(inputOf({ discountPercentage: 12.4999 }, entitled(125_000))).discount).toBe(124_999);
+    expect(refusal(inputOf({ discountPercentage: 12.5001 }, entitled(125_000))).reason).toBe(
+      'DISCOUNT_NOT_ENTITLED',
+    );
+    expect(refusal(inputOf({ discountPercentage: 0.0001 })).reason).toBe('DISCOUNT_NOT_ENTITLED');
+  });
+
+  it('is not given unless it is claimed', () => {
+    expect(quote(inputOf({}, entitled(500_000))).discount).toBe(0);
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 100.0001, 12.34567])(
+    'of %d is not a discount at all',
+    (discountPercentage) => {
+      const fault = refusal(inputOf({ discountPercentage }, entitled(1_000_000)));
+      expect(fault.reason).toBe('VALIDATION_FAILED');
+      expect(fault.issues).toEqual([
+        {
+          path: ['discountPercentage'],
+          message: 'must be between 0 and 100 with at most four decimals',
+          code: 'custom',
+        },
+      ]);
+    },
+  );
+
+  it('must be granted to the one who asks, for this GPU, at this instant', () => {
+    for (const wrong of [{ orgId: other }, { gpuType: 'h200' }, { validFrom: day(11) }]) {
+      const input = inputOf({ discountPercentage: 10 }, { entitlements: [entitlementOf(200_000, wrong)] });
+      expect(refusal(input).reason).toBe('DISCOUNT_NOT_ENTITLED');
+    }
+  });
+
+  it('does not add up with that of the term: the greater counts, and after the term only what was granted', () => {
+    const claim = (discountPercentage: number, grantedPpm: number) => {
+      const { discount, term } = quote(
+        inputOf({ ...reserved, gpuCount: 1, discountPercentage }, { ...rich, ...entitled(grantedPpm) }),
+      );
+      return [discount, term?.onDemandNanoUsdPerHour];
+    };
+    expect(claim(0, 0)).toEqual([200_000, '3980000001']);
+    // Claiming what is published is no more than saying it.
+    expect(claim(20, 0)).toEqual([200_000, '3980000001']);
+    expect(claim(10, 300_000)).toEqual([200_000, String(discounted(nanoUsd(3_980_000_001n), ppm(100_000)))]);
+    expect(claim(30, 300_000)).toEqual([300_000, String(discounted(nanoUsd(3_980_000_001n), ppm(300_000)))]);
+    expect(claim(20, 50_000)).toEqual([200_000, String(discounted(nanoUsd(3_980_000_001n), ppm(50_000)))]);
+    expect(() => claim(20.0001, 200_000)).toThrow(Fault);
+    expect(() => claim(30.0001, 300_000)).toThrow(Fault);
+  });
+
+  it('leaves a price that is rounded up once, on the whole line', () => {
+    expect(discounted(nanoUsd(10n), ppm(0))).toBe(10n);
+    expect(discounted(nanoUsd(10n), ppm(50_000))).toBe(10n);
+    expect(discounted(nanoUsd(10n), ppm(100_000))).toBe(9n);
+    expect(discounted(nanoUsd(10n), ppm(999_999))).toBe(1n);
+    expect(discounted(nanoUsd(10n), ppm(1_000_000))).toBe(0n);
+  });
+});
+
+describe('test mode', () => {
+  it('is free, whatever the book says or lacks', () => {
+    const quoted = quote(
+      inputOf({ storageSizeInGb: 256, durationSeconds: 3_600 }, { mode: 'test', book: [] }),
+    );
+    expect(quoted).toMatchObject({ perHour: 0n, hold: 0n, total: 0n, affordable: true, runwaySeconds: null });
+    expect(quoted.frozen.rental).toMatchObject({ rateNanoUsdPerHour: '0', priceIds: [] });
+    expect(quoted.frozen.volume).toMatchObject({ rateNanoUsdPerHour: '0', priceIds: [] });
+    expect(quote(inputOf({}, { mode: 'test' })).perHour).toBe(0n);
+  });
+
+  it('refuses the same claims and terms as live', () => {
+    const mode = 'test' as const;
+    expect(refusal(inputOf({ discountPercentage: 1 }, { mode })).reason).toBe('DISCOUNT_NOT_ENTITLED');
+    expect(refusal(inputOf({ ...reserved, termPeriodDays: 7 }, { mode })).reason).toBe(
+      'RESERVE_OPTION_NOT_FOUND',
+    );
+    expect(quote(inputOf(reserved, { mode })).term).toMatchObject({ committedNanoUsd: '0' });
+  });
+});
+
+describe('how long a quote stands', () => {
+  const until = (fields: Partial<QuoteInput>): number =>
+    quote(inputOf({}, fields)).validUntil.getTime() - day(10).getTime();
+  const after = (ms: number): Date => new Date(day(10).getTime() + ms);
+
+  it('is a quarter of an hour, or up to the next change of the book or of an entitlement', () => {
+    expect(QUOTE_VALID_MS).toBe(900_000);
+    expect(until({})).toBe(900_000);
+    expect(until({ book: [list, priceOf(h100, 1n, { validFrom: after(1_000) })] })).toBe(1_000);
+    expect(until({ book: [list, priceOf(h100, 1n, { validFrom: after(900_001) })] })).toBe(900_000);
+    expect(until({ entitlements: [entitlementOf(1, { validUntil: after(2_000) })] })).toBe(2_000);
+  });
+});
+
+describe('storage by itself', () => {
+  it('is frozen by its size: volumes as volumes, the disk of a stopped rental as part of the rental', () => {
+    const disk = priceOf({ kind: 'disk', region: null }, 11n);
+    const context = inputOf({}, { book: [list, volume, disk] });
+    const frozen = freezeStorage(context, { kind: 'disk', region: 'eu-west-1' }, 100);
+    expect(frozen).toMatchObject({ product: 'rental', rateNanoUsdPerHour: '1100', priceIds: [disk.id] });
+    expect(freezeStorage(context, { kind: 'volume', region: 'eu-west-1' }, 2)).toMatchObject({
+      product: 'volume',
+      rateNanoUsdPerHour: '274000',
+      quantity: 2,
+    });
+    expect(holdAtCreate(frozen, 60_000)).toBe(19n);
+  });
+});
+
+describe('any quote', () => {
+  const anyInput = fc
+    .record({
+      unit: fc.bigInt({ min: 0n, max: 10n ** 11n }),
+      gb: fc.bigInt({ min: 0n, max: 10n ** 6n }),
+      gpuCount: fc.integer({ min: 1, max: 1_000 }),
+      size: fc.option(fc.integer({ min: 256, max: 64_000 }), { nil: undefined }),
+      claimedPpm: fc.integer({ min: 0, max: 1_000_000 }),
+      grantedPpm: fc.integer({ min: 0, max: 1_000_000 }),
+      publishedPpm: fc.integer({ min: 0, max: 1_000_000 }),
+      refundPpm: fc.integer({ min: 0, max: 1_000_000 }),
+      isReserved: fc.boolean(),
+      durationSeconds: fc.integer({ min: 1, max: 5_000_000 }),
+    })
+    .map((draw) => {
+      const wish = {
+        gpuCount: draw.gpuCount,
+        discountPercentage: draw.claimedPpm / 10_000,
+        durationSeconds: draw.durationSeconds,
+        ...(draw.size === undefined ? {} : { storageSizeInGb: draw.size }),
+        ...(draw.isReserved ? reserved : {}),
+      };
+      const input = inputOf(wish, {
+        book: [priceOf(h100, draw.unit), priceOf({ kind: 'volume', region: null }, draw.gb)],
+        entitlements: [entitlementOf(draw.grantedPpm)],
+        reserveOptions: [optionOf({ discount: ppm(draw.publishedPpm), refund: ppm(draw.refundPpm) })],
+      });
+      return { draw, input, wish };
+    });
+  const publishedIn = (draw: { isReserved: boolean; publishedPpm: number }): number =>
+    draw.isReserved ? draw.publishedPpm : 0;
+
+  it('gives a discount exactly when it is within what is granted or published, and never takes off more', () => {
+    fc.assert(
+      fc.property(anyInput, ({ draw, input }) => {
+        const allowed = Math.max(draw.grantedPpm, publishedIn(draw));
+        if (draw.claimedPpm > allowed) {
+          expect(refusal(input).reason).toBe('DISCOUNT_NOT_ENTITLED');
+          return;
+        }
+        const { frozen, discount } = quote(input);
+        const original = BigInt(frozen.rental.originalNanoUsdPerHour);
+        const off = original - BigInt(frozen.rental.rateNanoUsdPerHour);
+        expect(discount).toBe(Math.max(draw.claimedPpm, publishedIn(draw)));
+        expect(off * 1_000_000n <= original * BigInt(allowed)).toBe(true);
+        // And less than one nano-USD short of the promise.
+        expect((off + 1n) * 1_000_000n > original * BigInt(discount)).toBe(true);
+      }),
+    );
+  });
+
+  it('agrees with rational arithmetic done apart, to the nano-USD', () => {
+    fc.assert(
+      fc.property(anyInput, ({ draw, input }) => {
+        fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
+        const quoted = quote(input);
+        const expected = byHand(draw);
+        expect({
+          perHour: quoted.perHour,
+          hold: quoted.hold,
+          total: quoted.total,
+          perSecond: quoted.perSecond,
+        }).toEqual(expected);
+        const lines = quoted.lines.reduce((sum: bigint, line) => sum + line.perHour, 0n);
+        expect(lines).toBe(quoted.perHour);
+      }),
+    );
+  });
+
+  it('never falls with time', () => {
+    fc.assert(
+      fc.property(anyInput, fc.integer({ min: 0, max: 5_000_000 }), ({ draw, input, wish }, longer) => {
+        fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
+        const totalFor = (durationSeconds: number): NanoUsd =>
+          quote({ ...input, wish: { ...eightGpus, ...wish, durationSeconds } }).total ??
+          expect.fail('a time was given');
+        expect(totalFor(draw.durationSeconds) <= totalFor(draw.durationSeconds + longer)).toBe(true);
+      }),
+    );
+  });
+
+  it('keeps what it froze, whatever is written into the book afterwards', () => {
+    fc.assert(
+      fc.property(anyInput, fc.bigInt({ min: 0n, max: 10n ** 11n }), ({ draw, input }, newPrice) => {
+        fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
+        const book = [...input.book];
+        const { frozen } = quote({ ...input, book });
+        const stored = JSON.stringify(frozen);
+        book.push(priceOf(h100, newPrice, { validFrom: day(9), orgId: acme }));
+        quote({ ...input, book });
+        expect(JSON.stringify(frozen)).toBe(stored);
+        expect(JSON.parse(stored)).toEqual(frozen);
+      }),
+    );
+  });
+
+  /** The same in plain fractions: ceil and floor are all the rounding there is. */
+  function byHand(
+    draw: Parameters<typeof publishedIn>[0] & {
+      unit: bigint;
+      gb: bigint;
+      gpuCount: number;
+      size: number | undefined;
+      claimedPpm: number;
+      grantedPpm: number;
+      refundPpm: number;
+      durationSeconds: number;
+    },
+  ): { perHour: bigint; hold: bigint; total: bigint; perSecond: bigint } {
+    const floor = (n: bigint, d: bigint): bigint => (n - (n % d)) / d;
+    const ceil = (n: bigint, d: bigint): bigint => floor(n + d - 1n, d);
+    const original = draw.unit * BigInt(draw.gpuCount);
+    const share = BigInt(1_000_000 - Math.max(draw.claimedPpm, publishedIn(draw)));
+    const afterShare = BigInt(1_000_000 - Math.min(draw.claimedPpm, draw.grantedPpm));
+    const gpu = ceil(original * share, 1_000_000n);
+    const gpuAfter = ceil(original * afterShare, 1_000_000n);
+    const storage = draw.gb * BigInt(draw.size ?? 0);
+    const seconds = BigInt(draw.durationSeconds);
+    const window = (rate: bigint): bigint => ceil(rate * 75n, 60n);
+    const run = (rate: bigint, s: bigint): bigint => floor(rate * s, 3_600n);
+    const termSeconds = 30n * 86_400n;
+    const committed = gpu * 720n;
+    const inTerm = seconds < termSeconds ? seconds : termSeconds;
+    const refund = floor((committed - run(gpu, inTerm)) * BigInt(draw.refundPpm), 1_000_000n);
+    const gpuTotal = draw.isReserved
+      ? committed - refund + run(gpuAfter, seconds - inTerm)
+      : run(gpu, seconds);
+    return {
+      perHour: gpu + storage,
+      hold: (draw.isReserved ? committed : window(gpu)) + window(storage),
+      total: gpuTotal + run(storage, seconds),
+      perSecond: ceil(gpu + storage, 3_600n),
+    };
+  }
+});
