@@ -113,6 +113,7 @@ export async function refund(tx: Tx, cause: Cause, orgId: OrgId, wish: RefundWis
   const { transferId, reason } = wish;
   const charge = await findTransfer(tx, orgId, transferId);
   if (charge === null) throw new Fault('TRANSFER_NOT_FOUND');
+  if (charge.kind !== 'charge') throw notRefundable();
   const amount = wish.amount ?? (await leftOf(tx, charge));
   const done = await post(tx, {
     do: 'refund',
@@ -226,8 +227,17 @@ async function openAccount(tx: Tx, cause: Cause, orgId: OrgId): Promise<void> {
   });
 }
 
+/** What of a charge was not given back yet. Should another refund come in between, the ledger refuses this one. */
 async function leftOf(tx: Tx, charge: TransferRecord): Promise<NanoUsd> {
-  return subtractUsd(negateUsd(charge.amount), await sumRefunds(tx, charge.orgId, charge.id));
+  const left = subtractUsd(negateUsd(charge.amount), await sumRefunds(tx, charge.orgId, charge.id));
+  if (left <= 0n) throw notRefundable();
+  return left;
+}
+
+function notRefundable(): Fault {
+  return new Fault('TRANSFER_NOT_REVERSIBLE', {
+    message: 'This transfer is no charge, or all of it was given back already.',
+  });
 }
 
 async function audit(

@@ -1,0 +1,400 @@
+import { uniqueId } from '@millrace/testing';
+import type { KeyId } from '@millrace/platform/ids';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import { charge, credit, usd } from './money.fixture.ts';
+
+let fixture: ApiFixture;
+let operator: SeededOrganisation;
+let ours: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  ours = await seedOrganisation(fixture.db);
+});
+
+const get = (path: string, key = ours.owner.key) => fixture.call({ method: 'GET', path, key });
+const send = (
+  method: 'POST' | 'PATCH' | 'PUT' | 'DELETE',
+  path: string,
+  body: object | undefined,
+  key: string,
+  headers: Record<string, string> = {},
+) => fixture.call({ method, path, key, headers, ...(body === undefined ? {} : { body }) });
+
+const grant = (body: object, headers: Record<string, string> = {}, who = ours) =>
+  send('POST', `/v2/admin/organisations/${who.organisation.id}/grants`, body, operator.owner.key, headers);
+const adminPost = (path: string, body: object, headers: Record<string, string> = {}) =>
+  send('POST', `/v2/admin/${path}`, { reason: 'because of a test', ...body }, operator.owner.key, headers);
+const withoutRequestId = (text: string) => text.replace(/req_[0-9A-Z]{26}/g, '');
+
+async function query(text: string, values: unknown[] = []) {
+  const client = await fixture.database.connect();
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function toppedUpEvents(orgId: string) {
+  return query(
+    `select payload from outbox where type = 'balance.topped_up' and resource_id = $1
+     union all select data from events where type = 'balance.topped_up' and resource_id = $1`,
+    [orgId],
+  );
+}
+
+describe('the balance', () => {
+  it('is nothing at first, and its answer has exactly the decided fields', async () => {
+    const nothing = { balanceCents: 0, maxOverdraftCents: 0, balanceNanoUsd: '0', heldNanoUsd: '0' };
+    const { status, json } = await get('/v2/customer/balance');
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      ...nothing,
+      availableNanoUsd: '0',
+      burnRateUsdPerHour: 0,
+      runwaySeconds: null,
+    });
+  });
+
+  it('is answered on the v1 paths in cents rounded down, dollars and nano-USD', async () => {
+    await grant({ amountNanoUsd: '25341234567', reason: 'welcome' });
+    const wanted = {
+      credits: 2534,
+      currency: 'usd',
+      balance_usd: 25.341234567,
+      balance_nano_usd: '25341234567',
+      held_nano_usd: '0',
+    };
+    for (const path of ['/billing/get_current_balance', '/v1/billing/get_current_balance']) {
+      expect((await get(path)).json).toEqual(wanted);
+    }
+    expect((await get('/v2/customer/balance')).json).toMatchObject({
+      balanceCents: 2534,
+      balanceNanoUsd: '25341234567',
+      availableNanoUsd: '25341234567',
+    });
+  });
+
+  it('of test mode never shows live money, nor the reverse', async () => {
+    await grant({ amountNanoUsd: '5000000000', reason: 'welcome' });
+    await credit(fixture, ours.organisation.id, { amount: usd(7), mode: 'test' });
+    const test = await ours.ownerKey('test');
+    expect((await get('/v2/customer/balance', test.key)).json.balanceNanoUsd).toBe('7000000000');
+    expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('5000000000');
+    expect((await get('/v2/customer/ledger', test.key)).json.items).toHaveLength(1);
+    expect((await get('/billing/purchase_history', test.key)).json.purchase_history).toMatchObject([
+      { amount: 700, source: 'payment' },
+    ]);
+    expect((await get('/v2/customer/usage', test.key)).json.items).toEqual([]);
+  });
+
+  it('needs the scope to see it', async () => {
+    const viewer = await ours.addPerson('viewer');
+    expect((await get('/v2/customer/balance', viewer.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
+  });
+});
+
+describe('the ledger of an organisation', () => {
+  it('lists every change with its cause, newest first, page by page, each once', async () => {
+    await credit(fixture, ours.organisation.id, { amount: usd(10) });
+    for (let count = 0; count < 5; count += 1) {
+      await charge(fixture, ours.organisation.id, { amount: usd(1), cause: { kind: 'rental', id: 'r-1' } });
+    }
+    await charge(fixture, ours.organisation.id, { amount: usd(1), cause: { kind: 'rental', id: 'r-10' } });
+    const seen: string[] = [];
+    let path: string | null = '/v2/customer/ledger?limit=3';
+    while (path !== null) {
+      const { json } = await get(path);
+      seen.push(...json.items.map((item: { id: string }) => item.id));
+      path = json.nextCursor === null ? null : `/v2/customer/ledger?limit=3&cursor=${json.nextCursor}`;
+    }
+    expect(seen).toEqual([...new Set(seen)].toSorted().toReversed());
+    expect(seen).toHaveLength(7);
+    const ofOne = await get('/v2/customer/ledger?causeKind=rental&causeId=r-1');
+    expect(ofOne.json.items).toHaveLength(5);
+    expect(ofOne.json.items[0]).toMatchObject({
+      kind: 'charge',
+      amountNanoUsd: '-1000000000',
+      cause: { kind: 'rental', id: 'r-1' },
+    });
+    expect((await get('/v2/customer/ledger?kind=top_up')).json.items).toHaveLength(1);
+    expect((await get('/v2/customer/ledger?causeId=r-1')).json.issues[0].path).toEqual(['causeKind']);
+  });
+
+  it('shows nobody else’s money, and a cursor of another list is refused', async () => {
+    const theirs = await seedOrganisation(fixture.db);
+    await credit(fixture, theirs.organisation.id, { amount: usd(1), cause: { kind: 'payment', id: 'p-x' } });
+    expect((await get('/v2/customer/ledger?causeKind=payment&causeId=p-x')).json.items).toEqual([]);
+    const cursor = Buffer.from(JSON.stringify({ id: ours.organisation.id })).toString('base64url');
+    expect((await get(`/v2/customer/ledger?cursor=${cursor}`)).json.reason).toBe('INVALID_CURSOR');
+  });
+});
+
+describe('usage', () => {
+  const use = (cause: { kind: string; id: string }, usage: Record<string, number | string>, keyId?: KeyId) =>
+    charge(fixture, ours.organisation.id, {
+      amount: usd(1),
+      cause,
+      usage,
+      ...(keyId === undefined ? {} : { keyId }),
+    });
+
+  it('is summed up by day, rental, volume, model and key', async () => {
+    const key = ours.owner.keyId as KeyId;
+    await credit(fixture, ours.organisation.id, { amount: usd(50) });
+    await use({ kind: 'rental', id: '1042' }, { gpuMs: 1_500 }, key);
+    await use({ kind: 'rental', id: '1042' }, { gpuMs: 1_600 });
+    await use({ kind: 'volume', id: '7' }, { gbMs: '9007199254740993000' });
+    const tokens = { model: 'm/a', requests: 2, promptTokens: 10, completionTokens: 5 };
+    await use({ kind: 'requests', id: 'b-1' }, tokens, key);
+    const today = new Date().toISOString().slice(0, 10);
+    const by = async (group: string) => (await get(`/v2/customer/usage?groupBy=${group}`)).json.items;
+    expect(await by('day')).toEqual([
+      {
+        group: today,
+        amountNanoUsd: '4000000000',
+        gpuSeconds: 3,
+        volumeGbSeconds: 9_007_199_254_740_991,
+        requestCount: 2,
+        tokensPrompt: 10,
+        tokensCompletion: 5,
+      },
+    ]);
+    expect(await by('rental')).toMatchObject([{ group: '1042', amountNanoUsd: '2000000000', gpuSeconds: 3 }]);
+    expect(await by('volume')).toMatchObject([{ group: '7', amountNanoUsd: '1000000000', gpuSeconds: 0 }]);
+    expect(await by('model')).toMatchObject([{ group: 'm/a', requestCount: 2, tokensCompletion: 5 }]);
+    expect(await by('key')).toMatchObject([{ group: key, amountNanoUsd: '2000000000', requestCount: 2 }]);
+  });
+
+  it('comes page by page, each group once, and a cursor of another grouping is refused', async () => {
+    await credit(fixture, ours.organisation.id, { amount: usd(50) });
+    for (const id of ['a', 'b', 'B', 'c', 'é']) await use({ kind: 'rental', id }, { gpuMs: 1_000 });
+    const seen: string[] = [];
+    let next: string | null = '';
+    let last = '';
+    while (next !== null) {
+      const { json } = await get(`/v2/customer/usage?groupBy=rental&limit=2${next}`);
+      seen.push(...json.items.map((item: { group: string }) => item.group));
+      last = json.nextCursor ?? last;
+      next = json.nextCursor === null ? null : `&cursor=${json.nextCursor}`;
+    }
+    expect(seen).toEqual(['B', 'a', 'b', 'c', 'é']);
+    const other = await get(`/v2/customer/usage?groupBy=volume&cursor=${last}`);
+    expect(other.json.reason).toBe('INVALID_CURSOR');
+  });
+
+  it('is refused for a time that ends before it begins, or for more than a year', async () => {
+    const at = (from: string, until: string) => get(`/v2/customer/usage?from=${from}&until=${until}`);
+    const wrong = await at('2026-02-01T00:00:00Z', '2026-01-01T00:00:00Z');
+    expect(wrong.json.issues[0].code).toBe('ends_before_it_begins');
+    const long = await at('2024-01-01T00:00:00Z', '2026-01-01T00:00:00Z');
+    expect(long.json.issues[0].code).toBe('too_long');
+  });
+});
+
+describe('a grant', () => {
+  it('comes with its audit entry and its event, and is replayed rather than given twice', async () => {
+    const headers = { 'idempotency-key': `grant-${uniqueId()}` };
+    const body = { amountNanoUsd: '3000000000', reason: 'for a good start' };
+    const [first, second] = [await grant(body, headers), await grant(body, headers)];
+    expect(first.status, first.text).toBe(201);
+    expect(first.json).toMatchObject({
+      kind: 'grant',
+      amountNanoUsd: '3000000000',
+      balanceAfterNanoUsd: '3000000000',
+      organisationId: ours.organisation.id,
+      reason: 'for a good start',
+    });
+    expect(second.headers['idempotent-replayed']).toBe('true');
+    expect(second.json).toEqual(first.json);
+    expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('3000000000');
+    const audit = await query(`select action, reason from audit_log where resource_id = $1`, [first.json.id]);
+    expect(audit).toEqual([{ action: 'money.granted', reason: 'for a good start' }]);
+    const events = await toppedUpEvents(ours.organisation.id);
+    expect(events).toHaveLength(1);
+    expect(events[0].payload).toMatchObject({ amountNanoUsd: '3000000000', source: 'grant' });
+  });
+
+  it('asked for ten times at once under one key happens once', async () => {
+    const headers = { 'idempotency-key': `grant-${uniqueId()}` };
+    const body = { amountNanoUsd: '1000000000', reason: 'many at once' };
+    await Promise.all(Array.from({ length: 10 }, () => grant(body, headers)));
+    expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('1000000000');
+  });
+
+  it('that is promotional is spent first and must end in the future', async () => {
+    const past = await grant({ amountNanoUsd: '1', reason: 'too late', expiresAt: '2020-01-01T00:00:00Z' });
+    expect(past.json.issues[0].code).toBe('in_the_past');
+    await credit(fixture, ours.organisation.id, { amount: usd(5) });
+    await grant({ amountNanoUsd: '2000000000', reason: 'promotion', expiresAt: '2099-01-01T00:00:00Z' });
+    await charge(fixture, ours.organisation.id, { amount: usd(2) });
+    const rows = await query(
+      `select kind, balance_nano_usd::text as balance from ledger_accounts a join organisations o on o.id = a.org_id
+       where o.slug = $1 and kind in ('credit', 'promo') order by kind`,
+      [ours.organisation.slug],
+    );
+    expect(rows).toEqual([
+      { kind: 'credit', balance: '5000000000' },
+      { kind: 'promo', balance: '0' },
+    ]);
+  });
+
+  it('is for operators alone', async () => {
+    const path = `/v2/admin/organisations/${ours.organisation.id}/grants`;
+    const own = await send('POST', path, { amountNanoUsd: '1', reason: 'for me' }, ours.owner.key);
+    expect(own.json.reason).toBe('INSUFFICIENT_SCOPE');
+    expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('0');
+  });
+});
+
+describe('an adjustment', () => {
+  const adjust = (amountNanoUsd: string) =>
+    adminPost(`organisations/${ours.organisation.id}/adjustments`, { amountNanoUsd });
+
+  it('goes up and down but never below the floor, and zero corrects nothing', async () => {
+    expect((await adjust('2000000000')).json.amountNanoUsd).toBe('2000000000');
+    expect((await adjust('-500000000')).json.balanceAfterNanoUsd).toBe('1500000000');
+    const tooMuch = await adjust('-1500000001');
+    expect(tooMuch.status).toBe(402);
+    expect(tooMuch.json.reason).toBe('INSUFFICIENT_BALANCE');
+    expect((await adjust('0')).json.issues[0].code).toBe('zero_amount');
+    expect((await adjust('9999999999999999999')).json.reason).toBe('VALIDATION_FAILED');
+    expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('1500000000');
+    const audit = await query(
+      `select count(*)::int as count from audit_log a join organisations o on o.id = a.org_id
+       where o.slug = $1 and action = 'money.adjusted'`,
+      [ours.organisation.slug],
+    );
+    expect(audit).toEqual([{ count: 2 }]);
+  });
+
+  it('with others at once never takes the balance below its floor', async () => {
+    await adjust('1000000000');
+    const answers = await Promise.all(Array.from({ length: 8 }, () => adjust('-300000000')));
+    expect(answers.map((answer) => answer.status).toSorted()).toEqual([
+      201, 201, 201, 402, 402, 402, 402, 402,
+    ]);
+    expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('100000000');
+  });
+});
+
+describe('refunds and reversals', () => {
+  const refund = (transferId: string, amountNanoUsd?: string, who = ours) =>
+    adminPost(`organisations/${who.organisation.id}/refunds`, {
+      transferId,
+      ...(amountNanoUsd === undefined ? {} : { amountNanoUsd }),
+    });
+  const reverse = (transferId: string) => adminPost(`transfers/${transferId}/reverse`, {});
+
+  it('of a charge together never exceed it, also asked for at once', async () => {
+    await credit(fixture, ours.organisation.id, { amount: usd(10) });
+    const paid = await charge(fixture, ours.organisation.id, { amount: usd(1) });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => refund(paid, '400000000')));
+    expect(answers.map((answer) => answer.status).toSorted()).toEqual([201, 201, 409, 409, 409]);
+    const rest = await refund(paid);
+    expect(rest.json).toMatchObject({ kind: 'refund', amountNanoUsd: '200000000', reverses: paid });
+    expect((await refund(paid)).json.reason).toBe('TRANSFER_NOT_REVERSIBLE');
+    expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('10000000000');
+  });
+
+  it('reach only transfers of the organisation in the path: a foreign one is as absent as any', async () => {
+    const theirs = await seedOrganisation(fixture.db);
+    await credit(fixture, theirs.organisation.id, { amount: usd(1) });
+    const foreign = await refund(await charge(fixture, theirs.organisation.id, { amount: usd(1) }));
+    const absent = await refund('trf_01JD8Q7XK4T2M9V6B3N5C1F0GH');
+    expect(foreign.status).toBe(404);
+    expect(withoutRequestId(foreign.text)).toBe(withoutRequestId(absent.text));
+  });
+
+  it('undo a transfer once, and not when its money is spent', async () => {
+    const made = await grant({ amountNanoUsd: '1000000000', reason: 'by mistake' });
+    expect((await refund(made.json.id)).json.reason).toBe('TRANSFER_NOT_REVERSIBLE');
+    await charge(fixture, ours.organisation.id, { amount: usd(0.5) });
+    expect((await reverse(made.json.id)).status).toBe(402);
+    await credit(fixture, ours.organisation.id, { amount: usd(2) });
+    const undone = await reverse(made.json.id);
+    expect(undone.json).toMatchObject({
+      kind: 'reversal',
+      amountNanoUsd: '-1000000000',
+      reverses: made.json.id,
+      reason: 'because of a test',
+    });
+    expect((await reverse(made.json.id)).status).toBe(409);
+    expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('1500000000');
+  });
+
+  it('are listed for operators with the reason that was given', async () => {
+    await grant({ amountNanoUsd: '1000000000', reason: 'listed reason' });
+    await charge(fixture, ours.organisation.id, { amount: usd(1) });
+    const path = `/v2/admin/transfers?organisationId=${ours.organisation.id}`;
+    const { json } = await get(path, operator.owner.key);
+    expect(json.items).toMatchObject([
+      { kind: 'charge', reason: null },
+      { kind: 'grant', reason: 'listed reason', organisationId: ours.organisation.id },
+    ]);
+    expect((await get(path)).json.reason).toBe('INSUFFICIENT_SCOPE');
+  });
+});
+
+describe('overdraft and freeze', () => {
+  const overdraft = (maxOverdraftNanoUsd: string) =>
+    send(
+      'PUT',
+      `/v2/admin/organisations/${ours.organisation.id}/overdraft`,
+      { maxOverdraftNanoUsd, reason: 'by contract' },
+      operator.owner.key,
+    );
+
+  it('let a balance go below zero as far as the operator says, and not be taken away while used', async () => {
+    const set = await overdraft('5009999999');
+    expect(set.json, set.text).toMatchObject({
+      maxOverdraftNanoUsd: '5009999999',
+      availableNanoUsd: '5009999999',
+    });
+    await charge(fixture, ours.organisation.id, { amount: usd(4) });
+    expect((await get('/v2/customer/balance')).json).toMatchObject({
+      balanceCents: -400,
+      maxOverdraftCents: 500,
+      availableNanoUsd: '1009999999',
+    });
+    expect((await overdraft('3000000000')).json.reason).toBe('OVERDRAFT_IN_USE');
+    expect((await overdraft('4000000000')).status).toBe(200);
+  });
+
+  it('are lifted by the operator, and twice is once', async () => {
+    await credit(fixture, ours.organisation.id, { amount: usd(1) });
+    await query(
+      `update ledger_accounts set frozen_at = now()
+       where kind = 'credit' and org_id = (select id from organisations where slug = $1)`,
+      [ours.organisation.slug],
+    );
+    const unfreeze = () => adminPost(`organisations/${ours.organisation.id}/unfreeze`, {});
+    expect((await unfreeze()).json.frozen).toBe(false);
+    expect((await unfreeze()).json.frozen).toBe(false);
+    const audit = await query(
+      `select count(*)::int as count from audit_log a join organisations o on o.id = a.org_id
+       where o.slug = $1 and action = 'money.unfrozen'`,
+      [ours.organisation.slug],
+    );
+    expect(audit).toEqual([{ count: 1 }]);
+  });
+});
+
+it('purchases are payments and grants with their source, newest first', async () => {
+  await credit(fixture, ours.organisation.id, { amount: usd(12.349) });
+  await grant({ amountNanoUsd: '1000000000', reason: 'welcome' });
+  await charge(fixture, ours.organisation.id, { amount: usd(1) });
+  const { json } = await get('/v1/billing/purchase_history');
+  expect(json.purchase_history).toMatchObject([
+    { amount: 100, amount_nano_usd: '1000000000', source: 'grant' },
+    { amount: 1234, amount_nano_usd: '12349000000', source: 'payment' },
+  ]);
+});

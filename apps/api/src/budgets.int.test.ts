@@ -1,0 +1,200 @@
+import type { KeyId } from '@millrace/platform/ids';
+import { testIds } from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import { charge, credit, usd } from './money.fixture.ts';
+
+let fixture: ApiFixture;
+let ours: SeededOrganisation;
+let theirs: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  theirs = await seedOrganisation(fixture.db);
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  ours = await seedOrganisation(fixture.db);
+  await credit(fixture, ours.organisation.id, { amount: usd(100) });
+});
+
+const path = '/v2/customer/budgets';
+const call = (
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  at: string,
+  key = ours.owner.key,
+  body?: object,
+  headers: Record<string, string> = {},
+) => fixture.call({ method, path: at, key, headers, ...(body === undefined ? {} : { body }) });
+const create = (wish: object = {}, key = ours.owner.key, headers: Record<string, string> = {}) =>
+  call('POST', path, key, { name: 'team', period: 'month', limitNanoUsd: '3000000000', ...wish }, headers);
+const list = async (key = ours.owner.key) => (await call('GET', path, key)).json.items;
+const withoutRequestId = (text: string) => text.replace(/req_[0-9A-Z]{26}/g, '');
+const spend = (dollars: number, keyId?: string) =>
+  charge(fixture, ours.organisation.id, {
+    amount: usd(dollars),
+    ...(keyId === undefined ? {} : { keyId: keyId as KeyId }),
+  });
+
+async function createKey(wish: object, key = ours.owner.key) {
+  const body = { name: 'worker', scopes: ['rentals:read'], ...wish };
+  return fixture.call({ method: 'POST', path: '/v2/api-keys', key, body });
+}
+
+async function eventsOf(type: string, id: string) {
+  const client = await fixture.database.connect();
+  try {
+    const text = `select payload as data from outbox where type = $1 and resource_id = $2
+      union all select data from events where type = $1 and resource_id = $2`;
+    return (await client.query(text, [type, id])).rows.map((row) => row.data as Record<string, unknown>);
+  } finally {
+    await client.end();
+  }
+}
+
+describe('a budget', () => {
+  it('is told at 50, 75 and 100 percent unless asked for otherwise, and counts what is spent', async () => {
+    const made = await create({ onExceeded: 'notify' });
+    expect(made.status, made.text).toBe(201);
+    expect(made.json).toMatchObject({
+      keyId: null,
+      spentNanoUsd: '0',
+      thresholdsPercent: [50, 75, 100],
+      onExceeded: 'notify',
+    });
+    for (const dollars of [1.6, 0.8, 1]) await spend(dollars);
+    expect(await list()).toMatchObject([{ id: made.json.id, spentNanoUsd: '3400000000' }]);
+    const told = (await eventsOf('budget.threshold', made.json.id)).map((data) => data['thresholdPercent']);
+    expect(new Set(told)).toEqual(new Set([50, 75, 100]));
+    expect(told).toHaveLength(3);
+    expect(await eventsOf('budget.exceeded', made.json.id)).toHaveLength(1);
+  });
+
+  it('that stops everything refuses what goes beyond it, and a raised limit counts at once', async () => {
+    const made = await create({ onExceeded: 'stop_everything' });
+    await spend(2);
+    await expect(spend(1.5)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
+    const raised = await call('PATCH', `${path}/${made.json.id}`, ours.owner.key, {
+      limitNanoUsd: '3500000000',
+    });
+    expect(raised.json).toMatchObject({ limitNanoUsd: '3500000000', spentNanoUsd: '2000000000' });
+    await spend(1.5);
+    await expect(spend(0.01)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
+    expect((await call('DELETE', `${path}/${made.json.id}`)).status).toBe(204);
+    await spend(0.01);
+    expect(await list()).toEqual([]);
+  });
+
+  it('for one key counts that key alone', async () => {
+    const other = await ours.ownerKey('live');
+    await create({ keyId: ours.owner.keyId, onExceeded: 'stop_everything' });
+    await spend(5, other.keyId);
+    await spend(5);
+    await expect(spend(5, ours.owner.keyId)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
+    expect(await list()).toMatchObject([{ keyId: ours.owner.keyId, spentNanoUsd: '0' }]);
+  });
+
+  it('created twice under one idempotency key is one budget', async () => {
+    const headers = { 'idempotency-key': 'one-budget' };
+    const [first, second] = [
+      await create({}, ours.owner.key, headers),
+      await create({}, ours.owner.key, headers),
+    ];
+    expect(second.json).toEqual(first.json);
+    expect(await list()).toHaveLength(1);
+  });
+
+  it('of somebody else is as absent as one that never was, for every act and every byte', async () => {
+    const foreign = (await create({}, theirs.owner.key)).json.id as string;
+    for (const method of ['PATCH', 'DELETE'] as const) {
+      const body = method === 'PATCH' ? { name: 'mine now' } : undefined;
+      const at = (id: string) => call(method, `${path}/${id}`, ours.owner.key, body);
+      const [stranger, absent] = [await at(foreign), await at(testIds.next('bdg'))];
+      expect(stranger.status).toBe(404);
+      expect(withoutRequestId(stranger.text)).toBe(withoutRequestId(absent.text));
+    }
+    const [ofStranger, ofNobody] = [
+      await create({ keyId: theirs.owner.keyId }),
+      await create({ keyId: testIds.next('key') }),
+    ];
+    expect(ofStranger.status).toBe(404);
+    expect(withoutRequestId(ofStranger.text)).toBe(withoutRequestId(ofNobody.text));
+    expect((await list(theirs.owner.key)).map((item: { name: string }) => item.name)).toContain('team');
+  });
+
+  it('of live mode is neither seen nor deleted by a test key', async () => {
+    const test = await ours.ownerKey('test');
+    const live = (await create()).json.id as string;
+    expect(await list(test.key)).toEqual([]);
+    expect((await call('DELETE', `${path}/${live}`, test.key)).status).toBe(403);
+    expect(await list()).toMatchObject([{ id: live }]);
+  });
+
+  it('is one of fifty at most, also with many made at once', async () => {
+    for (let count = 0; count < 48; count += 1) await create();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => create()));
+    expect(answers.map((answer) => answer.status).toSorted()).toEqual([201, 201, 409, 409, 409]);
+    const refused = answers.find((answer) => answer.status === 409);
+    expect(refused?.json.reason).toBe('BUDGET_LIMIT_REACHED');
+    const limits = await call('GET', '/v2/customer/limits');
+    expect(limits.json.quotas).toContainEqual({ name: 'budgets', limit: 50, used: 50 });
+  });
+
+  it('needs billing:write to be made and billing:read to be seen', async () => {
+    const member = await ours.addPerson('member');
+    expect((await create({}, member.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
+    expect((await call('GET', path, member.key)).status).toBe(200);
+  });
+});
+
+describe('the budget of a key', () => {
+  it.each(['hour', 'day', 'week', 'month', 'total'])(
+    'for each %s exists as soon as the key',
+    async (period) => {
+      const made = await createKey({ limits: { budget: { usd: 2.5, period } } });
+      expect(made.status, made.text).toBe(201);
+      expect(await list()).toMatchObject([
+        { keyId: made.json.id, period, limitNanoUsd: '2500000000', onExceeded: 'stop_everything' },
+      ]);
+      await spend(2, made.json.id);
+      await expect(spend(1, made.json.id)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
+      await spend(1);
+    },
+  );
+
+  it('is shared with the key that replaces it: rotating does not fill it again', async () => {
+    const budget = { usd: 2, period: 'day' };
+    const made = await createKey({ limits: { budget } });
+    await spend(1.5, made.json.id);
+    const at = `/v2/api-keys/${String(made.json.id)}/rotate`;
+    const rotated = await call('POST', at, ours.owner.key, { overlapSeconds: 600 });
+    expect(rotated.status, rotated.text).toBe(201);
+    await expect(spend(1, rotated.json.id)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
+    await spend(0.3, rotated.json.id);
+    await spend(0.2, made.json.id);
+    await expect(spend(0.1, made.json.id)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
+    expect(await list()).toMatchObject([{ keyId: rotated.json.id, spentNanoUsd: '2000000000' }]);
+  });
+
+  it('holds against the key itself: it is not raised or deleted before the key is revoked', async () => {
+    const limits = { budget: { usd: 2, period: 'day' } };
+    const made = await createKey({ scopes: ['billing:read', 'billing:write'], limits });
+    const [{ id }] = await list();
+    const raise = await call('PATCH', `${path}/${id}`, made.json.key, { limitNanoUsd: '900000000000' });
+    const drop = await call('DELETE', `${path}/${id}`, made.json.key);
+    expect([raise.json.reason, drop.json.reason]).toEqual(['BUDGET_OF_KEY', 'BUDGET_OF_KEY']);
+    expect((await call('DELETE', `${path}/${id}`)).json.reason).toBe('BUDGET_OF_KEY');
+    expect(await list()).toMatchObject([{ id, limitNanoUsd: '2000000000' }]);
+    await call('DELETE', `/v2/api-keys/${String(made.json.id)}`);
+    expect((await call('DELETE', `${path}/${id}`)).status).toBe(204);
+  });
+
+  it('that no ledger can count exactly is refused, and leaves no key behind', async () => {
+    const before = (await call('GET', '/v2/api-keys?limit=200')).json.items.length as number;
+    const refused = await createKey({ limits: { budget: { usd: 0.1234567891, period: 'day' } } });
+    expect(refused.json.issues[0]).toMatchObject({ path: ['limits', 'budget', 'usd'], code: 'not_exact' });
+    expect((await call('GET', '/v2/api-keys?limit=200')).json.items).toHaveLength(before);
+  });
+});

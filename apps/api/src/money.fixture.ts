@@ -1,0 +1,63 @@
+import { applyLedger, requireDone, type LedgerCommand } from '@millrace/core/ledger';
+import type { Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import type { KeyId, OrgId, TransferId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { uniqueId } from '@millrace/testing';
+import type { ApiFixture } from './fixture.ts';
+
+/** Money as other features would move it. For tests only. */
+
+export const usd = (dollars: number): NanoUsd => nanoUsd(BigInt(Math.round(dollars * 1e9)));
+
+export interface Charge {
+  readonly amount: NanoUsd;
+  readonly mode?: Mode;
+  readonly cause?: { readonly kind: string; readonly id: string };
+  readonly keyId?: KeyId;
+  readonly usage?: Readonly<Record<string, number | string>>;
+}
+
+export function inTransaction<T>(fixture: Pick<ApiFixture, 'db'>, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return fixture.db.transaction({ name: 'test', isolation: 'read committed' }, work);
+}
+
+export async function apply(fixture: Pick<ApiFixture, 'db'>, command: LedgerCommand): Promise<TransferId> {
+  const [result] = await inTransaction(fixture, (tx) => applyLedger(tx, [command]));
+  const { transferId } = requireDone(result);
+  if (transferId === null) throw new Error('no money moved');
+  return transferId;
+}
+
+export function charge(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, wish: Charge): Promise<TransferId> {
+  const { amount, mode = 'live', cause = { kind: 'rental', id: uniqueId() }, keyId, usage } = wish;
+  return apply(fixture, {
+    do: 'debit',
+    kind: 'charge',
+    orgId,
+    mode,
+    cause,
+    step: `charge:${uniqueId()}`,
+    amount,
+    to: [{ account: { kind: 'revenue', product: 'rental' }, amount }],
+    whenShort: 'refuse',
+    description: 'A rental',
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(usage === undefined ? {} : { usage }),
+  });
+}
+
+export function credit(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, wish: Charge): Promise<TransferId> {
+  const { amount, mode = 'live', cause = { kind: 'payment', id: uniqueId() } } = wish;
+  return apply(fixture, {
+    do: 'credit',
+    kind: 'top_up',
+    orgId,
+    mode,
+    cause,
+    step: 'paid',
+    amount,
+    from: [{ account: { kind: 'payments_clearing' }, amount }],
+    description: 'A payment',
+  });
+}
