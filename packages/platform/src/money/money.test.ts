@@ -14,6 +14,7 @@ import {
   hourlyCharge,
   meteredTotal,
   nanoUsd,
+  negateUsd,
   parseNanoUsd,
   parseUsd,
   roundExact,
@@ -34,12 +35,22 @@ const smallAmount = fc.bigInt({ min: 0n, max: 10n ** 15n }).map(nanoUsd);
 
 describe('an amount', () => {
   it('refuses what a ledger column cannot hold, however it comes about', () => {
-    expect(nanoUsd(largest)).toBe(largest);
-    expect(() => nanoUsd(largest + 1n)).toThrow(RangeError);
+    expect([nanoUsd(largest), nanoUsd(-largest - 1n)]).toEqual([largest, -largest - 1n]);
+    expect(() => nanoUsd(largest + 1n)).toThrow('beyond what a ledger column can hold');
     expect(() => nanoUsd(-largest - 2n)).toThrow(RangeError);
     expect(() => addUsd(nanoUsd(largest), nanoUsd(1n))).toThrow(RangeError);
     expect(() => subtractUsd(nanoUsd(-largest), nanoUsd(2n))).toThrow(RangeError);
     expect(() => timesUsd(nanoUsd(largest), 2n)).toThrow(RangeError);
+    expect(() => negateUsd(nanoUsd(-largest - 1n))).toThrow(RangeError);
+  });
+
+  it('added to what it is negated to is nothing', () => {
+    fc.assert(
+      fc.property(someAmount, (amount) => {
+        expect(addUsd(amount, negateUsd(amount))).toBe(0n);
+      }),
+    );
+    expect(negateUsd(nanoUsd(5n))).toBe(-5n);
   });
 
   it('survives the way through text exactly', () => {
@@ -83,9 +94,10 @@ describe('an amount', () => {
   });
 
   it('refuses nano-USD that are not a plain whole number', () => {
-    for (const text of ['', '-0', '01', '1.0', '1e9', ' 1', '9223372036854775808']) {
+    for (const text of ['', '-0', '01', '1.0', '1e9', ' 1', '9223372036854775808', '-9223372036854775809']) {
       expect(parseNanoUsd(text)).toBeNull();
     }
+    expect(parseNanoUsd('-9223372036854775808')).toBe(-largest - 1n);
   });
 
   it.each<[bigint, string]>([
@@ -118,14 +130,17 @@ describe('an amount as a JSON number', () => {
   });
 
   it('is refused beyond that, and given as the nearest only when asked for by name', () => {
-    expect(() => toUsdNumber(nanoUsd(exactLimit))).toThrow('send it as text');
-    expect(fromUsdNumber(2 ** 23)).toBeNull();
+    for (const amount of [nanoUsd(exactLimit), nanoUsd(-exactLimit)]) {
+      expect(() => toUsdNumber(amount)).toThrow('send it as text');
+    }
+    expect([fromUsdNumber(2 ** 23), fromUsdNumber(-(2 ** 23))]).toEqual([null, null]);
     expect(toNearestUsdNumber(nanoUsd(exactLimit))).toBe(2 ** 23);
   });
 
   it.each([
     [1e-9, 1n],
     [-2.5e-8, -25n],
+    [1.25e-7, 125n],
     [-0, 0n],
     [0.1, 100_000_000n],
     [3.98, 3_980_000_000n],
@@ -172,7 +187,7 @@ describe('rounding', () => {
 
   it('refuses to divide by zero', () => {
     for (const divide of [divideRoundDown, divideRoundUp, divideHalfEven]) {
-      expect(() => divide(1n, 0n)).toThrow(RangeError);
+      expect(() => divide(1n, 0n)).toThrow('Cannot divide by zero.');
     }
   });
 });
@@ -200,6 +215,11 @@ describe('charges', () => {
     expect(sum.numerator * 3_600_000n * 1_000_000n).toBe(4_600_000n * sum.denominator);
   });
 
+  it('of one kind keep their denominator, so that adding up for a year does not grow it', () => {
+    const charge = hourlyCharge(nanoUsd(7n), 1);
+    expect(addExact(charge, charge)).toEqual({ numerator: 14n, denominator: charge.denominator });
+  });
+
   it('price an hour, a millisecond and a million tokens as the price book says', () => {
     const price = nanoUsd(3_980_000_000n);
     expect(roundExact(hourlyCharge(price, 3_600_000), 'down')).toBe(price);
@@ -211,8 +231,9 @@ describe('charges', () => {
 
   it('refuse durations and counts that are not whole or are negative', () => {
     for (const wrong of [0.5, -1, Number.NaN, 2 ** 60]) {
-      expect(() => hourlyCharge(nanoUsd(1n), wrong)).toThrow(RangeError);
-      expect(() => tokenCharge(nanoUsd(1n), wrong)).toThrow(RangeError);
+      const what = wrong === -1 ? 'must not be negative' : 'must be a whole number';
+      expect(() => hourlyCharge(nanoUsd(1n), wrong)).toThrow(`durationMs ${what}; got ${wrong}.`);
+      expect(() => tokenCharge(nanoUsd(1n), wrong)).toThrow(`tokens ${what}; got ${wrong}.`);
     }
   });
 
@@ -302,9 +323,15 @@ describe('splitting', () => {
     expect(allocate(nanoUsd(7n), [0n, 1n])).toEqual([0n, 7n]);
   });
 
+  it('gives what rounding leaves over to the largest remainders', () => {
+    expect(allocate(nanoUsd(100n), [1n, 2n])).toEqual([33n, 67n]);
+    expect(allocate(nanoUsd(101n), [1n, 2n])).toEqual([34n, 67n]);
+    expect(allocate(nanoUsd(10n), [3n, 1n, 2n])).toEqual([5n, 2n, 3n]);
+  });
+
   it('refuses weights that share nothing', () => {
-    for (const wrong of [[], [0n], [1n, -1n]]) {
-      expect(() => allocate(nanoUsd(1n), wrong)).toThrow(RangeError);
+    for (const wrong of [[], [0n], [1n, -1n], [2n, -1n]]) {
+      expect(() => allocate(nanoUsd(1n), wrong)).toThrow('must not be negative');
     }
   });
 });

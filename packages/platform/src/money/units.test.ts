@@ -9,6 +9,7 @@ import {
   perSecond,
   secondsToMs,
   share,
+  splitBy,
 } from './index.ts';
 
 describe('units', () => {
@@ -20,6 +21,7 @@ describe('units', () => {
     expect(nanosecondsToMs(2_500_000)).toBe(2.5);
     expect(bytesToMebibytes(1_572_864)).toBe(1.5);
     expect(groupsOf(101, 50)).toBe(3);
+    expect(splitBy(125, 60)).toEqual([2, 5]);
     expect(perSecond(30, 1_500)).toBe(20);
   });
 

@@ -1,0 +1,70 @@
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { decisionFiles, fixtures } from './mutation/files.ts';
+import { tryMutants } from './mutation/run.ts';
+import {
+  describeScore,
+  describeSurvivor,
+  judge,
+  noticed,
+  requiredShare,
+  scoreFiles,
+  shareOf,
+  tried,
+  type FileScore,
+} from './mutation/score.ts';
+
+// Enough for the draw over all files to show a fall of the whole, few enough for CI.
+const sampleSize = 96;
+
+/** Tests that nothing tests: the code is changed in small ways, and each time a test beside it has to fail. */
+export const proof = defineProof({
+  name: 'mutation',
+  proves: `Of the small changes that can be made to a file which decides about money, the unit tests beside it notice at least ${requiredShare * 100} %.`,
+  short: (run) => prove(run, 'sample'),
+  long: (run) => prove(run, 'whole'),
+});
+
+async function prove(run: ProofRun, form: 'whole' | 'sample'): Promise<ProofReport> {
+  const files = [...decisionFiles, ...Object.values(fixtures)];
+  const mutantsPerFile = Math.max(8, Math.ceil(sampleSize / files.length));
+  const mutants = await tryMutants(files, form === 'sample' ? { seed: run.seed, mutantsPerFile } : null);
+  const scores = scoreFiles(decisionFiles, mutants);
+  for (const score of scores) {
+    for (const survivor of score.survivors) run.note(`survived: ${describeSurvivor(survivor)}`);
+  }
+  const all = total(scores);
+  return {
+    figures: {
+      'all files': describeScore(all),
+      ...Object.fromEntries(scores.map((score) => [score.file, describeScore(score)])),
+    },
+    failures: [
+      ...instrumentFaults(scoreFiles([fixtures.careless], mutants), scoreFiles([fixtures.careful], mutants)),
+      ...[...scores, all].flatMap((score) => judge(score, form) ?? []),
+    ],
+  };
+}
+
+/** A score means something only where careless tests get a low one and careful tests a high one. */
+function instrumentFaults(careless: readonly FileScore[], careful: readonly FileScore[]): readonly string[] {
+  return [
+    ...careless
+      .filter((score) => tried(score) === 0 || judge(score, 'sample') === null)
+      .map((score) => `careless tests were not found out: ${describeScore(score)}`),
+    ...careful
+      .filter((score) => shareOf(score) < requiredShare)
+      .map((score) => `careful tests were not recognised: ${describeScore(score)}`),
+  ];
+}
+
+function total(scores: readonly FileScore[]): FileScore {
+  const sum = (count: (score: FileScore) => number): number =>
+    scores.reduce((so, score) => so + count(score), 0);
+  return {
+    file: 'all files',
+    killed: sum(({ killed }) => killed),
+    timedOut: sum(noticed) - sum(({ killed }) => killed),
+    survivors: scores.flatMap(({ survivors }) => survivors),
+    broken: sum(({ broken }) => broken),
+  };
+}

@@ -1,0 +1,34 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const repositoryRoot = join(import.meta.dirname, '../../..');
+
+/**
+ * The files whose mistakes cost money: pure, they decide amounts, prices and states, and the tests beside them must
+ * notice when a decision changes. A new decision file is one more line here.
+ */
+export const decisionFiles: readonly string[] = [
+  'packages/platform/src/money/allocate.ts',
+  'packages/platform/src/money/exact.ts',
+  'packages/platform/src/money/nano-usd.ts',
+  'packages/platform/src/money/percentage.ts',
+  'packages/platform/src/money/rounding.ts',
+  'packages/platform/src/money/units.ts',
+  'packages/platform/src/money/usd-number.ts',
+];
+
+/** The same small decision twice, tested as carelessly as can be and with care: they show that a score tells which. */
+export const fixtures = {
+  careless: 'tests/prove/mutation/fixtures/careless.ts',
+  careful: 'tests/prove/mutation/fixtures/careful.ts',
+};
+
+/** The unit tests in a folder. Those that need engines do not take part: they are too slow to run for each mutant. */
+export function testsBeside(folder: string): readonly string[] {
+  const absolute = join(repositoryRoot, folder);
+  if (!existsSync(absolute)) return [];
+  return readdirSync(absolute)
+    .filter((name) => name.endsWith('.test.ts') && !name.endsWith('.int.test.ts'))
+    .toSorted()
+    .map((name) => `${folder}/${name}`);
+}
