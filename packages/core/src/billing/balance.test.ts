@@ -1,0 +1,55 @@
+import { nanoUsd } from '@millrace/platform/money';
+import { describe, expect, it } from 'vitest';
+import { runwaySeconds } from './balance.ts';
+import { toWireBalance, toWireCurrentBalance } from './billing.wire.ts';
+
+const view = (available: bigint, burnPerHour: bigint) => ({
+  available: nanoUsd(available),
+  burnPerHour: nanoUsd(burnPerHour),
+});
+
+describe('the runway', () => {
+  it.each([
+    ['nothing is spent', 25_341_234_567n, 0n, null],
+    ['nothing is left', 0n, 3_980_000_000n, 0],
+    ['the balance is overdrawn', -5n, 3_980_000_000n, 0],
+    ['it ends in the middle of a second', 3_980_000_000n, 3_980_000_001n, 3_599],
+    ['it lasts an hour to the second', 3_980_000_000n, 3_980_000_000n, 3_600],
+    ['it lasts longer than a number can say', 2n ** 62n, 1n, Number.MAX_SAFE_INTEGER],
+  ])('when %s', (_what, available, burn, seconds) => {
+    expect(runwaySeconds(view(available, burn))).toBe(seconds);
+  });
+});
+
+describe('the balance on the wire', () => {
+  const balance = {
+    balance: nanoUsd(25_341_234_567n),
+    held: nanoUsd(1_200_000_000n),
+    available: nanoUsd(24_141_234_567n),
+    overdraft: nanoUsd(0n),
+    frozen: false,
+  };
+
+  it('has the decided fields, with cents rounded down', () => {
+    expect(toWireBalance({ ...balance, burnPerHour: nanoUsd(3_980_000_000n) })).toEqual({
+      balanceCents: 2_534,
+      maxOverdraftCents: 0,
+      balanceNanoUsd: '25341234567',
+      heldNanoUsd: '1200000000',
+      availableNanoUsd: '24141234567',
+      burnRateUsdPerHour: 3.98,
+      runwaySeconds: 21_836,
+    });
+  });
+
+  it('rounds a debt down too: a cent that is owed in part is owed', () => {
+    const debt = { ...balance, balance: nanoUsd(-1n), held: nanoUsd(0n), available: nanoUsd(0n) };
+    expect(toWireCurrentBalance(debt)).toEqual({
+      credits: -1,
+      currency: 'usd',
+      balance_usd: -0.000000001,
+      balance_nano_usd: '-1',
+      held_nano_usd: '0',
+    });
+  });
+});
