@@ -464,6 +464,7 @@ CREATE TABLE public.ledger_accounts (
     priority smallint DEFAULT 100 NOT NULL,
     expires_at timestamp with time zone,
     frozen_at timestamp with time zone,
+    has_companions boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT ledger_accounts_holds_are_not_negative CHECK ((held_nano_usd >= 0)),
     CONSTRAINT ledger_accounts_keep_their_floor CHECK (((floor_nano_usd IS NULL) OR ((balance_nano_usd - held_nano_usd) >= floor_nano_usd))),
@@ -501,6 +502,8 @@ COMMENT ON COLUMN public.ledger_accounts.priority IS 'Lower is spent first; then
 COMMENT ON COLUMN public.ledger_accounts.expires_at IS 'Promotional credit only: not spendable from this instant on. What is held by then may still be posted.';
 
 COMMENT ON COLUMN public.ledger_accounts.frozen_at IS 'A disputed payment: nothing new is admitted until the operator lifts it.';
+
+COMMENT ON COLUMN public.ledger_accounts.has_companions IS 'Credit only: promotional credit or a budget was ever opened beside it. Most organisations have neither, and a batch need not look for them.';
 
 CREATE TABLE public.ledger_entries (
     transfer_id uuid NOT NULL,
@@ -1086,11 +1089,13 @@ CREATE TABLE public.pot_lease_gateways (
     ended_stream text,
     ended_at_seq bigint,
     settled_at timestamp with time zone,
+    given_back_at timestamp with time zone,
     CONSTRAINT pot_lease_gateways_end_has_its_stream CHECK (((ended_stream IS NULL) = (ended_at_seq IS NULL))),
     CONSTRAINT pot_lease_gateways_ended_at_seq_check CHECK ((ended_at_seq > 0)),
     CONSTRAINT pot_lease_gateways_ended_stream_check CHECK (((length(ended_stream) >= 1) AND (length(ended_stream) <= 200))),
     CONSTRAINT pot_lease_gateways_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
-    CONSTRAINT pot_lease_gateways_only_the_dead_are_settled CHECK (((settled_at IS NULL) OR ((declared_dead_at IS NOT NULL) AND (ended_at_seq IS NOT NULL))))
+    CONSTRAINT pot_lease_gateways_only_the_dead_are_settled CHECK (((settled_at IS NULL) OR ((declared_dead_at IS NOT NULL) AND (ended_at_seq IS NOT NULL)))),
+    CONSTRAINT pot_lease_gateways_settled_before_given_back CHECK (((given_back_at IS NULL) OR (settled_at IS NOT NULL)))
 );
 
 COMMENT ON TABLE public.pot_lease_gateways IS 'Who was told of a lease. Written before it is told, so whoever can spend from a lease stands here.';
@@ -1099,7 +1104,9 @@ COMMENT ON COLUMN public.pot_lease_gateways.declared_dead_at IS 'Silent for too 
 
 COMMENT ON COLUMN public.pot_lease_gateways.ended_at_seq IS 'Where its end-of-epoch marker stands in the usage stream: all its usage of the lease stands before.';
 
-COMMENT ON COLUMN public.pot_lease_gateways.settled_at IS 'Its reservations were given back or charged; usage that comes after this is recorded and not charged.';
+COMMENT ON COLUMN public.pot_lease_gateways.settled_at IS 'The dead only: usage that comes after this is recorded and not charged, so that its reservations can be given back.';
+
+COMMENT ON COLUMN public.pot_lease_gateways.given_back_at IS 'What it had reserved in the pot was given back, save what had been charged.';
 
 CREATE TABLE public.pot_leases (
     id uuid NOT NULL,
@@ -1762,7 +1769,7 @@ CREATE INDEX payments_undecided_idx ON public.payments USING btree (next_check_a
 
 CREATE INDEX pot_gateways_silent_idx ON public.pot_gateways USING btree (last_seen_at);
 
-CREATE INDEX pot_lease_gateways_dead_idx ON public.pot_lease_gateways USING btree (declared_dead_at) WHERE ((declared_dead_at IS NOT NULL) AND (settled_at IS NULL));
+CREATE INDEX pot_lease_gateways_dead_idx ON public.pot_lease_gateways USING btree (declared_dead_at) WHERE ((declared_dead_at IS NOT NULL) AND (given_back_at IS NULL));
 
 CREATE INDEX pot_lease_gateways_using_idx ON public.pot_lease_gateways USING btree (gateway_id) WHERE (ended_at_seq IS NULL);
 
@@ -1950,6 +1957,8 @@ GRANT UPDATE(entry_count) ON TABLE public.ledger_accounts TO millrace_app;
 
 GRANT UPDATE(frozen_at) ON TABLE public.ledger_accounts TO millrace_app;
 
+GRANT UPDATE(has_companions) ON TABLE public.ledger_accounts TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_hold_parts TO millrace_app;
@@ -2083,6 +2092,8 @@ GRANT UPDATE(ended_stream) ON TABLE public.pot_lease_gateways TO millrace_app;
 GRANT UPDATE(ended_at_seq) ON TABLE public.pot_lease_gateways TO millrace_app;
 
 GRANT UPDATE(settled_at) ON TABLE public.pot_lease_gateways TO millrace_app;
+
+GRANT UPDATE(given_back_at) ON TABLE public.pot_lease_gateways TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.pot_leases TO millrace_app;
 

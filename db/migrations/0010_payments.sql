@@ -17,6 +17,7 @@ create table payments (
   refunded_nano_usd bigint not null default 0 check (refunded_nano_usd >= 0),
   clawed_back_nano_usd bigint not null default 0,
   shortfall_nano_usd bigint not null default 0,
+  clawback_transfers uuid[] not null default '{}',
   money_steps integer not null default 0 check (money_steps >= 0),
   created_at timestamptz not null,
   paid_at timestamptz,
@@ -37,7 +38,7 @@ create index payments_org_idx on payments (org_id, mode, id);
 create index payments_undecided_idx on payments (next_check_at) where next_check_at is not null;
 revoke update, delete on payments from millrace_app;
 grant update (provider_ref, provider_intent, state, checkout_url, credited_nano_usd, refunded_nano_usd,
-  clawed_back_nano_usd, shortfall_nano_usd, money_steps, paid_at, next_check_at, checks) on payments to millrace_app;
+  clawed_back_nano_usd, shortfall_nano_usd, clawback_transfers, money_steps, paid_at, next_check_at, checks) on payments to millrace_app;
 comment on table payments is 'Money that an organisation pays in through a provider. Its movements are ledger transfers with the cause payment and this id.';
 comment on column payments.mode is 'live is real money, test the provider''s play money: neither ever pays for the other.';
 comment on column payments.provider_ref is 'The provider''s payment page: the id of a Stripe Checkout Session. Null until it was made and its id stored.';
@@ -49,6 +50,7 @@ comment on column payments.credited_nano_usd is 'What the organisation was credi
 comment on column payments.refunded_nano_usd is 'What the provider says was paid back to the card so far, in all.';
 comment on column payments.clawed_back_nano_usd is 'What of the credit is taken back at present, for refunds and for disputes that are open or lost.';
 comment on column payments.shortfall_nano_usd is 'The part of it that the organisation no longer had, and the operator bears.';
+comment on column payments.clawback_transfers is 'The ledger transfers that took it and were not undone.';
 comment on column payments.money_steps is 'Counts the ledger commands after the credit; each step has its number.';
 comment on column payments.next_check_at is 'When to ask the provider about it, in case its report was lost.';
 

@@ -1,5 +1,5 @@
 import { contract, type OperationId } from '@millrace/contract';
-import { testIds, uniqueId } from '@millrace/testing';
+import { signStripeEvent, testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import { billingAccessRows } from './access.billing.rows.ts';
 import { call, newSshPublicKey, type Input, type World } from './world.ts';
@@ -74,6 +74,27 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
         query: { idempotencyKey: (await operationOf(world, world.other)).key },
       }),
     },
+  },
+  createTopUp: { own: async () => ({ body: { amountCents: 500 } }), others: 'none' },
+  listTopUps: { own: nothing, others: 'none' },
+  getTopUp: {
+    own: (world) => topUpOf(world, world.acme),
+    others: {
+      absent: { params: { paymentId: testIds.next('pay') } },
+      foreign: (world) => topUpOf(world, world.other),
+    },
+  },
+  receiveStripeEvent: {
+    own: async ({ fixture }) => {
+      const { webhookSecret } = fixture.stripe.settings;
+      const { body, headers } = signStripeEvent(webhookSecret, {
+        type: 'customer.created',
+        object: {},
+        createdMs: Date.now(),
+      });
+      return { body: JSON.parse(body) as unknown, headers };
+    },
+    others: 'none',
   },
   adminListOrganisations: { caller: 'operator', own: nothing, others: 'none' },
   adminCreateOrganisation: {
@@ -206,6 +227,11 @@ async function sshKeyOf(world: World, who: SeededOrganisation): Promise<Input> {
   const body = { name: 'laptop', publicKey: newSshPublicKey() };
   const made = await call(world, operations.createSshPublicKey, { body }, who.owner.key);
   return { params: { sshKeyId: made.json.id as string } };
+}
+
+async function topUpOf(world: World, who: SeededOrganisation): Promise<Input> {
+  const made = await call(world, operations.createTopUp, { body: { amountCents: 500 } }, who.owner.key);
+  return { params: { paymentId: made.json.paymentId as string } };
 }
 
 async function operationOf(

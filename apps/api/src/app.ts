@@ -1,5 +1,5 @@
 import type { Contract } from '@millrace/contract';
-import { noBurn, openKeyBudget, serveBilling } from '@millrace/core/billing';
+import { openKeyBudget, serveBilling } from '@millrace/core/billing';
 import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
 import {
   createApiKeyService,
@@ -12,6 +12,8 @@ import {
   serveIdentity,
   type AnnounceKeyChange,
 } from '@millrace/core/identity';
+import { burnOf } from '@millrace/core/metering';
+import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { servePrices } from '@millrace/core/prices';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
@@ -48,6 +50,10 @@ export interface ApiDeps {
   readonly openDocuments: boolean;
   /** The address clients use, named in the documents. */
   readonly publicUrl?: string | null;
+  /** Null or left out: nobody tops up by card. */
+  readonly stripe?: StripeGateway | null;
+  /** Where people come back to after paying. */
+  readonly consoleUrl?: string | null;
   readonly limits?: Partial<HttpLimits>;
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -96,7 +102,8 @@ export function createApi(deps: ApiDeps): Api {
   const { operations } = contract;
   serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
   serveIdentity({ server, operations, db, keys, members, announce, homeCell: deps.cell });
-  serveBilling({ server, operations, db, clock, burnOf: noBurn });
+  serveBilling({ server, operations, db, clock, burnOf });
+  servePayments({ server, operations, db, payments: paymentsOf(deps, announce) });
   serveEvents(server, feed);
   servePrices({ server, operations, db, clock });
   serveHealth(server.fastify, deps.lifecycle);
@@ -110,6 +117,11 @@ export function createApi(deps: ApiDeps): Api {
       await Promise.all(subscriptions.map((subscription) => subscription.close()));
     },
   };
+}
+
+function paymentsOf(deps: ApiDeps, announce: AnnounceKeyChange): Payments {
+  const { db, clock, log, stripe = null, consoleUrl = null } = deps;
+  return new Payments({ db, clock, log, stripe, consoleUrl, burnOf, announce });
 }
 
 /** This process forgets at once; the others are told, and would find out by themselves within a second. */

@@ -11,6 +11,7 @@ import {
   type KeyMode,
   type Organisation,
 } from '@millrace/core/identity';
+import { createStripeGateway } from '@millrace/core/payments';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { createIdSource } from '@millrace/platform/ids';
@@ -20,7 +21,14 @@ import { createLogger } from '@millrace/platform/log';
 import { connectNats } from '@millrace/platform/nats';
 import { connectValkey } from '@millrace/platform/valkey';
 import { readEndpoints } from '@millrace/services';
-import { createTestDatabase, testNames, uniqueId, type TestDatabase } from '@millrace/testing';
+import {
+  createTestDatabase,
+  startStripeDouble,
+  testNames,
+  uniqueId,
+  type StripeDouble,
+  type TestDatabase,
+} from '@millrace/testing';
 import { createApi, type Api } from './app.ts';
 
 /** The control plane in the test's own process, on real engines, with a database of its own. For tests only. */
@@ -29,6 +37,8 @@ export interface ApiFixture {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly channelPrefix: string;
+  /** Where payments go: a double, never Stripe. */
+  readonly stripe: StripeDouble;
   /** Everything logged so far. */
   readonly logs: () => string;
   call(request: CallRequest): Promise<CallAnswer>;
@@ -60,6 +70,7 @@ export async function startApiFixture(
     readonly fundedRpm?: number;
     readonly openDocuments?: boolean;
     readonly publicUrl?: string;
+    readonly withoutStripe?: boolean;
   } = {},
 ): Promise<ApiFixture> {
   const database = await createTestDatabase();
@@ -73,6 +84,7 @@ export async function startApiFixture(
   const nats = await connectNats({ servers: natsUrls, name: 'api-fixture', log });
   const valkey = await connectValkey({ url: valkeyUrl, name: 'api-fixture', log });
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: 5_000 });
+  const stripe = await startStripeDouble();
   const api = createApi({
     contract,
     cell: 1,
@@ -91,6 +103,8 @@ export async function startApiFixture(
     validateResponses: true,
     openDocuments: options.openDocuments ?? false,
     publicUrl: options.publicUrl ?? null,
+    stripe: options.withoutStripe === true ? null : createStripeGateway(stripe.settings),
+    consoleUrl: 'https://console.example.com',
     limits: { anonymousRpm: UNLIMITED_RPM, failedAuthRpm: UNLIMITED_RPM },
   });
   lifecycle.started();
@@ -100,12 +114,13 @@ export async function startApiFixture(
     database,
     db,
     channelPrefix,
+    stripe,
     logs: () => logged,
     call: (request) => callInProcess(api, request),
     [Symbol.asyncDispose]: async () => {
       await api.server.close();
       await api.close();
-      await Promise.all([nats.close(), valkey.close()]);
+      await Promise.all([nats.close(), valkey.close(), stripe.close()]);
       await database.drop();
     },
   };

@@ -1,6 +1,7 @@
 import { createContract, defaultProviders } from '@millrace/contract';
 import { eventChannels } from '@millrace/core/events';
 import { keyChangeSubject } from '@millrace/core/identity';
+import { stripeGatewayOf } from '@millrace/core/payments';
 import { systemClock } from '@millrace/platform/clock';
 import { ConfigError } from '@millrace/platform/config';
 import { createDb, requireSchema } from '@millrace/platform/db';
@@ -73,6 +74,8 @@ async function start(config: ApiConfig): Promise<void> {
     validateResponses: config.http.validateResponses,
     openDocuments: config.docs.open,
     publicUrl: config.http.publicUrl,
+    stripe: stripeGatewayOf(config.stripe),
+    consoleUrl: config.stripe.consoleUrl,
     limits: {
       anonymousRpm: config.rateLimits.anonymousRpm,
       failedAuthRpm: config.rateLimits.failedAuthRpm,

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { noBurn } from '@millrace/core/billing';
+import { startAuditor } from '@millrace/core/auditor';
 import { ensureEventStream, eventChannels, startRelay, type EventChannels } from '@millrace/core/events';
 import {
   createApiKeyLifecycle,
@@ -7,6 +9,7 @@ import {
   createKeyChangeAnnouncer,
   keyChangeSubject,
 } from '@millrace/core/identity';
+import { Payments, stripeGatewayOf } from '@millrace/core/payments';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, requireSchema, type Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -32,7 +35,8 @@ export interface Worker {
 }
 
 const VERSION = '0.1.0';
-const DAY_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const MEBIBYTE = 1_048_576;
 const CHECK_TIMEOUT_MS = 2_000;
 const STREAM_CHECK_MS = 60_000;
@@ -105,8 +109,21 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   });
   lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
 
+  const { consoleUrl } = config.stripe;
+  const stripe = stripeGatewayOf(config.stripe);
+  const payments = new Payments({ db, clock, log, stripe, consoleUrl, burnOf: noBurn, announce });
+  const auditor = startAuditor({
+    db,
+    clock,
+    log,
+    everyMs: config.worker.auditEveryMs,
+    fullEveryMs: config.worker.auditFullEveryHours * HOUR_MS,
+    statementTimeoutMs: config.worker.auditStatementTimeoutMs,
+  });
+  lifecycle.onDrain('consumers', 'auditor', () => auditor.stop());
+
   const eventRetentionMs = config.worker.eventRetentionDays * DAY_MS;
-  for (const sweep of startSweeps({ db, clock, log, keys, eventRetentionMs })) {
+  for (const sweep of startSweeps({ db, clock, log, keys, payments, eventRetentionMs })) {
     lifecycle.onDrain('consumers', 'sweep', () => sweep.stop());
   }
 }

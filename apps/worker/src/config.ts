@@ -6,6 +6,7 @@ import {
   natsConfig,
   postgresConfig,
   restateConfig,
+  stripeConfig,
   telemetryConfig,
   values,
 } from '@millrace/platform/config';
@@ -66,6 +67,24 @@ const workerConfig = fragment('worker', {
       'true to register changed handlers at an address Restate knows already (development only), or false',
     example: 'true',
   },
+  auditEveryMs: {
+    env: 'MILLRACE_AUDIT_EVERY_MS',
+    schema: values.wholeNumber(1_000, 86_400_000).default(300_000),
+    expected: 'how often to audit what was written to the books since, in milliseconds, 1000 to 86400000',
+    example: '300000',
+  },
+  auditFullEveryHours: {
+    env: 'MILLRACE_AUDIT_FULL_EVERY_HOURS',
+    schema: values.wholeNumber(1, 8_760).default(24),
+    expected: 'how often to audit all of the books, in hours, 1 to 8760',
+    example: '24',
+  },
+  auditStatementTimeoutMs: {
+    env: 'MILLRACE_AUDIT_STATEMENT_TIMEOUT_MS',
+    schema: values.wholeNumber(1_000, 86_400_000).default(600_000),
+    expected: 'the longest one statement of an audit may run, in milliseconds, 1000 to 86400000',
+    example: '600000',
+  },
   drainMs: {
     env: 'MILLRACE_DRAIN_MS',
     schema: values.wholeNumber(0, 600_000).default(20_000),
@@ -77,7 +96,16 @@ const workerConfig = fragment('worker', {
 /** Every setting of the worker, checked at once. */
 export function loadWorkerConfig(env?: Readonly<Record<string, string | undefined>>) {
   return loadConfig(
-    [cellConfig, postgresConfig, natsConfig, restateConfig, logConfig, telemetryConfig, workerConfig],
+    [
+      cellConfig,
+      postgresConfig,
+      natsConfig,
+      restateConfig,
+      logConfig,
+      stripeConfig,
+      telemetryConfig,
+      workerConfig,
+    ],
     env,
   );
 }

@@ -1,5 +1,6 @@
 import { forgetOldEvents } from '@millrace/core/events';
 import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
+import type { Payments } from '@millrace/core/payments';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { deleteExpiredOperations } from '@millrace/platform/http';
@@ -11,13 +12,17 @@ export interface SweepOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly keys: ApiKeyService;
+  readonly payments: Payments;
   /** 0 keeps events for ever. */
   readonly eventRetentionMs: number;
 }
 
 const DUE_KEYS_EVERY_MS = 5_000;
 const RETENTION_EVERY_MS = 60_000;
+const PAYMENTS_EVERY_MS = 60_000;
 const BATCH = 500;
+/** Each is a call to the provider. */
+const PAYMENTS_BATCH = 50;
 
 /**
  * What must happen even if every timer elsewhere was lost: PostgreSQL knows what is due, and these ask it. Several
@@ -25,13 +30,19 @@ const BATCH = 500;
  */
 export function startSweeps(options: SweepOptions): Loop[] {
   const { db, clock, log, keys } = options;
-  const sweep = (name: string, idleMs: number, once: () => Promise<number>): Loop =>
+  const sweep = (name: string, idleMs: number, once: () => Promise<number>, batch = BATCH): Loop =>
     startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, async () =>
-      (await once()) >= BATCH ? 'busy' : 'idle',
+      (await once()) >= batch ? 'busy' : 'idle',
     );
   const sweeps = [
     sweep('close due api keys', DUE_KEYS_EVERY_MS, () =>
       sweepDueKeys(db, { keys, now: clock.now(), limit: BATCH }),
+    ),
+    sweep(
+      'ask about undecided payments',
+      PAYMENTS_EVERY_MS,
+      () => options.payments.checkDue(PAYMENTS_BATCH),
+      PAYMENTS_BATCH,
     ),
     sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
       db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>

@@ -37,3 +37,12 @@ export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { checkReader, type SeenEvent } from './scenarios/feed-check.ts';
 export { runWriters, type WritersOptions, type WrittenEvents } from './scenarios/writers.ts';
+export { startValkeyServer, type TestValkey } from './valkey-server.ts';
+export {
+  signStripeEvent,
+  startStripeDouble,
+  type DoubleSession,
+  type Failure,
+  type SignedEvent,
+  type StripeDouble,
+} from './stripe-double.ts';

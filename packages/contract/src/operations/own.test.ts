@@ -38,6 +38,7 @@ describe('operations of our own', () => {
       'createSpeech',
       'explainPlacement',
       'quoteRental',
+      'receiveStripeEvent',
     ]);
   });
 

@@ -13,6 +13,7 @@ import { identityOperations } from './own-identity.ts';
 import { inferenceOperations } from './own-inference.ts';
 import { keyOperations } from './own-keys.ts';
 import { marketplaceOwnOperations } from './own-marketplace.ts';
+import { paymentOperations } from './own-payments.ts';
 import { rentalOperations } from './own-rentals.ts';
 import { supplierOperations } from './own-supplier.ts';
 import { volumeOperations } from './own-volumes.ts';
@@ -27,6 +28,7 @@ export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerD
     ...rentalOperations(providerData),
     ...volumeOperations,
     ...customerOperations,
+    ...paymentOperations,
     ...marketplaceOwnOperations,
     ...inferenceOperations,
     ...documentOperations,

@@ -18,3 +18,4 @@ export {
   telemetryConfig,
   valkeyConfig,
 } from './fragments.ts';
+export { stripeConfig } from './stripe.ts';

@@ -168,7 +168,18 @@ export interface InvitationsTable {
 
 export interface LedgerAccountsTable {
   id: string;
-  kind: 'credit' | 'promo' | 'supplier_payable' | 'limit' | 'revenue' | 'platform_fee' | 'payments_clearing' | 'grants' | 'adjustments' | 'shortfall' | 'limit_contra';
+  kind:
+    | 'credit'
+    | 'promo'
+    | 'supplier_payable'
+    | 'limit'
+    | 'revenue'
+    | 'platform_fee'
+    | 'payments_clearing'
+    | 'grants'
+    | 'adjustments'
+    | 'shortfall'
+    | 'limit_contra';
   org_id: string | null;
   mode: 'live' | 'test';
   product: 'rental' | 'volume' | 'inference' | 'instance' | null;
@@ -180,6 +191,7 @@ export interface LedgerAccountsTable {
   priority: Generated<number>;
   expires_at: Date | null;
   frozen_at: Date | null;
+  has_companions: Generated<boolean>;
   created_at: Generated<Date>;
 }
 
@@ -215,7 +227,18 @@ export interface LedgerTransfersTable {
   id: string;
   org_id: string;
   mode: 'live' | 'test';
-  kind: 'top_up' | 'grant' | 'adjustment' | 'refund' | 'reversal' | 'charge' | 'credit' | 'payout' | 'clawback' | 'expiry' | 'budget';
+  kind:
+    | 'top_up'
+    | 'grant'
+    | 'adjustment'
+    | 'refund'
+    | 'reversal'
+    | 'charge'
+    | 'credit'
+    | 'payout'
+    | 'clawback'
+    | 'expiry'
+    | 'budget';
   idempotency_key: string;
   cause_kind: string;
   cause_id: string;
@@ -371,7 +394,17 @@ export interface PaymentsTable {
   provider_ref: string | null;
   provider_intent: string | null;
   amount_nano_usd: bigint;
-  state: 'created' | 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'mismatch' | 'refunded' | 'disputed' | 'charged_back';
+  state:
+    | 'created'
+    | 'open'
+    | 'processing'
+    | 'paid'
+    | 'expired'
+    | 'failed'
+    | 'mismatch'
+    | 'refunded'
+    | 'disputed'
+    | 'charged_back';
   success_url: string;
   cancel_url: string;
   checkout_url: string | null;
@@ -421,6 +454,7 @@ export interface PotLeaseGatewaysTable {
   ended_stream: string | null;
   ended_at_seq: bigint | null;
   settled_at: Date | null;
+  given_back_at: Date | null;
 }
 
 export interface PotLeasesTable {

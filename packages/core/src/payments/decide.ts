@@ -1,0 +1,180 @@
+import { addUsd, fromCents, subtractUsd, type NanoUsd } from '@millrace/platform/money';
+import type {
+  CreditedState,
+  Dispute,
+  DisputeFact,
+  Payment,
+  PaymentState,
+  RefundFact,
+  Report,
+  ReportOutcome,
+  SessionFact,
+} from './payment.ts';
+
+/**
+ * What a report changes. Pure: everything follows from our row, the disputes known and the report. A report carries
+ * totals and standings, never differences, so that it may come late, twice or before an earlier one.
+ */
+
+export interface Decision {
+  readonly outcome: Exclude<ReportOutcome, 'unmatched'>;
+  /** Why it is a mismatch, for the operator; empty otherwise. */
+  readonly why: string;
+  readonly payment: Payment;
+  readonly disputes: readonly Dispute[];
+  /** The dispute that is new or changed its standing. */
+  readonly dispute: Dispute | null;
+}
+
+const currency = 'usd';
+const undecided: ReadonlySet<PaymentState> = new Set(['created', 'open', 'processing']);
+
+export function isUndecided(state: PaymentState): boolean {
+  return undecided.has(state);
+}
+
+export function decide(payment: Payment, disputes: readonly Dispute[], report: Report): Decision {
+  const { fact } = report;
+  if (fact.live !== (payment.mode === 'live')) {
+    return mismatch(payment, disputes, 'real money and play money were mixed');
+  }
+  if (fact.intentRef !== null && payment.intentRef !== null && fact.intentRef !== payment.intentRef) {
+    return mismatch(payment, disputes, 'it names another payment of the provider');
+  }
+  switch (fact.kind) {
+    case 'session':
+      return decideSession(payment, disputes, fact, report.occurredAt);
+    case 'refund':
+      return decideRefund(payment, disputes, fact);
+    case 'dispute':
+      return decideDispute(payment, disputes, fact, report.occurredAt);
+  }
+}
+
+function decideSession(
+  payment: Payment,
+  disputes: readonly Dispute[],
+  fact: SessionFact,
+  occurredAt: Date,
+): Decision {
+  if (payment.sessionRef !== null && payment.sessionRef !== fact.sessionRef) {
+    return mismatch(payment, disputes, 'it names another payment page');
+  }
+  const known: Payment = {
+    ...payment,
+    sessionRef: fact.sessionRef,
+    intentRef: payment.intentRef ?? fact.intentRef,
+  };
+  const wrong = fact.status === 'paid' ? whyNotAsAsked(payment, fact) : '';
+  if (wrong !== '') {
+    // What was credited rightly before stays credited; what was not must not be.
+    const state = payment.credited === 0n ? 'mismatch' : payment.state;
+    return mismatch({ ...known, state }, disputes, wrong);
+  }
+  if (payment.credited > 0n || payment.state === 'mismatch') return compared(payment, known, disputes);
+  if (fact.status === 'paid') {
+    const paid: Payment = { ...known, credited: payment.amount, paidAt: occurredAt };
+    return compared(payment, withState(paid, disputes), disputes);
+  }
+  return compared(payment, { ...known, state: stateBeforePaid(payment.state, fact.status) }, disputes);
+}
+
+function whyNotAsAsked(payment: Payment, fact: SessionFact): string {
+  if (fact.currency !== currency) return `it was paid in ${fact.currency}`;
+  const paid = fromCents(BigInt(fact.amountCents));
+  return paid === payment.amount ? '' : `${paid} nano-USD were paid and ${payment.amount} asked for`;
+}
+
+const progress: readonly PaymentState[] = ['created', 'open', 'processing'];
+
+/** Forward only: an older report does not take a newer one back. */
+function stateBeforePaid(state: PaymentState, told: Exclude<SessionFact['status'], 'paid'>): PaymentState {
+  if (!isUndecided(state)) return state;
+  if (told === 'expired' || told === 'failed') return told;
+  return progress.indexOf(told) > progress.indexOf(state) ? told : state;
+}
+
+function decideRefund(payment: Payment, disputes: readonly Dispute[], fact: RefundFact): Decision {
+  if (fact.currency !== currency) return mismatch(payment, disputes, `it was refunded in ${fact.currency}`);
+  const told = fromCents(BigInt(fact.refundedCents));
+  const refunded = told > payment.refunded ? told : payment.refunded;
+  const known: Payment = { ...payment, intentRef: fact.intentRef, refunded };
+  const next = withState(known, disputes);
+  if (refunded > payment.amount) return mismatch(next, disputes, 'more was refunded than was paid');
+  return compared(payment, next, disputes);
+}
+
+/** The newest report counts, by the provider's clock; within its second, the one that is further along. */
+const rank = { inquiry: 0, open: 1, won: 2, lost: 2 } as const;
+
+function decideDispute(
+  payment: Payment,
+  disputes: readonly Dispute[],
+  fact: DisputeFact,
+  occurredAt: Date,
+): Decision {
+  const before = disputes.find(({ ref }) => ref === fact.disputeRef);
+  const known: Payment = { ...payment, intentRef: fact.intentRef };
+  const inUsd = fact.currency === currency;
+  // In another currency its size is not known exactly; until the operator has looked, all of the payment is in dispute.
+  const amount = inUsd ? fromCents(BigInt(fact.amountCents)) : payment.amount;
+  const dispute: Dispute = { ref: fact.disputeRef, amount, standing: fact.standing, toldAt: occurredAt };
+  if (before !== undefined && !supersedes(dispute, before)) return compared(payment, known, disputes);
+  const now = [...disputes.filter(({ ref }) => ref !== dispute.ref), dispute];
+  const next = withState(known, now);
+  return {
+    outcome: inUsd ? 'applied' : 'mismatch',
+    why: inUsd ? '' : `it is disputed in ${fact.currency}`,
+    payment: next,
+    disputes: now,
+    dispute,
+  };
+}
+
+function supersedes(told: Dispute, before: Dispute): boolean {
+  if (told.standing === before.standing && told.amount === before.amount) return false;
+  const laterMs = told.toldAt.getTime() - before.toldAt.getTime();
+  return laterMs > 0 || (laterMs === 0 && rank[told.standing] > rank[before.standing]);
+}
+
+function withState(payment: Payment, disputes: readonly Dispute[]): Payment {
+  return payment.credited === 0n ? payment : { ...payment, state: creditedState(payment, disputes) };
+}
+
+function creditedState(payment: Payment, disputes: readonly Dispute[]): CreditedState {
+  if (disputes.some(({ standing }) => standing === 'open')) return 'disputed';
+  if (disputes.some(({ standing }) => standing === 'lost')) return 'charged_back';
+  return payment.refunded >= payment.amount ? 'refunded' : 'paid';
+}
+
+/** What must be taken back of the credit, in all: what was refunded and what is disputed, but never more than it. */
+export function clawbackTarget(payment: Payment, disputes: readonly Dispute[]): NanoUsd {
+  const against = disputes.filter(({ standing }) => standing === 'open' || standing === 'lost');
+  const total = addUsd(payment.refunded, ...against.map(({ amount }) => amount));
+  return total > payment.credited ? payment.credited : total;
+}
+
+/** How the money must move from what was taken back so far to what must be. */
+export type Clawback =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'take'; readonly amount: NanoUsd }
+  /**
+   * Less than was taken: all of it is undone and the rest taken anew. So each nano-USD goes back to where it came from,
+   * the operator's shortfall and promotional credit included.
+   */
+  | { readonly kind: 'redo'; readonly amount: NanoUsd };
+
+export function decideClawback(payment: Payment, target: NanoUsd): Clawback {
+  if (target === payment.clawedBack) return { kind: 'none' };
+  if (target < payment.clawedBack) return { kind: 'redo', amount: target };
+  return { kind: 'take', amount: subtractUsd(target, payment.clawedBack) };
+}
+
+function mismatch(payment: Payment, disputes: readonly Dispute[], why: string): Decision {
+  return { outcome: 'mismatch', why, payment, disputes, dispute: null };
+}
+
+function compared(before: Payment, after: Payment, disputes: readonly Dispute[]): Decision {
+  const changed = (Object.keys(after) as (keyof Payment)[]).some((field) => after[field] !== before[field]);
+  return { outcome: changed ? 'applied' : 'unchanged', why: '', payment: after, disputes, dispute: null };
+}

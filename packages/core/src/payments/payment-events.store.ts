@@ -1,0 +1,68 @@
+import type { Tables, Tx } from '@millrace/platform/db';
+import { toUuid, type PaymentId } from '@millrace/platform/ids';
+import type { Selectable } from 'kysely';
+import type { PaymentFact, Report, ReportOutcome } from './payment.ts';
+import type { StripeEvent } from './stripe-facts.ts';
+
+/** All SQL about the provider's reports. They belong to no organisation until one of our rows says to which. */
+
+const provider = 'stripe';
+
+/** False when it was stored before. Waits for another transaction that is storing the same one. */
+export async function insertEvent(tx: Tx, event: StripeEvent): Promise<boolean> {
+  const inserted = await tx.kysely
+    .insertInto('payment_events')
+    .values({
+      provider,
+      event_id: event.id,
+      mode: event.fact.live ? 'live' : 'test',
+      type: event.type,
+      intent_ref: event.fact.intentRef,
+      outcome: 'unmatched',
+      fact: JSON.stringify(event.fact),
+      occurred_at: event.occurredAt,
+      received_at: tx.clock.now(),
+    })
+    .onConflict((conflict) => conflict.columns(['provider', 'event_id']).doNothing())
+    .returning('event_id')
+    .executeTakeFirst();
+  return inserted !== undefined;
+}
+
+export async function settleEvent(
+  tx: Tx,
+  eventId: string,
+  result: { readonly paymentId: PaymentId; readonly outcome: ReportOutcome },
+): Promise<void> {
+  await tx.kysely
+    .updateTable('payment_events')
+    .set({ payment_id: toUuid(result.paymentId), outcome: result.outcome })
+    .where('provider', '=', provider)
+    .where('event_id', '=', eventId)
+    .execute();
+}
+
+export interface WaitingReport extends Report {
+  readonly eventId: string;
+}
+
+/** Refunds and disputes that came before we knew whose payment they are about, oldest first. */
+export async function listWaitingEvents(tx: Tx, intentRef: string): Promise<readonly WaitingReport[]> {
+  const rows = await tx.kysely
+    .selectFrom('payment_events')
+    .select(['event_id', 'fact', 'occurred_at'])
+    .where('provider', '=', provider)
+    .where('intent_ref', '=', intentRef)
+    .where('outcome', '=', 'unmatched')
+    .orderBy('occurred_at')
+    .orderBy('event_id')
+    .execute();
+  return rows.map(toWaiting).filter(({ fact }) => fact.kind !== 'session');
+}
+
+function toWaiting(
+  row: Pick<Selectable<Tables['payment_events']>, 'event_id' | 'fact' | 'occurred_at'>,
+): WaitingReport {
+  // Written by `insertEvent` and by nothing else.
+  return { eventId: row.event_id, fact: row.fact as unknown as PaymentFact, occurredAt: row.occurred_at };
+}

@@ -1,0 +1,248 @@
+import type { Clock } from '@millrace/platform/clock';
+import { assertOutsideTransaction, type Db, type Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault, isFault } from '@millrace/platform/fault';
+import type { OrgId, PaymentId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { fromCents } from '@millrace/platform/money';
+import { counter } from '@millrace/platform/telemetry';
+import { appendAudit, enterAs, readCommitted, type KeyCall } from '../identity/index.ts';
+import { insertEvent, settleEvent } from './payment-events.store.ts';
+import type { Payment } from './payment.ts';
+import {
+  claimDuePayments,
+  countUnpaid,
+  endUnopened,
+  findPayment,
+  insertPayment,
+  storeCheckout,
+} from './payments.store.ts';
+import { applyReport, type AppliedReport, type DepositHooks } from './reports.service.ts';
+import { readEvent, type StripeEvent } from './stripe-facts.ts';
+import type { StripeGateway } from './stripe-gateway.ts';
+
+/** Payment pages that one organisation may have waiting to be paid. */
+export const UNPAID_MAX = 20;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** How long a report may be late before we ask ourselves, and how rarely we ask in the end. */
+const FIRST_CHECK_MS = 10 * MINUTE_MS;
+const LONGEST_CHECK_MS = 6 * HOUR_MS;
+/** Stripe forgets that it made a page after a day; asking for one that late could make a second. */
+const OPENABLE_MS = 20 * HOUR_MS;
+
+const reports = counter('millrace_payment_reports_total', 'Reports of the payment provider, by outcome.');
+const mismatched = counter(
+  'millrace_payment_mismatches_total',
+  'Reports that contradict a payment of ours; each needs a person.',
+);
+
+export interface PaymentsOptions extends DepositHooks {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Null where the operator takes no cards. */
+  readonly stripe: StripeGateway | null;
+  /** Where people come back to unless a request says otherwise. */
+  readonly consoleUrl: string | null;
+}
+
+export interface TopUpWish {
+  readonly amountCents: number;
+  readonly successUrl?: string | undefined;
+  readonly cancelUrl?: string | undefined;
+}
+
+/** Money paid in by card: starting it, hearing of it, and asking about it. */
+export class Payments {
+  readonly #options: PaymentsOptions;
+
+  constructor(options: PaymentsOptions) {
+    this.#options = options;
+  }
+
+  /** Refuses at once what cannot lead to a payment page, before anything is written. */
+  requireAvailable(mode: Mode, wish: TopUpWish): void {
+    const stripe = this.#gateway();
+    if (stripe.live !== (mode === 'live')) {
+      throw new Fault('TOP_UPS_NOT_AVAILABLE', {
+        message: stripe.live
+          ? 'This installation takes real money only, and a test key cannot pay any.'
+          : 'This installation takes play money only, and a live key must not be credited for it.',
+        suggestion: `Use a ${stripe.live ? 'live' : 'test'} key.`,
+      });
+    }
+    this.#returnUrls(wish);
+  }
+
+  /** Writes the payment. Its page is made by `openCheckout` once this has committed. */
+  async start(tx: Tx, call: KeyCall, wish: TopUpWish): Promise<Payment> {
+    const { key } = await enterAs(tx, call, 'billing:write');
+    // The organisation's row is locked by now, so nobody counts at the same time.
+    if ((await countUnpaid(tx, call.orgId, key.mode)) >= UNPAID_MAX) throw new Fault('TOP_UP_LIMIT_REACHED');
+    const payment = await insertPayment(tx, call.orgId, {
+      mode: key.mode,
+      amount: fromCents(BigInt(wish.amountCents)),
+      ...this.#returnUrls(wish),
+      nextCheckAt: new Date(tx.clock.nowMs() + FIRST_CHECK_MS),
+    });
+    await appendAudit(tx, call.orgId, call.cause, {
+      action: 'top_up.created',
+      resource: { kind: 'payment', id: payment.id },
+      after: { amountNanoUsd: payment.amount.toString() },
+    });
+    return payment;
+  }
+
+  /**
+   * Makes the payment page if there is none, and stores it. Safe to repeat from any point at which it may have died:
+   * the provider answers the same page for the same payment, and the row takes only that one.
+   */
+  async openCheckout(orgId: OrgId, mode: Mode, id: PaymentId): Promise<Payment> {
+    const { db, clock } = this.#options;
+    assertOutsideTransaction('The payment provider');
+    const payment = await this.#read(orgId, mode, id);
+    if (payment.state !== 'created' || clock.nowMs() - payment.createdAt.getTime() > OPENABLE_MS) {
+      return payment;
+    }
+    try {
+      const checkout = await this.#gateway().openCheckout(payment);
+      await db.transaction({ name: 'store payment page', isolation: readCommitted }, (tx) =>
+        storeCheckout(tx, orgId, id, checkout),
+      );
+    } catch (error) {
+      if (isFault(error) && error.reason === 'PAYMENT_PROVIDER_REFUSED') {
+        await db.transaction({ name: 'fail payment', isolation: readCommitted }, (tx) =>
+          endUnopened(tx, orgId, id, 'failed'),
+        );
+      }
+      throw error;
+    }
+    return this.#read(orgId, mode, id);
+  }
+
+  /** Takes an event. Returns only once its effect is committed; whatever is thrown makes the provider repeat it. */
+  async receive(body: string, signature: string | undefined): Promise<void> {
+    const { db, clock, log } = this.#options;
+    const reading = readEvent(this.#gateway().verify(body, signature, clock.nowMs()));
+    if (reading.kind === 'ignored') {
+      reports.add(1, { outcome: 'ignored' });
+      return;
+    }
+    if (reading.kind === 'malformed') {
+      throw new Fault('WEBHOOK_EVENT_INVALID', { internal: reading.why });
+    }
+    const { event } = reading;
+    const applied = await db.transaction({ name: 'apply payment event', isolation: readCommitted }, (tx) =>
+      this.#applyEvent(tx, event),
+    );
+    if (applied === null) {
+      reports.add(1, { outcome: 'repeated' });
+      return;
+    }
+    this.#observe(applied, { eventId: event.id, type: event.type });
+    log.info(
+      { eventId: event.id, type: event.type, paymentId: applied.paymentId, outcome: applied.outcome },
+      'a payment event was applied',
+    );
+  }
+
+  /** Null when the event was applied before. */
+  async #applyEvent(tx: Tx, event: StripeEvent): Promise<AppliedReport | null> {
+    if (!(await insertEvent(tx, event))) return null;
+    const applied = await applyReport(tx, this.#options, event);
+    const { paymentId, outcome } = applied;
+    if (paymentId !== null) await settleEvent(tx, event.id, { paymentId, outcome });
+    return applied;
+  }
+
+  /**
+   * Asks the provider about payments that are undecided for too long, in case its report was lost. Several workers may
+   * do so at once. Returns how many were due.
+   */
+  async checkDue(limit: number): Promise<number> {
+    const { db, clock, log, stripe } = this.#options;
+    if (stripe === null) return 0;
+    const due = await db.transaction({ name: 'claim due payments', isolation: readCommitted }, (tx) =>
+      claimDuePayments(tx, {
+        now: clock.now(),
+        firstMs: FIRST_CHECK_MS,
+        longestMs: LONGEST_CHECK_MS,
+        limit,
+      }),
+    );
+    for (const payment of due) {
+      try {
+        await this.#check(stripe, payment);
+      } catch (error) {
+        // Its next time is set already. The others must not wait for it, unless they would all wait in vain.
+        log.warn({ err: error, paymentId: payment.id }, 'the provider could not be asked about a payment');
+        if (isFault(error) && error.reason === 'PAYMENT_PROVIDER_UNAVAILABLE') break;
+      }
+    }
+    return due.length;
+  }
+
+  async #check(stripe: StripeGateway, payment: Payment): Promise<void> {
+    const { db, clock } = this.#options;
+    const { id, orgId, mode, sessionRef } = payment;
+    if (sessionRef === null) {
+      if (clock.nowMs() - payment.createdAt.getTime() <= OPENABLE_MS) {
+        await this.openCheckout(orgId, mode, id);
+        return;
+      }
+      // Nobody was ever told of a page, so nobody can pay on it.
+      await db.transaction({ name: 'expire payment', isolation: readCommitted }, (tx) =>
+        endUnopened(tx, orgId, id, 'expired'),
+      );
+      return;
+    }
+    const fact = await stripe.readCheckout(sessionRef);
+    const applied = await db.transaction({ name: 'apply payment check', isolation: readCommitted }, (tx) =>
+      applyReport(tx, this.#options, { fact, occurredAt: clock.now() }),
+    );
+    this.#observe(applied, { eventId: null, type: 'check' });
+  }
+
+  #observe(applied: AppliedReport, about: { readonly eventId: string | null; readonly type: string }): void {
+    reports.add(1, { outcome: applied.outcome });
+    for (const why of applied.mismatches) {
+      mismatched.add(1);
+      this.#options.log.error(
+        { ...about, paymentId: applied.paymentId, why },
+        'a payment and what the provider says of it do not agree; nothing was credited for it',
+      );
+    }
+  }
+
+  async #read(orgId: OrgId, mode: Mode, id: PaymentId): Promise<Payment> {
+    const payment = await findPayment(this.#options.db, orgId, mode, id);
+    if (payment === null) throw new Fault('TOP_UP_NOT_FOUND');
+    return payment;
+  }
+
+  #gateway(): StripeGateway {
+    const { stripe } = this.#options;
+    if (stripe === null) {
+      throw new Fault('TOP_UPS_NOT_AVAILABLE', { message: 'This installation takes no payments by card.' });
+    }
+    return stripe;
+  }
+
+  #returnUrls({ successUrl, cancelUrl }: TopUpWish): { successUrl: string; cancelUrl: string } {
+    const success = successUrl ?? this.#options.consoleUrl;
+    if (success === null) {
+      throw new Fault('VALIDATION_FAILED', {
+        issues: [
+          {
+            path: ['successUrl'],
+            code: 'required',
+            message: 'is needed here: this installation has no console',
+          },
+        ],
+      });
+    }
+    return { successUrl: success, cancelUrl: cancelUrl ?? success };
+  }
+}

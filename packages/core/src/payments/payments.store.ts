@@ -1,0 +1,322 @@
+import type { Mode } from '@millrace/platform/envelope';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type OrgId, type PaymentId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { sql, type Selectable } from 'kysely';
+import { isUndecided } from './decide.ts';
+import type { Dispute, Payment } from './payment.ts';
+
+/** All SQL about payments and their disputes. */
+
+const provider = 'stripe';
+
+/** A number of our own for advisory locks, so that no other use of them in the database collides. */
+const INTENT_LOCK = 7_102_510;
+
+function toPayment(row: Selectable<Tables['payments']>): Payment {
+  return {
+    id: fromUuid('pay', row.id),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    state: row.state,
+    amount: nanoUsd(row.amount_nano_usd),
+    sessionRef: row.provider_ref,
+    intentRef: row.provider_intent,
+    successUrl: row.success_url,
+    cancelUrl: row.cancel_url,
+    checkoutUrl: row.checkout_url,
+    credited: nanoUsd(row.credited_nano_usd),
+    refunded: nanoUsd(row.refunded_nano_usd),
+    clawedBack: nanoUsd(row.clawed_back_nano_usd),
+    shortfall: nanoUsd(row.shortfall_nano_usd),
+    clawbackTransfers: row.clawback_transfers.map((id) => fromUuid('trf', id)),
+    moneySteps: row.money_steps,
+    createdAt: row.created_at,
+    paidAt: row.paid_at,
+    checks: row.checks,
+  };
+}
+
+export interface NewPayment {
+  readonly mode: Mode;
+  readonly amount: NanoUsd;
+  readonly successUrl: string;
+  readonly cancelUrl: string;
+  readonly nextCheckAt: Date;
+}
+
+export async function insertPayment(tx: Tx, orgId: OrgId, fields: NewPayment): Promise<Payment> {
+  const row = await tx.kysely
+    .insertInto('payments')
+    .values({
+      id: toUuid(tx.ids.next('pay')),
+      org_id: toUuid(orgId),
+      mode: fields.mode,
+      provider,
+      amount_nano_usd: fields.amount,
+      state: 'created',
+      success_url: fields.successUrl,
+      cancel_url: fields.cancelUrl,
+      created_at: tx.clock.now(),
+      next_check_at: fields.nextCheckAt,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toPayment(row);
+}
+
+/** Payment pages that could still be paid. */
+export async function countUnpaid(reader: Reader, orgId: OrgId, mode: Mode): Promise<number> {
+  const row = await reader.kysely
+    .selectFrom('payments')
+    .select((of) => of.fn.countAll<bigint>().as('count'))
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('state', 'in', ['created', 'open'])
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+export async function findPayment(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  id: PaymentId,
+): Promise<Payment | null> {
+  const row = await reader.kysely
+    .selectFrom('payments')
+    .selectAll()
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('id', '=', toUuid(id))
+    .executeTakeFirst();
+  return row === undefined ? null : toPayment(row);
+}
+
+/** Newest first. */
+export async function listPayments(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  page: { readonly limit: number; readonly after: PaymentId | null },
+): Promise<readonly Payment[]> {
+  let query = reader.kysely
+    .selectFrom('payments')
+    .selectAll()
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode);
+  if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute();
+  return rows.map(toPayment);
+}
+
+/** Whose payment it is, as our own rows have it. The provider knows nothing of organisations. */
+export interface Owner {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly id: PaymentId;
+}
+
+async function ownerWhere(
+  reader: Reader,
+  column: 'provider_ref' | 'provider_intent',
+  value: string,
+): Promise<Owner | null> {
+  const row = await reader.kysely
+    .selectFrom('payments')
+    .select(['id', 'org_id', 'mode'])
+    .where('provider', '=', provider)
+    .where(column, '=', value)
+    .executeTakeFirst();
+  return row === undefined ? null : toOwner(row);
+}
+
+function toOwner(row: Pick<Selectable<Tables['payments']>, 'id' | 'org_id' | 'mode'>): Owner {
+  return { orgId: fromUuid('org', row.org_id), mode: row.mode, id: fromUuid('pay', row.id) };
+}
+
+export function findOwnerBySession(reader: Reader, sessionRef: string): Promise<Owner | null> {
+  return ownerWhere(reader, 'provider_ref', sessionRef);
+}
+
+export function findOwnerByIntent(reader: Reader, intentRef: string): Promise<Owner | null> {
+  return ownerWhere(reader, 'provider_intent', intentRef);
+}
+
+/** A payment whose page was made while we died before storing its id. One that has its page is nobody else's. */
+export async function findOwnerWithoutSession(reader: Reader, id: PaymentId): Promise<Owner | null> {
+  const row = await reader.kysely
+    .selectFrom('payments')
+    .select(['id', 'org_id', 'mode'])
+    .where('provider', '=', provider)
+    .where('id', '=', toUuid(id))
+    .where('provider_ref', 'is', null)
+    .executeTakeFirst();
+  return row === undefined ? null : toOwner(row);
+}
+
+/**
+ * One report at a time about one payment of the provider's. A dispute that comes before we know whose payment it is
+ * about would otherwise miss the transaction that learns it, which would miss the dispute.
+ */
+export async function lockIntent(tx: Tx, intentRef: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${INTENT_LOCK}::int, hashtext(${intentRef}))`.execute(tx.kysely);
+}
+
+export async function lockPayment(tx: Tx, orgId: OrgId, id: PaymentId): Promise<Payment> {
+  const row = await tx.kysely
+    .selectFrom('payments')
+    .selectAll()
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+  return toPayment(row);
+}
+
+/** Writes what a report changed. The row was locked by `lockPayment` in this transaction. */
+export async function savePayment(tx: Tx, orgId: OrgId, payment: Payment): Promise<void> {
+  await tx.kysely
+    .updateTable('payments')
+    .set({
+      state: payment.state,
+      provider_ref: payment.sessionRef,
+      provider_intent: payment.intentRef,
+      credited_nano_usd: payment.credited,
+      refunded_nano_usd: payment.refunded,
+      clawed_back_nano_usd: payment.clawedBack,
+      shortfall_nano_usd: payment.shortfall,
+      clawback_transfers: payment.clawbackTransfers.map((id) => toUuid(id)),
+      money_steps: payment.moneySteps,
+      paid_at: payment.paidAt,
+      // An undecided payment keeps the time that the sweep has set.
+      ...(isUndecided(payment.state) ? {} : { next_check_at: null, checkout_url: null }),
+    })
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(payment.id))
+    .execute();
+}
+
+/** Stores the page of a payment, unless a report was faster or it has another already. */
+export async function storeCheckout(
+  tx: Tx,
+  orgId: OrgId,
+  id: PaymentId,
+  checkout: { readonly sessionRef: string; readonly url: string | null },
+): Promise<void> {
+  await tx.kysely
+    .updateTable('payments')
+    .set((of) => ({
+      provider_ref: checkout.sessionRef,
+      checkout_url: checkout.url,
+      state: of
+        .case()
+        .when('state', '=', 'created')
+        .then('open' as const)
+        .else(of.ref('state'))
+        .end(),
+    }))
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .where('state', 'in', ['created', 'open'])
+    .where((of) => of.or([of('provider_ref', 'is', null), of('provider_ref', '=', checkout.sessionRef)]))
+    .execute();
+}
+
+/** Ends a payment whose page never came to be. */
+export async function endUnopened(
+  tx: Tx,
+  orgId: OrgId,
+  id: PaymentId,
+  state: 'failed' | 'expired',
+): Promise<void> {
+  await tx.kysely
+    .updateTable('payments')
+    .set({ state, next_check_at: null })
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .where('state', '=', 'created')
+    .execute();
+}
+
+/**
+ * Takes payments to ask the provider about and puts their next time off, twice as far each time, so that no two workers
+ * ask for one and none is asked for without end.
+ */
+export async function claimDuePayments(
+  tx: Tx,
+  due: { readonly now: Date; readonly firstMs: number; readonly longestMs: number; readonly limit: number },
+): Promise<readonly Payment[]> {
+  const offMs = sql<number>`least(${due.firstMs}::float8 * power(2, least(checks, 30)), ${due.longestMs}::float8)`;
+  const rows = await tx.kysely
+    .updateTable('payments')
+    .set((of) => ({
+      checks: of('checks', '+', 1),
+      next_check_at: sql<Date>`${due.now}::timestamptz + ${offMs} * interval '1 millisecond'`,
+    }))
+    .where('id', 'in', (of) =>
+      of
+        .selectFrom('payments')
+        .select('id')
+        .where('next_check_at', '<=', due.now)
+        .orderBy('next_check_at')
+        .limit(due.limit)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returningAll()
+    .execute();
+  return rows.map(toPayment);
+}
+
+export async function listDisputes(
+  reader: Reader,
+  orgId: OrgId,
+  paymentId: PaymentId,
+): Promise<readonly Dispute[]> {
+  const rows = await reader.kysely
+    .selectFrom('payment_disputes')
+    .selectAll()
+    .where('org_id', '=', toUuid(orgId))
+    .where('payment_id', '=', toUuid(paymentId))
+    .execute();
+  return rows.map((row) => ({
+    ref: row.dispute_ref,
+    amount: nanoUsd(row.amount_nano_usd),
+    standing: row.standing,
+    toldAt: row.told_at,
+  }));
+}
+
+export async function saveDispute(tx: Tx, payment: Payment, dispute: Dispute): Promise<void> {
+  const told = { amount_nano_usd: dispute.amount, standing: dispute.standing, told_at: dispute.toldAt };
+  await tx.kysely
+    .insertInto('payment_disputes')
+    .values({
+      provider,
+      dispute_ref: dispute.ref,
+      payment_id: toUuid(payment.id),
+      org_id: toUuid(payment.orgId),
+      mode: payment.mode,
+      ...told,
+      created_at: tx.clock.now(),
+    })
+    .onConflict((conflict) => conflict.columns(['provider', 'dispute_ref']).doUpdateSet(told))
+    .execute();
+}
+
+/** Whether any payment of the organisation is disputed or was lost in a dispute. */
+export async function hasDisputesAgainst(reader: Reader, orgId: OrgId, mode: Mode): Promise<boolean> {
+  const row = await reader.kysely
+    .selectFrom('payment_disputes')
+    .select('dispute_ref')
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('standing', 'in', ['open', 'lost'])
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -1,0 +1,143 @@
+import type { Tx } from '@millrace/platform/db';
+import type { PaymentId } from '@millrace/platform/ids';
+import { parseId } from '@millrace/platform/ids';
+import { announceTopUp, noteDeposit, type BurnOf } from '../billing/index.ts';
+import { lockOrganisation, type AnnounceKeyChange } from '../identity/index.ts';
+import { applyLedger, requireDone, setFrozen } from '../ledger/index.ts';
+import { decide, type Decision } from './decide.ts';
+import { listWaitingEvents, settleEvent } from './payment-events.store.ts';
+import type { Dispute, Payment, PaymentFact, Report, ReportOutcome } from './payment.ts';
+import {
+  findOwnerByIntent,
+  findOwnerBySession,
+  findOwnerWithoutSession,
+  hasDisputesAgainst,
+  listDisputes,
+  lockIntent,
+  lockPayment,
+  saveDispute,
+  savePayment,
+  type Owner,
+} from './payments.store.ts';
+import { causeOfPayment, settle } from './settle.ts';
+
+/** What happens elsewhere when money comes in. */
+export interface DepositHooks {
+  readonly burnOf: BurnOf;
+  /** Tells the api processes that a rate limit was lifted. */
+  readonly announce?: AnnounceKeyChange;
+}
+
+export interface AppliedReport {
+  readonly outcome: ReportOutcome;
+  readonly paymentId: PaymentId | null;
+  /** What needs the operator, of this report and of those that had waited for it. */
+  readonly mismatches: readonly string[];
+}
+
+/**
+ * Brings a payment, and the ledger with it, to what a report says. The same for events, for events that had waited and
+ * for what the sweep finds: whoever comes first does it, and everyone after finds nothing left to do.
+ *
+ * Locks, always in this order: the provider's payment, the organisation, our payment, the ledger's accounts.
+ */
+export async function applyReport(tx: Tx, hooks: DepositHooks, report: Report): Promise<AppliedReport> {
+  const { fact } = report;
+  if (fact.intentRef !== null) await lockIntent(tx, fact.intentRef);
+  const owner = await findOwner(tx, fact);
+  if (owner === null) return { outcome: 'unmatched', paymentId: null, mismatches: [] };
+  await lockOrganisation(tx, owner.orgId);
+  const before = await lockPayment(tx, owner.orgId, owner.id);
+  const disputesBefore = await listDisputes(tx, owner.orgId, owner.id);
+
+  const first = decide(before, disputesBefore, report);
+  const { last, changed, mismatches } = await applyWaiting(tx, before, first);
+  for (const dispute of changed) await saveDispute(tx, last.payment, dispute);
+  const credited = last.payment.credited > before.credited;
+  if (credited) await noteIncoming(tx, hooks, last.payment);
+
+  const settlement = settle(before, last.payment, last.disputes);
+  // The row must say what the ledger did, so it is written after the ledger has answered; it is locked already.
+  const settled = settlement.settled(await applyLedger(tx, settlement.commands), requireDone);
+  await savePayment(tx, owner.orgId, settled);
+  await freezeOrLift(tx, settled, { before: disputesBefore, after: last.disputes, credited });
+  if (credited) await tellIncoming(tx, hooks, settled);
+  return { outcome: first.outcome, paymentId: owner.id, mismatches };
+}
+
+/** Our own row says whose it is. What the provider's page claims counts only for a row that has no page yet. */
+async function findOwner(tx: Tx, fact: PaymentFact): Promise<Owner | null> {
+  if (fact.kind !== 'session') return findOwnerByIntent(tx, fact.intentRef);
+  const known = await findOwnerBySession(tx, fact.sessionRef);
+  if (known !== null || fact.claimedPayment === null) return known;
+  const claimed = parseId('pay', fact.claimedPayment);
+  return claimed === null ? null : findOwnerWithoutSession(tx, claimed);
+}
+
+/** A payment that has just learnt its name at the provider hears what was said of that name before. */
+async function applyWaiting(tx: Tx, before: Payment, first: Decision): Promise<Applied> {
+  const decisions = [first];
+  let last = first;
+  const { intentRef } = first.payment;
+  const waiting =
+    before.intentRef === null && intentRef !== null ? await listWaitingEvents(tx, intentRef) : [];
+  for (const { eventId, ...report } of waiting) {
+    last = decide(last.payment, last.disputes, report);
+    decisions.push(last);
+    await settleEvent(tx, eventId, { paymentId: before.id, outcome: last.outcome });
+  }
+  return {
+    last,
+    changed: decisions.flatMap(({ dispute }) => dispute ?? []),
+    mismatches: decisions.flatMap(({ why }) => (why === '' ? [] : [why])),
+  };
+}
+
+interface Applied {
+  readonly last: Decision;
+  readonly changed: readonly Dispute[];
+  readonly mismatches: readonly string[];
+}
+
+const isAgainst = ({ standing }: Dispute): boolean => standing === 'open' || standing === 'lost';
+
+/**
+ * A dispute freezes, and only its end in the organisation's favour lifts that, once nothing else stands against it. What
+ * an operator lifts by hand stays lifted until something new happens.
+ */
+async function freezeOrLift(
+  tx: Tx,
+  { orgId, mode }: Payment,
+  change: {
+    readonly before: readonly Dispute[];
+    readonly after: readonly Dispute[];
+    readonly credited: boolean;
+  },
+): Promise<void> {
+  const wasAgainst = new Set(change.before.filter(isAgainst).map(({ ref }) => ref));
+  const against = change.after.filter(isAgainst);
+  const isNew = against.some(({ ref }) => change.credited || !wasAgainst.has(ref));
+  if (isNew) {
+    await setFrozen(tx, orgId, mode, true);
+    return;
+  }
+  const isOver = change.after.some((dispute) => !isAgainst(dispute) && wasAgainst.has(dispute.ref));
+  if (isOver && !(await hasDisputesAgainst(tx, orgId, mode))) await setFrozen(tx, orgId, mode, false);
+}
+
+async function noteIncoming(tx: Tx, { announce }: DepositHooks, payment: Payment): Promise<void> {
+  await noteDeposit(tx, payment.orgId, payment.mode, {
+    amount: payment.amount,
+    cause: causeOfPayment(payment),
+    ...(announce === undefined ? {} : { announce }),
+  });
+}
+
+async function tellIncoming(tx: Tx, { burnOf }: DepositHooks, payment: Payment): Promise<void> {
+  await announceTopUp(tx, payment.orgId, payment.mode, {
+    amount: payment.amount,
+    source: 'payment',
+    actor: { kind: 'system', id: 'payments' },
+    burnOf,
+  });
+}

@@ -1,0 +1,168 @@
+import { secondsToMs } from '@millrace/platform/money';
+import { z } from 'zod';
+import type { DisputeFact, RefundFact, Report, SessionFact, Standing } from './payment.ts';
+
+/**
+ * From Stripe's words to ours. Only the fields that are used are read, so that an endpoint set to another API version
+ * works as long as these mean the same; whatever else an event holds, the payer's name and address included, is left.
+ */
+
+/** The name under which our id stands in the metadata of a session. Only holders of the secret key can write it. */
+export const paymentIdField = 'millrace_payment_id';
+
+const ref = z.string().min(1).max(255);
+/** Stripe sends an id, or the whole object where it was asked to. */
+const refOrObject = z.union([ref, z.object({ id: ref }).transform(({ id }) => id)]);
+const cents = z.int().nonnegative();
+const currency = z.string().toLowerCase();
+
+const session = z.object({
+  id: ref,
+  status: z.enum(['open', 'complete', 'expired']),
+  payment_status: z.enum(['paid', 'unpaid', 'no_payment_required']),
+  payment_intent: refOrObject.nullish(),
+  amount_total: cents,
+  currency,
+  livemode: z.boolean(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+});
+
+const charge = z.object({
+  payment_intent: refOrObject.nullish(),
+  amount_refunded: cents,
+  currency,
+  livemode: z.boolean(),
+});
+
+const dispute = z.object({
+  id: ref,
+  payment_intent: refOrObject.nullish(),
+  amount: cents,
+  currency,
+  status: z.string(),
+  livemode: z.boolean(),
+});
+
+const eventHead = z.object({
+  id: ref,
+  type: z.string().max(200),
+  created: z.int().nonnegative(),
+  livemode: z.boolean(),
+  data: z.object({ object: z.unknown() }),
+});
+
+export interface StripeEvent extends Report {
+  readonly id: string;
+  readonly type: string;
+}
+
+/** `ignored`: not about anything of ours. `malformed`: of a type that we need, without what it must hold. */
+export type EventReading =
+  | { readonly kind: 'event'; readonly event: StripeEvent }
+  | { readonly kind: 'ignored'; readonly type: string }
+  | { readonly kind: 'malformed'; readonly why: string };
+
+type FactReader = (object: unknown) => Report['fact'] | null;
+
+const readers: Readonly<Record<string, FactReader>> = {
+  'checkout.session.completed': (object) => readSession(object),
+  'checkout.session.async_payment_succeeded': (object) => readSession(object),
+  'checkout.session.async_payment_failed': (object) => readSession(object, { failed: true }),
+  'checkout.session.expired': (object) => readSession(object),
+  'charge.refunded': readRefund,
+  'charge.dispute.created': readDispute,
+  'charge.dispute.updated': readDispute,
+  'charge.dispute.funds_withdrawn': readDispute,
+  'charge.dispute.funds_reinstated': readDispute,
+  'charge.dispute.closed': readDispute,
+};
+
+/** What the webhook endpoint must be subscribed to. */
+export const stripeEventTypes: readonly string[] = Object.keys(readers);
+
+export function readEvent(json: unknown): EventReading {
+  const head = eventHead.safeParse(json);
+  if (!head.success) return { kind: 'malformed', why: z.prettifyError(head.error) };
+  const { id, type, created, livemode, data } = head.data;
+  const reader = Object.hasOwn(readers, type) ? readers[type] : undefined;
+  if (reader === undefined) return { kind: 'ignored', type };
+  try {
+    const fact = reader(data.object);
+    if (fact === null) return { kind: 'ignored', type };
+    // An event and its object always agree; if they ever do not, only both together make money real.
+    const live = livemode && fact.live;
+    return {
+      kind: 'event',
+      event: { id, type, occurredAt: new Date(secondsToMs(created)), fact: { ...fact, live } },
+    };
+  } catch (error) {
+    if (error instanceof z.ZodError) return { kind: 'malformed', why: `${type}: ${z.prettifyError(error)}` };
+    throw error;
+  }
+}
+
+export function readSession(object: unknown, { failed = false } = {}): SessionFact {
+  const read = session.parse(object);
+  return {
+    kind: 'session',
+    sessionRef: read.id,
+    intentRef: read.payment_intent ?? null,
+    claimedPayment: read.metadata?.[paymentIdField] ?? null,
+    status: failed ? 'failed' : statusOf(read),
+    amountCents: read.amount_total,
+    currency: read.currency,
+    live: read.livemode,
+  };
+}
+
+/** A page that asked for no money was changed under our hands: it counts as paid, with an amount that cannot match. */
+function statusOf({ status, payment_status }: z.output<typeof session>): SessionFact['status'] {
+  if (payment_status !== 'unpaid') return status === 'complete' ? 'paid' : statusUnpaid(status);
+  return statusUnpaid(status);
+}
+
+function statusUnpaid(status: 'open' | 'complete' | 'expired'): SessionFact['status'] {
+  return status === 'complete' ? 'processing' : status;
+}
+
+/** Null for a charge that was made without a PaymentIntent: none of ours is. */
+function readRefund(object: unknown): RefundFact | null {
+  const read = charge.parse(object);
+  if (read.payment_intent === null || read.payment_intent === undefined) return null;
+  return {
+    kind: 'refund',
+    intentRef: read.payment_intent,
+    refundedCents: read.amount_refunded,
+    currency: read.currency,
+    live: read.livemode,
+  };
+}
+
+function readDispute(object: unknown): DisputeFact | null {
+  const read = dispute.parse(object);
+  if (read.payment_intent === null || read.payment_intent === undefined) return null;
+  return {
+    kind: 'dispute',
+    intentRef: read.payment_intent,
+    disputeRef: read.id,
+    amountCents: read.amount,
+    currency: read.currency,
+    standing: standings[read.status] ?? 'open',
+    live: read.livemode,
+  };
+}
+
+/** A status that Stripe adds later counts as open: money is held back rather than given away. */
+const standings: Readonly<Record<string, Standing | undefined>> = {
+  warning_needs_response: 'inquiry',
+  warning_under_review: 'inquiry',
+  warning_closed: 'won',
+  needs_response: 'open',
+  under_review: 'open',
+  // An appeal begins after the loss; the money is away until it is won.
+  appeal_needs_response: 'lost',
+  appeal_under_review: 'lost',
+  won: 'won',
+  lost: 'lost',
+  prevented: 'won',
+};
