@@ -19,6 +19,7 @@ create table ledger_accounts (
   priority smallint not null default 100 check (priority between 0 and 1000),
   expires_at timestamptz,
   frozen_at timestamptz,
+  has_companions boolean not null default false,
   created_at timestamptz not null default now(),
   constraint ledger_accounts_owner check (
     (org_id is not null) = (kind in ('credit', 'promo', 'supplier_payable', 'limit'))
@@ -40,7 +41,7 @@ create unique index ledger_accounts_system_idx on ledger_accounts (kind, product
   where org_id is null;
 create index ledger_accounts_expiring_idx on ledger_accounts (expires_at) where expires_at is not null;
 revoke update, delete on ledger_accounts from millrace_app;
-grant update (balance_nano_usd, held_nano_usd, entry_count, floor_nano_usd, frozen_at) on ledger_accounts to millrace_app;
+grant update (balance_nano_usd, held_nano_usd, entry_count, floor_nano_usd, frozen_at, has_companions) on ledger_accounts to millrace_app;
 comment on table ledger_accounts is 'Who owns or owes what. The balance is kept, not summed; a trigger on the entries refuses one that disagrees with them.';
 comment on column ledger_accounts.kind is 'credit and promo are an organisation''s to spend; supplier_payable is what a supplier has earned; limit counts a budget down; the others belong to the operator and are sharded.';
 comment on column ledger_accounts.mode is 'live or test: the two never meet in one transfer.';
@@ -51,6 +52,7 @@ comment on column ledger_accounts.floor_nano_usd is 'balance less held never goe
 comment on column ledger_accounts.entry_count is 'How many entries there are; the newest entry has this number.';
 comment on column ledger_accounts.priority is 'Lower is spent first; then what expires first; then the older.';
 comment on column ledger_accounts.expires_at is 'Promotional credit only: not spendable from this instant on. What is held by then may still be posted.';
+comment on column ledger_accounts.has_companions is 'Credit only: promotional credit or a budget was ever opened beside it. Most organisations have neither, and a batch need not look for them.';
 comment on column ledger_accounts.frozen_at is 'A disputed payment: nothing new is admitted until the operator lifts it.';
 
 -- The operator's accounts exist from the start, with ids that a process can compute. They sort behind all others, so

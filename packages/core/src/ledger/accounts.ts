@@ -43,6 +43,8 @@ export interface Account {
   held: bigint;
   floor: bigint | null;
   entryCount: bigint;
+  /** Credit only: there may be promotional accounts or budgets beside it. */
+  hasCompanions: boolean;
   touched: boolean;
 }
 

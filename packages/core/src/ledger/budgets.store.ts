@@ -120,6 +120,12 @@ export type NewBudgetRow = Omit<BudgetRecord, 'spent'>;
 
 /** The budget and its limit account, which begins at zero: the limit itself comes by a transfer. */
 export async function insertBudget(tx: Tx, budget: NewBudgetRow): Promise<void> {
+  await sql`
+    insert into ledger_accounts (id, kind, org_id, mode, floor_nano_usd, has_companions)
+    values (${tx.ids.nextUuid()}, 'credit', ${toUuid(budget.orgId)}, ${budget.mode}, 0, true)
+    on conflict (org_id, mode, kind) where kind in ('credit', 'supplier_payable')
+    do update set has_companions = true
+  `.execute(tx.kysely);
   const floor = budget.onExceeded === 'stop_everything' ? 0 : null;
   const keyIds = budget.keyIds === null ? null : uuids(budget.keyIds.map(toUuid));
   await sql`

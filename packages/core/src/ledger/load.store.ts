@@ -1,7 +1,7 @@
-import type { Tx } from '@millrace/platform/db';
+import { defineStatement, runStatement, type Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { toUuid } from '@millrace/platform/ids';
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import {
   shardOfOrganisation,
   systemAccountId,
@@ -11,7 +11,7 @@ import {
 } from './accounts.ts';
 import type { LedgerCommand, Share, TransferKind } from './ledger.ts';
 import { keyOf, scopedKey, walletOf, type Hold, type Slice, type Wallet } from './slice.ts';
-import { texts, uuids } from './sql-arrays.ts';
+import { uuids } from './sql-arrays.ts';
 import { fillUndoable, readUndoAccounts } from './undo.store.ts';
 
 /**
@@ -103,7 +103,7 @@ function needsOf(commands: readonly LedgerCommand[]): Needs {
   };
 }
 
-interface OwnerRow {
+interface AccountRow {
   id: string;
   kind: AccountKind;
   org_id: string | null;
@@ -115,31 +115,18 @@ interface OwnerRow {
   priority: number;
   expires_at: Date | null;
   frozen_at: Date | null;
+  has_companions: boolean;
+  // Of limit accounts only: nobody else has a budget behind them.
+  budget_name?: string | null;
+  key_ids?: string[] | null;
+  period?: 'day' | 'week' | 'month' | 'total' | null;
+  limit_nano_usd?: bigint | null;
+  period_start?: Date | null;
+  period_end?: Date | null;
+  thresholds_percent?: number[] | null;
+  notified_percent?: number | null;
+  on_exceeded?: OnExceeded | null;
 }
-
-interface AccountRow extends OwnerRow {
-  budget_name: string | null;
-  key_ids: string[] | null;
-  period: 'day' | 'week' | 'month' | 'total' | null;
-  limit_nano_usd: bigint | null;
-  period_start: Date | null;
-  period_end: Date | null;
-  thresholds_percent: number[] | null;
-  notified_percent: number | null;
-  on_exceeded: OnExceeded | null;
-}
-
-const noBudget = {
-  budget_name: null,
-  key_ids: null,
-  period: null,
-  limit_nano_usd: null,
-  period_start: null,
-  period_end: null,
-  thresholds_percent: null,
-  notified_percent: null,
-  on_exceeded: null,
-} as const;
 
 function accountFromRow(row: AccountRow): Account {
   return {
@@ -156,15 +143,16 @@ function accountFromRow(row: AccountRow): Account {
     held: row.held_nano_usd,
     floor: row.floor_nano_usd,
     entryCount: row.entry_count,
+    hasCompanions: row.has_companions,
     touched: false,
   };
 }
 
 function budgetFromRow(row: AccountRow): Account['budget'] {
-  if (row.period === null || row.limit_nano_usd === null || row.period_start === null) return null;
+  if (!row.period || !row.limit_nano_usd || !row.period_start) return null;
   return {
     name: row.budget_name ?? '',
-    keyIds: row.key_ids,
+    keyIds: row.key_ids ?? null,
     period: row.period,
     limit: row.limit_nano_usd,
     thresholdsPercent: row.thresholds_percent ?? [],
@@ -176,71 +164,86 @@ function budgetFromRow(row: AccountRow): Account['budget'] {
   };
 }
 
-const accountColumns = sql`account.id, account.kind, account.org_id, account.mode, account.balance_nano_usd,
+const accountColumns = `account.id, account.kind, account.org_id, account.mode, account.balance_nano_usd,
   account.held_nano_usd, account.floor_nano_usd, account.entry_count, account.priority, account.expires_at,
-  account.frozen_at`;
+  account.frozen_at, account.has_companions`;
+
+const ownersStatement = defineStatement(
+  'ledger lock owners',
+  `select ${accountColumns}
+     from ledger_accounts account
+    where account.kind = 'credit' and account.org_id = any($1::uuid[])
+    order by account.id
+      for update`,
+);
+
+const ownersAndSuppliersStatement = defineStatement(
+  'ledger lock owners and suppliers',
+  `select ${accountColumns}
+     from ledger_accounts account
+    where (account.kind = 'credit' and account.org_id = any($1::uuid[]))
+       or (account.kind = 'supplier_payable' and (account.org_id = any($2::uuid[]) or account.id = any($3::uuid[])))
+    order by account.id
+      for update`,
+);
 
 /**
  * First the credit accounts of the organisations and the earnings of suppliers, in the order of their ids. Whoever holds
  * an organisation's credit account is alone with all its other accounts, holds and transfers, so these are read by later
  * statements: one that had to wait here would see the others as they were before the wait.
  */
-async function lockOwners(tx: Tx, needs: Needs, undoAccounts: readonly string[]): Promise<AccountRow[]> {
-  const orgIds = Array.from(needs.wallets.values(), ({ orgId }) => orgId);
-  const suppliers = Array.from(needs.payables.values(), ({ orgId }) => orgId);
-  const earned =
-    suppliers.length + undoAccounts.length === 0
-      ? sql``
-      : sql`or (account.kind = 'supplier_payable'
-                and (account.org_id = any(${uuids(suppliers)}::uuid[]) or account.id = any(${uuids(undoAccounts)}::uuid[])))`;
-  const { rows } = await sql<OwnerRow>`
-    select ${accountColumns}
-      from ledger_accounts account
-     where (account.kind = 'credit' and account.org_id = any(${uuids(orgIds)}::uuid[])) ${earned}
-     order by account.id
-       for update
-  `.execute(tx.kysely);
-  return rows.map((row) => ({ ...row, ...noBudget }));
+async function lockOwners(
+  tx: Tx,
+  needs: Needs,
+  undoAccounts: readonly string[],
+): Promise<readonly AccountRow[]> {
+  const orgIds = uuids(Array.from(needs.wallets.values(), ({ orgId }) => orgId));
+  if (needs.payables.size + undoAccounts.length === 0) return runStatement(tx, ownersStatement, [orgIds]);
+  const suppliers = uuids(Array.from(needs.payables.values(), ({ orgId }) => orgId));
+  return runStatement(tx, ownersAndSuppliersStatement, [orgIds, suppliers, uuids(undoAccounts)]);
 }
 
-/** The accounts that go with the locked ones. Parts that a batch does not need are left out of the statement. */
-function wantedAccounts(needs: Needs, undoAccounts: readonly string[]): RawBuilder<unknown> {
-  const wallets = [...needs.wallets.values()];
-  const parts = [
-    sql`
-      select owned.id
-        from unnest(${uuids(wallets.map((w) => w.orgId))}::uuid[], ${wallets.map((w) => w.mode)}::text[]) as wallet (org_id, mode)
-        join ledger_accounts owned on owned.org_id = wallet.org_id and owned.mode = wallet.mode
-        left join budgets budget on budget.id = owned.id
-       where (owned.kind = 'promo' and (owned.balance_nano_usd <> 0 or owned.held_nano_usd <> 0))
-          or (owned.kind = 'limit' and budget.deleted_at is null
-              and (budget.key_ids is null or budget.key_ids && ${uuids(needs.keyIds)}::uuid[]
-                   or budget.id = any(${uuids(needs.budgetIds)}::uuid[])))`,
-    sql`select * from unnest(${uuids([...needs.systemIds, ...undoAccounts])}::uuid[])`,
-  ];
-  if (needs.holdIds.length > 0) {
-    parts.push(sql`
-      select part.account_id from ledger_hold_parts part where part.hold_id = any(${uuids(needs.holdIds)}::uuid[])`);
-  }
-  return sql.join(parts, sql` union all `);
-}
+// The list is made first and the rows are locked by it: a join in a locking statement is judged again for a row that had
+// to be waited for, and may then lose it.
+const restStatement = defineStatement(
+  'ledger lock the rest',
+  `select ${accountColumns}, budget.name as budget_name, budget.key_ids, budget.period, budget.limit_nano_usd,
+          budget.period_start, budget.period_end, budget.thresholds_percent, budget.notified_percent, budget.on_exceeded
+     from ledger_accounts account
+     left join budgets budget on budget.id = account.id and budget.deleted_at is null
+    where account.id = any(array(
+            select owned.id
+              from unnest($1::uuid[], $2::text[]) as wallet (org_id, mode)
+              join ledger_accounts owned on owned.org_id = wallet.org_id and owned.mode = wallet.mode
+              left join budgets counting on counting.id = owned.id
+             where (owned.kind = 'promo' and (owned.balance_nano_usd <> 0 or owned.held_nano_usd <> 0))
+                or (owned.kind = 'limit' and counting.deleted_at is null
+                    and (counting.key_ids is null or counting.key_ids && $3::uuid[] or counting.id = any($4::uuid[])))
+             union all
+            select * from unnest($5::uuid[])
+             union all
+            select part.account_id from ledger_hold_parts part where part.hold_id = any($6::uuid[])))
+    order by account.id
+      for update of account`,
+);
 
-/**
- * The list is made first and the rows locked by it: a join in a locking statement is judged again for a row that had to
- * be waited for, and may then lose it.
- */
-async function lockRest(tx: Tx, wanted: RawBuilder<unknown>): Promise<AccountRow[]> {
-  const { rows } = await sql<AccountRow>`
-    select ${accountColumns}, budget.name as budget_name, budget.key_ids, budget.period, budget.limit_nano_usd,
-           budget.period_start, budget.period_end, budget.thresholds_percent, budget.notified_percent,
-           budget.on_exceeded
-      from ledger_accounts account
-      left join budgets budget on budget.id = account.id and budget.deleted_at is null
-     where account.id = any(array(${wanted}))
-     order by account.id
-       for update of account
-  `.execute(tx.kysely);
-  return rows;
+/** Then what belongs to the owners, for those few that have more than credit, and the operator's accounts. */
+async function lockRest(
+  tx: Tx,
+  needs: Needs,
+  owners: readonly AccountRow[],
+  otherIds: readonly string[],
+): Promise<readonly AccountRow[]> {
+  const wallets = owners.filter((owner) => owner.has_companions);
+  if (wallets.length + otherIds.length === 0) return [];
+  return runStatement(tx, restStatement, [
+    uuids(wallets.map((owner) => owner.org_id)),
+    wallets.map((owner) => owner.mode),
+    uuids(needs.keyIds),
+    uuids(needs.budgetIds),
+    uuids(otherIds),
+    uuids(wallets.length === 0 ? [] : needs.holdIds),
+  ]);
 }
 
 /** An organisation gets its accounts with its first movement of money. Two at once make one row, not two. */
@@ -269,7 +272,7 @@ export async function loadSlice(tx: Tx, commands: readonly LedgerCommand[]): Pro
   const undoAccounts = await readUndoAccounts(tx, needs.undoIds);
   let owners = await lockOwners(tx, needs, undoAccounts);
   if (await openMissing(tx, needs, owners)) owners = await lockOwners(tx, needs, undoAccounts);
-  const rest = await lockRest(tx, wantedAccounts(needs, undoAccounts));
+  const rest = await lockRest(tx, needs, owners, [...needs.systemIds, ...undoAccounts]);
   const slice = emptySlice(tx, needs.shard);
   fillAccounts(slice, [...owners, ...rest, ...(await lockCounterparts(tx, needs, rest))], needs);
   await fillHolds(tx, slice, needs);
@@ -282,11 +285,15 @@ export async function loadSlice(tx: Tx, commands: readonly LedgerCommand[]): Pro
  * The other side of budgets, for the few batches that meet one. These rows sort behind every other account, so taking
  * them by themselves still goes by the order of ids.
  */
-async function lockCounterparts(tx: Tx, needs: Needs, rows: readonly AccountRow[]): Promise<AccountRow[]> {
+async function lockCounterparts(
+  tx: Tx,
+  needs: Needs,
+  rows: readonly AccountRow[],
+): Promise<readonly AccountRow[]> {
   const modes = new Set(rows.filter((row) => row.kind === 'limit').map((row) => row.mode));
   if (modes.size === 0) return [];
   const ids = Array.from(modes, (mode) => systemAccountId({ kind: 'limit_contra' }, mode, needs.shard));
-  return lockRest(tx, sql`select * from unnest(${uuids(ids)}::uuid[])`);
+  return lockRest(tx, needs, [], ids);
 }
 
 function emptySlice(tx: Tx, shard: number): Slice {
@@ -350,23 +357,30 @@ interface HoldRow {
   part_amounts: bigint[];
 }
 
+const holdsStatement = defineStatement(
+  'ledger read holds',
+  `select hold.id, hold.org_id, hold.mode, hold.idempotency_key, hold.cause_kind, hold.cause_id, hold.key_id,
+          hold.held_nano_usd, hold.posted_nano_usd, hold.closed_at,
+          parts.accounts as part_accounts, parts.amounts as part_amounts
+     from (select id from unnest($1::uuid[]) as named (id)
+            union
+           select taken.id
+             from unnest($2::uuid[], $3::text[]) as wish (org_id, key)
+             join ledger_holds taken on taken.org_id = wish.org_id and taken.idempotency_key = wish.key) as wanted
+     join ledger_holds hold on hold.id = wanted.id
+    cross join lateral (
+          select coalesce(array_agg(part.account_id::text), '{}') as accounts,
+                 coalesce(array_agg(part.held_nano_usd), '{}') as amounts
+            from ledger_hold_parts part where part.hold_id = hold.id) as parts`,
+);
+
 async function fillHolds(tx: Tx, slice: Slice, needs: Needs): Promise<void> {
   if (needs.holdIds.length === 0 && needs.holdKeys.length === 0) return;
-  const { rows } = await sql<HoldRow>`
-    select hold.id, hold.org_id, hold.mode, hold.idempotency_key, hold.cause_kind, hold.cause_id, hold.key_id,
-           hold.held_nano_usd, hold.posted_nano_usd, hold.closed_at,
-           parts.accounts as part_accounts, parts.amounts as part_amounts
-      from (select id from unnest(${uuids(needs.holdIds)}::uuid[]) as named (id)
-             union
-            select taken.id
-              from unnest(${uuids(needs.holdKeys.map((k) => k.orgId))}::uuid[], ${texts(needs.holdKeys.map((k) => k.key))}::text[]) as wish (org_id, key)
-              join ledger_holds taken on taken.org_id = wish.org_id and taken.idempotency_key = wish.key) as wanted
-      join ledger_holds hold on hold.id = wanted.id
-     cross join lateral (
-           select coalesce(array_agg(part.account_id::text), '{}') as accounts,
-                  coalesce(array_agg(part.held_nano_usd), '{}') as amounts
-             from ledger_hold_parts part where part.hold_id = hold.id) as parts
-  `.execute(tx.kysely);
+  const rows = await runStatement<HoldRow>(tx, holdsStatement, [
+    uuids(needs.holdIds),
+    uuids(needs.holdKeys.map((wish) => wish.orgId)),
+    needs.holdKeys.map((wish) => wish.key),
+  ]);
   for (const row of rows) {
     const hold: Hold = {
       id: row.id,
@@ -388,27 +402,35 @@ async function fillHolds(tx: Tx, slice: Slice, needs: Needs): Promise<void> {
   }
 }
 
+interface TransferRow {
+  id: string;
+  org_id: string;
+  idempotency_key: string;
+  kind: TransferKind;
+  amount_nano_usd: bigint;
+  balance_after_nano_usd: bigint;
+  hold_id: string | null;
+  shortfall: bigint;
+}
+
+const transfersStatement = defineStatement(
+  'ledger read transfers',
+  `select known.id, known.org_id, known.idempotency_key, known.kind, known.amount_nano_usd,
+          known.balance_after_nano_usd, known.hold_id,
+          coalesce((select -sum(entry.amount_nano_usd)::bigint
+                      from ledger_entries entry
+                      join ledger_accounts account on account.id = entry.account_id
+                     where entry.transfer_id = known.id and account.kind = 'shortfall'), 0) as shortfall
+     from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
+     join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key`,
+);
+
 async function fillTransfers(tx: Tx, slice: Slice, needs: Needs): Promise<void> {
   if (needs.transferKeys.length === 0) return;
-  const { rows } = await sql<{
-    id: string;
-    org_id: string;
-    idempotency_key: string;
-    kind: TransferKind;
-    amount_nano_usd: bigint;
-    balance_after_nano_usd: bigint;
-    hold_id: string | null;
-    shortfall: bigint;
-  }>`
-    select known.id, known.org_id, known.idempotency_key, known.kind, known.amount_nano_usd,
-           known.balance_after_nano_usd, known.hold_id,
-           coalesce((select -sum(entry.amount_nano_usd)::bigint
-                       from ledger_entries entry
-                       join ledger_accounts account on account.id = entry.account_id
-                      where entry.transfer_id = known.id and account.kind = 'shortfall'), 0) as shortfall
-      from unnest(${uuids(needs.transferKeys.map((k) => k.orgId))}::uuid[], ${texts(needs.transferKeys.map((k) => k.key))}::text[]) as wish (org_id, key)
-      join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key
-  `.execute(tx.kysely);
+  const rows = await runStatement<TransferRow>(tx, transfersStatement, [
+    uuids(needs.transferKeys.map((wish) => wish.orgId)),
+    needs.transferKeys.map((wish) => wish.key),
+  ]);
   for (const row of rows) {
     slice.transfersByKey.set(scopedKey(row.org_id, row.idempotency_key), {
       id: row.id,

@@ -1,6 +1,6 @@
 /**
  * Array parameters as PostgreSQL reads them. The driver quotes and escapes every element, which for a batch of
- * hundreds costs more than the batch; ids and numbers need neither.
+ * hundreds costs more than the batch; ids and numbers need neither. Text of any kind must go through the driver.
  */
 
 export function uuids(values: readonly (string | null)[]): string {
@@ -15,7 +15,6 @@ export function int8s(values: readonly number[]): string {
   return `{${values.join(',')}}`;
 }
 
-/** Text of any kind goes through the driver's own quoting. */
-export function texts(values: readonly string[]): readonly string[] {
-  return values;
+export function booleans(values: readonly boolean[]): string {
+  return `{${values.join(',')}}`;
 }

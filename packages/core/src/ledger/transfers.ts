@@ -154,10 +154,13 @@ function openPromo(slice: Slice, wallet: Wallet, promo: NonNullable<CreditComman
     held: 0n,
     floor: 0n,
     entryCount: 0n,
+    hasCompanions: false,
     touched: true,
   };
   slice.accounts.set(account.id, account);
   wallet.money.push(account);
+  wallet.credit.hasCompanions = true;
+  wallet.credit.touched = true;
   return account;
 }
 

@@ -7,6 +7,7 @@ import { msToSeconds } from '../money/index.ts';
 import { counter, histogram, inSpan } from '../telemetry/index.ts';
 import type { Db, TransactionOptions, Tx } from './db.ts';
 import { isRetryable } from './errors.ts';
+import { NamingClient } from './prepared.ts';
 import { assertOutsideTransaction, insideTransaction } from './scope.ts';
 import type { Tables } from './tables.ts';
 import { columnTypes } from './types.ts';
@@ -67,6 +68,7 @@ function createPool(options: DbOptions): Pool {
     throw new TypeError('The database url must not carry options: the role of the process is set by them.');
   }
   const pool = new Pool({
+    Client: NamingClient,
     connectionString: options.url,
     max: options.poolSize,
     application_name: options.applicationName ?? 'millrace',

@@ -9,5 +9,6 @@ export {
   type AppliedMigration,
   type MigrateOptions,
 } from './migrate.ts';
+export { defineStatement, runStatement, type PreparedStatement } from './prepared.ts';
 export { migrationsDirectory } from './migration-files.ts';
 export type { Tables } from './tables.ts';

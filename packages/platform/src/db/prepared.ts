@@ -1,0 +1,47 @@
+import { CompiledQuery } from 'kysely';
+import { Client, type QueryConfig, type QueryResult } from 'pg';
+import type { Reader } from './db.ts';
+
+/**
+ * Statements that a connection parses once and then runs by name. For the few that carry most of the load: PostgreSQL
+ * spends several times as long on understanding such a statement as on running it. They name every column they answer,
+ * so a migration that adds columns does not disturb connections that know them already.
+ */
+export interface PreparedStatement {
+  readonly name: string;
+  readonly text: string;
+}
+
+const known = new Map<string, string>();
+
+/** Makes the text known under a name. The same text may be defined again; another one under the name may not. */
+export function defineStatement(name: string, text: string): PreparedStatement {
+  for (const [otherText, otherName] of known) {
+    if (otherName === name && otherText !== text) throw new Error(`Two statements are called ${name}.`);
+  }
+  known.set(text, name);
+  return { name, text };
+}
+
+/** Runs a prepared statement where the reader is: in its transaction, or on the pool. */
+export async function runStatement<Row>(
+  reader: Reader,
+  statement: PreparedStatement,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  const result = await reader.kysely.executeQuery<Row>(CompiledQuery.raw(statement.text, [...values]));
+  return result.rows;
+}
+
+type Query = (config: string | QueryConfig, values?: unknown[]) => Promise<QueryResult>;
+
+/** The driver's client, except that a text known here is sent by its name. */
+export class NamingClient extends Client {
+  override query: Client['query'] = ((config: string | QueryConfig, ...rest: unknown[]) => {
+    const query = super.query.bind(this) as Query & ((...all: unknown[]) => unknown);
+    const [values] = rest;
+    const name = typeof config === 'string' && Array.isArray(values) ? known.get(config) : undefined;
+    if (name === undefined || typeof config !== 'string') return query(config, ...rest);
+    return query({ name, text: config, values: values as unknown[] });
+  }) as Client['query'];
+}
