@@ -26,6 +26,8 @@ interface ForeignIds {
 const nothing = async (): Promise<Input> => ({});
 const { operations } = contract;
 
+const newEntitlement = { maxDiscountPercentage: 10, reason: 'framework contract' };
+
 export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...billingAccessRows,
   getOpenapi: { own: nothing, others: 'none' },
@@ -213,8 +215,6 @@ function newPrice(): unknown {
     reason: 'opening of the region',
   };
 }
-
-const newEntitlement = { maxDiscountPercentage: 10, reason: 'framework contract' };
 
 async function entitlementOf(world: World, who: SeededOrganisation): Promise<Input> {
   const params = { organisationId: who.organisation.id };
