@@ -36,7 +36,7 @@ export interface Command {
 /** What the person typed makes no sense; told with the usage and exit code 2. */
 export class UsageError extends Error {}
 
-/** Understood and refused, for a reason the person can act on; exit code 1. */
+/** Understood and refused, or looked for and found, for a reason the person can act on; exit code 1. */
 export class Refusal extends Error {}
 
 export function parseFlags(command: Command, words: readonly string[]): FlagValues {

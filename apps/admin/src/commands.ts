@@ -10,6 +10,7 @@ import {
   type Organisation,
 } from '@millrace/core/identity';
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
+import { auditCommand } from './audit.ts';
 import { emailOf, oneOf, optionalText, Refusal, text, type Command, type CommandContext } from './command.ts';
 
 /** Every act of this command is audited under this name: it needs no key, only access to the database. */
@@ -160,6 +161,7 @@ export const commands: readonly Command[] = [
   organisationAddCommand,
   userAddCommand,
   keyCreateCommand,
+  auditCommand,
 ];
 
 async function requireOrganisation(db: Db | Reader, slug: string): Promise<Organisation> {

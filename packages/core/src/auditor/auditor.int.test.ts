@@ -1,18 +1,19 @@
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, type Db, type Tx } from '@millrace/platform/db';
 import { createIdSource, toUuid } from '@millrace/platform/ids';
-import { createTestDatabase, testIds, testLog, type TestDatabase } from '@millrace/testing';
+import { createTestDatabase, testLog, type TestDatabase } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findingsOf, type AuditReport } from './auditor.ts';
 import { inspect, runAudit } from './auditor.service.ts';
-import type { CheckName } from './checks.ts';
+import { checks, type CheckName } from './checks.ts';
+import { createCauses, type Causes } from './causes.fixture.ts';
 import { createWorld, type World } from './world.fixture.ts';
 
 let database: TestDatabase;
 /** With the rights of the owner: what no process of ours could do is what must be noticed. */
 let owner: Db;
-let world: World;
+let world: World & Causes;
 
 beforeAll(async () => {
   database = await createTestDatabase({ statementTimeoutMs: 60_000 });
@@ -23,7 +24,8 @@ beforeAll(async () => {
     ids: createIdSource({ clock: systemClock, cell: 1 }),
     log: testLog(),
   });
-  world = await createWorld(database.db);
+  const books = await createWorld(database.db);
+  world = { ...books, ...(await createCauses(database, books.orgId)) };
 });
 afterAll(async () => {
   await owner.close();
@@ -33,7 +35,7 @@ afterAll(async () => {
 class Undo extends Error {}
 
 /** Changes rows behind everyone's back, audits, and takes it all back: the books are whole again for the next case. */
-async function auditAfter(statements: (world: World) => readonly string[]): Promise<AuditReport> {
+async function auditAfter(statements: Case['spoil']): Promise<AuditReport> {
   let report: AuditReport | undefined;
   const spoil = async (tx: Tx): Promise<void> => {
     await sql`set local session_replication_role = replica`.execute(tx.kysely);
@@ -49,9 +51,9 @@ async function auditAfter(statements: (world: World) => readonly string[]): Prom
 
 interface Case {
   readonly what: string;
-  readonly spoil: (world: World) => readonly string[];
+  readonly spoil: (world: World & Causes) => readonly string[];
   /** Exactly these, in any order: the check and what it must name. */
-  readonly names: (world: World) => readonly (readonly [CheckName, string])[];
+  readonly names: (world: World & Causes) => readonly (readonly [CheckName, string])[];
 }
 
 const nobody = '00000000-0000-7000-8000-000000000001';
@@ -280,8 +282,130 @@ const ledgerCases: readonly Case[] = [
   },
 ];
 
-describe('a row that was changed behind the ledger', () => {
-  it.each(ledgerCases)('is named: $what', async ({ spoil, names }) => {
+const causeCases: readonly Case[] = [
+  {
+    what: 'a meter that ran for another time than was posted',
+    spoil: (w) => [
+      `update meter_transitions set at = at - interval '1 minute'
+        where meter_id = '${toUuid(w.closed)}' and kind = 'closed'`,
+    ],
+    names: (w) => [['meter_charge', w.closed]],
+  },
+  {
+    what: 'a running meter that has posted time to come',
+    spoil: (w) => [
+      `update meters set posted_ms = posted_ms + 36000000, posted_nano_usd = posted_nano_usd + 10000000000
+        where id = '${toUuid(w.running)}'`,
+    ],
+    names: (w) => [
+      ['meter_charge', w.running],
+      ['meter_transfers', w.running],
+    ],
+  },
+  {
+    what: 'a meter whose charges are not what it posted',
+    spoil: (w) => [`update meters set shortfall_nano_usd = 1 where id = '${toUuid(w.paused)}'`],
+    names: (w) => [['meter_transfers', w.paused]],
+  },
+  {
+    what: 'a meter that charged for the rest of a term it had not',
+    spoil: (w) => [`update meters set rest_of_term_nano_usd = 1 where id = '${toUuid(w.closed)}'`],
+    names: (w) => [
+      ['meter_rest_of_term', w.closed],
+      ['meter_transfers', w.closed],
+    ],
+  },
+  {
+    what: 'a meter that counts other transitions than it has',
+    spoil: (w) => [`update meters set transitions = transitions + 1 where id = '${toUuid(w.running)}'`],
+    names: (w) => [['meter_transitions', w.running]],
+  },
+  {
+    what: 'a meter that is not its hold',
+    spoil: (w) => [`update meters set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.running)}'`],
+    names: (w) => [['meter_hold', w.running]],
+  },
+  {
+    what: 'charges of a meter that is gone',
+    spoil: (w) => [
+      `delete from meter_transitions where meter_id = '${toUuid(w.closed)}'`,
+      `delete from meters where id = '${toUuid(w.closed)}'`,
+    ],
+    names: (w) => [['charge_has_meter', w.closed]],
+  },
+  {
+    what: 'a thing that nobody meters',
+    spoil: (w) => [`insert into test_things values ('rental', 'free', '${toUuid(w.orgId)}', 'live')`],
+    names: () => [['thing_has_meter', 'rental:free']],
+  },
+  {
+    what: 'a meter of nothing',
+    spoil: () => [`delete from test_things where id = 'metered-running'`],
+    names: (w) => [['meter_has_thing', w.running]],
+  },
+  {
+    what: 'a payment that was credited otherwise',
+    spoil: (w) => [
+      `update payments set amount_nano_usd = amount_nano_usd + 10000000, credited_nano_usd = credited_nano_usd + 10000000
+        where id = '${toUuid(w.payment)}'`,
+    ],
+    names: (w) => [['payment_top_up', w.payment]],
+  },
+  {
+    what: 'a top-up that nobody paid',
+    spoil: (w) => [`delete from payments where id = '${toUuid(w.payment)}'`],
+    names: (w) => [['top_up_has_payment', w.topUp]],
+  },
+  {
+    what: 'a request that cost otherwise than was charged',
+    spoil: (w) => [
+      `update usage_charges set amount_nano_usd = amount_nano_usd + 1 where request_id = '${toUuid(w.request)}'`,
+    ],
+    names: (w) => [
+      ['usage_charge', w.usage],
+      ['lease_settled', w.lease],
+    ],
+  },
+  {
+    what: 'a request of another key than was charged',
+    spoil: (w) => [`update usage_charges set key_id = '${nobody}' where request_id = '${toUuid(w.request)}'`],
+    names: (w) => [['usage_owner', w.usage]],
+  },
+  {
+    what: 'a request that was charged with nothing',
+    spoil: (w) => [
+      `update usage_charges set transfer_id = '${nobody}' where request_id = '${toUuid(w.request)}'`,
+    ],
+    names: (w) => [
+      ['usage_charge', w.usage],
+      ['usage_has_transfer', w.request],
+    ],
+  },
+  {
+    what: 'a lease that lends more than is held for it',
+    spoil: (w) => [
+      `update pot_leases set granted_nano_usd = granted_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
+    ],
+    names: (w) => [['lease_hold', w.lease]],
+  },
+  {
+    what: 'a closed lease whose hold is open',
+    spoil: (w) => [
+      `update pot_leases set state = 'closed', closing_at = now(), closed_at = now() where id = '${toUuid(w.lease)}'`,
+    ],
+    names: (w) => [['lease_closed', w.lease]],
+  },
+  {
+    what: 'a lease that settled otherwise than its requests',
+    spoil: (w) => [
+      `update pot_leases set settled_nano_usd = settled_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
+    ],
+    names: (w) => [['lease_settled', w.lease]],
+  },
+];
+
+describe('a row that was changed behind everyone', () => {
+  it.each([...ledgerCases, ...causeCases])('is named: $what', async ({ spoil, names }) => {
     const report = await auditAfter(spoil);
     const found = findingsOf(report, 'error').map(({ check, subject }) => `${check} ${subject.id}`);
     expect(found.toSorted()).toEqual(
@@ -289,6 +413,14 @@ describe('a row that was changed behind the ledger', () => {
         .map(([check, id]) => `${check} ${id}`)
         .toSorted(),
     );
+  });
+
+  it('has a case for every check that can find drift', () => {
+    const tried = new Set(
+      [...ledgerCases, ...causeCases].flatMap(({ names }) => names(world)).map(([name]) => name),
+    );
+    const drift = Object.entries(checks).filter(([, { severity }]) => severity === 'error');
+    expect(drift.map(([name]) => name).filter((name) => !tried.has(name as CheckName))).toEqual([]);
   });
 });
 
@@ -300,6 +432,7 @@ describe('sound books', () => {
     for (const report of [full, next, own]) {
       expect(report && findingsOf(report, 'error')).toEqual([]);
     }
-    void testIds;
+    expect([full?.kind, next?.kind, own?.kind]).toEqual(['full', 'incremental', 'organisation']);
+    expect(next?.since).toEqual(full?.snapshotAt);
   });
 });

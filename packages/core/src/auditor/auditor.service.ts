@@ -11,6 +11,9 @@ import {
 import { budgetProbe } from './budgets.store.ts';
 import { checks } from './checks.ts';
 import { holdProbe } from './holds.store.ts';
+import { meterProbe, thingProbe } from './meters.store.ts';
+import { paymentProbe } from './payments.store.ts';
+import { leaseProbe, requestProbe, usageProbe } from './pots.store.ts';
 import { runProbe, type Probe } from './probe.store.ts';
 import { beginReading, endReading, readMark, recordRun, takeAuditLock } from './runs.store.ts';
 import { findChunkEnd, firstUuid, transferProbe, undoProbe, type IdRange } from './transfers.store.ts';
@@ -108,23 +111,31 @@ function uuidAt(ms: number): string {
 async function runChecks(tx: Tx, plan: AuditPlan): Promise<readonly CheckOutcome[]> {
   const { orgUuid, range, cap, since } = plan;
   const basis: AccountBasis = { range, fromMarks: since !== null, orgUuid };
-  const whole: readonly Probe[] = [
-    undoProbe(range, orgUuid),
-    holdProbe({ range, youngAfter: since === null ? null : uuidAt(since.getTime()), orgUuid }),
-    // Reads all transfers of organisations that have budgets: dear, and the accounts behind budgets are chains anyway.
-    ...(since === null ? [budgetProbe(orgUuid)] : []),
-  ];
   const outcomes: CheckOutcome[] = [];
   for await (const chunk of chunksOf(tx, plan)) {
     outcomes.push(...(await runProbe(tx, transferProbe(chunk, orgUuid), cap)));
+    outcomes.push(...(await runProbe(tx, usageProbe(chunk, orgUuid), cap)));
   }
-  outcomes.push(...(await runProbe(tx, walletProbe(basis), cap)));
-  outcomes.push(...(await runProbe(tx, accountProbe(basis), cap)));
-  for (const probe of whole) {
+  for (const probe of [walletProbe(basis), accountProbe(basis), ...otherProbes(plan, tx.clock.now())]) {
     plan.signal?.throwIfAborted();
     outcomes.push(...(await runProbe(tx, probe, cap)));
   }
   return nameBrokenPlaces(tx, basis, outcomes, cap);
+}
+
+/** What need not be cut into pieces: it is bounded by what exists now, or left to full audits. */
+function otherProbes({ orgUuid, range, since }: AuditPlan, now: Date): readonly Probe[] {
+  const everything = since === null;
+  return [
+    undoProbe(range, orgUuid),
+    holdProbe({ range, youngAfter: everything ? null : uuidAt(since.getTime()), orgUuid }),
+    meterProbe({ range, onlyTouched: !everything, orgUuid, now }),
+    thingProbe(orgUuid),
+    paymentProbe({ range, paidSince: since, orgUuid }),
+    leaseProbe({ everything, orgUuid }),
+    // These read all transfers of organisations that have budgets, and all requests.
+    ...(everything ? [budgetProbe(orgUuid), requestProbe(orgUuid)] : []),
+  ];
 }
 
 /** Bounded pieces, so that memory stays small and a stop is heard, however many transfers there are. */

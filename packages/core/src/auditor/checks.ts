@@ -193,6 +193,117 @@ const ledgerChecks = {
   },
 } as const satisfies Record<string, CheckText>;
 
-export const checks: Readonly<Record<keyof typeof ledgerChecks, CheckText>> = { ...ledgerChecks };
+const causeChecks = {
+  meter_charge: {
+    severity: 'error',
+    rule: 'What a meter has posted is its frozen rate times the time of its transitions.',
+    says: ({ actual, expected }) => `It posted ${actual} nano-USD; by its transitions it cost ${expected}.`,
+    remedy: ownerRepairs,
+  },
+  meter_transfers: {
+    severity: 'error',
+    rule: 'What a meter has posted is in the ledger, to the nano-USD.',
+    says: ({ actual, expected }) =>
+      `It says that it posted ${expected} nano-USD; the ledger has ${actual} of it, the operator's part included.`,
+    remedy: ownerRepairs,
+  },
+  meter_rest_of_term: {
+    severity: 'error',
+    rule: 'The rest of a term that ended early was charged by its own rate and refund, or waived.',
+    says: ({ actual, expected }) =>
+      `The rest of its term was charged ${actual} nano-USD, and should be ${expected}.`,
+    remedy: ownerRepairs,
+  },
+  meter_transitions: {
+    severity: 'error',
+    rule: 'The transitions of a meter follow on each other and lead to its state.',
+    says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
+    remedy: foreignHand,
+  },
+  meter_hold: {
+    severity: 'error',
+    rule: 'A meter that is not closed has its open hold, and a closed one a closed hold.',
+    says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
+    remedy: ownerRepairs,
+  },
+  charge_has_meter: {
+    severity: 'error',
+    rule: 'Every charge for metered time has its meter.',
+    says: ({ actual }) => `There is no such meter, and ${actual}.`,
+    remedy: 'Refund the charges that name it (their keys hold its id), then find who wrote them.',
+  },
+  thing_has_meter: {
+    severity: 'error',
+    rule: 'Everything that should be metered has a meter.',
+    says: () => 'It runs and nobody counts.',
+    remedy:
+      'Its owner opens the meter again when it reconciles; if it does not within a minute, stop the thing.',
+  },
+  meter_has_thing: {
+    severity: 'error',
+    rule: 'Every meter that is not closed has the thing that it counts.',
+    says: ({ expected }) => `It counts ${expected}, which is not there: somebody pays for nothing.`,
+    remedy: 'Close the meter at the instant the thing ended, which gives back what was posted since.',
+  },
+  payment_top_up: {
+    severity: 'error',
+    rule: 'Every payment that was paid has exactly one top-up of its amount, and no other has any.',
+    says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
+    remedy:
+      "Compare with the provider's page of the payment; then adjust the balance, with this id in the reason.",
+  },
+  top_up_has_payment: {
+    severity: 'error',
+    rule: 'Every top-up has its payment.',
+    says: ({ actual }) => `There is ${actual}.`,
+    remedy: 'Reverse it: nobody paid for it. Then find who wrote it.',
+  },
+  usage_charge: {
+    severity: 'error',
+    rule: 'Every charge for usage is the sum of the requests it is for.',
+    says: ({ actual, expected }) => `It took ${actual} nano-USD for requests that cost ${expected}.`,
+    remedy:
+      'Refund or adjust the difference, with this transfer in the reason, then find what wrote the rows.',
+  },
+  usage_owner: {
+    severity: 'error',
+    rule: 'A charge for usage holds requests of its organisation, mode and key only.',
+    says: ({ actual }) => `It charges ${actual}.`,
+    remedy: 'Refund it, and charge each organisation for its own by an adjustment.',
+  },
+  usage_has_transfer: {
+    severity: 'error',
+    rule: 'Every request that was charged has its transfer.',
+    says: ({ expected }) => `It should have ${expected}, and has none.`,
+    remedy: 'Charge it by an adjustment, or let it go; then find how the row came without its transfer.',
+  },
+  lease_hold: {
+    severity: 'error',
+    rule: 'A lease that is not closed has an open hold at least as large as what may still be charged to it.',
+    says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
+    remedy: 'Call the lease in, so that nothing more is spent from it, then find what changed the hold.',
+  },
+  lease_closed: {
+    severity: 'error',
+    rule: 'A closed lease has a closed hold.',
+    says: ({ actual }) => `It is closed and has ${actual}.`,
+    remedy: ownerRepairs,
+  },
+  lease_settled: {
+    severity: 'error',
+    rule: 'What was settled of a lease is the sum of the requests charged to it.',
+    says: ({ actual, expected }) => `It says ${actual} nano-USD; its requests make ${expected}.`,
+    remedy: ownerRepairs,
+  },
+  lease_overspent: {
+    severity: 'notice',
+    rule: 'Usage charged to a lease beyond what was lent.',
+    says: ({ actual, expected }) => `It was charged ${actual} nano-USD, and was lent ${expected}.`,
+    remedy:
+      'Not drift: the books have it. But a gateway let a request cost more than it had reserved; see which model.',
+  },
+} as const satisfies Record<string, CheckText>;
 
-export type CheckName = keyof typeof checks;
+export type CheckName = keyof typeof ledgerChecks | keyof typeof causeChecks;
+
+export const checks: Readonly<Record<CheckName, CheckText>> = { ...ledgerChecks, ...causeChecks };

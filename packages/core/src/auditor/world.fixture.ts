@@ -45,7 +45,7 @@ export function holdOf(done: Done | undefined): HoldId {
   return done.holdId;
 }
 
-function transferOf(done: Done | undefined): TransferId {
+export function transferOf(done: Done | undefined): TransferId {
   if (done?.transferId === null || done === undefined) throw new Error('There is no transfer.');
   return done.transferId;
 }

@@ -1,0 +1,52 @@
+import { sql } from 'kysely';
+import type { Probe } from './probe.store.ts';
+import { within, type IdRange } from './transfers.store.ts';
+
+/** Payments against the top-ups they caused, both ways, and against what was taken back. */
+export function paymentProbe(basis: {
+  readonly range: IdRange;
+  /** Judge only payments that were paid after this; null judges all. */
+  readonly paidSince: Date | null;
+  readonly orgUuid: string | null;
+}): Probe {
+  const { range, paidSince, orgUuid } = basis;
+  const ofOrganisation = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
+  const which = paidSince === null ? sql`true` : sql`p.paid_at >= ${paidSince}::timestamptz`;
+  return {
+    rows: sql`
+      with top_ups as (
+        select cause_kind, cause_id, org_id, mode, count(*) as transfers, sum(amount_nano_usd) as amount,
+               (array_agg(id order by id))[1] as transfer_id,
+               case when cause_kind = 'payment' then uuid_of_public_id(cause_id) end as payment_id
+          from ledger_transfers
+         where kind = 'top_up' and ${within(sql`id`, range)} and ${ofOrganisation}
+         group by cause_kind, cause_id, org_id, mode
+      )
+      select coalesce(p.id, top_ups.transfer_id) as subject, coalesce(p.org_id, top_ups.org_id) as org_id,
+             p.id is not null as is_there, top_ups.transfer_id, coalesce(top_ups.transfers, 0) as transfers,
+             coalesce(top_ups.amount, 0) as amount, p.credited_nano_usd as credited,
+             p.id is not null and ${which} as is_judged, top_ups.cause_kind || ' ' || top_ups.cause_id as cause
+        from (select * from payments where ${ofOrganisation}) as p
+        full join top_ups on (top_ups.payment_id, top_ups.org_id, top_ups.mode) = (p.id, p.org_id, p.mode)
+       where p.id is null or p.credited_nano_usd > 0 or top_ups.transfer_id is not null`,
+    checks: [
+      {
+        name: 'payment_top_up',
+        about: 'payment',
+        judges: sql`q.is_there and (q.is_judged or q.transfers > 0)`,
+        wrong: sql`q.transfers > 1 or q.amount <> q.credited`,
+        expected: sql`case when q.credited = 0 then 'no top-up' else 'one top-up of ' || q.credited end`,
+        actual: sql`q.transfers || ' of ' || q.amount`,
+      },
+      {
+        name: 'top_up_has_payment',
+        about: 'transfer',
+        subject: sql`q.transfer_id`,
+        judges: sql`q.transfer_id is not null`,
+        wrong: sql`not q.is_there`,
+        expected: sql`'a payment'`,
+        actual: sql`'no payment behind ' || q.cause`,
+      },
+    ],
+  };
+}
