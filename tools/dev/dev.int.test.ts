@@ -27,7 +27,7 @@ it('starts everything, prints keys that work and are the same the next time, and
   const first = await runOnce();
   const keys = first.match(/mr_(live|test)_\w+/g) ?? [];
   expect(new Set(keys).size).toBe(2);
-  expect(first).toContain('no play money yet');
+  expect(first).toContain('100 USD of play money');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ organisation: 'demo' });
   const second = await runOnce();

@@ -3,7 +3,7 @@ import { migrate } from '@millrace/platform/db';
 import { ensureUp, Failure, isPortFree, portHolder, type Endpoints } from '@millrace/services';
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
-import { readDemo, seedDemo, type Demo } from './src/seed.ts';
+import { PLAY_MONEY_USD, readDemo, seedDemo, type Demo } from './src/seed.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const demoFile = join(root, '.millrace', 'dev.json');
@@ -145,11 +145,12 @@ Try it, in another terminal:
 
   export MILLRACE_API_KEY=$(npm run --silent dev -- --key live)
   curl ${address}/v2/me -H "Authorization: Bearer $MILLRACE_API_KEY"
+  curl ${address}/v2/customer/balance -H "Authorization: Bearer $MILLRACE_API_KEY"
   curl ${address}/v2/events -H "Authorization: Bearer $MILLRACE_API_KEY"
 
 Every error of the api is explained at ${address}/docs/errors.
 
-The keys stay the same between starts (.millrace/dev.json). There is no play money yet: it comes with the ledger.
+The keys stay the same between starts (.millrace/dev.json). The organisation was given ${String(PLAY_MONEY_USD)} USD of play money, once.
 Ctrl-C stops.
 
 `;

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { grant, noBurn } from '@millrace/core/billing';
 import {
   bootstrapInstallation,
   createKeyAuthenticator,
@@ -13,6 +14,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { createDb, type Db } from '@millrace/platform/db';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
+import { nanoPerUsd, nanoUsd } from '@millrace/platform/money';
 
 /** What the demo consists of; kept beside the engines' state so that it is the same at the next start. */
 export interface Demo {
@@ -25,6 +27,9 @@ export interface Demo {
 const SLUG = 'demo';
 const EMAIL = 'demo@example.com';
 const cause = systemCause('npm run dev', 'live');
+
+/** What the demo may spend: an operator's grant, given once for each database. */
+export const PLAY_MONEY_USD = 100;
 
 /** Makes the demo, or finds it as it was left. Run it as often as you like. */
 export async function seedDemo(postgresUrl: string, file: string): Promise<Demo> {
@@ -39,6 +44,7 @@ export async function seedDemo(postgresUrl: string, file: string): Promise<Demo>
     const known = readDemo(file);
     const liveKey = await keepOrIssue(db, known?.liveKey, 'live');
     const testKey = await keepOrIssue(db, known?.testKey, 'test');
+    await givePlayMoney(db);
     const demo: Demo = { organisation: SLUG, email: EMAIL, liveKey, testKey };
     writeDemo(file, demo);
     return demo;
@@ -65,6 +71,21 @@ async function keepOrIssue(db: Db, known: string | undefined, mode: KeyMode): Pr
     const name = `demo ${mode} key`;
     const issued = await issueFullKey(tx, { ...cause, mode }, { orgId: organisation.id, user, mode, name });
     return issued.text;
+  });
+}
+
+/** The act has a name, so it happens once however often the demo is seeded. */
+async function givePlayMoney(db: Db): Promise<void> {
+  await db.transaction({ name: 'give play money', isolation: 'read committed' }, async (tx) => {
+    const organisation = await findOrganisationBySlug(tx, SLUG);
+    if (organisation === null) throw new Error('There is no demo organisation to give play money to.');
+    const owner = await ensureUser(tx, { email: EMAIL });
+    await grant(tx, { ...cause, actor: { kind: 'operator', id: owner.id } }, organisation.id, {
+      amount: nanoUsd(BigInt(PLAY_MONEY_USD) * nanoPerUsd),
+      actId: 'demo-play-money',
+      reason: 'Play money for the demo',
+      burnOf: noBurn,
+    });
   });
 }
 
