@@ -156,11 +156,9 @@ export async function listPrices(
     book = book
       .distinctOn(subjectColumns)
       .where('valid_from', '<=', at)
-      .where((where) => where.or([where('valid_until', 'is', null), where('valid_until', '>', at)]))
-      .orderBy(subjectColumns.map((column) => sql.ref(column)))
-      .orderBy('valid_from', 'desc')
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc');
+      .where((where) => where.or([where('valid_until', 'is', null), where('valid_until', '>', at)]));
+    for (const column of subjectColumns) book = book.orderBy(column);
+    book = book.orderBy('valid_from', 'desc').orderBy('created_at', 'desc').orderBy('id', 'desc');
   }
   let query = reader.kysely.selectFrom(book.as('book')).selectAll();
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
