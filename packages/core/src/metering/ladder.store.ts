@@ -1,7 +1,7 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
-import { nanoUsd, zeroUsd } from '@millrace/platform/money';
+import { nanoUsd } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { sql } from 'kysely';
 import type { MoneyCause } from '../ledger/index.ts';
@@ -17,8 +17,6 @@ export interface Wallet {
 
 export interface WalletLook extends Wallet, WalletBurn {
   readonly step: LadderStep;
-  /** When the first of its meters runs dry by its own hold; null when none runs. */
-  readonly driesAt: Date | null;
 }
 
 interface LookRow {
@@ -37,13 +35,9 @@ interface LookRow {
  */
 export async function lookAtWallets(
   reader: Reader,
-  which: { readonly shards: readonly number[] } | Wallet,
+  shards: readonly number[],
   now: Date,
 ): Promise<readonly WalletLook[]> {
-  const chosen =
-    'shards' in which
-      ? sql`shard = any(${which.shards}::smallint[])`
-      : sql`org_id = ${toUuid(which.orgId)} and mode = ${which.mode}`;
   const { rows } = await sql<LookRow>`
     select org_id, mode, burn, cover, dries_at, step
       from (select org_id, mode, sum(rate_nano_usd_per_hour)::bigint as burn,
@@ -54,9 +48,10 @@ export async function lookAtWallets(
                         + retention_ms)))::bigint as cover,
                    min(covered_until - retention_ms * interval '1 millisecond') as dries_at
               from meters
-             where ${chosen} and state = 'open' and rate_nano_usd_per_hour > 0 and funding = 'ahead'
+             where shard = any(${shards}::smallint[]) and state = 'open' and rate_nano_usd_per_hour > 0 and funding = 'ahead'
              group by org_id, mode) as running
-      full join (select org_id, mode, step from wallet_ladders where ${chosen} and step <> 'fine') as standing
+      full join (select org_id, mode, step from wallet_ladders
+                  where shard = any(${shards}::smallint[]) and step <> 'fine') as standing
         using (org_id, mode)
   `.execute(reader.kysely);
   return rows.map((row) => ({
@@ -67,12 +62,6 @@ export async function lookAtWallets(
     driesAt: row.dries_at,
     step: row.step ?? 'fine',
   }));
-}
-
-/** One wallet, whether anything runs in it or not. */
-export async function lookAtWallet(reader: Reader, wallet: Wallet, now: Date): Promise<WalletLook> {
-  const [look] = await lookAtWallets(reader, wallet, now);
-  return look ?? { ...wallet, burnPerHour: zeroUsd, cover: zeroUsd, driesAt: null, step: 'fine' };
 }
 
 /** Where the wallet stands, locked until the transaction ends. Made on the first look. */

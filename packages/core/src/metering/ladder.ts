@@ -1,16 +1,47 @@
 import type { EventData } from '@millrace/contract';
-import { affordableMs, nanoUsd, splitBy, toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
+import {
+  addUsd,
+  affordableMs,
+  nanoUsd,
+  splitBy,
+  toNearestUsdNumber,
+  type NanoUsd,
+} from '@millrace/platform/money';
 import type { Balance } from '../ledger/index.ts';
-import { elapsedAt, holdFor, holdTarget, settle, type Meter } from './metering.ts';
+import { elapsedAt, holdFor, holdTarget, settle, smaller, type Meter } from './metering.ts';
 import { ladderRungs, type LadderStep, type MeteringPolicy } from './policy.ts';
 
 /** What happens to a wallet as its money ends: pure decisions. */
 
-/** What a wallet's open meters come to. Meters of a committed term have their money and are left out. */
+/** What a wallet's running meters come to. Meters of a committed term have their money and are left out. */
 export interface WalletBurn {
   readonly burnPerHour: NanoUsd;
   /** Held for running time and not used up yet; what is kept back for retention left out. May be negative. */
   readonly cover: NanoUsd;
+  /** When the first of them runs dry by its own hold; null when none runs. */
+  readonly driesAt: Date | null;
+}
+
+export function burnOf(meters: readonly Meter[], now: Date): WalletBurn {
+  let burnPerHour = 0n;
+  let driesMs = Infinity;
+  for (const meter of meters) {
+    burnPerHour += meter.ratePerHour;
+    if (meter.coveredUntil !== null) {
+      driesMs = Math.min(driesMs, meter.coveredUntil.getTime() - meter.retentionMs);
+    }
+  }
+  return {
+    burnPerHour: nanoUsd(burnPerHour),
+    cover: addUsd(...meters.map((meter) => coverOf(meter, now))),
+    driesAt: driesMs === Infinity ? null : new Date(driesMs),
+  };
+}
+
+/** What a meter's hold still has for running time. */
+function coverOf(meter: Meter, now: Date): NanoUsd {
+  const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
+  return nanoUsd(meter.held - settle(meter, elapsedMs).charge - holdFor(meter, elapsedMs, meter.retentionMs));
 }
 
 /** For how long everything can run on as it does; null when nothing costs anything. */
@@ -66,9 +97,21 @@ export function describeWallet(
   };
 }
 
-/** Something in the wallet is paid for by its hold only as long as stopping it takes. */
-export function isDry(wallet: { readonly driesAt: Date | null }, now: Date, policy: MeteringPolicy): boolean {
-  return wallet.driesAt !== null && wallet.driesAt.getTime() - now.getTime() <= policy.stopAheadMs;
+/**
+ * Something in the wallet is paid for by its hold only as long as stopping it takes, and the wallet itself is not about
+ * to be empty: a budget keeps its hold from being renewed.
+ */
+export function isDry(
+  burn: Pick<WalletBurn, 'driesAt'>,
+  runway: number | null,
+  now: Date,
+  policy: MeteringPolicy,
+): boolean {
+  if (burn.driesAt === null || runway === null) return false;
+  return (
+    burn.driesAt.getTime() - now.getTime() <= policy.stopAheadMs &&
+    runway > policy.stopAheadMs + policy.retryMs
+  );
 }
 
 /**
@@ -76,14 +119,14 @@ export function isDry(wallet: { readonly driesAt: Date | null }, now: Date, poli
  * time in hand. With more money than that, renewals put it right by themselves.
  */
 export function isUneven(
-  wallet: { readonly driesAt: Date | null },
+  burn: Pick<WalletBurn, 'driesAt'>,
   runway: number | null,
   now: Date,
   policy: MeteringPolicy,
 ): boolean {
-  if (wallet.driesAt === null || runway === null) return false;
+  if (burn.driesAt === null || runway === null) return false;
   if (runway >= policy.postEveryMs + policy.marginMs) return false;
-  const dryInMs = wallet.driesAt.getTime() - now.getTime();
+  const dryInMs = burn.driesAt.getTime() - now.getTime();
   return dryInMs < Math.min(runway, policy.marginMs) - policy.retryMs;
 }
 
@@ -97,20 +140,14 @@ export function levelTargets(
   now: Date,
   policy: MeteringPolicy,
 ): ReadonlyMap<Meter['id'], NanoUsd> {
-  let pool: bigint = available;
-  let rates = 0n;
-  for (const meter of meters) {
-    const elapsedMs = elapsedAt(meter, now);
-    pool += meter.held - settle(meter, elapsedMs).charge - holdFor(meter, elapsedMs, meter.retentionMs);
-    rates += meter.ratePerHour;
-  }
-  const aheadMs = Number(affordableMs(nanoUsd(pool), nanoUsd(rates)) ?? 0n);
+  const { burnPerHour, cover } = burnOf(meters, now);
+  const aheadMs = Number(affordableMs(nanoUsd(available + cover), burnPerHour) ?? 0n);
   return new Map(
     meters.map((meter) => {
-      const elapsedMs = elapsedAt(meter, now);
+      const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
       const full = holdTarget(meter, elapsedMs, now, policy);
       const level = holdFor(meter, elapsedMs, aheadMs + meter.retentionMs);
-      return [meter.id, level < full ? level : full];
+      return [meter.id, smaller(level, full)];
     }),
   );
 }

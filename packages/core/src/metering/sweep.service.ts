@@ -1,15 +1,24 @@
+import type { EventData } from '@millrace/contract';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
-import { zeroUsd } from '@millrace/platform/money';
+import { zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { counter } from '@millrace/platform/telemetry';
 import { applyLedger, readBalance, readBalances, walletKey, type Done } from '../ledger/index.ts';
-import { describeWallet, isDry, isUneven, levelTargets, moveOf, runwayMs } from './ladder.ts';
+import {
+  burnOf,
+  describeWallet,
+  isDry,
+  isUneven,
+  levelTargets,
+  moveOf,
+  runwayMs,
+  type LadderMove,
+} from './ladder.ts';
 import {
   cancelForBalance,
   cancelNoLongerDry,
   lockLadder,
-  lookAtWallet,
   lookAtWallets,
   requireForAll,
   requireForDry,
@@ -18,6 +27,7 @@ import {
   type WalletLook,
 } from './ladder.store.ts';
 import { lockRunning, postpone, saveMeters, takeDue, takeShards } from './meters.store.ts';
+import type { Meter } from './metering.ts';
 import { planPosting, type Plan } from './plans.ts';
 import { defaultPolicy, type MeteringPolicy } from './policy.ts';
 
@@ -93,13 +103,13 @@ async function settleAll(
   tx: Tx,
   plans: readonly Plan[],
   { now, policy, log }: Pick<Settings, 'now' | 'policy' | 'log'>,
-): Promise<void> {
+): Promise<readonly Meter[]> {
   const results = await applyLedger(
     tx,
     plans.flatMap((plan) => plan.commands),
   );
-  const changes: { before: Plan['meter']; after: Plan['meter'] }[] = [];
-  const stuck: Plan['meter'][] = [];
+  const changes: { before: Meter; after: Meter }[] = [];
+  const stuck: Meter[] = [];
   let next = 0;
   for (const plan of plans) {
     const answers = results.slice(next, (next += plan.commands.length));
@@ -119,12 +129,13 @@ async function settleAll(
   );
   posted.add(changes.length);
   refusals.add(stuck.length);
+  return [...changes.map((change) => change.after), ...stuck];
 }
 
 /** Looks at every wallet at once, and then closely at those where something may have to be done. */
 async function walkLadders(db: Db, settings: Settings): Promise<{ wallets: number; moved: number }> {
   const { shards, now } = settings;
-  const looks = await lookAtWallets(db, { shards }, now);
+  const looks = await lookAtWallets(db, shards, now);
   let moved = 0;
   for (let first = 0; first < looks.length; first += WALLETS_AT_ONCE) {
     const some = looks.slice(first, first + WALLETS_AT_ONCE);
@@ -144,68 +155,77 @@ function needsAttention(look: WalletLook, runway: number | null, { now, policy }
     look.step === 'empty' ||
     moveOf(look.step, runway) !== null ||
     isUneven(look, runway, now, policy) ||
-    isDry(look, now, policy)
+    isDry(look, runway, now, policy)
   );
 }
 
-/** Answers whether the wallet came to another step. */
-async function attend(db: Db, look: WalletLook, settings: Settings): Promise<boolean> {
+/**
+ * Looks closely at one wallet, and answers whether it came to another step. Its running meters are locked, so that no
+ * renewal moves money between the meters and the balance while they are read.
+ */
+function attend(db: Db, wallet: Wallet, settings: Settings): Promise<boolean> {
   const { now, policy } = settings;
-  const { available } = await readBalance(db, look.orgId, look.mode, now);
-  if (isUneven(look, runwayMs(look, available), now, policy)) {
-    await db.transaction({ name: 'level holds', isolation }, (tx) => level(tx, look, settings));
+  return db.transaction({ name: 'walk ladder', isolation }, async (tx) => {
+    const standing = await lockLadder(tx, wallet, now);
+    let meters = await lockRunning(tx, wallet.orgId, wallet.mode);
+    const balance = await readBalance(tx, wallet.orgId, wallet.mode, now);
+    const burn = burnOf(meters, now);
+    const runway = runwayMs(burn, balance.available);
+    const move = moveOf(standing.step, runway);
+    if (move !== null) {
+      await makeMove(tx, wallet, move, { now, data: describeWallet(balance, burn, runway) });
+    }
+    if (isUneven(burn, runway, now, policy)) meters = await level(tx, meters, balance.available, settings);
+    if ((move?.step ?? standing.step) === 'empty') {
+      await requireForAll(tx, wallet, { now, since: move === null ? standing.since : now });
+    } else if (isDry(burnOf(meters, now), runway, now, policy)) {
+      const dryBy = new Date(now.getTime() + policy.stopAheadMs);
+      await requireForDry(tx, wallet, { now, dryBy, since: new Date(now.getTime() - policy.postEveryMs) });
+    }
+    return move !== null;
+  });
+}
+
+async function makeMove(
+  tx: Tx,
+  wallet: Wallet,
+  move: LadderMove,
+  { now, data }: { readonly now: Date; readonly data: EventData<'balance.low'> },
+): Promise<void> {
+  await setStep(tx, wallet, move.step, now);
+  if (move.recovered) await cancelForBalance(tx, wallet, now);
+  if (move.announce !== null) {
+    await appendOutbox(tx, {
+      kind: 'event',
+      type: move.announce,
+      orgId: wallet.orgId,
+      mode: wallet.mode,
+      actor: { kind: 'system', id: 'metering' },
+      resource: { kind: 'balance', id: wallet.orgId },
+      data,
+      occurredAt: now,
+    });
   }
-  // One snapshot for the meters and the balance: between two, money that a renewal moves would be seen twice or never.
-  return db.transaction({ name: 'walk ladder', isolation: 'repeatable read' }, (tx) =>
-    walk(tx, look, settings),
-  );
+  moves.add(1, { step: move.step });
 }
 
-async function level(tx: Tx, wallet: Wallet, settings: Settings): Promise<void> {
+/** Shares out what the wallet has left, and answers its meters as they are then. */
+async function level(
+  tx: Tx,
+  meters: readonly Meter[],
+  available: NanoUsd,
+  settings: Settings,
+): Promise<readonly Meter[]> {
   const { now, policy } = settings;
-  const meters = await lockRunning(tx, wallet.orgId, wallet.mode);
-  const { available } = await readBalance(tx, wallet.orgId, wallet.mode, now);
   const targets = levelTargets(meters, available, now, policy);
   const plans = meters.map((meter) => planPosting(meter, now, policy, targets.get(meter.id)));
   // Who gives comes first: what is let go can then be taken by the others.
   const growth = (plan: (typeof plans)[number]): bigint => plan.target - plan.meter.held;
-  await settleAll(
+  return settleAll(
     tx,
     plans.toSorted((left, right) => (growth(left) < growth(right) ? -1 : 1)),
     settings,
   );
-}
-
-async function walk(tx: Tx, wallet: Wallet, { now, policy }: Settings): Promise<boolean> {
-  const standing = await lockLadder(tx, wallet, now);
-  const look = await lookAtWallet(tx, wallet, now);
-  const balance = await readBalance(tx, wallet.orgId, wallet.mode, now);
-  const runway = runwayMs(look, balance.available);
-  const move = moveOf(standing.step, runway);
-  if (move !== null) {
-    await setStep(tx, wallet, move.step, now);
-    if (move.recovered) await cancelForBalance(tx, wallet, now);
-    if (move.announce !== null) {
-      await appendOutbox(tx, {
-        kind: 'event',
-        type: move.announce,
-        orgId: wallet.orgId,
-        mode: wallet.mode,
-        actor: { kind: 'system', id: 'metering' },
-        resource: { kind: 'balance', id: wallet.orgId },
-        data: describeWallet(balance, look, runway),
-        occurredAt: now,
-      });
-    }
-    moves.add(1, { step: move.step });
-  }
-  if ((move?.step ?? standing.step) === 'empty') {
-    await requireForAll(tx, wallet, { now, since: move === null ? standing.since : now });
-  } else if (isDry(look, now, policy)) {
-    const dryBy = new Date(now.getTime() + policy.stopAheadMs);
-    await requireForDry(tx, wallet, { now, dryBy, since: new Date(now.getTime() - policy.postEveryMs) });
-  }
-  return move !== null;
 }
 
 /** Takes up shards that no worker has swept for `everyMs` and sweeps them. Answers how many there were. */

@@ -1,0 +1,138 @@
+import type { SimulatedClock } from '@millrace/platform/clock';
+import { createDb, type Db } from '@millrace/platform/db';
+import { createIdSource, type OrgId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { outboxShards } from '@millrace/platform/outbox';
+import { createOrganisation, createTestDatabase, testClock, uniqueId } from '@millrace/testing';
+import { sql } from 'kysely';
+import {
+  applyLedger,
+  listTransfers,
+  readBalance,
+  requireDone,
+  type MoneyCause,
+  type TransferRecord,
+} from '../ledger/index.ts';
+import {
+  closeMeter,
+  openMeters,
+  pauseMeter,
+  resumeMeter,
+  sweepMeters,
+  type ClosedMeter,
+  type Meter,
+  type MeterWish,
+  type SweepReport,
+} from './index.ts';
+
+/** Real tables and the real ledger on a clock that a test moves by hand. */
+export interface MeteringWorld {
+  readonly db: Db;
+  readonly clock: SimulatedClock;
+  organisation(balanceUsd: number): Promise<OrgId>;
+  topUp(orgId: OrgId, usd: number): Promise<void>;
+  wish(fields?: Partial<MeterWish>): MeterWish;
+  open(orgId: OrgId, fields?: Partial<MeterWish>): Promise<Meter>;
+  pause(meter: Meter, at?: Date): Promise<Meter>;
+  resume(meter: Meter, at?: Date): Promise<Meter>;
+  close(meter: Meter, at?: Date, rest?: 'owed' | 'waived'): Promise<ClosedMeter>;
+  sweep(): Promise<SweepReport>;
+  balance(orgId: OrgId): Promise<{ balance: bigint; held: bigint; available: bigint }>;
+  transfers(orgId: OrgId, cause?: MoneyCause): Promise<readonly TransferRecord[]>;
+  /** What the organisation paid for a thing so far: charges less what was given back. */
+  paid(orgId: OrgId, cause: MoneyCause): Promise<bigint>;
+  rows<Row>(text: string): Promise<Row[]>;
+  drop(): Promise<void>;
+}
+
+export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1_000_000_000)));
+export const HOUR_MS = 3_600_000;
+export const MINUTE_MS = 60_000;
+export const allShards: readonly number[] = Array.from({ length: outboxShards }, (_, shard) => shard);
+export const quiet = createLogger({ name: 'metering', level: 'silent' });
+
+export async function createMeteringWorld(): Promise<MeteringWorld> {
+  const database = await createTestDatabase();
+  const clock = testClock();
+  const ids = createIdSource({ clock, cell: 1 });
+  const db = createDb({ url: database.url, poolSize: 6, clock, ids, log: quiet });
+  const isolation = 'read committed';
+  const run = <T>(work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
+    db.transaction({ name: 'test', isolation }, work);
+
+  const topUp = async (orgId: OrgId, amount: number): Promise<void> => {
+    const [result] = await run((tx) =>
+      applyLedger(tx, [
+        {
+          do: 'credit',
+          kind: 'top_up',
+          orgId,
+          mode: 'live',
+          cause: { kind: 'payment', id: uniqueId() },
+          step: 'paid',
+          amount: usd(amount),
+          from: [{ account: { kind: 'payments_clearing' }, amount: usd(amount) }],
+          description: 'Top-up',
+        },
+      ]),
+    );
+    requireDone(result);
+  };
+  const wish = (fields: Partial<MeterWish> = {}): MeterWish => ({
+    mode: 'live',
+    cause: { kind: 'rental', id: uniqueId() },
+    name: 'gpu',
+    product: 'rental',
+    ratePerHour: usd(3.6),
+    quantity: 8,
+    unit: 'gpu',
+    funding: { kind: 'ahead' },
+    at: clock.now(),
+    ...fields,
+  });
+  const rows = async <Row>(text: string): Promise<Row[]> =>
+    (await sql.raw<Row>(text).execute(db.kysely)).rows;
+  const transfers = (orgId: OrgId, cause?: MoneyCause): Promise<readonly TransferRecord[]> =>
+    listTransfers(
+      db,
+      orgId,
+      { mode: 'live', ...(cause === undefined ? {} : { cause }) },
+      { limit: 1_000, after: null },
+    );
+  return {
+    db,
+    clock,
+    topUp,
+    wish,
+    rows,
+    transfers,
+    organisation: async (balanceUsd) => {
+      const orgId = await createOrganisation(database.db);
+      if (balanceUsd > 0) await topUp(orgId, balanceUsd);
+      return orgId;
+    },
+    open: async (orgId, fields) => {
+      const [meter] = await run((tx) => openMeters(tx, orgId, [wish(fields)]));
+      if (meter === undefined) throw new Error('No meter was opened.');
+      return meter;
+    },
+    pause: (meter, at = clock.now()) => run((tx) => pauseMeter(tx, meter.orgId, meter.id, at)),
+    resume: (meter, at = clock.now()) => run((tx) => resumeMeter(tx, meter.orgId, meter.id, at)),
+    close: (meter, at = clock.now(), rest = 'owed') =>
+      run((tx) => closeMeter(tx, meter.orgId, meter.id, at, rest)),
+    sweep: () => sweepMeters(db, { shards: allShards, now: clock.now(), log: quiet }),
+    balance: async (orgId) => {
+      const { balance, held, available } = await readBalance(db, orgId, 'live', clock.now());
+      return { balance, held, available };
+    },
+    paid: async (orgId, cause) => {
+      const all = await transfers(orgId, cause);
+      return all.reduce((sum, transfer) => sum - transfer.amount, 0n);
+    },
+    drop: async () => {
+      await db.close();
+      await database.drop();
+    },
+  };
+}
