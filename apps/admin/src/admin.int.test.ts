@@ -114,4 +114,25 @@ describe('millrace-admin', () => {
     expect(refused.code).toBe(exitCodes.unavailable);
     expect(refused.err).toContain('Is it running, and is MILLRACE_POSTGRES_URL right?');
   });
+
+  it('audits the books, says that they are sound, and ends with 1 and the place when they are not', async () => {
+    const sound = await run(['audit', '--full']);
+    expect(sound).toMatchObject({ code: exitCodes.ok, err: '' });
+    expect(sound.out).toContain('No drift found');
+    expect((await run(['audit'])).out).toContain('Audit of what was written since');
+
+    const account = `(select id from ledger_accounts where kind = 'shortfall' order by id limit 1)`;
+    await rows(`update ledger_accounts set balance_nano_usd = 5 where id = ${account}`);
+    const drifted = await run(['audit']);
+    expect(drifted.code).toBe(exitCodes.refused);
+    expect(drifted.out).toMatch(/account lac_\w+: Its balance is 5 nano-USD, but its entries sum to 0\./);
+    expect(drifted.err).toContain('docs/runbooks/auditor.md');
+    const report = JSON.parse((await run(['audit', '--json'])).out) as { outcomes: { found: number }[] };
+    expect(report.outcomes.filter(({ found }) => found > 0)).toHaveLength(1);
+    await rows(`update ledger_accounts set balance_nano_usd = 0 where id = ${account}`);
+
+    expect((await run(['audit', '--org', 'second'])).out).toContain('Audit of organisation org_');
+    expect(await run(['audit', '--org', 'nobody'])).toMatchObject({ code: exitCodes.refused });
+    expect(await run(['audit', '--full', '--org', 'second'])).toMatchObject({ code: exitCodes.usage });
+  });
 });

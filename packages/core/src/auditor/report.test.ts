@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { testClock } from '@millrace/testing';
 import { expect, test } from 'vitest';
@@ -71,4 +72,10 @@ test('every rule and every remedy is a sentence', () => {
     expect(rule).toMatch(/^[A-Z].+\.$/);
     expect(remedy).toMatch(/^[A-Z].+\.$/);
   }
+});
+
+test('the runbook has a section for every rule, and none for others', () => {
+  const page = readFileSync(new URL('../../../../docs/runbooks/auditor.md', import.meta.url), 'utf8');
+  const sections = [...page.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
+  expect(sections.toSorted()).toEqual(Object.keys(checks).toSorted());
 });

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { countFound, isClean, type AuditReport } from './auditor.ts';
 
 /** Any number will do as long as no other code of ours takes the same advisory lock. */
-const AUDIT_LOCK = 7_102_500_113;
+export const AUDIT_LOCK = 7_102_500_113;
 const KEEP_RUNS_DAYS = 90;
 const SORT_MEMORY = '64MB';
 
