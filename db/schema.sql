@@ -940,7 +940,7 @@ COMMENT ON COLUMN public.payment_disputes.told_at IS 'By the provider''s clock: 
 CREATE TABLE public.payment_events (
     provider text NOT NULL,
     event_id text NOT NULL COLLATE pg_catalog."C",
-    mode text NOT NULL,
+    provider_live boolean NOT NULL,
     type text NOT NULL,
     intent_ref text COLLATE pg_catalog."C",
     payment_id uuid,
@@ -951,7 +951,6 @@ CREATE TABLE public.payment_events (
     CONSTRAINT payment_events_event_id_check CHECK (((length(event_id) >= 1) AND (length(event_id) <= 255))),
     CONSTRAINT payment_events_fact_check CHECK ((jsonb_typeof(fact) = 'object'::text)),
     CONSTRAINT payment_events_intent_ref_check CHECK ((length(intent_ref) <= 255)),
-    CONSTRAINT payment_events_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT payment_events_outcome_check CHECK ((outcome = ANY (ARRAY['applied'::text, 'unchanged'::text, 'unmatched'::text, 'mismatch'::text]))),
     CONSTRAINT payment_events_provider_check CHECK ((provider = 'stripe'::text)),
     CONSTRAINT payment_events_type_check CHECK ((length(type) <= 200))
@@ -974,6 +973,7 @@ CREATE TABLE public.payments (
     org_id uuid NOT NULL,
     mode text NOT NULL,
     provider text NOT NULL,
+    provider_live boolean NOT NULL,
     provider_ref text COLLATE pg_catalog."C",
     provider_intent text COLLATE pg_catalog."C",
     amount_nano_usd bigint NOT NULL,
@@ -1014,7 +1014,9 @@ WITH (fillfactor='80');
 
 COMMENT ON TABLE public.payments IS 'Money that an organisation pays in through a provider. Its movements are ledger transfers with the cause payment and this id.';
 
-COMMENT ON COLUMN public.payments.mode IS 'live is real money, test the provider''s play money: neither ever pays for the other.';
+COMMENT ON COLUMN public.payments.mode IS 'Whose money it becomes. Test keys cannot pay, so it is live.';
+
+COMMENT ON COLUMN public.payments.provider_live IS 'Asked for on the provider''s live side, where money is real. A report of its other side never touches it.';
 
 COMMENT ON COLUMN public.payments.provider_ref IS 'The provider''s payment page: the id of a Stripe Checkout Session. Null until it was made and its id stored.';
 

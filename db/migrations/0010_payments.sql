@@ -5,6 +5,7 @@ create table payments (
   org_id uuid not null references organisations (id) on delete restrict,
   mode text not null check (mode in ('live', 'test')),
   provider text not null check (provider in ('stripe')),
+  provider_live boolean not null,
   provider_ref text collate "C" check (length(provider_ref) between 1 and 255),
   provider_intent text collate "C" check (length(provider_intent) between 1 and 255),
   amount_nano_usd bigint not null check (amount_nano_usd > 0 and amount_nano_usd % 10000000 = 0),
@@ -40,7 +41,8 @@ revoke update, delete on payments from millrace_app;
 grant update (provider_ref, provider_intent, state, checkout_url, credited_nano_usd, refunded_nano_usd,
   clawed_back_nano_usd, shortfall_nano_usd, clawback_transfers, money_steps, paid_at, next_check_at, checks) on payments to millrace_app;
 comment on table payments is 'Money that an organisation pays in through a provider. Its movements are ledger transfers with the cause payment and this id.';
-comment on column payments.mode is 'live is real money, test the provider''s play money: neither ever pays for the other.';
+comment on column payments.mode is 'Whose money it becomes. Test keys cannot pay, so it is live.';
+comment on column payments.provider_live is 'Asked for on the provider''s live side, where money is real. A report of its other side never touches it.';
 comment on column payments.provider_ref is 'The provider''s payment page: the id of a Stripe Checkout Session. Null until it was made and its id stored.';
 comment on column payments.provider_intent is 'The provider''s payment: the id of a Stripe PaymentIntent, by which refunds and disputes name it.';
 comment on column payments.amount_nano_usd is 'What was asked for, in whole cents. What the provider says was paid must equal it.';
@@ -77,7 +79,7 @@ comment on column payment_disputes.told_at is 'By the provider''s clock: the new
 create table payment_events (
   provider text not null check (provider in ('stripe')),
   event_id text collate "C" not null check (length(event_id) between 1 and 255),
-  mode text not null check (mode in ('live', 'test')),
+  provider_live boolean not null,
   type text not null check (length(type) <= 200),
   intent_ref text collate "C" check (length(intent_ref) <= 255),
   payment_id uuid references payments (id) on delete restrict,

@@ -118,8 +118,8 @@ export const moneyErrors = {
   TOP_UPS_NOT_AVAILABLE: {
     status: 404,
     interfaceStatus: 400,
-    message: 'This installation takes no payments for this kind of key.',
-    suggestion: 'Ask the operator for credit. A live key pays real money, a test key pays play money.',
+    message: 'This installation takes no payments by card.',
+    suggestion: 'Ask the operator of this installation for credit.',
     retryable: false,
   },
   TOP_UP_NOT_FOUND: {

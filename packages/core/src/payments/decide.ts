@@ -35,7 +35,7 @@ export function isUndecided(state: PaymentState): boolean {
 
 export function decide(payment: Payment, disputes: readonly Dispute[], report: Report): Decision {
   const { fact } = report;
-  if (fact.live !== (payment.mode === 'live')) {
+  if (fact.live !== payment.real) {
     return mismatch(payment, disputes, 'real money and play money were mixed');
   }
   if (fact.intentRef !== null && payment.intentRef !== null && fact.intentRef !== payment.intentRef) {

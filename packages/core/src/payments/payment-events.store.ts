@@ -15,7 +15,7 @@ export async function insertEvent(tx: Tx, event: StripeEvent): Promise<boolean> 
     .values({
       provider,
       event_id: event.id,
-      mode: event.fact.live ? 'live' : 'test',
+      provider_live: event.fact.live,
       type: event.type,
       intent_ref: event.fact.intentRef,
       outcome: 'unmatched',

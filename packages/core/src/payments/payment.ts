@@ -13,6 +13,8 @@ export interface Payment {
   readonly id: PaymentId;
   readonly orgId: OrgId;
   readonly mode: Mode;
+  /** Asked for where the provider moves real money, not on its test side. */
+  readonly real: boolean;
   readonly state: PaymentState;
   readonly amount: NanoUsd;
   /** The provider's payment page; null until its id is stored here. */

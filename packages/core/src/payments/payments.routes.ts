@@ -21,7 +21,7 @@ export interface PaymentRoutes {
 export function servePayments({ server, operations, db, payments }: PaymentRoutes): void {
   server.serve(operations.createTopUp, async ({ body, context, transact }) => {
     const { orgId, mode } = requirePrincipal(context);
-    payments.requireAvailable(mode, body);
+    payments.requireAvailable(body);
     const started = await transact({ name: 'start top-up', isolation: readCommitted }, async (tx) => {
       const payment = await payments.start(tx, keyCallOf(context), body);
       return { body: toWireTopUp(payment), resource: { kind: 'payment', id: payment.id } };

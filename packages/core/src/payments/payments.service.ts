@@ -63,16 +63,8 @@ export class Payments {
   }
 
   /** Refuses at once what cannot lead to a payment page, before anything is written. */
-  requireAvailable(mode: Mode, wish: TopUpWish): void {
-    const stripe = this.#gateway();
-    if (stripe.live !== (mode === 'live')) {
-      throw new Fault('TOP_UPS_NOT_AVAILABLE', {
-        message: stripe.live
-          ? 'This installation takes real money only, and a test key cannot pay any.'
-          : 'This installation takes play money only, and a live key must not be credited for it.',
-        suggestion: `Use a ${stripe.live ? 'live' : 'test'} key.`,
-      });
-    }
+  requireAvailable(wish: TopUpWish): void {
+    this.#gateway();
     this.#returnUrls(wish);
   }
 
@@ -83,6 +75,7 @@ export class Payments {
     if ((await countUnpaid(tx, call.orgId, key.mode)) >= UNPAID_MAX) throw new Fault('TOP_UP_LIMIT_REACHED');
     const payment = await insertPayment(tx, call.orgId, {
       mode: key.mode,
+      real: this.#gateway().live,
       amount: fromCents(BigInt(wish.amountCents)),
       ...this.#returnUrls(wish),
       nextCheckAt: new Date(tx.clock.nowMs() + FIRST_CHECK_MS),
@@ -166,6 +159,7 @@ export class Payments {
     if (stripe === null) return 0;
     const due = await db.transaction({ name: 'claim due payments', isolation: readCommitted }, (tx) =>
       claimDuePayments(tx, {
+        real: stripe.live,
         now: clock.now(),
         firstMs: FIRST_CHECK_MS,
         longestMs: LONGEST_CHECK_MS,
@@ -224,9 +218,7 @@ export class Payments {
 
   #gateway(): StripeGateway {
     const { stripe } = this.#options;
-    if (stripe === null) {
-      throw new Fault('TOP_UPS_NOT_AVAILABLE', { message: 'This installation takes no payments by card.' });
-    }
+    if (stripe === null) throw new Fault('TOP_UPS_NOT_AVAILABLE');
     return stripe;
   }
 

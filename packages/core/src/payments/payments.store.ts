@@ -18,6 +18,7 @@ function toPayment(row: Selectable<Tables['payments']>): Payment {
     id: fromUuid('pay', row.id),
     orgId: fromUuid('org', row.org_id),
     mode: row.mode,
+    real: row.provider_live,
     state: row.state,
     amount: nanoUsd(row.amount_nano_usd),
     sessionRef: row.provider_ref,
@@ -39,6 +40,7 @@ function toPayment(row: Selectable<Tables['payments']>): Payment {
 
 export interface NewPayment {
   readonly mode: Mode;
+  readonly real: boolean;
   readonly amount: NanoUsd;
   readonly successUrl: string;
   readonly cancelUrl: string;
@@ -53,6 +55,7 @@ export async function insertPayment(tx: Tx, orgId: OrgId, fields: NewPayment): P
       org_id: toUuid(orgId),
       mode: fields.mode,
       provider,
+      provider_live: fields.real,
       amount_nano_usd: fields.amount,
       state: 'created',
       success_url: fields.successUrl,
@@ -248,7 +251,14 @@ export async function endUnopened(
  */
 export async function claimDuePayments(
   tx: Tx,
-  due: { readonly now: Date; readonly firstMs: number; readonly longestMs: number; readonly limit: number },
+  due: {
+    /** Only those of the side that we can ask. */
+    readonly real: boolean;
+    readonly now: Date;
+    readonly firstMs: number;
+    readonly longestMs: number;
+    readonly limit: number;
+  },
 ): Promise<readonly Payment[]> {
   const offMs = sql<number>`least(${due.firstMs}::float8 * power(2, least(checks, 30)), ${due.longestMs}::float8)`;
   const rows = await tx.kysely
@@ -262,6 +272,7 @@ export async function claimDuePayments(
         .selectFrom('payments')
         .select('id')
         .where('next_check_at', '<=', due.now)
+        .where('provider_live', '=', due.real)
         .orderBy('next_check_at')
         .limit(due.limit)
         .forUpdate()

@@ -26,6 +26,12 @@ const stripeVariables = {
     example: 'whsec_…',
     secret: true,
   },
+  testMode: {
+    env: 'MILLRACE_STRIPE_TEST_MODE',
+    schema: values.boolean.default(false),
+    expected: 'true to take the test cards of Stripe for money, where nothing is sold, or false',
+    example: 'true',
+  },
   apiUrl: {
     env: 'MILLRACE_STRIPE_API_URL',
     schema: values.url('http', 'https').default('https://api.stripe.com'),
@@ -43,15 +49,24 @@ const stripeVariables = {
 interface StripeValues {
   readonly secretKey: string | null;
   readonly webhookSecret: string | null;
+  readonly testMode: boolean;
   readonly apiUrl: string;
 }
 
 /** A key without the other would take money and never learn of it, or learn of it and never take any. */
-function checkStripe({ secretKey, webhookSecret, apiUrl }: StripeValues): readonly ConfigProblem[] {
+function checkStripe(stripe: StripeValues): readonly ConfigProblem[] {
+  const { secretKey, webhookSecret, testMode, apiUrl } = stripe;
   const problems: ConfigProblem[] = [];
   if ((secretKey === null) !== (webhookSecret === null)) {
     const { env, example } = secretKey === null ? stripeVariables.secretKey : stripeVariables.webhookSecret;
     problems.push({ env, problem: 'is not set; the key and the webhook secret come together', example });
+  }
+  if (secretKey !== null && /^.k_test_/.test(secretKey) !== testMode) {
+    const { env } = stripeVariables.testMode;
+    const problem = testMode
+      ? 'is true, but the key is one that moves real money'
+      : 'is not true, and the key is a test key: anybody could pay with a test card';
+    problems.push({ env, problem });
   }
   const { protocol, hostname } = new URL(apiUrl);
   if (protocol === 'http:' && !isLoopback(hostname)) {

@@ -1,0 +1,254 @@
+import { signStripeEvent, type DoubleSession } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type CallAnswer,
+  type SeededOrganisation,
+} from './fixture.ts';
+
+let fixture: ApiFixture;
+beforeAll(async () => {
+  fixture = await startApiFixture();
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+const topUp = (
+  who: SeededOrganisation,
+  body: unknown = { amountCents: 2_500 },
+  headers: Readonly<Record<string, string>> = {},
+): Promise<CallAnswer> =>
+  fixture.call({ method: 'POST', path: '/v2/customer/top-ups', key: who.owner.key, body, headers });
+
+const get = (who: SeededOrganisation, path: string): Promise<CallAnswer> =>
+  fixture.call({ method: 'GET', path, key: who.owner.key });
+
+interface Delivery {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function signed(session: DoubleSession, fields: { signedMs?: number; secret?: string } = {}): Delivery {
+  const now = Date.now();
+  return signStripeEvent(fields.secret ?? fixture.stripe.settings.webhookSecret, {
+    type: 'checkout.session.completed',
+    object: session,
+    createdMs: now,
+    signedMs: fields.signedMs ?? now,
+  });
+}
+
+async function deliver({ body, headers }: Delivery): Promise<{ status: number; reason: unknown }> {
+  const answer = await fixture.api.server.fastify.inject({
+    method: 'POST',
+    url: '/v2/payments/stripe/webhook',
+    headers,
+    payload: body,
+  });
+  return { status: answer.statusCode, reason: answer.json<{ reason?: string }>().reason };
+}
+
+const pay = (paymentId: string): DoubleSession => fixture.stripe.pay(fixture.stripe.sessionOf(paymentId).id);
+const balanceOf = async (who: SeededOrganisation): Promise<unknown> =>
+  (await get(who, '/v2/customer/balance')).json.balanceNanoUsd;
+
+describe('POST /v2/customer/top-ups', () => {
+  it('answers the page to pay on; paid, the balance has it and the list shows it', async () => {
+    const who = await seedOrganisation(fixture.db);
+    const made = await topUp(who);
+    expect(made.status).toBe(201);
+    const { paymentId } = made.json as { paymentId: string };
+    const session = fixture.stripe.sessionOf(paymentId);
+    expect(made.json).toEqual({
+      paymentId,
+      state: 'open',
+      amountCents: 2_500,
+      amountNanoUsd: '25000000000',
+      refundedNanoUsd: '0',
+      checkoutUrl: session.url,
+      createdAt: expect.any(String),
+      paidAt: null,
+    });
+    expect(session).toMatchObject({
+      amount_total: 2_500,
+      currency: 'usd',
+      success_url: 'https://console.example.com',
+      cancel_url: 'https://console.example.com',
+    });
+
+    expect(await deliver(signed(pay(paymentId)))).toEqual({ status: 200, reason: undefined });
+    expect(await balanceOf(who)).toBe('25000000000');
+    const read = await get(who, `/v2/customer/top-ups/${paymentId}`);
+    expect(read.json).toMatchObject({ state: 'paid', checkoutUrl: null, paidAt: expect.any(String) });
+    expect((await get(who, '/v2/customer/top-ups')).json).toEqual({ items: [read.json], nextCursor: null });
+    const audit = await get(who, '/v2/audit-log?action=top_up.created');
+    expect(audit.json.items[0]).toMatchObject({ resource: { kind: 'payment', id: paymentId } });
+  });
+
+  it('with the same Idempotency-Key gives the same page, also to five at once and after a death in between', async () => {
+    const who = await seedOrganisation(fixture.db);
+    const headers = { 'idempotency-key': 'one-page' };
+    // The first is committed, its page made, and the answer lost on the way: the package tries three times.
+    fixture.stripe.failNext('lost', 'lost', 'lost');
+    const first = await topUp(who, { amountCents: 700 }, headers);
+    expect([first.status, first.json.reason, first.json.suggestion]).toEqual([
+      503,
+      'PAYMENT_PROVIDER_UNAVAILABLE',
+      'Send the request again with the same Idempotency-Key; it leads to the same payment.',
+    ]);
+    const again = await Promise.all(
+      Array.from({ length: 5 }, () => topUp(who, { amountCents: 700 }, headers)),
+    );
+    expect(again.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
+    expect(again.every((answer) => answer.headers['idempotent-replayed'] === 'true')).toBe(true);
+    const [one] = again;
+    for (const { json } of again) expect(json).toEqual(one?.json);
+    expect(one?.json).toMatchObject({ state: 'open', checkoutUrl: expect.stringMatching(/^https:/) });
+    expect((await get(who, '/v2/customer/top-ups')).json.items).toHaveLength(1);
+    const other = await topUp(who, { amountCents: 800 }, headers);
+    expect([other.status, other.json.reason]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+  });
+
+  it.each([
+    ['less than 5 USD', { amountCents: 499 }],
+    ['more than 10 000 USD', { amountCents: 1_000_001 }],
+    ['parts of a cent', { amountCents: 500.5 }],
+    ['no amount', {}],
+    ['a return without TLS', { amountCents: 500, successUrl: 'http://example.com' }],
+    ['a return with a password', { amountCents: 500, cancelUrl: 'https://user:pw@example.com/' }],
+    ['a return that is a script', { amountCents: 500, successUrl: 'javascript:alert(1)' }],
+  ])('refuses %s, and asks Stripe nothing', async (_what, body) => {
+    const who = await seedOrganisation(fixture.db);
+    const calls = fixture.stripe.calls();
+    const answer = await topUp(who, body);
+    expect([answer.status, answer.json.reason]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(fixture.stripe.calls()).toBe(calls);
+  });
+
+  it('sends people back to where the request says', async () => {
+    const who = await seedOrganisation(fixture.db);
+    const body = {
+      amountCents: 500,
+      successUrl: 'https://app.example.com/ok',
+      cancelUrl: 'https://app.example.com/no',
+    };
+    const { json } = await topUp(who, body);
+    expect(fixture.stripe.sessionOf(json.paymentId)).toMatchObject({
+      success_url: body.successUrl,
+      cancel_url: body.cancelUrl,
+    });
+  });
+
+  it('keeps at most twenty pages open for one organisation, also when thirty are asked for at once', async () => {
+    const who = await seedOrganisation(fixture.db);
+    const answers = await Promise.all(Array.from({ length: 30 }, () => topUp(who)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(20);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(new Set(refused.map(({ json }) => json.reason))).toEqual(new Set(['TOP_UP_LIMIT_REACHED']));
+    await deliver(signed(pay(answers.find(({ status }) => status === 201)?.json.paymentId)));
+    expect((await topUp(who)).status).toBe(201);
+  });
+
+  it('is not for test keys: test mode is free, and they must not spend real money', async () => {
+    const who = await seedOrganisation(fixture.db);
+    const { key } = await who.ownerKey('test');
+    const body = { amountCents: 500 };
+    const answer = await fixture.call({ method: 'POST', path: '/v2/customer/top-ups', key, body });
+    expect([answer.status, answer.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
+  });
+
+  it('and the webhook say clearly where no cards are taken', async () => {
+    await using without = await startApiFixture({ withoutStripe: true });
+    const who = await seedOrganisation(without.db);
+    const body = { amountCents: 500 };
+    const answer = await without.call({
+      method: 'POST',
+      path: '/v2/customer/top-ups',
+      key: who.owner.key,
+      body,
+    });
+    expect([answer.status, answer.json.reason]).toEqual([404, 'TOP_UPS_NOT_AVAILABLE']);
+    expect(answer.json.message).toBe('This installation takes no payments by card.');
+    const webhook = await without.call({ method: 'POST', path: '/v2/payments/stripe/webhook', body: {} });
+    expect([webhook.status, webhook.json.reason]).toEqual([404, 'TOP_UPS_NOT_AVAILABLE']);
+    const list = await without.call({ method: 'GET', path: '/v2/customer/top-ups', key: who.owner.key });
+    expect([list.status, list.json.items]).toEqual([200, []]);
+  });
+});
+
+describe('POST /v2/payments/stripe/webhook', () => {
+  it.each<[string, (session: DoubleSession) => Delivery]>([
+    ['signed with another secret', (session) => signed(session, { secret: 'whsec_guessed' })],
+    ['signed over five minutes ago', (session) => signed(session, { signedMs: Date.now() - 301_000 })],
+    [
+      'changed after it was signed',
+      (session) => {
+        const { body, headers } = signed(session);
+        return { body: body.replace('"usd"', '"eur"'), headers };
+      },
+    ],
+    [
+      'written in another form of the same JSON',
+      (session) => {
+        const { body, headers } = signed(session);
+        return { body: JSON.stringify(JSON.parse(body), null, 1), headers };
+      },
+    ],
+    [
+      'without a signature',
+      (session) => ({ body: signed(session).body, headers: { 'content-type': 'application/json' } }),
+    ],
+    ['without a body', (session) => ({ ...signed(session), body: '' })],
+  ])('refuses an event %s, and nothing is credited', async (_what, make) => {
+    const who = await seedOrganisation(fixture.db);
+    const { json } = await topUp(who);
+    const answer = await deliver(make(pay(json.paymentId)));
+    expect(answer).toEqual({ status: 400, reason: 'WEBHOOK_SIGNATURE_INVALID' });
+    expect(await balanceOf(who)).toBe('0');
+  });
+
+  it('refuses a signed event that lacks what it must hold, so that it comes again and somebody looks', async () => {
+    const { webhookSecret } = fixture.stripe.settings;
+    const type = 'checkout.session.completed';
+    const answer = await deliver(signStripeEvent(webhookSecret, { type, object: {}, createdMs: Date.now() }));
+    expect(answer).toEqual({ status: 400, reason: 'WEBHOOK_EVENT_INVALID' });
+  });
+
+  it('takes twenty deliveries of one event at once, and credits once', async () => {
+    const who = await seedOrganisation(fixture.db);
+    const { json } = await topUp(who);
+    const delivery = signed(pay(json.paymentId));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => deliver(delivery)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await balanceOf(who)).toBe('25000000000');
+  });
+});
+
+it('pages through top-ups newest first, and shows none of another organisation or the other mode', async () => {
+  const who = await seedOrganisation(fixture.db);
+  const other = await seedOrganisation(fixture.db);
+  await topUp(other);
+  const made = [];
+  for (let n = 0; n < 3; n += 1) made.unshift((await topUp(who)).json.paymentId);
+  const first = await get(who, '/v2/customer/top-ups?limit=2');
+  const second = await get(who, `/v2/customer/top-ups?limit=2&cursor=${first.json.nextCursor}`);
+  const seen = [...first.json.items, ...second.json.items].map(({ paymentId }) => paymentId);
+  expect([seen, second.json.nextCursor]).toEqual([made, null]);
+  const { key } = await who.ownerKey('test');
+  const inTest = await fixture.call({ method: 'GET', path: '/v2/customer/top-ups', key });
+  expect(inTest.json.items).toEqual([]);
+  const hidden = await fixture.call({ method: 'GET', path: `/v2/customer/top-ups/${made[0]}`, key });
+  expect(hidden.status).toBe(404);
+});
+
+it('no secret of Stripe reaches the log, not even when Stripe refuses it', async () => {
+  const { secretKey, webhookSecret } = fixture.stripe.settings;
+  const who = await seedOrganisation(fixture.db);
+  fixture.stripe.failNext('refused', 'unavailable');
+  const refused = await topUp(who);
+  expect([refused.status, refused.json.reason]).toEqual([422, 'PAYMENT_PROVIDER_REFUSED']);
+  expect((await topUp(who)).status).toBe(503);
+  expect(fixture.logs()).not.toContain(secretKey);
+  expect(fixture.logs()).not.toContain(webhookSecret);
+});

@@ -1,0 +1,241 @@
+import { nanoUsd } from '@millrace/platform/money';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { clawbackTarget, decide, decideClawback, isUndecided, type Decision } from './decide.ts';
+import type { Dispute, Payment, PaymentState, Report, Standing } from './payment.ts';
+import { disputed, paidPayment, payment, refunded, said, session, usd } from './payments.fixture.ts';
+
+const after = (before: Payment, ...reports: readonly Report[]): Decision =>
+  reports.reduce<Decision>((so, report) => decide(so.payment, so.disputes, report), {
+    outcome: 'unchanged',
+    why: '',
+    payment: before,
+    disputes: [],
+    dispute: null,
+  });
+const target = ({ payment: now, disputes }: Decision) => clawbackTarget(now, disputes);
+
+describe('a payment page', () => {
+  it.each<[PaymentState, Parameters<typeof session>[0], PaymentState]>([
+    ['created', 'open', 'open'],
+    ['created', 'processing', 'processing'],
+    ['created', 'expired', 'expired'],
+    ['open', 'open', 'open'],
+    ['open', 'processing', 'processing'],
+    ['open', 'failed', 'failed'],
+    ['open', 'expired', 'expired'],
+    ['processing', 'open', 'processing'],
+    ['processing', 'processing', 'processing'],
+    ['processing', 'failed', 'failed'],
+    ['expired', 'open', 'expired'],
+    ['expired', 'failed', 'expired'],
+    ['failed', 'processing', 'failed'],
+    ['failed', 'expired', 'failed'],
+  ])('that is %s and is said to be %s becomes %s', (state, status, expected) => {
+    const decision = decide(payment({ state }), [], said(session(status)));
+    expect(decision.payment.state).toBe(expected);
+    expect(decision.payment.credited).toBe(0n);
+  });
+
+  it.each<PaymentState>(['created', 'open', 'processing', 'expired', 'failed'])(
+    'that is %s is credited whole when it was paid as asked: money that came is never kept back',
+    (state) => {
+      const decision = decide(payment({ state, sessionRef: null }), [], said(session('paid'), 5));
+      expect(decision).toMatchObject({ outcome: 'applied', why: '' });
+      expect(decision.payment).toMatchObject({
+        state: 'paid',
+        credited: usd(100),
+        sessionRef: 'cs_1',
+        intentRef: 'pi_1',
+        paidAt: said(session('paid'), 5).occurredAt,
+      });
+    },
+  );
+
+  it.each([
+    ['a cent less', { amountCents: 9_999 }, /99990000000 nano-USD were paid and 100000000000 asked for/],
+    ['a cent more', { amountCents: 10_001 }, /100010000000 nano-USD were paid/],
+    ['nothing, by a coupon', { amountCents: 0 }, /0 nano-USD were paid/],
+    ['the same number in another currency', { currency: 'eur' }, /paid in eur/],
+  ])('paid with %s credits nothing, and stays so whatever is said later', (_what, fields, why) => {
+    const wrong = decide(payment(), [], said(session('paid', fields)));
+    expect(wrong).toMatchObject({ outcome: 'mismatch', payment: { state: 'mismatch', credited: 0n } });
+    expect(wrong.why).toMatch(why);
+    const later = after(wrong.payment, said(session('paid')), said(session('expired')));
+    expect(later.payment).toMatchObject({ state: 'mismatch', credited: 0n });
+  });
+
+  it.each([
+    ['play money for a payment in real money', payment(), session('paid', { live: false })],
+    ['real money for a payment in play money', payment({ real: false }), session('paid')],
+    ['another page', payment(), session('paid', { sessionRef: 'cs_2' })],
+    ['another intent', payment({ intentRef: 'pi_2' }), session('paid')],
+  ])('is not touched by a report about %s, which is shown to the operator', (_what, before, fact) => {
+    const decision = decide(before, [], said(fact));
+    expect(decision.outcome).toBe('mismatch');
+    expect(decision.why).not.toBe('');
+    expect(decision.payment).toBe(before);
+  });
+
+  it('that was credited stays credited, and a contradiction is only shown', () => {
+    const before = paidPayment();
+    const decision = decide(before, [], said(session('paid', { amountCents: 1 })));
+    expect(decision).toMatchObject({ outcome: 'mismatch', payment: { state: 'paid', credited: usd(100) } });
+  });
+
+  it('said to be what it is changes nothing, and says so', () => {
+    expect(decide(paidPayment(), [], said(session('paid'))).outcome).toBe('unchanged');
+    expect(decide(payment(), [], said(session('open'))).outcome).toBe('unchanged');
+  });
+
+  it('is looked after while it is undecided', () => {
+    const states: readonly PaymentState[] = ['created', 'open', 'processing', 'paid', 'expired', 'mismatch'];
+    expect(states.filter(isUndecided)).toEqual(['created', 'open', 'processing']);
+  });
+});
+
+describe('a refund', () => {
+  it('is a total: told again it changes nothing, told late it takes nothing back', () => {
+    const decision = after(paidPayment(), said(refunded(30)), said(refunded(50)), said(refunded(30)));
+    expect(decision).toMatchObject({ outcome: 'unchanged', payment: { state: 'paid', refunded: usd(50) } });
+    expect(target(decision)).toBe(usd(50));
+  });
+
+  it('of all of it makes the payment refunded', () => {
+    expect(after(paidPayment(), said(refunded(100))).payment.state).toBe('refunded');
+    expect(after(paidPayment(), said(refunded(99.99))).payment.state).toBe('paid');
+  });
+
+  it('of more than was paid takes back all of it and no more, and is shown to the operator', () => {
+    const decision = after(paidPayment(), said(refunded(100.01)));
+    expect(decision).toMatchObject({ outcome: 'mismatch', payment: { state: 'refunded' } });
+    expect(target(decision)).toBe(usd(100));
+  });
+
+  it('before the payment is credited takes nothing back yet, and is counted once it is', () => {
+    const early = after(payment({ intentRef: 'pi_1' }), said(refunded(40)));
+    expect([early.payment.state, target(early)]).toEqual(['open', 0n]);
+    const paid = after(early.payment, said(session('paid')));
+    expect([paid.payment.credited, target(paid)]).toEqual([usd(100), usd(40)]);
+  });
+
+  it('in another currency moves nothing and is shown to the operator', () => {
+    const decision = after(paidPayment(), said(refunded(40, { currency: 'eur' })));
+    expect([decision.outcome, target(decision)]).toEqual(['mismatch', 0n]);
+  });
+});
+
+describe('a dispute', () => {
+  it.each<[Standing, PaymentState, number]>([
+    ['inquiry', 'paid', 0],
+    ['open', 'disputed', 60],
+    ['lost', 'charged_back', 60],
+    ['won', 'paid', 0],
+  ])('that is %s makes the payment %s and takes back %d USD', (standing, state, dollars) => {
+    const decision = after(paidPayment(), said(disputed(standing, 60)));
+    expect([decision.outcome, decision.payment.state, target(decision)]).toEqual([
+      'applied',
+      state,
+      usd(dollars),
+    ]);
+  });
+
+  it('never takes back more than was credited, whatever else was refunded or disputed', () => {
+    const second = disputed('lost', 70, { disputeRef: 'dp_2' });
+    const reports = [said(refunded(40)), said(disputed('open', 70)), said(second)];
+    const decision = after(paidPayment(), ...reports);
+    expect([decision.payment.state, target(decision)]).toEqual(['disputed', usd(100)]);
+    const won = after(paidPayment(), ...reports, said(disputed('won', 70), 9));
+    expect([won.payment.state, target(won)]).toEqual(['charged_back', usd(100)]);
+    const bothWon = after(
+      paidPayment(),
+      ...reports,
+      said(disputed('won', 70), 9),
+      said({ ...second, standing: 'won' }, 9),
+    );
+    expect([bothWon.payment.state, target(bothWon)]).toEqual(['paid', usd(40)]);
+  });
+
+  it('takes the newest word: an older one that comes late is not heard', () => {
+    const opened = said(disputed('open'), 1);
+    const closed = said(disputed('won'), 2);
+    expect(after(paidPayment(), opened, closed).payment.state).toBe('paid');
+    expect(after(paidPayment(), closed, opened).payment.state).toBe('paid');
+    expect(after(paidPayment(), closed, said(disputed('lost'), 3)).payment.state).toBe('charged_back');
+  });
+
+  it('within one second takes the word that is further along', () => {
+    expect(after(paidPayment(), said(disputed('lost')), said(disputed('open'))).payment.state).toBe(
+      'charged_back',
+    );
+    expect(after(paidPayment(), said(disputed('inquiry')), said(disputed('open'))).payment.state).toBe(
+      'disputed',
+    );
+  });
+
+  it('may change its amount', () => {
+    const decision = after(paidPayment(), said(disputed('open', 60), 1), said(disputed('open', 80), 2));
+    expect([decision.outcome, target(decision), decision.disputes.length]).toEqual(['applied', usd(80), 1]);
+    expect(after(paidPayment(), said(disputed('open', 60), 1), said(disputed('open', 60), 2)).outcome).toBe(
+      'unchanged',
+    );
+  });
+
+  it('in another currency holds back the whole payment until the operator has looked', () => {
+    const decision = after(paidPayment(), said(disputed('open', 1, { currency: 'eur' })));
+    expect(decision).toMatchObject({ outcome: 'mismatch', payment: { state: 'disputed' } });
+    expect([decision.why, target(decision)]).toEqual(['it is disputed in eur', usd(100)]);
+  });
+});
+
+describe('the clawback', () => {
+  it('grows by what is missing, shrinks by being done anew, and rests at its target', () => {
+    const at = paidPayment({ clawedBack: usd(40) });
+    expect(decideClawback(at, usd(40))).toEqual({ kind: 'none' });
+    expect(decideClawback(at, usd(70))).toEqual({ kind: 'take', amount: usd(30) });
+    expect(decideClawback(at, usd(10))).toEqual({ kind: 'redo', amount: usd(10) });
+    expect(decideClawback(at, nanoUsd(0n))).toEqual({ kind: 'redo', amount: 0n });
+  });
+});
+
+const everything: readonly Report[] = [
+  said(session('open'), 1),
+  said(session('processing'), 2),
+  said(session('expired'), 2),
+  said(session('paid'), 3),
+  said(session('paid'), 4),
+  said(refunded(20), 5),
+  said(refunded(45), 6),
+  said(disputed('inquiry', 30), 7),
+  said(disputed('open', 30), 8),
+  said(disputed('won', 30), 9),
+  said(disputed('open', 25, { disputeRef: 'dp_2' }), 9),
+  said(disputed('lost', 25, { disputeRef: 'dp_2' }), 11),
+];
+
+it('what was said decides, not when or how often it arrived: every order, with any repetitions, ends the same', () => {
+  const summary = (decision: Decision) => ({
+    ...decision.payment,
+    paidAt: null,
+    disputes: decision.disputes.toSorted((a: Dispute, b: Dispute) => (a.ref < b.ref ? -1 : 1)),
+    target: target(decision),
+  });
+  const start = payment({ state: 'created', sessionRef: null });
+  const expected = summary(after(start, ...everything));
+  expect(expected).toMatchObject({
+    state: 'charged_back',
+    credited: usd(100),
+    refunded: usd(45),
+    target: usd(70),
+  });
+  fc.assert(
+    fc.property(
+      fc.shuffledSubarray([...everything], { minLength: everything.length }),
+      fc.array(fc.constantFrom(...everything), { maxLength: 20 }),
+      (order, repeated) => {
+        expect(summary(after(start, ...order, ...repeated))).toEqual(expected);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,85 @@
+import { fromCents, zeroUsd } from '@millrace/platform/money';
+import { testIds } from '@millrace/testing';
+import type {
+  DisputeFact,
+  Payment,
+  PaymentFact,
+  RefundFact,
+  Report,
+  SessionFact,
+  Standing,
+} from './payment.ts';
+
+/** Payments and what is said of them, for tests. */
+
+export const usd = (dollars: number) => fromCents(BigInt(Math.round(dollars * 100)));
+
+const startMs = Date.UTC(2026, 0, 1);
+
+export function payment(fields: Partial<Payment> = {}): Payment {
+  return {
+    id: testIds.next('pay'),
+    orgId: testIds.next('org'),
+    mode: 'live',
+    real: true,
+    state: 'open',
+    amount: usd(100),
+    sessionRef: 'cs_1',
+    intentRef: null,
+    successUrl: 'https://console.example.com',
+    cancelUrl: 'https://console.example.com',
+    checkoutUrl: 'https://checkout.example.com/cs_1',
+    credited: zeroUsd,
+    refunded: zeroUsd,
+    clawedBack: zeroUsd,
+    shortfall: zeroUsd,
+    clawbackTransfers: [],
+    moneySteps: 0,
+    createdAt: new Date(startMs),
+    paidAt: null,
+    checks: 0,
+    ...fields,
+  };
+}
+
+export function paidPayment(fields: Partial<Payment> = {}): Payment {
+  const paid = { state: 'paid', intentRef: 'pi_1', credited: usd(100), paidAt: new Date(startMs) } as const;
+  return payment({ ...paid, ...fields });
+}
+
+/** What was said, and the second in which it was said. */
+export function said(fact: PaymentFact, second = 0): Report {
+  return { fact, occurredAt: new Date(startMs + second * 1_000) };
+}
+
+export function session(status: SessionFact['status'], fields: Partial<SessionFact> = {}): SessionFact {
+  return {
+    kind: 'session',
+    sessionRef: 'cs_1',
+    intentRef: status === 'open' || status === 'expired' ? null : 'pi_1',
+    claimedPayment: null,
+    status,
+    amountCents: 10_000,
+    currency: 'usd',
+    live: true,
+    ...fields,
+  };
+}
+
+export function refunded(dollars: number, fields: Partial<RefundFact> = {}): RefundFact {
+  const refundedCents = Math.round(dollars * 100);
+  return { kind: 'refund', intentRef: 'pi_1', refundedCents, currency: 'usd', live: true, ...fields };
+}
+
+export function disputed(standing: Standing, dollars = 100, fields: Partial<DisputeFact> = {}): DisputeFact {
+  return {
+    kind: 'dispute',
+    intentRef: 'pi_1',
+    disputeRef: 'dp_1',
+    amountCents: Math.round(dollars * 100),
+    currency: 'usd',
+    live: true,
+    standing,
+    ...fields,
+  };
+}

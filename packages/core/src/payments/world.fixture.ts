@@ -1,0 +1,254 @@
+import type { Clock } from '@millrace/platform/clock';
+import { SimulatedClock, systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { toUuid, type OrgId, type PaymentId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import type { NanoUsd } from '@millrace/platform/money';
+import {
+  createTestDatabase,
+  signStripeEvent,
+  startStripeDouble,
+  uniqueId,
+  type DoubleSession,
+  type StripeDouble,
+  type TestDatabase,
+} from '@millrace/testing';
+import { noBurn } from '../billing/index.ts';
+import {
+  createOrganisation,
+  ensureUser,
+  issueFullKey,
+  readCommitted,
+  systemCause,
+  type KeyCall,
+} from '../identity/index.ts';
+import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
+import type { Payment } from './payment.ts';
+import { Payments, type PaymentsOptions } from './payments.service.ts';
+import { findPayment } from './payments.store.ts';
+import { usd } from './payments.fixture.ts';
+import { createStripeGateway } from './stripe-gateway.ts';
+
+/** Payments on a real PostgreSQL and a double of Stripe, for tests. */
+export interface PaymentsWorld {
+  readonly database: TestDatabase;
+  readonly db: Db;
+  readonly stripe: StripeDouble;
+  readonly payments: Payments;
+  readonly logs: () => string;
+  /** The same service with something changed. */
+  with(changes: Partial<PaymentsOptions>): Payments;
+  /** The same service that many minutes from now. */
+  inMinutes(minutes: number): Payments;
+  newCaller(): Promise<KeyCall>;
+  start(call: KeyCall, dollars?: number): Promise<Payment>;
+  /** A payment with its page. */
+  open(call: KeyCall, dollars?: number): Promise<Payment>;
+  /** A payment that was paid and credited, with what Stripe has of it. */
+  paid(call: KeyCall, dollars?: number): Promise<PaidPayment>;
+  read(payment: Payment): Promise<Payment>;
+  send(event: SentEvent, to?: Payments): Promise<void>;
+  /** Balance and what of it is available, in nano-USD, and whether it is frozen. */
+  money(orgId: OrgId): Promise<{ balance: NanoUsd; available: NanoUsd; frozen: boolean }>;
+  spend(orgId: OrgId, dollars: number): Promise<void>;
+  /** The kinds and amounts of all transfers of a payment, oldest first. */
+  transfers(id: PaymentId): Promise<readonly (readonly [string, NanoUsd])[]>;
+  /** What the operator bears for an organisation's payment, in all. */
+  shortfall(id: PaymentId): Promise<bigint>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface PaidPayment {
+  readonly payment: Payment;
+  readonly session: DoubleSession;
+  readonly intent: string;
+}
+
+export interface SentEvent {
+  readonly type: string;
+  readonly object: unknown;
+  readonly id?: string;
+  readonly livemode?: boolean;
+  /** Seconds after the start of the test by Stripe's clock. */
+  readonly second?: number;
+}
+
+export const completed = (session: DoubleSession): SentEvent => ({
+  type: 'checkout.session.completed',
+  object: session,
+});
+
+export const refundOf = (intent: string, dollars: number): SentEvent => ({
+  type: 'charge.refunded',
+  object: {
+    id: `ch_${intent}`,
+    payment_intent: intent,
+    amount_refunded: dollars * 100,
+    currency: 'usd',
+    livemode: true,
+  },
+});
+
+export const disputeOf = (
+  intent: string,
+  status: string,
+  fields: { readonly id?: string; readonly dollars?: number; readonly second?: number } = {},
+): SentEvent => ({
+  type: status === 'won' || status === 'lost' ? 'charge.dispute.closed' : 'charge.dispute.created',
+  object: {
+    id: fields.id ?? `dp_${intent}`,
+    payment_intent: intent,
+    amount: (fields.dollars ?? 100) * 100,
+    currency: 'usd',
+    status,
+    livemode: true,
+  },
+  ...(fields.second === undefined ? {} : { second: fields.second }),
+});
+
+export async function startPaymentsWorld(): Promise<PaymentsWorld> {
+  const database = await createTestDatabase();
+  const { db } = database;
+  const stripe = await startStripeDouble();
+  let logged = '';
+  const log = createLogger({
+    name: 'payments',
+    level: 'debug',
+    destination: { write: (line: string) => void (logged += line) },
+  });
+  const options: PaymentsOptions = {
+    db,
+    clock: systemClock,
+    log,
+    stripe: createStripeGateway(stripe.settings),
+    consoleUrl: 'https://console.example.com',
+    burnOf: noBurn,
+  };
+  const payments = new Payments(options);
+  const startedMs = systemClock.nowMs();
+
+  const transaction = <T>(work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
+    db.transaction({ name: 'test', isolation: readCommitted }, work);
+  const with_ = (changes: Partial<PaymentsOptions>): Payments => new Payments({ ...options, ...changes });
+  const clockIn = (minutes: number): Clock => new SimulatedClock(systemClock.nowMs() + minutes * 60_000);
+
+  const read = async ({ orgId, mode, id }: Payment): Promise<Payment> => {
+    const found = await findPayment(db, orgId, mode, id);
+    if (found === null) throw new Error(`${id} is gone`);
+    return found;
+  };
+  const start = (call: KeyCall, dollars = 100): Promise<Payment> =>
+    transaction((tx) => payments.start(tx, call, { amountCents: dollars * 100 }));
+  const open = async (call: KeyCall, dollars = 100): Promise<Payment> => {
+    const { orgId, mode, id } = await start(call, dollars);
+    return payments.openCheckout(orgId, mode, id);
+  };
+  const send = async (event: SentEvent, to = payments): Promise<void> => {
+    const { second = 0, ...fields } = event;
+    const { body, headers } = signStripeEvent(stripe.settings.webhookSecret, {
+      ...fields,
+      createdMs: startedMs + second * 1_000,
+      signedMs: systemClock.nowMs(),
+    });
+    await to.receive(body, headers['stripe-signature']);
+  };
+
+  return {
+    database,
+    db,
+    stripe,
+    payments,
+    logs: () => logged,
+    with: with_,
+    inMinutes: (minutes) => with_({ clock: clockIn(minutes) }),
+    newCaller: () =>
+      transaction(async (tx) => {
+        const cause = systemCause('test', 'live');
+        const email = `owner-${uniqueId()}@example.com`;
+        const { organisation } = await createOrganisation(tx, cause, {
+          name: `Test ${uniqueId()}`,
+          homeCell: 1,
+          owner: { email, name: 'Owner' },
+        });
+        const user = await ensureUser(tx, { email });
+        const { key } = await issueFullKey(tx, cause, {
+          orgId: organisation.id,
+          user,
+          mode: 'live',
+          name: 'test',
+        });
+        return { orgId: organisation.id, keyId: key.id, cause };
+      }),
+    start,
+    open,
+    paid: async (call, dollars = 100) => {
+      const opened = await open(call, dollars);
+      const session = stripe.pay(stripe.sessionOf(opened.id).id);
+      await send(completed(session));
+      const payment = await read(opened);
+      if (payment.intentRef === null) throw new Error('the payment was not credited');
+      return { payment, session, intent: payment.intentRef };
+    },
+    read,
+    send,
+    money: async (orgId) => {
+      const { balance, available, frozen } = await readBalance(db, orgId, 'live', systemClock.now());
+      return { balance, available, frozen };
+    },
+    spend: (orgId, dollars) =>
+      transaction(async (tx) => {
+        const amount = usd(dollars);
+        const [result] = await applyLedger(tx, [
+          {
+            do: 'debit',
+            kind: 'charge',
+            orgId,
+            mode: 'live',
+            cause: { kind: 'test', id: uniqueId() },
+            step: 'spend',
+            amount,
+            to: [{ account: { kind: 'revenue', product: 'rental' }, amount }],
+            whenShort: 'refuse',
+            description: 'Spent',
+          },
+        ]);
+        requireDone(result);
+      }),
+    transfers: async (id) => {
+      const rows = await db.kysely
+        .selectFrom('ledger_transfers')
+        .select(['kind', 'amount_nano_usd'])
+        .where('cause_kind', '=', 'payment')
+        .where('cause_id', '=', id)
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => [row.kind, row.amount_nano_usd as NanoUsd] as const);
+    },
+    shortfall: async (id) => {
+      const row = await db.kysely
+        .selectFrom('ledger_entries')
+        .innerJoin('ledger_transfers', 'ledger_transfers.id', 'ledger_entries.transfer_id')
+        .innerJoin('ledger_accounts', 'ledger_accounts.id', 'ledger_entries.account_id')
+        .select((of) => of.fn.sum<string>('ledger_entries.amount_nano_usd').as('sum'))
+        .where('ledger_transfers.cause_id', '=', id)
+        .where('ledger_accounts.kind', '=', 'shortfall')
+        .executeTakeFirst();
+      return 0n - BigInt(row?.sum ?? 0);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await stripe.close();
+      await database.drop();
+    },
+  };
+}
+
+/** How often an event is stored, and with which outcome. */
+export async function eventOutcomes(db: Db, id: PaymentId): Promise<readonly string[]> {
+  const rows = await db.kysely
+    .selectFrom('payment_events')
+    .select('outcome')
+    .where('payment_id', '=', toUuid(id))
+    .orderBy('received_at')
+    .execute();
+  return rows.map(({ outcome }) => outcome);
+}
