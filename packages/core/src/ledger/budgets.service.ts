@@ -56,6 +56,10 @@ export async function changeBudget(
   id: BudgetId,
   changes: BudgetChanges,
 ): Promise<BudgetRecord | null> {
+  if ((await lockBudget(tx, orgId, mode, id)) === null) return null;
+  // Ends a period that is over while the limit is still the old one: one that began with the new limit would then be
+  // given the difference as well.
+  await moveLimitOf(tx, { orgId, mode, id }, nanoUsd(0n), `look:${tx.ids.nextUuid()}`);
   const before = await lockBudget(tx, orgId, mode, id);
   if (before === null) return null;
   const after = { ...before, ...changes };

@@ -69,9 +69,9 @@ export function blocks(limit: Account, demand: Demand): boolean {
   }
 }
 
-/** A budget that only tells has nothing set aside in it: nobody is refused by it. */
+/** A budget that only tells, or was removed, has nothing more set aside in it: nobody is refused by it. */
 export function isHeldIn(limit: Account): boolean {
-  return limit.budget?.onExceeded !== 'notify';
+  return limit.budget !== null && limit.budget.onExceeded !== 'notify';
 }
 
 /** What a budget leaves for more work. */

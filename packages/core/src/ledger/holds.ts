@@ -258,7 +258,12 @@ export function decidePost(slice: Slice, wallet: Wallet, command: PostCommand): 
   const replay = replayOf(slice, wallet, key, 'charge', slice.holds.get(holdId) ?? null);
   if (replay !== null) return replay;
   const hold = findOpen(slice, wallet, holdId);
-  if ('ok' in hold) return hold;
+  if ('ok' in hold) {
+    // A charge of nothing leaves no transfer to know it by; that the hold is closed is all there was to do.
+    const nothingLeft =
+      command.amount === 0n && command.afterwards === 'close' && hold.reason === 'HOLD_CLOSED';
+    return nothingLeft ? done(wallet, { hold: slice.holds.get(holdId) ?? null, replayed: true }) : hold;
+  }
   const transfer = command.amount === 0n ? null : charge(slice, wallet, hold, command, key);
   if (command.afterwards === 'close') closeHold(slice, hold);
   else if (command.afterwards !== 'keep') {

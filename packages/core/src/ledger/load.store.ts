@@ -218,7 +218,9 @@ const restStatement = defineStatement(
               left join budgets counting on counting.id = owned.id
              where (owned.kind = 'promo' and (owned.balance_nano_usd <> 0 or owned.held_nano_usd <> 0))
                 or (owned.kind = 'limit' and counting.deleted_at is null
-                    and (counting.key_ids is null or counting.key_ids && $3::uuid[] or counting.id = any($4::uuid[])))
+                    and (counting.key_ids is null or counting.key_ids && $3::uuid[] or counting.id = any($4::uuid[])
+                         or counting.key_ids && array(
+                              select key_id from ledger_holds where id = any($6::uuid[]) and key_id is not null)))
              union all
             select * from unnest($5::uuid[])
              union all
@@ -227,7 +229,10 @@ const restStatement = defineStatement(
       for update of account`,
 );
 
-/** Then what belongs to the owners, for those few that have more than credit, and the operator's accounts. */
+/**
+ * Then what belongs to the owners, for those few that have more than credit, and the operator's accounts. What is posted
+ * from a hold counts against the budgets of the key it was taken for, also against those that are younger than the hold.
+ */
 async function lockRest(
   tx: Tx,
   needs: Needs,
@@ -330,7 +335,8 @@ function fillAccounts(slice: Slice, rows: readonly AccountRow[], needs: Needs): 
     if (account.orgId === null) continue;
     const key = walletOf(account.orgId, account.mode);
     if (account.kind === 'credit' || account.kind === 'promo') push(money, key, account);
-    if (account.kind === 'limit') push(limits, key, account);
+    // One that was removed comes only with a hold that still has a part of it.
+    if (account.budget !== null) push(limits, key, account);
     if (account.kind === 'supplier_payable') slice.payables.set(key, account);
   }
   for (const [key, { orgId, mode }] of needs.wallets) {
@@ -413,6 +419,7 @@ interface TransferRow {
   shortfall: bigint;
 }
 
+// Only who pays can fall short. What the operator bears when money comes back is nothing that its owner is told.
 const transfersStatement = defineStatement(
   'ledger read transfers',
   `select known.id, known.org_id, known.idempotency_key, known.kind, known.amount_nano_usd,
@@ -420,7 +427,8 @@ const transfersStatement = defineStatement(
           coalesce((select -sum(entry.amount_nano_usd)::bigint
                       from ledger_entries entry
                       join ledger_accounts account on account.id = entry.account_id
-                     where entry.transfer_id = known.id and account.kind = 'shortfall'), 0) as shortfall
+                     where entry.transfer_id = known.id and account.kind = 'shortfall'
+                       and known.amount_nano_usd <= 0 and known.kind <> 'reversal'), 0) as shortfall
      from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
      join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key`,
 );

@@ -1,8 +1,10 @@
 import type { Mode } from '@millrace/platform/envelope';
 import { toUuid } from '@millrace/platform/ids';
+import { allocate } from '@millrace/platform/money';
 import type { Account } from './accounts.ts';
 import {
   availableIn,
+  compareSpending,
   isExpired,
   planDraw,
   smaller,
@@ -242,6 +244,12 @@ function noteUndone(source: UndoableTransfer, legs: Legs): void {
   }
 }
 
+/** Paid money is given back before promotional credit, and of that what was spent last first. */
+function compareGivingBack(left: Account, right: Account): number {
+  if (left.kind !== right.kind) return left.kind === 'credit' ? -1 : 1;
+  return compareSpending(right, left);
+}
+
 export function decideRefund(slice: Slice, wallet: Wallet, command: RefundCommand): LedgerResult {
   const key = keyOf(command);
   const replay = replayOf(slice, wallet, key, 'refund');
@@ -249,7 +257,6 @@ export function decideRefund(slice: Slice, wallet: Wallet, command: RefundComman
   const source = findUndoable(slice, wallet, toUuid(command.transferId));
   if (source === null) return refused('TRANSFER_NOT_FOUND');
   const entries = moneyEntries(slice, source);
-  // Paid money is given back before promotional credit: the order of spending, backwards.
   const payers = entries.filter(({ account }) => account.kind === 'credit' || account.kind === 'promo');
   const left = payers.reduce((sum, entry) => sum - entry.left, 0n);
   if (source.kind !== 'charge' || source.reversed || command.amount <= 0n || command.amount > left) {
@@ -257,19 +264,17 @@ export function decideRefund(slice: Slice, wallet: Wallet, command: RefundComman
   }
   const legs = new Legs();
   let toGive: bigint = command.amount;
-  for (const entry of payers.toSorted(
-    (a, b) => Number(b.account.kind === 'credit') - Number(a.account.kind === 'credit'),
-  )) {
+  for (const entry of payers.toSorted((a, b) => compareGivingBack(a.account, b.account))) {
     const given = smaller(toGive, -entry.left);
     legs.add(entry.account, given);
     toGive -= given;
   }
-  let toTake: bigint = command.amount;
-  for (const entry of entries.filter(({ left: kept }) => kept > 0n)) {
-    const taken = smaller(toTake, entry.left);
-    takeBack(slice, legs, entry.account, taken);
-    toTake -= taken;
-  }
+  const takers = entries.filter(({ left: kept }) => kept > 0n);
+  const shares = allocate(
+    command.amount,
+    takers.map(({ left: kept }) => kept),
+  );
+  takers.forEach(({ account }, index) => takeBack(slice, legs, account, shares[index] ?? 0n));
   const transfer = enter(slice, legs, {
     ...baseOf(wallet, command, key),
     kind: 'refund',
@@ -310,6 +315,7 @@ export function decideReverse(slice: Slice, wallet: Wallet, command: ReverseComm
     keyId: source.keyId,
     description: command.description,
   });
+  noteUndone(source, legs);
   source.reversed = true;
   return done(wallet, { transfer });
 }

@@ -5,11 +5,17 @@ import type { TransferKind } from './ledger.ts';
 import type { Slice, UndoableTransfer } from './slice.ts';
 import { uuids } from './sql-arrays.ts';
 
-/** Transfers never change, so the accounts of those to be undone may be read before anything is locked. */
+/**
+ * Transfers never change, so the accounts of those to be undone may be read before anything is locked. What budgets
+ * counted is not undone, and the other side of budgets is locked last: both stay out of it.
+ */
 export async function readUndoAccounts(tx: Tx, undoIds: readonly string[]): Promise<string[]> {
   if (undoIds.length === 0) return [];
   const { rows } = await sql<{ account_id: string }>`
-    select distinct account_id from ledger_entries where transfer_id = any(${uuids(undoIds)}::uuid[])
+    select distinct entry.account_id
+      from ledger_entries entry
+      join ledger_accounts account on account.id = entry.account_id
+     where entry.transfer_id = any(${uuids(undoIds)}::uuid[]) and account.kind not in ('limit', 'limit_contra')
   `.execute(tx.kysely);
   return rows.map((row) => row.account_id);
 }
@@ -39,7 +45,9 @@ export async function fillUndoable(tx: Tx, slice: Slice, undoIds: readonly strin
                     where undo.reverses = source.id and undo.kind = 'reversal') as reversed
       from ledger_transfers source
       join ledger_entries entry on entry.transfer_id = source.id
-     where source.id = any(${uuids(undoIds)}::uuid[])
+      join ledger_accounts account on account.id = entry.account_id
+     where source.id = any(${uuids(undoIds)}::uuid[]) and account.kind not in ('limit', 'limit_contra')
+     order by source.id, entry.account_id
   `.execute(tx.kysely);
   const entries = new Map<string, { accountId: string; amount: bigint }[]>();
   for (const row of rows) {

@@ -100,7 +100,8 @@ const counted: Part = {
 const statements = new Map<string, PreparedStatement>();
 
 function statementOf(parts: readonly Part[]): PreparedStatement {
-  const name = `ledger write ${parts.map((part) => part.name).join(' ')}`;
+  // The driver wants less than 64 characters.
+  const name = `ledger ${parts.map((part) => part.name).join(' ')}`;
   const known = statements.get(name);
   if (known !== undefined) return known;
   let before = 0;

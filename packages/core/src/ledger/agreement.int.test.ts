@@ -1,0 +1,222 @@
+import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
+import { createDb, type Db } from '@millrace/platform/db';
+import { createIdSource, type HoldId, type KeyId, type OrgId, type TransferId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { nanoUsd } from '@millrace/platform/money';
+import {
+  createOrganisation,
+  createTestDatabase,
+  TEST_START_MS,
+  testIds,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  applyLedger,
+  changeBudget,
+  createBudget,
+  removeBudget,
+  requireDone,
+  type BudgetRecord,
+  type LedgerCommand,
+  type LedgerResult,
+} from './index.ts';
+
+/** Cases that the simulation found: what happens must not depend on what else is in the batch, or on when it is seen. */
+
+const clock = new SimulatedClock(TEST_START_MS);
+const hybrid: Clock = {
+  nowMs: () => clock.nowMs(),
+  now: () => clock.now(),
+  monotonicMs: () => systemClock.monotonicMs(),
+  sleep: (ms, signal) => systemClock.sleep(ms, signal),
+  after: (ms, action) => systemClock.after(ms, action),
+};
+let database: TestDatabase;
+let db: Db;
+let orgId: OrgId;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = createDb({
+    url: database.url,
+    poolSize: 4,
+    clock: hybrid,
+    ids: createIdSource({ clock, cell: 1 }),
+    log: createLogger({ name: 'test', level: 'error' }),
+  });
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  orgId = await createOrganisation(db);
+});
+
+const usd = (amount: number) => nanoUsd(BigInt(amount));
+const apply = (...commands: LedgerCommand[]): Promise<readonly LedgerResult[]> =>
+  db.transaction({ name: 'test', isolation: 'read committed' }, (tx) => applyLedger(tx, commands));
+const only = async (command: LedgerCommand) => requireDone((await apply(command))[0]);
+
+let steps = 0;
+const base = () =>
+  ({ orgId, mode: 'live', cause: { kind: 'test', id: 'one' }, step: `${(steps += 1)}` }) as const;
+const topUp = (amount: number, promo?: { priority: number; expiresAt: Date | null }): LedgerCommand => ({
+  ...base(),
+  do: 'credit',
+  kind: promo === undefined ? 'top_up' : 'grant',
+  amount: usd(amount),
+  from: [{ account: { kind: 'payments_clearing' }, amount: usd(amount) }],
+  ...(promo === undefined ? {} : { promo }),
+  description: 'In',
+});
+const post = (holdId: HoldId, amount: number, afterwards: 'keep' | 'close' = 'keep'): LedgerCommand => ({
+  ...base(),
+  do: 'post',
+  holdId,
+  amount: usd(amount),
+  to: [{ account: { kind: 'revenue', product: 'rental' }, amount: usd(amount) }],
+  afterwards,
+  description: 'Out',
+});
+const refund = (transferId: TransferId, amount: number): LedgerCommand => ({
+  ...base(),
+  do: 'refund',
+  transferId,
+  amount: usd(amount),
+  description: 'Back',
+});
+async function hold(amount: number, keyId?: KeyId): Promise<HoldId> {
+  const { holdId } = await only({
+    ...base(),
+    do: 'hold',
+    amount: usd(amount),
+    demand: 'new',
+    ...(keyId === undefined ? {} : { keyId }),
+  });
+  if (holdId === null) throw new Error('no hold');
+  return holdId;
+}
+function budget(wish: Partial<Pick<BudgetRecord, 'keyIds' | 'period' | 'onExceeded'>>, limit: number) {
+  return db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
+    createBudget(tx, {
+      orgId,
+      mode: 'live',
+      name: 'all',
+      keyIds: null,
+      period: 'day',
+      thresholdsPercent: [],
+      onExceeded: 'stop_everything',
+      ...wish,
+      limit: usd(limit),
+    }),
+  );
+}
+const change = (id: BudgetRecord['id'], limit: number) =>
+  db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
+    changeBudget(tx, orgId, 'live', id, { limit: usd(limit) }),
+  );
+
+describe('a budget', () => {
+  it('of a key counts what is posted from a hold that is older than it, whatever else is in the batch', async () => {
+    const keyId = testIds.next('key');
+    await only(topUp(100));
+    const holdId = await hold(50, keyId);
+    const { id } = await budget({ keyIds: [keyId], onExceeded: 'notify' }, 40);
+    await only(post(holdId, 7));
+    expect(await change(id, 41)).toMatchObject({ spent: 7n });
+  });
+
+  it('whose period is over begins the next one with the new limit, not with more', async () => {
+    const { id } = await budget({}, 10);
+    await clock.advance(2 * 86_400_000);
+    expect(await change(id, 30)).toMatchObject({ limit: 30n, spent: 0n });
+  });
+
+  it('that was removed does not stand in the way of a hold that still has a part of it', async () => {
+    const { id } = await budget({}, 10);
+    const { holdId } = await only({
+      ...base(),
+      do: 'hold',
+      amount: usd(8),
+      demand: 'new',
+      onlyBudgets: [id],
+    });
+    if (holdId === null) throw new Error('no hold');
+    await db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
+      removeBudget(tx, orgId, 'live', id),
+    );
+    const grown = await only({ ...base(), do: 'resize', holdId, target: usd(20), demand: 'running' });
+    expect(grown.held).toBe(20n);
+    await only({ ...base(), do: 'close', holdId });
+  });
+});
+
+describe('a charge of nothing', () => {
+  it('that closes a hold has happened, however often it is asked for', async () => {
+    await only(topUp(10));
+    const last = post(await hold(5), 0, 'close');
+    expect(await only(last)).toMatchObject({ replayed: false, held: 0n });
+    expect(await only(last)).toMatchObject({ replayed: true, held: 0n });
+  });
+});
+
+describe('a reversal', () => {
+  it('of a charge that fell short is told alike the first and the second time', async () => {
+    await only(topUp(3));
+    const { transferId } = await only(post(await hold(3), 5));
+    if (transferId === null) throw new Error('no transfer');
+    const reversal: LedgerCommand = { ...base(), do: 'reverse', transferId, description: 'Undo' };
+    const first = await only(reversal);
+    expect(await only(reversal)).toEqual({ ...first, replayed: true });
+  });
+});
+
+describe('a refund', () => {
+  it('is taken from all who got a share, in proportion, and given back to paid credit first', async () => {
+    const supplier = await createOrganisation(db);
+    const later = { priority: 10, expiresAt: new Date(clock.nowMs() + 60_000) };
+    await apply(topUp(10), topUp(10, later));
+    const { transferId } = await only({
+      ...base(),
+      do: 'debit',
+      kind: 'charge',
+      amount: usd(20),
+      to: [
+        { account: { kind: 'supplier_payable', orgId: supplier }, amount: usd(15) },
+        { account: { kind: 'platform_fee' }, amount: usd(5) },
+      ],
+      whenShort: 'refuse',
+      description: 'Split',
+    });
+    if (transferId === null) throw new Error('no transfer');
+    const { transferId: back } = await only(refund(transferId, 12));
+    const { rows } = await database.connect().then(async (client) => {
+      const found = await client.query<{ kind: string; amount: string }>(
+        `select a.kind, e.amount_nano_usd as amount
+           from ledger_entries e join ledger_accounts a on a.id = e.account_id
+           join ledger_transfers t on t.id = e.transfer_id where t.kind = 'refund' and t.org_id = a.org_id
+             or t.kind = 'refund' and a.kind in ('supplier_payable', 'platform_fee') order by a.kind`,
+      );
+      await client.end();
+      return found;
+    });
+    expect(back).not.toBeNull();
+    expect(rows).toEqual([
+      { kind: 'credit', amount: '10' },
+      { kind: 'platform_fee', amount: '-3' },
+      { kind: 'promo', amount: '2' },
+      { kind: 'supplier_payable', amount: '-9' },
+    ]);
+  });
+
+  it('of what was reversed in the same batch is told the same as in the next', async () => {
+    await only(topUp(10));
+    const { transferId } = await only(post(await hold(5), 5));
+    if (transferId === null) throw new Error('no transfer');
+    const reversal: LedgerCommand = { ...base(), do: 'reverse', transferId, description: 'Undo' };
+    const [, together] = await apply(reversal, refund(transferId, 1));
+    const [apart] = await apply(refund(transferId, 1));
+    expect(together).toEqual(apart);
+  });
+});
