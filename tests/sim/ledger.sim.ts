@@ -1,0 +1,274 @@
+import {
+  changeBudget,
+  createBudget,
+  expirePromos,
+  removeBudget,
+  setFrozen,
+  setOverdraft,
+} from '@millrace/core/ledger';
+import { defineSim, type Action, type Random } from '@millrace/kits';
+import type { BudgetId, KeyId } from '@millrace/platform/ids';
+import { nanoUsd, negateUsd } from '@millrace/platform/money';
+import { freeIn, type Budget } from './ledger/accounts.ts';
+import {
+  breaks,
+  compareAccounts,
+  compareHolds,
+  compareSystem,
+  compareTold,
+  compareTransfers,
+  deepRules,
+  rules,
+} from './ledger/books.ts';
+import { amountFrom, makeCommand, type Wish } from './ledger/commands.ts';
+import {
+  applyBroken,
+  applyOnce,
+  applyTogether,
+  closeWorld,
+  count,
+  createWorld,
+  type World,
+} from './ledger/world.ts';
+
+const batchSize = 24;
+const batchesAtOnce = 4;
+
+/** Sends what is waiting: in one batch, or in several at once, in an order of its own. */
+async function flush(world: World, random: Random): Promise<void> {
+  const commands = random.shuffle(world.queue);
+  world.queue = [];
+  if (commands.length === 0) return;
+  world.sent.push(...commands);
+  if (world.sent.length > 400) world.sent.splice(0, world.sent.length - 400);
+  if (random.chance(0.4)) return applyOnce(world, commands);
+  const batches: (typeof commands)[] = [];
+  const several = random.int(2, batchesAtOnce);
+  commands.forEach((command, index) => (batches[index % several] ??= []).push(command));
+  return applyTogether(world, batches);
+}
+
+const command = (weight: number, wish: Wish): Action<World> => ({
+  weight,
+  async run(world, random) {
+    const made = makeCommand(knownTo(world), random, wish);
+    if (made === null) return;
+    world.queue.push(made);
+    if (world.queue.length >= batchSize) await flush(world, random);
+  },
+});
+
+const knownTo = (world: World) => ({
+  oracle: world.oracle,
+  tenants: world.tenants,
+  holds: world.holds,
+  transfers: world.transfers,
+  nowMs: world.clock.nowMs(),
+  nextStep: () => `s${(world.steps += 1)}`,
+});
+
+/** Something that is not a command of the ledger: everything that waits is sent first, then it happens alone. */
+const alone = (weight: number, run: (world: World, random: Random) => Promise<void>): Action<World> => ({
+  weight,
+  async run(world, random) {
+    await flush(world, random);
+    await run(world, random);
+  },
+});
+
+const inTransaction = <T>(world: World, work: Parameters<World['db']['transaction']>[1]): Promise<T> =>
+  world.db.transaction({ name: 'simulated act', isolation: 'read committed' }, work) as Promise<T>;
+
+const longest = 500;
+
+export const sim = defineSim<World>({
+  name: 'ledger',
+  about: 'A nano-USD that appears, disappears, is charged twice or spent twice would be found here first.',
+  init: createWorld,
+  close: closeWorld,
+  ciEvents: 50_000,
+  validateEvery: longest,
+  shrinkAttempts: 0,
+  actions: {
+    topUp: command(14, 'topUp'),
+    grant: command(4, 'grant'),
+    giveBack: command(2, 'giveBack'),
+    debit: command(14, 'debit'),
+    payout: command(2, 'payout'),
+    hold: command(16, 'hold'),
+    resize: command(8, 'resize'),
+    post: command(16, 'post'),
+    close: command(6, 'close'),
+    refund: command(4, 'refund'),
+    reverse: command(3, 'reverse'),
+    expire: command(2, 'expire'),
+    /** The same message once more: soon, late, or out of order. */
+    repeat: {
+      weight: 8,
+      when: (world) => world.sent.length > 0,
+      run(world, random) {
+        world.queue.push(random.pick(world.sent));
+      },
+    },
+    timePasses: alone(1.5, async (world, random) => {
+      const ms = random.pick([1, 1000, 60_000, 3_600_000, 6 * 3_600_000, 3 * 86_400_000]);
+      await world.clock.advance(random.int(1, ms));
+      world.oracle.nowMs = world.clock.nowMs();
+    }),
+    failBeforeCommit: {
+      weight: 0.4,
+      when: (world) => world.queue.length > 0,
+      run: (world) => breakFlush(world, { before: 'error' }),
+    },
+    killBeforeCommit: {
+      weight: 0.1,
+      when: (world) => world.queue.length > 0,
+      run: (world) => breakFlush(world, { before: 'killed' }),
+    },
+    killDuringCommit: {
+      weight: 0.3,
+      when: (world) => world.queue.length > 0,
+      run: (world, random) => breakFlush(world, { during: { afterTurns: random.int(0, 2) } }),
+    },
+    makeBudget: alone(0.3, makeBudget),
+    changeBudget: alone(0.6, alterBudget),
+    removeBudget: alone(0.1, dropBudget),
+    freeze: alone(0.3, async (world, random) => {
+      const tenant = random.pick(world.tenants);
+      tenant.frozen = !tenant.frozen && random.chance(0.5);
+      await inTransaction(world, (tx) => setFrozen(tx, tenant.orgId, tenant.mode, tenant.frozen));
+    }),
+    overdraft: alone(0.2, async (world, random) => {
+      const { orgId, mode, credit } = random.pick(world.tenants);
+      const overdraft = random.chance(0.5) ? nanoUsd(0n) : amountFrom(random, 2);
+      const allowed = credit.balance - credit.held >= negateUsd(overdraft);
+      const done = await inTransaction<boolean>(world, (tx) => setOverdraft(tx, orgId, mode, overdraft));
+      if (done !== allowed) throw new Error(`An overdraft of ${overdraft} was answered with ${done}.`);
+      if (allowed) credit.floor = negateUsd(overdraft);
+    }),
+    expirePromos: alone(0.4, sweepPromos),
+  },
+  validators: {
+    'what waits is answered': (world) => settle(world),
+    'every account is as the oracle has it': (world) => compareAccounts(world.client, world.oracle),
+    "the operator's accounts are as the oracle has them": (world) =>
+      compareSystem(world.client, world.oracle),
+    'every hold is as the oracle has it': (world) => compareHolds(world.client, world.oracle),
+    'every acknowledged transfer is there once, and no other': (world) =>
+      compareTransfers(world.client, world.oracle),
+    'budgets tell each threshold once': (world) => compareTold(world.client, world.oracle),
+    ...Object.fromEntries(
+      Object.entries({ ...rules, ...deepRules }).map(([name, rule]) => [
+        name,
+        (world: World) => breaks(world.client, rule),
+      ]),
+    ),
+  },
+});
+
+async function settle(world: World): Promise<void> {
+  const { queue } = world;
+  world.queue = [];
+  if (queue.length > 0) await applyOnce(world, queue);
+}
+
+async function breakFlush(world: World, fault: Parameters<typeof applyBroken>[2]): Promise<void> {
+  const { queue } = world;
+  world.queue = [];
+  world.sent.push(...queue);
+  count(world, 'crashes');
+  await applyBroken(world, queue, fault);
+}
+
+const periods = ['hour', 'day', 'week', 'month', 'total'] as const;
+const reactions = ['notify', 'stop_new_work', 'stop_everything'] as const;
+
+async function makeBudget(world: World, random: Random): Promise<void> {
+  const tenant = random.pick(world.tenants);
+  if (tenant.budgets.filter(({ removed }) => !removed).length >= 4) return;
+  const limit = nanoUsd(amountFrom(random, 6) + 1n);
+  const wish = {
+    orgId: tenant.orgId,
+    mode: tenant.mode,
+    name: 'Budget',
+    keyIds: random.chance(0.5) ? null : ([random.pick(tenant.keyIds)] as KeyId[]),
+    period: random.pick(periods),
+    limit,
+    thresholdsPercent: random.pick([[], [50, 75], [50, 75, 100], [1]]),
+    onExceeded: random.pick(reactions),
+  };
+  const { id } = await inTransaction<{ id: BudgetId }>(world, (tx) => createBudget(tx, wish));
+  const budget: Budget = {
+    what: 'budget',
+    name: `budget ${id}`,
+    id,
+    balance: limit,
+    held: 0n,
+    floor: wish.onExceeded === 'stop_everything' ? 0n : null,
+    priority: 0,
+    expiresAtMs: null,
+    keyIds: wish.keyIds,
+    period: wish.period,
+    thresholds: wish.thresholdsPercent,
+    limit,
+    onExceeded: wish.onExceeded,
+    endsAtMs: null,
+    notified: 0,
+    removed: false,
+  };
+  world.oracle.addBudget(tenant, budget);
+}
+
+async function alterBudget(world: World, random: Random): Promise<void> {
+  const tenant = random.pick(world.tenants);
+  const live = tenant.budgets.filter(({ removed }) => !removed);
+  if (live.length === 0) return;
+  const budget = random.pick(live);
+  const limit = random.chance(0.3) ? nanoUsd(budget.limit) : nanoUsd(amountFrom(random, 6) + 1n);
+  const onExceeded = random.chance(0.6) ? budget.onExceeded : random.pick(reactions);
+  await inTransaction(world, (tx) =>
+    changeBudget(tx, tenant.orgId, tenant.mode, budget.id as BudgetId, { limit, onExceeded }),
+  );
+  world.oracle.changeBudget(tenant, budget, limit, onExceeded);
+}
+
+async function dropBudget(world: World, random: Random): Promise<void> {
+  const tenant = random.pick(world.tenants);
+  const live = tenant.budgets.filter(({ removed }) => !removed);
+  if (live.length === 0) return;
+  const budget = random.pick(live);
+  await inTransaction(world, (tx) => removeBudget(tx, tenant.orgId, tenant.mode, budget.id as BudgetId));
+  budget.removed = true;
+}
+
+/** The worker's own sweep; the oracle expires whatever is over, and the books are compared by the validators. */
+async function sweepPromos(world: World): Promise<void> {
+  const nowMs = world.clock.nowMs();
+  const over = world.tenants.flatMap((tenant) =>
+    tenant.money
+      .filter((promo) => promo.expiresAtMs !== null && promo.expiresAtMs <= nowMs && freeIn(promo) > 0n)
+      .map((promo) => ({ tenant, promo })),
+  );
+  const swept = await expirePromos(world.db, 1000);
+  if (swept !== over.length)
+    throw new Error(`${swept} promotional credits expired instead of ${over.length}.`);
+  for (const { tenant, promo } of over) world.oracle.expireNow(tenant, promo);
+  await learnExpiries(world, over.length);
+}
+
+/** The sweep tells no ids, so the new ones are read. */
+async function learnExpiries(world: World, made: number): Promise<void> {
+  if (made === 0) return;
+  const unknown = world.oracle.unnamed.splice(0);
+  const { rows } = await world.client.query<{ id: string; account_id: string }>(
+    `select t.id, e.account_id from ledger_transfers t join ledger_entries e on e.transfer_id = t.id
+      where t.kind = 'expiry' and e.account_id = any($1::uuid[]) order by t.id desc`,
+    [unknown.map(({ account }) => account.id)],
+  );
+  for (const { transfer, account } of unknown) {
+    const row = rows.find(({ account_id }) => account_id === account.id);
+    if (row === undefined) throw new Error(`The expiry of ${account.name} is not in the books.`);
+    world.oracle.nameTransfer(transfer, row.id);
+    world.transfers.push(transfer);
+  }
+}
