@@ -1,8 +1,10 @@
+import { grant as grantInside, noBurn } from '@millrace/core/billing';
+import { systemCause } from '@millrace/core/identity';
 import { uniqueId } from '@millrace/testing';
 import type { KeyId } from '@millrace/platform/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
-import { charge, credit, usd } from './money.fixture.ts';
+import { charge, credit, inTransaction, usd } from './money.fixture.ts';
 
 let fixture: ApiFixture;
 let operator: SeededOrganisation;
@@ -228,6 +230,35 @@ describe('a grant', () => {
     const body = { amountNanoUsd: '1000000000', reason: 'many at once' };
     await Promise.all(Array.from({ length: 10 }, () => grant(body, headers)));
     expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('1000000000');
+  });
+
+  const named = (dies = false) =>
+    inTransaction(fixture, async (tx) => {
+      const wish = { amount: usd(100), actId: 'play-money', reason: 'by name', burnOf: noBurn };
+      await grantInside(tx, systemCause('test', 'live'), ours.organisation.id, wish);
+      if (dies) throw new Error('died before the commit');
+    });
+  const traces = async () => {
+    const orgId = ours.organisation.id;
+    const [audit] = await query(
+      `select count(*)::int as count from audit_log a join organisations o on o.id = a.org_id
+       where o.slug = $1 and action = 'money.granted'`,
+      [ours.organisation.slug],
+    );
+    const { json } = await get('/v2/customer/ledger');
+    return [json.items.length as number, audit.count as number, (await toppedUpEvents(orgId)).length];
+  };
+
+  it('that dies before its commit leaves no transfer, no audit entry and no event', async () => {
+    await expect(named(true)).rejects.toThrow('died before the commit');
+    expect(await traces()).toEqual([0, 0, 0]);
+  });
+
+  it('with a name is given once, however often and by however many at once', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => named()));
+    await named();
+    expect(await traces()).toEqual([1, 1, 1]);
+    expect((await get('/v2/customer/balance')).json.balanceCents).toBe(10_000);
   });
 
   it('that is promotional is spent first and must end in the future', async () => {
