@@ -65,6 +65,7 @@ export async function benchCommand(
         ),
       pinServer: (pid) => pinning.pinServer(pid),
       note: (line) => output.line(`  ${line}`),
+      quick: values.quick,
     });
     output.line(`${renderReport(report)}\n`);
     output.line(reportJson(bench.name, { ...machine, pinned: plan }, report));

@@ -30,6 +30,8 @@ export interface BenchRun {
   /** Gives a server process the server cores for the length of this run. */
   pinServer(pid: number): void;
   note(line: string): void;
+  /** To see that it runs, not to quote: a bench that takes long by its size takes a smaller one. */
+  readonly quick: boolean;
 }
 
 export interface BenchReport {
