@@ -973,7 +973,7 @@ CREATE TABLE public.payments (
     org_id uuid NOT NULL,
     mode text NOT NULL,
     provider text NOT NULL,
-    provider_live boolean NOT NULL,
+    provider_live boolean DEFAULT true NOT NULL,
     provider_ref text COLLATE pg_catalog."C",
     provider_intent text COLLATE pg_catalog."C",
     amount_nano_usd bigint NOT NULL,

@@ -5,7 +5,7 @@ create table payments (
   org_id uuid not null references organisations (id) on delete restrict,
   mode text not null check (mode in ('live', 'test')),
   provider text not null check (provider in ('stripe')),
-  provider_live boolean not null,
+  provider_live boolean not null default true,
   provider_ref text collate "C" check (length(provider_ref) between 1 and 255),
   provider_intent text collate "C" check (length(provider_intent) between 1 and 255),
   amount_nano_usd bigint not null check (amount_nano_usd > 0 and amount_nano_usd % 10000000 = 0),

@@ -34,9 +34,9 @@ describe('a refund', () => {
     expect(await world.read(payment)).toMatchObject({ state: 'refunded', clawedBack: usd(100) });
     expect(await world.transfers(payment.id)).toEqual([
       ['top_up', usd(100)],
-      ['clawback', -usd(30)],
-      ['clawback', -usd(20)],
-      ['clawback', -usd(50)],
+      ['clawback', usd(-30)],
+      ['clawback', usd(-20)],
+      ['clawback', usd(-50)],
     ]);
     expect(await world.money(call.orgId)).toEqual({ balance: 0n, available: 0n, frozen: false });
   });
@@ -85,7 +85,7 @@ describe('a dispute', () => {
     expect(await world.read(payment)).toMatchObject({ state: 'paid', clawedBack: 0n, shortfall: 0n });
     expect(await world.transfers(payment.id)).toEqual([
       ['top_up', usd(100)],
-      ['clawback', -usd(100)],
+      ['clawback', usd(-100)],
       ['reversal', usd(100)],
     ]);
   });

@@ -369,7 +369,7 @@ export interface PaymentsTable {
   org_id: string;
   mode: 'live' | 'test';
   provider: string;
-  provider_live: boolean;
+  provider_live: Generated<boolean>;
   provider_ref: string | null;
   provider_intent: string | null;
   amount_nano_usd: bigint;

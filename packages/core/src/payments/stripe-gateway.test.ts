@@ -1,0 +1,104 @@
+import { signStripeEvent, startStripeDouble, TEST_START_MS, type StripeDouble } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { payment, usd } from './payments.fixture.ts';
+import { createStripeGateway, stripeGatewayOf, type StripeGateway } from './stripe-gateway.ts';
+
+let double: StripeDouble;
+let gateway: StripeGateway;
+beforeAll(async () => {
+  double = await startStripeDouble();
+  gateway = createStripeGateway(double.settings);
+});
+afterAll(() => double.close());
+
+const reasonOf = (act: () => unknown): unknown => {
+  try {
+    act();
+    return 'accepted';
+  } catch (error) {
+    return error instanceof Error && 'reason' in error ? error.reason : error;
+  }
+};
+
+describe('a signature', () => {
+  const at = (ms: number) =>
+    signStripeEvent(double.settings.webhookSecret, { type: 'charge.refunded', object: {}, createdMs: ms });
+
+  it('is judged by the clock that is handed in: good for five minutes and not for a second more', () => {
+    const { body, headers } = at(TEST_START_MS);
+    const judge = (nowMs: number) => reasonOf(() => gateway.verify(body, headers['stripe-signature'], nowMs));
+    expect(judge(TEST_START_MS)).toBe('accepted');
+    expect(judge(TEST_START_MS + 300_000)).toBe('accepted');
+    expect(judge(TEST_START_MS + 301_000)).toBe('WEBHOOK_SIGNATURE_INVALID');
+  });
+
+  it.each([
+    ['missing', undefined],
+    ['empty', ''],
+    ['rubbish', 't=now,v1=abc'],
+    ['of an old scheme', `t=${TEST_START_MS},v0=abc`],
+  ])('that is %s is refused', (_what, signature) => {
+    const { body } = at(TEST_START_MS);
+    expect(reasonOf(() => gateway.verify(body, signature, TEST_START_MS))).toBe('WEBHOOK_SIGNATURE_INVALID');
+  });
+});
+
+describe('a page', () => {
+  it('is asked for by the row alone, so asking twice is asking once', async () => {
+    const asked = payment({ sessionRef: null, amount: usd(12.34) });
+    const [one, two] = [
+      await gateway.openCheckout(asked),
+      await gateway.openCheckout({ ...asked, checks: 9 }),
+    ];
+    expect(two).toEqual(one);
+    expect(double.sessionOf(asked.id)).toMatchObject({
+      id: one.sessionRef,
+      amount_total: 1_234,
+      currency: 'usd',
+      metadata: { millrace_payment_id: asked.id },
+    });
+  });
+
+  it('asked for otherwise under the same payment is refused: the first one stands', async () => {
+    const asked = payment({ sessionRef: null });
+    await gateway.openCheckout(asked);
+    await expect(gateway.openCheckout({ ...asked, amount: usd(1) })).rejects.toMatchObject({
+      reason: 'PAYMENT_PROVIDER_REFUSED',
+    });
+  });
+
+  it('is read as the fact that an event would carry', async () => {
+    const asked = payment({ sessionRef: null });
+    const { sessionRef } = await gateway.openCheckout(asked);
+    expect(await gateway.readCheckout(sessionRef)).toMatchObject({ status: 'open', intentRef: null });
+    const { payment_intent } = double.pay(sessionRef);
+    expect(await gateway.readCheckout(sessionRef)).toEqual({
+      kind: 'session',
+      sessionRef,
+      intentRef: payment_intent,
+      claimedPayment: asked.id,
+      status: 'paid',
+      amountCents: 10_000,
+      currency: 'usd',
+      live: true,
+    });
+    await expect(gateway.readCheckout('cs_unknown')).rejects.toMatchObject({
+      reason: 'PAYMENT_PROVIDER_REFUSED',
+    });
+  });
+
+  it('cannot be had with a key that Stripe does not know, and that is not the caller’s fault', async () => {
+    const wrong = createStripeGateway({ ...double.settings, secretKey: 'sk_live_wrong' });
+    await expect(wrong.openCheckout(payment())).rejects.toMatchObject({
+      reason: 'PAYMENT_PROVIDER_UNAVAILABLE',
+    });
+  });
+});
+
+it('without its secrets there is no gateway, and a test key is known as one', () => {
+  const { settings } = double;
+  expect(stripeGatewayOf({ ...settings, secretKey: null })).toBeNull();
+  expect(stripeGatewayOf({ ...settings, webhookSecret: null })).toBeNull();
+  expect(stripeGatewayOf(settings)?.live).toBe(true);
+  expect(stripeGatewayOf({ ...settings, secretKey: 'rk_test_x' })?.live).toBe(false);
+});
