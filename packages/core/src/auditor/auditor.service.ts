@@ -16,7 +16,7 @@ import { paymentProbe } from './payments.store.ts';
 import { leaseProbe, requestProbe, usageProbe } from './pots.store.ts';
 import { runProbe, type Probe } from './probe.store.ts';
 import { beginReading, endReading, readMark, recordRun, takeAuditLock } from './runs.store.ts';
-import { findChunkEnd, firstUuid, transferProbe, undoProbe, type IdRange } from './transfers.store.ts';
+import { findChunkEnd, firstUuid, transferProbes, undoProbe, type IdRange } from './transfers.store.ts';
 import { findStrayTransfers, walletProbe } from './wallets.store.ts';
 
 export interface AuditOptions {
@@ -113,8 +113,9 @@ async function runChecks(tx: Tx, plan: AuditPlan): Promise<readonly CheckOutcome
   const basis: AccountBasis = { range, fromMarks: since !== null, orgUuid };
   const outcomes: CheckOutcome[] = [];
   for await (const chunk of chunksOf(tx, plan)) {
-    outcomes.push(...(await runProbe(tx, transferProbe(chunk, orgUuid), cap)));
-    outcomes.push(...(await runProbe(tx, usageProbe(chunk, orgUuid), cap)));
+    for (const probe of [...transferProbes(chunk, orgUuid), usageProbe(chunk, orgUuid)]) {
+      outcomes.push(...(await runProbe(tx, probe, cap)));
+    }
   }
   for (const probe of [walletProbe(basis), accountProbe(basis), ...otherProbes(plan, tx.clock.now())]) {
     plan.signal?.throwIfAborted();

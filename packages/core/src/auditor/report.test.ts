@@ -77,5 +77,6 @@ test('every rule and every remedy is a sentence', () => {
 test('the runbook has a section for every rule, and none for others', () => {
   const page = readFileSync(new URL('../../../../docs/runbooks/auditor.md', import.meta.url), 'utf8');
   const sections = [...page.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
-  expect(sections.toSorted()).toEqual(Object.keys(checks).toSorted());
+  expect(new Set(sections)).toEqual(new Set(Object.keys(checks)));
+  expect(sections).toHaveLength(Object.keys(checks).length);
 });
