@@ -1,0 +1,177 @@
+import { contract } from '@millrace/contract';
+import { systemClock } from '@millrace/platform/clock';
+import { createHttpServer, type HttpServer } from '@millrace/platform/http';
+import type { Limiter } from '@millrace/platform/limiter';
+import {
+  allPowerful,
+  createTenant,
+  createTestDatabase,
+  testIds,
+  testLog,
+  uniqueId,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { servePrices } from './index.ts';
+
+/** Limits have tests of their own; here every request passes. */
+const unlimited: Limiter = {
+  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+};
+
+let database: TestDatabase;
+let server: HttpServer;
+let organisationId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { db } = database;
+  const { orgId, ownerId: userId } = await createTenant(db);
+  organisationId = orgId;
+  const operator = allPowerful({ orgId, userId });
+  server = createHttpServer({
+    contract,
+    authenticate: async () => operator,
+    limiter: unlimited,
+    db,
+    log: testLog('prices'),
+    clock: systemClock,
+    ids: testIds,
+    trustedProxies: [],
+    validateResponses: true,
+  });
+  servePrices({ server, operations: contract.operations, db, clock: systemClock });
+});
+afterAll(async () => {
+  await server.close();
+  await database.drop();
+});
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+async function send(
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answered> {
+  const answer = await server.fastify.inject({
+    method,
+    url: path,
+    headers: {
+      authorization: 'Bearer anything',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+  });
+  const json = answer.body === '' ? {} : (JSON.parse(answer.body) as Answered['json']);
+  return { status: answer.statusCode, headers: answer.headers, json };
+}
+
+const gpuPrice = (gpuType: string, fields: object = {}): object => ({
+  subject: { kind: 'gpu', gpuType, machineType: 'virtual-machine', region: null },
+  unit: 'gpu_hour',
+  priceNanoUsd: '3980000000',
+  validFrom: '2026-01-01T00:00:00.000Z',
+  reason: 'opening',
+  ...fields,
+});
+
+describe('an operator', () => {
+  it('sets, lists and ends prices; a network left out is every network', async () => {
+    const gpuType = uniqueId();
+    const made = await send('POST', '/v2/admin/prices', gpuPrice(gpuType, { organisationId }));
+    expect(made).toMatchObject({
+      status: 201,
+      json: {
+        organisationId,
+        subject: { kind: 'gpu', gpuType, machineType: 'virtual-machine', region: null, networkType: null },
+        priceNanoUsd: '3980000000',
+        validFrom: '2026-01-01T00:00:00.000Z',
+        validUntil: null,
+      },
+    });
+    const { id } = made.json;
+    const list = async (query: string): Promise<unknown> =>
+      (await send('GET', `/v2/admin/prices?organisationId=${organisationId}&${query}`)).json['items'];
+    expect(await list('at=2026-01-01T00:00:00.000Z')).toEqual([made.json]);
+    expect(await list('at=2025-12-31T23:59:59.999Z')).toEqual([]);
+    const ended = await send('POST', `/v2/admin/prices/${String(id)}/end`, { reason: 'no more' });
+    expect(ended).toMatchObject({ status: 200, json: { id, validUntil: expect.any(String) } });
+    expect(await list('limit=5')).toEqual([ended.json]);
+  });
+
+  it('who repeats a request under its key gets the first answer; without a key, that the price exists', async () => {
+    const body = gpuPrice(uniqueId());
+    const key = { 'idempotency-key': uniqueId() };
+    const first = await send('POST', '/v2/admin/prices', body, key);
+    const again = await send('POST', '/v2/admin/prices', body, key);
+    expect([again.status, again.json]).toEqual([201, first.json]);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(await send('POST', '/v2/admin/prices', body)).toMatchObject({
+      status: 409,
+      json: { reason: 'PRICE_EXISTS' },
+    });
+  });
+
+  it.each<[string, object, string]>([
+    ['a GPU priced by the token', { unit: 'token' }, 'unit'],
+    ['a price below nothing', { priceNanoUsd: '-5' }, 'priceNanoUsd'],
+    ['an end before the beginning', { validUntil: '2025-01-01T00:00:00.000Z' }, 'validUntil'],
+  ])('is told what is wrong with %s', async (_, wrong, field) => {
+    const answer = await send('POST', '/v2/admin/prices', gpuPrice(uniqueId(), wrong));
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { reason: 'VALIDATION_FAILED', issues: [{ path: [field] }] },
+    });
+  });
+
+  it('offers terms and entitles organisations, in percent', async () => {
+    const gpuType = uniqueId();
+    const fields = {
+      machineType: 'bare-metal',
+      gpuType,
+      region: 'us-central-1',
+      termPeriodDays: 365,
+      discountPercentage: 33.3333,
+      earlyTerminationRefundPercentage: 0.0001,
+    };
+    const option = await send('POST', '/v2/admin/reserve-options', fields);
+    expect(option).toMatchObject({ status: 201, json: fields });
+    expect((await send('GET', '/v2/admin/reserve-options')).json['items']).toContainEqual(option.json);
+
+    const path = `/v2/admin/organisations/${organisationId}/entitlements`;
+    const grant = { maxDiscountPercentage: 12.5, gpuType, contractReference: 'C-1', reason: 'contract' };
+    const granted = await send('POST', path, grant);
+    expect(granted).toMatchObject({
+      status: 201,
+      json: {
+        organisationId,
+        maxDiscountPercentage: 12.5,
+        gpuType,
+        contractReference: 'C-1',
+        validUntil: null,
+      },
+    });
+    expect((await send('GET', path)).json['items']).toEqual([granted.json]);
+    const revoke = () => send('DELETE', `${path}/${String(granted.json['id'])}`);
+    expect([(await revoke()).status, (await revoke()).status]).toEqual([204, 204]);
+    expect((await send('GET', path)).json['items']).toEqual([]);
+  });
+
+  it('cannot entitle or price for an organisation that does not exist', async () => {
+    const absent = testIds.next('org');
+    const path = `/v2/admin/organisations/${absent}/entitlements`;
+    const missing = { status: 404, json: { reason: 'ORGANISATION_NOT_FOUND' } };
+    expect(await send('GET', path)).toMatchObject(missing);
+    expect(await send('POST', path, { maxDiscountPercentage: 1, reason: 'contract' })).toMatchObject(missing);
+    const price = gpuPrice(uniqueId(), { organisationId: absent });
+    expect(await send('POST', '/v2/admin/prices', price)).toMatchObject(missing);
+  });
+});
