@@ -1,0 +1,146 @@
+import type { RequestId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+
+/**
+ * What one gateway has under way in the epochs of one pot, and the reports of their ends. A report says: nothing of these
+ * epochs will follow. So it is sent when the epoch is over here and its last request has been settled, which is after its
+ * usage was acknowledged; and an epoch that was reported is never entered again under the same id.
+ */
+export interface Epochs {
+  /** The id to be known by in this life. */
+  gatewayId(): string;
+  /** False for an epoch that has ended here: it may live on elsewhere, but is open only to another life. */
+  begin(epoch: bigint): boolean;
+  /** Counts a request in. The answer counts it out again. */
+  enter(epoch: bigint, requestId: RequestId): () => void;
+  leave(epoch: bigint, requestId: RequestId): void;
+  /** This epoch and all before it are over. */
+  end(throughEpoch: bigint): void;
+  /** What is done from now on is done under another id; what is under way ends under the old one. */
+  beginLife(): void;
+  inFlight(): number;
+  /** Nothing is under way and nothing is left to report. */
+  isDone(): boolean;
+  /** Reports what is over and done. Tried again with the next call if it fails. */
+  report(): Promise<void>;
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>;
+}
+
+interface Life {
+  readonly id: string;
+  readonly inFlight: Map<bigint, Set<RequestId>>;
+  begun: bigint;
+  over: bigint;
+  reported: bigint;
+}
+
+export interface EpochsOptions {
+  /** Never the same twice. */
+  readonly nextId: () => string;
+  readonly publish: (gatewayId: string, throughEpoch: bigint) => Promise<void>;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+export function createEpochs(options: EpochsOptions): Epochs {
+  const newLife = (): Life => ({
+    id: options.nextId(),
+    inFlight: new Map(),
+    begun: 0n,
+    over: 0n,
+    reported: 0n,
+  });
+  let life = newLife();
+  // Lives that are over, until the last of their requests is settled and reported.
+  const past = new Set<Life>();
+  const waiters = new Set<() => void>();
+  let reporting: Promise<void> = Promise.resolve();
+
+  const flights = (each: Life): number =>
+    [...each.inFlight.values()].reduce((sum, requests) => sum + requests.size, 0);
+  const inFlight = (): number => [life, ...past].reduce((sum, each) => sum + flights(each), 0);
+
+  /** How far the ends can be reported: up to what is over, and below the oldest request under way. */
+  function reportable(each: Life): bigint {
+    let through = each.over;
+    for (const [epoch, requests] of each.inFlight) {
+      if (requests.size > 0 && epoch <= through) through = epoch - 1n;
+    }
+    return through;
+  }
+
+  function leave(epoch: bigint, requestId: RequestId): void {
+    for (const each of [life, ...past]) {
+      const requests = each.inFlight.get(epoch);
+      if (requests?.delete(requestId) === true && requests.size === 0) each.inFlight.delete(epoch);
+    }
+    if (inFlight() === 0) for (const wake of waiters) wake();
+    if (mustReport()) void report();
+  }
+
+  const mustReport = (): boolean => [life, ...past].some((each) => reportable(each) > each.reported);
+
+  async function reportLife(each: Life): Promise<void> {
+    const through = reportable(each);
+    if (through > each.reported) {
+      await options.publish(each.id, through);
+      each.reported = through;
+    }
+    if (each !== life && each.inFlight.size === 0) past.delete(each);
+  }
+
+  async function reportAll(): Promise<void> {
+    for (const each of [life, ...past]) {
+      await reportLife(each).catch((error: unknown) =>
+        options.log.warn({ err: error }, 'the end of an epoch will be reported again'),
+      );
+    }
+  }
+
+  function report(): Promise<void> {
+    // One after the other, so that who waits for this one knows that everything until now was looked at.
+    reporting = reporting.then(reportAll);
+    return reporting;
+  }
+
+  return {
+    gatewayId: () => life.id,
+    begin(epoch) {
+      if (epoch <= life.over) return false;
+      // A newer epoch ends the older ones: the pot has only one.
+      if (epoch > life.begun && life.begun > life.over) life.over = epoch - 1n;
+      life.begun = epoch;
+      return true;
+    },
+    enter(epoch, requestId) {
+      const requests = life.inFlight.get(epoch) ?? new Set();
+      life.inFlight.set(epoch, requests.add(requestId));
+      return () => leave(epoch, requestId);
+    },
+    leave,
+    end(throughEpoch) {
+      if (throughEpoch <= life.over) return;
+      life.over = throughEpoch;
+      if (mustReport()) void report();
+    },
+    beginLife() {
+      if (life.begun > life.over) life.over = life.begun;
+      past.add(life);
+      life = newLife();
+      if (mustReport()) void report();
+    },
+    inFlight,
+    isDone: () => inFlight() === 0 && !mustReport(),
+    report,
+    idle: () =>
+      inFlight() === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            const wake = (): void => {
+              waiters.delete(wake);
+              resolve();
+            };
+            waiters.add(wake);
+          }),
+  };
+}

@@ -1,0 +1,161 @@
+import type { Mode } from '@millrace/platform/envelope';
+import {
+  parseId,
+  type BudgetId,
+  type IdKind,
+  type IdOf,
+  type LeaseId,
+  type OrgId,
+} from '@millrace/platform/ids';
+import { z } from 'zod';
+import type { PotServer } from './scripts.ts';
+
+/** What gateways, and other cells on their behalf, say to the keeper of the ledger. Amounts travel as decimal text. */
+
+const whole = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,18})$/)
+  .transform(BigInt);
+const signed = z
+  .string()
+  .regex(/^(0|-?[1-9][0-9]{0,18})$/)
+  .transform(BigInt);
+const id = <K extends IdKind>(kind: K) =>
+  z.string().transform((text, context): IdOf<K> => {
+    const parsed = parseId(kind, text);
+    if (parsed !== null) return parsed;
+    context.addIssue({ code: 'custom', message: `not an id of kind ${kind}` });
+    return z.NEVER;
+  });
+const mode = z.enum(['live', 'test']);
+const gatewayId = z.string().regex(/^[A-Za-z0-9._-]{1,100}$/);
+
+export interface LeaseRequest {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  /** The cell whose pot it is for. */
+  readonly cell: number;
+  readonly gatewayId: string;
+  /** The pot as the gateway saw it last; null when it knows of no lease. */
+  readonly seen: { readonly epoch: bigint; readonly granted: bigint; readonly remaining: bigint } | null;
+  /** What is needed beyond what was left. */
+  readonly shortage: bigint;
+  /** What all requests that wait at the gateway need together: lent if the money allows. */
+  readonly wanted: bigint;
+  readonly budgets: readonly {
+    readonly id: BudgetId;
+    readonly granted: bigint;
+    readonly shortage: bigint;
+  }[];
+}
+
+export const leaseRequestSchema = z.object({
+  orgId: id('org'),
+  mode,
+  cell: z.int().min(0).max(1023),
+  gatewayId,
+  seen: z.object({ epoch: whole, granted: whole, remaining: signed }).nullable(),
+  shortage: whole,
+  wanted: whole,
+  budgets: z.array(z.object({ id: id('bdg'), granted: whole, shortage: whole })).max(20),
+});
+
+export type LeaseReply =
+  | {
+      readonly outcome: 'leased';
+      readonly server: PotServer;
+      readonly leaseId: LeaseId;
+      readonly epoch: bigint;
+      readonly granted: bigint;
+      /** Below this the gateway asks for more. */
+      readonly lowWater: bigint;
+      /** Counted from when the request was sent, by the gateway's own clock. */
+      readonly admitForMs: number;
+      /** The money is there, these budgets are not. */
+      readonly exceeded: readonly BudgetId[];
+      /** Epochs up to this are over: the gateway reports their end once its last request of them is. */
+      readonly endThrough: bigint;
+    }
+  | {
+      readonly outcome: 'refused';
+      /** `dead`: this gateway was given up; it must ask under another id. */
+      readonly reason: 'no money' | 'budget exceeded' | 'frozen' | 'busy' | 'dead';
+      readonly endThrough: bigint;
+    };
+
+export const leaseReplySchema = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.literal('leased'),
+    server: z.object({
+      namespace: z.string().regex(/^[0-9a-f]{12}$/),
+      generation: whole,
+      incarnation: z.string(),
+    }),
+    leaseId: id('lse'),
+    epoch: whole,
+    granted: whole,
+    lowWater: whole,
+    admitForMs: z.number(),
+    exceeded: z.array(id('bdg')),
+    endThrough: whole,
+  }),
+  z.object({
+    outcome: z.literal('refused'),
+    reason: z.enum(['no money', 'budget exceeded', 'frozen', 'busy', 'dead']),
+    endThrough: whole,
+  }),
+]);
+
+export interface RecallRequest {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly amount: bigint;
+}
+
+export const recallRequestSchema = z.object({ orgId: id('org'), mode, amount: whole });
+export const recallReplySchema = z.object({ freed: whole });
+
+/** The end-of-epoch marker: in the usage stream, behind the last usage of these epochs by this gateway. */
+export interface EpochEnd {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly cell: number;
+  readonly gatewayId: string;
+  readonly throughEpoch: bigint;
+}
+
+export const epochEndSchema = z.object({
+  orgId: id('org'),
+  mode,
+  cell: z.int().min(0).max(1023),
+  gatewayId,
+  throughEpoch: whole,
+});
+
+/** JSON knows no bigint. */
+export function toMessage(value: object): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? part.toString() : part)),
+  );
+}
+
+const word = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
+
+export interface PotSubjects {
+  readonly lease: string;
+  readonly recall: string;
+}
+
+export function potSubjects(prefix: string, cell: number): PotSubjects {
+  return { lease: `${word(prefix)}pots.${cell}.lease`, recall: `${word(prefix)}pots.${cell}.recall` };
+}
+
+/** Among the usage of the organisation, so that it stands in the same stream behind it. */
+export function epochEndSubject(prefix: string, end: EpochEnd): string {
+  return `${word(prefix)}usage.${end.cell}.${end.orgId}.end`;
+}
+
+/** The same end is published once, however often and by whomever it is announced. */
+export function epochEndMessageId(end: EpochEnd): string {
+  return `pot-end:${end.gatewayId}:${end.orgId}:${end.mode}:${end.throughEpoch}`;
+}

@@ -1,0 +1,65 @@
+import type { Envelope } from '@millrace/platform/envelope';
+import type { NatsClient } from '@millrace/platform/nats';
+import {
+  epochEndMessageId,
+  epochEndSubject,
+  leaseReplySchema,
+  potSubjects,
+  recallReplySchema,
+  toMessage,
+  type EpochEnd,
+  type LeaseReply,
+  type LeaseRequest,
+  type RecallRequest,
+} from './messages.ts';
+
+export interface PotChannel {
+  /** The prefix of this installation's subjects. */
+  readonly prefix: string;
+  readonly envelope: Envelope;
+}
+
+export interface AskOptions extends PotChannel {
+  /** The cell that keeps the organisation's money. */
+  readonly homeCell: number;
+  readonly timeoutMs: number;
+}
+
+/** Asks the workers of the home cell. Rejects when none answers in time. */
+export function askForLease(
+  nats: Pick<NatsClient, 'request'>,
+  options: AskOptions,
+): (request: LeaseRequest) => Promise<LeaseReply> {
+  const { lease } = potSubjects(options.prefix, options.homeCell);
+  return async (request) => {
+    const envelope = { ...options.envelope, mode: request.mode };
+    const answer = await nats.request(lease, toMessage(request), { envelope, timeoutMs: options.timeoutMs });
+    return leaseReplySchema.parse(answer.json());
+  };
+}
+
+/** Asks for money back from a pot, for a hold that it stands in the way of. Answers what became available. */
+export function askForRecall(
+  nats: Pick<NatsClient, 'request'>,
+  options: AskOptions,
+): (request: RecallRequest) => Promise<bigint> {
+  const { recall } = potSubjects(options.prefix, options.homeCell);
+  return async (request) => {
+    const envelope = { ...options.envelope, mode: request.mode };
+    const answer = await nats.request(recall, toMessage(request), { envelope, timeoutMs: options.timeoutMs });
+    return recallReplySchema.parse(answer.json()).freed;
+  };
+}
+
+/** Puts the end of epochs into the usage stream, once, and resolves when it is stored there. */
+export function publishEpochEnd(
+  nats: Pick<NatsClient, 'publish'>,
+  channel: PotChannel,
+): (end: EpochEnd) => Promise<void> {
+  return async (end) => {
+    await nats.publish(epochEndSubject(channel.prefix, end), toMessage(end), {
+      messageId: epochEndMessageId(end),
+      envelope: { ...channel.envelope, mode: end.mode },
+    });
+  };
+}

@@ -1,0 +1,322 @@
+import { divideRoundDown } from '@millrace/platform/money';
+
+/** What is decided about pots, without asking anyone. Amounts are whole nano-USD; times are milliseconds. */
+
+/** The absolute amounts of a pot, or of a budget's part in it. Each only grows, save what is reserved. */
+export interface Amounts {
+  readonly granted: bigint;
+  readonly recalled: bigint;
+  readonly reserved: bigint;
+  readonly spent: bigint;
+}
+
+export function remainingOf(amounts: Amounts): bigint {
+  return amounts.granted - amounts.recalled - amounts.reserved - amounts.spent;
+}
+
+export interface Reservation {
+  readonly amount: bigint;
+  readonly budgets: readonly string[];
+}
+
+/** What Valkey keeps of a pot. The scripts do to it what the functions below do; a test holds them to that. */
+export interface Pot {
+  readonly epoch: bigint;
+  readonly amounts: Amounts;
+  readonly budgets: ReadonlyMap<string, Amounts>;
+  /** By gateway and request, joined by a colon. */
+  readonly reservations: ReadonlyMap<string, Reservation>;
+  readonly admitUntilMs: number;
+  readonly closed: boolean;
+}
+
+export interface Grant {
+  readonly epoch: bigint;
+  readonly granted: bigint;
+  readonly budgets: ReadonlyMap<string, bigint>;
+  readonly admitUntilMs: number;
+}
+
+export interface Ask {
+  readonly epoch: bigint;
+  readonly reservation: string;
+  readonly amount: bigint;
+  readonly budgets: readonly string[];
+  readonly nowMs: number;
+}
+
+export type Admission =
+  | { readonly outcome: 'admitted'; readonly remaining: bigint }
+  | { readonly outcome: 'gone' | 'closed' | 'expired' }
+  | { readonly outcome: 'dry'; readonly remaining: bigint }
+  | { readonly outcome: 'budget dry'; readonly budget: string; readonly remaining: bigint };
+
+type Step<T> = readonly [answer: T, pot: Pot | null];
+
+const nothing: Amounts = { granted: 0n, recalled: 0n, reserved: 0n, spent: 0n };
+
+function larger(left: bigint, right: bigint): bigint {
+  return left > right ? left : right;
+}
+
+function smaller(left: bigint, right: bigint): bigint {
+  return left < right ? left : right;
+}
+
+function isOf(pot: Pot | null, epoch: bigint): pot is Pot {
+  return pot !== null && pot.epoch === epoch;
+}
+
+/** Applies a change to the amounts of the pot and of the budgets named. */
+function changeAmounts(pot: Pot, budgets: readonly string[], change: (amounts: Amounts) => Amounts): Pot {
+  const changed = new Map(pot.budgets);
+  for (const budget of budgets) changed.set(budget, change(changed.get(budget) ?? nothing));
+  return { ...pot, amounts: change(pot.amounts), budgets: changed };
+}
+
+/** A pot begins once for each epoch and never goes back: what Valkey lost is lent anew under another epoch. */
+export function openPot(pot: Pot | null, grant: Grant): Step<'opened' | 'stale'> {
+  if (pot !== null && pot.epoch === grant.epoch) return ['opened', pot];
+  if (pot !== null && pot.epoch > grant.epoch) return ['stale', pot];
+  const budgets = new Map([...grant.budgets].map(([id, granted]) => [id, { ...nothing, granted }]));
+  const { epoch, admitUntilMs } = grant;
+  const amounts = { ...nothing, granted: grant.granted };
+  return ['opened', { epoch, amounts, budgets, reservations: new Map(), admitUntilMs, closed: false }];
+}
+
+/** Raises what is lent to an absolute amount: a message that comes late or twice changes nothing. */
+export function enlargePot(pot: Pot | null, grant: Grant): Step<'granted' | 'gone' | 'closed'> {
+  if (!isOf(pot, grant.epoch)) return ['gone', pot];
+  if (pot.closed) return ['closed', pot];
+  const budgets = new Map(pot.budgets);
+  for (const [id, granted] of grant.budgets) {
+    const before = budgets.get(id) ?? nothing;
+    budgets.set(id, { ...before, granted: larger(before.granted, granted) });
+  }
+  const amounts = { ...pot.amounts, granted: larger(pot.amounts.granted, grant.granted) };
+  const admitUntilMs = Math.max(pot.admitUntilMs, grant.admitUntilMs);
+  return ['granted', { ...pot, amounts, budgets, admitUntilMs }];
+}
+
+/** Reserves the worst case of a request, or says why not. Asked again for the same request, it was admitted. */
+export function admit(pot: Pot | null, ask: Ask): Step<Admission> {
+  if (!isOf(pot, ask.epoch)) return [{ outcome: 'gone' }, pot];
+  const remaining = remainingOf(pot.amounts);
+  if (pot.reservations.has(ask.reservation)) return [{ outcome: 'admitted', remaining }, pot];
+  if (pot.closed) return [{ outcome: 'closed' }, pot];
+  if (ask.nowMs >= pot.admitUntilMs) return [{ outcome: 'expired' }, pot];
+  if (ask.amount > remaining) return [{ outcome: 'dry', remaining }, pot];
+  for (const budget of ask.budgets) {
+    const left = remainingOf(pot.budgets.get(budget) ?? nothing);
+    if (ask.amount > left) return [{ outcome: 'budget dry', budget, remaining: left }, pot];
+  }
+  const reserved = changeAmounts(pot, ask.budgets, (amounts) => ({
+    ...amounts,
+    reserved: amounts.reserved + ask.amount,
+  }));
+  const reservations = new Map(pot.reservations).set(ask.reservation, ask);
+  return [
+    { outcome: 'admitted', remaining: remaining - ask.amount },
+    { ...reserved, reservations },
+  ];
+}
+
+/** Turns a reservation into what was really spent. What was spent beyond it counts too. */
+export function settle(
+  pot: Pot | null,
+  end: { readonly epoch: bigint; readonly reservation: string; readonly actual: bigint },
+): Step<'settled' | 'gone'> {
+  const reservation = pot?.reservations.get(end.reservation);
+  if (!isOf(pot, end.epoch) || reservation === undefined) return ['gone', pot];
+  const settled = changeAmounts(pot, reservation.budgets, (amounts) => ({
+    ...amounts,
+    reserved: amounts.reserved - reservation.amount,
+    spent: amounts.spent + end.actual,
+  }));
+  const reservations = new Map(pot.reservations);
+  reservations.delete(end.reservation);
+  return ['settled', { ...settled, reservations }];
+}
+
+/**
+ * Takes money back, as far as it is not reserved. `known` is what the book has on record as recalled: what an earlier
+ * recall took without living to record it counts towards this one.
+ */
+export function recall(
+  pot: Pot | null,
+  wish: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
+): Step<{ readonly recalled: bigint } | 'gone'> {
+  if (!isOf(pot, wish.epoch)) return ['gone', pot];
+  const before = pot.amounts.recalled;
+  const missing = wish.wanted - (before - wish.known);
+  const taken = larger(0n, smaller(missing, remainingOf(pot.amounts)));
+  const recalled = before + taken;
+  return [{ recalled }, { ...pot, amounts: { ...pot.amounts, recalled } }];
+}
+
+/** Ends admission for good and takes back everything that is not reserved, of the budgets too. */
+export function closePot(pot: Pot | null, epoch: bigint): Step<'closed' | 'gone'> {
+  if (!isOf(pot, epoch)) return ['gone', pot];
+  const closed = changeAmounts(pot, [...pot.budgets.keys()], (amounts) => ({
+    ...amounts,
+    recalled: amounts.recalled + larger(0n, remainingOf(amounts)),
+  }));
+  return ['closed', { ...closed, closed: true }];
+}
+
+/** What the book knows of a lease. */
+export interface LeaseAmounts {
+  readonly granted: bigint;
+  readonly recalled: bigint;
+  readonly settled: bigint;
+}
+
+/** What a lease must set aside: all that may still be charged to it. */
+export function heldFor(lease: LeaseAmounts): bigint {
+  return larger(0n, lease.granted - lease.recalled - lease.settled);
+}
+
+/** What Valkey says was recalled, believed only as far as it can be true. */
+export function believeRecalled(lease: LeaseAmounts, said: bigint): bigint {
+  return smaller(lease.granted, larger(lease.recalled, said));
+}
+
+/**
+ * Lua counts in doubles, exact below 2^53 nano-USD (9 million USD). A lease that was ever granted this much is
+ * replaced by a new one, and no single request may need more.
+ */
+export const mostPerLease = 2n ** 52n;
+
+export interface SizeRules {
+  /** How long the pot should last at the recent burn while the ledger is away. */
+  readonly outageMs: number;
+  /** A pot is filled to this at least, money permitting, so that a quiet one need not ask for each request. */
+  readonly least: bigint;
+  /** The most of what is available that one grant takes, unless a request needs more. */
+  readonly sharePercent: number;
+}
+
+/** Shorter than this, a time says nothing about the burn. */
+const shortestBurnMs = 1_000;
+
+/** What will be used in `overMs` at the rate of the recent past. */
+export function expectedUse(past: { readonly used: bigint; readonly inMs: number }, overMs: number): bigint {
+  const inMs = Math.max(shortestBurnMs, Math.trunc(past.inMs));
+  return divideRoundDown(larger(0n, past.used) * BigInt(Math.trunc(overMs)), BigInt(inMs));
+}
+
+export interface SizeQuestion {
+  /** What the request needs beyond what the pot has left. */
+  readonly shortage: bigint;
+  /** What all that wait need together. */
+  readonly wanted: bigint;
+  /** What the pot has left. */
+  readonly remaining: bigint;
+  readonly past: { readonly used: bigint; readonly inMs: number };
+  readonly available: bigint;
+  /** After a recall: only what is needed. */
+  readonly calm: boolean;
+}
+
+/** How much to lend: null when the shortage cannot be met, else from the shortage up to what the outage asks for. */
+export function sizeGrant(question: SizeQuestion, rules: SizeRules): bigint | null {
+  const shortage = larger(0n, question.shortage);
+  const available = larger(0n, question.available);
+  if (shortage > available) return null;
+  if (question.calm) return shortage;
+  const lasting = larger(rules.least, expectedUse(question.past, rules.outageMs));
+  const more = larger(lasting, question.wanted) - question.remaining;
+  const allowed = divideRoundDown(available * BigInt(rules.sharePercent), 100n);
+  return larger(shortage, smaller(more, allowed));
+}
+
+/** Below this the gateway asks for more before the pot is dry: a third of what the pot is filled to. */
+export function lowWaterOf(filledTo: bigint): bigint {
+  return divideRoundDown(larger(0n, filledTo), 3n);
+}
+
+export interface LeaseView extends LeaseAmounts {
+  readonly epoch: bigint;
+  readonly generation: bigint;
+}
+
+/** What the asking gateway had before its eyes; null when it knew no lease. */
+export interface SeenPot {
+  readonly epoch: bigint;
+  readonly granted: bigint;
+}
+
+export type LeasePlan = 'open' | 'replace' | 'enlarge' | 'keep';
+
+/**
+ * What to do for a request: open a first lease, replace one that is of another server or has grown too large, enlarge
+ * it, or only prolong it, because someone has enlarged it since the asker looked.
+ */
+export function planLease(
+  lease: LeaseView | null,
+  now: { generation: bigint; seen: SeenPot | null },
+): LeasePlan {
+  if (lease === null) return 'open';
+  if (lease.generation !== now.generation) return 'replace';
+  if (now.seen === null || now.seen.epoch !== lease.epoch || now.seen.granted < lease.granted) return 'keep';
+  return 'enlarge';
+}
+
+/** Whether a lease may still grow by this much and be counted exactly. */
+export function fitsLease(lease: LeaseAmounts, more: bigint): boolean {
+  return lease.granted + more <= mostPerLease;
+}
+
+export interface ToldGateway {
+  readonly ended: { readonly stream: string; readonly seq: bigint } | null;
+}
+
+/** Everything this gateway will ever report of the lease has been worked through. */
+export function isPassed(gateway: ToldGateway, passed: ReadonlyMap<string, bigint>): boolean {
+  const { ended } = gateway;
+  return ended !== null && (passed.get(ended.stream) ?? 0n) >= ended.seq;
+}
+
+/** Closing is by watermark, never by time: once everyone who was told of the lease has ended and been passed. */
+export function mayClose(told: readonly ToldGateway[], passed: ReadonlyMap<string, bigint>): boolean {
+  return told.every((gateway) => isPassed(gateway, passed));
+}
+
+/** Why a request is turned away. Only a ledger that answered may say that there is no money. */
+export type TurnedAway = 'INSUFFICIENT_BALANCE' | 'BUDGET_EXCEEDED' | 'ACCOUNT_FROZEN' | 'LEDGER_UNAVAILABLE';
+
+export type LeaseRefusal = 'no money' | 'budget exceeded' | 'frozen' | 'busy';
+
+/** `null` stands for a ledger that did not answer. */
+export function turnAway(said: LeaseRefusal | null): TurnedAway {
+  if (said === 'no money') return 'INSUFFICIENT_BALANCE';
+  if (said === 'budget exceeded') return 'BUDGET_EXCEEDED';
+  if (said === 'frozen') return 'ACCOUNT_FROZEN';
+  return 'LEDGER_UNAVAILABLE';
+}
+
+export interface LeaseTimes {
+  /** How long a lease is good for without being prolonged. */
+  readonly leaseMs: number;
+  /** No request lasts longer: a gateway ends it. */
+  readonly longestRequestMs: number;
+  /** Silent for this long, a gateway counts as dead. */
+  readonly deadAfterMs: number;
+}
+
+/** How long after it was prolonged a lease admits requests: each has ended when the lease has. */
+export function admissionMs(times: LeaseTimes): number {
+  return times.leaseMs - times.longestRequestMs;
+}
+
+/** A gateway that is declared dead must by then have stopped by its own clock, or it might spend what is given back. */
+export function requireSoundTimes(times: LeaseTimes): void {
+  if (admissionMs(times) <= 0) {
+    throw new RangeError(`A lease of ${times.leaseMs} ms ends before its longest request can.`);
+  }
+  if (times.deadAfterMs <= times.leaseMs) {
+    throw new RangeError(
+      `A gateway silent for ${times.deadAfterMs} ms may still use a lease of ${times.leaseMs} ms.`,
+    );
+  }
+}

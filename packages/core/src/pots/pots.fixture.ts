@@ -1,0 +1,265 @@
+import { SimulatedClock, systemClock } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import type { OrgId, RequestId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { nanoUsd } from '@millrace/platform/money';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import {
+  createOrganisation,
+  createTestDatabase,
+  startValkeyServer,
+  testIds,
+  uniqueId,
+  type TestDatabase,
+  type TestValkey,
+} from '@millrace/testing';
+import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
+import type { LeaseRules } from './lease-book.ts';
+import type { EpochEnd, LeaseReply, LeaseRequest } from './messages.ts';
+import { createPotClient, type PotClient, type Reservation } from './pot-client.ts';
+import { createPotService, type PotService } from './pots.service.ts';
+import { createPotSweeps, type PotSweeps } from './pots.sweeps.ts';
+import type { UsageItem } from './usage.ts';
+import { noteEpochEnd, passUsage, postUsage, type PostedUsage } from './usage.service.ts';
+
+/** A book, a Valkey, a stream kept in memory, and as many workers and gateways as a test wants. */
+
+export const testRules: LeaseRules = {
+  leaseMs: 60_000,
+  longestRequestMs: 10_000,
+  deadAfterMs: 120_000,
+  outageMs: 60_000,
+  least: 100n,
+  sharePercent: 50,
+  calmMs: 5_000,
+};
+
+type Message = { readonly end: EpochEnd } | { readonly usage: UsageItem };
+
+/** A stream and its sink: everything goes through in order, whenever the test says so. */
+export function createTestStream(db: Db) {
+  const name = `USAGE_${uniqueId()}`;
+  const messages: Message[] = [];
+  const ids = new Set<string>();
+  let passed = 0;
+
+  async function handle(tx: Tx, message: Message, seq: bigint): Promise<PostedUsage[]> {
+    if ('usage' in message) return postUsage(tx, [message.usage]);
+    await noteEpochEnd(tx, message.end, { stream: name, seq });
+    return [];
+  }
+
+  return {
+    publishEnd: async (end: EpochEnd): Promise<void> => {
+      const id = JSON.stringify({ ...end, throughEpoch: end.throughEpoch.toString() });
+      if (!ids.has(id)) messages.push({ end });
+      ids.add(id);
+    },
+    publishUsage: (usage: UsageItem): void => void messages.push({ usage }),
+    /** Works through what has come in. */
+    async sink(upTo = messages.length): Promise<PostedUsage[]> {
+      const posted: PostedUsage[] = [];
+      for (; passed < upTo; passed += 1) {
+        const message = messages[passed];
+        if (message === undefined) break;
+        const seq = BigInt(passed + 1);
+        await db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
+          posted.push(...(await handle(tx, message, seq)));
+          await passUsage(tx, name, seq);
+        });
+      }
+      return posted;
+    },
+  };
+}
+
+/** Where a process dies: before it asks, or after the other side has done it. */
+export interface Fault {
+  readonly at: string;
+  readonly when: 'before' | 'after';
+}
+
+/** Fails once at the named transaction or script. */
+export function createFaults() {
+  let next: Fault | null = null;
+  const guard = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
+    const fault = next?.at === what ? next : null;
+    if (fault !== null) next = null;
+    if (fault?.when === 'before') throw new Error(`died before: ${what}`);
+    const result = await act();
+    if (fault !== null) throw new Error(`died after: ${what}`);
+    return result;
+  };
+  return {
+    dieAt(at: string, when: Fault['when']): void {
+      next = { at, when };
+    },
+    spent: (): boolean => next === null,
+    db: (db: Db): Db =>
+      ({
+        get kysely() {
+          return db.kysely;
+        },
+        transaction: (options: { name: string }, work: never) =>
+          guard(options.name, () => db.transaction(options as never, work)),
+      }) as unknown as Db,
+    valkey: (valkey: ValkeyClient): ValkeyClient => ({
+      ...valkey,
+      runLoaded: (script, call) => guard(script.name, () => valkey.runLoaded(script, call)),
+      command: (words, options) => guard(words[0] ?? '', () => valkey.command(words, options)),
+    }),
+  };
+}
+
+export interface Gateway extends PotClient {
+  readonly requests: () => number;
+  readonly clock: SimulatedClock;
+  /** Uses a reservation: the event is in the stream, then it is settled. */
+  use(reservation: Reservation, actual: bigint): Promise<void>;
+}
+
+export interface PotWorld {
+  readonly database: TestDatabase;
+  readonly db: Db;
+  readonly valkey: TestValkey;
+  readonly faults: ReturnType<typeof createFaults>;
+  readonly stream: ReturnType<typeof createTestStream>;
+  readonly service: PotService;
+  /** Moved by hand; sweeps go by it. */
+  readonly clock: SimulatedClock;
+  /** Brings the clock back to the present. */
+  resetClock(): void;
+  readonly sweeps: PotSweeps;
+  worker(): PotService;
+  gateway(options?: { ledger?: (request: LeaseRequest) => Promise<LeaseReply> }): Gateway;
+  organisation(nano: bigint, mode?: Mode): Promise<OrgId>;
+  balance(orgId: OrgId, mode?: Mode): Promise<{ balance: bigint; held: bigint; available: bigint }>;
+  query(text: string): Promise<Record<string, unknown>[]>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export const nextRequest = (): RequestId => testIds.next('req');
+
+export function usageOf(reservation: Reservation, amount: bigint): UsageItem {
+  const { requestId, orgId, mode, leaseId, gatewayId, budgets } = reservation;
+  return {
+    requestId,
+    orgId,
+    mode,
+    leaseId,
+    gatewayId,
+    budgets,
+    amount,
+    keyId: null,
+    product: 'model-one',
+    quantities: { promptTokens: 3 },
+  };
+}
+
+export async function createPotWorld(rules: LeaseRules = testRules): Promise<PotWorld> {
+  const database = await createTestDatabase();
+  const valkey = await startValkeyServer();
+  const { db } = database;
+  const log = createLogger({ name: 'pots', level: 'silent' });
+  const faults = createFaults();
+  const clock = new SimulatedClock(systemClock.nowMs());
+  const stream = createTestStream(db);
+  const worker = (): PotService =>
+    createPotService({
+      db: faults.db(db),
+      valkey: faults.valkey(valkey.client),
+      cell: 1,
+      clock: systemClock,
+      log,
+      rules,
+    });
+  const service = worker();
+  const sweeps = createPotSweeps({
+    db: faults.db(db),
+    clock,
+    log,
+    cell: 1,
+    service,
+    rules,
+    publishEnd: stream.publishEnd,
+  });
+
+  function gateway({ ledger = service.lease }: Parameters<PotWorld['gateway']>[0] = {}): Gateway {
+    let requests = 0;
+    const own = new SimulatedClock(systemClock.nowMs());
+    const client = createPotClient({
+      valkey: valkey.client,
+      requestLease: (request) => {
+        requests += 1;
+        return ledger(request);
+      },
+      publishEnd: stream.publishEnd,
+      cell: 1,
+      gatewayId: `gw-${uniqueId()}`,
+      clock: own,
+      log,
+    });
+    return {
+      ...client,
+      clock: own,
+      requests: () => requests,
+      async use(reservation, actual) {
+        stream.publishUsage(usageOf(reservation, actual));
+        await client.settle(reservation, actual);
+      },
+    };
+  }
+
+  return {
+    database,
+    db,
+    valkey,
+    faults,
+    stream,
+    service,
+    clock,
+    resetClock: () => clock.stepWallClock(systemClock.nowMs() - clock.nowMs()),
+    sweeps,
+    worker,
+    gateway,
+    async organisation(nano, mode = 'live') {
+      const orgId = await createOrganisation(db);
+      if (nano === 0n) return orgId;
+      const amount = nanoUsd(nano);
+      await db.transaction({ name: 'top up', isolation: 'read committed' }, async (tx) => {
+        const [result] = await applyLedger(tx, [
+          {
+            do: 'credit',
+            orgId,
+            mode,
+            cause: { kind: 'test', id: 'top-up' },
+            step: 'once',
+            kind: 'top_up',
+            amount,
+            from: [{ account: { kind: 'payments_clearing' }, amount }],
+            description: 'Top-up',
+          },
+        ]);
+        requireDone(result);
+      });
+      return orgId;
+    },
+    async balance(orgId, mode = 'live') {
+      const { balance, held, available } = await readBalance(db, orgId, mode, systemClock.now());
+      return { balance, held, available };
+    },
+    async query(text) {
+      const client = await database.connect();
+      try {
+        return (await client.query(text)).rows as Record<string, unknown>[];
+      } finally {
+        await client.end();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await valkey[Symbol.asyncDispose]();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,272 @@
+import type { OrgId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { toUuid } from '@millrace/platform/ids';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createBudget } from '../ledger/index.ts';
+import type { Reservation } from './pot-client.ts';
+import { createPotWorld, nextRequest, type Gateway, type PotWorld } from './pots.fixture.ts';
+
+let world: PotWorld;
+beforeAll(async () => {
+  world = await createPotWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(() => world.resetClock());
+
+const ask = (orgId: OrgId, amount: bigint) =>
+  ({ orgId, mode: 'live', requestId: nextRequest(), amount, budgets: [] }) as const;
+
+async function reserved(gateway: Gateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
+  const got = await gateway.reserve(ask(orgId, amount));
+  if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
+  return got;
+}
+
+const leases = (orgId: OrgId) =>
+  world.query(
+    `select epoch::int, state, granted_nano_usd::int as granted, recalled_nano_usd::int as recalled,
+            settled_nano_usd::int as settled
+       from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`,
+  );
+
+/** Everything ends, is worked through and closes. */
+async function wind(gateway: Gateway): Promise<void> {
+  await gateway.close();
+  await world.clock.advance(61_000);
+  await world.sweeps.callIn();
+  await world.stream.sink();
+  await world.sweeps.closePassed();
+}
+
+describe('a pot', () => {
+  it('is lent to, spent from, charged exactly and closed, and the rest goes back', async () => {
+    const gateway = world.gateway();
+    const orgId = await world.organisation(1_000n);
+    const one = await reserved(gateway, orgId, 40n);
+    expect(await world.balance(orgId)).toEqual({ balance: 1_000n, held: 100n, available: 900n });
+    const two = await reserved(gateway, orgId, 60n);
+    await gateway.use(one, 25n);
+    await gateway.use(two, 60n);
+    await world.stream.sink();
+    expect((await world.balance(orgId)).balance).toBe(915n);
+    await wind(gateway);
+    expect(await world.balance(orgId)).toEqual({ balance: 915n, held: 0n, available: 915n });
+    expect((await leases(orgId)).map(({ state }) => state)).toEqual(['closed']);
+  });
+
+  it('never lets more be spent than there is, however many gateways ask at once', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateways = Array.from({ length: 4 }, () => world.gateway());
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, async (_, nth) => {
+        const gateway = gateways[nth % 4] ?? expect.fail('no gateway');
+        const got = await gateway.reserve(ask(orgId, 13n));
+        if (!('refused' in got)) await gateway.use(got, 13n);
+        return got;
+      }),
+    );
+    const admitted = answers.filter((got) => !('refused' in got)).length;
+    expect(admitted).toBeLessThanOrEqual(76);
+    expect(admitted).toBeGreaterThanOrEqual(60);
+    await world.stream.sink();
+    expect(await world.balance(orgId)).toMatchObject({ balance: 1_000n - 13n * BigInt(admitted) });
+    expect(
+      await world.query(`select * from ledger_entries e join ledger_accounts a on a.id = e.account_id
+      where a.kind = 'shortfall'`),
+    ).toEqual([]);
+    for (const gateway of gateways) await wind(gateway);
+    expect((await world.balance(orgId)).held).toBe(0n);
+  });
+
+  it('says 402 when the ledger says that there is no money, and 503 when the ledger says nothing', async () => {
+    const orgId = await world.organisation(50n);
+    let away = false;
+    const gateway = world.gateway({
+      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
+    });
+    await reserved(gateway, orgId, 10n);
+    expect(await gateway.reserve(ask(orgId, 45n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    away = true;
+    expect(await gateway.reserve(ask(orgId, 45n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    // What is in the pot is spent on without the ledger.
+    await reserved(gateway, orgId, 15n);
+    const stranger = await world.organisation(1_000n);
+    expect(await gateway.reserve(ask(stranger, 1n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+  });
+
+  it('admits nothing past its lease, which it prolongs only while it is used', async () => {
+    const orgId = await world.organisation(1_000n);
+    let away = false;
+    const gateway = world.gateway({
+      ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
+    });
+    const first = await reserved(gateway, orgId, 10n);
+    await gateway.clock.advance(26_000);
+    await gateway.tend();
+    expect(gateway.requests()).toBe(2);
+    await gateway.use(first, 10n);
+    away = true;
+    await gateway.clock.advance(49_000);
+    await reserved(gateway, orgId, 1n);
+    await gateway.clock.advance(1_500);
+    expect(await gateway.reserve(ask(orgId, 1n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+  });
+
+  it('asks ahead before it is dry, one question at a time', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    for (let nth = 0; nth < 30; nth += 1) {
+      const one = await reserved(gateway, orgId, 20n);
+      await gateway.use(one, 20n);
+      await gateway.clock.advance(1_000);
+    }
+    expect(gateway.requests()).toBeLessThan(15);
+    await Promise.all(Array.from({ length: 50 }, () => reserved(gateway, orgId, 100n)));
+    expect(gateway.requests()).toBeLessThan(30);
+  });
+
+  it('is free in test mode, and holds nothing', async () => {
+    const orgId = await world.organisation(0n);
+    const gateway = world.gateway();
+    const got = await gateway.reserve({ ...ask(orgId, 0n), mode: 'test' });
+    expect(got).toMatchObject({ mode: 'test', epoch: 1n });
+    if ('refused' in got) return;
+    await world.stream.sink();
+    await gateway.use(got, 0n);
+    expect(await world.stream.sink()).toMatchObject([{ verdict: 'charged', transferId: null }]);
+    expect(await world.balance(orgId, 'test')).toMatchObject({ held: 0n });
+  });
+
+  it('refuses an account that is frozen, also one that has money in its pot', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateway = world.gateway();
+    await reserved(gateway, orgId, 10n);
+    await world.query(`update ledger_accounts set frozen_at = now()
+      where org_id = '${toUuid(orgId)}' and kind = 'credit'`);
+    expect(await world.gateway().reserve(ask(orgId, 10n))).toEqual({ refused: 'ACCOUNT_FROZEN' });
+  });
+
+  it('does not count beyond what Lua counts exactly', async () => {
+    const gateway = world.gateway();
+    const orgId = await world.organisation(2n ** 60n);
+    expect(await gateway.reserve(ask(orgId, 2n ** 52n + 1n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    const first = await reserved(gateway, orgId, 2n ** 52n - 7n);
+    await gateway.use(first, 2n ** 52n - 7n);
+    const second = await reserved(gateway, orgId, 2n ** 40n + 1n);
+    expect(second.epoch).toBe(first.epoch + 1n);
+    await gateway.use(second, 2n ** 40n + 1n);
+    await world.stream.sink();
+    expect((await world.balance(orgId)).balance).toBe(2n ** 60n - 2n ** 52n + 7n - 2n ** 40n - 1n);
+  });
+});
+
+describe('a budget lent with the pot', () => {
+  const budgetOf = (orgId: OrgId, limit: bigint) =>
+    world.db.transaction({ name: 'budget', isolation: 'read committed' }, async (tx) => {
+      const keyId = tx.ids.next('key');
+      const budget = await createBudget(tx, {
+        orgId,
+        mode: 'live',
+        name: 'small',
+        keyIds: [keyId],
+        period: 'month',
+        limit: nanoUsd(limit),
+        thresholdsPercent: [50],
+        onExceeded: 'stop_new_work',
+      });
+      return { keyId, id: budget.id };
+    });
+
+  it('stops its key and nobody else, and is charged with the usage', async () => {
+    const orgId = await world.organisation(10_000n);
+    const { id } = await budgetOf(orgId, 150n);
+    const gateway = world.gateway();
+    const with_ = (amount: bigint) => ({ ...ask(orgId, amount), budgets: [id] });
+    const first = await gateway.reserve(with_(100n));
+    expect(first).toMatchObject({ epoch: 1n });
+    expect(await gateway.reserve(with_(60n))).toEqual({ refused: 'BUDGET_EXCEEDED' });
+    await reserved(gateway, orgId, 60n);
+    if ('refused' in first) return;
+    await gateway.use(first, 80n);
+    expect(await gateway.reserve(with_(70n))).toMatchObject({ epoch: 1n });
+    expect(await gateway.reserve(with_(1n))).toEqual({ refused: 'BUDGET_EXCEEDED' });
+  });
+
+  it('counts once: what was lent shrinks by what is charged', async () => {
+    const orgId = await world.organisation(10_000n);
+    const { id, keyId } = await budgetOf(orgId, 150n);
+    const gateway = world.gateway();
+    const got = await gateway.reserve({ ...ask(orgId, 100n), budgets: [id] });
+    if ('refused' in got) return expect.fail(got.refused);
+    world.stream.publishUsage({
+      ...got,
+      keyId,
+      amount: 80n,
+      product: 'model-one',
+      quantities: {},
+    });
+    await gateway.settle(got, 80n);
+    await world.stream.sink();
+    const limit = () =>
+      world.query(`select balance_nano_usd::int as balance, held_nano_usd::int as held
+        from ledger_accounts where id = '${toUuid(id)}'`);
+    expect(await limit()).toEqual([{ balance: 70, held: 20 }]);
+    await wind(gateway);
+    expect(await limit()).toEqual([{ balance: 70, held: 0 }]);
+  });
+});
+
+describe('a recall', () => {
+  it('frees what is not reserved, for something else, and the pot stays modest for a while', async () => {
+    const orgId = await world.organisation(200n);
+    const gateway = world.gateway();
+    await reserved(gateway, orgId, 30n);
+    expect(await world.balance(orgId)).toMatchObject({ held: 100n, available: 100n });
+    expect(await world.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(50n);
+    expect(await world.balance(orgId)).toMatchObject({ held: 50n, available: 150n });
+    expect(await world.service.recallFor({ orgId, mode: 'live', amount: 500n })).toBe(20n);
+    expect(await world.balance(orgId)).toMatchObject({ held: 30n, available: 170n });
+    await reserved(gateway, orgId, 10n);
+    expect(await world.balance(orgId)).toMatchObject({ held: 40n, available: 160n });
+  });
+
+  it('of an organisation without a pot frees nothing', async () => {
+    const orgId = await world.organisation(200n);
+    expect(await world.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(0n);
+  });
+});
+
+describe('usage', () => {
+  it('is charged once, whatever arrives twice, and once more than the lease only as shortfall', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const got = await reserved(gateway, orgId, 60n);
+    await gateway.use(got, 130n);
+    await gateway.use(got, 130n);
+    const posted = await world.stream.sink();
+    expect(posted.map(({ verdict }) => verdict)).toEqual(['charged', 'duplicate']);
+    expect(posted[1]?.transferId).toBe(posted[0]?.transferId);
+    expect(await world.balance(orgId)).toEqual({ balance: 0n, held: 0n, available: 0n });
+    expect(await leases(orgId)).toMatchObject([{ settled: 130 }]);
+  });
+
+  it('of a closed lease is recorded and never charged; of a foreign lease likewise', async () => {
+    const orgId = await world.organisation(1_000n);
+    const gateway = world.gateway();
+    const got = await reserved(gateway, orgId, 60n);
+    await gateway.settle(got, 0n);
+    await wind(gateway);
+    await gateway.use(got, 60n);
+    const thief = await world.organisation(1_000n);
+    const own = await reserved(world.gateway(), thief, 1n);
+    await gateway.use({ ...got, requestId: nextRequest(), orgId: thief }, 60n);
+    await gateway.use({ ...own, requestId: nextRequest(), mode: 'test' }, 60n);
+    expect((await world.stream.sink()).map(({ verdict }) => verdict)).toEqual([
+      'late',
+      'unknown_lease',
+      'unknown_lease',
+    ]);
+    expect((await world.balance(orgId)).balance).toBe(1_000n);
+    expect((await world.balance(thief)).balance).toBe(1_000n);
+  });
+});

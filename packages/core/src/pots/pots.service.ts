@@ -1,0 +1,226 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { BudgetId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import { applyLedger } from '../ledger/index.ts';
+import { noteTold } from './gateways.store.ts';
+import {
+  endInBook,
+  LeaseRefused,
+  lendInBook,
+  shrinkCommands,
+  type LeaseRules,
+  type Lent,
+} from './lease-book.ts';
+import type { LeaseReply, LeaseRequest, RecallRequest } from './messages.ts';
+import { admissionMs, believeRecalled, heldFor, lowWaterOf, requireSoundTimes } from './pot.ts';
+import { potsOn, type Enlarged, type PotValkey } from './pot-valkey.ts';
+import {
+  findOpenLease,
+  listLentBudgets,
+  lockLease,
+  lockPot,
+  putLentBudget,
+  setCalm,
+  updateLease,
+  type Lease,
+} from './pots.store.ts';
+import type { PotServer } from './scripts.ts';
+import { createServerKeeper } from './server-keeper.ts';
+
+export interface PotServiceOptions {
+  readonly db: Db;
+  /** The pot Valkey: without persistence, replicas or failover. */
+  readonly valkey: Pick<ValkeyClient, 'command' | 'runLoaded'>;
+  readonly cell: number;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  readonly rules: LeaseRules;
+}
+
+/** What Valkey says was taken back in all; `null` when it could not be asked or has lost the pot. */
+export interface SaidRecalled {
+  readonly recalled: bigint;
+  readonly budgets: ReadonlyMap<BudgetId, bigint>;
+}
+
+export interface PotService {
+  /** Answers a gateway. Never throws for want of Valkey or of the ledger: it then says that it is busy. */
+  lease(request: LeaseRequest): Promise<LeaseReply>;
+  /** Takes up to this much back from the pot, for something else of the organisation. Answers what became available. */
+  recallFor(request: RecallRequest): Promise<bigint>;
+  /** Calls a lease in: takes what is unreserved from Valkey, then lends no more on it. */
+  retire(lease: Lease): Promise<void>;
+  /** The same without Valkey, for a pot that is lost or out of reach. */
+  abandon(lease: Lease): Promise<void>;
+  /** The pots on the server of a generation, if that is the present one. */
+  potsOf(generation: bigint): Promise<PotValkey | null>;
+}
+
+const mostAttempts = 5;
+
+export function createPotService(options: PotServiceOptions): PotService {
+  const { db, valkey, cell, clock, log, rules } = options;
+  requireSoundTimes(rules);
+  const keeper = createServerKeeper({ db, valkey, cell, log });
+  const inTransaction = <T>(name: string, work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
+    db.transaction({ name, isolation: 'read committed' }, work);
+
+  async function lend(request: LeaseRequest, server: PotServer): Promise<Lent> {
+    const book = (asked: LeaseRequest) =>
+      inTransaction('lend to pot', (tx) => lendInBook(tx, asked, { server, rules }));
+    try {
+      return await book(request);
+    } catch (error) {
+      if (!(error instanceof LeaseRefused)) throw error;
+      return book({ ...request, budgets: [] });
+    }
+  }
+
+  /** Records what Valkey has given back, brings the holds down to it, and ends the lease if asked to. */
+  async function takeBack(lease: Lease, said: SaidRecalled | null, act: 'end' | 'keep'): Promise<bigint> {
+    return inTransaction('take back from pot', async (tx) => {
+      await lockPot(tx, lease);
+      const now = await lockLease(tx, lease.orgId, lease.id);
+      if (now === null || now.state === 'closed') return 0n;
+      const budgets = await listLentBudgets(tx, lease.orgId, lease.id);
+      const recalled = believeRecalled(now, said?.recalled ?? 0n);
+      const less = { ...now, recalled, changes: now.changes + 1n };
+      const lessBudgets = budgets.map((lent) => ({
+        ...lent,
+        recalled: believeRecalled(lent, said?.budgets.get(lent.id) ?? 0n),
+        changes: lent.changes + 1n,
+      }));
+      await updateLease(tx, lease.orgId, less);
+      for (const lent of lessBudgets) await putLentBudget(tx, lease, lent);
+      if (act === 'keep') await setCalm(tx, lease, new Date(tx.clock.nowMs() + rules.calmMs));
+      const ending = act === 'end' && now.state === 'open' ? await endInBook(tx, less) : [];
+      await applyLedger(tx, [...shrinkCommands(less, lessBudgets), ...ending]);
+      return heldFor(now) - heldFor(less);
+    });
+  }
+
+  async function potsOf(generation: bigint): Promise<PotValkey | null> {
+    const server = await keeper.current();
+    return server.generation === generation ? potsOn({ valkey, server }) : null;
+  }
+
+  async function retire(lease: Lease): Promise<void> {
+    const pots = await potsOf(lease.generation);
+    const budgets = await listLentBudgets(db, lease.orgId, lease.id);
+    const ids = budgets.map(({ id }) => id);
+    const closed = pots === null ? null : await pots.close(lease, lease.epoch, ids);
+    if (closed?.outcome === 'foreign') keeper.doubt();
+    await takeBack(lease, closed?.outcome === 'closed' ? closed : null, 'end');
+  }
+
+  const abandon = async (lease: Lease): Promise<void> => {
+    await takeBack(lease, null, 'end');
+  };
+
+  /** Tells Valkey of what the book has lent. */
+  async function place(
+    lent: Extract<Lent, { lease: Lease; endThrough: bigint }>,
+    server: PotServer,
+    startedMs: number,
+  ): Promise<Enlarged | { outcome: 'opened' | 'stale' }> {
+    const { lease } = lent;
+    const grant = {
+      epoch: lease.epoch,
+      granted: lease.granted,
+      budgets: new Map(lent.budgets.map(({ id, granted }) => [id, granted])),
+      // Less what it took to get here, so that Valkey never admits for longer than the book has prolonged it.
+      admitForMs: admissionMs(rules) - (clock.monotonicMs() - startedMs),
+    };
+    const pots = potsOn({ valkey, server });
+    return lent.outcome === 'opened' ? pots.open(lease, grant) : pots.enlarge(lease, grant);
+  }
+
+  /** From here on the gateway counts among those who can spend; only then is it told. */
+  function tell(request: LeaseRequest, lease: Lease): Promise<'told' | 'dead' | 'ended'> {
+    return inTransaction('tell gateway of lease', async (tx) => {
+      const now = await lockLease(tx, lease.orgId, lease.id);
+      if (now?.state !== 'open') return 'ended';
+      const { gatewayId } = request;
+      const usable = await noteTold(tx, lease.orgId, { leaseId: lease.id, mode: lease.mode, gatewayId });
+      return usable ? 'told' : 'dead';
+    });
+  }
+
+  async function attempt(request: LeaseRequest): Promise<LeaseReply | 'again'> {
+    const startedMs = clock.monotonicMs();
+    const server = await keeper.current();
+    const lent = await lend(request, server);
+    if (lent.outcome === 'refused') return lent;
+    if (lent.outcome === 'outdated') {
+      keeper.doubt();
+      return 'again';
+    }
+    const { lease } = lent;
+    if (lent.outcome === 'full') {
+      await retire(lease);
+      return 'again';
+    }
+    const placed = await place(lent, server, startedMs);
+    if (placed.outcome === 'foreign') keeper.doubt();
+    if (placed.outcome === 'closed') await retire(lease);
+    if (placed.outcome === 'gone' || placed.outcome === 'foreign') await abandon(lease);
+    if (placed.outcome !== 'opened' && placed.outcome !== 'granted') return 'again';
+    if (placed.outcome === 'granted' && placed.recalled > lease.recalled) {
+      // A recall that did not live to tell the book.
+      await takeBack(lease, { recalled: placed.recalled, budgets: new Map() }, 'keep');
+    }
+    const told = await tell(request, lease);
+    if (told === 'dead') return { outcome: 'refused', reason: 'dead', endThrough: lent.endThrough };
+    if (told === 'ended') return 'again';
+    const filledTo = placed.outcome === 'granted' ? placed.remaining : lease.granted;
+    return {
+      outcome: 'leased',
+      server,
+      leaseId: lease.id,
+      epoch: lease.epoch,
+      granted: lease.granted,
+      lowWater: lowWaterOf(filledTo),
+      admitForMs: admissionMs(rules),
+      exceeded: lent.exceeded,
+      endThrough: lent.endThrough,
+    };
+  }
+
+  return {
+    async lease(request) {
+      const busy = { outcome: 'refused', reason: 'busy', endThrough: 0n } as const;
+      if (request.cell !== cell) {
+        log.error({ cell: request.cell }, 'a lease was asked for in the wrong cell');
+        return busy;
+      }
+      try {
+        for (let nth = 0; nth < mostAttempts; nth += 1) {
+          const reply = await attempt(request);
+          if (reply !== 'again') return reply;
+        }
+      } catch (error) {
+        log.warn({ err: error, orgId: request.orgId }, 'a lease could not be given');
+      }
+      return busy;
+    },
+
+    async recallFor({ orgId, mode, amount }) {
+      const lease = await findOpenLease(db, { orgId, mode, cell });
+      if (lease === null || amount === 0n) return 0n;
+      const pots = await potsOf(lease.generation);
+      const { epoch, recalled: known } = lease;
+      const said = await pots?.recall({ orgId, mode }, { epoch, known, wanted: amount });
+      if (said === undefined || said.outcome !== 'recalled') {
+        if (said?.outcome === 'foreign') keeper.doubt();
+        return 0n;
+      }
+      return takeBack(lease, { recalled: said.recalled, budgets: new Map() }, 'keep');
+    },
+
+    retire,
+    abandon,
+    potsOf,
+  };
+}

@@ -1,0 +1,230 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import {
+  fromUuid,
+  toUuid,
+  type BudgetId,
+  type HoldId,
+  type LeaseId,
+  type OrgId,
+} from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import type { LeaseAmounts, LeaseView } from './pot.ts';
+import type { PotServer } from './scripts.ts';
+
+/** Pots and their leases. Lock order: the pot, its lease, and the accounts of the ledger last. */
+
+export interface PotRef {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly cell: number;
+}
+
+export interface LentBudget extends LeaseAmounts {
+  readonly id: BudgetId;
+  readonly holdId: HoldId;
+  readonly changes: bigint;
+}
+
+export interface Lease extends LeaseView, PotRef {
+  readonly id: LeaseId;
+  readonly holdId: HoldId;
+  readonly changes: bigint;
+  /** What had been used when it was last enlarged, and when that was. */
+  readonly used: bigint;
+  readonly usedAt: Date;
+  readonly state: 'open' | 'closing' | 'closed';
+  readonly expiresAt: Date;
+}
+
+interface LeaseRow {
+  id: string;
+  org_id: string;
+  mode: Mode;
+  cell: number;
+  epoch: bigint;
+  generation: bigint;
+  hold_id: string;
+  granted_nano_usd: bigint;
+  recalled_nano_usd: bigint;
+  settled_nano_usd: bigint;
+  changes: bigint;
+  used_nano_usd: bigint;
+  used_at: Date;
+  state: Lease['state'];
+  expires_at: Date;
+}
+
+function toLease(row: LeaseRow): Lease {
+  return {
+    id: fromUuid('lse', row.id),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    cell: row.cell,
+    epoch: row.epoch,
+    generation: row.generation,
+    holdId: fromUuid('hld', row.hold_id),
+    granted: row.granted_nano_usd,
+    recalled: row.recalled_nano_usd,
+    settled: row.settled_nano_usd,
+    changes: row.changes,
+    used: row.used_nano_usd,
+    usedAt: row.used_at,
+    state: row.state,
+    expiresAt: row.expires_at,
+  };
+}
+
+export async function readServer(reader: Reader, cell: number): Promise<PotServer | null> {
+  const { rows } = await sql<PotServer>`
+    select namespace, generation, incarnation from pot_servers where cell = ${cell}
+  `.execute(reader.kysely);
+  return rows[0] ?? null;
+}
+
+/** Begins a new generation, unless someone has since `after` was read. The first one makes the namespace too. */
+export async function beginGeneration(
+  tx: Tx,
+  cell: number,
+  begin: { readonly after: bigint; readonly incarnation: string },
+): Promise<PotServer | null> {
+  const { rows } = await sql<PotServer>`
+    insert into pot_servers as server (cell, generation, incarnation, initialised_at)
+    values (${cell}, 1, ${begin.incarnation}, ${tx.clock.now()})
+    on conflict (cell) do update
+       set generation = server.generation + 1, incarnation = excluded.incarnation,
+           initialised_at = excluded.initialised_at
+     where server.generation = ${begin.after}
+    returning namespace, generation, incarnation
+  `.execute(tx.kysely);
+  return rows[0] ?? null;
+}
+
+export interface LockedPot {
+  readonly lastEpoch: bigint;
+  readonly calmUntil: Date | null;
+}
+
+/** Takes the pot, and makes it at its first use. Null when there is no such organisation. */
+export async function lockPot(tx: Tx, pot: PotRef): Promise<LockedPot | null> {
+  const org = toUuid(pot.orgId);
+  const locked = () => sql<{ last_epoch: bigint; calm_until: Date | null }>`
+    select last_epoch, calm_until from pots
+     where org_id = ${org} and mode = ${pot.mode} and cell = ${pot.cell} for update
+  `;
+  let [row] = (await locked().execute(tx.kysely)).rows;
+  if (row === undefined) {
+    await sql`
+      insert into pots (org_id, mode, cell)
+      select id, ${pot.mode}, ${pot.cell} from organisations where id = ${org}
+      on conflict do nothing
+    `.execute(tx.kysely);
+    [row] = (await locked().execute(tx.kysely)).rows;
+  }
+  return row === undefined ? null : { lastEpoch: row.last_epoch, calmUntil: row.calm_until };
+}
+
+export async function setCalm(tx: Tx, pot: PotRef, until: Date): Promise<void> {
+  await sql`
+    update pots set calm_until = ${until}
+     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell}
+  `.execute(tx.kysely);
+}
+
+export async function lockOpenLease(tx: Tx, pot: PotRef): Promise<Lease | null> {
+  const { rows } = await sql<LeaseRow>`
+    select * from pot_leases
+     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell} and state = 'open' for update
+  `.execute(tx.kysely);
+  return rows[0] === undefined ? null : toLease(rows[0]);
+}
+
+export async function findOpenLease(reader: Reader, pot: PotRef): Promise<Lease | null> {
+  const { rows } = await sql<LeaseRow>`
+    select * from pot_leases
+     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell} and state = 'open'
+  `.execute(reader.kysely);
+  return rows[0] === undefined ? null : toLease(rows[0]);
+}
+
+export async function lockLease(tx: Tx, orgId: OrgId, id: LeaseId): Promise<Lease | null> {
+  const { rows } = await sql<LeaseRow>`
+    select * from pot_leases where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} for update
+  `.execute(tx.kysely);
+  return rows[0] === undefined ? null : toLease(rows[0]);
+}
+
+/** What closing leases of the pot still set aside: money that is on its way back. */
+export async function sumClosing(reader: Reader, pot: PotRef): Promise<bigint> {
+  const { rows } = await sql<{ total: bigint }>`
+    select coalesce(sum(greatest(0, granted_nano_usd - recalled_nano_usd - settled_nano_usd)), 0)::bigint as total
+      from pot_leases
+     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell} and state = 'closing'
+  `.execute(reader.kysely);
+  return rows[0]?.total ?? 0n;
+}
+
+export async function insertLease(tx: Tx, lease: Lease): Promise<void> {
+  await sql`
+    insert into pot_leases (id, org_id, mode, cell, epoch, generation, hold_id, granted_nano_usd, used_at, state,
+                            opened_at, expires_at)
+    values (${toUuid(lease.id)}, ${toUuid(lease.orgId)}, ${lease.mode}, ${lease.cell}, ${lease.epoch},
+            ${lease.generation}, ${toUuid(lease.holdId)}, ${lease.granted}, ${lease.usedAt}, 'open',
+            ${lease.usedAt}, ${lease.expiresAt})
+  `.execute(tx.kysely);
+  await sql`
+    update pots set last_epoch = ${lease.epoch}
+     where org_id = ${toUuid(lease.orgId)} and mode = ${lease.mode} and cell = ${lease.cell}
+  `.execute(tx.kysely);
+}
+
+/** Writes what changes in the life of a lease. Its row is locked. */
+export async function updateLease(tx: Tx, orgId: OrgId, lease: Lease): Promise<void> {
+  const now = tx.clock.now();
+  await sql`
+    update pot_leases
+       set granted_nano_usd = ${lease.granted}, recalled_nano_usd = ${lease.recalled}, changes = ${lease.changes},
+           used_nano_usd = ${lease.used}, used_at = ${lease.usedAt}, state = ${lease.state},
+           expires_at = ${lease.expiresAt},
+           closing_at = case when ${lease.state} <> 'open' then coalesce(closing_at, ${now}) end,
+           closed_at = case when ${lease.state} = 'closed' then coalesce(closed_at, ${now}) end
+     where id = ${toUuid(lease.id)} and org_id = ${toUuid(orgId)}
+  `.execute(tx.kysely);
+}
+
+export async function listLentBudgets(reader: Reader, orgId: OrgId, leaseId: LeaseId): Promise<LentBudget[]> {
+  const { rows } = await sql<{
+    budget_id: string;
+    hold_id: string;
+    granted_nano_usd: bigint;
+    recalled_nano_usd: bigint;
+    settled_nano_usd: bigint;
+    changes: bigint;
+  }>`
+    select budget_id, hold_id, granted_nano_usd, recalled_nano_usd, settled_nano_usd, changes
+      from pot_lease_budgets where lease_id = ${toUuid(leaseId)} and org_id = ${toUuid(orgId)} order by budget_id
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    id: fromUuid('bdg', row.budget_id),
+    holdId: fromUuid('hld', row.hold_id),
+    granted: row.granted_nano_usd,
+    recalled: row.recalled_nano_usd,
+    settled: row.settled_nano_usd,
+    changes: row.changes,
+  }));
+}
+
+/** Writes a budget's part of a lease, new or changed. The lease's row is locked. */
+export async function putLentBudget(
+  tx: Tx,
+  lease: Pick<Lease, 'id' | 'orgId' | 'mode'>,
+  lent: LentBudget,
+): Promise<void> {
+  await sql`
+    insert into pot_lease_budgets (lease_id, budget_id, org_id, mode, hold_id, granted_nano_usd)
+    values (${toUuid(lease.id)}, ${toUuid(lent.id)}, ${toUuid(lease.orgId)}, ${lease.mode}, ${toUuid(lent.holdId)},
+            ${lent.granted})
+    on conflict (lease_id, budget_id) do update
+       set granted_nano_usd = ${lent.granted}, recalled_nano_usd = ${lent.recalled}, changes = ${lent.changes}
+  `.execute(tx.kysely);
+}

@@ -1,0 +1,330 @@
+import type { BudgetId, RequestId } from '@millrace/platform/ids';
+import { isScriptUnknown } from '@millrace/platform/valkey';
+import { eventually, startValkeyServer, testIds, type TestValkey } from '@millrace/testing';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { admit, closePot, enlargePot, openPot, recall, remainingOf, settle, type Pot } from './pot.ts';
+import { isServerReady, potKey, potsOn, prepareServer, readIncarnation, type PotName } from './pot-valkey.ts';
+import { potScripts, type PotServer } from './scripts.ts';
+
+const namespace = '0123456789ab';
+let server: TestValkey;
+let present: PotServer;
+
+async function prepare(generation: bigint): Promise<PotServer> {
+  const made = { namespace, generation, incarnation: await readIncarnation(server.client) };
+  expect(await prepareServer(server.client, made)).toBe(true);
+  return made;
+}
+
+beforeAll(async () => {
+  server = await startValkeyServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+let generation = 0n;
+beforeEach(async () => {
+  generation += 10n;
+  present = await prepare(generation);
+});
+
+const budgetIds = ['bdg_a', 'bdg_b'] as readonly string[] as readonly BudgetId[];
+const freshPot = (): PotName => ({ orgId: testIds.next('org'), mode: 'live' });
+const requestId = (nth: number): RequestId => `req_${nth}` as RequestId;
+const none: ReadonlyMap<BudgetId, bigint> = new Map();
+
+type Move =
+  | { do: 'open' | 'enlarge'; epoch: number; granted: number; budget: number; admitForMs: number }
+  | { do: 'reserve'; epoch: number; gateway: string; request: number; amount: number; budgets: number }
+  | { do: 'settle'; epoch: number; gateway: string; request: number; actual: number }
+  | { do: 'recall'; epoch: number; known: number; wanted: number }
+  | { do: 'close'; epoch: number }
+  | { do: 'wait'; ms: number };
+
+const epochs = fc.integer({ min: 1, max: 3 });
+// Small amounts collide; amounts beyond what Lua prints exactly by itself must come through unharmed.
+const amounts = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 2 ** 50 }));
+const gateways = fc.constantFrom('g1', 'g2');
+const requests = fc.integer({ min: 1, max: 4 });
+const lending = fc.record({
+  do: fc.constantFrom('open', 'enlarge'),
+  epoch: epochs,
+  granted: amounts,
+  budget: amounts,
+  admitForMs: fc.integer({ min: 0, max: 100 }),
+});
+const moves: fc.Arbitrary<Move> = fc.oneof(
+  lending as fc.Arbitrary<Move>,
+  fc.record({
+    do: fc.constant('reserve' as const),
+    epoch: epochs,
+    gateway: gateways,
+    request: requests,
+    amount: amounts,
+    budgets: fc.integer({ min: 0, max: 2 }),
+  }),
+  fc.record({
+    do: fc.constant('settle' as const),
+    epoch: epochs,
+    gateway: gateways,
+    request: requests,
+    actual: amounts,
+  }),
+  fc.record({ do: fc.constant('recall' as const), epoch: epochs, known: amounts, wanted: amounts }),
+  fc.record({ do: fc.constant('close' as const), epoch: epochs }),
+  fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 60 }) }),
+);
+
+/** One pot in Valkey and one in memory, taken through the same moves. */
+function createPair() {
+  let nowMs = 1_000_000;
+  let model: Pot | null = null;
+  const real = potsOn({ valkey: server.client, server: present, nowMs: () => nowMs });
+  const name = freshPot();
+
+  async function lend(move: Extract<Move, { do: 'open' | 'enlarge' }>): Promise<[unknown, unknown]> {
+    const [budget = expect.fail('no budget')] = budgetIds;
+    const grant = { epoch: BigInt(move.epoch), granted: BigInt(move.granted), admitForMs: move.admitForMs };
+    const budgets = new Map([[budget, BigInt(move.budget)]]);
+    const expected = { ...grant, budgets, admitUntilMs: nowMs + move.admitForMs };
+    const [answer, next] = move.do === 'open' ? openPot(model, expected) : enlargePot(model, expected);
+    model = next;
+    const { outcome } =
+      move.do === 'open'
+        ? await real.open(name, { ...grant, budgets })
+        : await real.enlarge(name, { ...grant, budgets });
+    return [outcome, answer];
+  }
+
+  async function reserve(move: Extract<Move, { do: 'reserve' }>): Promise<[unknown, unknown]> {
+    const ask = { epoch: BigInt(move.epoch), amount: BigInt(move.amount) };
+    const budgets = budgetIds.slice(0, move.budgets);
+    const reservation = `${move.gateway}:${move.request}`;
+    const [answer, next] = admit(model, { ...ask, reservation, budgets, nowMs });
+    model = next;
+    const got = await real.reserve(name, {
+      ...ask,
+      budgets,
+      gatewayId: move.gateway,
+      requestId: requestId(move.request),
+    });
+    const { granted: _, ...seen } = { granted: 0n, ...got };
+    return [seen, answer];
+  }
+
+  async function step(move: Move): Promise<[unknown, unknown]> {
+    if (move.do === 'open' || move.do === 'enlarge') return lend(move);
+    if (move.do === 'reserve') return reserve(move);
+    if (move.do === 'wait') {
+      nowMs += move.ms;
+      return [null, null];
+    }
+    const epoch = BigInt(move.epoch);
+    if (move.do === 'settle') {
+      const actual = BigInt(move.actual);
+      const [answer, next] = settle(model, { epoch, reservation: `${move.gateway}:${move.request}`, actual });
+      model = next;
+      const end = { epoch, actual, gatewayId: move.gateway, requestId: requestId(move.request) };
+      return [(await real.settle(name, end)).outcome, answer];
+    }
+    if (move.do === 'recall') {
+      const wish = { epoch, known: BigInt(move.known), wanted: BigInt(move.wanted) };
+      const [answer, next] = recall(model, wish);
+      model = next;
+      const got = await real.recall(name, wish);
+      return [got.outcome === 'recalled' ? { recalled: got.recalled } : got.outcome, answer];
+    }
+    const [answer, next] = closePot(model, epoch);
+    model = next;
+    return [(await real.close(name, epoch, budgetIds)).outcome, answer];
+  }
+
+  async function kept(): Promise<Record<string, string>> {
+    const words = (await server.client.command(['HGETALL', potKey(present, name)])) as unknown;
+    const flat: unknown[] = Array.isArray(words) ? words : Object.entries(words as object).flat();
+    const entries: [string, string][] = [];
+    for (let at = 0; at < flat.length; at += 2) entries.push([String(flat[at]), String(flat[at + 1])]);
+    return Object.fromEntries(entries);
+  }
+
+  return { step, kept, model: () => model };
+}
+
+const of = (hash: Record<string, string>, prefix: string) => ({
+  granted: BigInt(hash[`${prefix}granted`] ?? 0),
+  recalled: BigInt(hash[`${prefix}recalled`] ?? 0),
+  reserved: BigInt(hash[`${prefix}reserved`] ?? 0),
+  spent: BigInt(hash[`${prefix}spent`] ?? 0),
+});
+
+describe('the scripts', () => {
+  it('do what the decisions say, in every sequence of moves', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(moves, { minLength: 1, maxLength: 30 }), async (sequence) => {
+        const pair = createPair();
+        for (const move of sequence) {
+          const [real, expected] = await pair.step(move);
+          expect(real).toEqual(expected);
+        }
+        const model = pair.model();
+        const hash = await pair.kept();
+        expect(hash['epoch'] ?? null).toBe(model?.epoch.toString() ?? null);
+        if (model === null) return;
+        expect(of(hash, '')).toEqual(model.amounts);
+        for (const [id, budget] of model.budgets) expect(of(hash, `${id}:`)).toEqual(budget);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('never admit more than was lent, whatever many gateways ask for at once', async () => {
+    const pots = potsOn({ valkey: server.client, server: present });
+    const name = freshPot();
+    await pots.open(name, { epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, nth) =>
+        pots.reserve(name, {
+          epoch: 1n,
+          gatewayId: `g${nth % 5}`,
+          requestId: requestId(nth),
+          amount: 7n,
+          budgets: [],
+        }),
+      ),
+    );
+    expect(answers.filter(({ outcome }) => outcome === 'admitted')).toHaveLength(14);
+  });
+
+  it('go by the time of the server', async () => {
+    const pots = potsOn({ valkey: server.client, server: present });
+    const name = freshPot();
+    await pots.open(name, { epoch: 1n, granted: 100n, budgets: none, admitForMs: 150 });
+    const ask = { epoch: 1n, gatewayId: 'g', amount: 1n, budgets: [] };
+    expect(await pots.reserve(name, { ...ask, requestId: requestId(1) })).toMatchObject({
+      outcome: 'admitted',
+    });
+    let nth = 1;
+    await eventually({ what: 'the lease to run out' }, async () => {
+      const { outcome } = await pots.reserve(name, { ...ask, requestId: requestId((nth += 1)) });
+      return outcome === 'expired';
+    });
+    await pots.enlarge(name, { epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
+    expect(await pots.reserve(name, { ...ask, requestId: requestId(0) })).toMatchObject({
+      outcome: 'admitted',
+    });
+  });
+});
+
+describe('a server that is not the one that was lent to', () => {
+  const name = freshPot();
+  const grant = { epoch: 1n, granted: 100n, budgets: none, admitForMs: 600_000 };
+  const ask = { epoch: 1n, gatewayId: 'g', requestId: requestId(1), amount: 1n, budgets: [] };
+
+  /** The first replica gives a server a new history by itself, so it is made ready again afterwards. */
+  async function follow(replica: TestValkey): Promise<void> {
+    await server.client.command(['SET', 'follow', replica.url]);
+    await replica.client.command(['REPLICAOF', '127.0.0.1', String(server.port)]);
+    await eventually({ what: 'the first copy' }, async () => {
+      return (await replica.client.command(['GET', 'follow'])) === replica.url;
+    });
+    present = await prepare((generation += 1n));
+  }
+
+  it('is known by its missing scripts when it was killed and read its data from disk again', async () => {
+    const pots = potsOn({ valkey: server.client, server: present });
+    await pots.open(name, grant);
+    await server.client.command(['SAVE']);
+    await server.restart();
+    expect(await server.client.command(['HGET', potKey(present, name), 'granted'])).toBe('100');
+    expect(await pots.reserve(name, ask)).toEqual({ outcome: 'foreign' });
+    expect(await pots.enlarge(name, { ...grant, granted: 200n })).toEqual({ outcome: 'foreign' });
+    expect(await pots.recall(name, { epoch: 1n, known: 0n, wanted: 50n })).toEqual({ outcome: 'foreign' });
+    expect(await isServerReady(server.client, present)).toBe(false);
+  });
+
+  it('is known by its missing scripts when it was a replica and is promoted', async () => {
+    await using replica = await startValkeyServer();
+    await follow(replica);
+    const pots = potsOn({ valkey: server.client, server: present });
+    await pots.open(name, { ...grant, epoch: 5n });
+    await eventually({ what: 'the copy of the pot' }, async () => {
+      const granted = await replica.client.command(['HGET', potKey(present, name), 'granted']);
+      return granted === '100';
+    });
+    await expect(readIncarnation(replica.client)).rejects.toThrow('not a master');
+    await replica.client.command(['REPLICAOF', 'NO', 'ONE']);
+    const promoted = potsOn({ valkey: replica.client, server: present });
+    expect(await promoted.reserve(name, { ...ask, epoch: 5n })).toEqual({ outcome: 'foreign' });
+    // The other one, still alive, spends its own lease and nothing else.
+    expect(await pots.reserve(name, { ...ask, epoch: 5n })).toMatchObject({
+      outcome: 'admitted',
+      remaining: 99n,
+    });
+  });
+
+  it('is known by its changed history when it was given the data of another and kept its scripts', async () => {
+    await using stale = await startValkeyServer();
+    await follow(stale);
+    const pots = potsOn({ valkey: server.client, server: present });
+    await pots.open(name, { ...grant, epoch: 9n });
+    await eventually({ what: 'the copy of the pot' }, async () => {
+      return (await stale.client.command(['HGET', potKey(present, name), 'epoch'])) === '9';
+    });
+    await stale.client.command(['REPLICAOF', 'NO', 'ONE']);
+    await pots.reserve(name, { ...ask, epoch: 9n, amount: 100n });
+    await server.client.command(['REPLICAOF', '127.0.0.1', String(stale.port)]);
+    await eventually({ what: 'the roll-back' }, async () => {
+      return (await server.client.command(['HGET', potKey(present, name), 'reserved'])) === null;
+    });
+    await server.client.command(['REPLICAOF', 'NO', 'ONE']);
+    const digest = potScripts(present).reserve.sha1;
+    expect(await server.client.command(['SCRIPT', 'EXISTS', digest])).toEqual([1]);
+    expect(await pots.reserve(name, { ...ask, epoch: 9n, requestId: requestId(2) })).toEqual({
+      outcome: 'foreign',
+    });
+    expect(await isServerReady(server.client, present)).toBe(false);
+  });
+
+  it('that was wiped has no pot, and none comes back by itself', async () => {
+    const pots = potsOn({ valkey: server.client, server: present });
+    await pots.open(name, { ...grant, epoch: 12n });
+    await server.client.command(['FLUSHALL']);
+    expect(await pots.reserve(name, { ...ask, epoch: 12n })).toEqual({ outcome: 'gone' });
+    expect(await pots.enlarge(name, { ...grant, epoch: 12n })).toEqual({ outcome: 'gone' });
+    expect(await server.client.command(['EXISTS', potKey(present, name)])).toBe(0);
+  });
+});
+
+describe('making a server ready', () => {
+  it('removes every pot and leaves other keys alone', async () => {
+    const pots = potsOn({ valkey: server.client, server: present });
+    const name = freshPot();
+    await pots.open(name, { epoch: 1n, granted: 1n, budgets: none, admitForMs: 1 });
+    await server.client.command(['SET', 'limit:other', '1']);
+    const next = await prepare(present.generation + 1n);
+    expect(await server.client.command(['EXISTS', potKey(present, name)])).toBe(0);
+    expect(await server.client.command(['GET', 'limit:other'])).toBe('1');
+    expect(await isServerReady(server.client, next)).toBe(true);
+  });
+
+  it('is refused to a worker that was overtaken by a newer generation', async () => {
+    const newer = await prepare(present.generation + 5n);
+    const late = { ...present, generation: present.generation + 2n };
+    expect(await prepareServer(server.client, late)).toBe(false);
+    expect(await isServerReady(server.client, newer)).toBe(true);
+    expect(await isServerReady(server.client, late)).toBe(false);
+  });
+
+  it('takes no text for an incarnation that is not one', () => {
+    const sly = { ...present, incarnation: "x') return redis.call('FLUSHALL'" };
+    expect(() => potScripts(sly)).toThrow('Not a replication id');
+  });
+});
+
+it('a refusal of an unknown script is told from other errors', async () => {
+  const error: unknown = await server.client
+    .runLoaded({ name: 'x', source: '', sha1: '0'.repeat(40) }, { keys: [], args: [] })
+    .catch((reason: unknown) => reason);
+  expect(isScriptUnknown(error)).toBe(true);
+  expect(isScriptUnknown(new Error('ERR'))).toBe(false);
+});

@@ -1,0 +1,100 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { NatsClient } from '@millrace/platform/nats';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import type { LeaseRules } from './lease-book.ts';
+import { leaseRequestSchema, potSubjects, recallRequestSchema, toMessage } from './messages.ts';
+import { publishEpochEnd } from './pot-messages.ts';
+import { createPotService } from './pots.service.ts';
+import { createPotSweeps } from './pots.sweeps.ts';
+
+export interface ServePotsOptions {
+  readonly db: Db;
+  readonly valkey: Pick<ValkeyClient, 'command' | 'runLoaded'>;
+  readonly nats: Pick<NatsClient, 'subscribe' | 'publish'>;
+  /** The prefix of this installation's subjects. */
+  readonly prefix: string;
+  readonly cell: number;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  /** How long pots shall last while the ledger is away. */
+  readonly outageMs: number;
+  /** No request of a gateway lasts longer. */
+  readonly longestRequestMs: number;
+}
+
+const queue = 'pots';
+/** How many leases one worker works on at once: a subscription handles its messages one after the other. */
+const atOnce = 8;
+const sweepEveryMs = 5_000;
+const calmMs = 10_000;
+const sharePercent = 50;
+/** A tenth of a dollar. */
+const least = 100_000_000n;
+
+/**
+ * A gateway prolongs its leases at half of their admission time, so twice the outage is admitted for; and who was not
+ * heard of for as long again as a lease lasts is not there any more.
+ */
+export function leaseRules({
+  outageMs,
+  longestRequestMs,
+}: {
+  outageMs: number;
+  longestRequestMs: number;
+}): LeaseRules {
+  const leaseMs = 2 * outageMs + longestRequestMs;
+  return { outageMs, longestRequestMs, leaseMs, deadAfterMs: 2 * leaseMs, calmMs, sharePercent, least };
+}
+
+/** Answers gateways over NATS and looks after leases. Any number of workers may do this at once. */
+export function servePots(options: ServePotsOptions): { stop(): Promise<void> } {
+  const { db, nats, prefix, cell, clock, log } = options;
+  const rules = leaseRules(options);
+  const service = createPotService({ ...options, rules });
+  const envelope: Envelope = {
+    cell,
+    mode: 'live',
+    actor: { kind: 'system', id: 'worker' },
+    schemaVersion: payloadSchemaVersion,
+    traceparent: null,
+  };
+  const subjects = potSubjects(prefix, cell);
+  const listeners = Array.from({ length: atOnce }, () => [
+    nats.subscribe(subjects.lease, { queue }, async (message) =>
+      toMessage(await service.lease(leaseRequestSchema.parse(message.json()))),
+    ),
+    nats.subscribe(subjects.recall, { queue }, async (message) =>
+      toMessage({ freed: await service.recallFor(recallRequestSchema.parse(message.json())) }),
+    ),
+  ]).flat();
+  const sweeps = createPotSweeps({
+    db,
+    clock,
+    log,
+    cell,
+    service,
+    rules,
+    publishEnd: publishEpochEnd(nats, { prefix, envelope }),
+  });
+  const loop = (name: string, once: () => Promise<number>): Loop =>
+    startLoop({ name, clock, log, idleMs: sweepEveryMs, maxBackoffMs: sweepEveryMs }, async () => {
+      await once();
+      return 'idle';
+    });
+  const loops = [
+    loop('call in leases of pots', sweeps.callIn),
+    loop('close leases of pots', sweeps.closePassed),
+    loop('give up silent gateways', sweeps.buryDead),
+    loop('settle dead gateways', sweeps.settleDead),
+  ];
+  return {
+    stop: async () => {
+      await Promise.all(listeners.map((listener) => listener.close()));
+      await Promise.all(loops.map((each) => each.stop()));
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import type { Tx } from '@millrace/platform/db';
+import type { BudgetId, LeaseId, RequestId, TransferId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { applyLedger, requireDone, type LedgerCommand } from '../ledger/index.ts';
+import { listSettled, noteEnded } from './gateways.store.ts';
+import type { EpochEnd } from './messages.ts';
+import { heldFor } from './pot.ts';
+import { groupUsage, judgeUsage, type UsageGroup, type UsageItem, type UsageVerdict } from './usage.ts';
+import {
+  addSettled,
+  advanceWatermark,
+  findCharges,
+  insertCharges,
+  listBudgetsOfLeases,
+  lockLeases,
+  type ChargedBudget,
+  type ChargedLease,
+  type UsageCharge,
+} from './usage.store.ts';
+
+export interface PostedUsage {
+  readonly requestId: RequestId;
+  readonly verdict: UsageVerdict;
+  readonly transferId: TransferId | null;
+}
+
+function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
+  const { first } = group;
+  const amount = nanoUsd(group.amount);
+  return {
+    do: 'post',
+    orgId: first.orgId,
+    mode: first.mode,
+    // A request is charged once, so the first one of a group names the group for ever.
+    cause: { kind: 'inference', id: first.requestId },
+    step: 'usage',
+    holdId: lease.holdId,
+    amount,
+    to: [{ account: { kind: 'revenue', product: 'inference' }, amount }],
+    afterwards: 'keep',
+    ...(first.keyId === null ? {} : { keyId: first.keyId }),
+    usage: group.quantities,
+    description: `Inference: ${first.product}`,
+  };
+}
+
+interface BudgetShare {
+  readonly lent: ChargedBudget;
+  readonly amount: bigint;
+}
+
+function shareBudgets(items: readonly UsageItem[], lent: readonly ChargedBudget[]): BudgetShare[] {
+  const totals = new Map<string, bigint>();
+  for (const item of items) {
+    for (const budget of new Set<BudgetId>(item.budgets)) {
+      const key = `${item.leaseId} ${budget}`;
+      totals.set(key, (totals.get(key) ?? 0n) + item.amount);
+    }
+  }
+  return lent.flatMap((each) => {
+    const amount = totals.get(`${each.leaseId} ${each.id}`) ?? 0n;
+    return amount > 0n ? [{ lent: each, amount }] : [];
+  });
+}
+
+/** The part of a budget that was lent shrinks by what is charged; the charge itself then counts against the budget. */
+function budgetCommand({ lent, amount }: BudgetShare, lease: ChargedLease): LedgerCommand {
+  return {
+    do: 'resize',
+    orgId: lease.orgId,
+    mode: lease.mode,
+    cause: { kind: 'pot', id: lease.id },
+    step: `budget:${lent.id}:${lent.changes + 1n}`,
+    holdId: lent.holdId,
+    target: nanoUsd(heldFor({ ...lent, settled: lent.settled + amount })),
+    atLeast: nanoUsd(0n),
+    demand: 'running',
+  };
+}
+
+function mustHave<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new Error(`Usage was judged without ${what}.`);
+  return value;
+}
+
+/**
+ * Charges a batch of usage, each request once for ever: a second arrival changes nothing. What comes after its lease is
+ * closed is recorded and never charged. Call it in the sink's transaction, after the sink's own row locks.
+ */
+export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<PostedUsage[]> {
+  const distinct = new Map<RequestId, UsageItem>();
+  for (const item of items) if (!distinct.has(item.requestId)) distinct.set(item.requestId, item);
+  const leases = await lockLeases(tx, [...new Set([...distinct.values()].map(({ leaseId }) => leaseId))]);
+  // Read after the locks: a duplicate that another sink is charging now shows once that one has committed.
+  const known = await findCharges(tx, [...distinct.keys()]);
+  const settled = await listSettled(tx, [...leases.keys()]);
+  const fresh = [...distinct.values()].filter(({ requestId }) => !known.has(requestId));
+  const judged = fresh.map((item) => ({
+    item,
+    verdict: judgeUsage(item, leases.get(item.leaseId), settled),
+  }));
+  const payable = judged.filter(({ verdict }) => verdict === 'charged').map(({ item }) => item);
+  const transfers = await charge(tx, payable, leases);
+  await insertCharges(
+    tx,
+    judged.map(({ item, verdict }): UsageCharge => {
+      const transferId = transfers.get(item.requestId) ?? null;
+      return {
+        ...item,
+        leaseId: leases.has(item.leaseId) ? item.leaseId : null,
+        transferId,
+        outcome: verdict,
+      };
+    }),
+  );
+  const verdicts = new Map(judged.map(({ item, verdict }) => [item.requestId, verdict]));
+  return items.map(({ requestId }) => {
+    const verdict = verdicts.get(requestId) ?? 'duplicate';
+    // The first of its kind in the batch has it; the others are duplicates of that one.
+    verdicts.delete(requestId);
+    const transferId = transfers.get(requestId) ?? known.get(requestId)?.transferId ?? null;
+    return { requestId, verdict, transferId };
+  });
+}
+
+async function charge(
+  tx: Tx,
+  items: readonly UsageItem[],
+  leases: ReadonlyMap<LeaseId, ChargedLease>,
+): Promise<ReadonlyMap<RequestId, TransferId | null>> {
+  if (items.length === 0) return new Map();
+  const leaseOf = (id: LeaseId): ChargedLease => mustHave(leases.get(id), 'its lease');
+  const groups = groupUsage(items);
+  const lent = await listBudgetsOfLeases(tx, [...new Set(items.map(({ leaseId }) => leaseId))]);
+  const shares = shareBudgets(items, lent);
+  const shrink = shares.map((share) => budgetCommand(share, leaseOf(share.lent.leaseId)));
+  const charges = groups.map((group) => chargeCommand(group, leaseOf(group.first.leaseId)));
+  const results = await applyLedger(tx, [...shrink, ...charges]);
+  const transfers = new Map<RequestId, TransferId | null>();
+  for (const [index, group] of groups.entries()) {
+    const { transferId } = requireDone(results[shrink.length + index]);
+    for (const { requestId } of group.items) transfers.set(requestId, transferId);
+  }
+  const totals = new Map<LeaseId, bigint>();
+  for (const { leaseId, amount } of items) totals.set(leaseId, (totals.get(leaseId) ?? 0n) + amount);
+  await addSettled(
+    tx,
+    totals,
+    shares.map(({ lent: { leaseId, id }, amount }) => ({ leaseId, id, amount })),
+  );
+  return transfers;
+}
+
+/** The sink has read a gateway's end-of-epoch marker at this place of the stream. */
+export async function noteEpochEnd(
+  tx: Tx,
+  end: EpochEnd,
+  at: { readonly stream: string; readonly seq: bigint },
+): Promise<void> {
+  await noteEnded(tx, end.orgId, end, at);
+}
+
+/** The sink has charged or recorded everything up to this place, in the same transaction or before. */
+export async function passUsage(tx: Tx, stream: string, seq: bigint): Promise<void> {
+  await advanceWatermark(tx, stream, seq);
+}

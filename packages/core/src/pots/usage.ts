@@ -1,0 +1,72 @@
+import type { Mode } from '@millrace/platform/envelope';
+import type { BudgetId, KeyId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
+
+/** Which of a batch of usage is charged, and with what. No I/O. */
+
+export interface UsageItem {
+  readonly requestId: RequestId;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly keyId: KeyId | null;
+  readonly leaseId: LeaseId;
+  /** Under which id the gateway had been told of the lease. */
+  readonly gatewayId: string;
+  /** The model, or other thing used; requests of one product share a transfer. */
+  readonly product: string;
+  readonly amount: bigint;
+  /** The budgets that the reservation counted against. */
+  readonly budgets: readonly BudgetId[];
+  /** What was used, in whole units; summed over the transfer. */
+  readonly quantities: Readonly<Record<string, number>>;
+}
+
+export type UsageVerdict = 'charged' | 'late' | 'duplicate' | 'unknown_lease';
+
+interface Judged {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly closed: boolean;
+}
+
+/** A lease pays for its own organisation and mode, while it is not closed, and for gateways not given up. */
+export function judgeUsage(
+  item: Pick<UsageItem, 'orgId' | 'mode' | 'leaseId' | 'gatewayId'>,
+  lease: Judged | undefined,
+  settled: ReadonlySet<string>,
+): Exclude<UsageVerdict, 'duplicate'> {
+  if (lease === undefined || lease.orgId !== item.orgId || lease.mode !== item.mode) return 'unknown_lease';
+  if (lease.closed || settled.has(`${item.leaseId} ${item.gatewayId}`)) return 'late';
+  return 'charged';
+}
+
+export interface UsageGroup {
+  readonly first: UsageItem;
+  readonly items: readonly UsageItem[];
+  readonly amount: bigint;
+  readonly quantities: Readonly<Record<string, number>>;
+}
+
+/** One transfer for each organisation, mode, key, product and lease. */
+export function groupUsage(items: readonly UsageItem[]): UsageGroup[] {
+  const groups = new Map<string, UsageItem[]>();
+  for (const item of items) {
+    const key = [item.orgId, item.mode, item.keyId ?? '', item.leaseId, item.product].join(' ');
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()].map((members) => {
+    const [first] = members;
+    if (first === undefined) throw new Error('A group of usage without a member.');
+    const quantities: Record<string, number> = { requests: members.length };
+    for (const { quantities: used } of members) {
+      for (const [name, count] of Object.entries(used)) quantities[name] = (quantities[name] ?? 0) + count;
+    }
+    return {
+      first,
+      items: members,
+      amount: members.reduce((sum, { amount }) => sum + amount, 0n),
+      quantities,
+    };
+  });
+}
