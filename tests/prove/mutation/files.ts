@@ -8,6 +8,13 @@ export const repositoryRoot = join(import.meta.dirname, '../../..');
  * notice when a decision changes. A new decision file is one more line here.
  */
 export const decisionFiles: readonly string[] = [
+  'packages/core/src/ledger/draw.ts',
+  'packages/core/src/ledger/holds.ts',
+  'packages/core/src/ledger/transfers.ts',
+  'packages/core/src/metering/ladder.ts',
+  'packages/core/src/metering/metering.ts',
+  'packages/core/src/prices/quote.ts',
+  'packages/core/src/prices/resolve.ts',
   'packages/platform/src/money/allocate.ts',
   'packages/platform/src/money/exact.ts',
   'packages/platform/src/money/nano-usd.ts',
