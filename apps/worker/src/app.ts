@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { noBurn } from '@millrace/core/billing';
 import { startAuditor } from '@millrace/core/auditor';
 import { ensureEventStream, eventChannels, startRelay, type EventChannels } from '@millrace/core/events';
 import {
@@ -9,6 +8,7 @@ import {
   createKeyChangeAnnouncer,
   keyChangeSubject,
 } from '@millrace/core/identity';
+import { burnOf } from '@millrace/core/metering';
 import { Payments, stripeGatewayOf } from '@millrace/core/payments';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, requireSchema, type Db } from '@millrace/platform/db';
@@ -111,7 +111,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
 
   const { consoleUrl } = config.stripe;
   const stripe = stripeGatewayOf(config.stripe);
-  const payments = new Payments({ db, clock, log, stripe, consoleUrl, burnOf: noBurn, announce });
+  const payments = new Payments({ db, clock, log, stripe, consoleUrl, burnOf, announce });
   const auditor = startAuditor({
     db,
     clock,

@@ -1,5 +1,6 @@
 import { forgetOldEvents } from '@millrace/core/events';
 import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
+import { sweepDueShards } from '@millrace/core/metering';
 import type { Payments } from '@millrace/core/payments';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
@@ -20,6 +21,10 @@ export interface SweepOptions {
 const DUE_KEYS_EVERY_MS = 5_000;
 const RETENTION_EVERY_MS = 60_000;
 const PAYMENTS_EVERY_MS = 60_000;
+/** A shard is swept this often, by whichever worker takes it up; what is due waits no longer than this and a look. */
+const METERS_EVERY_MS = 30_000;
+const METERS_LOOK_MS = 5_000;
+const METER_SHARDS = 16;
 const BATCH = 500;
 /** Each is a call to the provider. */
 const PAYMENTS_BATCH = 50;
@@ -43,6 +48,12 @@ export function startSweeps(options: SweepOptions): Loop[] {
       PAYMENTS_EVERY_MS,
       () => options.payments.checkDue(PAYMENTS_BATCH),
       PAYMENTS_BATCH,
+    ),
+    sweep(
+      'post meters',
+      METERS_LOOK_MS,
+      () => sweepDueShards(db, { now: clock.now(), log, everyMs: METERS_EVERY_MS, limit: METER_SHARDS }),
+      METER_SHARDS,
     ),
     sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
       db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>

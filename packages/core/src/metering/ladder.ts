@@ -140,8 +140,8 @@ export function levelTargets(
   now: Date,
   policy: MeteringPolicy,
 ): ReadonlyMap<Meter['id'], NanoUsd> {
-  const { burnPerHour, cover } = burnOf(meters, now);
-  const aheadMs = Number(affordableMs(nanoUsd(available + cover), burnPerHour) ?? 0n);
+  const runway = runwayMs(burnOf(meters, now), available) ?? 0;
+  const aheadMs = Math.min(runway, policy.postEveryMs + policy.marginMs);
   return new Map(
     meters.map((meter) => {
       const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
