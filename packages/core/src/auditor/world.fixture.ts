@@ -21,7 +21,7 @@ import {
 
 /** Books with a little of everything in them, written by the real ledger. */
 
-export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(amount) * 1_000_000_000n);
+export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1_000_000_000)));
 
 let steps = 0;
 

@@ -1,0 +1,91 @@
+import { createDb, type Db, type Tx } from '@millrace/platform/db';
+import { createIdSource, type OrgId } from '@millrace/platform/ids';
+import { ppm } from '@millrace/platform/money';
+import { outboxShards } from '@millrace/platform/outbox';
+import {
+  createOrganisation,
+  createRandom,
+  createTestDatabase,
+  testClock,
+  testLog,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { changeMeters, openMeters, sweepMeters, type Meter, type MeterWish } from '../metering/index.ts';
+import { findingsOf } from './auditor.ts';
+import { runAudit } from './auditor.service.ts';
+import { apply, grant, usd } from './world.fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const clock = testClock();
+let database: TestDatabase;
+let db: Db;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const ids = createIdSource({ clock, cell: 1 });
+  db = createDb({ url: database.url, poolSize: 4, clock, ids, log: testLog() });
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+
+const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+  db.transaction({ name: 'test', isolation: 'read committed' }, work);
+
+/** Meters of every sort, on a wallet that soon runs dry: so the operator bears some of it, and gives some back. */
+async function openAll(orgId: OrgId, supplierId: OrgId): Promise<readonly Meter[]> {
+  const at = clock.now();
+  const later = new Date(at.getTime() + 8 * HOUR_MS);
+  const committed = { kind: 'committed', termEndsAt: later, refund: ppm(300_000) } as const;
+  const wish = (nth: number, fields: Partial<MeterWish>): MeterWish => ({
+    mode: 'live',
+    cause: { kind: 'rental', id: `${orgId}-${nth}` },
+    name: 'gpu',
+    product: 'rental',
+    ratePerHour: usd(1),
+    quantity: 2,
+    unit: 'gpu',
+    funding: { kind: 'ahead' },
+    at,
+    ...fields,
+  });
+  return run((tx) =>
+    openMeters(tx, orgId, [
+      wish(1, {}),
+      wish(2, { supplier: { orgId: supplierId, ratePerHour: usd(0.7) } }),
+      wish(3, { funding: committed }),
+      wish(4, { ratePerHour: usd(0.333_333_333), funding: { kind: 'ahead', retentionMs: HOUR_MS } }),
+    ]),
+  );
+}
+
+it.each([1, 2, 3])(
+  'books that metering has written are sound, also past the money: seed %i',
+  async (seed) => {
+    const random = createRandom(seed);
+    const supplierId = await createOrganisation(db);
+    const orgId = await createOrganisation(db);
+    await apply(db, grant(orgId, usd(random.int(15, 25))));
+    const meters = await openAll(orgId, supplierId);
+    for (let step = 0; step < 25; step += 1) {
+      await clock.advance(random.int(1, 50 * MINUTE_MS));
+      const meter = random.pick(meters);
+      const at = new Date(clock.nowMs() - random.int(0, 40 * MINUTE_MS));
+      const act = random.weighted([
+        [6, 'sweep'],
+        [2, 'pause'],
+        [2, 'resume'],
+        [step > 10 ? 1 : 0, 'close'],
+      ] as const);
+      if (act === 'sweep') {
+        await sweepMeters(db, { shards: [...Array(outboxShards).keys()], now: clock.now(), log: testLog() });
+      } else await run((tx) => changeMeters(tx, orgId, [{ do: act, meterId: meter.id, at }]));
+      if (step % 5 === 4) {
+        const report = await runAudit(db, { kind: 'full' });
+        expect(report && findingsOf(report, 'error')).toEqual([]);
+      }
+    }
+  },
+);
