@@ -1,0 +1,75 @@
+import { createRandom, killBackends, poolRecovered } from '@millrace/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { usd } from './payments.fixture.ts';
+import {
+  completed,
+  disputeOf,
+  refundOf,
+  startPaymentsWorld,
+  type PaymentsWorld,
+  type SentEvent,
+} from './world.fixture.ts';
+
+let world: PaymentsWorld;
+beforeAll(async () => {
+  world = await startPaymentsWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** As Stripe does: again and again until it was taken. Whoever dies in between has taken nothing, or all of it. */
+async function untilTaken(event: SentEvent): Promise<number> {
+  for (let attempt = 1; attempt < 200; attempt += 1) {
+    try {
+      await world.send(event);
+      return attempt;
+    } catch {
+      await poolRecovered(world.db);
+    }
+  }
+  throw new Error('the event was never taken');
+}
+
+/** Statements in the middle of the transaction of an event: a session that shows one is killed right there. */
+const places = [
+  '%payment_events%',
+  '%payments%',
+  '%payment_disputes%',
+  '%ledger_%',
+  '%outbox%',
+  '%',
+] as const;
+
+it('connections killed at random places in the middle of events: nothing is lost and nothing is doubled', async () => {
+  const random = createRandom(20_260_115);
+  const call = await world.newCaller();
+  const rounds = 4;
+  let attempts = 0;
+  let kills = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    const opened = await world.open(call);
+    const session = world.stripe.pay(world.stripe.sessionOf(opened.id).id);
+    const intent = session.payment_intent ?? '';
+    const events: readonly SentEvent[] = [
+      { ...completed(session), id: `evt_paid_${opened.id}` },
+      { ...refundOf(intent, 10), id: `evt_refund_${opened.id}` },
+      { ...disputeOf(intent, 'needs_response', { dollars: 20, second: 1 }), id: `evt_open_${opened.id}` },
+      { ...disputeOf(intent, 'won', { dollars: 20, second: 2 }), id: `evt_won_${opened.id}` },
+    ];
+    let isOver = false;
+    const killing = (async () => {
+      while (!isOver) kills += await killBackends(world.database, places[random.int(0, places.length - 1)]);
+    })();
+    // Twice each, as Stripe also sends: the second finds it done.
+    const taken = await Promise.all([...events, ...events].map(untilTaken)).finally(() => {
+      isOver = true;
+    });
+    await killing;
+    await poolRecovered(world.db);
+    attempts += taken.reduce((sum, each) => sum + each, 0);
+    expect(await world.read(opened)).toMatchObject({ state: 'paid', refunded: usd(10), clawedBack: usd(10) });
+  }
+  expect((await world.money(call.orgId)).balance).toBe(usd(90 * rounds));
+  expect((await world.money(call.orgId)).frozen).toBe(false);
+  // Otherwise nothing was tried.
+  expect([kills > rounds, attempts > rounds * 8]).toEqual([true, true]);
+}, 120_000);
