@@ -28,6 +28,7 @@ import {
   closeWorld,
   count,
   createWorld,
+  type Tally,
   type World,
 } from './ledger/world.ts';
 
@@ -79,15 +80,23 @@ const alone = (weight: number, run: (world: World, random: Random) => Promise<vo
 const inTransaction = <T>(world: World, work: Parameters<World['db']['transaction']>[1]): Promise<T> =>
   world.db.transaction({ name: 'simulated act', isolation: 'read committed' }, work) as Promise<T>;
 
-const longest = 500;
+/** How often what came out, in the run that was started last. */
+let latest: Tally = {};
+export const lastTally = (): Tally => ({ ...latest });
+
+const betweenLooks = 500;
 
 export const sim = defineSim<World>({
   name: 'ledger',
   about: 'A nano-USD that appears, disappears, is charged twice or spent twice would be found here first.',
-  init: createWorld,
+  async init(random) {
+    const world = await createWorld(random);
+    latest = world.tally;
+    return world;
+  },
   close: closeWorld,
   ciEvents: 50_000,
-  validateEvery: longest,
+  validateEvery: betweenLooks,
   shrinkAttempts: 0,
   actions: {
     topUp: command(14, 'topUp'),
@@ -128,7 +137,12 @@ export const sim = defineSim<World>({
     killDuringCommit: {
       weight: 0.3,
       when: (world) => world.queue.length > 0,
-      run: (world, random) => breakFlush(world, { during: { afterTurns: random.int(0, 2) } }),
+      run: (world, random) => breakFlush(world, { during: { afterMs: random.int(0, 3) } }),
+    },
+    dieAfterCommit: {
+      weight: 0.3,
+      when: (world) => world.queue.length > 0,
+      run: (world) => breakFlush(world, { after: true }),
     },
     makeBudget: alone(0.3, makeBudget),
     changeBudget: alone(0.6, alterBudget),

@@ -49,7 +49,7 @@ function sharesFrom(known: Known, random: Random, tenant: Tenant, amount: NanoUs
 
 const maker = {
   topUp(known: Known, random: Random, tenant: Tenant): LedgerCommand {
-    const amount = amountFrom(random, 12);
+    const amount = amountFrom(random, 6);
     return {
       ...base(known, random, tenant, 'payment'),
       do: 'credit',
@@ -60,7 +60,7 @@ const maker = {
     };
   },
   grant(known: Known, random: Random, tenant: Tenant): LedgerCommand {
-    const amount = amountFrom(random, 8);
+    const amount = amountFrom(random, 3);
     const forMs = random.pick([60_000, 3_600_000, 86_400_000, 10 * 86_400_000]);
     const expiresAt = random.chance(0.2) ? null : new Date(known.nowMs + random.int(-1000, forMs));
     return {

@@ -148,7 +148,9 @@ export interface Fault {
   /** After everything is written and before it is committed. */
   readonly before?: 'error' | 'killed';
   /** The connection is cut while the commit is on its way; whether it arrives is left to chance. */
-  readonly during?: { readonly afterTurns: number };
+  readonly during?: { readonly afterMs: number };
+  /** It is committed, and the caller dies before it hears so. */
+  readonly after?: true;
 }
 
 let turns = 0;
@@ -184,24 +186,19 @@ async function attempt(world: World, commands: readonly LedgerCommand[], fault?:
         if (fault.before === 'error') throw new Crash('The process fails before it commits.');
         const kill = () => world.client.query('select pg_terminate_backend($1)', [session.pid]);
         if (fault.before === 'killed') await kill();
-        else if (fault.during !== undefined) {
-          for (let waited = 0; waited < fault.during.afterTurns; waited += 1) await nextTurn();
-          killed = kill();
-        }
+        else if (fault.during !== undefined) killed = systemClock.sleep(fault.during.afterMs).then(kill);
         return answers;
       },
     );
-    return { commands, results, turn, xid };
+    return { commands, results: fault?.after === true ? null : results, turn, xid };
   } catch (error) {
     if (fault === undefined) throw error;
     return { commands, results: null, turn, xid };
   } finally {
     await killed;
-    if (fault !== undefined && fault.before !== 'error') await poolRecovered(world.db);
+    if (fault?.before === 'killed' || fault?.during !== undefined) await poolRecovered(world.db);
   }
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Asks the server itself, not the ledger, whether a transaction is in the books. */
 async function isCommitted(world: World, xid: string): Promise<boolean> {
@@ -242,7 +239,7 @@ export async function applyBroken(
   const broken = await attempt(world, commands, fault);
   if (broken.results !== null) await judge(world, broken);
   else if (broken.xid !== null && (await isCommitted(world, broken.xid))) {
-    if (fault.during === undefined) throw new Error('A batch that failed before its commit is in the books.');
+    if (fault.before !== undefined) throw new Error('A batch that failed before its commit is in the books.');
     count(world, 'commits without an answer');
     for (const command of commands) world.oracle.decide(command, world.clock.nowMs());
   } else count(world, 'batches undone by a crash');

@@ -7,3 +7,5 @@ export { defineProof } from './prove/define.ts';
 export type { Proof, ProofReport, ProofRun } from './prove/define.ts';
 export { defineSim } from './sim/define.ts';
 export type { Action, Sim, Validator } from './sim/define.ts';
+export { allEvents, playEvents } from './sim/run.ts';
+export type { Failure, SimResult } from './sim/run.ts';

@@ -1,0 +1,193 @@
+import { defineProof, type ProofReport, type ProofRun, type Random } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import { fromUuid, type OrgId } from '@millrace/platform/ids';
+import { ensureUp } from '@millrace/services';
+import {
+  createOrganisation,
+  createTestDatabase,
+  eventually,
+  killBackends,
+  startProcess,
+  type TestDatabase,
+  type TestProcess,
+} from '@millrace/testing';
+import { breaks, deepRules, rules } from '../sim/ledger/books.ts';
+import { dealsOf, keysOf, type Scene } from './ledger/orders.ts';
+
+const posters = 3;
+const atOnce = 4;
+const organisations = 8;
+
+/** kill -9 at random points under load: the acknowledgement is the only thing a caller has. */
+export const proof = defineProof({
+  name: 'ledger-kill',
+  proves:
+    'Posting processes killed with kill -9 under load, and connections ended under them, lose nothing that was acknowledged and double nothing that was repeated.',
+  short: (run) => prove(run, 10),
+  long: (run) => prove(run, 200),
+});
+
+/** One line of posters: the process of the moment, and what all of them have acknowledged. */
+interface Line {
+  readonly scene: Scene;
+  readonly done: Set<number>;
+  begun: number;
+  process: TestProcess;
+  heard: number;
+}
+
+async function prove(run: ProofRun, kills: number): Promise<ProofReport> {
+  await ensureUp(['postgres']);
+  await using database = await createTestDatabase();
+  const orgIds: OrgId[] = [];
+  for (let made = 0; made < organisations; made += 1) orgIds.push(await createOrganisation(database.db));
+  const lines: Line[] = [];
+  const counts = { repeated: 0, cut: 0 };
+  try {
+    for (let poster = 0; poster < posters; poster += 1) {
+      const scene = { seed: run.seed, poster, orgIds };
+      const line = { scene, done: new Set<number>(), begun: 0, heard: 0 };
+      lines.push({
+        ...line,
+        process: await startPoster(database, scene, { from: 0, done: [], until: null }),
+      });
+    }
+    for (let killed = 0; killed < kills; killed += 1) {
+      await killOne(database, run.random, run.random.pick(lines), counts);
+      if (killed % 4 === 1) counts.cut += await killBackends(database, '%ledger%');
+      if (killed % 50 === 49) run.note(`${killed + 1} killed`);
+    }
+    await finish(database, lines);
+    return await judge(database, lines, { kills, ...counts });
+  } finally {
+    for (const { process } of lines) await process.crash();
+  }
+}
+
+function startPoster(
+  database: TestDatabase,
+  scene: Scene,
+  work: { from: number; done: readonly number[]; until: number | null },
+): Promise<TestProcess> {
+  return startProcess({
+    name: `poster ${scene.poster}`,
+    entry: 'tests/prove/ledger/poster.ts',
+    args: [JSON.stringify({ ...scene, ...work, url: database.url, atOnce })],
+    env: {},
+  });
+}
+
+/** What the process has said so far. Of a killed one, the pipe may still hold the last words. */
+function listen(line: Line): void {
+  const said = line.process.output();
+  line.heard = said.length;
+  for (const [, word, number] of said.matchAll(/^(begun|done) (\d+)$/gm)) {
+    line.begun = Math.max(line.begun, Number(number) + 1);
+    if (word === 'done') line.done.add(Number(number));
+  }
+}
+
+async function killOne(
+  database: TestDatabase,
+  random: Random,
+  line: Line,
+  counts: { repeated: number },
+): Promise<void> {
+  const { process, scene } = line;
+  await eventually({ what: `poster ${scene.poster} to work` }, () => {
+    if (!process.running()) throw new Error(`It ended: ${process.output().slice(-500)}`);
+    return process.output().includes('begun');
+  });
+  await systemClock.sleep(random.int(0, 250));
+  await process.crash();
+  await eventually({ what: 'its last words' }, () => {
+    const before = line.heard;
+    listen(line);
+    return line.heard === before;
+  });
+  const unsaid = Array.from({ length: line.begun }, (_, batch) => batch).filter(
+    (batch) => !line.done.has(batch),
+  );
+  counts.repeated += unsaid.length;
+  const from = unsaid[0] ?? line.begun;
+  const done = [...line.done].filter((batch) => batch >= from);
+  line.process = await startPoster(database, scene, { from, done, until: null });
+}
+
+/** Brings every line to a number that all of its posters stayed below, so that the end is known. */
+async function finish(database: TestDatabase, lines: readonly Line[]): Promise<void> {
+  for (const line of lines) {
+    await line.process.crash();
+    await eventually({ what: 'its last words' }, () => {
+      const before = line.heard;
+      listen(line);
+      return line.heard === before;
+    });
+    line.begun += atOnce;
+    const from = Array.from({ length: line.begun }, (_, batch) => batch).find(
+      (batch) => !line.done.has(batch),
+    );
+    const work = { from: from ?? line.begun, done: [...line.done], until: line.begun };
+    line.process = await startPoster(database, line.scene, work);
+    const { code } = await line.process.exited;
+    listen(line);
+    if (code !== 0) throw new Error(`The last poster failed: ${line.process.output().slice(-1000)}`);
+  }
+}
+
+async function judge(
+  database: TestDatabase,
+  lines: readonly Line[],
+  counts: { kills: number; repeated: number; cut: number },
+): Promise<ProofReport> {
+  const failures: string[] = [];
+  const expectedKeys = new Set<string>();
+  const balances = new Map<OrgId, bigint>();
+  for (const { scene, begun, done } of lines) {
+    for (let batch = 0; batch < begun; batch += 1) {
+      if (!done.has(batch)) failures.push(`batch ${batch} of poster ${scene.poster} was never acknowledged`);
+      for (const key of keysOf(scene, batch)) expectedKeys.add(key);
+      for (const { orgId, held, posted } of dealsOf(scene, batch)) {
+        balances.set(orgId, (balances.get(orgId) ?? 0n) + held - posted);
+      }
+    }
+  }
+  const client = await database.connect();
+  try {
+    const { rows: transfers } = await client.query<{ org_id: string; key: string }>(
+      'select org_id, idempotency_key as key from ledger_transfers',
+    );
+    for (const { org_id, key } of transfers) {
+      if (!expectedKeys.delete(`${fromUuid('org', org_id)} ${key}`))
+        failures.push(`${key} is there twice or unasked`);
+    }
+    for (const key of [...expectedKeys].slice(0, 20)) failures.push(`${key} was acknowledged and is lost`);
+    const { rows: accounts } = await client.query<{ org_id: string; balance: string; held: string }>(
+      `select org_id, balance_nano_usd as balance, held_nano_usd as held from ledger_accounts where kind = 'credit'`,
+    );
+    for (const { org_id, balance, held } of accounts) {
+      const expected = balances.get(fromUuid('org', org_id)) ?? 0n;
+      if (BigInt(balance) !== expected) failures.push(`${org_id} has ${balance} instead of ${expected}`);
+      if (held !== '0') failures.push(`${org_id} still holds ${held}`);
+    }
+    for (const [name, rule] of Object.entries({ ...rules, ...deepRules })) {
+      const broken = await breaks(client, rule);
+      if (broken !== undefined) failures.push(`${name}: ${broken}`);
+    }
+    return {
+      figures: {
+        'posting processes at once': posters,
+        'batches at once in each': atOnce,
+        'killed with kill -9': counts.kills,
+        'connections ended by the server': counts.cut,
+        'batches acknowledged': lines.reduce((sum, { done }) => sum + done.size, 0),
+        'batches repeated because nobody had acknowledged them': counts.repeated,
+        transfers: transfers.length,
+        'lost, doubled or different': failures.length,
+      },
+      failures,
+    };
+  } finally {
+    await client.end();
+  }
+}

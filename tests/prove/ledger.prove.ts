@@ -1,0 +1,99 @@
+import { allEvents, defineProof, playEvents, type ProofReport, type ProofRun } from '@millrace/kits';
+import { startProcess, type TestProcess } from '@millrace/testing';
+import { lastTally, sim } from '../sim/ledger.sim.ts';
+
+interface SeedRun {
+  readonly seed: number;
+  readonly failure: { readonly event: number; readonly where: string; readonly message: string } | null;
+  readonly happened: Readonly<Record<string, number>>;
+  readonly tally: Readonly<Record<string, number>>;
+}
+
+const shortEvents = 3_000;
+const longEvents = 1_000_000;
+const eventsPerSeed = 20_000;
+const workers = 2;
+
+/** The simulation of `tests/sim/ledger.sim.ts`, long enough to believe it. */
+export const proof = defineProof({
+  name: 'ledger',
+  proves:
+    'Over random tenants, writers, crashes and Valkeys, every answer and every row of the ledger equals an independent model to the nano-USD, no balance goes below its floor, and what can be spent never exceeds the balance.',
+  async short({ seed }) {
+    const { failure, happened } = await playEvents(sim, seed, allEvents(shortEvents));
+    return report([{ seed, failure, happened, tally: lastTally() }], shortEvents);
+  },
+  long,
+});
+
+async function long(run: ProofRun): Promise<ProofReport> {
+  const seeds = Array.from({ length: longEvents / eventsPerSeed }, (_, index) => run.seed + index);
+  const runs = await Promise.all(
+    Array.from({ length: workers }, (_, worker) =>
+      playIn(
+        worker,
+        seeds.filter((_seed, index) => index % workers === worker),
+        run,
+      ),
+    ),
+  );
+  return report(runs.flat(), eventsPerSeed);
+}
+
+async function playIn(worker: number, seeds: readonly number[], run: ProofRun): Promise<SeedRun[]> {
+  await using process_ = await startProcess({
+    name: `worker ${worker}`,
+    entry: 'tests/prove/ledger/seed-run.ts',
+    args: [String(eventsPerSeed), ...seeds.map(String)],
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' },
+  });
+  await process_.exited;
+  const runs = readRuns(process_);
+  run.note(`worker ${worker}: ${runs.length} of ${seeds.length} seeds`);
+  const unfinished = runs.length < seeds.length && runs.every(({ failure }) => failure === null);
+  if (unfinished) throw new Error(`A worker ended early: ${process_.output().slice(-2000)}`);
+  return runs;
+}
+
+function readRuns(worker: TestProcess): SeedRun[] {
+  return worker
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{"seed"'))
+    .map((line) => JSON.parse(line) as SeedRun);
+}
+
+function report(runs: readonly SeedRun[], events: number): ProofReport {
+  const happened = sumUp(runs.map((run) => run.happened));
+  const tally = sumUp(runs.map((run) => run.tally));
+  const total = Object.values(happened).reduce((sum, times) => sum + times, 0);
+  return {
+    figures: {
+      'events that happened': total,
+      seeds: runs.length,
+      ...prefixed('event: ', happened),
+      ...prefixed('outcome: ', tally),
+      'differences from the model': runs.filter(({ failure }) => failure !== null).length,
+    },
+    failures: runs.flatMap(({ seed, failure }) =>
+      failure === null
+        ? []
+        : [
+            `seed ${seed}, event ${failure.event}: ${failure.where}: ${failure.message} (npm run sim -- ledger --seed ${seed} --events ${Math.min(events, failure.event + 1)})`,
+          ],
+    ),
+  };
+}
+
+function sumUp(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const whole: Record<string, number> = {};
+  for (const part of parts) {
+    for (const [name, times] of Object.entries(part)) whole[name] = (whole[name] ?? 0) + times;
+  }
+  return whole;
+}
+
+function prefixed(prefix: string, values: Readonly<Record<string, number>>): Record<string, number> {
+  const entries = Object.entries(values).toSorted(([a], [b]) => a.localeCompare(b));
+  return Object.fromEntries(entries.map(([name, value]) => [`${prefix}${name}`, value]));
+}

@@ -1,0 +1,71 @@
+import { writeSync } from 'node:fs';
+import { applyLedger, requireDone, type LedgerCommand } from '@millrace/core/ledger';
+import { systemClock } from '@millrace/platform/clock';
+import { createDb } from '@millrace/platform/db';
+import { createIdSource, type HoldId, type OrgId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { orderOf, type Scene } from './orders.ts';
+
+/**
+ * A posting process, to be killed at any point. It works through its batches, several at once, and says the number of
+ * each once it is committed; whatever was not said is done again by the next one.
+ */
+
+interface Orders extends Scene {
+  readonly url: string;
+  readonly atOnce: number;
+  readonly from: number;
+  /** Null: until it is killed. */
+  readonly until: number | null;
+  readonly done: readonly number[];
+}
+
+const orders = JSON.parse(process.argv[2] ?? '{}') as Orders & { orgIds: OrgId[] };
+const db = createDb({
+  url: orders.url,
+  poolSize: orders.atOnce,
+  ids: createIdSource({ clock: systemClock, cell: orders.poster }),
+  log: createLogger({ name: 'poster', level: 'silent' }),
+});
+
+/** Straight into the pipe: what the kernel has taken outlives the process. */
+const say = (line: string): void => void writeSync(1, `${line}\n`);
+
+const apply = (commands: readonly LedgerCommand[]) =>
+  db.transaction({ name: 'post', isolation: 'read committed' }, (tx) => applyLedger(tx, commands));
+
+async function postOne(batch: number): Promise<void> {
+  const order = orderOf(orders, batch);
+  const results = (await apply(order.first)).map(requireDone);
+  const holdIds = results.flatMap(({ holdId }): HoldId[] => (holdId === null ? [] : [holdId]));
+  (await apply(order.afterwards(holdIds))).map(requireDone);
+}
+
+async function postSurely(batch: number): Promise<void> {
+  for (;;) {
+    try {
+      return await postOne(batch);
+    } catch (error) {
+      // A connection may be cut under it. Whether the commit arrived is not known, so all of it is done again.
+      say(`again ${batch} ${error instanceof Error ? error.message.replaceAll('\n', ' ') : 'unknown'}`);
+      await systemClock.sleep(5);
+    }
+  }
+}
+
+const skipped = new Set(orders.done);
+let next = orders.from;
+async function work(): Promise<void> {
+  while (orders.until === null || next < orders.until) {
+    const batch = next;
+    next += 1;
+    if (skipped.has(batch)) continue;
+    say(`begun ${batch}`);
+    await postSurely(batch);
+    say(`done ${batch}`);
+  }
+}
+
+say('ready');
+await Promise.all(Array.from({ length: orders.atOnce }, work));
+await db.close();
