@@ -76,14 +76,24 @@ export interface AuditState {
   readonly lastRunAgeMs: number | null;
   readonly lastFullAgeMs: number | null;
   readonly lastCleanAgeMs: number | null;
+  /** Whether the newest audit, whoever made it, found no drift; null before the first. */
+  readonly isClean: boolean | null;
+}
+
+interface StateRow {
+  run: string | null;
+  full: string | null;
+  clean: string | null;
+  newest_is_clean: boolean | null;
 }
 
 /** How long ago audits were made, by the database's clock, which all workers share. */
 export async function readAuditState(reader: Reader): Promise<AuditState> {
-  const { rows } = await sql<{ run: string | null; full: string | null; clean: string | null }>`
+  const { rows } = await sql<StateRow>`
     select extract(epoch from clock_timestamp() - max(snapshot_at)) * 1000 as run,
            extract(epoch from clock_timestamp() - max(snapshot_at) filter (where kind = 'full')) * 1000 as full,
-           extract(epoch from clock_timestamp() - max(snapshot_at) filter (where is_clean)) * 1000 as clean
+           extract(epoch from clock_timestamp() - max(snapshot_at) filter (where is_clean)) * 1000 as clean,
+           (select is_clean from audit_runs order by snapshot_at desc limit 1) as newest_is_clean
       from audit_runs`.execute(reader.kysely);
   const ms = (value: string | null | undefined): number | null =>
     value === null || value === undefined ? null : Math.max(0, Math.floor(Number(value)));
@@ -91,5 +101,6 @@ export async function readAuditState(reader: Reader): Promise<AuditState> {
     lastRunAgeMs: ms(rows[0]?.run),
     lastFullAgeMs: ms(rows[0]?.full),
     lastCleanAgeMs: ms(rows[0]?.clean),
+    isClean: rows[0]?.newest_is_clean ?? null,
   };
 }

@@ -1,0 +1,117 @@
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { BudgetId, LeaseId, OrgId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import {
+  createOrganisation,
+  createTestDatabase,
+  startValkeyServer,
+  testIds,
+  testLog,
+  type TestDatabase,
+  type TestValkey,
+} from '@millrace/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createBudget } from '../ledger/index.ts';
+import { createPotService, postUsage, type PotService, type UsageItem } from '../pots/index.ts';
+import { findingsOf, type Finding } from './auditor.ts';
+import { runAudit } from './auditor.service.ts';
+import { apply, grant } from './world.fixture.ts';
+
+let database: TestDatabase;
+let db: Db;
+let valkey: TestValkey;
+let service: PotService;
+beforeAll(async () => {
+  database = await createTestDatabase({ statementTimeoutMs: 60_000 });
+  db = database.db;
+  valkey = await startValkeyServer();
+  service = createPotService({
+    db,
+    valkey: valkey.client,
+    cell: 1,
+    clock: systemClock,
+    log: testLog(),
+    rules: {
+      leaseMs: 60_000,
+      longestRequestMs: 10_000,
+      deadAfterMs: 120_000,
+      outageMs: 60_000,
+      least: 100n,
+      sharePercent: 50,
+      calmMs: 5_000,
+    },
+  });
+});
+afterAll(async () => {
+  await valkey[Symbol.asyncDispose]();
+  await database.drop();
+});
+
+const gatewayId = 'gateway-one';
+const cell = 1;
+
+async function leaseFor(orgId: OrgId, budgetId: BudgetId): Promise<LeaseId> {
+  const budgets = [{ id: budgetId, granted: 0n, shortage: 300n }];
+  const ask = {
+    orgId,
+    mode: 'live',
+    cell,
+    gatewayId,
+    seen: null,
+    shortage: 500n,
+    wanted: 500n,
+    budgets,
+  } as const;
+  const reply = await service.lease(ask);
+  return reply.outcome === 'leased' ? reply.leaseId : expect.fail(`no lease: ${reply.reason}`);
+}
+
+async function found(severity: 'error' | 'notice'): Promise<readonly Finding[]> {
+  const reports = [await runAudit(db, { kind: 'full' }), await runAudit(db, { kind: 'incremental' })];
+  return reports.flatMap((report) => findingsOf(report ?? expect.fail('no report'), severity));
+}
+
+it('books that pots have written are sound: lent, used, used beyond, taken back', async () => {
+  const orgId = await createOrganisation(db);
+  await apply(db, grant(orgId, nanoUsd(10_000n)));
+  const budget = await db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
+    createBudget(tx, {
+      orgId,
+      mode: 'live',
+      name: 'all',
+      keyIds: null,
+      period: 'month',
+      limit: nanoUsd(5_000n),
+      thresholdsPercent: [],
+      onExceeded: 'stop_everything',
+    }),
+  );
+  const leaseId = await leaseFor(orgId, budget.id);
+  expect(await found('error')).toEqual([]);
+
+  const use = (amount: bigint, product: string): UsageItem => ({
+    requestId: testIds.next('req'),
+    orgId,
+    mode: 'live',
+    keyId: null,
+    leaseId,
+    gatewayId,
+    product,
+    amount,
+    budgets: [budget.id],
+    quantities: { promptTokens: 1 },
+  });
+  const post = (...items: readonly UsageItem[]) =>
+    db.transaction({ name: 'sink', isolation: 'read committed' }, (tx) => postUsage(tx, items));
+  await post(use(10n, 'one'), use(20n, 'one'), use(30n, 'two'), use(0n, 'two'));
+  expect(await found('error')).toEqual([]);
+
+  await service.recallFor({ orgId, mode: 'live', amount: 50n });
+  expect(await found('error')).toEqual([]);
+  expect(await found('notice')).toEqual([]);
+
+  await post(use(20_000n, 'one'));
+  expect(await found('error')).toEqual([]);
+  expect((await found('notice')).map(({ check }) => check)).toContain('lease_overspent');
+});
