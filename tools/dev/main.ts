@@ -69,6 +69,7 @@ function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSp
     ...environment,
     MILLRACE_POSTGRES_URL: endpoints.postgresUrl,
     MILLRACE_VALKEY_URL: endpoints.valkeyUrl,
+    MILLRACE_POT_VALKEY_URL: endpoints.valkeyUrl,
     MILLRACE_NATS_URLS: endpoints.natsUrls.join(','),
     MILLRACE_RESTATE_INGRESS_URL: endpoints.restate.ingressUrl,
     MILLRACE_RESTATE_ADMIN_URL: endpoints.restate.adminUrl,

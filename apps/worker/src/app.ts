@@ -26,6 +26,7 @@ import {
 } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import type { WorkerConfig } from './config.ts';
+import { startPots } from './pots.ts';
 import { startSweeps } from './sweeps.ts';
 
 export interface Worker {
@@ -108,6 +109,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
     tuning: { leaseTtlMs: config.worker.relayLeaseMs, pollMs: config.worker.relayPollMs },
   });
   lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
+  await startPots(config, { db, nats, lifecycle, log });
 
   const { consoleUrl } = config.stripe;
   const stripe = stripeGatewayOf(config.stripe);

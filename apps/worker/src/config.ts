@@ -85,6 +85,25 @@ const workerConfig = fragment('worker', {
     expected: 'the longest one statement of an audit may run, in milliseconds, 1000 to 86400000',
     example: '600000',
   },
+  potValkeyUrl: {
+    env: 'MILLRACE_POT_VALKEY_URL',
+    schema: values.url('redis', 'rediss').nullable().default(null),
+    expected: 'the URL of the Valkey that gateways spend from, without persistence and replicas',
+    example: 'redis://127.0.0.1:6379',
+    secret: true,
+  },
+  potOutageMs: {
+    env: 'MILLRACE_POT_OUTAGE_MS',
+    schema: values.wholeNumber(1_000, 86_400_000).default(300_000),
+    expected: 'how long inference shall go on while the ledger is away, in milliseconds, 1000 to 86400000',
+    example: '300000',
+  },
+  potLongestRequestMs: {
+    env: 'MILLRACE_POT_LONGEST_REQUEST_MS',
+    schema: values.wholeNumber(1_000, 86_400_000).default(600_000),
+    expected: 'the longest an inference request may take, in milliseconds, 1000 to 86400000',
+    example: '600000',
+  },
   drainMs: {
     env: 'MILLRACE_DRAIN_MS',
     schema: values.wholeNumber(0, 600_000).default(20_000),

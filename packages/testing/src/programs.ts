@@ -21,6 +21,7 @@ export function engineEnv(options: Pick<ProgramOptions, 'database' | 'names'>): 
     MILLRACE_LOG_LEVEL: 'warn',
     MILLRACE_POSTGRES_URL: options.database.url,
     MILLRACE_VALKEY_URL: endpoints.valkeyUrl,
+    MILLRACE_POT_VALKEY_URL: endpoints.valkeyUrl,
     MILLRACE_NATS_URLS: endpoints.natsUrls.join(','),
     MILLRACE_NATS_PREFIX: options.names.natsPrefix,
     // A stream reserves its limit on the server, whether it fills it or not, and tests make many.

@@ -5,6 +5,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import { findUnended, listTold, touchGateway } from './gateways.store.ts';
 import type { LeaseReply, LeaseRequest } from './messages.ts';
 import {
+  believeRecalled,
   fitsLease,
   heldFor,
   planLease,
@@ -16,10 +17,12 @@ import {
 import {
   insertLease,
   listLentBudgets,
+  lockLease,
   lockOpenLease,
   lockPot,
   putLentBudget,
   readServer,
+  setCalm,
   sumClosing,
   updateLease,
   type Lease,
@@ -307,7 +310,7 @@ async function enlargeInBook(
  * Lends no more on a lease. One that nobody was ever told of is closed at once: nobody can have spent from it. Answers
  * what the ledger has to do then.
  */
-export async function endInBook(tx: Tx, lease: Lease): Promise<LedgerCommand[]> {
+async function endInBook(tx: Tx, lease: Lease): Promise<LedgerCommand[]> {
   const told = await listTold(tx, lease.orgId, lease.id);
   const state = told.length === 0 ? 'closed' : 'closing';
   await updateLease(tx, lease.orgId, { ...lease, state });
@@ -326,7 +329,7 @@ export function closeCommands(lease: Lease, budgets: readonly LentBudget[]): Led
 }
 
 /** Brings the holds of a lease to what it sets aside after recalls. */
-export function shrinkCommands(lease: Lease, budgets: readonly LentBudget[]): LedgerCommand[] {
+function shrinkCommands(lease: Lease, budgets: readonly LentBudget[]): LedgerCommand[] {
   const shrink = (step: string, amounts: LeaseAmounts & { readonly holdId: HoldId }): LedgerCommand => ({
     ...actOf(lease, step),
     do: 'resize',
@@ -339,4 +342,38 @@ export function shrinkCommands(lease: Lease, budgets: readonly LentBudget[]): Le
     shrink(`size:${lease.changes}`, lease),
     ...budgets.map((lent) => shrink(`budget:${lent.id}:${lent.changes}`, lent)),
   ];
+}
+
+/** What Valkey says was taken back in all. */
+export interface SaidRecalled {
+  readonly recalled: bigint;
+  readonly budgets: ReadonlyMap<BudgetId, bigint>;
+}
+
+/**
+ * Records what Valkey has given back, brings the holds down to it, and ends the lease if asked to. Answers what became
+ * available. `said` is null when Valkey could not be asked or has lost the pot: then nothing but the end is recorded.
+ */
+export async function takeBackInBook(
+  tx: Tx,
+  lease: Pick<Lease, 'orgId' | 'mode' | 'cell' | 'id'>,
+  { said, act, rules }: { said: SaidRecalled | null; act: 'end' | 'keep'; rules: LeaseRules },
+): Promise<bigint> {
+  await lockPot(tx, lease);
+  const before = await lockLease(tx, lease.orgId, lease.id);
+  if (before === null || before.state === 'closed') return 0n;
+  const budgets = await listLentBudgets(tx, lease.orgId, lease.id);
+  const recalled = believeRecalled(before, said?.recalled ?? 0n);
+  const after = { ...before, recalled, changes: before.changes + 1n };
+  const lessBudgets = budgets.map((lent) => ({
+    ...lent,
+    recalled: believeRecalled(lent, said?.budgets.get(lent.id) ?? 0n),
+    changes: lent.changes + 1n,
+  }));
+  await updateLease(tx, lease.orgId, after);
+  for (const lent of lessBudgets) await putLentBudget(tx, lease, lent);
+  if (act === 'keep') await setCalm(tx, lease, new Date(tx.clock.nowMs() + rules.calmMs));
+  const ending = act === 'end' && before.state === 'open' ? await endInBook(tx, after) : [];
+  await applyLedger(tx, [...shrinkCommands(after, lessBudgets), ...ending]);
+  return heldFor(before) - heldFor(after);
 }

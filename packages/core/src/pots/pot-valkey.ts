@@ -102,7 +102,7 @@ function flat(pairs: ReadonlyMap<string, bigint>): string[] {
 /** Reads an answer of a script: a word, then whole numbers and ids. */
 function readAnswer(answer: unknown): { readonly outcome: string; readonly rest: readonly unknown[] } {
   if (!Array.isArray(answer)) throw new TypeError('A pot script answered with something else than a list.');
-  const [outcome, ...rest]: unknown[] = answer;
+  const [outcome, ...rest] = answer as readonly unknown[];
   return { outcome: String(outcome), rest };
 }
 

@@ -1,31 +1,20 @@
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import type { BudgetId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
-import { applyLedger } from '../ledger/index.ts';
 import { noteTold } from './gateways.store.ts';
 import {
-  endInBook,
   LeaseRefused,
   lendInBook,
-  shrinkCommands,
+  takeBackInBook,
   type LeaseRules,
   type Lent,
+  type SaidRecalled,
 } from './lease-book.ts';
 import type { LeaseReply, LeaseRequest, RecallRequest } from './messages.ts';
-import { admissionMs, believeRecalled, heldFor, lowWaterOf, requireSoundTimes } from './pot.ts';
-import { potsOn, type Enlarged, type PotValkey } from './pot-valkey.ts';
-import {
-  findOpenLease,
-  listLentBudgets,
-  lockLease,
-  lockPot,
-  putLentBudget,
-  setCalm,
-  updateLease,
-  type Lease,
-} from './pots.store.ts';
+import { admissionMs, lowWaterOf, requireSoundTimes } from './pot.ts';
+import { potsOn, type Enlarged, type PotGrant, type PotValkey } from './pot-valkey.ts';
+import { findOpenLease, listLentBudgets, lockLease, type Lease } from './pots.store.ts';
 import type { PotServer } from './scripts.ts';
 import { createServerKeeper } from './server-keeper.ts';
 
@@ -37,12 +26,6 @@ export interface PotServiceOptions {
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   readonly rules: LeaseRules;
-}
-
-/** What Valkey says was taken back in all; `null` when it could not be asked or has lost the pot. */
-export interface SaidRecalled {
-  readonly recalled: bigint;
-  readonly budgets: ReadonlyMap<BudgetId, bigint>;
 }
 
 export interface PotService {
@@ -59,6 +42,31 @@ export interface PotService {
 }
 
 const mostAttempts = 5;
+
+type LentTo = Extract<Lent, { lease: Lease; endThrough: bigint }>;
+
+function grantOf({ lease, budgets }: LentTo, admitForMs: number): PotGrant {
+  const { epoch, granted } = lease;
+  return { epoch, granted, admitForMs, budgets: new Map(budgets.map((lent) => [lent.id, lent.granted])) };
+}
+
+function leased(
+  { lease, exceeded, endThrough }: LentTo,
+  server: PotServer,
+  { rules, filledTo }: { readonly rules: LeaseRules; readonly filledTo: bigint },
+): LeaseReply {
+  return {
+    outcome: 'leased',
+    server,
+    leaseId: lease.id,
+    epoch: lease.epoch,
+    granted: lease.granted,
+    lowWater: lowWaterOf(filledTo),
+    admitForMs: admissionMs(rules),
+    exceeded,
+    endThrough,
+  };
+}
 
 export function createPotService(options: PotServiceOptions): PotService {
   const { db, valkey, cell, clock, log, rules } = options;
@@ -78,27 +86,8 @@ export function createPotService(options: PotServiceOptions): PotService {
     }
   }
 
-  /** Records what Valkey has given back, brings the holds down to it, and ends the lease if asked to. */
-  async function takeBack(lease: Lease, said: SaidRecalled | null, act: 'end' | 'keep'): Promise<bigint> {
-    return inTransaction('take back from pot', async (tx) => {
-      await lockPot(tx, lease);
-      const now = await lockLease(tx, lease.orgId, lease.id);
-      if (now === null || now.state === 'closed') return 0n;
-      const budgets = await listLentBudgets(tx, lease.orgId, lease.id);
-      const recalled = believeRecalled(now, said?.recalled ?? 0n);
-      const less = { ...now, recalled, changes: now.changes + 1n };
-      const lessBudgets = budgets.map((lent) => ({
-        ...lent,
-        recalled: believeRecalled(lent, said?.budgets.get(lent.id) ?? 0n),
-        changes: lent.changes + 1n,
-      }));
-      await updateLease(tx, lease.orgId, less);
-      for (const lent of lessBudgets) await putLentBudget(tx, lease, lent);
-      if (act === 'keep') await setCalm(tx, lease, new Date(tx.clock.nowMs() + rules.calmMs));
-      const ending = act === 'end' && now.state === 'open' ? await endInBook(tx, less) : [];
-      await applyLedger(tx, [...shrinkCommands(less, lessBudgets), ...ending]);
-      return heldFor(now) - heldFor(less);
-    });
+  function takeBack(lease: Lease, said: SaidRecalled | null, act: 'end' | 'keep'): Promise<bigint> {
+    return inTransaction('take back from pot', (tx) => takeBackInBook(tx, lease, { said, act, rules }));
   }
 
   async function potsOf(generation: bigint): Promise<PotValkey | null> {
@@ -121,18 +110,13 @@ export function createPotService(options: PotServiceOptions): PotService {
 
   /** Tells Valkey of what the book has lent. */
   async function place(
-    lent: Extract<Lent, { lease: Lease; endThrough: bigint }>,
+    lent: LentTo,
     server: PotServer,
     startedMs: number,
   ): Promise<Enlarged | { outcome: 'opened' | 'stale' }> {
     const { lease } = lent;
-    const grant = {
-      epoch: lease.epoch,
-      granted: lease.granted,
-      budgets: new Map(lent.budgets.map(({ id, granted }) => [id, granted])),
-      // Less what it took to get here, so that Valkey never admits for longer than the book has prolonged it.
-      admitForMs: admissionMs(rules) - (clock.monotonicMs() - startedMs),
-    };
+    // Less what it took to get here, so that Valkey never admits for longer than the book has prolonged it.
+    const grant = grantOf(lent, admissionMs(rules) - (clock.monotonicMs() - startedMs));
     const pots = potsOn({ valkey, server });
     return lent.outcome === 'opened' ? pots.open(lease, grant) : pots.enlarge(lease, grant);
   }
@@ -174,18 +158,10 @@ export function createPotService(options: PotServiceOptions): PotService {
     const told = await tell(request, lease);
     if (told === 'dead') return { outcome: 'refused', reason: 'dead', endThrough: lent.endThrough };
     if (told === 'ended') return 'again';
-    const filledTo = placed.outcome === 'granted' ? placed.remaining : lease.granted;
-    return {
-      outcome: 'leased',
-      server,
-      leaseId: lease.id,
-      epoch: lease.epoch,
-      granted: lease.granted,
-      lowWater: lowWaterOf(filledTo),
-      admitForMs: admissionMs(rules),
-      exceeded: lent.exceeded,
-      endThrough: lent.endThrough,
-    };
+    return leased(lent, server, {
+      rules,
+      filledTo: 'remaining' in placed ? placed.remaining : lease.granted,
+    });
   }
 
   return {

@@ -3,7 +3,7 @@ import { isScriptUnknown } from '@millrace/platform/valkey';
 import { eventually, startValkeyServer, testIds, type TestValkey } from '@millrace/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { admit, closePot, enlargePot, openPot, recall, remainingOf, settle, type Pot } from './pot.ts';
+import { admit, closePot, enlargePot, openPot, recall, settle, type Pot } from './pot.ts';
 import { isServerReady, potKey, potsOn, prepareServer, readIncarnation, type PotName } from './pot-valkey.ts';
 import { potScripts, type PotServer } from './scripts.ts';
 

@@ -1,0 +1,157 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Logger } from '@millrace/platform/log';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import { createEpochs, type Epochs } from './epochs.ts';
+import type { EpochEnd, LeaseReply, LeaseRequest } from './messages.ts';
+import { potsOn, type PotName, type PotValkey } from './pot-valkey.ts';
+
+export interface HeldLeaseOptions {
+  readonly valkey: Pick<ValkeyClient, 'runLoaded' | 'command'>;
+  /** Asks the keeper of the ledger; rejects when there is no answer in time. */
+  readonly requestLease: (request: LeaseRequest) => Promise<LeaseReply>;
+  /** Puts the marker into the usage stream and resolves when it is stored there. */
+  readonly publishEnd: (end: EpochEnd) => Promise<void>;
+  readonly cell: number;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+type Leased = Extract<LeaseReply, { outcome: 'leased' }>;
+
+export interface Holding {
+  readonly lease: Leased;
+  readonly pots: PotValkey;
+}
+
+export type Need = Pick<LeaseRequest, 'shortage' | 'budgets'>;
+
+/** The lease of one pot, as one gateway holds it. */
+export interface HeldLease {
+  readonly epochs: Epochs;
+  /** What can be spent from now; null when there is none, or its time is over by the gateway's own clock. */
+  current(): Holding | null;
+  /** Asks the ledger, one question at a time: who comes meanwhile waits for the same answer. Null: no answer. */
+  ask(need: Need): Promise<LeaseReply | null>;
+  /** Asks for more in the background when little is left. */
+  askAhead(): void;
+  /** Stops using the lease. Its requests under way are still settled, and then its end is reported. */
+  drop(): void;
+  /** What Valkey said of the pot. */
+  saw(seen: NonNullable<LeaseRequest['seen']>): void;
+  /** Counts a request among those that wait for money, until the answer is called. */
+  wait(amount: bigint): () => void;
+  /** Prolongs the lease if it is used, gives it up if not, and reports ends. Answers whether nothing is left. */
+  tend(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** A pot that cannot be filled above its low-water mark is not asked for with each request. */
+const betweenAheadMs = 1_000;
+
+export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId: () => string): HeldLease {
+  const { clock, log, cell } = options;
+  let held: Holding | null = null;
+  let seen: LeaseRequest['seen'] = null;
+  let asking: Promise<LeaseReply | null> | null = null;
+  let waiting = 0n;
+  let admitUntilMs = 0;
+  let prolongAtMs = 0;
+  let aheadAtMs = 0;
+  let used = false;
+  let closed = false;
+  const epochs = createEpochs({
+    nextId,
+    publish: (gatewayId, throughEpoch) => options.publishEnd({ ...name, cell, gatewayId, throughEpoch }),
+    log,
+  });
+
+  function drop(): void {
+    if (held !== null) epochs.end(held.lease.epoch);
+    held = null;
+    seen = null;
+  }
+
+  function accept(reply: LeaseReply, sentMs: number): LeaseReply {
+    if (held !== null && held.lease.epoch <= reply.endThrough) drop();
+    epochs.end(reply.endThrough);
+    // What it speaks of has ended here, and can be used again only by someone else.
+    const ended = reply.outcome === 'leased' && !epochs.begin(reply.epoch);
+    if (ended || (reply.outcome === 'refused' && reply.reason === 'dead')) {
+      drop();
+      epochs.beginLife();
+      return { outcome: 'refused', reason: 'dead', endThrough: 0n };
+    }
+    if (reply.outcome === 'refused') return reply;
+    if (held?.lease.epoch === reply.epoch) held = { ...held, lease: reply };
+    else {
+      held = { lease: reply, pots: potsOn({ valkey: options.valkey, server: reply.server }) };
+      seen = { epoch: reply.epoch, granted: 0n, remaining: 0n };
+    }
+    // From when the question was sent: the lease was prolonged later than that.
+    admitUntilMs = sentMs + reply.admitForMs;
+    prolongAtMs = sentMs + Math.trunc(reply.admitForMs * 0.5);
+    used = false;
+    return reply;
+  }
+
+  async function askOnce(need: Need): Promise<LeaseReply | null> {
+    const sentMs = clock.monotonicMs();
+    const gatewayId = epochs.gatewayId();
+    try {
+      const reply = await options.requestLease({ ...name, ...need, cell, gatewayId, seen, wanted: waiting });
+      return accept(reply, sentMs);
+    } catch (error) {
+      log.warn({ err: error, orgId: name.orgId }, 'no lease could be had');
+      return null;
+    }
+  }
+
+  function ask(need: Need): Promise<LeaseReply | null> {
+    if (closed && asking === null) return Promise.resolve(null);
+    asking ??= askOnce(need).finally(() => (asking = null));
+    return asking;
+  }
+
+  function current(): Holding | null {
+    if (held !== null && clock.monotonicMs() >= admitUntilMs) drop();
+    return held;
+  }
+
+  return {
+    epochs,
+    current,
+    ask,
+    askAhead() {
+      used = true;
+      const nowMs = clock.monotonicMs();
+      const low = held !== null && seen !== null && seen.remaining < held.lease.lowWater;
+      if (!low || nowMs < aheadAtMs) return;
+      aheadAtMs = nowMs + betweenAheadMs;
+      void ask({ shortage: 0n, budgets: [] });
+    },
+    drop,
+    saw(pot) {
+      if (held?.lease.epoch === pot.epoch) seen = pot;
+    },
+    wait(amount) {
+      waiting += amount;
+      return () => (waiting -= amount);
+    },
+    async tend() {
+      // Also after the lease was lost: who still has requests under way must not be taken for dead.
+      const busy = used || epochs.inFlight() > 0;
+      if (busy && clock.monotonicMs() >= prolongAtMs) await ask({ shortage: 0n, budgets: [] });
+      current();
+      await epochs.report();
+      return held === null && asking === null && waiting === 0n && epochs.isDone();
+    },
+    async close() {
+      closed = true;
+      // An answer under way may bring a lease, whose end must be reported too.
+      await asking;
+      drop();
+      await epochs.idle();
+      await epochs.report();
+    },
+  };
+}

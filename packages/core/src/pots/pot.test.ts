@@ -1,0 +1,383 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  admissionMs,
+  admit,
+  believeRecalled,
+  closePot,
+  enlargePot,
+  expectedUse,
+  fitsLease,
+  heldFor,
+  isPassed,
+  lowWaterOf,
+  mayClose,
+  mostPerLease,
+  openPot,
+  planLease,
+  recall,
+  remainingOf,
+  requireSoundTimes,
+  settle,
+  sizeGrant,
+  turnAway,
+  type Pot,
+  type SizeQuestion,
+} from './pot.ts';
+
+const grant = (granted: bigint, more: { epoch?: bigint; budget?: bigint; admitUntilMs?: number } = {}) => ({
+  epoch: more.epoch ?? 1n,
+  granted,
+  budgets: new Map(more.budget === undefined ? [] : [['b', more.budget]]),
+  admitUntilMs: more.admitUntilMs ?? 1_000,
+});
+
+function opened(granted: bigint, more: Parameters<typeof grant>[1] = {}): Pot {
+  const [, pot] = openPot(null, grant(granted, more));
+  return pot ?? expect.fail('no pot');
+}
+
+const asked = (
+  amount: bigint,
+  more: { id?: string; budgets?: string[]; epoch?: bigint; nowMs?: number } = {},
+) => ({
+  epoch: more.epoch ?? 1n,
+  reservation: more.id ?? 'g:1',
+  amount,
+  budgets: more.budgets ?? [],
+  nowMs: more.nowMs ?? 0,
+});
+
+function admitted(pot: Pot, ...ask: Parameters<typeof asked>): Pot {
+  const [answer, next] = admit(pot, asked(...ask));
+  expect(answer.outcome).toBe('admitted');
+  return next ?? expect.fail('no pot');
+}
+
+describe('opening a pot', () => {
+  it('begins with what is lent and nothing used', () => {
+    expect(opened(100n, { budget: 40n, admitUntilMs: 7 })).toEqual({
+      epoch: 1n,
+      amounts: { granted: 100n, recalled: 0n, reserved: 0n, spent: 0n },
+      budgets: new Map([['b', { granted: 40n, recalled: 0n, reserved: 0n, spent: 0n }]]),
+      reservations: new Map(),
+      admitUntilMs: 7,
+      closed: false,
+    });
+  });
+
+  it('changes nothing the second time, gives way to a newer epoch and never to an older one', () => {
+    const pot = admitted(opened(100n), 30n);
+    expect(openPot(pot, grant(500n))).toEqual(['opened', pot]);
+    expect(openPot(pot, grant(500n, { epoch: 0n }))).toEqual(['stale', pot]);
+    const [answer, next] = openPot(pot, grant(500n, { epoch: 2n }));
+    expect(answer).toBe('opened');
+    expect(next).toEqual(opened(500n, { epoch: 2n }));
+  });
+});
+
+describe('enlarging a pot', () => {
+  it('goes by absolute amounts: the larger one counts, whatever the order', () => {
+    const pot = opened(100n, { budget: 10n });
+    const [, once] = enlargePot(pot, grant(300n, { budget: 50n, admitUntilMs: 5_000 }));
+    const [answer, twice] = enlargePot(once, grant(200n, { budget: 20n, admitUntilMs: 4_000 }));
+    expect(answer).toBe('granted');
+    expect(twice).toEqual(once);
+    expect(once?.amounts.granted).toBe(300n);
+    expect(once?.budgets.get('b')?.granted).toBe(50n);
+    expect(once?.admitUntilMs).toBe(5_000);
+  });
+
+  it('takes on a budget that was not lent before', () => {
+    const [, pot] = enlargePot(opened(100n), grant(100n, { budget: 30n }));
+    expect(pot?.budgets.get('b')).toEqual({ granted: 30n, recalled: 0n, reserved: 0n, spent: 0n });
+  });
+
+  it('is refused for a pot that is lost, of another epoch or closed', () => {
+    expect(enlargePot(null, grant(1n))).toEqual(['gone', null]);
+    const pot = opened(1n);
+    expect(enlargePot(pot, grant(9n, { epoch: 2n }))).toEqual(['gone', pot]);
+    const [, closed] = closePot(pot, 1n);
+    expect(enlargePot(closed, grant(9n))).toEqual(['closed', closed]);
+  });
+});
+
+describe('admission', () => {
+  it('reserves up to the last nano-dollar and not one more', () => {
+    const pot = admitted(opened(100n), 60n);
+    expect(admit(pot, asked(41n, { id: 'g:2' }))).toEqual([{ outcome: 'dry', remaining: 40n }, pot]);
+    const [answer, next] = admit(pot, asked(40n, { id: 'g:2' }));
+    expect(answer).toEqual({ outcome: 'admitted', remaining: 0n });
+    expect(next?.amounts.reserved).toBe(100n);
+    expect(next?.reservations.get('g:2')).toMatchObject({ amount: 40n, budgets: [] });
+  });
+
+  it('admits the same request once', () => {
+    const pot = admitted(opened(100n), 60n);
+    expect(admit(pot, asked(60n))).toEqual([{ outcome: 'admitted', remaining: 40n }, pot]);
+    const [, closed] = closePot(pot, 1n);
+    expect(admit(closed, asked(60n, { nowMs: 9_999 }))[0].outcome).toBe('admitted');
+  });
+
+  it('asks each budget too, and reserves in all or in none', () => {
+    const pot = opened(100n, { budget: 50n });
+    expect(admit(pot, asked(51n, { budgets: ['b'] }))).toEqual([
+      { outcome: 'budget dry', budget: 'b', remaining: 50n },
+      pot,
+    ]);
+    expect(admit(pot, asked(1n, { budgets: ['b', 'c'] }))).toEqual([
+      { outcome: 'budget dry', budget: 'c', remaining: 0n },
+      pot,
+    ]);
+    const next = admitted(pot, 50n, { budgets: ['b'] });
+    expect(next.budgets.get('b')?.reserved).toBe(50n);
+    expect(next.amounts.reserved).toBe(50n);
+  });
+
+  it('ends with the lease, with its epoch and with the pot', () => {
+    const pot = opened(100n, { admitUntilMs: 10 });
+    expect(admit(pot, asked(1n, { nowMs: 9 }))[0].outcome).toBe('admitted');
+    expect(admit(pot, asked(1n, { nowMs: 10 }))).toEqual([{ outcome: 'expired' }, pot]);
+    expect(admit(pot, asked(1n, { epoch: 2n }))).toEqual([{ outcome: 'gone' }, pot]);
+    expect(admit(null, asked(1n))).toEqual([{ outcome: 'gone' }, null]);
+    const [, closed] = closePot(opened(100n), 1n);
+    expect(admit(closed, asked(0n))[0]).toEqual({ outcome: 'closed' });
+  });
+});
+
+describe('settling', () => {
+  it('gives back what was not spent, in the budgets too, and only once', () => {
+    const pot = admitted(opened(100n, { budget: 100n }), 60n, { budgets: ['b'] });
+    const [answer, next] = settle(pot, { epoch: 1n, reservation: 'g:1', actual: 25n });
+    expect(answer).toBe('settled');
+    const expected = { granted: 100n, recalled: 0n, reserved: 0n, spent: 25n };
+    expect(next?.amounts).toEqual(expected);
+    expect(next?.budgets.get('b')).toEqual(expected);
+    expect(next?.reservations.size).toBe(0);
+    expect(settle(next, { epoch: 1n, reservation: 'g:1', actual: 25n })).toEqual(['gone', next]);
+  });
+
+  it('counts what was spent beyond the reservation', () => {
+    const [, pot] = settle(admitted(opened(100n), 10n), { epoch: 1n, reservation: 'g:1', actual: 130n });
+    expect(remainingOf(pot?.amounts ?? expect.fail('no pot'))).toBe(-30n);
+  });
+
+  it('knows nothing of other epochs', () => {
+    const pot = admitted(opened(100n), 10n);
+    expect(settle(pot, { epoch: 2n, reservation: 'g:1', actual: 1n })).toEqual(['gone', pot]);
+    expect(settle(null, { epoch: 1n, reservation: 'g:1', actual: 1n })).toEqual(['gone', null]);
+  });
+});
+
+describe('a recall', () => {
+  it('takes what is wanted, as far as it is not reserved', () => {
+    const pot = admitted(opened(100n), 30n);
+    const [some, less] = recall(pot, { epoch: 1n, known: 0n, wanted: 50n });
+    expect(some).toEqual({ recalled: 50n });
+    expect(less?.amounts).toEqual({ granted: 100n, recalled: 50n, reserved: 30n, spent: 0n });
+    expect(recall(less, { epoch: 1n, known: 50n, wanted: 50n })[0]).toEqual({ recalled: 70n });
+  });
+
+  it('that is repeated because the first was not recorded takes nothing more', () => {
+    const [, less] = recall(opened(100n), { epoch: 1n, known: 0n, wanted: 50n });
+    expect(recall(less, { epoch: 1n, known: 0n, wanted: 50n })[0]).toEqual({ recalled: 50n });
+    expect(recall(less, { epoch: 1n, known: 0n, wanted: 60n })[0]).toEqual({ recalled: 60n });
+    expect(recall(less, { epoch: 1n, known: 0n, wanted: 10n })[0]).toEqual({ recalled: 50n });
+  });
+
+  it('takes nothing from a pot that is overdrawn, and finds no pot of another epoch', () => {
+    const [, pot] = settle(admitted(opened(100n), 10n), { epoch: 1n, reservation: 'g:1', actual: 130n });
+    expect(recall(pot, { epoch: 1n, known: 0n, wanted: 10n })[0]).toEqual({ recalled: 0n });
+    expect(recall(pot, { epoch: 2n, known: 0n, wanted: 10n })).toEqual(['gone', pot]);
+  });
+});
+
+describe('closing a pot', () => {
+  it('takes back all that is not reserved, of the budgets too, and can be repeated', () => {
+    const pot = admitted(opened(100n, { budget: 70n }), 30n, { budgets: ['b'] });
+    const [answer, closed] = closePot(pot, 1n);
+    expect(answer).toBe('closed');
+    expect(closed?.closed).toBe(true);
+    expect(closed?.amounts.recalled).toBe(70n);
+    expect(closed?.budgets.get('b')?.recalled).toBe(40n);
+    expect(closePot(closed, 1n)).toEqual(['closed', closed]);
+    expect(closePot(pot, 2n)).toEqual(['gone', pot]);
+  });
+
+  it('takes nothing from a pot that is overdrawn', () => {
+    const [, pot] = settle(admitted(opened(100n), 10n), { epoch: 1n, reservation: 'g:1', actual: 130n });
+    expect(closePot(pot, 1n)[1]?.amounts.recalled).toBe(0n);
+  });
+});
+
+describe('what the book sets aside', () => {
+  it('is all that may still be charged, and never less than nothing', () => {
+    expect(heldFor({ granted: 100n, recalled: 30n, settled: 20n })).toBe(50n);
+    expect(heldFor({ granted: 100n, recalled: 30n, settled: 90n })).toBe(0n);
+  });
+
+  it('covers whatever a pot admits, through any sequence of its moves', () => {
+    const move = fc.record({
+      kind: fc.constantFrom('admit', 'settle', 'recall', 'enlarge', 'close'),
+      amount: fc.bigInt({ min: 0n, max: 60n }),
+      request: fc.integer({ min: 1, max: 5 }),
+      share: fc.integer({ min: 0, max: 100 }),
+    });
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 60 }), (moves) => {
+        let pot: Pot | null = opened(100n);
+        // The book's view, and what was charged: everything that was settled in the pot.
+        let book = { granted: 100n, recalled: 0n, settled: 0n };
+        for (const { kind, amount, request, share } of moves) {
+          const reservation = `g:${request}`;
+          if (kind === 'admit') [, pot] = admit(pot, asked(amount, { id: reservation }));
+          else if (kind === 'settle') {
+            const reserved: bigint = pot?.reservations.get(reservation)?.amount ?? 0n;
+            const actual = (reserved * BigInt(share)) / 100n;
+            const [answer, next] = settle(pot, { epoch: 1n, reservation, actual });
+            if (answer === 'settled') book = { ...book, settled: book.settled + actual };
+            pot = next;
+          } else if (kind === 'recall') {
+            const [answer, next] = recall(pot, { epoch: 1n, known: book.recalled, wanted: amount });
+            if (answer !== 'gone') book = { ...book, recalled: believeRecalled(book, answer.recalled) };
+            pot = next;
+          } else if (kind === 'enlarge') {
+            book = { ...book, granted: book.granted + amount };
+            [, pot] = enlargePot(pot, grant(book.granted));
+          } else [, pot] = closePot(pot, 1n);
+          const { amounts } = pot ?? expect.fail('no pot');
+          expect(heldFor(book)).toBeGreaterThanOrEqual(
+            amounts.reserved + (remainingOf(amounts) > 0n ? remainingOf(amounts) : 0n),
+          );
+        }
+      }),
+    );
+  });
+
+  it('believes Valkey about recalls only as far as it can be true', () => {
+    const lease = { granted: 100n, recalled: 30n, settled: 0n };
+    expect(believeRecalled(lease, 50n)).toBe(50n);
+    expect(believeRecalled(lease, 10n)).toBe(30n);
+    expect(believeRecalled(lease, 5_000n)).toBe(100n);
+  });
+
+  it('stays below what Lua counts exactly', () => {
+    const lease = { granted: mostPerLease - 10n, recalled: 0n, settled: 0n };
+    expect(fitsLease(lease, 10n)).toBe(true);
+    expect(fitsLease(lease, 11n)).toBe(false);
+    expect(Number.isSafeInteger(Number(mostPerLease))).toBe(true);
+    expect(mostPerLease).toBe(4_503_599_627_370_496n);
+  });
+});
+
+describe('how much is lent', () => {
+  const rules = { outageMs: 60_000, least: 100n, sharePercent: 50 };
+  const size = (question: Partial<SizeQuestion>) =>
+    sizeGrant(
+      {
+        shortage: 0n,
+        wanted: 0n,
+        remaining: 0n,
+        past: { used: 0n, inMs: 60_000 },
+        available: 1_000_000n,
+        calm: false,
+        ...question,
+      },
+      rules,
+    );
+
+  it.each([
+    ['the least, for a quiet pot', {}, 100n],
+    ['what fills it up to the least', { remaining: 70n }, 30n],
+    ['nothing to a full pot', { remaining: 500n }, 0n],
+    ['what an outage would use at the recent burn', { past: { used: 5_000n, inMs: 10_000 } }, 30_000n],
+    ['that less what is left', { past: { used: 5_000n, inMs: 10_000 }, remaining: 1_000n }, 29_000n],
+    ['what all that wait need', { wanted: 700n, remaining: 100n }, 600n],
+    ['the shortage, when that is more', { shortage: 40_000n, past: { used: 5_000n, inMs: 10_000 } }, 40_000n],
+    ['at most half of what is available', { available: 150n }, 75n],
+    ['more than half when a request needs it', { available: 150n, shortage: 149n }, 149n],
+    ['all that there is', { available: 150n, shortage: 150n }, 150n],
+    ['only the shortage after a recall', { shortage: 7n, calm: true }, 7n],
+    ['nothing when nothing is available and nothing is needed', { available: 0n }, 0n],
+    ['nothing below zero', { shortage: -5n, remaining: 500n }, 0n],
+    ['nothing of a debt', { available: -50n }, 0n],
+  ])('%s', (_, question, expected) => {
+    expect(size(question)).toBe(expected);
+  });
+
+  it('is refused when the shortage cannot be met', () => {
+    expect(size({ shortage: 151n, available: 150n })).toBeNull();
+    expect(size({ shortage: 1n, available: -1n })).toBeNull();
+    expect(size({ shortage: 151n, available: 150n, calm: true })).toBeNull();
+  });
+
+  it('reads the burn from the past, and little from a short one', () => {
+    expect(expectedUse({ used: 100n, inMs: 10_000 }, 60_000)).toBe(600n);
+    expect(expectedUse({ used: 100n, inMs: 1 }, 60_000)).toBe(6_000n);
+    expect(expectedUse({ used: 100n, inMs: 1_000.9 }, 60_000.9)).toBe(6_000n);
+    expect(expectedUse({ used: -100n, inMs: 10_000 }, 60_000)).toBe(0n);
+    expect(expectedUse({ used: 1n, inMs: 60_001 }, 60_000)).toBe(0n);
+  });
+
+  it('is asked for again at a third', () => {
+    expect(lowWaterOf(300n)).toBe(100n);
+    expect(lowWaterOf(-3n)).toBe(0n);
+  });
+});
+
+describe('what a request for a lease leads to', () => {
+  const lease = { epoch: 4n, generation: 2n, granted: 100n, recalled: 0n, settled: 0n };
+  it.each([
+    ['open', null, { generation: 2n, seen: null }],
+    ['replace', lease, { generation: 3n, seen: { epoch: 4n, granted: 100n } }],
+    ['keep', lease, { generation: 2n, seen: null }],
+    ['keep', lease, { generation: 2n, seen: { epoch: 3n, granted: 100n } }],
+    ['keep', lease, { generation: 2n, seen: { epoch: 4n, granted: 99n } }],
+    ['enlarge', lease, { generation: 2n, seen: { epoch: 4n, granted: 100n } }],
+  ] as const)('%s', (plan, present, now) => {
+    expect(planLease(present, now)).toBe(plan);
+  });
+});
+
+describe('closing a lease', () => {
+  const ended = (seq: bigint, stream = 's') => ({ ended: { stream, seq } });
+  it('waits until everyone who was told has ended and been passed', () => {
+    const passed = new Map([['s', 10n]]);
+    expect(mayClose([], passed)).toBe(true);
+    expect(mayClose([ended(10n), ended(3n)], passed)).toBe(true);
+    expect(mayClose([ended(10n), ended(11n)], passed)).toBe(false);
+    expect(mayClose([ended(10n), { ended: null }], passed)).toBe(false);
+    expect(mayClose([ended(1n, 'another')], passed)).toBe(false);
+    expect(isPassed(ended(1n), new Map())).toBe(false);
+  });
+});
+
+describe('what a gateway is told when it cannot spend', () => {
+  it.each([
+    ['no money', 'INSUFFICIENT_BALANCE'],
+    ['budget exceeded', 'BUDGET_EXCEEDED'],
+    ['frozen', 'ACCOUNT_FROZEN'],
+    ['busy', 'LEDGER_UNAVAILABLE'],
+    [null, 'LEDGER_UNAVAILABLE'],
+  ] as const)('%s is %s', (said, reason) => {
+    expect(turnAway(said)).toBe(reason);
+  });
+});
+
+describe('times', () => {
+  const times = { leaseMs: 100, longestRequestMs: 40, deadAfterMs: 101 };
+  it('leave the longest request its time within the lease', () => {
+    expect(admissionMs(times)).toBe(60);
+    expect(() => requireSoundTimes(times)).not.toThrow();
+    expect(() => requireSoundTimes({ ...times, longestRequestMs: 100 })).toThrow(
+      'ends before its longest request',
+    );
+    expect(() => requireSoundTimes({ ...times, longestRequestMs: 99 })).not.toThrow();
+  });
+
+  it('do not let a gateway count as dead while it may still spend', () => {
+    expect(() => requireSoundTimes({ ...times, deadAfterMs: 100 })).toThrow(
+      'may still use a lease of 100 ms',
+    );
+  });
+});

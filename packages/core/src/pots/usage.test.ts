@@ -1,0 +1,55 @@
+import { testIds } from '@millrace/testing';
+import { describe, expect, it } from 'vitest';
+import { groupUsage, judgeUsage, type UsageItem } from './usage.ts';
+
+const orgId = testIds.next('org');
+const leaseId = testIds.next('lse');
+const keyId = testIds.next('key');
+const item = (more: Partial<UsageItem> = {}): UsageItem => ({
+  requestId: testIds.next('req'),
+  orgId,
+  mode: 'live',
+  keyId,
+  leaseId,
+  gatewayId: 'g1',
+  product: 'one',
+  amount: 5n,
+  budgets: [],
+  quantities: { promptTokens: 2, outputTokens: 1 },
+  ...more,
+});
+
+describe('usage', () => {
+  const lease = { orgId, mode: 'live', closed: false } as const;
+  it.each([
+    ['charged', item(), lease, []],
+    ['late', item(), { ...lease, closed: true }, []],
+    ['late', item(), lease, [`${leaseId} g1`]],
+    ['charged', item(), lease, [`${leaseId} g2`]],
+    ['unknown_lease', item(), undefined, []],
+    ['unknown_lease', item({ orgId: testIds.next('org') }), lease, []],
+    ['unknown_lease', item({ mode: 'test' }), lease, []],
+  ] as const)('is %s', (verdict, one, known, settled) => {
+    expect(judgeUsage(one, known, new Set(settled))).toBe(verdict);
+  });
+
+  it('shares a transfer with what has the same organisation, mode, key, lease and product', () => {
+    const groups = groupUsage([
+      item(),
+      item({ amount: 7n }),
+      item({ product: 'two' }),
+      item({ keyId: null }),
+      item({ leaseId: testIds.next('lse') }),
+      item({ mode: 'test' }),
+    ]);
+    expect(groups.map(({ items, amount }) => [items.length, amount])).toEqual([
+      [2, 12n],
+      [1, 5n],
+      [1, 5n],
+      [1, 5n],
+      [1, 5n],
+    ]);
+    expect(groups[0]?.quantities).toEqual({ requests: 2, promptTokens: 4, outputTokens: 2 });
+    expect(groupUsage([])).toEqual([]);
+  });
+});
