@@ -2,7 +2,7 @@ import type { Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type LedgerAccountId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { within, type IdRange } from './transfers.store.ts';
+import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
 
 type Sql = RawBuilder<unknown>;
 
@@ -32,13 +32,13 @@ export function accountProbe(basis: AccountBasis): Probe {
 
 function accountRows({ range, fromMarks, orgUuid }: AccountBasis): Sql {
   const marks = fromMarks ? sql`true` : sql`false`;
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
+  const ofOwner = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
   // One organisation's entries are found through its transfers: entries have no index by account, on purpose. What a
   // supplier earned stands in the transfers of others, so it can only be summed where all are looked at.
   const entries =
     orgUuid === null
       ? sql`ledger_entries e`
-      : sql`ledger_transfers t join ledger_entries e on e.transfer_id = t.id and t.org_id = ${orgUuid}::uuid`;
+      : sql`ledger_transfers t join ledger_entries e on e.transfer_id = t.id and ${ofOrganisation(orgUuid)}`;
   return sql`
     with chain as (
       select e.account_id, count(*) as entries, sum(e.amount_nano_usd) as total,
@@ -66,7 +66,7 @@ function accountRows({ range, fromMarks, orgUuid }: AccountBasis): Sql {
       left join audit_marks m on m.account_id = a.id and ${marks}
       left join chain on chain.account_id = a.id
       left join parts on parts.account_id = a.id
-     where ${ofOrganisation}`;
+     where ${ofOwner}`;
 }
 
 const accountChecks: Probe['checks'] = [

@@ -40,7 +40,7 @@ export interface AuditOptions {
 export const auditDefaults = {
   findingsPerCheck: 20,
   statementTimeoutMs: 600_000,
-  marginMs: 600_000,
+  marginMs: 120_000,
   chunkTransfers: 100_000,
 } as const;
 

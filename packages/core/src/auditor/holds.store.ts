@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { within, type IdRange } from './transfers.store.ts';
+import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
 
 /** Which holds are judged: all, or those that are open or younger than the last clean audit. */
 export interface HoldBasis {
@@ -17,11 +17,10 @@ export interface HoldBasis {
  */
 export function holdProbe({ range, youngAfter, orgUuid }: HoldBasis): Probe {
   const which = youngAfter === null ? sql`true` : sql`(h.closed_at is null or h.id > ${youngAfter}::uuid)`;
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`h.org_id = ${orgUuid}::uuid`;
-  const transfersOf = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
+  const ofOwner = orgUuid === null ? sql`true` : sql`h.org_id = ${orgUuid}::uuid`;
   return {
     rows: sql`
-      with judged as materialized (select h.* from ledger_holds h where ${which} and ${ofOrganisation}),
+      with judged as materialized (select h.* from ledger_holds h where ${which} and ${ofOwner}),
       parts as (
         select part.hold_id,
                sum(part.held_nano_usd) filter (where a.kind <> 'limit') as money,
@@ -38,7 +37,7 @@ export function holdProbe({ range, youngAfter, orgUuid }: HoldBasis): Probe {
       ),
       charged as (
         select hold_id, sum(-amount_nano_usd) as amount from ledger_transfers
-         where hold_id is not null and kind = 'charge' and ${within(sql`id`, range)} and ${transfersOf}
+         where hold_id is not null and kind = 'charge' and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
          group by hold_id
       )
       select judged.id as subject, judged.org_id, judged.held_nano_usd as held, judged.posted_nano_usd as posted,

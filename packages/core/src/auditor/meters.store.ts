@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { within, type IdRange } from './transfers.store.ts';
+import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
 
 type Sql = RawBuilder<unknown>;
 
@@ -21,12 +21,12 @@ const TOLERANCE_MS = 300_000;
  * the ledger has. A meter's transfers carry its id in their keys: `…:meter:mtr_…:step`.
  */
 export function meterProbe(basis: MeterBasis): Probe {
-  const ofOrganisation = basis.orgUuid === null ? sql`true` : sql`m.org_id = ${basis.orgUuid}::uuid`;
+  const ofOwner = basis.orgUuid === null ? sql`true` : sql`m.org_id = ${basis.orgUuid}::uuid`;
   const which = basis.onlyTouched ? sql`m.id in (select meter_id from charges)` : sql`true`;
   return {
     rows: sql`
       with charges as materialized (${basis.onlyTouched ? touchedCharges(basis) : allCharges(basis)}),
-      judged as materialized (select m.* from meters m where ${which} and ${ofOrganisation}),
+      judged as materialized (select m.* from meters m where ${which} and ${ofOwner}),
       elapsed as (${elapsedRows(basis.now)}),
       facts as (
         select judged.*, coalesce(elapsed.ms, 0) as elapsed_ms, elapsed.is_sequence is true as is_sequence,
@@ -83,14 +83,13 @@ function elapsedRows(now: Date): Sql {
 }
 
 function allCharges({ range, orgUuid }: MeterBasis): Sql {
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
   return sql`
     select uuid_of_public_id(meter) as meter_id, org_id, paid
       from (select substring(idempotency_key from ':meter:(mtr_[0-9A-Z]{26}):') as meter, org_id,
                    -sum(amount_nano_usd) as paid
               from ledger_transfers
              where kind in ('charge', 'credit') and position(':meter:mtr_' in idempotency_key) > 0
-               and ${within(sql`id`, range)} and ${ofOrganisation}
+               and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
              group by 1, 2) as by_meter
      where meter is not null`;
 }
@@ -170,20 +169,20 @@ const meterChecks: Probe['checks'] = [
  * feature adds its rows to the view, nothing is known about its things.
  */
 export function thingProbe(orgUuid: string | null): Probe {
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
+  const ofOwner = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
   return {
     rows: sql`
       with things as materialized (select kind, id, org_id, mode from metered_things),
       running as (
         select cause_kind as kind, cause_id as id, org_id, mode, (array_agg(id order by id))[1] as meter_id
           from meters
-         where state <> 'closed' and cause_kind in (select kind from things) and ${ofOrganisation}
+         where state <> 'closed' and cause_kind in (select kind from things) and ${ofOwner}
          group by 1, 2, 3, 4
       )
       select coalesce(things.kind, running.kind) || ':' || coalesce(things.id, running.id) as subject,
              coalesce(things.org_id, running.org_id) as org_id, running.meter_id,
              things.id is not null as is_there
-        from (select * from things where ${ofOrganisation}) as things
+        from (select * from things where ${ofOwner}) as things
         full join running on (running.kind, running.id, running.org_id, running.mode)
                            = (things.kind, things.id, things.org_id, things.mode)`,
     checks: [

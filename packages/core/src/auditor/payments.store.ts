@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { within, type IdRange } from './transfers.store.ts';
+import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
 
 /** Payments against the top-ups they caused, both ways, and against what was taken back. */
 export function paymentProbe(basis: {
@@ -10,7 +10,7 @@ export function paymentProbe(basis: {
   readonly orgUuid: string | null;
 }): Probe {
   const { range, paidSince, orgUuid } = basis;
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
+  const ofOwner = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
   const which = paidSince === null ? sql`true` : sql`p.paid_at >= ${paidSince}::timestamptz`;
   return {
     rows: sql`
@@ -19,14 +19,14 @@ export function paymentProbe(basis: {
                (array_agg(id order by id))[1] as transfer_id,
                case when cause_kind = 'payment' then uuid_of_public_id(cause_id) end as payment_id
           from ledger_transfers
-         where kind = 'top_up' and ${within(sql`id`, range)} and ${ofOrganisation}
+         where kind = 'top_up' and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
          group by cause_kind, cause_id, org_id, mode
       )
       select coalesce(p.id, top_ups.transfer_id) as subject, coalesce(p.org_id, top_ups.org_id) as org_id,
              p.id is not null as is_there, top_ups.transfer_id, coalesce(top_ups.transfers, 0) as transfers,
              coalesce(top_ups.amount, 0) as amount, p.credited_nano_usd as credited,
              p.id is not null and ${which} as is_judged, top_ups.cause_kind || ' ' || top_ups.cause_id as cause
-        from (select * from payments where ${ofOrganisation}) as p
+        from (select * from payments where ${ofOwner}) as p
         full join top_ups on (top_ups.payment_id, top_ups.org_id, top_ups.mode) = (p.id, p.org_id, p.mode)
        where p.id is null or p.credited_nano_usd > 0 or top_ups.transfer_id is not null`,
     checks: [

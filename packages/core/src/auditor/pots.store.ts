@@ -1,13 +1,12 @@
 import { sql } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { within, type IdRange } from './transfers.store.ts';
+import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
 
 /**
  * Charges for usage against the requests they are for. A charge is one of these if it is from the hold of a lease, or if
  * a request names it; what it took is what its entries outside budgets received.
  */
 export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`t.org_id = ${orgUuid}::uuid`;
   return {
     rows: sql`
       with used as (
@@ -23,7 +22,7 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
           from ledger_transfers t
           left join pot_leases l on l.hold_id = t.hold_id
           left join used on used.transfer_id = t.id
-         where t.kind = 'charge' and ${within(sql`t.id`, range)} and ${ofOrganisation}
+         where t.kind = 'charge' and ${within(sql`t.id`, range)} and ${ofOrganisation(orgUuid)}
            and (l.id is not null or used.transfer_id is not null)
       ),
       taken as (
@@ -57,12 +56,12 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
 
 /** Every request that was charged has its transfer. Reads all requests, so only a full audit does. */
 export function requestProbe(orgUuid: string | null): Probe {
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`u.org_id = ${orgUuid}::uuid`;
+  const ofOwner = orgUuid === null ? sql`true` : sql`u.org_id = ${orgUuid}::uuid`;
   return {
     rows: sql`
       select u.request_id as subject, u.org_id, u.amount_nano_usd as amount, t.id is not null as is_charged
         from usage_charges u left join ledger_transfers t on t.id = u.transfer_id
-       where u.outcome = 'charged' and ${ofOrganisation}`,
+       where u.outcome = 'charged' and ${ofOwner}`,
     checks: [
       {
         name: 'usage_has_transfer',
@@ -82,11 +81,11 @@ export function leaseProbe(basis: {
   readonly orgUuid: string | null;
 }): Probe {
   const { everything, orgUuid } = basis;
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`l.org_id = ${orgUuid}::uuid`;
+  const ofOwner = orgUuid === null ? sql`true` : sql`l.org_id = ${orgUuid}::uuid`;
   const which = everything ? sql`true` : sql`l.state in ('open', 'closing')`;
   return {
     rows: sql`
-      with judged as materialized (select l.* from pot_leases l where ${which} and ${ofOrganisation}),
+      with judged as materialized (select l.* from pot_leases l where ${which} and ${ofOwner}),
       used as (
         select u.lease_id, sum(u.amount_nano_usd) as amount
           from usage_charges u

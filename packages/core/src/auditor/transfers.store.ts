@@ -17,6 +17,12 @@ export function within(column: Sql, range: IdRange): Sql {
   return sql`${column} > ${range.after}::uuid and ${upper}`;
 }
 
+/** Both modes are named although they are all there are: the index on transfers begins with the mode. */
+export function ofOrganisation(orgUuid: string | null, table = 't'): Sql {
+  if (orgUuid === null) return sql`true`;
+  return sql`${sql.ref(`${table}.org_id`)} = ${orgUuid}::uuid and ${sql.ref(`${table}.mode`)} in ('live', 'test')`;
+}
+
 /** The last id of the next `size` transfers; null when fewer are left. */
 export async function findChunkEnd(tx: Tx, after: string, size: number): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`
@@ -36,8 +42,7 @@ export function transferProbes(range: IdRange, orgUuid: string | null): readonly
 }
 
 function transfersOf(range: IdRange, orgUuid: string | null): Sql {
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`t.org_id = ${orgUuid}::uuid`;
-  return sql`${within(sql`t.id`, range)} and ${ofOrganisation}`;
+  return sql`${within(sql`t.id`, range)} and ${ofOrganisation(orgUuid)}`;
 }
 
 /** Legs summed up by transfer. A transfer without legs is not among them; legs without a transfer are. */
@@ -46,7 +51,7 @@ function legRows(range: IdRange, orgUuid: string | null): Sql {
   const legs =
     orgUuid === null
       ? sql`ledger_entries e left join ledger_transfers t on t.id = e.transfer_id and ${within(sql`t.id`, range)}`
-      : sql`ledger_transfers t join ledger_entries e on e.transfer_id = t.id and t.org_id = ${orgUuid}::uuid`;
+      : sql`ledger_transfers t join ledger_entries e on e.transfer_id = t.id and ${ofOrganisation(orgUuid)}`;
   return sql`
     select e.transfer_id as subject, t.org_id, t.id is not null as is_there, t.mode, t.amount_nano_usd as amount,
            t.cause_kind, t.cause_id, count(*) as entries,
@@ -195,12 +200,11 @@ const shortfalls: ProbeCheck = {
  * supplier who was paid already keeps it, and budgets do not count backwards.
  */
 export function undoProbe(range: IdRange, orgUuid: string | null): Probe {
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
   return {
     rows: sql`
       with undone as (
         select distinct reverses as id from ledger_transfers
-         where reverses is not null and ${within(sql`id`, range)} and ${ofOrganisation}
+         where reverses is not null and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
       ),
       given_back as (
         select undone.id, e.account_id, sum(e.amount_nano_usd) as amount

@@ -4,7 +4,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { AccountBasis } from './accounts.store.ts';
 import type { Finding } from './auditor.ts';
 import type { Probe } from './probe.store.ts';
-import { within } from './transfers.store.ts';
+import { ofOrganisation, within } from './transfers.store.ts';
 
 type Sql = RawBuilder<unknown>;
 
@@ -42,7 +42,6 @@ export function walletProbe(basis: AccountBasis): Probe {
 
 /** Transfers after the mark: those with a leg in the organisation's money that the marked accounts had not counted. */
 function movedRows({ range, fromMarks, orgUuid }: AccountBasis): Sql {
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`t.org_id = ${orgUuid}::uuid`;
   const afterMark = fromMarks
     ? sql`exists (select 1 from ledger_entries e join ledger_accounts a on a.id = e.account_id
                     left join audit_marks m on m.account_id = a.id
@@ -52,16 +51,16 @@ function movedRows({ range, fromMarks, orgUuid }: AccountBasis): Sql {
   return sql`
     select t.id, t.org_id, t.mode, t.amount_nano_usd, t.balance_after_nano_usd from ledger_transfers t
      where ${within(sql`t.id`, range)} and t.amount_nano_usd <> 0 and t.kind <> 'payout'
-       and ${ofOrganisation} and ${afterMark}`;
+       and ${ofOrganisation(orgUuid)} and ${afterMark}`;
 }
 
 function walletRows({ fromMarks, orgUuid }: AccountBasis): Sql {
-  const ofOrganisation = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
+  const ofOwner = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
   return sql`
     select a.org_id, a.mode, sum(a.balance_nano_usd) as after, sum(coalesce(m.balance_nano_usd, 0)) as before
       from ledger_accounts a
       left join audit_marks m on m.account_id = a.id and ${fromMarks ? sql`true` : sql`false`}
-     where a.kind in ('credit', 'promo') and ${ofOrganisation}
+     where a.kind in ('credit', 'promo') and ${ofOwner}
      group by a.org_id, a.mode`;
 }
 
