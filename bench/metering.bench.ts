@@ -112,7 +112,7 @@ export const bench = defineBench({
       );
     }
     await client.end();
-    const times = share(middle(sweepMs), middle(bareMs));
+    const times = Number(share(middle(sweepMs), middle(bareMs)).toFixed(2));
     const expected = groupsOf(meters, MINUTES);
     note(`a round posts ${expected} meters and looks at ${wallets} wallets; rounds: ${ROUNDS}`);
     note(`bare, ms: ${bareMs.map(Math.round).join(' ')}; sweep, ms: ${sweepMs.map(Math.round).join(' ')}`);
