@@ -1727,7 +1727,7 @@ CREATE INDEX ledger_holds_open_idx ON public.ledger_holds USING btree (id) WHERE
 
 CREATE INDEX ledger_transfers_deposits_idx ON public.ledger_transfers USING btree (org_id, mode, id) WHERE (kind = ANY (ARRAY['top_up'::text, 'grant'::text]));
 
-CREATE INDEX ledger_transfers_org_idx ON public.ledger_transfers USING btree (org_id, id);
+CREATE INDEX ledger_transfers_org_idx ON public.ledger_transfers USING btree (mode, org_id, id);
 
 CREATE INDEX ledger_transfers_reverses_idx ON public.ledger_transfers USING btree (reverses) WHERE (reverses IS NOT NULL);
 

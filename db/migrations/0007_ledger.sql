@@ -92,7 +92,9 @@ create table ledger_transfers (
   constraint ledger_transfers_reverses_something check (
     (reverses is not null) = (kind in ('reversal', 'refund')))
 );
-create index ledger_transfers_org_idx on ledger_transfers (org_id, id);
+-- By mode first, although the organisation tells more: a look-up by organisation and key must find no second index that
+-- begins with the organisation, or it may be answered by reading all of the organisation's transfers.
+create index ledger_transfers_org_idx on ledger_transfers (mode, org_id, id);
 create index ledger_transfers_reverses_idx on ledger_transfers (reverses) where reverses is not null;
 revoke update, delete on ledger_transfers from millrace_app;
 comment on table ledger_transfers is 'Every movement of money, with its cause. Append-only.';

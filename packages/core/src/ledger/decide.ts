@@ -1,7 +1,6 @@
-import { toUuid } from '@millrace/platform/ids';
 import { decideClose, decideHold, decidePost, decideResize } from './holds.ts';
 import type { LedgerCommand, LedgerResult } from './ledger.ts';
-import { mustHave, rollBudget, walletOf, type Slice } from './slice.ts';
+import { mustHave, rollBudget, walletRef, type Slice } from './slice.ts';
 import {
   decideCredit,
   decideDebit,
@@ -13,10 +12,7 @@ import {
 
 /** Decides one command on what the commands before it have left. A refusal leaves everything as it was. */
 export function decide(slice: Slice, command: LedgerCommand): LedgerResult {
-  const wallet = mustHave(
-    slice.wallets.get(walletOf(toUuid(command.orgId), command.mode)),
-    `the accounts of ${command.orgId}`,
-  );
+  const wallet = mustHave(slice.wallets.get(walletRef(command)), `the accounts of ${command.orgId}`);
   for (const limit of wallet.limits) rollBudget(slice, wallet, limit);
   switch (command.do) {
     case 'credit':

@@ -10,8 +10,8 @@ import {
   type OnExceeded,
 } from './accounts.ts';
 import type { LedgerCommand, Share, TransferKind } from './ledger.ts';
-import { keyOf, scopedKey, walletOf, type Hold, type Slice, type Wallet } from './slice.ts';
-import { uuids } from './sql-arrays.ts';
+import { keyOf, scopedKey, walletOf, walletRef, type Hold, type Slice, type Wallet } from './slice.ts';
+import { texts, uuids } from './sql-arrays.ts';
 import { fillUndoable, readUndoAccounts } from './undo.store.ts';
 
 /**
@@ -66,9 +66,11 @@ function needsOf(commands: readonly LedgerCommand[]): Needs {
   const [first] = commands;
   const shard = first === undefined ? 0 : shardOfOrganisation(toUuid(first.orgId));
   for (const command of commands) {
-    const orgId = toUuid(command.orgId);
     const { mode } = command;
-    wallets.set(walletOf(orgId, mode), { orgId, mode });
+    const ref = walletRef(command);
+    const known = wallets.get(ref);
+    const orgId = known?.orgId ?? toUuid(command.orgId);
+    if (known === undefined) wallets.set(ref, { orgId, mode });
     for (const { account } of sharesOf(command)) {
       if (account.kind !== 'supplier_payable') needs.systemIds.add(systemAccountId(account, mode, shard));
       else payables.set(walletOf(toUuid(account.orgId), mode), { orgId: toUuid(account.orgId), mode });
@@ -339,12 +341,13 @@ function fillAccounts(slice: Slice, rows: readonly AccountRow[], needs: Needs): 
     if (account.budget !== null) push(limits, key, account);
     if (account.kind === 'supplier_payable') slice.payables.set(key, account);
   }
-  for (const [key, { orgId, mode }] of needs.wallets) {
+  for (const [ref, { orgId, mode }] of needs.wallets) {
+    const key = walletOf(orgId, mode);
     const owned = money.get(key) ?? [];
     const credit = owned.find((account) => account.kind === 'credit');
     if (credit === undefined) throw new Error(`The credit account of ${key} is not there.`);
     const wallet: Wallet = { orgId, mode, credit, money: owned, limits: limits.get(key) ?? [] };
-    slice.wallets.set(key, wallet);
+    slice.wallets.set(ref, wallet);
   }
 }
 
@@ -385,7 +388,7 @@ async function fillHolds(tx: Tx, slice: Slice, needs: Needs): Promise<void> {
   const rows = await runStatement<HoldRow>(tx, holdsStatement, [
     uuids(needs.holdIds),
     uuids(needs.holdKeys.map((wish) => wish.orgId)),
-    needs.holdKeys.map((wish) => wish.key),
+    texts(needs.holdKeys.map((wish) => wish.key)),
   ]);
   for (const row of rows) {
     const hold: Hold = {
@@ -437,7 +440,7 @@ async function fillTransfers(tx: Tx, slice: Slice, needs: Needs): Promise<void> 
   if (needs.transferKeys.length === 0) return;
   const rows = await runStatement<TransferRow>(tx, transfersStatement, [
     uuids(needs.transferKeys.map((wish) => wish.orgId)),
-    needs.transferKeys.map((wish) => wish.key),
+    texts(needs.transferKeys.map((wish) => wish.key)),
   ]);
   for (const row of rows) {
     slice.transfersByKey.set(scopedKey(row.org_id, row.idempotency_key), {

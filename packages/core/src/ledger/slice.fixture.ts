@@ -4,7 +4,7 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { systemAccountId, type Account, type BudgetState } from './accounts.ts';
 import { decide } from './decide.ts';
 import type { LedgerCommand, LedgerResult, Product, Share } from './ledger.ts';
-import { walletOf, type Slice, type Wallet } from './slice.ts';
+import { walletOf, walletRef, type Slice, type Wallet } from './slice.ts';
 
 /** Books in memory for the tests of decisions: what the store would have loaded, with nothing behind it. */
 
@@ -100,7 +100,7 @@ export function openBooks(options: BooksOptions = {}): Books {
     shard,
     nextUuid: () => ids.nextUuid(),
     accounts: new Map([credit, payable, ...systems].map((each) => [each.id, each])),
-    wallets: new Map([[walletOf(orgUuid, 'live'), wallet]]),
+    wallets: new Map([[walletRef({ orgId, mode: 'live' }), wallet]]),
     payables: new Map([[walletOf(toUuid(supplierId), 'live'), payable]]),
     holds: new Map(),
     holdsByKey: new Map(),

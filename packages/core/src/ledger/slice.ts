@@ -107,6 +107,7 @@ export interface Slice {
   readonly shard: number;
   readonly nextUuid: () => string;
   readonly accounts: Map<string, Account>;
+  /** By the organisation's id as commands spell it, and the mode: see `walletRef`. */
   readonly wallets: Map<string, Wallet>;
   readonly payables: Map<string, Account>;
   readonly holds: Map<string, Hold>;
@@ -119,6 +120,8 @@ export interface Slice {
 }
 
 export const walletOf = (orgId: string, mode: Mode): string => `${orgId}:${mode}`;
+export const walletRef = (command: Pick<LedgerCommand, 'orgId' | 'mode'>): string =>
+  `${command.orgId}:${command.mode}`;
 export const scopedKey = (orgId: string, key: string): string => `${orgId}/${key}`;
 
 /** Cause and step as one key, cause first: so the index on it also finds all that a cause was charged. */

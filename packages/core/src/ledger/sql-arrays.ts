@@ -1,6 +1,6 @@
 /**
  * Array parameters as PostgreSQL reads them. The driver quotes and escapes every element, which for a batch of
- * hundreds costs more than the batch; ids and numbers need neither. Text of any kind must go through the driver.
+ * hundreds costs more than the batch; ids and numbers need neither, and of texts few have anything to escape.
  */
 
 export function uuids(values: readonly (string | null)[]): string {
@@ -16,5 +16,20 @@ export function int8s(values: readonly number[]): string {
 }
 
 export function booleans(values: readonly boolean[]): string {
+  return `{${values.join(',')}}`;
+}
+
+const special = /["\\]/;
+
+export function texts(values: readonly (string | null)[]): string {
+  const quoted = values.map((value) => {
+    if (value === null) return 'NULL';
+    return `"${special.test(value) ? value.replaceAll(/["\\]/g, '\\$&') : value}"`;
+  });
+  return `{${quoted.join(',')}}`;
+}
+
+/** Words of ours, such as kinds and modes, which need no quotes. */
+export function words(values: readonly string[]): string {
   return `{${values.join(',')}}`;
 }

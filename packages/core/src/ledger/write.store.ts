@@ -1,7 +1,7 @@
 import { defineStatement, runStatement, type PreparedStatement, type Tx } from '@millrace/platform/db';
 import type { Account } from './accounts.ts';
 import type { Hold, NewEntry, NewTransfer, Slice } from './slice.ts';
-import { bigints, booleans, int8s, uuids } from './sql-arrays.ts';
+import { bigints, booleans, int8s, texts, uuids, words } from './sql-arrays.ts';
 
 /**
  * Writes what the decisions have left, in one statement: the database checks it as a whole, or has none of it. The
@@ -176,9 +176,9 @@ const dateOf = (ms: number | null): Date | null => (ms === null ? null : new Dat
 
 const openedValues = (rows: readonly Account[]): readonly unknown[] => [
   uuids(rows.map((row) => row.id)),
-  rows.map((row) => row.kind),
+  words(rows.map((row) => row.kind)),
   uuids(rows.map((row) => row.orgId)),
-  rows.map((row) => row.mode),
+  words(rows.map((row) => row.mode)),
   bigints(rows.map((row) => row.balance)),
   bigints(rows.map((row) => row.floor)),
   bigints(rows.map((row) => row.entryCount)),
@@ -190,18 +190,18 @@ const openedValues = (rows: readonly Account[]): readonly unknown[] => [
 const movedValues = (rows: readonly NewTransfer[]): readonly unknown[] => [
   uuids(rows.map((row) => row.id)),
   uuids(rows.map((row) => row.orgId)),
-  rows.map((row) => row.mode),
-  rows.map((row) => row.kind),
-  rows.map((row) => row.key),
-  rows.map((row) => row.causeKind),
-  rows.map((row) => row.causeId),
+  words(rows.map((row) => row.mode)),
+  words(rows.map((row) => row.kind)),
+  texts(rows.map((row) => row.key)),
+  texts(rows.map((row) => row.causeKind)),
+  texts(rows.map((row) => row.causeId)),
   bigints(rows.map((row) => row.amount)),
   bigints(rows.map((row) => row.balanceAfter)),
   uuids(rows.map((row) => row.holdId)),
   uuids(rows.map((row) => row.reverses)),
   uuids(rows.map((row) => row.keyId)),
-  rows.map((row) => row.description),
-  rows.map((row) => (row.usage === null ? null : JSON.stringify(row.usage))),
+  texts(rows.map((row) => row.description)),
+  texts(rows.map((row) => (row.usage === null ? null : JSON.stringify(row.usage)))),
 ];
 
 const enteredValues = (rows: readonly NewEntry[]): readonly unknown[] => [
@@ -215,10 +215,10 @@ const enteredValues = (rows: readonly NewEntry[]): readonly unknown[] => [
 const madeValues = (rows: readonly Hold[]): readonly unknown[] => [
   uuids(rows.map((row) => row.id)),
   uuids(rows.map((row) => row.orgId)),
-  rows.map((row) => row.mode),
-  rows.map((row) => row.key),
-  rows.map((row) => row.causeKind),
-  rows.map((row) => row.causeId),
+  words(rows.map((row) => row.mode)),
+  texts(rows.map((row) => row.key)),
+  texts(rows.map((row) => row.causeKind)),
+  texts(rows.map((row) => row.causeId)),
   uuids(rows.map((row) => row.keyId)),
   bigints(rows.map((row) => row.held)),
   bigints(rows.map((row) => row.posted)),

@@ -1,0 +1,61 @@
+import { createTestDatabase, type TestDatabase } from '@millrace/testing';
+import fc from 'fast-check';
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bigints, booleans, int8s, texts, uuids, words } from './sql-arrays.ts';
+
+let database: TestDatabase;
+let client: Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = await database.connect();
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+const readBack = async (literal: string, type: string): Promise<unknown> => {
+  const { rows } = await client.query<{ value: unknown }>(`select to_jsonb($1::${type}[]) as value`, [
+    literal,
+  ]);
+  return rows[0]?.value;
+};
+
+describe('array parameters', () => {
+  it('bring any text to PostgreSQL as it is, quotes, braces, NULL and all', async () => {
+    const texty = fc.oneof(
+      fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\u0000', '')),
+      fc.constantFrom(
+        '',
+        'NULL',
+        'null',
+        '"',
+        '\\',
+        '\\"',
+        '{a,b}',
+        ' ',
+        'a,b',
+        "'; drop table x; --",
+        '\n\t',
+      ),
+      fc.constant(null),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(texty, { maxLength: 20 }), async (values) => {
+        expect(await readBack(texts(values), 'text')).toEqual(values);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('bring ids, numbers and words', async () => {
+    const id = '01890a5d-ac96-774b-bcce-b302099a8057';
+    expect(await readBack(uuids([id, null]), 'uuid')).toEqual([id, null]);
+    expect(await readBack(bigints([-5n, null, 7n]), 'bigint')).toEqual([-5, null, 7]);
+    expect(await readBack(int8s([3, -2]), 'smallint')).toEqual([3, -2]);
+    expect(await readBack(booleans([true, false]), 'boolean')).toEqual([true, false]);
+    expect(await readBack(words(['live', 'top_up']), 'text')).toEqual(['live', 'top_up']);
+    expect(await readBack(uuids([]), 'uuid')).toEqual([]);
+  });
+});
