@@ -14,6 +14,8 @@ export const decisionFiles: readonly string[] = [
   'packages/core/src/metering/ladder.ts',
   'packages/core/src/metering/metering.ts',
   'packages/core/src/metering/plans.ts',
+  'packages/core/src/pots/pot.ts',
+  'packages/core/src/pots/usage.ts',
   'packages/core/src/prices/quote.ts',
   'packages/core/src/prices/resolve.ts',
   'packages/platform/src/money/allocate.ts',
