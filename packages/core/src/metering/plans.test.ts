@@ -201,6 +201,8 @@ describe('a resumption', () => {
     expect(planResume(paused, story, times(100, 1_000), defaultPolicy).transition?.at).toEqual(at(500));
     expect(planResume(paused, story, times(5_000, 1_000), defaultPolicy).transition?.at).toEqual(at(1_000));
     expect(planResume(paused, [], times(-5, 1_000), defaultPolicy).transition?.at).toEqual(at(0));
+    const twice: Transition[] = [...story, { kind: 'resumed', at: at(600) }, { kind: 'paused', at: at(700) }];
+    expect(planResume(paused, twice, times(650, 1_000), defaultPolicy).transition?.at).toEqual(at(700));
   });
 
   it('of a term finds its hold as it was, and of what is free has none', () => {
