@@ -1,13 +1,6 @@
-import { allEvents, defineProof, playEvents, type ProofReport, type ProofRun } from '@millrace/kits';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
 import { startProcess, type TestProcess } from '@millrace/testing';
-import { lastTally, sim } from '../sim/ledger.sim.ts';
-
-interface SeedRun {
-  readonly seed: number;
-  readonly failure: { readonly event: number; readonly where: string; readonly message: string } | null;
-  readonly happened: Readonly<Record<string, number>>;
-  readonly tally: Readonly<Record<string, number>>;
-}
+import { playAudited, type SeedRun } from './ledger/audited.ts';
 
 const shortEvents = 3_000;
 const longEvents = 1_000_000;
@@ -19,10 +12,7 @@ export const proof = defineProof({
   name: 'ledger',
   proves:
     'Over random tenants, writers, crashes and Valkeys, every answer and every row of the ledger equals an independent model to the nano-USD, no balance goes below its floor, and what can be spent never exceeds the balance.',
-  async short({ seed }) {
-    const { failure, happened } = await playEvents(sim, seed, allEvents(shortEvents));
-    return report([{ seed, failure, happened, tally: lastTally() }], shortEvents);
-  },
+  short: async ({ seed }) => report([await playAudited(seed, shortEvents)], shortEvents),
   long,
 });
 
@@ -50,10 +40,12 @@ async function playIn(worker: number, seeds: readonly number[], run: ProofRun): 
   await process_.exited;
   const runs = readRuns(process_);
   run.note(`worker ${worker}: ${runs.length} of ${seeds.length} seeds`);
-  const unfinished = runs.length < seeds.length && runs.every(({ failure }) => failure === null);
+  const unfinished = runs.length < seeds.length && runs.every(isClean);
   if (unfinished) throw new Error(`A worker ended early: ${process_.output().slice(-2000)}`);
   return runs;
 }
+
+const isClean = ({ failure, audit }: SeedRun): boolean => failure === null && audit.complaints.length === 0;
 
 function readRuns(worker: TestProcess): SeedRun[] {
   return worker
@@ -73,16 +65,22 @@ function report(runs: readonly SeedRun[], events: number): ProofReport {
       seeds: runs.length,
       ...prefixed('event: ', happened),
       ...prefixed('outcome: ', tally),
+      'rows judged by the auditor': runs.reduce((sum, { audit }) => sum + audit.judged, 0),
+      'complaints of the auditor': runs.reduce((sum, { audit }) => sum + audit.complaints.length, 0),
       'differences from the model': runs.filter(({ failure }) => failure !== null).length,
     },
-    failures: runs.flatMap(({ seed, failure }) =>
-      failure === null
-        ? []
-        : [
-            `seed ${seed}, event ${failure.event}: ${failure.where}: ${failure.message} (npm run sim -- ledger --seed ${seed} --events ${Math.min(events, failure.event + 1)})`,
-          ],
-    ),
+    failures: runs.flatMap((run) => failuresOf(run, events)),
   };
+}
+
+function failuresOf({ seed, failure, audit }: SeedRun, events: number): string[] {
+  const complaints = audit.complaints.map((complaint) => `seed ${seed}: the auditor: ${complaint}`);
+  if (failure === null) return complaints;
+  const until = Math.min(events, failure.event + 1);
+  return [
+    `seed ${seed}, event ${failure.event}: ${failure.where}: ${failure.message} (npm run sim -- ledger --seed ${seed} --events ${until})`,
+    ...complaints,
+  ];
 }
 
 function sumUp(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {

@@ -31,6 +31,13 @@ import {
   type Tally,
   type World,
 } from './ledger/world.ts';
+import * as acts from './ledger/pot-actions.ts';
+import { budgetsKeep, chargesAddUp, leasesCover } from './ledger/pot-rules.ts';
+import { closePotWorld, createPotWorld, type PotWorld } from './ledger/pot-world.ts';
+
+interface State extends World {
+  readonly pots: PotWorld;
+}
 
 const batchSize = 24;
 const batchesAtOnce = 4;
@@ -77,6 +84,30 @@ const alone = (weight: number, run: (world: World, random: Random) => Promise<vo
   },
 });
 
+/** Something that happens to pots. They share the database with the rest and nothing else. */
+const pot = (
+  weight: number,
+  run: (world: World, pots: PotWorld, random: Random) => Promise<void>,
+  when: (pots: PotWorld) => boolean = () => true,
+): Action<State> => ({
+  weight,
+  when: (world) => when(world.pots),
+  run: (world, random) => run(world, world.pots, random),
+});
+
+/** The same for what is meant to break the invariant: it is looked at right away. */
+const covered = (...args: Parameters<typeof pot>): Action<State> => {
+  const action = pot(...args);
+  return {
+    ...action,
+    async run(world, random) {
+      await action.run(world, random);
+      const complaint = await leasesCover(world, world.pots);
+      if (complaint !== undefined) throw new Error(complaint);
+    },
+  };
+};
+
 const inTransaction = <T>(world: World, work: Parameters<World['db']['transaction']>[1]): Promise<T> =>
   world.db.transaction({ name: 'simulated act', isolation: 'read committed' }, work) as Promise<T>;
 
@@ -86,15 +117,18 @@ export const lastTally = (): Tally => ({ ...latest });
 
 const betweenLooks = 500;
 
-export const sim = defineSim<World>({
+export const sim = defineSim<State>({
   name: 'ledger',
   about: 'A nano-USD that appears, disappears, is charged twice or spent twice would be found here first.',
   async init(random) {
     const world = await createWorld(random);
     latest = world.tally;
-    return world;
+    return { ...world, pots: await createPotWorld(world) };
   },
-  close: closeWorld,
+  async close(world) {
+    await closePotWorld(world.pots);
+    await closeWorld(world);
+  },
   ciEvents: 50_000,
   validateEvery: betweenLooks,
   shrinkAttempts: 0,
@@ -161,6 +195,42 @@ export const sim = defineSim<World>({
       if (allowed) credit.floor = negateUsd(overdraft);
     }),
     expirePromos: alone(0.4, sweepPromos),
+    potFund: pot(6, acts.fund),
+    potReserve: pot(30, acts.reserve),
+    potFinish: pot(18, acts.finish, ({ flights }) => flights.length > 0),
+    potRush: covered(0.5, acts.rush),
+    potSink: pot(5, acts.sink, ({ stream, passed }) => stream.length > passed),
+    potTend: pot(2, acts.tend),
+    potSweep: pot(6, acts.sweep),
+    potRecall: pot(1.5, acts.recall),
+    holdBesidePot: pot(2, acts.holdBeside),
+    gatewayDies: pot(0.4, acts.gatewayDies),
+    ghostSpeaks: pot(0.6, acts.ghostSpeaks, ({ ghosts }) => ghosts.length > 0),
+    workerDies: pot(0.8, async (_world, pots, random) => {
+      pots.fault = random.pick(['before', 'after']);
+    }),
+    ledgerAway: pot(
+      0.4,
+      async (world, pots) => {
+        pots.ledgerIsUp = false;
+        count(world, 'outages of the ledger');
+      },
+      ({ ledgerIsUp }) => ledgerIsUp,
+    ),
+    ledgerBack: pot(
+      3,
+      async (_world, pots) => {
+        pots.ledgerIsUp = true;
+      },
+      ({ ledgerIsUp }) => !ledgerIsUp,
+    ),
+    valkeyWiped: covered(0.3, acts.wipe),
+    valkeyRestarts: covered(0.1, acts.restartEmpty),
+    valkeySnapshot: pot(0.3, acts.snapshot),
+    valkeyRollsBack: covered(0.15, acts.rollBack),
+    replicaCopies: pot(0.15, acts.copyToReplica),
+    replicaPromoted: covered(0.1, acts.promoteStale, ({ replicaHas }) => replicaHas),
+    potsWindDown: pot(0.05, acts.windDown),
   },
   validators: {
     'what waits is answered': (world) => settle(world),
@@ -170,6 +240,10 @@ export const sim = defineSim<World>({
     'every hold is as the oracle has it': (world) => compareHolds(world.client, world.oracle),
     'every acknowledged transfer is there once, and no other': (world) =>
       compareTransfers(world.client, world.oracle),
+    'what was charged is what was used, and nobody spent more than it had': (world) =>
+      chargesAddUp(world, world.pots),
+    'every lease covers what can still be charged to it': (world) => leasesCover(world, world.pots),
+    'the budgets of pots count what was charged': (world) => budgetsKeep(world, world.pots),
     'budgets tell each threshold once': (world) => compareTold(world.client, world.oracle),
     ...Object.fromEntries(
       Object.entries({ ...rules, ...deepRules }).map(([name, rule]) => [

@@ -1,12 +1,11 @@
-import { allEvents, playEvents } from '@millrace/kits';
-import { lastTally, sim } from '../../sim/ledger.sim.ts';
+import { playAudited } from './audited.ts';
 
-/** Plays the simulation with the seeds given and writes one line of JSON for each: what a proof's worker process does. */
+/** A worker process of the proof: plays its seeds and writes one line of JSON for each. */
 
 const [events = '1000', ...seeds] = process.argv.slice(2);
-for (const seed of seeds.map(Number)) {
-  const { failure, happened } = await playEvents(sim, seed, allEvents(Number(events)));
-  process.stdout.write(`${JSON.stringify({ seed, failure, happened, tally: lastTally() })}\n`);
-  if (failure !== null) break;
+for (const seed of seeds) {
+  const run = await playAudited(Number(seed), Number(events));
+  process.stdout.write(`${JSON.stringify(run)}\n`);
+  if (run.failure !== null || run.audit.complaints.length > 0) break;
 }
 process.exit(0);

@@ -51,7 +51,7 @@ const maker = {
   topUp(known: Known, random: Random, tenant: Tenant): LedgerCommand {
     const amount = amountFrom(random, 6);
     return {
-      ...base(known, random, tenant, 'payment'),
+      ...base(known, random, tenant, 'deposit'),
       do: 'credit',
       kind: 'top_up',
       amount,

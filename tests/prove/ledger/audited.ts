@@ -1,0 +1,43 @@
+import { findingsOf, runAudit } from '@millrace/core/auditor';
+import { allEvents, playEvents, type SimResult } from '@millrace/kits';
+import { lastTally, sim } from '../../sim/ledger.sim.ts';
+import type { World } from '../../sim/ledger/world.ts';
+
+/** One seed of the simulation, judged by its own rules and, before its database is dropped, by the auditor. */
+
+export interface SeedRun {
+  readonly seed: number;
+  readonly failure: SimResult['failure'];
+  readonly happened: SimResult['happened'];
+  readonly tally: Readonly<Record<string, number>>;
+  /** How many rows the auditor judged, and what it complained of. */
+  readonly audit: { readonly judged: number; readonly complaints: readonly string[] };
+}
+
+export async function playAudited(seed: number, events: number): Promise<SeedRun> {
+  let audit: SeedRun['audit'] = { judged: 0, complaints: ['The auditor did not answer.'] };
+  const audited = {
+    ...sim,
+    async close(state: unknown): Promise<void> {
+      try {
+        audit = await auditBooks(state as World);
+      } finally {
+        await sim.close?.(state);
+      }
+    },
+  };
+  const { failure, happened } = await playEvents(audited, seed, allEvents(events));
+  return { seed, failure, happened, tally: lastTally(), audit };
+}
+
+async function auditBooks({ database }: World): Promise<SeedRun['audit']> {
+  const report = await runAudit(database.db, { kind: 'full' });
+  if (report === null) throw new Error('Another audit of the same database is running.');
+  return {
+    judged: report.outcomes.reduce((sum, { lookedAt }) => sum + lookedAt, 0),
+    complaints: findingsOf(report, 'error')
+      // The money of the simulation comes from nowhere: it has no payment provider.
+      .filter(({ check }) => check !== 'top_up_has_payment')
+      .map(({ check, sentence }) => `${check}: ${sentence}`),
+  };
+}
