@@ -111,6 +111,22 @@ async function writeBare(client: Pool, accounts: readonly string[]): Promise<voi
 
 const random = createRandom(1);
 const pickFrom = <T>(list: readonly T[]): T => random.pick(list);
+/** As many parts as there are writers, each with organisations of its own: sinks and sweeps go by organisation too. */
+function partition(orgIds: readonly OrgId[]): {
+  with(work: (own: readonly OrgId[]) => Promise<void>): Promise<void>;
+} {
+  const free = Array.from({ length: WRITERS }, (_, part) =>
+    orgIds.filter((_id, index) => index % WRITERS === part),
+  );
+  return {
+    with: async (work) => {
+      const own = free.shift();
+      if (own === undefined) throw new Error('More writers than parts.');
+      await work(own);
+      free.push(own);
+    },
+  };
+}
 const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
 export const bench = defineBench({
@@ -131,6 +147,7 @@ export const bench = defineBench({
       await apply(database, orgIds.map(fund));
       const hot = orgIds[0] ?? testIds.next('org');
       const accounts = orgIds.map(toUuid);
+      const parts = partition(orgIds);
       await pool.query('insert into bare_accounts select id, 0, 0 from unnest($1::uuid[]) as id', [
         literal(accounts),
       ]);
@@ -144,6 +161,13 @@ export const bench = defineBench({
               times(BATCH, () => pickFrom(accounts)),
             ),
           'ledger, 1000 accounts': () =>
+            parts.with((own) =>
+              apply(
+                database,
+                times(BATCH, () => charge(pickFrom(own))),
+              ),
+            ),
+          'the same, each writer on all': () =>
             apply(
               database,
               times(BATCH, () => charge(pickFrom(orgIds))),

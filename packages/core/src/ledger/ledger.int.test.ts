@@ -104,6 +104,32 @@ describe('a batch', () => {
   });
 });
 
+describe('the same asked for by many at once', () => {
+  it('happens once, and everyone is answered as the first was', async () => {
+    const orgId = await createOrganisation(db);
+    await apply([topUp(orgId, 100)]);
+    const charge: LedgerCommand = {
+      ...base(orgId),
+      step: step(),
+      do: 'debit',
+      kind: 'charge',
+      amount: usd(3),
+      to: revenue(usd(3)),
+      whenShort: 'refuse',
+      description: 'Once',
+    };
+    const held = hold(orgId, 5);
+    const results = await Promise.all(Array.from({ length: 16 }, () => apply([charge, held])));
+    const charges = results.map(([result]) => requireDone(result));
+    const holds = results.map(([, result]) => requireDone(result));
+    expect(new Set(charges.map((done) => done.transferId)).size).toBe(1);
+    expect(new Set(holds.map((done) => done.holdId)).size).toBe(1);
+    expect(charges.filter((done) => !done.replayed)).toHaveLength(1);
+    expect(holds.filter((done) => !done.replayed)).toHaveLength(1);
+    expect(await balanceOf(orgId)).toEqual([97, 5, 92]);
+  });
+});
+
 describe('a cost beyond hold and balance', () => {
   it('is borne by the operator, and the balance keeps its floor', async () => {
     const orgId = await createOrganisation(db);

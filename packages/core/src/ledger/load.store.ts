@@ -9,9 +9,10 @@ import {
   type AccountKind,
   type OnExceeded,
 } from './accounts.ts';
-import type { LedgerCommand, Share, TransferKind } from './ledger.ts';
-import { keyOf, scopedKey, walletOf, walletRef, type Hold, type Slice, type Wallet } from './slice.ts';
+import type { LedgerCommand, Share } from './ledger.ts';
+import { keyOf, walletOf, walletRef, type Slice, type Wallet } from './slice.ts';
 import { texts, uuids } from './sql-arrays.ts';
+import { fillHolds, fillTransfers } from './known.store.ts';
 import { fillUndoable, readUndoAccounts } from './undo.store.ts';
 
 /**
@@ -170,10 +171,23 @@ const accountColumns = `account.id, account.kind, account.org_id, account.mode, 
   account.held_nano_usd, account.floor_nano_usd, account.entry_count, account.priority, account.expires_at,
   account.frozen_at, account.has_companions`;
 
+// What is known under the batch's keys is looked up on the way. The statement may have to wait after that look, and
+// another transaction may use a key meanwhile: then `ledger_transfers_once` or `ledger_holds_once` refuses the second,
+// and the whole transaction runs again.
+const ownersAndKnown = `select ${accountColumns},
+          array(select known.id::text
+                  from unnest($2::uuid[], $3::text[]) as wish (org_id, key)
+                  join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key
+               ) as known_transfers,
+          array(select known.id::text
+                  from unnest($4::uuid[], $5::text[]) as wish (org_id, key)
+                  join ledger_holds known on known.org_id = wish.org_id and known.idempotency_key = wish.key
+               ) as known_holds
+     from ledger_accounts account`;
+
 const ownersStatement = defineStatement(
   'ledger lock owners',
-  `select ${accountColumns}
-     from ledger_accounts account
+  `${ownersAndKnown}
     where account.kind = 'credit' and account.org_id = any($1::uuid[])
     order by account.id
       for update`,
@@ -181,13 +195,18 @@ const ownersStatement = defineStatement(
 
 const ownersAndSuppliersStatement = defineStatement(
   'ledger lock owners and suppliers',
-  `select ${accountColumns}
-     from ledger_accounts account
+  `${ownersAndKnown}
     where (account.kind = 'credit' and account.org_id = any($1::uuid[]))
-       or (account.kind = 'supplier_payable' and (account.org_id = any($2::uuid[]) or account.id = any($3::uuid[])))
+       or (account.kind = 'supplier_payable' and (account.org_id = any($6::uuid[]) or account.id = any($7::uuid[])))
     order by account.id
       for update`,
 );
+
+interface OwnerRow extends AccountRow {
+  /** The same in every row. */
+  known_transfers: string[];
+  known_holds: string[];
+}
 
 /**
  * First the credit accounts of the organisations and the earnings of suppliers, in the order of their ids. Whoever holds
@@ -198,11 +217,17 @@ async function lockOwners(
   tx: Tx,
   needs: Needs,
   undoAccounts: readonly string[],
-): Promise<readonly AccountRow[]> {
-  const orgIds = uuids(Array.from(needs.wallets.values(), ({ orgId }) => orgId));
-  if (needs.payables.size + undoAccounts.length === 0) return runStatement(tx, ownersStatement, [orgIds]);
+): Promise<readonly OwnerRow[]> {
+  const values = [
+    uuids(Array.from(needs.wallets.values(), ({ orgId }) => orgId)),
+    uuids(needs.transferKeys.map((wish) => wish.orgId)),
+    texts(needs.transferKeys.map((wish) => wish.key)),
+    uuids(needs.holdKeys.map((wish) => wish.orgId)),
+    texts(needs.holdKeys.map((wish) => wish.key)),
+  ];
+  if (needs.payables.size + undoAccounts.length === 0) return runStatement(tx, ownersStatement, values);
   const suppliers = uuids(Array.from(needs.payables.values(), ({ orgId }) => orgId));
-  return runStatement(tx, ownersAndSuppliersStatement, [orgIds, suppliers, uuids(undoAccounts)]);
+  return runStatement(tx, ownersAndSuppliersStatement, [...values, suppliers, uuids(undoAccounts)]);
 }
 
 // The list is made first and the rows are locked by it: a join in a locking statement is judged again for a row that had
@@ -276,14 +301,15 @@ async function openMissing(tx: Tx, needs: Needs, rows: readonly AccountRow[]): P
 /** Reads and locks everything that the commands may touch. */
 export async function loadSlice(tx: Tx, commands: readonly LedgerCommand[]): Promise<Slice> {
   const needs = needsOf(commands);
+  const slice = emptySlice(tx, needs.shard);
   const undoAccounts = await readUndoAccounts(tx, needs.undoIds);
   let owners = await lockOwners(tx, needs, undoAccounts);
   if (await openMissing(tx, needs, owners)) owners = await lockOwners(tx, needs, undoAccounts);
   const rest = await lockRest(tx, needs, owners, [...needs.systemIds, ...undoAccounts]);
-  const slice = emptySlice(tx, needs.shard);
   fillAccounts(slice, [...owners, ...rest, ...(await lockCounterparts(tx, needs, rest))], needs);
-  await fillHolds(tx, slice, needs);
-  await fillTransfers(tx, slice, needs);
+  const [first] = owners;
+  await fillHolds(tx, slice, [...needs.holdIds, ...(first?.known_holds ?? [])]);
+  await fillTransfers(tx, slice, first?.known_transfers ?? []);
   await fillUndoable(tx, slice, needs.undoIds);
   return slice;
 }
@@ -348,108 +374,5 @@ function fillAccounts(slice: Slice, rows: readonly AccountRow[], needs: Needs): 
     if (credit === undefined) throw new Error(`The credit account of ${key} is not there.`);
     const wallet: Wallet = { orgId, mode, credit, money: owned, limits: limits.get(key) ?? [] };
     slice.wallets.set(ref, wallet);
-  }
-}
-
-interface HoldRow {
-  id: string;
-  org_id: string;
-  mode: Mode;
-  idempotency_key: string;
-  cause_kind: string;
-  cause_id: string;
-  key_id: string | null;
-  held_nano_usd: bigint;
-  posted_nano_usd: bigint;
-  closed_at: Date | null;
-  part_accounts: string[];
-  part_amounts: bigint[];
-}
-
-const holdsStatement = defineStatement(
-  'ledger read holds',
-  `select hold.id, hold.org_id, hold.mode, hold.idempotency_key, hold.cause_kind, hold.cause_id, hold.key_id,
-          hold.held_nano_usd, hold.posted_nano_usd, hold.closed_at,
-          parts.accounts as part_accounts, parts.amounts as part_amounts
-     from (select id from unnest($1::uuid[]) as named (id)
-            union
-           select taken.id
-             from unnest($2::uuid[], $3::text[]) as wish (org_id, key)
-             join ledger_holds taken on taken.org_id = wish.org_id and taken.idempotency_key = wish.key) as wanted
-     join ledger_holds hold on hold.id = wanted.id
-    cross join lateral (
-          select coalesce(array_agg(part.account_id::text), '{}') as accounts,
-                 coalesce(array_agg(part.held_nano_usd), '{}') as amounts
-            from ledger_hold_parts part where part.hold_id = hold.id) as parts`,
-);
-
-async function fillHolds(tx: Tx, slice: Slice, needs: Needs): Promise<void> {
-  if (needs.holdIds.length === 0 && needs.holdKeys.length === 0) return;
-  const rows = await runStatement<HoldRow>(tx, holdsStatement, [
-    uuids(needs.holdIds),
-    uuids(needs.holdKeys.map((wish) => wish.orgId)),
-    texts(needs.holdKeys.map((wish) => wish.key)),
-  ]);
-  for (const row of rows) {
-    const hold: Hold = {
-      id: row.id,
-      orgId: row.org_id,
-      mode: row.mode,
-      key: row.idempotency_key,
-      causeKind: row.cause_kind,
-      causeId: row.cause_id,
-      keyId: row.key_id,
-      isNew: false,
-      parts: new Map(row.part_accounts.map((id, index) => [id, row.part_amounts[index] ?? 0n])),
-      held: row.held_nano_usd,
-      posted: row.posted_nano_usd,
-      closedAtMs: row.closed_at?.getTime() ?? null,
-      touched: false,
-    };
-    slice.holds.set(hold.id, hold);
-    slice.holdsByKey.set(scopedKey(hold.orgId, hold.key), hold);
-  }
-}
-
-interface TransferRow {
-  id: string;
-  org_id: string;
-  idempotency_key: string;
-  kind: TransferKind;
-  amount_nano_usd: bigint;
-  balance_after_nano_usd: bigint;
-  hold_id: string | null;
-  shortfall: bigint;
-}
-
-// Only who pays can fall short. What the operator bears when money comes back is nothing that its owner is told.
-const transfersStatement = defineStatement(
-  'ledger read transfers',
-  `select known.id, known.org_id, known.idempotency_key, known.kind, known.amount_nano_usd,
-          known.balance_after_nano_usd, known.hold_id,
-          coalesce((select -sum(entry.amount_nano_usd)::bigint
-                      from ledger_entries entry
-                      join ledger_accounts account on account.id = entry.account_id
-                     where entry.transfer_id = known.id and account.kind = 'shortfall'
-                       and known.amount_nano_usd <= 0 and known.kind <> 'reversal'), 0) as shortfall
-     from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
-     join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key`,
-);
-
-async function fillTransfers(tx: Tx, slice: Slice, needs: Needs): Promise<void> {
-  if (needs.transferKeys.length === 0) return;
-  const rows = await runStatement<TransferRow>(tx, transfersStatement, [
-    uuids(needs.transferKeys.map((wish) => wish.orgId)),
-    texts(needs.transferKeys.map((wish) => wish.key)),
-  ]);
-  for (const row of rows) {
-    slice.transfersByKey.set(scopedKey(row.org_id, row.idempotency_key), {
-      id: row.id,
-      kind: row.kind,
-      amount: row.amount_nano_usd,
-      balanceAfter: row.balance_after_nano_usd,
-      holdId: row.hold_id,
-      shortfall: row.shortfall,
-    });
   }
 }

@@ -7,6 +7,7 @@ import type {
   Destination,
   Done,
   LedgerCommand,
+  MoneyCause,
   Refused,
   RefusalReason,
   TransferKind,
@@ -156,6 +157,7 @@ export function findDestination(
 
 /** The budgets that count this work: those of the organisation, and those of the key. */
 export function limitsFor(wallet: Wallet, keyId: string | null): readonly Account[] {
+  if (wallet.limits.length === 0) return wallet.limits;
   return wallet.limits.filter(({ budget }) => {
     if (budget === null) return false;
     return budget.keyIds === null || (keyId !== null && budget.keyIds.includes(keyId));
@@ -166,52 +168,81 @@ export function ownMoney(wallet: Wallet): bigint {
   return wallet.money.reduce((sum, account) => sum + account.balance, 0n);
 }
 
-/** Signed changes by account; several to one account become one entry. */
+/** Signed changes by account; several to one account become one entry. They are few, so a list is the quickest map. */
 export class Legs {
-  readonly byAccount = new Map<Account, bigint>();
+  readonly #accounts: Account[] = [];
+  readonly #amounts: bigint[] = [];
 
   add(account: Account, amount: bigint): void {
-    this.byAccount.set(account, (this.byAccount.get(account) ?? 0n) + amount);
+    const index = this.#accounts.indexOf(account);
+    if (index === -1) {
+      this.#accounts.push(account);
+      this.#amounts.push(amount);
+    } else this.#amounts[index] = (this.#amounts[index] ?? 0n) + amount;
   }
 
   take(parts: readonly Part[]): void {
     for (const part of parts) this.add(part.account, -part.amount);
   }
+
+  /** Those that change something, in the order they came. */
+  forEach(visit: (account: Account, amount: bigint) => void): void {
+    this.#accounts.forEach((account, index) => {
+      const amount = this.#amounts[index] ?? 0n;
+      if (amount !== 0n) visit(account, amount);
+    });
+  }
 }
 
-export type TransferFields = Omit<NewTransfer, 'id' | 'balanceAfter'> & {
+export interface TransferFields {
   readonly wallet: Wallet;
+  readonly kind: TransferKind;
+  readonly key: string;
+  readonly cause: MoneyCause;
+  readonly amount: bigint;
+  readonly description: string;
+  readonly holdId?: string | null;
+  readonly reverses?: string | null;
+  readonly keyId?: string | null;
+  readonly usage?: UsageQuantities | null;
   readonly shortfall?: bigint;
-};
+}
 
 /** Enters a transfer: moves the balances, numbers the entries, and remembers it under its key. */
 export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTransfer {
-  const { wallet, shortfall = 0n, ...transfer } = fields;
+  const { wallet, kind, key, cause, amount, holdId = null } = fields;
   const id = slice.nextUuid();
-  for (const [account, amount] of legs.byAccount) {
-    if (amount === 0n) continue;
-    account.balance += amount;
+  legs.forEach((account, change) => {
+    account.balance += change;
     account.entryCount += 1n;
     account.touched = true;
     slice.newEntries.push({
       transferId: id,
       accountId: account.id,
-      amount,
+      amount: change,
       seq: account.entryCount,
       balanceAfter: account.balance,
     });
-  }
+  });
   const balanceAfter = ownMoney(wallet);
-  slice.newTransfers.push({ ...transfer, id, balanceAfter });
-  const known = {
+  slice.newTransfers.push({
     id,
-    kind: fields.kind,
-    amount: fields.amount,
+    orgId: wallet.orgId,
+    mode: wallet.mode,
+    kind,
+    key,
+    causeKind: cause.kind,
+    causeId: cause.id,
+    amount,
     balanceAfter,
-    holdId: fields.holdId,
-    shortfall,
-  };
-  slice.transfersByKey.set(scopedKey(fields.orgId, fields.key), known);
+    holdId,
+    reverses: fields.reverses ?? null,
+    keyId: fields.keyId ?? null,
+    description: fields.description,
+    usage: fields.usage ?? null,
+  });
+  const known = { id, kind, amount, balanceAfter, holdId, shortfall: fields.shortfall ?? 0n };
+  slice.transfersByKey.set(scopedKey(wallet.orgId, key), known);
   return known;
 }
 
@@ -245,28 +276,14 @@ export function moveLimit(
   limit: Account,
   by: bigint,
   key: string,
-  cause: { readonly kind: string; readonly id: string },
+  cause: MoneyCause,
 ): KnownTransfer | null {
   lowerFloor(limit, by);
   if (by === 0n) return null;
   const legs = new Legs();
   legs.add(limit, by);
   legs.add(findSystem(slice, { kind: 'limit_contra' }, wallet.mode), -by);
-  return enter(slice, legs, {
-    wallet,
-    orgId: wallet.orgId,
-    mode: wallet.mode,
-    kind: 'budget',
-    key,
-    causeKind: cause.kind,
-    causeId: cause.id,
-    amount: 0n,
-    holdId: null,
-    reverses: null,
-    keyId: null,
-    description: 'Budget',
-    usage: null,
-  });
+  return enter(slice, legs, { wallet, kind: 'budget', key, cause, amount: 0n, description: 'Budget' });
 }
 
 /** A limit lowered below what is spent or held already has its floor there, so that nothing more is taken. */

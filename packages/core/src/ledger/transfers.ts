@@ -42,7 +42,6 @@ import {
   walletOf,
   type Hold,
   type Slice,
-  type TransferFields,
   type UndoableTransfer,
   type Wallet,
 } from './slice.ts';
@@ -94,28 +93,6 @@ function takeBack(slice: Slice, legs: Legs, account: Account, amount: bigint): v
   if (taken < amount) legs.add(findSystem(slice, { kind: 'shortfall' }, account.mode), taken - amount);
 }
 
-function baseOf(
-  wallet: Wallet,
-  command: { readonly cause: { readonly kind: string; readonly id: string } },
-  key: string,
-): Pick<
-  TransferFields,
-  'wallet' | 'orgId' | 'mode' | 'key' | 'causeKind' | 'causeId' | 'holdId' | 'reverses' | 'keyId' | 'usage'
-> {
-  return {
-    wallet,
-    orgId: wallet.orgId,
-    mode: wallet.mode,
-    key,
-    causeKind: command.cause.kind,
-    causeId: command.cause.id,
-    holdId: null,
-    reverses: null,
-    keyId: null,
-    usage: null,
-  };
-}
-
 export function decideCredit(slice: Slice, wallet: Wallet, command: CreditCommand): LedgerResult {
   const key = keyOf(command);
   const replay = replayOf(slice, wallet, key, command.kind);
@@ -133,7 +110,9 @@ export function decideCredit(slice: Slice, wallet: Wallet, command: CreditComman
     takeBack(slice, legs, accountOf(slice, share, wallet.mode), share.amount);
   }
   const transfer = enter(slice, legs, {
-    ...baseOf(wallet, command, key),
+    wallet,
+    key,
+    cause: command.cause,
     kind: command.kind,
     amount: command.amount,
     description: command.description,
@@ -192,7 +171,9 @@ export function decideDebit(slice: Slice, wallet: Wallet, command: DebitCommand)
   addShares(slice, legs, wallet.mode, sharesUpTo(command, paid + shortfall), paid + shortfall);
   countAgainst(slice, legs, wallet, limits, paid);
   const transfer = enter(slice, legs, {
-    ...baseOf(wallet, command, key),
+    wallet,
+    key,
+    cause: command.cause,
     kind: command.kind,
     amount: -paid,
     keyId,
@@ -239,9 +220,9 @@ function findUndoable(slice: Slice, wallet: Wallet, transferUuid: string): Undoa
 
 /** Remembers what was moved back, so that the next command of the same batch knows. */
 function noteUndone(source: UndoableTransfer, legs: Legs): void {
-  for (const [account, amount] of legs.byAccount) {
+  legs.forEach((account, amount) => {
     source.undone.set(account.id, (source.undone.get(account.id) ?? 0n) + amount);
-  }
+  });
 }
 
 /** Paid money is given back before promotional credit, and of that what was spent last first. */
@@ -276,7 +257,9 @@ export function decideRefund(slice: Slice, wallet: Wallet, command: RefundComman
   );
   takers.forEach(({ account }, index) => takeBack(slice, legs, account, shares[index] ?? 0n));
   const transfer = enter(slice, legs, {
-    ...baseOf(wallet, command, key),
+    wallet,
+    key,
+    cause: command.cause,
     kind: 'refund',
     amount: command.amount,
     reverses: source.id,
@@ -308,7 +291,9 @@ export function decideReverse(slice: Slice, wallet: Wallet, command: ReverseComm
     if (entry.account.kind === 'credit' || entry.account.kind === 'promo') amount -= entry.amount;
   }
   const transfer = enter(slice, legs, {
-    ...baseOf(wallet, command, key),
+    wallet,
+    key,
+    cause: command.cause,
     kind: 'reversal',
     amount,
     reverses: source.id,
@@ -332,7 +317,9 @@ export function decideExpire(slice: Slice, wallet: Wallet, command: ExpireComman
   legs.add(account, -amount);
   legs.add(findSystem(slice, { kind: 'grants' }, wallet.mode), amount);
   const transfer = enter(slice, legs, {
-    ...baseOf(wallet, command, key),
+    wallet,
+    key,
+    cause: command.cause,
     kind: 'expiry',
     amount: -amount,
     description: 'Promotional credit expired',

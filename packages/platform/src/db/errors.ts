@@ -11,11 +11,14 @@ function databaseError(error: unknown): DatabaseError | undefined {
 
 /**
  * Whether PostgreSQL undid the transaction only because of others running at the same time, so that the same
- * work may succeed when run again. A lost connection is not: the commit may have happened.
+ * work may succeed when run again. A lost connection is not: the commit may have happened. A unique constraint whose
+ * name ends in `_once` says that a row is made once by whoever comes first: its writers look before they write, so a
+ * violation means that another came in between, and the next look finds that row.
  */
 export function isRetryable(error: unknown): boolean {
-  const code = databaseError(error)?.code;
-  return code === serializationFailure || code === deadlockDetected;
+  const found = databaseError(error);
+  if (found?.code === uniqueViolation) return found.constraint?.endsWith('_once') ?? false;
+  return found?.code === serializationFailure || found?.code === deadlockDetected;
 }
 
 /** Whether a row with this key existed already. Name the constraint: a table may have several. */
