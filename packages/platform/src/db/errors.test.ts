@@ -1,12 +1,25 @@
 import { DatabaseError } from 'pg';
 import { expect, test } from 'vitest';
-import { isUnavailable } from './errors.ts';
+import { isRetryable, isUnavailable } from './errors.ts';
 
-function databaseError(code: string): DatabaseError {
+function databaseError(code: string, constraint?: string): DatabaseError {
   const error = new DatabaseError('x', 1, 'error');
   error.code = code;
+  error.constraint = constraint;
   return error;
 }
+
+test.each([
+  ['a serialization failure', databaseError('40001'), true],
+  ['a deadlock', databaseError('40P01'), true],
+  ['what another made once meanwhile', databaseError('23505', 'ledger_transfers_once'), true],
+  ['another duplicate', databaseError('23505', 'users_email_key'), false],
+  ['a duplicate of an unnamed constraint', databaseError('23505'), false],
+  ['a check that is named alike', databaseError('23514', 'ledger_transfers_once'), false],
+  ['a lost connection', databaseError('08006'), false],
+])('%s is worth another try: %s', (_name, error, retryable) => {
+  expect(isRetryable(error)).toBe(retryable);
+});
 
 test.each([
   ['an administrator ended the session', databaseError('57P01'), true],
