@@ -200,3 +200,45 @@ describe('the budget of a key', () => {
     expect((await call('GET', '/v2/api-keys?limit=200')).json.items).toHaveLength(before);
   });
 });
+
+describe('limits beyond all measure', () => {
+  const contra = async () => {
+    const client = await fixture.database.connect();
+    try {
+      const text = `select sum(balance_nano_usd)::text as total from ledger_accounts where kind = 'limit_contra'`;
+      return BigInt((await client.query<{ total: string }>(text)).rows[0]?.total ?? '0');
+    } finally {
+      await client.end();
+    }
+  };
+
+  it('are refused in sum, so that no organisation fills an account that it shares with others', async () => {
+    const most = '100000000000000000';
+    const whole = await create({ limitNanoUsd: most });
+    expect(whole.status, whole.text).toBe(201);
+    const refusals = [
+      await create({ limitNanoUsd: '1' }),
+      await create({ limitNanoUsd: '999999999999999999' }),
+      await call('PATCH', `${path}/${whole.json.id}`, ours.owner.key, { limitNanoUsd: '100000000000000001' }),
+    ];
+    for (const refused of refusals) {
+      expect(refused.status, refused.text).toBe(400);
+      expect(refused.json.reason).toBe('VALIDATION_FAILED');
+      expect(refused.json.issues).toMatchObject([{ path: ['limitNanoUsd'], code: 'too_big' }]);
+    }
+    const key = await createKey({ limits: { budget: { usd: 1, period: 'day' } } });
+    expect(key.status, key.text).toBe(400);
+    expect(key.json.issues).toMatchObject([{ path: ['limits', 'budget', 'usd'], code: 'too_big' }]);
+    expect((await create({}, theirs.owner.key)).status).toBe(201);
+  });
+
+  it('go back with a deleted budget, so that making and deleting them uses nothing up', async () => {
+    const before = await contra();
+    const made = await create({ limitNanoUsd: '90000000000000000', onExceeded: 'stop_everything' });
+    await spend(2);
+    expect(await contra()).toBe(before - 90_000_000n * 1_000_000_000n + 2_000_000_000n);
+    expect((await call('DELETE', `${path}/${made.json.id}`)).status).toBe(204);
+    expect(await contra()).toBe(before);
+    expect((await create({ limitNanoUsd: '90000000000000000' })).status).toBe(201);
+  });
+});

@@ -113,6 +113,9 @@ const onExceeded = z.enum(['notify', 'stop_new_work', 'stop_everything']).meta({
 /** How many budgets an organisation may have. */
 export const budgetsMax = 50;
 
+/** What the limits of an organisation's budgets may come to, those of its keys included, in each mode. */
+export const budgetLimitsMaxUsd = 100_000_000;
+
 const budget = z
   .object({
     id: budgetId,
@@ -257,7 +260,7 @@ const budgetOperations = {
     path: '/v2/customer/budgets',
     scope: 'billing:write',
     summary: 'Create a budget',
-    description: `An organisation has at most ${budgetsMax} budgets. Periods are those of UTC: whole hours, days, weeks from Monday and months.`,
+    description: `An organisation has at most ${budgetsMax} budgets, and with the limits of its keys they come to at most ${budgetLimitsMaxUsd} USD. Periods are those of UTC: whole hours, days, weeks from Monday and months.`,
     tags: ['customer'],
     body: z
       .object({

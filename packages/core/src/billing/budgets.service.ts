@@ -1,14 +1,15 @@
-import { budgetsMax } from '@millrace/contract';
+import { budgetLimitsMaxUsd, budgetsMax } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { BudgetId, KeyId } from '@millrace/platform/ids';
-import { fromUsdNumber } from '@millrace/platform/money';
+import { fromUsdNumber, nanoPerUsd } from '@millrace/platform/money';
 import { appendAudit, enterAs, findKey, type ApiKey, type KeyCall } from '../identity/index.ts';
 import {
   addKeyToBudgets,
   changeBudget,
   createBudget,
   removeBudget,
+  sumLimits,
   type BudgetChanges,
   type BudgetRecord,
   type NewBudget,
@@ -29,6 +30,7 @@ export async function addBudget(tx: Tx, call: KeyCall, wish: BudgetWish): Promis
   if ((await countOwnBudgets(tx, orgId, caller.mode)) >= budgetsMax) throw new Fault('BUDGET_LIMIT_REACHED');
   const keyIds = keyId === null ? null : [keyId];
   const budget = await createBudget(tx, { ...rest, orgId, mode: caller.mode, keyIds });
+  await requireBoundedLimits(tx, caller, ['limitNanoUsd']);
   await appendAudit(tx, orgId, cause, {
     action: 'budget.created',
     resource: { kind: 'budget', id: budget.id },
@@ -49,6 +51,7 @@ export async function editBudget(
   if (changed === null) throw new Fault('BUDGET_NOT_FOUND');
   // Decided after it was found in this organisation and mode; the refusal takes the change back with the transaction.
   await refuseLimitOfKey(tx, call, id);
+  if (changes.limit !== undefined) await requireBoundedLimits(tx, caller, ['limitNanoUsd']);
   await appendAudit(tx, orgId, cause, {
     action: 'budget.changed',
     resource: { kind: 'budget', id },
@@ -95,6 +98,27 @@ export async function openKeyBudget(tx: Tx, key: ApiKey): Promise<void> {
     onExceeded: 'stop_everything',
   });
   await markKeyLimit(tx, orgId, id);
+  await requireBoundedLimits(tx, key, ['limits', 'budget', 'usd']);
+}
+
+const limitsMax = BigInt(budgetLimitsMaxUsd) * nanoPerUsd;
+
+/**
+ * All limits are drawn from accounts that organisations share, and those end at 64 bits: without a bound one tenant
+ * could fill them, and no budget of the others could begin its next period. The organisation's row is locked by now,
+ * so two requests at once cannot both stay just below it.
+ */
+async function requireBoundedLimits(
+  tx: Tx,
+  { orgId, mode }: Pick<ApiKey, 'orgId' | 'mode'>,
+  path: readonly string[],
+): Promise<void> {
+  if ((await sumLimits(tx, orgId, mode)) <= limitsMax) return;
+  const message = `must come to at most ${budgetLimitsMaxUsd} USD with the other budgets and the limits of keys`;
+  throw new Fault('VALIDATION_FAILED', {
+    issues: [{ message, path: [...path], code: 'too_big' }],
+    suggestion: 'Choose a lower limit, or delete budgets that are no longer needed.',
+  });
 }
 
 /** A key of the same organisation and mode; any other is as absent as one that never was. */

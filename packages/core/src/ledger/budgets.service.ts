@@ -1,9 +1,10 @@
 import type { Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, OrgId } from '@millrace/platform/ids';
-import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { nanoUsd, negateUsd, type NanoUsd } from '@millrace/platform/money';
 import {
   findBudget,
+  findLeft,
   insertBudget,
   lockBudget,
   markBudgetDeleted,
@@ -69,7 +70,15 @@ export async function changeBudget(
   return findBudget(tx, orgId, mode, id);
 }
 
-/** Ends a budget. What it held for running work is let go with that work. */
+/**
+ * Ends a budget. What it held for running work is let go with that work; the rest goes back at once, or limits that
+ * were made and deleted would pile up in the account that all organisations' limits are drawn from.
+ */
 export async function removeBudget(tx: Tx, orgId: OrgId, mode: Mode, id: BudgetId): Promise<boolean> {
+  if ((await lockBudget(tx, orgId, mode, id)) === null) return false;
+  const budget = { orgId, mode, id };
+  // A period that is over ends first, as the ledger would end it before it takes anything.
+  await moveLimitOf(tx, budget, nanoUsd(0n), `look:${tx.ids.nextUuid()}`);
+  await moveLimitOf(tx, budget, negateUsd(await findLeft(tx, orgId, id)), 'limit:last');
   return markBudgetDeleted(tx, orgId, mode, id);
 }

@@ -116,6 +116,24 @@ export async function countBudgets(reader: Reader, orgId: OrgId, mode: Mode): Pr
   return Number(rows[0]?.count ?? 0n);
 }
 
+/** What the limits of all budgets come to, also of those that only one key counts against. */
+export async function sumLimits(reader: Reader, orgId: OrgId, mode: Mode): Promise<bigint> {
+  const { rows } = await sql<{ total: string }>`
+    select coalesce(sum(limit_nano_usd), 0)::text as total from budgets
+     where org_id = ${toUuid(orgId)} and mode = ${mode} and deleted_at is null
+  `.execute(reader.kysely);
+  return BigInt(rows[0]?.total ?? '0');
+}
+
+/** What nobody has spent or set aside of a budget. */
+export async function findLeft(reader: Reader, orgId: OrgId, id: BudgetId): Promise<NanoUsd> {
+  const { rows } = await sql<{ left: bigint }>`
+    select balance_nano_usd - held_nano_usd as left from ledger_accounts
+     where id = ${toUuid(id)} and org_id = ${toUuid(orgId)}
+  `.execute(reader.kysely);
+  return nanoUsd(rows[0]?.left ?? 0n);
+}
+
 export type NewBudgetRow = Omit<BudgetRecord, 'spent'>;
 
 /** The budget and its limit account, which begins at zero: the limit itself comes by a transfer. */

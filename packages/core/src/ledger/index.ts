@@ -39,6 +39,7 @@ export {
   findBudget,
   listBudgets,
   listBudgetsOfKey,
+  sumLimits,
   type BudgetChanges,
   type BudgetPeriod,
   type BudgetRecord,
