@@ -431,3 +431,55 @@ it('purchases are payments and grants with their source, newest first', async ()
     { amount: 1234, amount_nano_usd: '12349000000', source: 'payment' },
   ]);
 });
+
+describe('the ledger of one cause', () => {
+  const idsOf = async (filter: string) => {
+    const { status, json, text } = await get(`/v2/customer/ledger?${filter}`);
+    expect(status, text).toBe(200);
+    return json.items.map((item: { cause: { id: string } }) => item.cause.id).toSorted();
+  };
+
+  it('is of this cause alone, whatever characters its id holds', async () => {
+    await credit(fixture, ours.organisation.id, { amount: usd(10) });
+    const ids = ['a', 'a:b', 'a%', 'a_', '%', 'A'];
+    for (const id of ids) {
+      await charge(fixture, ours.organisation.id, { amount: usd(1), cause: { kind: 'rental', id } });
+    }
+    for (const id of ids) {
+      expect(await idsOf(`causeKind=rental&causeId=${encodeURIComponent(id)}`)).toEqual([id]);
+    }
+    expect(await idsOf('causeKind=rental')).toEqual(ids.toSorted());
+    for (const kind of ['rental:a', 'renta_', '%', 'rent']) {
+      expect(await idsOf(`causeKind=${encodeURIComponent(kind)}`)).toEqual([]);
+    }
+  });
+});
+
+describe('amounts beyond all measure', () => {
+  it('are refused before they can fill an account', async () => {
+    const of = `organisations/${ours.organisation.id}`;
+    const tooMuch = ['10000000000000001', '999999999999999999'];
+    const refusals = [
+      ...(await Promise.all(tooMuch.map((amountNanoUsd) => adminPost(`${of}/grants`, { amountNanoUsd })))),
+      await adminPost(`${of}/adjustments`, { amountNanoUsd: '9223372036854775807' }),
+      await adminPost(`${of}/adjustments`, { amountNanoUsd: '-9223372036854775808' }),
+      await send(
+        'PUT',
+        `/v2/admin/${of}/overdraft`,
+        { maxOverdraftNanoUsd: '10000000000000001', reason: 'a test' },
+        operator.owner.key,
+      ),
+    ];
+    for (const { status, json, text } of refusals) {
+      expect(status, text).toBe(400);
+      expect(json.issues).toMatchObject([{ code: 'too_big' }]);
+    }
+    expect((await adminPost(`${of}/grants`, { amountNanoUsd: '10000000000000000' })).status).toBe(201);
+  });
+
+  it('are no cursor either', async () => {
+    const cursor = Buffer.from(JSON.stringify({ by: 'key', group: 'a\u0000' })).toString('base64url');
+    const { status, json } = await get(`/v2/customer/usage?groupBy=key&cursor=${cursor}`);
+    expect([status, json.reason]).toEqual([400, 'INVALID_CURSOR']);
+  });
+});

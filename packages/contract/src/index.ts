@@ -4,6 +4,7 @@ export * from './error-bodies.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './operation.ts';
+export { operatorActMaxUsd } from './operations/own-admin-money.ts';
 export { budgetLimitsMaxUsd, budgetsMax } from './operations/own-customer.ts';
 export {
   apiKeyLimits,

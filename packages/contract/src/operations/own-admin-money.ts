@@ -32,6 +32,9 @@ const adminBalance = z
   })
   .meta({ id: 'AdminBalance' });
 
+/** The most that an operator moves, or allows, by one act: a slip of the hand must not fill an account of the ledger. */
+export const operatorActMaxUsd = 10_000_000;
+
 const moneyTool = { tags: ['money'], scope: 'admin:money', method: 'POST', idempotency: 'key' } as const;
 
 const moneyTools = {
@@ -40,6 +43,7 @@ const moneyTools = {
     id: 'adminGrant',
     path: '/v2/admin/organisations/{organisationId}/grants',
     summary: 'Give an organisation credit',
+    description: `At most ${operatorActMaxUsd} USD at once.`,
     params: adminOrganisationParams,
     body: z
       .object({
@@ -63,7 +67,7 @@ const moneyTools = {
     id: 'adminAdjust',
     path: '/v2/admin/organisations/{organisationId}/adjustments',
     summary: 'Correct a balance, up or down',
-    description: 'A correction never takes a balance below its floor: 402.',
+    description: `A correction never takes a balance below its floor: 402. At most ${operatorActMaxUsd} USD at once.`,
     params: adminOrganisationParams,
     body: z.object({ amountNanoUsd: nanoUsd, reason: auditReason }).meta({ id: 'AdminAdjustment' }),
     response: { status: 201, schema: adminTransfer },
@@ -101,7 +105,7 @@ const moneyTools = {
     path: '/v2/admin/organisations/{organisationId}/overdraft',
     scope: 'admin:money',
     summary: 'Say how far below zero a balance may go',
-    description: 'An overdraft that is in use cannot be taken away: 409.',
+    description: `An overdraft that is in use cannot be taken away: 409. At most ${operatorActMaxUsd} USD.`,
     tags: ['money'],
     params: adminOrganisationParams,
     body: z

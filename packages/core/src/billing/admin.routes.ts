@@ -2,7 +2,7 @@ import { Fault } from '@millrace/platform/fault';
 import { parseId, type OrgId, type TransferId } from '@millrace/platform/ids';
 import { findAuditReasons, operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
 import { listAllTransfers, type TransferRecord } from '../ledger/index.ts';
-import { requireAmount } from './amounts.ts';
+import { requireActAmount, requireAmount } from './amounts.ts';
 import { toWireAdminBalance, toWireAdminTransfer } from './billing.wire.ts';
 import { adjust, allowOverdraft, grant, refund, reverse, unfreeze } from './money-tools.service.ts';
 import { periodOf, type BillingRoutes } from './route-kit.ts';
@@ -16,7 +16,7 @@ export function serveMoneyTools({ server, operations, burnOf }: BillingRoutes): 
       const { reason } = body;
       const promo = promoOf(body, tx.clock.now());
       const transfer = await grant(tx, operatorCauseOf(context), requireOrgId(params.organisationId), {
-        amount: requireAmount(body.amountNanoUsd, 'amountNanoUsd'),
+        amount: requireActAmount(body.amountNanoUsd, 'amountNanoUsd'),
         ...(promo === null ? {} : { promo }),
         reason,
         burnOf,
@@ -28,7 +28,7 @@ export function serveMoneyTools({ server, operations, burnOf }: BillingRoutes): 
   server.serve(operations.adminAdjust, ({ params, body, context, transact }) =>
     transact({ name: 'adjust', isolation: readCommitted }, async (tx) => {
       const { reason } = body;
-      const amount = requireAmount(body.amountNanoUsd, 'amountNanoUsd');
+      const amount = requireActAmount(body.amountNanoUsd, 'amountNanoUsd');
       const orgId = requireOrgId(params.organisationId);
       return effectOf(await adjust(tx, operatorCauseOf(context), orgId, { amount, reason }), reason);
     }),
@@ -58,7 +58,7 @@ export function serveMoneyTools({ server, operations, burnOf }: BillingRoutes): 
   server.serve(operations.adminSetOverdraft, ({ params, body, context, transact }) =>
     transact({ name: 'set overdraft', isolation: readCommitted }, async (tx) => {
       const orgId = requireOrgId(params.organisationId);
-      const overdraft = requireAmount(body.maxOverdraftNanoUsd, 'maxOverdraftNanoUsd');
+      const overdraft = requireActAmount(body.maxOverdraftNanoUsd, 'maxOverdraftNanoUsd');
       const wish = { overdraft, reason: body.reason };
       const balance = await allowOverdraft(tx, operatorCauseOf(context), orgId, wish);
       return { body: toWireAdminBalance(orgId, balance) };

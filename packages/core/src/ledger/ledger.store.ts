@@ -195,9 +195,12 @@ async function readPage(
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
   if (filter.cause !== undefined) {
     const { kind, id } = filter.cause;
-    // The key begins with the cause, and its index serves this.
+    // The key begins with the cause, and its index serves this. Ids may hold a colon, so the cause itself decides.
     const prefix = id === undefined ? `${kind}:` : `${kind}:${id}:`;
-    query = query.where(sql<boolean>`starts_with(idempotency_key, ${prefix})`);
+    query = query
+      .where(sql<boolean>`starts_with(idempotency_key, ${prefix})`)
+      .where('cause_kind', '=', kind)
+      .where(id === undefined ? sql.lit(true) : sql<boolean>`cause_id = ${id}`);
   }
   if (filter.from !== undefined) query = query.where('occurred_at', '>=', filter.from);
   if (filter.until !== undefined) query = query.where('occurred_at', '<', filter.until);

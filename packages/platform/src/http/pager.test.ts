@@ -16,7 +16,8 @@ test('a cursor comes back as the position it was made from', () => {
 
 test('anything but a cursor of this list is the caller’s mistake, never a crash', () => {
   const foreign = encodeCursor({ seq: 7 });
-  for (const cursor of ['', 'garbage', '!!!!', foreign, 'bnVsbA', 'W10', '\u0000']) {
+  const unstorable = encodeCursor({ createdAt: 'x', id: 'a\u0000b' });
+  for (const cursor of ['', 'garbage', '!!!!', foreign, unstorable, 'bnVsbA', 'W10', '\u0000']) {
     expect(() => decodeCursor(cursor, position)).toThrow(
       expect.objectContaining({ reason: 'INVALID_CURSOR' }),
     );
