@@ -45,11 +45,17 @@ export type TransferKind = CreditKind | DebitKind | 'refund' | 'reversal' | 'exp
 export interface CreditCommand extends CommandBase {
   readonly do: 'credit';
   readonly kind: CreditKind;
+  /** The sources sum to it. */
   readonly amount: NanoUsd;
+  /** The part of the amount that the operator bore when it was charged: it goes back to the shortfall account. */
+  readonly borne?: NanoUsd;
   /** Where it comes from. A supplier's share that was paid out already is borne by the shortfall account. */
   readonly from: readonly Share[];
   /** Promotional: spent before paid credit, by priority and then by expiry, and gone at `expiresAt`. */
   readonly promo?: { readonly priority: number; readonly expiresAt: Date | null };
+  readonly keyId?: KeyId;
+  /** What is given back of it; not negative, for the kind says already which way it goes. */
+  readonly usage?: UsageQuantities;
   readonly description: string;
 }
 

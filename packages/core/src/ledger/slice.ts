@@ -185,6 +185,10 @@ export class Legs {
     for (const part of parts) this.add(part.account, -part.amount);
   }
 
+  changeNothing(): boolean {
+    return this.#amounts.every((amount) => amount === 0n);
+  }
+
   /** Those that change something, in the order they came. */
   forEach(visit: (account: Account, amount: bigint) => void): void {
     this.#accounts.forEach((account, index) => {

@@ -131,6 +131,42 @@ describe('money coming in', () => {
     expect(books.system({ kind: 'platform_fee' }).balance).toBe(-2n);
     expect(unsound(books)).toEqual([]);
   });
+
+  it('given back for what the operator bore goes to the operator, and the rest to the organisation', () => {
+    const books = openBooks();
+    const keyId = ids.next('key');
+    const back = {
+      do: 'credit',
+      kind: 'credit',
+      amount: usd(10),
+      from: revenue(10),
+      description: 'Back',
+    } as const;
+    const given = ok(books.run({ ...back, borne: usd(4), keyId, usage: { gpuMs: 7 } }));
+    expect(given).toMatchObject({ amount: 6n, balanceAfter: 6n, shortfall: 0n });
+    expect([books.wallet.credit.balance, books.system({ kind: 'shortfall' }).balance]).toEqual([6n, 4n]);
+    expect(books.system({ kind: 'revenue', product: 'rental' }).balance).toBe(-10n);
+    expect(books.slice.newTransfers).toMatchObject([
+      { amount: 6n, keyId: toUuid(keyId), usage: { gpuMs: 7 } },
+    ]);
+    expect(ok(books.run({ ...back, borne: usd(10) }))).toMatchObject({ amount: 0n, balanceAfter: 6n });
+    expect(books.slice.newTransfers.at(-1)).toMatchObject({ amount: 0n, keyId: null, usage: null });
+    expect(() => books.run({ ...back, borne: usd(11) })).toThrow('borne 11 of 10');
+    expect(() => books.run({ ...back, borne: usd(-1) })).toThrow(RangeError);
+    expect(unsound(books)).toEqual([]);
+  });
+
+  it('given back for what the operator bore moves nothing when the supplier was paid out', () => {
+    const books = openBooks();
+    const account = { kind: 'supplier_payable', orgId: books.supplierId } as const;
+    const from = [{ account, amount: usd(10) }];
+    const back = { do: 'credit', kind: 'credit', amount: usd(10), from, description: 'Back' } as const;
+    expect(ok(books.run({ ...back, borne: usd(10) }))).toMatchObject({ amount: 0n, transferId: null });
+    expect(books.slice.newTransfers).toEqual([]);
+    books.payable.balance = 1n;
+    expect(ok(books.run({ ...back, borne: usd(10) })).transferId).not.toBeNull();
+    expect([books.payable.balance, books.system({ kind: 'shortfall' }).balance]).toEqual([0n, 1n]);
+  });
 });
 
 describe('money going out', () => {

@@ -101,21 +101,28 @@ export function decideCredit(slice: Slice, wallet: Wallet, command: CreditComman
   if (sumOfShares(command.from) !== command.amount) {
     throw new RangeError(`The sources of a credit must add up to its amount, ${command.amount} nano-USD.`);
   }
+  const { borne = 0n } = command;
+  if (borne < 0n || borne > command.amount) {
+    throw new RangeError(`The operator cannot have borne ${borne} of ${command.amount} nano-USD.`);
+  }
+  const own = command.amount - borne;
   const legs = new Legs();
-  legs.add(
-    command.promo === undefined ? wallet.credit : openPromo(slice, wallet, command.promo),
-    command.amount,
-  );
+  legs.add(command.promo === undefined ? wallet.credit : openPromo(slice, wallet, command.promo), own);
+  if (borne > 0n) legs.add(findSystem(slice, { kind: 'shortfall' }, wallet.mode), borne);
   for (const share of command.from) {
     takeBack(slice, legs, accountOf(slice, share, wallet.mode), share.amount);
   }
+  // The operator bore it, and bears it still: the supplier who would have to give it back was paid already.
+  if (legs.changeNothing()) return done(wallet, {});
   const transfer = enter(slice, legs, {
     wallet,
     key,
     cause: command.cause,
     kind: command.kind,
-    amount: command.amount,
+    amount: own,
+    keyId: command.keyId === undefined ? null : toUuid(command.keyId),
     description: command.description,
+    usage: command.usage ?? null,
   });
   return done(wallet, { transfer });
 }

@@ -1,4 +1,4 @@
-import { toUuid } from '@millrace/platform/ids';
+import { createIdSource, toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, ppm } from '@millrace/platform/money';
 import { createRandom } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -291,6 +291,51 @@ describe('a sweep', () => {
       `select shortfall_nano_usd from meters where id = '${toUuid(meter.id)}'`,
     );
     expect(row?.shortfall_nano_usd).toBe(usd(30));
+  });
+
+  it('gives back what the operator bore to the operator, out of the revenue and the earnings it was posted as', async () => {
+    const supplierId = await world.organisation(0);
+    const supplier = { orgId: supplierId, ratePerHour: usd(2) };
+    const plain = await world.open(await world.organisation(6), { ratePerHour: usd(1) });
+    const supplied = await world.open(await world.organisation(6), { ratePerHour: usd(3), supplier });
+    const openedAt = world.clock.now();
+    await world.clock.advance(10 * HOUR_MS);
+    await world.sweep();
+    // Ten hours on money for a few of them, all but the first of which turn out not to count.
+    await world.close(plain, later(openedAt, HOUR_MS));
+    await world.close(supplied, later(openedAt, HOUR_MS));
+    const of = async (meter: Meter) => {
+      const moved = await world.rows<{ kind: string; sum: string }>(
+        `select account.kind, sum(entry.amount_nano_usd)::text as sum
+           from ledger_transfers transfer
+           join ledger_entries entry on entry.transfer_id = transfer.id
+           join ledger_accounts account on account.id = entry.account_id
+          where transfer.org_id = '${toUuid(meter.orgId)}' and transfer.cause_kind = 'rental'
+          group by 1 having sum(entry.amount_nano_usd) <> 0`,
+      );
+      return Object.fromEntries(moved.map(({ kind, sum }) => [kind, BigInt(sum)]));
+    };
+    expect(await of(plain)).toEqual({ credit: 0n - usd(1), revenue: usd(1) });
+    expect(await of(supplied)).toEqual({
+      credit: 0n - usd(3),
+      supplier_payable: usd(2),
+      platform_fee: usd(1),
+    });
+  });
+
+  it('gives back time in usage reports as well, under the key that was charged', async () => {
+    const orgId = await world.organisation(100);
+    const keyId = createIdSource({ clock: world.clock, cell: 1 }).next('key');
+    const meter = await world.open(orgId, { keyId });
+    const openedAt = world.clock.now();
+    await world.clock.advance(3 * HOUR_MS);
+    await world.sweep();
+    await world.close(meter, later(openedAt, HOUR_MS));
+    const moved = await world.transfers(orgId, meter.cause);
+    expect(moved.map(({ kind, keyId: key, usage }) => ({ kind, key, usage }))).toEqual([
+      { kind: 'credit', key: keyId, usage: { gpuMs: 2 * HOUR_MS * 8 } },
+      { kind: 'charge', key: keyId, usage: { gpuMs: 3 * HOUR_MS * 8 } },
+    ]);
   });
 
   it('passes over a meter that has lost its hold, and posts the others', async () => {

@@ -121,6 +121,8 @@ export interface Settlement {
   readonly supplierPart: NanoUsd;
   /** Unit-milliseconds that the charge is for. */
   readonly usedMs: number;
+  /** Unit-milliseconds that are given back. */
+  readonly unusedMs: number;
 }
 
 /**
@@ -139,6 +141,7 @@ export function settle(meter: Meter, elapsedMs: number): Settlement {
     giveBack,
     supplierPart: supplierPart(meter, elapsedMs, { from: negateUsd(giveBack), to: charge }),
     usedMs: Math.max(0, elapsedMs - meter.postedMs) * meter.quantity,
+    unusedMs: Math.max(0, meter.postedMs - elapsedMs) * meter.quantity,
   };
 }
 
@@ -177,13 +180,9 @@ export function sharesOf(meter: Meter, amount: NanoUsd, ofSupplier: NanoUsd): re
   return shares.filter((share) => share.amount > 0n);
 }
 
-/** Of money given back, what the tenant had paid: what the operator bore is forgiven first. */
-export function splitGiveBack(
-  meter: Meter,
-  giveBack: NanoUsd,
-): { readonly forgiven: NanoUsd; readonly credit: NanoUsd } {
-  const forgiven = smaller(giveBack, meter.shortfall);
-  return { forgiven, credit: subtractUsd(giveBack, forgiven) };
+/** Of money given back, what goes back to the operator: what nobody had paid comes before what the tenant paid. */
+export function borneOf(meter: Pick<Meter, 'shortfall'>, giveBack: NanoUsd): NanoUsd {
+  return smaller(giveBack, meter.shortfall);
 }
 
 /**

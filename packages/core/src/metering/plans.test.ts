@@ -131,8 +131,10 @@ describe('a pause', () => {
         do: 'credit',
         kind: 'credit',
         step: `meter:${meter.id}:2:back`,
-        amount: 500n,
-        from: [{ account: { kind: 'revenue', product: 'rental' }, amount: 500n }],
+        amount: 600n,
+        borne: 100n,
+        from: [{ account: { kind: 'revenue', product: 'rental' }, amount: 600n }],
+        usage: { gpuMs: 600 * 8 },
         description: 'Time given back of rental 1042 (gpu)',
       },
     ]);
@@ -153,8 +155,12 @@ describe('a pause', () => {
     expect(plan.finish(answersTo(plan)).supplier?.posted).toBe(200n);
     const borne = planPause({ ...meter, shortfall: usd(500) }, opened, times(400, 2_000));
     expect(borne.commands[1]).toMatchObject({
-      amount: 100n,
-      from: [{ account: { kind: 'supplier_payable' }, amount: 100n }],
+      amount: 600n,
+      borne: 500n,
+      from: [
+        { account: { kind: 'supplier_payable' }, amount: 300n },
+        { account: { kind: 'platform_fee' }, amount: 300n },
+      ],
     });
   });
 

@@ -9,6 +9,7 @@ import {
 } from '@millrace/platform/money';
 import type { Done, LedgerCommand } from '../ledger/index.ts';
 import {
+  borneOf,
   elapsedAt,
   elapsedByTransitions,
   holdTarget,
@@ -16,8 +17,6 @@ import {
   scheduleOf,
   settle,
   sharesOf,
-  smaller,
-  splitGiveBack,
   stepOf,
   type Meter,
   type Settlement,
@@ -50,7 +49,7 @@ function baseOf(meter: Meter) {
 
 /** Brings the books to the settlement and the hold to what comes after it. */
 function settling(meter: Meter, holdId: HoldId, settlement: Settlement, afterwards: After): LedgerCommand[] {
-  const { charge, supplierPart, usedMs, giveBack } = settlement;
+  const { charge, supplierPart, usedMs, giveBack, unusedMs } = settlement;
   const step = stepOf(meter);
   const commands: LedgerCommand[] = [
     {
@@ -65,17 +64,16 @@ function settling(meter: Meter, holdId: HoldId, settlement: Settlement, afterwar
       description: sentence(meter, 'Metered time'),
     },
   ];
-  const { credit } = splitGiveBack(meter, giveBack);
-  if (credit > 0n) {
+  if (giveBack > 0n) {
     commands.push({
-      orgId: meter.orgId,
-      mode: meter.mode,
-      cause: meter.cause,
+      ...baseOf(meter),
       do: 'credit',
       kind: 'credit',
       step: `${step}:back`,
-      amount: credit,
-      from: sharesOf(meter, credit, smaller(negateUsd(supplierPart), credit)),
+      amount: giveBack,
+      borne: borneOf(meter, giveBack),
+      from: sharesOf(meter, giveBack, negateUsd(supplierPart)),
+      usage: { [`${meter.unit}Ms`]: unusedMs },
       description: sentence(meter, 'Time given back'),
     });
   }
@@ -85,12 +83,11 @@ function settling(meter: Meter, holdId: HoldId, settlement: Settlement, afterwar
 /** The meter after a settlement, but for its state and its times. */
 function settled(meter: Meter, settlement: Settlement, answers: readonly Done[]): Meter {
   const shortfall = addUsd(meter.shortfall, ...answers.map((answer) => answer.shortfall));
-  const { forgiven } = splitGiveBack(meter, settlement.giveBack);
   return {
     ...meter,
     postedMs: settlement.postedMs,
     posted: settlement.posted,
-    shortfall: subtractUsd(shortfall, forgiven),
+    shortfall: subtractUsd(shortfall, borneOf(meter, settlement.giveBack)),
     supplier:
       meter.supplier === null
         ? null
