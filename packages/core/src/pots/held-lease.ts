@@ -25,13 +25,20 @@ export interface Holding {
 
 export type Need = Pick<LeaseRequest, 'shortage' | 'budgets'>;
 
+export interface Answer {
+  /** Null: there was none. */
+  readonly reply: LeaseReply | null;
+  /** What was asked for was more than this one needs: a refusal of that says nothing about less. */
+  readonly askedForMore: boolean;
+}
+
 /** The lease of one pot, as one gateway holds it. */
 export interface HeldLease {
   readonly epochs: Epochs;
   /** What can be spent from now; null when there is none, or its time is over by the gateway's own clock. */
   current(): Holding | null;
-  /** Asks the ledger, one question at a time: who comes meanwhile waits for the same answer. Null: no answer. */
-  ask(need: Need): Promise<LeaseReply | null>;
+  /** Asks the ledger, one question at a time: who comes meanwhile waits for the same answer. */
+  ask(need: Need): Promise<Answer>;
   /** Asks for more in the background when little is left. */
   askAhead(): void;
   /** Stops using the lease. Its requests under way are still settled, and then its end is reported. */
@@ -40,8 +47,10 @@ export interface HeldLease {
   saw(seen: NonNullable<LeaseRequest['seen']>): void;
   /** Counts a request among those that wait for money, until the answer is called. */
   wait(amount: bigint): () => void;
-  /** Prolongs the lease if it is used, gives it up if not, and reports ends. Answers whether nothing is left. */
-  tend(): Promise<boolean>;
+  /** Prolongs the lease if it is used, gives it up if not, and reports ends. */
+  tend(): Promise<void>;
+  /** Nothing is left of it here: no lease, no question, no request and nothing to report. */
+  isDone(): boolean;
   close(): Promise<void>;
 }
 
@@ -52,8 +61,9 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
   const { clock, log, cell } = options;
   let held: Holding | null = null;
   let seen: LeaseRequest['seen'] = null;
-  let asking: Promise<LeaseReply | null> | null = null;
-  let waiting = 0n;
+  let asking: { readonly shortage: bigint; readonly reply: Promise<LeaseReply | null> } | null = null;
+  let waiting = 0;
+  let wanted = 0n;
   let admitUntilMs = 0;
   let prolongAtMs = 0;
   let aheadAtMs = 0;
@@ -98,7 +108,7 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     const sentMs = clock.monotonicMs();
     const gatewayId = epochs.gatewayId();
     try {
-      const reply = await options.requestLease({ ...name, ...need, cell, gatewayId, seen, wanted: waiting });
+      const reply = await options.requestLease({ ...name, ...need, cell, gatewayId, seen, wanted });
       return accept(reply, sentMs);
     } catch (error) {
       log.warn({ err: error, orgId: name.orgId }, 'no lease could be had');
@@ -106,10 +116,11 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     }
   }
 
-  function ask(need: Need): Promise<LeaseReply | null> {
-    if (closed && asking === null) return Promise.resolve(null);
-    asking ??= askOnce(need).finally(() => (asking = null));
-    return asking;
+  async function ask(need: Need): Promise<Answer> {
+    if (closed && asking === null) return { reply: null, askedForMore: false };
+    asking ??= { shortage: need.shortage, reply: askOnce(need).finally(() => (asking = null)) };
+    const askedForMore = asking.shortage > need.shortage;
+    return { reply: await asking.reply, askedForMore };
   }
 
   function current(): Holding | null {
@@ -134,8 +145,12 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
       if (held?.lease.epoch === pot.epoch) seen = pot;
     },
     wait(amount) {
-      waiting += amount;
-      return () => (waiting -= amount);
+      waiting += 1;
+      wanted += amount;
+      return () => {
+        waiting -= 1;
+        wanted -= amount;
+      };
     },
     async tend() {
       // Also after the lease was lost: who still has requests under way must not be taken for dead.
@@ -143,12 +158,12 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
       if (busy && clock.monotonicMs() >= prolongAtMs) await ask({ shortage: 0n, budgets: [] });
       current();
       await epochs.report();
-      return held === null && asking === null && waiting === 0n && epochs.isDone();
     },
+    isDone: () => held === null && asking === null && waiting === 0 && epochs.isDone(),
     async close() {
       closed = true;
       // An answer under way may bring a lease, whose end must be reported too.
-      await asking;
+      await asking?.reply;
       drop();
       await epochs.idle();
       await epochs.report();

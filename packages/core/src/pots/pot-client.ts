@@ -63,6 +63,11 @@ function needOf(request: ReserveAsk, said: Reserved | null): Need {
   return { shortage: request.amount, budgets };
 }
 
+/** A negative amount would make a pot larger, and one that Valkey cannot count would end a script half way. */
+function requireAmount(amount: bigint, most: bigint): void {
+  if (amount < 0n || amount > most) throw new RangeError(`Not an amount of a request: ${amount} nano-USD.`);
+}
+
 export function createPotClient(options: PotClientOptions): PotClient {
   const { log } = options;
   const leases = new Map<string, HeldLease>();
@@ -121,10 +126,12 @@ export function createPotClient(options: PotClientOptions): PotClient {
       const lost = said.outcome !== 'dry' && said.outcome !== 'budget dry';
       if (lost && held.current()?.lease.epoch === holding.lease.epoch) held.drop();
     }
-    const reply = await held.ask(needOf(request, said));
+    const { reply, askedForMore } = await held.ask(needOf(request, said));
     if (reply === null) return { refused: turnAway(null) };
     if (reply.outcome === 'refused') {
-      return reply.reason === 'dead' ? null : { refused: turnAway(reply.reason) };
+      const short = reply.reason === 'no money' || reply.reason === 'budget exceeded';
+      if (reply.reason === 'dead' || (short && askedForMore)) return null;
+      return { refused: turnAway(reply.reason) };
     }
     return reply.exceeded.some((id) => request.budgets.includes(id)) ? { refused: 'BUDGET_EXCEEDED' } : null;
   }
@@ -141,6 +148,7 @@ export function createPotClient(options: PotClientOptions): PotClient {
 
   return {
     async reserve(request) {
+      requireAmount(request.amount, 2n ** 63n - 1n);
       if (request.amount > mostPerLease) return { refused: 'INSUFFICIENT_BALANCE' };
       const held = leaseOf(request);
       const stopWaiting = held.wait(request.amount);
@@ -155,6 +163,7 @@ export function createPotClient(options: PotClientOptions): PotClient {
     },
 
     async settle(reservation, actual) {
+      requireAmount(actual, mostPerLease);
       const held = leaseOf(reservation);
       const { epoch, gatewayId, requestId } = reservation;
       const holding = held.current();
@@ -172,7 +181,9 @@ export function createPotClient(options: PotClientOptions): PotClient {
     async tend() {
       await Promise.all(
         [...leases].map(async ([key, held]) => {
-          if (await held.tend()) leases.delete(key);
+          await held.tend();
+          // Asked at the instant of forgetting: a request may have come while the ends were reported.
+          if (held.isDone()) leases.delete(key);
         }),
       );
     },

@@ -94,6 +94,51 @@ describe('a pot', () => {
     expect(await gateway.reserve(ask(stranger, 1n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
   });
 
+  it('takes no refusal that was for a larger request: who needs less is asked for again', async () => {
+    const orgId = await world.organisation(50n);
+    const gateway = world.gateway();
+    const [large, small, larger] = await Promise.all([
+      gateway.reserve(ask(orgId, 1_000n)),
+      gateway.reserve(ask(orgId, 10n)),
+      gateway.reserve(ask(orgId, 2_000n)),
+    ]);
+    expect(large).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(small).toMatchObject({ amount: 10n });
+    expect(larger).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(gateway.requests()).toBe(2);
+  });
+
+  it('takes no amount that would make it larger', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const got = await reserved(gateway, orgId, 10n);
+    await expect(gateway.reserve(ask(orgId, -1_000n))).rejects.toThrow(RangeError);
+    await expect(gateway.settle(got, -1_000n)).rejects.toThrow(RangeError);
+    await expect(gateway.settle(got, 2n ** 53n)).rejects.toThrow(RangeError);
+    await gateway.settle(got, 10n);
+    expect(await gateway.reserve(ask(orgId, 91n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+  });
+
+  it('is not forgotten by a gateway in the instant in which a request comes', async () => {
+    for (let steps = 0; steps < 16; steps += 1) {
+      const orgId = await world.organisation(100n);
+      const gateway = world.gateway();
+      await gateway.use(await reserved(gateway, orgId, 10n), 10n);
+      await gateway.clock.advance(26_000);
+      await gateway.tend();
+      await gateway.clock.advance(51_000);
+      const tending = gateway.tend();
+      for (let step = 0; step < steps; step += 1) await Promise.resolve();
+      const got = await reserved(gateway, orgId, 10n);
+      await tending;
+      await gateway.use(got, 10n);
+      const [pot] = await world.query(`select lease.epoch::int, server.namespace
+        from pot_leases lease, pot_servers server where lease.org_id = '${toUuid(orgId)}' and lease.state = 'open'`);
+      const key = `pot:${String(pot?.['namespace'])}:{${orgId}}:live`;
+      expect(await world.valkey.client.command(['HGET', key, 'reserved']), `after ${steps} steps`).toBe('0');
+    }
+  });
+
   it('admits nothing past its lease, which it prolongs only while it is used', async () => {
     const orgId = await world.organisation(1_000n);
     let away = false;
@@ -144,6 +189,8 @@ describe('a pot', () => {
     await world.query(`update ledger_accounts set frozen_at = now()
       where org_id = '${toUuid(orgId)}' and kind = 'credit'`);
     expect(await world.gateway().reserve(ask(orgId, 10n))).toEqual({ refused: 'ACCOUNT_FROZEN' });
+    expect(await gateway.reserve(ask(orgId, 10n))).toEqual({ refused: 'ACCOUNT_FROZEN' });
+    expect(await world.balance(orgId)).toMatchObject({ held: 10n });
   });
 
   it('does not count beyond what Lua counts exactly', async () => {

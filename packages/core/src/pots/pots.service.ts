@@ -68,6 +68,17 @@ function leased(
   };
 }
 
+/** From here on the gateway counts among those who can spend; only then is it told. */
+function tell(db: Db, request: LeaseRequest, lease: Lease): Promise<'told' | 'dead' | 'ended'> {
+  return db.transaction({ name: 'tell gateway of lease', isolation: 'read committed' }, async (tx) => {
+    const now = await lockLease(tx, lease.orgId, lease.id);
+    if (now?.state !== 'open') return 'ended';
+    const { gatewayId } = request;
+    const usable = await noteTold(tx, lease.orgId, { leaseId: lease.id, mode: lease.mode, gatewayId });
+    return usable ? 'told' : 'dead';
+  });
+}
+
 export function createPotService(options: PotServiceOptions): PotService {
   const { db, valkey, cell, clock, log, rules } = options;
   requireSoundTimes(rules);
@@ -121,22 +132,23 @@ export function createPotService(options: PotServiceOptions): PotService {
     return lent.outcome === 'opened' ? pots.open(lease, grant) : pots.enlarge(lease, grant);
   }
 
-  /** From here on the gateway counts among those who can spend; only then is it told. */
-  function tell(request: LeaseRequest, lease: Lease): Promise<'told' | 'dead' | 'ended'> {
-    return inTransaction('tell gateway of lease', async (tx) => {
-      const now = await lockLease(tx, lease.orgId, lease.id);
-      if (now?.state !== 'open') return 'ended';
-      const { gatewayId } = request;
-      const usable = await noteTold(tx, lease.orgId, { leaseId: lease.id, mode: lease.mode, gatewayId });
-      return usable ? 'told' : 'dead';
-    });
+  /** Who is frozen spends no more, also at the gateways that have not asked yet. */
+  async function callInFrozen({ orgId, mode }: LeaseRequest): Promise<void> {
+    const lease = await findOpenLease(db, { orgId, mode, cell });
+    if (lease === null) return;
+    await retire(lease).catch((error: unknown) =>
+      log.warn({ err: error, orgId }, 'the pot of a frozen organisation could not be called in'),
+    );
   }
 
   async function attempt(request: LeaseRequest): Promise<LeaseReply | 'again'> {
     const startedMs = clock.monotonicMs();
     const server = await keeper.current();
     const lent = await lend(request, server);
-    if (lent.outcome === 'refused') return lent;
+    if (lent.outcome === 'refused') {
+      if (lent.reason === 'frozen') await callInFrozen(request);
+      return lent;
+    }
     if (lent.outcome === 'outdated') {
       keeper.doubt();
       return 'again';
@@ -155,7 +167,7 @@ export function createPotService(options: PotServiceOptions): PotService {
       // A recall that did not live to tell the book.
       await takeBack(lease, { recalled: placed.recalled, budgets: new Map() }, 'keep');
     }
-    const told = await tell(request, lease);
+    const told = await tell(db, request, lease);
     if (told === 'dead') return { outcome: 'refused', reason: 'dead', endThrough: lent.endThrough };
     if (told === 'ended') return 'again';
     return leased(lent, server, {
