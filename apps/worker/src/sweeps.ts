@@ -1,5 +1,6 @@
 import { forgetOldEvents } from '@millrace/core/events';
 import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
+import { expirePromos } from '@millrace/core/ledger';
 import { sweepDueShards } from '@millrace/core/metering';
 import type { Payments } from '@millrace/core/payments';
 import type { Clock } from '@millrace/platform/clock';
@@ -25,6 +26,8 @@ const PAYMENTS_EVERY_MS = 60_000;
 const METERS_EVERY_MS = 30_000;
 const METERS_LOOK_MS = 5_000;
 const METER_SHARDS = 16;
+/** Expired credit cannot be spent, taken or not: this only brings the books in line. */
+const PROMOS_EVERY_MS = 60_000;
 const BATCH = 500;
 /** Each is a call to the provider. */
 const PAYMENTS_BATCH = 50;
@@ -55,6 +58,7 @@ export function startSweeps(options: SweepOptions): Loop[] {
       () => sweepDueShards(db, { now: clock.now(), log, everyMs: METERS_EVERY_MS, limit: METER_SHARDS }),
       METER_SHARDS,
     ),
+    sweep('take expired promotional credit', PROMOS_EVERY_MS, () => expirePromos(db, BATCH)),
     sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
       db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>
         deleteExpiredOperations(tx, clock.now(), BATCH),

@@ -1,8 +1,13 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { applyLedger } from '@millrace/core/ledger';
+import { openMeters } from '@millrace/core/metering';
+import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
 import {
   appendTestEvent,
+  createOrganisation,
   createTestDatabase,
   engineEnv,
   eventually,
@@ -69,6 +74,51 @@ describe('the worker process', () => {
     expect(await worker.stop()).toBe(0);
     expect(await rows('select * from relay_leases where expires_at > now()')).toEqual([]);
     expect(await rows('select * from relays')).toEqual([]);
+  });
+
+  test('posts what ran by the hour, and takes promotional credit whose time is over', async () => {
+    const orgId = await createOrganisation(database.db);
+    const now = systemClock.nowMs();
+    const credit = (step: string, promo?: { priority: number; expiresAt: Date }) =>
+      ({
+        do: 'credit',
+        kind: 'grant',
+        orgId,
+        mode: 'live',
+        cause: { kind: 'test', id: 'worker' },
+        step,
+        amount: nanoUsd(1_000_000n),
+        from: [{ account: { kind: 'grants' }, amount: nanoUsd(1_000_000n) }],
+        description: 'Credit',
+        ...(promo === undefined ? {} : { promo }),
+      }) as const;
+    await database.db.transaction({ name: 'grant', isolation: 'read committed' }, async (tx) => {
+      await applyLedger(tx, [
+        credit('paid'),
+        credit('gift', { priority: 1, expiresAt: new Date(now - 1_000) }),
+      ]);
+    });
+    await database.db.transaction({ name: 'open', isolation: 'read committed' }, (tx) =>
+      openMeters(tx, orgId, [
+        {
+          mode: 'live',
+          cause: { kind: 'rental', id: 'worker' },
+          name: 'gpu',
+          product: 'rental',
+          ratePerHour: nanoUsd(1_000n),
+          quantity: 1,
+          unit: 'gpu',
+          funding: { kind: 'ahead' },
+          at: new Date(now - 7_200_000),
+        },
+      ]),
+    );
+    await using _worker = await startWorkerProcess({ database, names, env });
+    await eventually({ what: 'a charge and an expiry' }, async () => {
+      const transfers = await rows(`select kind from ledger_transfers where org_id = '${toUuid(orgId)}'`);
+      const kinds = transfers.map((transfer) => transfer['kind']);
+      return kinds.includes('charge') && kinds.includes('expiry');
+    });
   });
 
   test('is replaced by another within its lease when it is killed', async () => {
