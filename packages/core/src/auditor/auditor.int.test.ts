@@ -271,6 +271,13 @@ const ledgerCases: readonly Case[] = [
     names: (w) => [['hold_posted', w.openHold]],
   },
   {
+    what: 'a hold that says it posted less than was charged',
+    spoil: (w) => [
+      `update ledger_holds set posted_nano_usd = posted_nano_usd - 1 where id = '${toUuid(w.openHold)}'`,
+    ],
+    names: (w) => [['hold_posted', w.openHold]],
+  },
+  {
     what: 'a budget with another limit than it counts',
     spoil: (w) => [`update budgets set limit_nano_usd = limit_nano_usd + 1 where id = '${toUuid(w.budget)}'`],
     names: (w) => [['budget_left', w.budget]],

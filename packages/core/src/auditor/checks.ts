@@ -173,9 +173,9 @@ const ledgerChecks = {
   },
   hold_posted: {
     severity: 'error',
-    rule: 'No more was posted from a hold than was charged by it.',
+    rule: 'What was posted through a hold is what its charges took of the organisation.',
     says: ({ actual, expected }) =>
-      `It says that ${actual} nano-USD were posted from it; its charges make ${expected}.`,
+      `It says that ${actual} nano-USD were posted through it; its charges make ${expected}.`,
     remedy: ownerRepairs,
   },
   budget_account: {

@@ -12,8 +12,8 @@ export interface HoldBasis {
 }
 
 /**
- * A hold against its parts and against what was charged from it. `posted` counts what a charge took of the hold itself;
- * a charge may also reach beyond it into the free balance, so the charges are the upper bound.
+ * A hold against its parts and against what was charged through it: what a charge took beyond the hold, of the free
+ * balance, counts as well; what the operator bore does not.
  */
 export function holdProbe({ range, youngAfter, orgUuid }: HoldBasis): Probe {
   const which = youngAfter === null ? sql`true` : sql`(h.closed_at is null or h.id > ${youngAfter}::uuid)`;
@@ -90,8 +90,8 @@ const holdChecks: Probe['checks'] = [
     name: 'hold_posted',
     about: 'hold',
     judges: sql`q.has_all_charges`,
-    wrong: sql`q.posted > q.charged`,
-    expected: sql`'at most ' || q.charged`,
+    wrong: sql`q.posted <> q.charged`,
+    expected: sql`q.charged`,
     actual: sql`q.posted`,
   },
 ];
