@@ -140,7 +140,7 @@ describe('a worker that dies', () => {
   it('between beginning a generation and making the server ready: the next one begins another', async () => {
     await using own = await createPotWorld();
     const orgId = await own.organisation(100n);
-    own.faults.dieAt('SCAN', 'before');
+    own.faults.dieAt('SCRIPT', 'before');
     expect(await own.gateway().reserve(ask(orgId, 10n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
     expect(await own.gateway().reserve(ask(orgId, 10n))).toMatchObject({ epoch: 1n });
     expect(await own.query('select generation::int from pot_servers')).toEqual([{ generation: 2 }]);
@@ -148,6 +148,38 @@ describe('a worker that dies', () => {
 });
 
 describe('two workers at once', () => {
+  it('begin one generation between them, however long the old pots take to be removed', async () => {
+    await using own = await createPotWorld();
+    const orgId = await own.organisation(1_000n);
+    await own.gateway().reserve(ask(orgId, 1n));
+    await own.valkey.restart();
+    let goOn = (): void => undefined;
+    let reached = (): void => undefined;
+    const mayScan = new Promise<void>((resolve) => (goOn = resolve));
+    const scanning = new Promise<void>((resolve) => (reached = resolve));
+    const slow = own.worker({
+      ...own.valkey.client,
+      command: async (words, options) => {
+        if (words[0] === 'SCAN') {
+          reached();
+          await mayScan;
+        }
+        return own.valkey.client.command(words, options);
+      },
+    });
+    const first = own.gateway({ ledger: slow.lease });
+    const late = first.reserve(ask(orgId, 10n));
+    await scanning;
+    const second = own.gateway({ ledger: own.worker().lease });
+    const got = await reserved(second, orgId, 10n);
+    goOn();
+    await late;
+    await reserved(first, orgId, 10n);
+    // What was lent meanwhile is still there.
+    expect((await reserved(second, orgId, 10n)).epoch).toBe(got.epoch);
+    expect(await own.query('select generation::int from pot_servers')).toEqual([{ generation: 2 }]);
+  });
+
   it('make a new server ready once, and lend to a pot in turns', async () => {
     await using own = await createPotWorld();
     const orgId = await own.organisation(1_000n);

@@ -247,32 +247,31 @@ export async function readIncarnation(valkey: Pick<ValkeyClient, 'command'>): Pr
 
 const scanCount = '1000';
 
-/** Takes the server for a generation, unless a newer one has: a slow worker must not clear a newer one's pots. */
-const takeServer = `
-local taken = redis.call('GET', KEYS[1])
-if taken and tonumber(taken) >= tonumber(ARGV[1]) then return 0 end
-redis.call('SET', KEYS[1], ARGV[1])
-return 1`;
-
-/** Empties the server of pots and gives it the scripts of its generation. Answers false when a newer one has it. */
-export async function prepareServer(
+/**
+ * Removes the pots that an earlier run left behind, as long as nobody has made the server ready meanwhile. Only tidiness:
+ * no script of a later generation names an epoch of an earlier one.
+ */
+export async function clearPots(
   valkey: Pick<ValkeyClient, 'command'>,
-  server: PotServer,
-): Promise<boolean> {
-  const { namespace, generation } = server;
-  const key = `pot-server:${namespace}`;
-  const taken = await valkey.command(['EVAL', takeServer, '1', key, generation.toString()]);
-  if (taken !== 1) return false;
+  namespace: string,
+  mayGoOn: () => Promise<boolean>,
+): Promise<void> {
   let cursor = '0';
   do {
     const page = await valkey.command(['SCAN', cursor, 'MATCH', `pot:${namespace}:{*`, 'COUNT', scanCount]);
     if (!Array.isArray(page)) throw new TypeError('SCAN answered with something else than a list.');
     const [next, keys] = page as [unknown, readonly string[]];
-    if (keys.length > 0) await valkey.command(['UNLINK', ...keys]);
+    if (keys.length > 0) {
+      if (!(await mayGoOn())) return;
+      await valkey.command(['UNLINK', ...keys]);
+    }
     cursor = String(next);
   } while (cursor !== '0');
+}
+
+/** Gives the server the scripts of its generation. */
+export async function prepareServer(valkey: Pick<ValkeyClient, 'command'>, server: PotServer): Promise<void> {
   for (const script of Object.values(potScripts(server)) as ValkeyScript[]) {
     await valkey.command(['SCRIPT', 'LOAD', script.source]);
   }
-  return true;
 }

@@ -131,7 +131,8 @@ export interface PotWorld {
   /** Brings the clock back to the present. */
   resetClock(): void;
   readonly sweeps: PotSweeps;
-  worker(): PotService;
+  /** Another worker; it may see Valkey through something of the test's own. */
+  worker(through?: ValkeyClient): PotService;
   gateway(options?: { ledger?: (request: LeaseRequest) => Promise<LeaseReply> }): Gateway;
   organisation(nano: bigint, mode?: Mode): Promise<OrgId>;
   balance(orgId: OrgId, mode?: Mode): Promise<{ balance: bigint; held: bigint; available: bigint }>;
@@ -165,10 +166,10 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
   const faults = createFaults();
   const clock = new SimulatedClock(systemClock.nowMs());
   const stream = createTestStream(db);
-  const worker = (): PotService =>
+  const worker = (through: ValkeyClient = valkey.client): PotService =>
     createPotService({
       db: faults.db(db),
-      valkey: faults.valkey(valkey.client),
+      valkey: faults.valkey(through),
       cell: 1,
       clock: systemClock,
       log,

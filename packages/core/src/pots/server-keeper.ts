@@ -1,7 +1,7 @@
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
-import { isServerReady, prepareServer, readIncarnation } from './pot-valkey.ts';
+import { clearPots, isServerReady, prepareServer, readIncarnation } from './pot-valkey.ts';
 import { beginGeneration, readServer } from './pots.store.ts';
 import type { PotServer } from './scripts.ts';
 
@@ -26,23 +26,28 @@ export function createServerKeeper(options: ServerKeeperOptions): ServerKeeper {
   let finding: Promise<PotServer> | undefined;
 
   /**
-   * The book first, then the server: dying in between leaves a generation that no server is ready for, and the next
-   * one to look begins another. Of two at once, one begins the generation and the other finds it.
+   * What takes long, removing the pots of the past, comes before the generation is begun: between that and the server's
+   * being ready others would begin another, and two slow workers would overtake each other for ever. Dying in between
+   * leaves a generation that no server is ready for, and the next one to look begins another.
    */
   async function find(): Promise<PotServer> {
     const recorded = await readServer(db, cell);
     if (recorded !== null && (await isServerReady(valkey, recorded))) return recorded;
     const incarnation = await readIncarnation(valkey);
     const after = recorded?.generation ?? 0n;
+    if (recorded !== null) {
+      await clearPots(valkey, recorded.namespace, async () => (await generationNow()) === after);
+    }
     const begun = await db.transaction({ name: 'begin pot generation', isolation: 'read committed' }, (tx) =>
       beginGeneration(tx, cell, { after, incarnation }),
     );
     if (begun === null) throw new Error('Another worker is making the pot Valkey ready.');
-    if (!(await prepareServer(valkey, begun)))
-      throw new Error('The pot Valkey is ready for a newer generation.');
+    await prepareServer(valkey, begun);
     log.warn({ generation: begun.generation.toString() }, 'the pots of this Valkey begin anew');
     return begun;
   }
+
+  const generationNow = async (): Promise<bigint> => (await readServer(db, cell))?.generation ?? 0n;
 
   return {
     async current() {
