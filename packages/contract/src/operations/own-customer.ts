@@ -27,7 +27,8 @@ const balance = z
     availableNanoUsd: nanoUsd.meta({ description: 'What new work can still use: balance less holds.' }),
     burnRateUsdPerHour: z.number().nonnegative(),
     runwaySeconds: z.int().nonnegative().nullable().meta({
-      description: 'How long the balance lasts at the present rate; null when nothing is being spent.',
+      description:
+        'How long everything can run on at the present rate, with what running things hold already; null when nothing is being spent.',
     }),
   })
   .meta({ id: 'Balance' });

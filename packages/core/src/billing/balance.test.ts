@@ -1,23 +1,25 @@
 import { nanoUsd } from '@millrace/platform/money';
 import { describe, expect, it } from 'vitest';
-import { runwaySeconds } from './balance.ts';
+import { runwayMs, runwaySeconds } from '../ledger/index.ts';
 import { toWireBalance, toWireCurrentBalance } from './billing.wire.ts';
-
-const view = (available: bigint, burnPerHour: bigint) => ({
-  available: nanoUsd(available),
-  burnPerHour: nanoUsd(burnPerHour),
-});
 
 describe('the runway', () => {
   it.each([
-    ['nothing is spent', 25_341_234_567n, 0n, null],
-    ['nothing is left', 0n, 3_980_000_000n, 0],
-    ['the balance is overdrawn', -5n, 3_980_000_000n, 0],
-    ['it ends in the middle of a second', 3_980_000_000n, 3_980_000_001n, 3_599],
-    ['it lasts an hour to the second', 3_980_000_000n, 3_980_000_000n, 3_600],
-    ['it lasts longer than a number can say', 2n ** 62n, 1n, Number.MAX_SAFE_INTEGER],
-  ])('when %s', (_what, available, burn, seconds) => {
-    expect(runwaySeconds(view(available, burn))).toBe(seconds);
+    ['nothing is spent', 25_341_234_567n, 0n, 0n, null],
+    ['nothing is left', 0n, 0n, 3_980_000_000n, 0],
+    ['the balance is overdrawn', -5n, 0n, 3_980_000_000n, 0],
+    ['it ends in the middle of a second', 3_980_000_000n, 0n, 3_980_000_001n, 3_599],
+    ['it lasts an hour to the second', 3_980_000_000n, 0n, 3_980_000_000n, 3_600],
+    ['all that is left is held for what runs', 0n, 3_980_000_000n, 3_980_000_000n, 3_600],
+    ['what runs has used up more than it holds', 3_980_000_000n, -1_990_000_000n, 3_980_000_000n, 1_800],
+    ['it lasts longer than a number can say', 2n ** 62n, 0n, 1n, Number.MAX_SAFE_INTEGER],
+  ])('when %s', (_what, available, cover, burnPerHour, seconds) => {
+    const burn = { burnPerHour: nanoUsd(burnPerHour), cover: nanoUsd(cover) };
+    expect(runwaySeconds(burn, nanoUsd(available))).toBe(seconds);
+    if (seconds !== Number.MAX_SAFE_INTEGER) {
+      const ms = runwayMs(burn, nanoUsd(available));
+      expect(ms === null ? null : Math.floor(ms * 0.001)).toBe(seconds);
+    }
   });
 });
 
@@ -31,7 +33,7 @@ describe('the balance on the wire', () => {
   };
 
   it('has the decided fields, with cents rounded down', () => {
-    expect(toWireBalance({ ...balance, burnPerHour: nanoUsd(3_980_000_000n) })).toEqual({
+    expect(toWireBalance({ ...balance, burnPerHour: nanoUsd(3_980_000_000n), cover: nanoUsd(0n) })).toEqual({
       balanceCents: 2_534,
       maxOverdraftCents: 0,
       balanceNanoUsd: '25341234567',

@@ -1,8 +1,8 @@
 import type { Answer, Contract, EventData } from '@millrace/contract';
 import { toCents, toNearestUsdNumber } from '@millrace/platform/money';
 import type { OrgId } from '@millrace/platform/ids';
-import type { Balance, BudgetRecord, TransferRecord } from '../ledger/index.ts';
-import { runwaySeconds, type BalanceView } from './balance.ts';
+import { runwaySeconds, type Balance, type BudgetRecord, type TransferRecord } from '../ledger/index.ts';
+import type { BalanceView } from './balance.ts';
 import type { Deposit } from './billing.store.ts';
 import { wholeCount, wholeSeconds, type UsageSum } from './usage.ts';
 
@@ -23,7 +23,7 @@ export function toWireBalance(view: BalanceView): Answer<Operations['getBalance'
     heldNanoUsd: view.held.toString(),
     availableNanoUsd: view.available.toString(),
     burnRateUsdPerHour: toNearestUsdNumber(view.burnPerHour),
-    runwaySeconds: runwaySeconds(view),
+    runwaySeconds: runwaySeconds(view, view.available),
   };
 }
 
@@ -33,7 +33,7 @@ export function toWireEventBalance(view: BalanceView): EventData<'balance.low'> 
     balanceNanoUsd: view.balance.toString(),
     availableNanoUsd: view.available.toString(),
     burnRateUsdPerHour: toNearestUsdNumber(view.burnPerHour),
-    runwaySeconds: runwaySeconds(view),
+    runwaySeconds: runwaySeconds(view, view.available),
   };
 }
 

@@ -45,11 +45,12 @@ export function serveMoney({ server, operations, db, clock, burnOf }: BillingRou
 
   server.serve(operations.getBalance, async ({ context }) => {
     const { orgId, mode } = requirePrincipal(context);
-    const [balance, burnPerHour] = await Promise.all([
-      readBalance(db, orgId, mode, clock.now()),
-      burnOf(db, orgId, mode),
+    const now = clock.now();
+    const [balance, burn] = await Promise.all([
+      readBalance(db, orgId, mode, now),
+      burnOf(db, orgId, mode, now),
     ]);
-    return toWireBalance({ ...balance, burnPerHour });
+    return toWireBalance({ ...balance, ...burn });
   });
 
   server.serve(operations.listLedgerEntries, async ({ query, context }) => {

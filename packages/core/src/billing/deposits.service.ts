@@ -46,8 +46,9 @@ export async function announceTopUp(
     readonly burnOf: BurnOf;
   },
 ): Promise<void> {
-  const balance = await readBalance(tx, orgId, mode, tx.clock.now());
-  const view = { ...balance, burnPerHour: await topUp.burnOf(tx, orgId, mode) };
+  const now = tx.clock.now();
+  const balance = await readBalance(tx, orgId, mode, now);
+  const view = { ...balance, ...(await topUp.burnOf(tx, orgId, mode, now)) };
   const data: EventData<'balance.topped_up'> = {
     ...toWireEventBalance(view),
     amountNanoUsd: topUp.amount.toString(),

@@ -1,6 +1,6 @@
 export { serveBilling } from './billing.routes.ts';
 export type { BillingRoutes } from './route-kit.ts';
-export { noBurn, runwaySeconds, type BalanceView, type BurnOf } from './balance.ts';
+export { noBurn, type BalanceView, type BurnOf } from './balance.ts';
 export { announceTopUp, FUNDING_THRESHOLD, noteDeposit } from './deposits.service.ts';
 export { grant, type GrantWish } from './money-tools.service.ts';
 export { openKeyBudget } from './budgets.service.ts';

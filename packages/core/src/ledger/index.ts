@@ -45,3 +45,4 @@ export {
   type BudgetRecord,
 } from './budgets.store.ts';
 export { expirePromos } from './promos.ts';
+export { runwayMs, runwaySeconds, type Burn } from './runway.ts';

@@ -12,13 +12,13 @@ export {
 } from './metering.service.ts';
 export { costAt, type Meter, type MeterState } from './metering.ts';
 export type { RestOfTerm } from './plans.ts';
-export { listMetersOf, sumRates as burnOf } from './meters.store.ts';
+export { listMetersOf } from './meters.store.ts';
 export { sweepDueShards, sweepMeters, type SweepOptions, type SweepReport } from './sweep.service.ts';
 export {
   claimActions as claimRequiredActions,
   completeAction as completeRequiredAction,
   listActions as listRequiredActions,
+  readBurn as burnOf,
   type RequiredAction,
 } from './ladder.store.ts';
-export { runwayMs } from './ladder.ts';
 export { defaultPolicy, ladderRungs, type LadderStep, type MeteringPolicy } from './policy.ts';

@@ -12,7 +12,7 @@ import {
   sweepMeters,
 } from './index.ts';
 import { burnOf } from './ladder.ts';
-import { lookAtWallets } from './ladder.store.ts';
+import { lookAtWallets, readBurn } from './ladder.store.ts';
 import { lockRunning } from './meters.store.ts';
 import {
   allShards,
@@ -256,6 +256,11 @@ describe('the look at all wallets', () => {
       const known = burnOf(running, now);
       expect(seen).toMatchObject({ burnPerHour: known.burnPerHour, driesAt: known.driesAt });
       expect(Math.abs(Number((seen?.cover ?? 0n) - known.cover))).toBeLessThanOrEqual(2 * count + 1);
+      // What the balance tells of the same wallet is the same figure.
+      expect(await readBurn(world.db, orgId, 'live', now)).toEqual({
+        burnPerHour: seen?.burnPerHour,
+        cover: seen?.cover,
+      });
       for (const meter of meters) await world.close(meter);
     }
   });

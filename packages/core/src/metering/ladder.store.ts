@@ -4,7 +4,7 @@ import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { sql } from 'kysely';
-import type { MoneyCause } from '../ledger/index.ts';
+import type { Burn, MoneyCause } from '../ledger/index.ts';
 import type { WalletBurn } from './ladder.ts';
 import type { LadderStep } from './policy.ts';
 
@@ -28,6 +28,24 @@ interface LookRow {
   step: LadderStep | null;
 }
 
+/** What the holds of running meters still have for running time. An estimate: see `lookAtWallets`. */
+const coverAt = (now: Date) => sql`
+  (sum(held_nano_usd)::float8 - sum(
+     rate_nano_usd_per_hour::float8 / 3600000 * (
+       greatest(0, elapsed_before_ms - posted_ms
+                   + date_part('epoch', ${now}::timestamptz - running_since) * 1000)
+       + retention_ms)))::bigint`;
+
+/** How fast one wallet's money goes, for whoever tells people their runway. */
+export async function readBurn(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<Burn> {
+  const { rows } = await sql<Pick<LookRow, 'burn' | 'cover'>>`
+    select sum(rate_nano_usd_per_hour)::bigint as burn, ${coverAt(now)} as cover from meters
+     where org_id = ${toUuid(orgId)} and mode = ${mode} and state = 'open' and rate_nano_usd_per_hour > 0
+       and funding = 'ahead'
+  `.execute(reader.kysely);
+  return { burnPerHour: nanoUsd(rows[0]?.burn ?? 0n), cover: nanoUsd(rows[0]?.cover ?? 0n) };
+}
+
 /**
  * Every wallet of these shards in which something runs, and those that still stand on the ladder. What they cost by
  * now is an estimate in floating point, off by less than a nano-USD for each meter: it decides about warnings and
@@ -41,11 +59,7 @@ export async function lookAtWallets(
   const { rows } = await sql<LookRow>`
     select org_id, mode, burn, cover, dries_at, step
       from (select org_id, mode, sum(rate_nano_usd_per_hour)::bigint as burn,
-                   (sum(held_nano_usd)::float8 - sum(
-                      rate_nano_usd_per_hour::float8 / 3600000 * (
-                        greatest(0, elapsed_before_ms - posted_ms
-                                    + date_part('epoch', ${now}::timestamptz - running_since) * 1000)
-                        + retention_ms)))::bigint as cover,
+                   ${coverAt(now)} as cover,
                    min(covered_until - retention_ms * interval '1 millisecond') as dries_at
               from meters
              where shard = any(${shards}::smallint[]) and state = 'open' and rate_nano_usd_per_hour > 0 and funding = 'ahead'

@@ -1,7 +1,8 @@
 import { nanoUsd, zeroUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { burnOf, describeWallet, isDry, isUneven, levelTargets, moveOf, runwayMs, stepAt } from './ladder.ts';
+import { burnOf, describeWallet, isDry, isUneven, levelTargets, moveOf, stepAt } from './ladder.ts';
+import { runwayMs } from '../ledger/index.ts';
 import { at, HOUR, meterWith, MINUTE } from './meter.fixture.ts';
 import { holdTarget } from './metering.ts';
 import { defaultPolicy, ladderRungs, type LadderStep } from './policy.ts';

@@ -1,23 +1,13 @@
 import type { EventData } from '@millrace/contract';
-import {
-  addUsd,
-  affordableMs,
-  nanoUsd,
-  splitBy,
-  toNearestUsdNumber,
-  type NanoUsd,
-} from '@millrace/platform/money';
-import type { Balance } from '../ledger/index.ts';
+import { addUsd, nanoUsd, splitBy, toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
+import { runwayMs, type Balance, type Burn } from '../ledger/index.ts';
 import { elapsedAt, holdFor, holdTarget, settle, smaller, type Meter } from './metering.ts';
 import { ladderRungs, type LadderStep, type MeteringPolicy } from './policy.ts';
 
 /** What happens to a wallet as its money ends: pure decisions. */
 
 /** What a wallet's running meters come to. Meters of a committed term have their money and are left out. */
-export interface WalletBurn {
-  readonly burnPerHour: NanoUsd;
-  /** Held for running time and not used up yet; what is kept back for retention left out. May be negative. */
-  readonly cover: NanoUsd;
+export interface WalletBurn extends Burn {
   /** When the first of them runs dry by its own hold; null when none runs. */
   readonly driesAt: Date | null;
 }
@@ -42,12 +32,6 @@ export function burnOf(meters: readonly Meter[], now: Date): WalletBurn {
 function coverOf(meter: Meter, now: Date): NanoUsd {
   const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
   return nanoUsd(meter.held - settle(meter, elapsedMs).charge - holdFor(meter, elapsedMs, meter.retentionMs));
-}
-
-/** For how long everything can run on as it does; null when nothing costs anything. */
-export function runwayMs(burn: WalletBurn, available: NanoUsd): number | null {
-  const ms = affordableMs(nanoUsd(burn.cover + available), burn.burnPerHour);
-  return ms === null ? null : Number(ms);
 }
 
 const depths: readonly LadderStep[] = ['fine', ...ladderRungs.map((rung) => rung.step)];

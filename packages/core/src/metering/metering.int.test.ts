@@ -76,7 +76,7 @@ describe('a meter', () => {
     const held = Number(await heldFor(meter));
     expect(held).toBeGreaterThan(Number(usd(4.5 - 0.06)));
     expect(held).toBeLessThanOrEqual(Number(usd(4.5)));
-    expect(await burnOf(world.db, orgId, 'live')).toBe(usd(3.6));
+    expect(await burnOf(world.db, orgId, 'live', world.clock.now())).toMatchObject({ burnPerHour: usd(3.6) });
     const { cost } = await meterCost(world.db, orgId, 'live', meter.cause, world.clock.now());
     expect(cost).toBe(usd(10.8));
     await world.close(meter);
@@ -198,7 +198,7 @@ describe('a meter', () => {
       held: usd(21.6),
       available: usd(64),
     });
-    expect(await burnOf(world.db, orgId, 'live')).toBe(0n);
+    expect(await burnOf(world.db, orgId, 'live', world.clock.now())).toEqual({ burnPerHour: 0n, cover: 0n });
     await world.clock.advance(20 * HOUR_MS);
     await world.sweep();
     const { finalCost } = await world.close(meter);

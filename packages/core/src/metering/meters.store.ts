@@ -269,15 +269,6 @@ export async function listTransitions(
   return new Map([...found].map(([id, of]) => [id, of.map(({ kind, at }) => ({ kind, at }))]));
 }
 
-/** What a wallet's open meters cost in an hour. Committed terms have their money already and are left out. */
-export async function sumRates(reader: Reader, orgId: OrgId, mode: Mode): Promise<NanoUsd> {
-  const { rows } = await sql<{ rate: bigint }>`
-    select coalesce(sum(rate_nano_usd_per_hour), 0)::bigint as rate from meters
-     where org_id = ${toUuid(orgId)} and mode = ${mode} and state = 'open' and funding = 'ahead'
-  `.execute(reader.kysely);
-  return nanoUsd(rows[0]?.rate ?? 0n);
-}
-
 /** Takes up shards that nobody has swept for a while, longest unswept first. Spares double work; it is no lock. */
 export async function takeShards(
   tx: Tx,

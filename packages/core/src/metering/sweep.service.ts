@@ -4,17 +4,8 @@ import type { Logger } from '@millrace/platform/log';
 import { zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { counter } from '@millrace/platform/telemetry';
-import { applyLedger, readBalance, readBalances, walletKey, type Done } from '../ledger/index.ts';
-import {
-  burnOf,
-  describeWallet,
-  isDry,
-  isUneven,
-  levelTargets,
-  moveOf,
-  runwayMs,
-  type LadderMove,
-} from './ladder.ts';
+import { applyLedger, readBalance, readBalances, runwayMs, walletKey, type Done } from '../ledger/index.ts';
+import { burnOf, describeWallet, isDry, isUneven, levelTargets, moveOf, type LadderMove } from './ladder.ts';
 import {
   cancelForBalance,
   cancelNoLongerDry,

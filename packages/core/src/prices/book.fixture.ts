@@ -89,7 +89,7 @@ export function inputOf(wish: Partial<RentalWish> = {}, fields: Partial<QuoteInp
     reserveOptions: [optionOf()],
     entitlements: [],
     available: nanoUsd(100_000_000_000n),
-    burnPerHour: nanoUsd(0n),
+    burn: { burnPerHour: nanoUsd(0n), cover: nanoUsd(0n) },
     holdWindowMs: 75 * 60_000,
     ...fields,
   };

@@ -114,7 +114,7 @@ const ask = (
     // Tests name GPUs that no vocabulary holds, so that they do not meet in the book.
     wish: { ...eightGpus, ...wish } as RentalWish,
     available: nanoUsd(10n ** 15n),
-    burnPerHour: nanoUsd(0n),
+    burn: { burnPerHour: nanoUsd(0n), cover: nanoUsd(0n) },
     holdWindowMs: 75 * 60_000,
     now: clock.now(),
   });

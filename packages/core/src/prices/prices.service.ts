@@ -4,6 +4,7 @@ import { Fault } from '@millrace/platform/fault';
 import type { EntitlementId, OrgId, PriceId } from '@millrace/platform/ids';
 import { fromPercentage, parseNanoUsd, toPercentage, type NanoUsd, type Ppm } from '@millrace/platform/money';
 import { appendAudit, findOrganisation, type Cause } from '../identity/index.ts';
+import type { Burn } from '../ledger/index.ts';
 import { freezeModelPrice, type FrozenModelPrice } from './inference-price.ts';
 import {
   highestPriceFor,
@@ -161,7 +162,7 @@ export async function revokeEntitlement(
 export interface QuoteRequest {
   readonly wish: RentalWish;
   readonly available: NanoUsd;
-  readonly burnPerHour: NanoUsd;
+  readonly burn: Burn;
   readonly holdWindowMs: number;
   readonly now: Date;
 }

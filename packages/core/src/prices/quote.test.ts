@@ -179,9 +179,11 @@ describe('what a quote says of the money there is', () => {
 
   it('counts what runs already into the runway', () => {
     const book = [priceOf(h100, 1_000_000_000n)];
-    const runway = (available: bigint, burn: bigint): number | null =>
-      quote(inputOf({ gpuCount: 1 }, { book, available: nanoUsd(available), burnPerHour: nanoUsd(burn) }))
-        .runwaySeconds;
+    const runway = (available: bigint, perHour: bigint, cover = 0n): number | null => {
+      const burn = { burnPerHour: nanoUsd(perHour), cover: nanoUsd(cover) };
+      return quote(inputOf({ gpuCount: 1 }, { book, available: nanoUsd(available), burn })).runwaySeconds;
+    };
+    expect(runway(1_000_000_000n, 1_000_000_000n, 3_000_000_000n)).toBe(7_200);
     expect(runway(2_000_000_000n, 0n)).toBe(7_200);
     expect(runway(2_000_000_000n, 1_000_000_000n)).toBe(3_600);
     expect(runway(1_999_999_999n, 0n)).toBe(7_199);

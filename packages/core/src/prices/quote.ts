@@ -4,8 +4,6 @@ import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
 import {
   addUsd,
-  affordableMs,
-  divideRoundDown,
   fromPercentage,
   hourlyCharge,
   ppm,
@@ -22,6 +20,7 @@ import {
   type Ppm,
   type Rounding,
 } from '@millrace/platform/money';
+import { runwaySeconds, type Burn } from '../ledger/index.ts';
 import { amountOf, commitmentOf, costOfRunning, rateOf, termMsOf, type FrozenPrice } from './frozen.ts';
 import type { Entitlement, Price, ReserveOption } from './prices.ts';
 import {
@@ -60,8 +59,8 @@ export interface QuoteInput extends PriceContext {
   readonly entitlements: readonly Entitlement[];
   /** What new work could use now. */
   readonly available: NanoUsd;
-  /** What everything that runs costs an hour now. */
-  readonly burnPerHour: NanoUsd;
+  /** How fast what runs already uses money up. */
+  readonly burn: Burn;
   /** How far ahead a hold reaches: metering's policy. */
   readonly holdWindowMs: number;
 }
@@ -254,10 +253,8 @@ function durationMsOf(wish: RentalWish, term: FrozenPrice['reserve']): number | 
 function runwayWith(input: QuoteInput, parts: readonly FrozenPrice[]): number | null {
   const left = subtractUsd(input.available, addUsd(...parts.map(commitmentOf)));
   const burning = parts.filter((part) => part.reserve === null).map(rateOf);
-  const ms = affordableMs(left, addUsd(input.burnPerHour, ...burning));
-  if (ms === null) return null;
-  const seconds = Number(divideRoundDown(ms, 1_000n));
-  return Math.min(seconds, Number.MAX_SAFE_INTEGER);
+  const { burnPerHour, cover } = input.burn;
+  return runwaySeconds({ burnPerHour: addUsd(burnPerHour, ...burning), cover }, left);
 }
 
 function rentalLines(wish: RentalWish, rental: FrozenPrice): readonly QuoteLine[] {
