@@ -2,7 +2,7 @@ import { defineStatement, runStatement, type Tx } from '@millrace/platform/db';
 import type { TransferKind } from './ledger.ts';
 import type { Mode } from '@millrace/platform/envelope';
 import { scopedKey, type Hold, type Slice } from './slice.ts';
-import { uuids } from './sql-arrays.ts';
+import { texts, uuids } from './sql-arrays.ts';
 
 interface TransferRow {
   id: string;
@@ -43,6 +43,28 @@ export async function fillTransfers(tx: Tx, slice: Slice, ids: readonly string[]
       shortfall: row.shortfall,
     });
   }
+}
+
+const anyKnownStatement = defineStatement(
+  'ledger look for keys',
+  `select exists (select 1 from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
+                    join ledger_transfers known on known.org_id = wish.org_id and known.idempotency_key = wish.key)
+       or exists (select 1 from unnest($1::uuid[], $2::text[]) as wish (org_id, key)
+                    join ledger_holds known on known.org_id = wish.org_id and known.idempotency_key = wish.key)
+       as is_known`,
+);
+
+/** Whether something was entered under one of these keys by now. */
+export async function isAnyKnown(
+  tx: Tx,
+  keys: readonly { readonly orgId: string; readonly key: string }[],
+): Promise<boolean> {
+  if (keys.length === 0) return false;
+  const [row] = await runStatement<{ is_known: boolean }>(tx, anyKnownStatement, [
+    uuids(keys.map(({ orgId }) => orgId)),
+    texts(keys.map(({ key }) => key)),
+  ]);
+  return row?.is_known === true;
 }
 
 interface HoldRow {

@@ -128,6 +128,51 @@ describe('the same asked for by many at once', () => {
     expect(holds.filter((done) => !done.replayed)).toHaveLength(1);
     expect(await balanceOf(orgId)).toEqual([97, 5, 92]);
   });
+
+  const charge = { do: 'debit', kind: 'charge', description: 'Used' } as const;
+  const all = { amount: usd(3), to: revenue(usd(3)) };
+  it.each<[string, (orgId: OrgId) => Promise<LedgerCommand>]>([
+    ['charge', async (orgId) => ({ ...base(orgId), ...charge, ...all, step: 'x', whenShort: 'refuse' })],
+    [
+      'charge as far as it goes',
+      async (orgId) => ({ ...base(orgId), ...charge, ...all, step: 'x', whenShort: 'partly' }),
+    ],
+    ['hold', async (orgId) => ({ ...hold(orgId, 3), step: 'x' })],
+    [
+      'last posting of a hold',
+      async (orgId) => {
+        const { holdId } = requireDone((await apply([hold(orgId, 3)]))[0]);
+        if (holdId === null) throw new Error('no hold');
+        return {
+          ...base(orgId),
+          ...all,
+          do: 'post',
+          step: 'x',
+          holdId,
+          afterwards: 'close',
+          description: 'Used',
+        };
+      },
+    ],
+    [
+      'refund',
+      async (orgId) => {
+        const [result] = await apply([{ ...base(orgId), ...charge, ...all, step: 'c', whenShort: 'refuse' }]);
+        const { transferId } = requireDone(result);
+        if (transferId === null) throw new Error('no transfer');
+        return { ...base(orgId), do: 'refund', step: 'x', transferId, amount: usd(3), description: 'Back' };
+      },
+    ],
+  ])('a %s that leaves nothing is answered to all as to the first', async (_what, prepare) => {
+    const orgId = await createOrganisation(db);
+    await apply([topUp(orgId, 3)]);
+    const command = await prepare(orgId);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => apply([command])));
+    const done = answers.map(([result]) => requireDone(result));
+    const first = done.find(({ replayed }) => !replayed);
+    for (const answer of done) expect({ ...answer, replayed: false }).toEqual(first);
+    expect(done.filter(({ replayed }) => !replayed)).toHaveLength(1);
+  });
 });
 
 describe('a cost beyond hold and balance', () => {

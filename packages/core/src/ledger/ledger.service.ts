@@ -4,9 +4,10 @@ import { fromUuid } from '@millrace/platform/ids';
 import { formatUsd, nanoUsd } from '@millrace/platform/money';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { decide } from './decide.ts';
+import { isAnyKnown } from './known.store.ts';
 import type { Done, LedgerCommand, LedgerResult } from './ledger.ts';
 import { loadSlice } from './load.store.ts';
-import type { BudgetNotice, Slice } from './slice.ts';
+import { keysNotEntered, type BudgetNotice, type Slice } from './slice.ts';
 import { writeSlice } from './write.store.ts';
 
 /**
@@ -23,8 +24,14 @@ export async function applyLedger(
 ): Promise<readonly LedgerResult[]> {
   if (commands.length === 0) return [];
   for (const command of commands) requirePlausible(command);
-  const slice = await loadSlice(tx, commands);
-  const results = commands.map((command) => decide(slice, command));
+  let slice = await loadSlice(tx, commands);
+  let results = commands.map((command) => decide(slice, command));
+  // What was refused, or moved nothing, is entered nowhere, so no constraint can tell that the same happened while we
+  // waited for the locks. Now that they are held, a second look is the last word.
+  if (await isAnyKnown(tx, keysNotEntered(slice, commands))) {
+    slice = await loadSlice(tx, commands);
+    results = commands.map((command) => decide(slice, command));
+  }
   await writeSlice(tx, slice);
   for (const notice of slice.notices) await tellBudget(tx, slice, notice);
   return results;

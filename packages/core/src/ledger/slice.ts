@@ -130,6 +130,20 @@ export function keyOf(command: Pick<LedgerCommand, 'cause' | 'step'>): string {
   return `${command.cause.kind}:${command.cause.id}:${command.step}`;
 }
 
+/** The keys of those commands under which nothing is in the books and nothing will be when this batch is. */
+export function keysNotEntered(
+  slice: Slice,
+  commands: readonly LedgerCommand[],
+): readonly { readonly orgId: string; readonly key: string }[] {
+  return commands.flatMap((command) => {
+    if (command.do === 'resize' || command.do === 'close') return [];
+    const { orgId } = mustHave(slice.wallets.get(walletRef(command)), `the accounts of ${command.orgId}`);
+    const key = keyOf(command);
+    const entered = command.do === 'hold' ? slice.holdsByKey : slice.transfersByKey;
+    return entered.has(scopedKey(orgId, key)) ? [] : [{ orgId, key }];
+  });
+}
+
 /** A row that the load must have brought: its absence is a mistake in the ledger, not in what was asked. */
 export function mustHave<T>(found: T | undefined, what: string): T {
   if (found === undefined) throw new Error(`The ledger did not load ${what}.`);
