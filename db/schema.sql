@@ -1096,7 +1096,7 @@ CREATE TABLE public.pot_lease_gateways (
     CONSTRAINT pot_lease_gateways_ended_at_seq_check CHECK ((ended_at_seq > 0)),
     CONSTRAINT pot_lease_gateways_ended_stream_check CHECK (((length(ended_stream) >= 1) AND (length(ended_stream) <= 200))),
     CONSTRAINT pot_lease_gateways_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
-    CONSTRAINT pot_lease_gateways_only_the_dead_are_settled CHECK (((settled_at IS NULL) OR ((declared_dead_at IS NOT NULL) AND (ended_at_seq IS NOT NULL)))),
+    CONSTRAINT pot_lease_gateways_only_the_ended_are_settled CHECK (((settled_at IS NULL) OR (ended_at_seq IS NOT NULL))),
     CONSTRAINT pot_lease_gateways_settled_before_given_back CHECK (((given_back_at IS NULL) OR (settled_at IS NOT NULL)))
 );
 
@@ -1106,9 +1106,9 @@ COMMENT ON COLUMN public.pot_lease_gateways.declared_dead_at IS 'Silent for too 
 
 COMMENT ON COLUMN public.pot_lease_gateways.ended_at_seq IS 'Where its end-of-epoch marker stands in the usage stream: all its usage of the lease stands before.';
 
-COMMENT ON COLUMN public.pot_lease_gateways.settled_at IS 'The dead only: usage that comes after this is recorded and not charged, so that its reservations can be given back.';
+COMMENT ON COLUMN public.pot_lease_gateways.settled_at IS 'Usage that comes after this is recorded and not charged, so that what is still reserved can be given back.';
 
-COMMENT ON COLUMN public.pot_lease_gateways.given_back_at IS 'What it had reserved in the pot was given back, save what had been charged.';
+COMMENT ON COLUMN public.pot_lease_gateways.given_back_at IS 'What it had left reserved in the pot was given back, save what had been charged; or the whole lease was closed.';
 
 CREATE TABLE public.pot_leases (
     id uuid NOT NULL,
@@ -1772,6 +1772,8 @@ CREATE INDEX payments_undecided_idx ON public.payments USING btree (next_check_a
 CREATE INDEX pot_gateways_silent_idx ON public.pot_gateways USING btree (last_seen_at);
 
 CREATE INDEX pot_lease_gateways_dead_idx ON public.pot_lease_gateways USING btree (declared_dead_at) WHERE ((declared_dead_at IS NOT NULL) AND (given_back_at IS NULL));
+
+CREATE INDEX pot_lease_gateways_ended_idx ON public.pot_lease_gateways USING btree (lease_id) WHERE ((ended_at_seq IS NOT NULL) AND (given_back_at IS NULL));
 
 CREATE INDEX pot_lease_gateways_using_idx ON public.pot_lease_gateways USING btree (gateway_id) WHERE (ended_at_seq IS NULL);
 

@@ -93,20 +93,21 @@ create table pot_lease_gateways (
   given_back_at timestamptz,
   primary key (lease_id, gateway_id),
   constraint pot_lease_gateways_end_has_its_stream check ((ended_stream is null) = (ended_at_seq is null)),
-  constraint pot_lease_gateways_only_the_dead_are_settled check (
-    settled_at is null or (declared_dead_at is not null and ended_at_seq is not null)),
+  constraint pot_lease_gateways_only_the_ended_are_settled check (settled_at is null or ended_at_seq is not null),
   constraint pot_lease_gateways_settled_before_given_back check (given_back_at is null or settled_at is not null)
 );
 create index pot_lease_gateways_using_idx on pot_lease_gateways (gateway_id) where ended_at_seq is null;
 create index pot_lease_gateways_dead_idx on pot_lease_gateways (declared_dead_at)
   where declared_dead_at is not null and given_back_at is null;
+create index pot_lease_gateways_ended_idx on pot_lease_gateways (lease_id)
+  where ended_at_seq is not null and given_back_at is null;
 revoke update, delete on pot_lease_gateways from millrace_app;
 grant update (declared_dead_at, ended_stream, ended_at_seq, settled_at, given_back_at) on pot_lease_gateways to millrace_app;
 comment on table pot_lease_gateways is 'Who was told of a lease. Written before it is told, so whoever can spend from a lease stands here.';
 comment on column pot_lease_gateways.declared_dead_at is 'Silent for too long: its end was published on its behalf.';
 comment on column pot_lease_gateways.ended_at_seq is 'Where its end-of-epoch marker stands in the usage stream: all its usage of the lease stands before.';
-comment on column pot_lease_gateways.settled_at is 'The dead only: usage that comes after this is recorded and not charged, so that its reservations can be given back.';
-comment on column pot_lease_gateways.given_back_at is 'What it had reserved in the pot was given back, save what had been charged.';
+comment on column pot_lease_gateways.settled_at is 'Usage that comes after this is recorded and not charged, so that what is still reserved can be given back.';
+comment on column pot_lease_gateways.given_back_at is 'What it had left reserved in the pot was given back, save what had been charged; or the whole lease was closed.';
 
 create table pot_lease_budgets (
   lease_id uuid not null references pot_leases (id) on delete restrict,

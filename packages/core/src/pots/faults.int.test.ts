@@ -299,6 +299,31 @@ describe('closing', () => {
   });
 });
 
+describe('a reservation that could not be settled', () => {
+  it('is given back when its gateway has ended the epoch and the pot lives on', async () => {
+    const orgId = await world.organisation(100n);
+    const [steady, leaving] = [world.gateway(), world.gateway()];
+    const kept = await reserved(steady, orgId, 5n);
+    const used = await reserved(leaving, orgId, 50n);
+    const unused = await reserved(leaving, orgId, 30n);
+    // Valkey did not answer either time, so only the gateway's own count and the stream know of the ends.
+    world.stream.publishUsage(usageOf(used, 20n));
+    world.cutGateways(true);
+    await leaving.settle(used, 20n);
+    await leaving.settle(unused, 0n);
+    world.cutGateways(false);
+    await leaving.close();
+    await world.stream.sink();
+    expect(await steady.reserve(ask(orgId, 70n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    await world.sweeps.settleDead();
+    expect(await world.sweeps.settleDead()).toBe(0);
+    const got = await reserved(steady, orgId, 70n);
+    await steady.use(got, 70n);
+    await steady.use(kept, 5n);
+    await expectInTheEnd([steady], orgId, 5n);
+  });
+});
+
 describe('a gateway that dies', () => {
   it('is given up after its silence, its reservations are given back, and what was charged is not', async () => {
     const orgId = await world.organisation(100n);
@@ -316,7 +341,7 @@ describe('a gateway that dies', () => {
     await world.sweeps.settleDead();
     expect(await living.reserve(ask(orgId, 80n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
     await world.stream.sink();
-    world.faults.dieAt('give back of dead gateway', 'before');
+    world.faults.dieAt('give back of ended gateway', 'before');
     await world.sweeps.settleDead();
     await world.sweeps.settleDead();
     expect(await world.sweeps.settleDead()).toBe(0);

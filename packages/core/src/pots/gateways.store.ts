@@ -124,21 +124,24 @@ export async function listUnendedDead(reader: Reader, cell: number, limit: numbe
   }));
 }
 
-export interface DeadGateway extends PotRef {
+export interface EndedGateway extends PotRef {
   readonly leaseId: LeaseId;
   readonly gatewayId: string;
   readonly epoch: bigint;
   readonly generation: bigint;
 }
 
-/** The dead whose last usage has been worked through, on leases that live on: their reservations can be given back. */
-export async function listPassedDead(reader: Reader, cell: number, limit: number): Promise<DeadGateway[]> {
+/**
+ * Gateways that have ended, or were declared dead, and whose last usage has been worked through, on leases that live on:
+ * what they left reserved can be given back.
+ */
+export async function listPassed(reader: Reader, cell: number, limit: number): Promise<EndedGateway[]> {
   const { rows } = await sql<DeadRow & { lease_id: string; generation: bigint }>`
     select told.lease_id, told.gateway_id, lease.org_id, lease.mode, lease.cell, lease.epoch, lease.generation
       from pot_lease_gateways told
       join pot_leases lease on lease.id = told.lease_id
       join usage_watermarks mark on mark.stream = told.ended_stream and mark.passed_seq >= told.ended_at_seq
-     where told.declared_dead_at is not null and told.given_back_at is null
+     where told.ended_at_seq is not null and told.given_back_at is null
        and lease.cell = ${cell} and lease.state = 'open'
      limit ${limit}
   `.execute(reader.kysely);
@@ -154,18 +157,27 @@ export async function listPassedDead(reader: Reader, cell: number, limit: number
 }
 
 /** From now on its usage of this lease is recorded and not charged. The lease's row is locked. */
-export async function markSettled(tx: Tx, orgId: OrgId, dead: DeadGateway): Promise<void> {
+export async function markSettled(tx: Tx, orgId: OrgId, ended: EndedGateway): Promise<void> {
   await sql`
     update pot_lease_gateways set settled_at = coalesce(settled_at, ${tx.clock.now()})
-     where lease_id = ${toUuid(dead.leaseId)} and gateway_id = ${dead.gatewayId} and org_id = ${toUuid(orgId)}
+     where lease_id = ${toUuid(ended.leaseId)} and gateway_id = ${ended.gatewayId} and org_id = ${toUuid(orgId)}
   `.execute(tx.kysely);
 }
 
-export async function markGivenBack(tx: Tx, orgId: OrgId, dead: DeadGateway): Promise<void> {
+export async function markGivenBack(tx: Tx, orgId: OrgId, ended: EndedGateway): Promise<void> {
   await sql`
     update pot_lease_gateways set given_back_at = ${tx.clock.now()}
-     where lease_id = ${toUuid(dead.leaseId)} and gateway_id = ${dead.gatewayId} and org_id = ${toUuid(orgId)}
+     where lease_id = ${toUuid(ended.leaseId)} and gateway_id = ${ended.gatewayId} and org_id = ${toUuid(orgId)}
        and settled_at is not null
+  `.execute(tx.kysely);
+}
+
+/** With its lease everything of it is settled. */
+export async function markAllGivenBack(tx: Tx, orgId: OrgId, leaseId: LeaseId): Promise<void> {
+  const now = tx.clock.now();
+  await sql`
+    update pot_lease_gateways set settled_at = coalesce(settled_at, ${now}), given_back_at = ${now}
+     where lease_id = ${toUuid(leaseId)} and org_id = ${toUuid(orgId)} and given_back_at is null
   `.execute(tx.kysely);
 }
 

@@ -131,6 +131,8 @@ export interface PotWorld {
   /** Brings the clock back to the present. */
   resetClock(): void;
   readonly sweeps: PotSweeps;
+  /** Takes Valkey away from the gateways, or gives it back. */
+  cutGateways(cut: boolean): void;
   /** Another worker; it may see Valkey through something of the test's own. */
   worker(through?: ValkeyClient): PotService;
   gateway(options?: { ledger?: (request: LeaseRequest) => Promise<LeaseReply> }): Gateway;
@@ -186,11 +188,18 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
     publishEnd: stream.publishEnd,
   });
 
+  let isCut = false;
+  const fromGateways: ValkeyClient = {
+    ...valkey.client,
+    runLoaded: (script, call) =>
+      isCut ? Promise.reject(new Error('no answer')) : valkey.client.runLoaded(script, call),
+  };
+
   function gateway({ ledger = service.lease }: Parameters<PotWorld['gateway']>[0] = {}): Gateway {
     let requests = 0;
     const own = new SimulatedClock(systemClock.nowMs());
     const client = createPotClient({
-      valkey: valkey.client,
+      valkey: fromGateways,
       requestLease: (request) => {
         requests += 1;
         return ledger(request);
@@ -222,6 +231,7 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
     clock,
     resetClock: () => clock.stepWallClock(systemClock.nowMs() - clock.nowMs()),
     sweeps,
+    cutGateways: (cut) => void (isCut = cut),
     worker,
     gateway,
     async organisation(nano, mode = 'live') {

@@ -5,12 +5,13 @@ import { applyLedger, requireDone } from '../ledger/index.ts';
 import {
   declareDead,
   forgetGateways,
-  listPassedDead,
+  listPassed,
   listTold,
   listUnendedDead,
+  markAllGivenBack,
   markGivenBack,
   markSettled,
-  type DeadGateway,
+  type EndedGateway,
 } from './gateways.store.ts';
 import { closeCommands, type LeaseRules } from './lease-book.ts';
 import type { EpochEnd } from './messages.ts';
@@ -38,11 +39,14 @@ export interface PotSweeps {
   closePassed(): Promise<number>;
   /** Gives up on silent gateways and speaks their end for them. */
   buryDead(): Promise<number>;
-  /** Gives back what dead gateways had reserved in pots that live on. */
+  /** Gives back what gateways that died, or could not settle, have left reserved in pots that live on. */
   settleDead(): Promise<number>;
 }
 
-const batch = 200;
+/** What one sweep takes up. One that takes this much has more to do. */
+export const sweepBatch = 200;
+/** Each is one row that nothing refers to. */
+const forgetBatch = 10_000;
 
 export function createPotSweeps(options: PotSweepOptions): PotSweeps {
   const { db, clock, log, cell, service, rules } = options;
@@ -74,6 +78,7 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
       const told = await listTold(tx, ref.orgId, ref.id);
       if (!mayClose(told, await readWatermarks(tx))) return null;
       await updateLease(tx, ref.orgId, { ...seen, state: 'closed' });
+      await markAllGivenBack(tx, ref.orgId, ref.id);
       const budgets = await listLentBudgets(tx, ref.orgId, ref.id);
       for (const result of await applyLedger(tx, closeCommands(seen, budgets))) requireDone(result);
       return { lease: seen, gatewayIds: told.map(({ gatewayId }) => gatewayId) };
@@ -93,16 +98,16 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
   }
 
   /** First its usage stops being charged, then what was charged is looked up, and only then is the rest given back. */
-  async function settleOne(dead: DeadGateway): Promise<void> {
-    const pots = await service.potsOf(dead.generation);
-    if (pots === null) return;
-    await inTransaction('settle dead gateway', async (tx) => {
-      await lockPot(tx, dead);
-      await lockLease(tx, dead.orgId, dead.leaseId);
-      await markSettled(tx, dead.orgId, dead);
+  async function settleOne(ended: EndedGateway): Promise<boolean> {
+    const pots = await service.potsOf(ended.generation);
+    if (pots === null) return false;
+    await inTransaction('settle ended gateway', async (tx) => {
+      await lockPot(tx, ended);
+      await lockLease(tx, ended.orgId, ended.leaseId);
+      await markSettled(tx, ended.orgId, ended);
     });
-    const { epoch, gatewayId } = dead;
-    const reservations = await pots.reservationsOf(dead, epoch, gatewayId);
+    const { epoch, gatewayId } = ended;
+    const reservations = await pots.reservationsOf(ended, epoch, gatewayId);
     const charges = await findCharges(
       db,
       reservations.map(({ requestId }) => requestId),
@@ -110,9 +115,10 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
     for (const { requestId } of reservations) {
       const charge = charges.get(requestId);
       const actual = charge?.outcome === 'charged' ? charge.amount : 0n;
-      await pots.settle(dead, { epoch, gatewayId, requestId, actual });
+      await pots.settle(ended, { epoch, gatewayId, requestId, actual });
     }
-    await inTransaction('give back of dead gateway', (tx) => markGivenBack(tx, dead.orgId, dead));
+    await inTransaction('give back of ended gateway', (tx) => markGivenBack(tx, ended.orgId, ended));
+    return true;
   }
 
   async function count<T>(found: readonly T[], act: (one: T) => Promise<boolean>): Promise<number> {
@@ -129,23 +135,19 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
   }
 
   return {
-    callIn: async () => count(await listExpired(db, cell, clock.now(), batch), callInOne),
-    closePassed: async () => count(await listClosable(db, cell, batch), closeOne),
+    callIn: async () => count(await listExpired(db, cell, clock.now(), sweepBatch), callInOne),
+    closePassed: async () => count(await listClosable(db, cell, sweepBatch), closeOne),
     async buryDead() {
       const before = new Date(clock.nowMs() - rules.deadAfterMs);
       await inTransaction('declare gateways dead', async (tx) => {
         await declareDead(tx, cell, before);
-        await forgetGateways(tx, cell, before, batch);
+        await forgetGateways(tx, cell, before, forgetBatch);
       });
-      return count(await listUnendedDead(db, cell, batch), async (end) => {
+      return count(await listUnendedDead(db, cell, sweepBatch), async (end) => {
         await options.publishEnd(end);
         return true;
       });
     },
-    settleDead: async () =>
-      count(await listPassedDead(db, cell, batch), async (dead) => {
-        await settleOne(dead);
-        return true;
-      }),
+    settleDead: async () => count(await listPassed(db, cell, sweepBatch), settleOne),
   };
 }

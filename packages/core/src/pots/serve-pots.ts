@@ -9,7 +9,7 @@ import type { LeaseRules } from './lease-book.ts';
 import { leaseRequestSchema, potSubjects, recallRequestSchema, toMessage } from './messages.ts';
 import { publishEpochEnd } from './pot-messages.ts';
 import { createPotService } from './pots.service.ts';
-import { createPotSweeps } from './pots.sweeps.ts';
+import { createPotSweeps, sweepBatch } from './pots.sweeps.ts';
 
 export interface ServePotsOptions {
   readonly db: Db;
@@ -80,16 +80,19 @@ export function servePots(options: ServePotsOptions): { stop(): Promise<void> } 
     rules,
     publishEnd: publishEpochEnd(nats, { prefix, envelope }),
   });
-  const loop = (name: string, once: () => Promise<number>): Loop =>
-    startLoop({ name, clock, log, idleMs: sweepEveryMs, maxBackoffMs: sweepEveryMs }, async () => {
-      await once();
-      return 'idle';
-    });
+  const loop = (name: string, once: () => Promise<'busy' | 'idle'>): Loop =>
+    startLoop({ name, clock, log, idleMs: sweepEveryMs, maxBackoffMs: sweepEveryMs }, once);
+  const whileFull = (once: () => Promise<number>) => async (): Promise<'busy' | 'idle'> =>
+    (await once()) >= sweepBatch ? 'busy' : 'idle';
   const loops = [
-    loop('call in leases of pots', sweeps.callIn),
-    loop('close leases of pots', sweeps.closePassed),
-    loop('give up silent gateways', sweeps.buryDead),
-    loop('settle dead gateways', sweeps.settleDead),
+    loop('call in leases of pots', whileFull(sweeps.callIn)),
+    loop('close leases of pots', whileFull(sweeps.closePassed)),
+    // Finds the same ones again until the sink has read their ends, so it always waits.
+    loop('give up silent gateways', async () => {
+      await sweeps.buryDead();
+      return 'idle';
+    }),
+    loop('settle ended gateways', whileFull(sweeps.settleDead)),
   ];
   return {
     stop: async () => {
