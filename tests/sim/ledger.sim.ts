@@ -39,7 +39,7 @@ interface State extends World {
   readonly pots: PotWorld;
 }
 
-const batchSize = 24;
+const batchSize = 40;
 const batchesAtOnce = 4;
 
 /** Sends what is waiting: in one batch, or in several at once, in an order of its own. */
@@ -115,7 +115,7 @@ const inTransaction = <T>(world: World, work: Parameters<World['db']['transactio
 let latest: Tally = {};
 export const lastTally = (): Tally => ({ ...latest });
 
-const betweenLooks = 500;
+const betweenLooks = 2_000;
 
 export const sim = defineSim<State>({
   name: 'ledger',
@@ -195,13 +195,13 @@ export const sim = defineSim<State>({
       if (allowed) credit.floor = negateUsd(overdraft);
     }),
     expirePromos: alone(0.4, sweepPromos),
-    potFund: pot(6, acts.fund),
-    potReserve: pot(30, acts.reserve),
-    potFinish: pot(18, acts.finish, ({ flights }) => flights.length > 0),
-    potRush: covered(0.5, acts.rush),
-    potSink: pot(5, acts.sink, ({ stream, passed }) => stream.length > passed),
+    potFund: pot(1, acts.fund),
+    potReserve: pot(34, acts.reserve),
+    potFinish: pot(26, acts.finish, ({ flights }) => flights.length > 0),
+    potRush: covered(0.3, acts.rush),
+    potSink: pot(3, acts.sink, ({ stream, passed }) => stream.length > passed),
     potTend: pot(2, acts.tend),
-    potSweep: pot(6, acts.sweep),
+    potSweep: pot(4, acts.sweep),
     potRecall: pot(1.5, acts.recall),
     holdBesidePot: pot(2, acts.holdBeside),
     gatewayDies: pot(0.4, acts.gatewayDies),

@@ -2,7 +2,7 @@ import { noteEpochEnd, passUsage, postUsage, type UsageItem } from '@millrace/co
 import { readBalance, requireDone } from '@millrace/core/ledger';
 import type { Random } from '@millrace/kits';
 import { toUuid } from '@millrace/platform/ids';
-import { nanoUsd } from '@millrace/platform/money';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { eventually } from '@millrace/testing';
 import { amountFrom } from './commands.ts';
 import {
@@ -45,10 +45,16 @@ export async function lookInto(
   return { epoch: BigInt(epoch), remaining };
 }
 
+/** Mostly a small part of what a pot has, so that it is asked far more often than the ledger; at times more than it has. */
+function worstCaseFrom(random: Random): NanoUsd {
+  const amount = amountFrom(random, 1);
+  return nanoUsd((random.chance(0.1) ? amount : amount / 20n) + 1n);
+}
+
 export const reserve: Act = async (world, pots, random) => {
   const gateway = random.pick(pots.gateways);
   const spender = random.pick(pots.spenders);
-  const amount = nanoUsd(amountFrom(random, 1) + 1n);
+  const amount = worstCaseFrom(random);
   const { orgId, mode, budget } = spender;
   const trouble = pots.fault !== null;
   const got = await gateway.client.reserve({
@@ -104,7 +110,7 @@ export const rush: Act = async (world, pots, random) => {
         orgId,
         mode,
         requestId: world.ids.next('req'),
-        amount: amountFrom(random, 1),
+        amount: worstCaseFrom(random),
         budgets: budget === null ? [] : [budget],
       });
       if ('leaseId' in got) pots.flights.push({ gateway, spender, reservation: got });
@@ -295,7 +301,7 @@ export const holdBeside: Act = async (world, pots, random) => {
 
 export const fund: Act = async (world, pots, random) => {
   const poorest = pots.spenders.toSorted((a, b) => (a.paidIn - a.charged < b.paidIn - b.charged ? -1 : 1));
-  await payIn(world, poorest[0] ?? random.pick(pots.spenders), amountFrom(random, 3) + 1n);
+  await payIn(world, poorest[0] ?? random.pick(pots.spenders), amountFrom(random, 2) + 1n);
 };
 
 async function meddle(world: World, pots: PotWorld, what: string): Promise<void> {
