@@ -10,6 +10,8 @@ export const repositoryRoot = join(import.meta.dirname, '../../..');
 export const decisionFiles: readonly string[] = [
   'packages/core/src/ledger/draw.ts',
   'packages/core/src/ledger/holds.ts',
+  'packages/core/src/ledger/periods.ts',
+  'packages/core/src/ledger/slice.ts',
   'packages/core/src/ledger/transfers.ts',
   'packages/core/src/metering/ladder.ts',
   'packages/core/src/metering/metering.ts',

@@ -419,3 +419,67 @@ describe('closing a hold', () => {
     expect(books.run({ do: 'close', holdId: ids.next('hld') })).toMatchObject({ reason: 'HOLD_NOT_FOUND' });
   });
 });
+
+describe('what the store has to write', () => {
+  const settle = (books: Books): void => {
+    for (const each of books.slice.accounts.values()) each.touched = false;
+    for (const hold of books.slice.holds.values()) hold.touched = false;
+  };
+  const touched = (books: Books): readonly string[] => [
+    ...[...books.slice.accounts.values()].filter((each) => each.touched).map((each) => each.kind),
+    ...[...books.slice.holds.values()].filter((hold) => hold.touched).map(() => 'hold'),
+  ];
+
+  it('is exactly what changed', () => {
+    const books = openBooks({ balance: 10n });
+    const holdId = holdOf(books, 6);
+    expect(touched(books)).toEqual(['credit', 'hold']);
+    expect([...books.slice.holds.values()]).toMatchObject([{ isNew: true }]);
+    const acts = [
+      { do: 'resize', holdId, target: usd(7), demand: 'new' },
+      { do: 'resize', holdId, target: usd(5), demand: 'new' },
+      { do: 'close', holdId },
+    ] as const;
+    for (const act of acts) {
+      settle(books);
+      books.run(act);
+      expect(touched(books)).toEqual(['credit', 'hold']);
+    }
+    settle(books);
+    books.run({ do: 'close', holdId });
+    expect(touched(books)).toEqual([]);
+    const empty = holdOf(books, 0);
+    settle(books);
+    books.run({ do: 'close', holdId: empty });
+    expect(touched(books)).toEqual(['hold']);
+  });
+});
+
+describe('a charge of nothing', () => {
+  it('that closed its hold is answered alike again; one that would have kept it is refused', () => {
+    const books = openBooks({ balance: 10n });
+    const holdId = holdOf(books, 3);
+    books.run(post(holdId, 0, 'close'));
+    expect(ok(books.run(post(holdId, 0, 'close')))).toMatchObject({ replayed: true, holdId, held: 0n });
+    expect(books.run(post(holdId, 0, 'keep'))).toMatchObject({ reason: 'HOLD_CLOSED' });
+    expect(books.run(post(ids.next('hld'), 0, 'close'))).toMatchObject({ reason: 'HOLD_NOT_FOUND' });
+  });
+});
+
+describe('a hold of budgets alone', () => {
+  it('touches those it names, and no other budget of the organisation', () => {
+    const books = openBooks({ balance: 50n });
+    const named = books.addLimit({ left: 20n });
+    const other = books.addLimit({ left: 20n });
+    const { holdId } = ok(books.run({ do: 'hold', amount: usd(0), demand: 'new', onlyBudgets: [named.id] }));
+    if (holdId === null) throw new Error('no hold');
+    books.run({ do: 'resize', holdId, target: usd(8), demand: 'new' });
+    expect([named.limit.held, other.limit.held, books.wallet.credit.held]).toEqual([8n, 0n, 0n]);
+    expect(books.run({ do: 'resize', holdId, target: usd(21), demand: 'new' })).toMatchObject({
+      reason: 'BUDGET_EXCEEDED',
+    });
+    const plain = holdOf(books, 0);
+    books.run({ do: 'resize', holdId: plain, target: usd(2), demand: 'new' });
+    expect([named.limit.held, other.limit.held, books.wallet.credit.held]).toEqual([10n, 2n, 2n]);
+  });
+});

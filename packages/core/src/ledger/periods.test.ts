@@ -6,6 +6,8 @@ const iso = (ms: number | null): string | null => (ms === null ? null : new Date
 
 describe('the period of a budget', () => {
   it.each([
+    ['hour', '2026-06-10T12:34:56.789Z', '2026-06-10T12:00:00.000Z', '2026-06-10T13:00:00.000Z'],
+    ['hour', '2026-06-10T12:00:00.000Z', '2026-06-10T12:00:00.000Z', '2026-06-10T13:00:00.000Z'],
     ['day', '2026-06-10T23:59:59.999Z', '2026-06-10T00:00:00.000Z', '2026-06-11T00:00:00.000Z'],
     ['day', '2026-06-10T00:00:00.000Z', '2026-06-10T00:00:00.000Z', '2026-06-11T00:00:00.000Z'],
     ['week', '2026-06-10T12:00:00.000Z', '2026-06-08T00:00:00.000Z', '2026-06-15T00:00:00.000Z'],
@@ -25,7 +27,7 @@ describe('the period of a budget', () => {
   it('holds the instant, and the next begins where it ends', () => {
     const instant = fc.integer({ min: Date.UTC(2024, 0, 1), max: Date.UTC(2100, 0, 1) });
     fc.assert(
-      fc.property(instant, fc.constantFrom('day', 'week', 'month' as const), (at, period) => {
+      fc.property(instant, fc.constantFrom('hour', 'day', 'week', 'month' as const), (at, period) => {
         const { startMs, endMs } = periodAt(period, at);
         expect(startMs <= at && endMs !== null && at < endMs).toBe(true);
         expect(periodAt(period, endMs ?? 0).startMs).toBe(endMs);

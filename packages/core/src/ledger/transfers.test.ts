@@ -419,3 +419,16 @@ describe('the limit of a budget', () => {
     expect(unsound(books)).toEqual([]);
   });
 });
+
+describe('in one batch', () => {
+  it('a reversal is seen by what comes after it, and budgets stay out of it', () => {
+    const books = openBooks({ balance: 10n });
+    const { limit } = books.addLimit({ left: 10n, limit: 10n, onExceeded: 'notify' });
+    const transferId = keep(books, ok(books.run(charge(4))).transferId);
+    expect(books.run({ do: 'reverse', transferId, description: 'Mistake' }).ok).toBe(true);
+    expect([limit.balance, books.wallet.credit.balance]).toEqual([6n, 10n]);
+    expect(books.slice.undoable.get(toUuid(transferId))).toMatchObject({ reversed: true });
+    expect(books.slice.undoable.get(toUuid(transferId))?.undone.get(books.wallet.credit.id)).toBe(4n);
+    expect(unsound(books)).toEqual([]);
+  });
+});
