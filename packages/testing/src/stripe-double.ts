@@ -27,7 +27,7 @@ export interface StripeDouble {
 }
 
 /** `lost`: it happened, but its answer never arrived. `dropped`: it never happened. */
-export type Failure = 'lost' | 'dropped' | 'unavailable' | 'refused';
+export type Failure = 'lost' | 'dropped' | 'unavailable' | 'refused' | 'in use';
 
 export interface DoubleSession {
   readonly id: string;
@@ -114,6 +114,11 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
   }
   if (failure === 'unavailable') {
     send(response, 503, refusal('api_error', 'The double was told to be unavailable.'));
+    return;
+  }
+  if (failure === 'in use') {
+    // What Stripe says while a request under the same key is under way.
+    send(response, 409, refusal('idempotency_error', 'The key is in use.'));
     return;
   }
   if (failure === 'refused') {

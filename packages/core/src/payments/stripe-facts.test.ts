@@ -120,6 +120,16 @@ describe('an event', () => {
     ['a type that we do not need', event('customer.created', {})],
     ['a type that every object inherits', event('toString', {})],
     ['a charge that no page of ours made', event('charge.refunded', { ...charge, payment_intent: null })],
+    [
+      'a page of another product that takes no money',
+      event('checkout.session.completed', {
+        ...session,
+        mode: 'setup',
+        payment_intent: null,
+        amount_total: null,
+        currency: null,
+      }),
+    ],
     ['a dispute about such a charge', event('charge.dispute.created', { ...dispute, payment_intent: null })],
   ])('of %s is left alone', (_what, json) => {
     expect(readEvent(json)).toEqual({ kind: 'ignored', type: json.type });

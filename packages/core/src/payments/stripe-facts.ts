@@ -65,10 +65,10 @@ export type EventReading =
 type FactReader = (object: unknown) => Report['fact'] | null;
 
 const readers: Readonly<Record<string, FactReader>> = {
-  'checkout.session.completed': (object) => readSession(object),
-  'checkout.session.async_payment_succeeded': (object) => readSession(object),
-  'checkout.session.async_payment_failed': (object) => readSession(object, { failed: true }),
-  'checkout.session.expired': (object) => readSession(object),
+  'checkout.session.completed': (object) => readOwnSession(object),
+  'checkout.session.async_payment_succeeded': (object) => readOwnSession(object),
+  'checkout.session.async_payment_failed': (object) => readOwnSession(object, { failed: true }),
+  'checkout.session.expired': (object) => readOwnSession(object),
   'charge.refunded': readRefund,
   'charge.dispute.created': readDispute,
   'charge.dispute.updated': readDispute,
@@ -99,6 +99,13 @@ export function readEvent(json: unknown): EventReading {
     if (error instanceof z.ZodError) return { kind: 'malformed', why: `${type}: ${z.prettifyError(error)}` };
     throw error;
   }
+}
+
+const otherPage = z.object({ mode: z.enum(['setup', 'subscription']) });
+
+/** Null for a page that another product made: refused again and again, it would make Stripe give up on the endpoint. */
+function readOwnSession(object: unknown, options?: { readonly failed: boolean }): SessionFact | null {
+  return otherPage.safeParse(object).success ? null : readSession(object, options);
 }
 
 export function readSession(object: unknown, { failed = false } = {}): SessionFact {

@@ -67,6 +67,15 @@ describe('a page', () => {
     });
   });
 
+  it('that is just being made by another request is not refused: it is there in a moment', async () => {
+    double.failNext('in use');
+    const asked = payment({ sessionRef: null });
+    await expect(gateway.openCheckout(asked)).rejects.toMatchObject({
+      reason: 'PAYMENT_PROVIDER_UNAVAILABLE',
+    });
+    expect(await gateway.openCheckout(asked)).toMatchObject({ url: expect.any(String) });
+  });
+
   it('is read as the fact that an event would carry', async () => {
     const asked = payment({ sessionRef: null });
     const { sessionRef } = await gateway.openCheckout(asked);
