@@ -1725,9 +1725,11 @@ CREATE INDEX ledger_hold_parts_account_idx ON public.ledger_hold_parts USING btr
 
 CREATE INDEX ledger_holds_open_idx ON public.ledger_holds USING btree (id) WHERE (closed_at IS NULL);
 
-CREATE INDEX ledger_transfers_deposits_idx ON public.ledger_transfers USING btree (org_id, mode, id) WHERE (kind = ANY (ARRAY['top_up'::text, 'grant'::text]));
-
 CREATE INDEX ledger_transfers_org_idx ON public.ledger_transfers USING btree (mode, org_id, id);
+
+CREATE INDEX ledger_transfers_rare_idx ON public.ledger_transfers USING btree (org_id, mode, id) WHERE (kind <> ALL (ARRAY['charge'::text, 'credit'::text, 'budget'::text]));
+
+CREATE INDEX ledger_transfers_rare_kind_idx ON public.ledger_transfers USING btree (kind, id) WHERE (kind <> ALL (ARRAY['charge'::text, 'credit'::text, 'budget'::text]));
 
 CREATE INDEX ledger_transfers_reverses_idx ON public.ledger_transfers USING btree (reverses) WHERE (reverses IS NOT NULL);
 

@@ -3,6 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, parseId, toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql, type RawBuilder } from 'kysely';
+import { firstIdAfter, firstIdOf } from '../ledger/index.ts';
 import type { UsageGrouping, UsagePeriod, UsageSum, UsageUnit } from './usage.ts';
 
 /** Sums over the ledger's transfers, for reports. Nothing is decided by them. */
@@ -26,12 +27,6 @@ const groupNames: Readonly<Record<UsageGrouping, RawBuilder<string | null>>> = {
   key: sql`key_id::text`,
 };
 
-/**
- * Ids are in the order of time, but for the little by which clocks and transactions differ. So the index on them finds
- * the stretch of a period, and the exact times decide within it.
- */
-const idSlackMs = 3_600_000;
-
 export async function sumUsage(
   reader: Reader,
   orgId: OrgId,
@@ -51,8 +46,8 @@ export async function sumUsage(
                    case kind when 'charge' then 1 else -1 end as sign
               from ledger_transfers
              where org_id = ${toUuid(orgId)} and mode = ${report.mode} and kind in ('charge', 'credit')
-               and id >= ${firstUuidAt(from.getTime() - idSlackMs)}
-               and id < ${firstUuidAt(until.getTime() + idSlackMs)}
+               and id >= ${firstIdOf(from)}
+               and id < ${firstIdAfter(until)}
                and occurred_at >= ${from} and occurred_at < ${until}) as used
      where name is not null and ${after}
      group by name
@@ -82,10 +77,4 @@ function toSum(groupBy: UsageGrouping, row: SumRow): UsageSum {
     promptTokens: BigInt(row.prompt_tokens),
     completionTokens: BigInt(row.completion_tokens),
   };
-}
-
-/** The least UUIDv7 of a millisecond. */
-function firstUuidAt(ms: number): string {
-  const hex = Math.max(0, ms).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }

@@ -6,3 +6,25 @@ export const ids = {
   hold: (uuid: string): HoldId => fromUuid('hld', uuid),
   budget: (uuid: string): BudgetId => fromUuid('bdg', uuid),
 } as const;
+
+/**
+ * Ids are in the order of time, but for the little by which clocks and transactions differ. So an index on them finds the
+ * stretch of a period, and the exact times decide within it.
+ */
+const idSlackMs = 3_600_000;
+
+/** No transfer of this instant or later has a lower id. */
+export function firstIdOf(from: Date): string {
+  return leastUuidAt(from.getTime() - idSlackMs);
+}
+
+/** No transfer before this instant has this id or a higher one. */
+export function firstIdAfter(until: Date): string {
+  return leastUuidAt(until.getTime() + idSlackMs);
+}
+
+/** The least UUIDv7 of a millisecond. */
+function leastUuidAt(ms: number): string {
+  const hex = Math.max(0, ms).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}

@@ -44,5 +44,6 @@ export {
   type BudgetPeriod,
   type BudgetRecord,
 } from './budgets.store.ts';
+export { firstIdAfter, firstIdOf } from './id-format.ts';
 export { expirePromos } from './promos.ts';
 export { runwayMs, runwaySeconds, type Burn } from './runway.ts';

@@ -18,6 +18,7 @@ import type {
   TransferRecord,
   UsageQuantities,
 } from './ledger.ts';
+import { firstIdAfter, firstIdOf } from './id-format.ts';
 import { uuids } from './sql-arrays.ts';
 
 /** Reads of the books, and the few settings of an account. Every movement of money goes through `applyLedger`. */
@@ -202,8 +203,12 @@ async function readPage(
       .where('cause_kind', '=', kind)
       .where(id === undefined ? sql.lit(true) : sql<boolean>`cause_id = ${id}`);
   }
-  if (filter.from !== undefined) query = query.where('occurred_at', '>=', filter.from);
-  if (filter.until !== undefined) query = query.where('occurred_at', '<', filter.until);
+  if (filter.from !== undefined) {
+    query = query.where('occurred_at', '>=', filter.from).where('id', '>=', firstIdOf(filter.from));
+  }
+  if (filter.until !== undefined) {
+    query = query.where('occurred_at', '<', filter.until).where('id', '<', firstIdAfter(filter.until));
+  }
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
   const rows = await query
     .orderBy('id', 'desc')

@@ -1,7 +1,7 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type MeterId, type OrgId } from '@millrace/platform/ids';
-import { nanoUsd, ppm, type NanoUsd } from '@millrace/platform/money';
+import { nanoUsd, ppm } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { sql, type RawBuilder } from 'kysely';
 import type { MoneyCause, Product } from '../ledger/index.ts';
