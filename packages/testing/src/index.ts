@@ -8,7 +8,7 @@ export {
   testIds,
   type PrincipalFields,
 } from './builders.ts';
-export { TEST_START_MS, testClock } from './clock.ts';
+export { hybridClock, TEST_START_MS, testClock } from './clock.ts';
 export {
   createTestDatabase,
   dropAbandonedDatabases,

@@ -25,8 +25,8 @@ import { toUuid, type BudgetId, type HoldId, type KeyId, type OrgId } from '@mil
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import type { ValkeyClient } from '@millrace/platform/valkey';
-import { startValkeyServer, type TestValkey } from '@millrace/testing';
-import { cell, hybridClock, type World } from './world.ts';
+import { hybridClock, startValkeyServer, type TestValkey } from '@millrace/testing';
+import { cell, type World } from './world.ts';
 
 /** Gateways, a worker and a usage stream around a real Valkey that belongs to this simulation alone. */
 

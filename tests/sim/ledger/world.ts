@@ -1,13 +1,19 @@
 import type { LedgerCommand, LedgerResult } from '@millrace/core/ledger';
 import { applyLedger } from '@millrace/core/ledger';
 import type { Random } from '@millrace/kits';
-import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
+import { SimulatedClock, systemClock } from '@millrace/platform/clock';
 import { createDb, type Db, type Tx } from '@millrace/platform/db';
 import { createIdSource, fromUuid, toUuid, type IdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import { ensureUp } from '@millrace/services';
-import { createTestDatabase, poolRecovered, TEST_START_MS, type TestDatabase } from '@millrace/testing';
+import {
+  createTestDatabase,
+  hybridClock,
+  poolRecovered,
+  TEST_START_MS,
+  type TestDatabase,
+} from '@millrace/testing';
 import type { Client } from 'pg';
 import type { Hold, Tenant, Transfer } from './accounts.ts';
 import { Oracle, type Prediction } from './oracle.ts';
@@ -36,17 +42,6 @@ export interface World {
   readonly tally: Tally;
   queue: LedgerCommand[];
   steps: number;
-}
-
-/** Domain time stands still until the simulation moves it; waiting for a lock or a retry is real. */
-export function hybridClock(simulated: SimulatedClock): Clock {
-  return {
-    nowMs: () => simulated.nowMs(),
-    now: () => simulated.now(),
-    monotonicMs: () => systemClock.monotonicMs(),
-    sleep: (ms, signal) => systemClock.sleep(ms, signal),
-    after: (ms, action) => systemClock.after(ms, action),
-  };
 }
 
 const fillFrom = (random: Random) => (bytes: Uint8Array) => {

@@ -4,7 +4,7 @@ import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
-import { createOrganisation, createTestDatabase, testClock, uniqueId } from '@millrace/testing';
+import { createOrganisation, createTestDatabase, hybridClock, testClock, uniqueId } from '@millrace/testing';
 import { sql } from 'kysely';
 import {
   applyLedger,
@@ -56,7 +56,7 @@ export async function createMeteringWorld(): Promise<MeteringWorld> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
-  const db = createDb({ url: database.url, poolSize: 6, clock, ids, log: quiet });
+  const db = createDb({ url: database.url, poolSize: 6, clock: hybridClock(clock), ids, log: quiet });
   const isolation = 'read committed';
   const run = <T>(work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
     db.transaction({ name: 'test', isolation }, work);
