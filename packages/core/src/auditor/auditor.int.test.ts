@@ -359,6 +359,14 @@ const causeCases: readonly Case[] = [
     names: (w) => [['payment_top_up', w.payment]],
   },
   {
+    what: 'a payment that says more was taken back than was',
+    spoil: (w) => [
+      `update payments set clawed_back_nano_usd = 10000000, refunded_nano_usd = 10000000
+        where id = '${toUuid(w.payment)}'`,
+    ],
+    names: (w) => [['payment_clawback', w.payment]],
+  },
+  {
     what: 'a top-up that nobody paid',
     spoil: (w) => [`delete from payments where id = '${toUuid(w.payment)}'`],
     names: (w) => [['top_up_has_payment', w.topUp]],

@@ -12,7 +12,7 @@ import { budgetProbe } from './budgets.store.ts';
 import { checks } from './checks.ts';
 import { holdProbe } from './holds.store.ts';
 import { meterProbe, thingProbe } from './meters.store.ts';
-import { paymentProbe } from './payments.store.ts';
+import { clawbackProbe, paymentProbe } from './payments.store.ts';
 import { leaseProbe, requestProbe, usageProbe } from './pots.store.ts';
 import { runProbe, type Probe } from './probe.store.ts';
 import { beginReading, endReading, readMark, recordRun, takeAuditLock } from './runs.store.ts';
@@ -134,8 +134,8 @@ function otherProbes({ orgUuid, range, since }: AuditPlan, now: Date): readonly 
     thingProbe(orgUuid),
     paymentProbe({ range, paidSince: since, orgUuid }),
     leaseProbe({ everything, orgUuid }),
-    // These read all transfers of organisations that have budgets, and all requests.
-    ...(everything ? [budgetProbe(orgUuid), requestProbe(orgUuid)] : []),
+    // These read all transfers of organisations that have budgets, all that took back a payment, and all requests.
+    ...(everything ? [budgetProbe(orgUuid), clawbackProbe(orgUuid), requestProbe(orgUuid)] : []),
   ];
 }
 

@@ -252,6 +252,13 @@ const causeChecks = {
     remedy:
       "Compare with the provider's page of the payment; then adjust the balance, with this id in the reason.",
   },
+  payment_clawback: {
+    severity: 'error',
+    rule: 'What was taken back of every payment is what its transfers took, and no other transfer took any.',
+    says: ({ actual, expected }) => `It says ${expected}, and its transfers took ${actual}.`,
+    remedy:
+      "Compare with the refunds and disputes on the provider's page; then adjust the balance, with this id in the reason.",
+  },
   top_up_has_payment: {
     severity: 'error',
     rule: 'Every top-up has its payment.',

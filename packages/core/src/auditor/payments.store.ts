@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Probe } from './probe.store.ts';
 import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
 
-/** Payments against the top-ups they caused, both ways, and against what was taken back. */
+/** Payments against the top-ups they caused, both ways. */
 export function paymentProbe(basis: {
   readonly range: IdRange;
   /** Judge only payments that were paid after this; null judges all. */
@@ -46,6 +46,43 @@ export function paymentProbe(basis: {
         wrong: sql`not q.is_there`,
         expected: sql`'a payment'`,
         actual: sql`'no payment behind ' || q.cause`,
+      },
+    ],
+  };
+}
+
+/**
+ * What payments say was taken back of them against the transfers that took it: those that a payment names, whoever bore
+ * them, and no other that still stands. Adds up all of them, so only a full audit does.
+ */
+export function clawbackProbe(orgUuid: string | null): Probe {
+  const ofOwner = orgUuid === null ? sql`true` : sql`p.org_id = ${orgUuid}::uuid`;
+  return {
+    rows: sql`
+      with taken as (
+        select t.id, t.org_id, t.mode, uuid_of_public_id(t.cause_id) as payment_id, sum(e.amount_nano_usd) as amount,
+               exists (select from ledger_transfers undo where undo.reverses = t.id) as is_undone
+          from ledger_transfers t
+          join ledger_entries e on e.transfer_id = t.id
+          join ledger_accounts a on a.id = e.account_id and a.kind = 'payments_clearing'
+         where t.kind = 'clawback' and t.cause_kind = 'payment' and ${ofOrganisation(orgUuid)}
+         group by t.id
+      )
+      select p.id as subject, p.org_id, p.clawed_back_nano_usd as clawed_back,
+             coalesce(sum(taken.amount) filter (where taken.id = any (p.clawback_transfers)), 0) as named,
+             coalesce(sum(taken.amount) filter (
+               where taken.id <> all (p.clawback_transfers) and not taken.is_undone), 0) as unnamed
+        from payments p
+        left join taken on (taken.payment_id, taken.org_id, taken.mode) = (p.id, p.org_id, p.mode)
+       where ${ofOwner}
+       group by p.id`,
+    checks: [
+      {
+        name: 'payment_clawback',
+        about: 'payment',
+        wrong: sql`q.named <> q.clawed_back or q.unnamed <> 0`,
+        expected: sql`q.clawed_back`,
+        actual: sql`q.named + q.unnamed`,
       },
     ],
   };

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { runAudit } from '../auditor/index.ts';
 import { usd } from './payments.fixture.ts';
 import {
   completed,
@@ -35,6 +36,8 @@ afterEach(async () => {
   await client.end();
   expect(Number(rows[0]?.compared)).toBeGreaterThan(0);
   expect(Number(rows[0]?.wrong)).toBe(0);
+  const audit = await runAudit(world.database.db, { kind: 'full' });
+  expect(audit?.outcomes.find(({ check }) => check === 'payment_clawback')).toMatchObject({ found: 0 });
 });
 
 describe('a refund', () => {
