@@ -404,6 +404,13 @@ const causeCases: readonly Case[] = [
     names: (w) => [['lease_hold', w.lease]],
   },
   {
+    what: 'a lease that holds more than it lends',
+    spoil: (w) => [
+      `update pot_leases set recalled_nano_usd = recalled_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
+    ],
+    names: (w) => [['lease_hold', w.lease]],
+  },
+  {
     what: 'a closed lease whose hold is open',
     spoil: (w) => [
       `update pot_leases set state = 'closed', closing_at = now(), closed_at = now() where id = '${toUuid(w.lease)}'`,
@@ -415,7 +422,10 @@ const causeCases: readonly Case[] = [
     spoil: (w) => [
       `update pot_leases set settled_nano_usd = settled_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
     ],
-    names: (w) => [['lease_settled', w.lease]],
+    names: (w) => [
+      ['lease_hold', w.lease],
+      ['lease_settled', w.lease],
+    ],
   },
 ];
 

@@ -286,7 +286,7 @@ const causeChecks = {
   },
   lease_hold: {
     severity: 'error',
-    rule: 'A lease that is not closed has an open hold at least as large as what may still be charged to it.',
+    rule: 'A lease that is not closed has an open hold of exactly what may still be charged to it; of budgets, at least that.',
     says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
     remedy: 'Call the lease in, so that nothing more is spent from it, then find what changed the hold.',
   },

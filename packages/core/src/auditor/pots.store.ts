@@ -113,8 +113,9 @@ export function leaseProbe(basis: {
         name: 'lease_hold',
         about: 'lease',
         judges: sql`not q.is_closed`,
-        wrong: sql`(q.has_hold and not q.hold_closed and q.held >= q.owed) is not true`,
-        expected: sql`'an open hold of at least ' || q.owed`,
+        wrong: sql`(q.has_hold and not q.hold_closed
+                    and (q.held = q.owed or (q.held > q.owed and not q.is_money))) is not true`,
+        expected: sql`case when q.is_money then 'an open hold of ' else 'an open hold of at least ' end || q.owed`,
         actual: sql`case when not q.has_hold then 'none' when q.hold_closed then 'a closed hold'
                          else 'an open hold of ' || q.held end`,
       },

@@ -1,5 +1,6 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runAudit } from '../auditor/index.ts';
 import type { Reservation } from './pot-client.ts';
 import { createPotWorld, nextRequest, usageOf, type Gateway, type PotWorld } from './pots.fixture.ts';
 
@@ -11,6 +12,15 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(() => world.resetClock());
+
+/** Whatever died: each lease holds what may still be charged to it, no less and no more, and settled what was used. */
+afterEach(async () => {
+  const audit = await runAudit(world.db, { kind: 'full' });
+  const wrong = audit?.outcomes.flatMap(({ check, findings }) =>
+    /^(lease|usage)_/.test(check) ? findings : [],
+  );
+  expect(wrong).toEqual([]);
+});
 
 const ask = (orgId: OrgId, amount: bigint) =>
   ({ orgId, mode: 'live', requestId: nextRequest(), amount, budgets: [] }) as const;
