@@ -111,6 +111,16 @@ test.each([
     'must be a number',
     undefined,
   ],
+  [
+    z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('gpu') }),
+      z.object({ kind: z.enum(['volume', 'disk']) }),
+    ]),
+    { kind: 'fish' },
+    ['kind'],
+    'must be one of gpu, volume, disk',
+    undefined,
+  ],
 ])(
   'zod issue %#: the message reads after the name of its field',
   (schema, input, path, message, suggestion) => {

@@ -90,8 +90,10 @@ function messageOf(issue: ZodIssue): string {
         : `must be one of ${list(issue.values)}`;
     case 'unrecognized_keys':
       return `has unknown fields: ${issue.keys.slice(0, maxListed).join(', ')}`;
-    case 'invalid_union':
-      return 'matches none of the accepted forms';
+    case 'invalid_union': {
+      const options = 'options' in issue ? (issue.options ?? []) : [];
+      return options.length === 0 ? 'matches none of the accepted forms' : `must be one of ${list(options)}`;
+    }
     case 'invalid_key':
     case 'invalid_element':
       return 'holds an entry that is not valid';
