@@ -22,11 +22,6 @@ afterEach(async () => {
              else greatest(0, granted_nano_usd - recalled_nano_usd - settled_nano_usd) end`);
   expect(wrong).toEqual([]);
 });
-  const wrong = audit?.outcomes.flatMap(({ check, findings }) =>
-    /^(lease|usage)_/.test(check) ? findings : [],
-  );
-  expect(wrong).toEqual([]);
-});
 
 const ask = (orgId: OrgId, amount: bigint) =>
   ({ orgId, mode: 'live', requestId: nextRequest(), amount, budgets: [] }) as const;
