@@ -284,6 +284,13 @@ export class Oracle {
     return parts;
   }
 
+  /** Paid money first, whatever the order of spending. */
+  #takeBackFrom(tenant: Tenant, amount: bigint): Parts {
+    const paid = this.#draw([tenant.credit], amount);
+    const gifts = tenant.money.filter((account) => account !== tenant.credit);
+    return new Map([...paid, ...this.#draw(gifts, amount - sum(paid.values()))]);
+  }
+
   #free(tenant: Tenant): bigint {
     return sum(
       tenant.money
@@ -349,7 +356,11 @@ export class Oracle {
       if (money < command.amount || tight === null) return no('INSUFFICIENT_BALANCE', money);
       return no('BUDGET_EXCEEDED', tight.left, tight.budget.id);
     }
-    const parts = this.#draw(payout ? [tenant.earned] : tenant.money, least(command.amount, affordable));
+    const wanted = least(command.amount, affordable);
+    const parts =
+      command.kind === 'clawback'
+        ? this.#takeBackFrom(tenant, wanted)
+        : this.#draw(payout ? [tenant.earned] : tenant.money, wanted);
     const paid = sum(parts.values());
     const shortfall = command.whenShort === 'shortfall' ? command.amount - paid : 0n;
     let toGive = paid + shortfall;

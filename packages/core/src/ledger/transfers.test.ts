@@ -250,6 +250,19 @@ describe('money going out', () => {
     expect(books.slice.newTransfers).toMatchObject([{ keyId: toUuid(keyId) }]);
   });
 
+  it('as a clawback comes out of paid money first: a payment that is taken back leaves none behind', () => {
+    const books = openBooks({ balance: 5n });
+    const promo = books.addPromo({ balance: 4n, priority: 1 });
+    const taken = { do: 'debit', kind: 'clawback', whenShort: 'shortfall', description: 'Refunded' } as const;
+    ok(books.run({ ...taken, amount: usd(5), to: clearing(5) }));
+    expect([books.wallet.credit.balance, promo.balance]).toEqual([0n, 4n]);
+    expect(ok(books.run({ ...taken, amount: usd(6), to: clearing(6) }))).toMatchObject({
+      amount: -4n,
+      shortfall: 2n,
+    });
+    expect(unsound(books)).toEqual([]);
+  });
+
   it('as a payout comes out of what the supplier has earned, not of its credit', () => {
     const books = openBooks({ balance: 50n });
     const earned = { ...books.payable, id: ids.nextUuid(), orgId: books.wallet.orgId, balance: 9n };

@@ -192,10 +192,17 @@ export function decideDebit(slice: Slice, wallet: Wallet, command: DebitCommand)
   return done(wallet, { transfer });
 }
 
-/** A payout is paid from what a supplier has earned, everything else from the organisation's own money. */
+/**
+ * A payout is paid from what a supplier has earned, everything else from the organisation's own money. A payment that is
+ * taken back was paid money, so that goes before what was a gift.
+ */
 function payersOf(slice: Slice, wallet: Wallet, command: DebitCommand): readonly Account[] {
-  if (command.kind !== 'payout') return spendable(wallet.money, slice.nowMs);
-  return [mustHave(slice.payables.get(walletOf(wallet.orgId, wallet.mode)), "the supplier's account")];
+  if (command.kind === 'payout') {
+    return [mustHave(slice.payables.get(walletOf(wallet.orgId, wallet.mode)), "the supplier's account")];
+  }
+  const payers = spendable(wallet.money, slice.nowMs);
+  if (command.kind !== 'clawback') return payers;
+  return [wallet.credit, ...payers.filter((account) => account !== wallet.credit)];
 }
 
 /** The shares when only a part is paid: the first in the list is served first. */
