@@ -8,6 +8,7 @@ import {
   believeRecalled,
   fitsLease,
   heldFor,
+  mostPerLease,
   planLease,
   sizeGrant,
   type LeaseAmounts,
@@ -158,6 +159,8 @@ export async function lendInBook(tx: Tx, request: LeaseRequest, context: LendCon
   const lease = await lockOpenLease(tx, request);
   const { available, frozen } = await readBalance(tx, request.orgId, request.mode, tx.clock.now());
   if (frozen) return refuse(tx, request, 'frozen', 0n);
+  // Gateways refuse such a request themselves: no lease could be counted exactly that held it.
+  if (request.shortage > mostPerLease) return refuse(tx, request, 'no money', 0n);
   const plan = planLease(lease, { generation: server.generation, seen: request.seen });
   if (lease === null || plan === 'open')
     return openInBook(tx, request, context, { pot, old: null, available });

@@ -197,6 +197,13 @@ describe('a pot', () => {
     const gateway = world.gateway();
     const orgId = await world.organisation(2n ** 60n);
     expect(await gateway.reserve(ask(orgId, 2n ** 52n + 1n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    // Nor if a gateway forgets to look.
+    const request = { orgId, mode: 'live', cell: 1, gatewayId: 'careless', seen: null, budgets: [] } as const;
+    const shortage = 2n ** 52n + 1n;
+    expect(await world.service.lease({ ...request, shortage, wanted: shortage })).toMatchObject({
+      outcome: 'refused',
+      reason: 'no money',
+    });
     const first = await reserved(gateway, orgId, 2n ** 52n - 7n);
     await gateway.use(first, 2n ** 52n - 7n);
     const second = await reserved(gateway, orgId, 2n ** 40n + 1n);
