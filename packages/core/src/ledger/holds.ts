@@ -143,6 +143,7 @@ function limitsOf(slice: Slice, wallet: Wallet, hold: Hold): readonly Account[] 
 export function decideHold(slice: Slice, wallet: Wallet, command: HoldCommand): LedgerResult {
   const key = keyOf(command);
   const known = slice.holdsByKey.get(scopedKey(wallet.orgId, key));
+  if (known !== undefined && known.mode !== wallet.mode) return refused('STEP_REUSED');
   if (known !== undefined) return done(wallet, { hold: known, replayed: true });
   if (command.demand === 'new' && wallet.credit.frozen) return refused('ACCOUNT_FROZEN');
   const keyId = command.keyId === undefined ? null : toUuid(command.keyId);

@@ -7,6 +7,7 @@ import { texts, uuids } from './sql-arrays.ts';
 interface TransferRow {
   id: string;
   org_id: string;
+  mode: Mode;
   idempotency_key: string;
   kind: TransferKind;
   amount_nano_usd: bigint;
@@ -18,7 +19,7 @@ interface TransferRow {
 // Only who pays can fall short. What the operator bears when money comes back is nothing that its owner is told.
 const transfersStatement = defineStatement(
   'ledger read transfers',
-  `select known.id, known.org_id, known.idempotency_key, known.kind, known.amount_nano_usd,
+  `select known.id, known.org_id, known.mode, known.idempotency_key, known.kind, known.amount_nano_usd,
           known.balance_after_nano_usd, known.hold_id,
           coalesce((select -sum(entry.amount_nano_usd)::bigint
                       from ledger_entries entry
@@ -36,6 +37,7 @@ export async function fillTransfers(tx: Tx, slice: Slice, ids: readonly string[]
   for (const row of rows) {
     slice.transfersByKey.set(scopedKey(row.org_id, row.idempotency_key), {
       id: row.id,
+      mode: row.mode,
       kind: row.kind,
       amount: row.amount_nano_usd,
       balanceAfter: row.balance_after_nano_usd,

@@ -175,6 +175,22 @@ describe('the same asked for by many at once', () => {
   });
 });
 
+describe('a step that was used in one mode', () => {
+  it('is refused in the other, in the same batch or a later one: no answer tells of the other money', async () => {
+    const orgId = await createOrganisation(db);
+    const live = topUp(orgId, 5);
+    const held = hold(orgId, 1);
+    const reused = { ok: false, reason: 'STEP_REUSED' };
+    const [, , ...batch] = await apply([live, held, { ...live, mode: 'test' }, { ...held, mode: 'test' }]);
+    expect(batch).toMatchObject([reused, reused]);
+    const later = await apply([
+      { ...live, mode: 'test' },
+      { ...held, mode: 'test' },
+    ]);
+    expect(later).toMatchObject([reused, reused]);
+  });
+});
+
 describe('a cost beyond hold and balance', () => {
   it('is borne by the operator, and the balance keeps its floor', async () => {
     const orgId = await createOrganisation(db);

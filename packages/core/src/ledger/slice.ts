@@ -50,6 +50,7 @@ export interface Hold {
 /** A transfer that is in the books already, or will be when this batch is. */
 export interface KnownTransfer {
   readonly id: string;
+  readonly mode: Mode;
   readonly kind: TransferKind;
   readonly amount: bigint;
   readonly balanceAfter: bigint;
@@ -259,7 +260,15 @@ export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTr
     description: fields.description,
     usage: fields.usage ?? null,
   });
-  const known = { id, kind, amount, balanceAfter, holdId, shortfall: fields.shortfall ?? 0n };
+  const known = {
+    id,
+    mode: wallet.mode,
+    kind,
+    amount,
+    balanceAfter,
+    holdId,
+    shortfall: fields.shortfall ?? 0n,
+  };
   slice.transfersByKey.set(scopedKey(wallet.orgId, key), known);
   return known;
 }

@@ -58,7 +58,7 @@ export function replayOf(
 ): LedgerResult | null {
   const known = slice.transfersByKey.get(scopedKey(wallet.orgId, key));
   if (known === undefined) return null;
-  if (known.kind !== kind) return refused('STEP_REUSED');
+  if (known.kind !== kind || known.mode !== wallet.mode) return refused('STEP_REUSED');
   return done(wallet, { transfer: known, hold, replayed: true });
 }
 
