@@ -57,16 +57,13 @@ export async function changeBudget(
   id: BudgetId,
   changes: BudgetChanges,
 ): Promise<BudgetRecord | null> {
-  if ((await lockBudget(tx, orgId, mode, id)) === null) return null;
-  // Ends a period that is over while the limit is still the old one: one that began with the new limit would then be
-  // given the difference as well.
-  await moveLimitOf(tx, { orgId, mode, id }, nanoUsd(0n), `look:${tx.ids.nextUuid()}`);
   const before = await lockBudget(tx, orgId, mode, id);
   if (before === null) return null;
   const after = { ...before, ...changes };
+  // While the limit is still the old one: a period that is over ends with that, and then the difference comes. One that
+  // began with the new limit would be given the difference as well.
+  await moveLimitOf(tx, before, nanoUsd(after.limit - before.limit), `limit:${tx.ids.nextUuid()}`);
   await updateBudget(tx, orgId, id, after);
-  const by = nanoUsd(after.limit - before.limit);
-  if (by !== 0n) await moveLimitOf(tx, before, by, `limit:${tx.ids.nextUuid()}`);
   return findBudget(tx, orgId, mode, id);
 }
 

@@ -1,11 +1,14 @@
-import type { Db } from '@millrace/platform/db';
-import type { OrgId } from '@millrace/platform/ids';
+import { systemClock } from '@millrace/platform/clock';
+import { createDb, type Db, type Tx } from '@millrace/platform/db';
+import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
-import { createOrganisation, createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { createOrganisation, createTestDatabase, testLog, type TestDatabase } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   applyLedger,
+  changeBudget,
   createBudget,
+  findBudget,
   findHold,
   listTransfers,
   readBalance,
@@ -278,5 +281,34 @@ describe('promotional credit and budgets', () => {
     expect(await balanceOf(orgId)).toEqual([13, 0, 13]);
     const listed = await listTransfers(db, orgId, {}, { limit: 10, after: null });
     expect(listed.map((entry) => entry.kind)).toEqual(['refund', 'refund', 'charge', 'grant', 'top_up']);
+  });
+});
+
+describe('a budget that is changed as its period ends', () => {
+  it('leaves its new limit in the next period, no more', async () => {
+    const orgId = await createOrganisation(db);
+    await apply([topUp(orgId, 100)]);
+    const midnightMs = Date.UTC(2030, 0, 2);
+    // Time passes between any two looks at it.
+    let nowMs = midnightMs - 60_000;
+    let passesMs = 0;
+    const clock = { ...systemClock, nowMs: () => (nowMs += passesMs), now: () => new Date(nowMs) };
+    const ids = createIdSource({ clock: systemClock, cell: 1 });
+    const ticking = createDb({ url: database.url, poolSize: 2, clock, ids, log: testLog() });
+    const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+      ticking.transaction({ name: 'test', isolation: 'read committed' }, work);
+    const wish = { orgId, mode: 'live', name: 'day', keyIds: null, period: 'day' } as const;
+    const { id } = await run((tx) =>
+      createBudget(tx, { ...wish, limit: usd(10), thresholdsPercent: [], onExceeded: 'notify' }),
+    );
+    nowMs = midnightMs - 3;
+    passesMs = 2;
+    await run((tx) => changeBudget(tx, orgId, 'live', id, { limit: usd(15) }));
+    nowMs = midnightMs + 60_000;
+    const charge = { do: 'debit', kind: 'charge', whenShort: 'refuse', description: 'Used' } as const;
+    const one = { ...base(orgId), ...charge, step: step(), amount: usd(1), to: revenue(usd(1)) };
+    await run((tx) => applyLedger(tx, [one]));
+    expect(await findBudget(ticking, orgId, 'live', id)).toMatchObject({ limit: usd(15), spent: usd(1) });
+    await ticking.close();
   });
 });
