@@ -155,6 +155,7 @@ const maker = {
       amount,
       to: sharesFrom(known, random, hold.tenant, amount),
       afterwards: random.pick(['keep', 'keep', 'close', keep] as const),
+      ...(random.chance(0.2) ? { beyondHold: 'operator' as const } : {}),
       usage: { requests: 1 },
       description: 'Posted',
     };

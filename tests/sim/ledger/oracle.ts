@@ -517,7 +517,8 @@ export class Oracle {
     const fromHold = least(command.amount, hold.held);
     const tight = this.#tightest(budgets, 'running');
     const beyond = command.amount - fromHold;
-    const more = this.#draw(tenant.money, tight === null ? beyond : least(beyond, tight.left));
+    const allowed = command.beyondHold === 'operator' ? 0n : beyond;
+    const more = this.#draw(tenant.money, tight === null ? allowed : least(allowed, tight.left));
     const legs: Parts = new Map();
     for (const parts of [this.#letGo(hold, fromHold, 'charge'), more]) {
       for (const [account, part] of parts) bump(legs, account, -part);

@@ -324,6 +324,15 @@ describe('posting from a hold', () => {
     expect(unsound(books)).toEqual([]);
   });
 
+  it('leaves the balance alone where the operator answers for what the hold lacks', () => {
+    const books = openBooks({ balance: 10n });
+    const holdId = holdOf(books, 3);
+    const result = ok(books.run({ ...post(holdId, 5, 'keep'), beyondHold: 'operator' }));
+    expect(result).toMatchObject({ amount: -3n, held: 0n, shortfall: 2n, balanceAfter: 7n });
+    expect(money(books)).toEqual([7n, 0n]);
+    expect(unsound(books)).toEqual([]);
+  });
+
   it('spends the promotional part of the hold first, also after its expiry', () => {
     const books = openBooks({ balance: 10n });
     const promo = books.addPromo({ balance: 3n, priority: 1, expiresAtMs: startMs + 1 });

@@ -279,7 +279,8 @@ function charge(slice: Slice, wallet: Wallet, hold: Hold, command: PostCommand, 
   const legs = new Legs();
   const fromHold = smaller(command.amount, hold.held);
   // Before the hold lets go of its own part, which would otherwise be counted as available and taken twice.
-  const extra = beyond(slice, wallet, limits, command.amount - fromHold);
+  const extra =
+    command.beyondHold === 'operator' ? [] : beyond(slice, wallet, limits, command.amount - fromHold);
   legs.take(release(slice, hold, fromHold, 'charge'));
   legs.take(extra);
   const paid = fromHold + sumOf(extra);

@@ -113,6 +113,8 @@ export interface PostCommand extends CommandBase {
   readonly amount: NanoUsd;
   readonly to: readonly Share[];
   readonly afterwards: 'keep' | 'close' | { readonly target: NanoUsd };
+  /** The operator pays what the hold lacks, and the balance is left alone: nobody agreed to more than was held. */
+  readonly beyondHold?: 'operator';
   readonly keyId?: KeyId;
   readonly usage?: UsageQuantities;
   readonly description: string;

@@ -291,7 +291,7 @@ describe('a recall', () => {
 });
 
 describe('usage', () => {
-  it('is charged once, whatever arrives twice, and once more than the lease only as shortfall', async () => {
+  it('is charged once, whatever arrives twice, and beyond the lease to the operator, not to the balance', async () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     const got = await reserved(gateway, orgId, 60n);
@@ -300,7 +300,8 @@ describe('usage', () => {
     const posted = await world.stream.sink();
     expect(posted.map(({ verdict }) => verdict)).toEqual(['charged', 'duplicate']);
     expect(posted[1]?.transferId).toBe(posted[0]?.transferId);
-    expect(await world.balance(orgId)).toEqual({ balance: 0n, held: 0n, available: 0n });
+    // 80 of the 100 were lent.
+    expect(await world.balance(orgId)).toEqual({ balance: 20n, held: 0n, available: 20n });
     expect(await leases(orgId)).toMatchObject([{ settled: 130 }]);
   });
 

@@ -38,6 +38,8 @@ function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
     amount,
     to: [{ account: { kind: 'revenue', product: 'inference' }, amount }],
     afterwards: 'keep',
+    // What was lent is what the organisation can owe: a gateway that reports more does not reach into the balance.
+    beyondHold: 'operator',
     ...(first.keyId === null ? {} : { keyId: first.keyId }),
     usage: group.quantities,
     description: `Inference: ${first.product}`,
