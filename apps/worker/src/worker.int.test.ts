@@ -113,6 +113,8 @@ describe('the worker process', () => {
         },
       ]),
     );
+    // A worker of another test may have swept the shard a moment ago, and it would be left alone for a minute.
+    await rows(`update meter_shards set swept_at = '-infinity'`);
     await using _worker = await startWorkerProcess({ database, names, env });
     await eventually({ what: 'a charge and an expiry' }, async () => {
       const transfers = await rows(`select kind from ledger_transfers where org_id = '${toUuid(orgId)}'`);

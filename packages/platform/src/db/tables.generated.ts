@@ -168,18 +168,7 @@ export interface InvitationsTable {
 
 export interface LedgerAccountsTable {
   id: string;
-  kind:
-    | 'credit'
-    | 'promo'
-    | 'supplier_payable'
-    | 'limit'
-    | 'revenue'
-    | 'platform_fee'
-    | 'payments_clearing'
-    | 'grants'
-    | 'adjustments'
-    | 'shortfall'
-    | 'limit_contra';
+  kind: 'credit' | 'promo' | 'supplier_payable' | 'limit' | 'revenue' | 'platform_fee' | 'payments_clearing' | 'grants' | 'adjustments' | 'shortfall' | 'limit_contra';
   org_id: string | null;
   mode: 'live' | 'test';
   product: 'rental' | 'volume' | 'inference' | 'instance' | null;
@@ -227,18 +216,7 @@ export interface LedgerTransfersTable {
   id: string;
   org_id: string;
   mode: 'live' | 'test';
-  kind:
-    | 'top_up'
-    | 'grant'
-    | 'adjustment'
-    | 'refund'
-    | 'reversal'
-    | 'charge'
-    | 'credit'
-    | 'payout'
-    | 'clawback'
-    | 'expiry'
-    | 'budget';
+  kind: 'top_up' | 'grant' | 'adjustment' | 'refund' | 'reversal' | 'charge' | 'credit' | 'payout' | 'clawback' | 'expiry' | 'budget';
   idempotency_key: string;
   cause_kind: string;
   cause_id: string;
@@ -395,17 +373,7 @@ export interface PaymentsTable {
   provider_ref: string | null;
   provider_intent: string | null;
   amount_nano_usd: bigint;
-  state:
-    | 'created'
-    | 'open'
-    | 'processing'
-    | 'paid'
-    | 'expired'
-    | 'failed'
-    | 'mismatch'
-    | 'refunded'
-    | 'disputed'
-    | 'charged_back';
+  state: 'created' | 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'mismatch' | 'refunded' | 'disputed' | 'charged_back';
   success_url: string;
   cancel_url: string;
   checkout_url: string | null;
