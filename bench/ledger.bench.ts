@@ -11,6 +11,8 @@ const ACCOUNTS = 1_000;
 const BATCH = 500;
 const WRITERS = 4;
 const HOLDERS = 16;
+const POSTERS = 2;
+const CALLERS = 4;
 const FUNDS = nanoUsd(1_000_000_000_000_000n);
 const CHARGE = nanoUsd(1_234_567n);
 
@@ -127,6 +129,27 @@ function partition(orgIds: readonly OrgId[]): {
     },
   };
 }
+/** The load that holds meet in a busy cell: batches for others, one after the other. */
+function keepPosting(database: TestDatabase, orgIds: readonly OrgId[]): { stop(): Promise<void> } {
+  let stopped = false;
+  const post = async (own: readonly OrgId[]): Promise<void> => {
+    while (!stopped)
+      await apply(
+        database,
+        times(BATCH, () => charge(pickFrom(own))),
+      );
+  };
+  const posters = Array.from({ length: POSTERS }, (_, part) =>
+    post(orgIds.filter((_id, index) => index % POSTERS === part)),
+  );
+  return {
+    stop: async () => {
+      stopped = true;
+      await Promise.all(posters);
+    },
+  };
+}
+
 const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
 export const bench = defineBench({
@@ -180,15 +203,18 @@ export const bench = defineBench({
         },
         { concurrency: WRITERS },
       );
-      note(`single calls from ${HOLDERS} callers`);
-      const singles = await measure(
-        {
-          'bare update': () =>
-            pool.query('update bare_accounts set held = held + 1 where id = $1', [pickFrom(accounts)]),
-          hold: () => apply(database, [hold(pickFrom(orgIds))]),
-        },
-        { concurrency: HOLDERS },
-      );
+      const half = ACCOUNTS >> 1;
+      const sides = {
+        'bare update': () =>
+          pool.query('update bare_accounts set held = held + 1 where id = $1', [pickFrom(accounts)]),
+        hold: () => apply(database, [hold(pickFrom(orgIds.slice(half)))]),
+      };
+      note(`${CALLERS} callers, while ${POSTERS} writers post batches for other organisations`);
+      const load = keepPosting(database, orgIds.slice(0, half));
+      const singles = await measure(sides, { concurrency: CALLERS });
+      await load.stop();
+      note(`${HOLDERS} callers and nothing else`);
+      const alone = await measure(sides, { concurrency: HOLDERS });
       const bareRate = batches['bare rows'].perSecond * BATCH;
       const spread = batches['ledger, 1000 accounts'].perSecond * BATCH;
       const hotRate = batches['ledger, one hot account'].perSecond * BATCH;
@@ -196,6 +222,8 @@ export const bench = defineBench({
         figures: {
           ...batches,
           ...singles,
+          'bare update, nothing else': alone['bare update'],
+          'hold, nothing else': alone.hold,
           'bare transfers a second': bareRate,
           'transfers a second over 1000 accounts': spread,
           'transfers a second on one account': hotRate,
@@ -205,7 +233,7 @@ export const bench = defineBench({
           atLeast('share of bare on one hot account', 0.3, share(hotRate, bareRate)),
           atLeast('transfers a second over 1000 accounts', 10_000, spread),
           atMost(
-            'hold p99 against a bare update',
+            'hold p99 under load against a bare update',
             5,
             share(singles.hold.p99Ms, singles['bare update'].p99Ms),
           ),

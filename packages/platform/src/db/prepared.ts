@@ -14,8 +14,14 @@ export interface PreparedStatement {
 
 const known = new Map<string, string>();
 
-/** Makes the text known under a name. The same text may be defined again; another one under the name may not. */
-export function defineStatement(name: string, text: string): PreparedStatement {
+/**
+ * Makes the text known under a name. The same text may be defined again; another one under the name may not.
+ *
+ * Array parameters are put out of the planner's sight. It would otherwise see that a list is short today, make a plan
+ * for that, and so plan each call anew, which takes longer than the call. One plan for lists of any length is kept.
+ */
+export function defineStatement(name: string, statement: string): PreparedStatement {
+  const text = statement.replaceAll(/\$(\d+)::(\w+)\[\]/g, '(select $$$1::$2[])::$2[]');
   for (const [otherText, otherName] of known) {
     if (otherName === name && otherText !== text) throw new Error(`Two statements are called ${name}.`);
   }
