@@ -560,7 +560,7 @@ COMMENT ON COLUMN public.ledger_holds.key_id IS 'The API key it was taken for; i
 
 COMMENT ON COLUMN public.ledger_holds.held_nano_usd IS 'What is set aside now.';
 
-COMMENT ON COLUMN public.ledger_holds.posted_nano_usd IS 'What was charged from it so far.';
+COMMENT ON COLUMN public.ledger_holds.posted_nano_usd IS 'What the organisation was charged through it so far, also beyond what was held.';
 
 COMMENT ON COLUMN public.ledger_holds.closed_at IS 'From then on nothing can be posted from it.';
 
@@ -597,7 +597,7 @@ COMMENT ON COLUMN public.ledger_transfers.org_id IS 'Whose ledger shows it. No f
 
 COMMENT ON COLUMN public.ledger_transfers.idempotency_key IS 'Begins with its cause (kind:id:step), so the unique index also finds everything that a cause was charged.';
 
-COMMENT ON COLUMN public.ledger_transfers.amount_nano_usd IS 'What the organisation''s own money (credit and promotional credit) changed by.';
+COMMENT ON COLUMN public.ledger_transfers.amount_nano_usd IS 'What the organisation''s own money (credit and promotional credit) changed by; for a payout, what its earnings changed by.';
 
 COMMENT ON COLUMN public.ledger_transfers.balance_after_nano_usd IS 'The organisation''s own money after it.';
 
@@ -1931,7 +1931,25 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.audit_marks TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.audit_runs TO millrace_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.budgets TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.budgets TO millrace_app;
+
+GRANT UPDATE(name) ON TABLE public.budgets TO millrace_app;
+
+GRANT UPDATE(key_ids) ON TABLE public.budgets TO millrace_app;
+
+GRANT UPDATE(limit_nano_usd) ON TABLE public.budgets TO millrace_app;
+
+GRANT UPDATE(period_start) ON TABLE public.budgets TO millrace_app;
+
+GRANT UPDATE(period_end) ON TABLE public.budgets TO millrace_app;
+
+GRANT UPDATE(thresholds_percent) ON TABLE public.budgets TO millrace_app;
+
+GRANT UPDATE(notified_percent) ON TABLE public.budgets TO millrace_app;
+
+GRANT UPDATE(on_exceeded) ON TABLE public.budgets TO millrace_app;
+
+GRANT UPDATE(deleted_at) ON TABLE public.budgets TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.entitlements TO millrace_app;
 

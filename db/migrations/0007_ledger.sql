@@ -100,7 +100,7 @@ revoke update, delete on ledger_transfers from millrace_app;
 comment on table ledger_transfers is 'Every movement of money, with its cause. Append-only.';
 comment on column ledger_transfers.org_id is 'Whose ledger shows it. No foreign key here and below: its check would lock a row of another table for each posting; the auditor looks instead.';
 comment on column ledger_transfers.idempotency_key is 'Begins with its cause (kind:id:step), so the unique index also finds everything that a cause was charged.';
-comment on column ledger_transfers.amount_nano_usd is 'What the organisation''s own money (credit and promotional credit) changed by.';
+comment on column ledger_transfers.amount_nano_usd is 'What the organisation''s own money (credit and promotional credit) changed by; for a payout, what its earnings changed by.';
 comment on column ledger_transfers.balance_after_nano_usd is 'The organisation''s own money after it.';
 comment on column ledger_transfers.hold_id is 'The hold it was paid from, if any.';
 comment on column ledger_transfers.reverses is 'Refunds and reversals: the transfer they undo, in part or whole.';
@@ -189,7 +189,7 @@ grant update (held_nano_usd, posted_nano_usd, closed_at) on ledger_holds to mill
 comment on table ledger_holds is 'Money set aside for something that will be charged. It never lapses by the clock: its owner posts from it, resizes it and closes it.';
 comment on column ledger_holds.key_id is 'The API key it was taken for; its budgets hold the same amount.';
 comment on column ledger_holds.held_nano_usd is 'What is set aside now.';
-comment on column ledger_holds.posted_nano_usd is 'What was charged from it so far.';
+comment on column ledger_holds.posted_nano_usd is 'What the organisation was charged through it so far, also beyond what was held.';
 comment on column ledger_holds.closed_at is 'From then on nothing can be posted from it.';
 
 create table ledger_hold_parts (
@@ -222,7 +222,9 @@ create table budgets (
   constraint budgets_period_in_order check (period_end > period_start)
 ) with (fillfactor = 80);
 create index budgets_org_idx on budgets (org_id, mode, id) where deleted_at is null;
-revoke delete on budgets from millrace_app;
+revoke update, delete on budgets from millrace_app;
+grant update (name, key_ids, limit_nano_usd, period_start, period_end, thresholds_percent, notified_percent, on_exceeded,
+              deleted_at) on budgets to millrace_app;
 comment on table budgets is 'Limits on spending for a period. The limit account with the same id holds what is left of it.';
 comment on column budgets.key_ids is 'The API keys it counts, a rotated key with its successors; null counts the whole organisation.';
 comment on column budgets.period_start is 'Of the period that the limit account now counts; moved on by the first posting or hold after its end.';
