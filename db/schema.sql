@@ -1951,6 +1951,8 @@ GRANT UPDATE(on_exceeded) ON TABLE public.budgets TO millrace_app;
 
 GRANT UPDATE(deleted_at) ON TABLE public.budgets TO millrace_app;
 
+GRANT UPDATE(is_key_limit) ON TABLE public.budgets TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.entitlements TO millrace_app;
 
 GRANT UPDATE(revoked_at) ON TABLE public.entitlements TO millrace_app;

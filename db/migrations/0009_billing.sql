@@ -6,6 +6,7 @@ comment on column organisations.funded_at is 'When its deposits first reached th
 -- A limit that was put on a key must hold against the key itself: such a budget cannot be changed or deleted while one
 -- of its keys is in use.
 alter table budgets add column is_key_limit boolean not null default false;
+grant update (is_key_limit) on budgets to millrace_app;
 comment on column budgets.is_key_limit is 'Made from limits.budget of an API key: not to be changed or deleted while one of its keys is in use.';
 
 -- The budget of a key may be for an hour.
