@@ -89,7 +89,7 @@ function toolRow(body: object): AccessRow {
 }
 
 /** A charge that the organisation has paid. */
-async function chargeOf(world: World, who: SeededOrganisation): Promise<string> {
+export async function chargeOf(world: World, who: SeededOrganisation): Promise<string> {
   const orgId = who.organisation.id;
   const amount = nanoUsd(1_000_000_000n);
   const base = { orgId, mode: 'live', amount, description: 'for a test' } as const;

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { contract, operationsOf, type Operation } from '@millrace/contract';
 import type { Random } from '@millrace/kits';
+import { chargeOf } from '../../e2e/access.billing.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
 import { createJudge } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
@@ -36,6 +37,9 @@ const beforeHandler = new Set([
 
 const failuresKept = 20;
 
+/** Each can be reversed once and refunded until it is used up. */
+const chargesMade = 40;
+
 /** An operation without a body has less to get wrong: one call of it for so many of one with a body. */
 const bodilessShare = 4;
 
@@ -51,7 +55,9 @@ export async function fuzz(
   const served = new Set(world.fixture.api.server.served());
   const targets = operationsOf(contract).filter(({ id }) => served.has(id));
   const judge = createJudge();
-  const pools = createPools(world, random);
+  const charges: string[] = [];
+  for (let made = 0; made < chargesMade; made += 1) charges.push(await chargeOf(world, world.acme));
+  const pools = createPools(world, random, charges);
   const tallies = new Map<string, Tally>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );
@@ -123,6 +129,8 @@ function toInput(operation: Operation, sample: Sample, pools: Pools, random: Ran
         return text === undefined ? [] : [[name, text]];
       }),
     );
+  const signed = sample.mutated ? null : pools.signed(operation.id);
+  if (signed !== null) return signed;
   const body = sample.mutated ? sample.body : pools.fill(operation.id, sample.body);
   return {
     params: named(sample.params),

@@ -1,6 +1,6 @@
 import type { Random } from '@millrace/kits';
 import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
-import { testIds } from '@millrace/testing';
+import { signStripeEvent, testIds } from '@millrace/testing';
 import { newSshPublicKey, type World } from '../../e2e/world.ts';
 
 /** What the run has made so far, so that later calls can name things that really exist. */
@@ -9,6 +9,8 @@ export interface Pools {
   idFor(name: string, operationId: string): string | undefined;
   /** Puts real things into a sampled body where text alone could never be valid. */
   fill(operationId: string, body: unknown): unknown;
+  /** A whole call that no sampling could make, such as one that is signed; null where sampling will do. */
+  signed(operationId: string): { readonly body: unknown; readonly headers: Record<string, string> } | null;
   /** Learns from an answer. */
   note(operationId: string, answer: CallAnswer): void;
 }
@@ -16,7 +18,13 @@ export interface Pools {
 /** How many of each kind are remembered: enough for variety, few enough that names repeat and collide. */
 const remembered = 200;
 
-export function createPools(world: World, random: Random): Pools {
+/** `charges` are transfers that can be refunded: no operation of the control plane makes any. */
+export function createPools(world: World, random: Random, charges: readonly string[]): Pools {
+  const transfers: string[] = [...charges];
+  const budgets: string[] = [];
+  const payments: string[] = [];
+  const prices: string[] = [];
+  const entitlements: string[] = [];
   const keys: string[] = [];
   const sshKeys: string[] = [];
   const operations: string[] = [];
@@ -49,6 +57,16 @@ export function createPools(world: World, random: Random): Pools {
         return someOf(operations);
       case 'idempotencyKey':
         return someOf(idempotencyKeys);
+      case 'budgetId':
+        return someOf(budgets);
+      case 'paymentId':
+        return someOf(payments);
+      case 'transferId':
+        return someOf(transfers);
+      case 'priceId':
+        return someOf(prices);
+      case 'entitlementId':
+        return someOf(entitlements);
       default:
         return undefined;
     }
@@ -60,6 +78,11 @@ export function createPools(world: World, random: Random): Pools {
     keyId: 'key',
     sshKeyId: 'ssh',
     operationId: 'op',
+    budgetId: 'bdg',
+    paymentId: 'pay',
+    transferId: 'trf',
+    priceId: 'prc',
+    entitlementId: 'ent',
   } as const;
   const absent = (name: string): string | undefined =>
     Object.hasOwn(kinds, name) ? testIds.next(kinds[name as keyof typeof kinds]) : undefined;
@@ -75,7 +98,16 @@ export function createPools(world: World, random: Random): Pools {
     fill(operationId, body) {
       if (typeof body !== 'object' || body === null) return body;
       if (operationId === 'createSshPublicKey') return { ...body, publicKey: newSshPublicKey() };
+      if (operationId === 'adminRefund') return { ...body, transferId: someOf(charges), amountNanoUsd: '1' };
       return body;
+    },
+
+    signed(operationId) {
+      if (operationId !== 'receiveStripeEvent') return null;
+      const { webhookSecret } = world.fixture.stripe.settings;
+      const event = { type: 'customer.created', object: {}, createdMs: Date.now() };
+      const { body, headers } = signStripeEvent(webhookSecret, event);
+      return { body: JSON.parse(body) as unknown, headers };
     },
 
     note(operationId, answer) {
@@ -87,6 +119,11 @@ export function createPools(world: World, random: Random): Pools {
       if (operationId === 'adminAddMember' && answer.json.organisationId === world.acme.organisation.id) {
         remember(people, answer.json.userId);
       }
+      if (operationId === 'createBudget') remember(budgets, answer.json.id);
+      if (operationId === 'createTopUp') remember(payments, answer.json.paymentId);
+      if (operationId === 'adminGrant' || operationId === 'adminAdjust') remember(transfers, answer.json.id);
+      if (operationId === 'adminCreatePrice') remember(prices, answer.json.id);
+      if (operationId === 'adminCreateEntitlement') remember(entitlements, answer.json.id);
       if (operationId === 'getOperation') remember(idempotencyKeys, answer.json.idempotencyKey);
     },
   };
