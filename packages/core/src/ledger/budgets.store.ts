@@ -92,30 +92,6 @@ export async function listBudgets(
   return rows.map(fromRow);
 }
 
-/** The budgets that count this key's work beside the organisation's own. */
-export async function listBudgetsOfKey(
-  reader: Reader,
-  orgId: OrgId,
-  mode: Mode,
-  keyId: KeyId,
-): Promise<readonly BudgetRecord[]> {
-  const { rows } = await sql<BudgetRow>`
-    select ${columns} from budgets budget join ledger_accounts account on account.id = budget.id
-     where budget.org_id = ${toUuid(orgId)} and budget.mode = ${mode} and budget.deleted_at is null
-       and (budget.key_ids is null or ${toUuid(keyId)} = any(budget.key_ids))
-     order by budget.id
-  `.execute(reader.kysely);
-  return rows.map(fromRow);
-}
-
-export async function countBudgets(reader: Reader, orgId: OrgId, mode: Mode): Promise<number> {
-  const { rows } = await sql<{ count: bigint }>`
-    select count(*) as count from budgets
-     where org_id = ${toUuid(orgId)} and mode = ${mode} and deleted_at is null
-  `.execute(reader.kysely);
-  return Number(rows[0]?.count ?? 0n);
-}
-
 /** What the limits of all budgets come to, also of those that only one key counts against. */
 export async function sumLimits(reader: Reader, orgId: OrgId, mode: Mode): Promise<bigint> {
   const { rows } = await sql<{ total: string }>`

@@ -35,10 +35,8 @@ export {
 export { changeBudget, createBudget, removeBudget, type NewBudget } from './budgets.service.ts';
 export {
   addKeyToBudgets,
-  countBudgets,
   findBudget,
   listBudgets,
-  listBudgetsOfKey,
   sumLimits,
   type BudgetChanges,
   type BudgetPeriod,

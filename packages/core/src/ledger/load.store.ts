@@ -7,6 +7,7 @@ import {
   systemAccountId,
   type Account,
   type AccountKind,
+  type BudgetState,
   type OnExceeded,
 } from './accounts.ts';
 import type { LedgerCommand, Share } from './ledger.ts';
@@ -122,7 +123,7 @@ interface AccountRow {
   // Of limit accounts only: nobody else has a budget behind them.
   budget_name?: string | null;
   key_ids?: string[] | null;
-  period?: 'day' | 'week' | 'month' | 'total' | null;
+  period?: BudgetState['period'] | null;
   limit_nano_usd?: bigint | null;
   period_start?: Date | null;
   period_end?: Date | null;
