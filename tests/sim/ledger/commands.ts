@@ -100,7 +100,7 @@ const maker = {
         kind === 'charge'
           ? sharesFrom(known, random, tenant, amount)
           : [{ account: { kind: kind === 'clawback' ? 'payments_clearing' : 'adjustments' }, amount }],
-      whenShort: random.pick(['refuse', 'shortfall', 'partly'] as const),
+      whenShort: random.pick(['refuse', 'shortfall'] as const),
       usage: { gpuMs: random.int(0, 3_600_000) },
       description: 'Used',
     };
@@ -113,7 +113,7 @@ const maker = {
       kind: 'payout',
       amount,
       to: [{ account: { kind: 'payments_clearing' }, amount }],
-      whenShort: random.pick(['refuse', 'partly'] as const),
+      whenShort: 'refuse',
       description: 'Payout',
     };
   },

@@ -362,17 +362,11 @@ export class Oracle {
         ? this.#takeBackFrom(tenant, wanted)
         : this.#draw(payout ? [tenant.earned] : tenant.money, wanted);
     const paid = sum(parts.values());
-    const shortfall = command.whenShort === 'shortfall' ? command.amount - paid : 0n;
-    let toGive = paid + shortfall;
-    if (toGive === 0n) return this.#done(tenant);
+    const shortfall = command.amount - paid;
     const legs: Parts = new Map();
     for (const [account, part] of parts) bump(legs, account, -part);
     bump(legs, this.systemAccount('shortfall', null, tenant.mode), -shortfall);
-    for (const share of command.to) {
-      const given = least(toGive, share.amount);
-      bump(legs, this.#account(share, tenant.mode), given);
-      toGive -= given;
-    }
+    for (const share of command.to) bump(legs, this.#account(share, tenant.mode), share.amount);
     this.#count(legs, budgets, paid);
     const transfer = this.#enter(tenant, command, command.kind, legs, -paid, shortfall);
     this.#tell(budgets);

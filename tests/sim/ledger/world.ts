@@ -96,7 +96,7 @@ export async function createWorld(random: Random): Promise<World> {
   return world;
 }
 
-/** A payout of what nobody has earned moves nothing, and opens both accounts, so that their ids are known. */
+/** A payout of what nobody has earned is refused, and opens both accounts, so that their ids are known. */
 async function openAccounts(world: World): Promise<void> {
   const commands = world.tenants.map(({ orgId, mode }): LedgerCommand => ({
     do: 'debit',
@@ -107,7 +107,7 @@ async function openAccounts(world: World): Promise<void> {
     step: `open ${mode}`,
     amount: nanoUsd(1n),
     to: [{ account: { kind: 'payments_clearing' }, amount: nanoUsd(1n) }],
-    whenShort: 'partly',
+    whenShort: 'refuse',
     description: 'Nothing',
   }));
   await applyOnce(world, commands);

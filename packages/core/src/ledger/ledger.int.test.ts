@@ -136,10 +136,6 @@ describe('the same asked for by many at once', () => {
   const all = { amount: usd(3), to: revenue(usd(3)) };
   it.each<[string, (orgId: OrgId) => Promise<LedgerCommand>]>([
     ['charge', async (orgId) => ({ ...base(orgId), ...charge, ...all, step: 'x', whenShort: 'refuse' })],
-    [
-      'charge as far as it goes',
-      async (orgId) => ({ ...base(orgId), ...charge, ...all, step: 'x', whenShort: 'partly' }),
-    ],
     ['hold', async (orgId) => ({ ...hold(orgId, 3), step: 'x' })],
     [
       'last posting of a hold',

@@ -61,10 +61,9 @@ export interface CreditCommand extends CommandBase {
 
 /**
  * What happens when the money is not there. `refuse`: nothing is posted. `shortfall`: the rest is posted from the
- * operator's shortfall account, so that who delivered is paid and the balance keeps its floor. `partly`: only what is
- * there is taken.
+ * operator's shortfall account, so that who delivered is paid and the balance keeps its floor.
  */
-export type WhenShort = 'refuse' | 'shortfall' | 'partly';
+export type WhenShort = 'refuse' | 'shortfall';
 
 /** Money leaves the organisation's balance at once, without a hold. */
 export interface DebitCommand extends CommandBase {

@@ -21,7 +21,7 @@ const topUp = (amount: number) =>
     from: clearing(amount),
     description: 'Paid',
   }) as const;
-const charge = (amount: number, whenShort: 'refuse' | 'shortfall' | 'partly' = 'refuse') =>
+const charge = (amount: number, whenShort: 'refuse' | 'shortfall' = 'refuse') =>
   ({
     do: 'debit',
     kind: 'charge',
@@ -186,7 +186,6 @@ describe('money going out', () => {
       { usage: { requests: 1 }, holdId: null, reverses: null },
     ]);
     expect(ok(books.run(charge(0))).transferId).toBeNull();
-    expect(ok(books.run(charge(3, 'partly'))).transferId).toBeNull();
     expect(unsound(books)).toEqual([]);
   });
 
@@ -203,21 +202,6 @@ describe('money going out', () => {
     expect(books.system({ kind: 'shortfall' }).balance).toBe(-3n);
     expect(books.system({ kind: 'revenue', product: 'rental' }).balance).toBe(8n);
     expect(ok(books.run(charge(2, 'shortfall')))).toMatchObject({ amount: 0n, shortfall: 2n });
-  });
-
-  it('in part serves the first share first', () => {
-    const books = openBooks({ balance: 5n });
-    const result = books.run({
-      ...charge(8, 'partly'),
-      to: [
-        { account: { kind: 'platform_fee' }, amount: usd(4) },
-        { account: { kind: 'adjustments' }, amount: usd(4) },
-      ],
-    });
-    expect(ok(result)).toMatchObject({ amount: -5n, shortfall: 0n });
-    expect(books.system({ kind: 'platform_fee' }).balance).toBe(4n);
-    expect(books.system({ kind: 'adjustments' }).balance).toBe(1n);
-    expect(unsound(books)).toEqual([]);
   });
 
   it('as a charge counts against budgets and is refused by them; as an adjustment it is neither', () => {
@@ -239,7 +223,7 @@ describe('money going out', () => {
       to: [{ account: { kind: 'adjustments' }, amount: usd(20) }],
     });
     expect(limit.balance).toBe(4n);
-    expect(ok(books.run(charge(9, 'partly'))).amount).toBe(-4n);
+    expect(ok(books.run(charge(9, 'shortfall')))).toMatchObject({ amount: -4n, shortfall: 5n });
     expect(limit.balance).toBe(0n);
   });
 

@@ -170,12 +170,11 @@ export function decideDebit(slice: Slice, wallet: Wallet, command: DebitCommand)
   }
   const parts = planDraw(payers, smaller(command.amount, affordable));
   const paid = sumOf(parts);
-  const shortfall = command.whenShort === 'shortfall' ? command.amount - paid : 0n;
-  if (paid + shortfall === 0n) return done(wallet, {});
+  const shortfall = command.amount - paid;
   const legs = new Legs();
   legs.take(parts);
   if (shortfall > 0n) legs.add(findSystem(slice, { kind: 'shortfall' }, wallet.mode), -shortfall);
-  addShares(slice, legs, wallet.mode, sharesUpTo(command, paid + shortfall), paid + shortfall);
+  addShares(slice, legs, wallet.mode, command.to, command.amount);
   countAgainst(slice, legs, wallet, limits, paid);
   const transfer = enter(slice, legs, {
     wallet,
@@ -203,17 +202,6 @@ function payersOf(slice: Slice, wallet: Wallet, command: DebitCommand): readonly
   const payers = spendable(wallet.money, slice.nowMs);
   if (command.kind !== 'clawback') return payers;
   return [wallet.credit, ...payers.filter((account) => account !== wallet.credit)];
-}
-
-/** The shares when only a part is paid: the first in the list is served first. */
-function sharesUpTo(command: DebitCommand, total: bigint): readonly Share[] {
-  if (total === command.amount) return command.to;
-  let left: bigint = total;
-  return command.to.map((share) => {
-    const amount = smaller(share.amount, left);
-    left -= amount;
-    return { account: share.account, amount } as Share;
-  });
 }
 
 /** Entries of money only: what budgets counted is not given back. */
