@@ -1,10 +1,9 @@
 import type { Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, OrgId } from '@millrace/platform/ids';
-import { nanoUsd, negateUsd, type NanoUsd } from '@millrace/platform/money';
+import { nanoUsd } from '@millrace/platform/money';
 import {
   findBudget,
-  findLeft,
   insertBudget,
   lockBudget,
   markBudgetDeleted,
@@ -12,6 +11,7 @@ import {
   type BudgetChanges,
   type BudgetRecord,
 } from './budgets.store.ts';
+import type { LimitCommand } from './ledger.ts';
 import { applyLedger, requireDone } from './ledger.service.ts';
 import { periodAt } from './periods.ts';
 
@@ -40,7 +40,7 @@ export async function createBudget(tx: Tx, wish: NewBudget): Promise<BudgetRecor
 async function moveLimitOf(
   tx: Tx,
   budget: Pick<BudgetRecord, 'orgId' | 'mode' | 'id'>,
-  by: NanoUsd,
+  by: LimitCommand['by'],
   step: string,
 ): Promise<void> {
   const { orgId, mode, id } = budget;
@@ -73,9 +73,6 @@ export async function changeBudget(
  */
 export async function removeBudget(tx: Tx, orgId: OrgId, mode: Mode, id: BudgetId): Promise<boolean> {
   if ((await lockBudget(tx, orgId, mode, id)) === null) return false;
-  const budget = { orgId, mode, id };
-  // A period that is over ends first, as the ledger would end it before it takes anything.
-  await moveLimitOf(tx, budget, nanoUsd(0n), `look:${tx.ids.nextUuid()}`);
-  await moveLimitOf(tx, budget, negateUsd(await findLeft(tx, orgId, id)), 'limit:last');
+  await moveLimitOf(tx, { orgId, mode, id }, 'rest', 'limit:last');
   return markBudgetDeleted(tx, orgId, mode, id);
 }

@@ -101,15 +101,6 @@ export async function sumLimits(reader: Reader, orgId: OrgId, mode: Mode): Promi
   return BigInt(rows[0]?.total ?? '0');
 }
 
-/** What nobody has spent or set aside of a budget. */
-export async function findLeft(reader: Reader, orgId: OrgId, id: BudgetId): Promise<NanoUsd> {
-  const { rows } = await sql<{ left: bigint }>`
-    select balance_nano_usd - held_nano_usd as left from ledger_accounts
-     where id = ${toUuid(id)} and org_id = ${toUuid(orgId)}
-  `.execute(reader.kysely);
-  return nanoUsd(rows[0]?.left ?? 0n);
-}
-
 export type NewBudgetRow = Omit<BudgetRecord, 'spent'>;
 
 /** The budget and its limit account, which begins at zero: the limit itself comes by a transfer. */

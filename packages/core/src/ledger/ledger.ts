@@ -150,7 +150,8 @@ export interface ExpireCommand extends CommandBase {
 export interface LimitCommand extends CommandBase {
   readonly do: 'limit';
   readonly budgetId: BudgetId;
-  readonly by: NanoUsd;
+  /** `rest` takes all that nobody has spent or set aside, as it stands once a period that is over has ended. */
+  readonly by: NanoUsd | 'rest';
 }
 
 export type LedgerCommand =

@@ -399,6 +399,14 @@ describe('the limit of a budget', () => {
     });
   });
 
+  it('gives back the rest, which is that of the new period when the old one is over', () => {
+    const books = openBooks({ balance: 100n });
+    const { limit, id } = books.addLimit({ left: 4n, limit: 10n, held: 3n, periodEndMs: startMs });
+    expect(books.run({ do: 'limit', budgetId: id, by: 'rest' }).ok).toBe(true);
+    expect([limit.balance, limit.held]).toEqual([3n, 3n]);
+    expect(books.slice.newTransfers).toHaveLength(2);
+  });
+
   it('lowered below what is spent has its floor there, until it is raised again', () => {
     const books = openBooks({ balance: 100n });
     const { limit, id } = books.addLimit({ left: 10n, limit: 10n });

@@ -335,6 +335,7 @@ export function decideLimit(slice: Slice, wallet: Wallet, command: LimitCommand)
   if (replay !== null) return replay;
   const limit = wallet.limits.find(({ id }) => id === toUuid(command.budgetId));
   if (limit === undefined) return refused('BUDGET_NOT_FOUND');
-  const transfer = moveLimit(slice, wallet, limit, command.by, key, command.cause);
+  const by = command.by === 'rest' ? limit.held - limit.balance : command.by;
+  const transfer = moveLimit(slice, wallet, limit, by, key, command.cause);
   return done(wallet, { transfer });
 }
