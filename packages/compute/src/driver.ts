@@ -1,0 +1,255 @@
+import type { Mode } from '@millrace/platform/envelope';
+import type { OrgId } from '@millrace/platform/ids';
+
+/**
+ * What Millrace asks of an engine that runs machines. One driver serves one cluster: one endpoint of one engine.
+ *
+ * These promises hold for every driver, and the conformance suite checks them:
+ *
+ * - **Machines are known by `externalId`.** It is chosen by the caller before anything is asked of the engine, and the
+ *   engine keeps it. So a caller that lost an answer asks again with the same id and gets one machine, not two.
+ * - **Every method may be repeated**, also while an earlier call of it is still under way, also from another process.
+ *   A repeat that finds its work done answers as the first did.
+ * - **A call waits for the engine**, up to the signal's deadline: when it resolves, the engine has done it, not merely
+ *   accepted it. Waiting for the *machine* (booted, reachable, proven) is the caller's business: it polls `describe`.
+ * - **"Not there" is said only by an engine that answered.** `describe` is null, and `terminate` is done, when the
+ *   engine itself says that it has no such machine. An engine that is silent, restarting, or has lost the member that
+ *   holds the machine is a `DriverError` of kind `unavailable`. Nobody may conclude from silence that a machine is gone.
+ * - **Every failure is a `DriverError`**, and `isFinal` tells whether asking again could help.
+ * - **Nothing is decided here.** Which node, which GPUs, which ports: the caller chose all of it, and the driver either
+ *   gives exactly that or refuses. Engines let one GPU into two machines; that it is sold once is the caller's rule.
+ */
+export interface ComputeDriver {
+  readonly kind: DriverKind;
+  readonly can: DriverAbilities;
+
+  /** All nodes of the cluster and the hardware of each, as the engine reports it now. */
+  readInventory(signal: AbortSignal): Promise<Inventory>;
+
+  /**
+   * Makes the machine and starts it. A machine of this `externalId` that exists already is kept and started if it is
+   * off; if it differs from the wish in node, GPUs, size or image the call is refused with `conflict`. A machine left
+   * half-made by a crash is finished or made anew. Access is as the wish says, and nothing else is open.
+   */
+  create(wish: MachineWish, signal: AbortSignal): Promise<void>;
+
+  /** The machine as the engine sees it now; null only when the engine says that there is none. */
+  describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null>;
+
+  /** Powers on. GPUs and ports are as they were. Refused with `not_found` when there is no such machine. */
+  start(machine: MachineRef, signal: AbortSignal): Promise<void>;
+
+  /** Powers off: asks the machine, then insists after `graceMs`. Disk and address stay. */
+  stop(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void>;
+
+  /** Restarts a machine that is on, by force if it does not obey within `graceMs`; starts one that is off. */
+  reboot(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void>;
+
+  /**
+   * Replaces the keys that may log in. Works on a machine that runs. Drivers that cannot reach inside
+   * (`can.setKeys` is false) refuse with `unsupported`; the caller then does it over its own SSH session.
+   */
+  setKeys(machine: MachineRef, keys: readonly string[], signal: AbortSignal): Promise<void>;
+
+  /** Replaces the set of open ports. An empty set closes all, SSH included. */
+  setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void>;
+
+  /**
+   * Ends every way into the machine and out of it: ports, network, then power, by force. From the moment that it
+   * resolves the tenant can do nothing with the machine, so billing may stop. What was open is broken, not drained.
+   * A machine that is not there has no access: done.
+   */
+  cutAccess(machine: MachineRef, signal: AbortSignal): Promise<void>;
+
+  /**
+   * Deletes the machine and its disk. Resolves when the engine has released it; a machine that is not there is
+   * released. The caller asks `describe` once more before it sells the GPUs again.
+   */
+  terminate(machine: MachineRef, signal: AbortSignal): Promise<void>;
+
+  /**
+   * Every machine of ours on this cluster, also those the caller has never heard of. Machines of others are left out.
+   * Complete or failed: a driver that cannot see a part of its cluster names the nodes it could not ask in `unseen`.
+   */
+  listOwned(signal: AbortSignal): Promise<OwnedMachines>;
+
+  /**
+   * What changes, as hints: a reader that misses one finds the same by reading. Ends when the signal aborts, throws
+   * `unavailable` when the connection is lost; the caller connects again and then reads everything once.
+   */
+  events(signal: AbortSignal): AsyncIterable<EngineEvent>;
+
+  /** The newest part of what the machine wrote to its console, at most `maxBytes`. */
+  consoleLog(
+    machine: MachineRef,
+    options: { readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<string>;
+
+  /** What the engine measures; a figure it does not have is null, never 0. */
+  metrics(machine: MachineRef, signal: AbortSignal): Promise<MachineMetrics>;
+
+  /** Runs a command inside, without a shell. Output is cut at `maxBytes` each. Refused where `can.exec` is false. */
+  exec(machine: MachineRef, command: ExecCommand, signal: AbortSignal): Promise<ExecResult>;
+
+  /** Only where the engine can: null otherwise. */
+  readonly volumes: DriverVolumes | null;
+
+  /** Closes connections; calls under way fail as `unavailable`. */
+  close(): Promise<void>;
+}
+
+export type DriverKind = 'incus' | 'ironic' | 'mock';
+
+/** What differs between engines and cannot be hidden. */
+export interface DriverAbilities {
+  readonly exec: boolean;
+  readonly setKeys: boolean;
+  readonly consoleLog: boolean;
+  readonly metrics: boolean;
+  /** False: changes are seen only by reading. */
+  readonly events: boolean;
+}
+
+/** A machine of ours. The organisation is part of the reference: engines keep each organisation's machines apart. */
+export interface MachineRef {
+  readonly externalId: string;
+  readonly orgId: OrgId;
+}
+
+export interface MachineWish extends MachineRef {
+  readonly mode: Mode;
+  /** The engine's own name of the node, from its inventory. */
+  readonly nodeName: string;
+  /** Exactly these devices, by address on that node; empty for a machine without GPUs. */
+  readonly gpuPciAddresses: readonly string[];
+  readonly cpuCount: number;
+  readonly ramMb: number;
+  readonly diskGb: number;
+  /** A name that the cluster knows. */
+  readonly image: string;
+  readonly hostname: string;
+  /** Public keys in the form of a line of `authorized_keys`. */
+  readonly sshKeys: readonly string[];
+  /** Handed to the machine's first boot as it is; null for none. */
+  readonly userData: string | null;
+  readonly ports: readonly PortMapping[];
+  /** Kept by the engine for people who look there, and by the mock for its faults. Keys `[a-z][a-z0-9_.-]{0,62}`. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** A port of the machine that is reachable at a port of its node's address. SSH is one of them. */
+export interface PortMapping {
+  readonly internalPort: number;
+  readonly externalPort: number;
+  readonly protocol: 'tcp' | 'udp';
+}
+
+export interface StopOptions {
+  readonly graceMs: number;
+}
+
+/** `error`: the engine itself calls it broken, or cannot reach it while its node is away. */
+export type MachinePower = 'on' | 'off' | 'changing' | 'error';
+
+export interface MachineView extends MachineRef {
+  readonly nodeName: string;
+  readonly power: MachinePower;
+  /** What the engine says about `changing` or `error`, for people. */
+  readonly detail: string | null;
+  readonly gpuPciAddresses: readonly string[];
+  readonly privateIps: readonly string[];
+  /** Where its ports are opened: the address of its node. */
+  readonly address: string | null;
+  readonly ports: readonly PortMapping[];
+  readonly sshUser: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdAt: Date | null;
+}
+
+export interface OwnedMachines {
+  readonly machines: readonly MachineView[];
+  /** Nodes whose machines could not be asked for: what they hold is unknown, not gone. */
+  readonly unseen: readonly string[];
+}
+
+export interface Inventory {
+  /** The engine's name and version, for people. */
+  readonly engine: string;
+  readonly nodes: readonly InventoryNode[];
+}
+
+export interface InventoryNode {
+  /** The engine's own name of it, stable for as long as the node is part of the cluster. */
+  readonly name: string;
+  /** Whether the engine itself can reach the node now. The hardware of one it cannot reach is null. */
+  readonly reachable: boolean;
+  readonly detail: string | null;
+  /** Where ports of its machines are opened. */
+  readonly address: string | null;
+  readonly hardware: NodeHardware | null;
+}
+
+export interface NodeHardware {
+  readonly cpuModel: string;
+  /** Threads that machines can be given. */
+  readonly cpuCount: number;
+  readonly ramMb: number;
+  readonly storageGb: number;
+  readonly gpus: readonly InventoryGpu[];
+}
+
+export interface InventoryGpu {
+  readonly pciAddress: string;
+  /** The maker's id of this very device, if the engine tells it: a card that was exchanged is another GPU. */
+  readonly uuid: string | null;
+  readonly model: string;
+  /** Null where the engine does not tell. */
+  readonly ramMb: number | null;
+  readonly numaNode: number | null;
+  readonly driverVersion: string | null;
+  readonly cudaVersion: string | null;
+}
+
+export type EngineEvent =
+  | { readonly kind: 'machine'; readonly externalId: string; readonly what: string }
+  | { readonly kind: 'node'; readonly nodeName: string; readonly what: string };
+
+export interface MachineMetrics {
+  readonly at: Date;
+  readonly cpuSeconds: number | null;
+  readonly ramUsedBytes: number | null;
+  readonly diskUsedBytes: number | null;
+  readonly networkInBytes: number | null;
+  readonly networkOutBytes: number | null;
+  readonly gpus:
+    | readonly { readonly pciAddress: string; readonly utilisationPercent: number | null }[]
+    | null;
+}
+
+export interface ExecCommand {
+  readonly argv: readonly string[];
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+export interface ExecResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Disks of the engine itself that outlive a machine. Shared volumes over the network are another feature. */
+export interface DriverVolumes {
+  create(volume: DriverVolume, signal: AbortSignal): Promise<void>;
+  attach(machine: MachineRef, volume: DriverVolume, mountPath: string, signal: AbortSignal): Promise<void>;
+  detach(machine: MachineRef, volume: DriverVolume, signal: AbortSignal): Promise<void>;
+  delete(volume: DriverVolume, signal: AbortSignal): Promise<void>;
+}
+
+export interface DriverVolume {
+  readonly externalId: string;
+  readonly orgId: OrgId;
+  readonly nodeName: string;
+  readonly sizeGb: number;
+}

@@ -1,0 +1,23 @@
+export { DriverError, isDriverError, type DriverErrorKind } from './driver-error.ts';
+export type {
+  ComputeDriver,
+  DriverAbilities,
+  DriverKind,
+  DriverVolume,
+  DriverVolumes,
+  EngineEvent,
+  ExecCommand,
+  ExecResult,
+  Inventory,
+  InventoryGpu,
+  InventoryNode,
+  MachineMetrics,
+  MachinePower,
+  MachineRef,
+  MachineView,
+  MachineWish,
+  NodeHardware,
+  OwnedMachines,
+  PortMapping,
+  StopOptions,
+} from './driver.ts';
