@@ -1,0 +1,109 @@
+import { DriverError } from './driver-error.ts';
+import type { ExecCommand, MachineRef, MachineWish, PortMapping } from './driver.ts';
+
+// What every driver refuses before it speaks to its engine. Names end up in paths, in configuration files and in the
+// first boot of a machine, so what could mean something else there never leaves this process.
+
+const idPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const namePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,253}[A-Za-z0-9])?$/;
+const imagePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?$/;
+const hostnamePattern =
+  /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
+const pciPattern = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
+const labelPattern = /^[a-z][a-z0-9_.-]{0,62}$/;
+const control = /[\u0000-\u001f\u007f]/;
+
+const most = {
+  cpus: 4_096,
+  ramMb: 64 * 1_024 * 1_024,
+  diskGb: 1_024 * 1_024,
+  gpus: 64,
+  keys: 1_000,
+  keyChars: 16_384,
+  ports: 256,
+  labels: 64,
+  labelChars: 1_024,
+  userDataChars: 65_536,
+  argvChars: 65_536,
+};
+
+function insist(holds: boolean, what: string): asserts holds {
+  if (!holds) throw new DriverError('refused', what);
+}
+
+const isCount = (value: number, highest: number): boolean =>
+  Number.isSafeInteger(value) && value >= 1 && value <= highest;
+
+/** Refuses a reference that could not be one of ours. Every method starts with it. */
+export function checkRef(machine: MachineRef): void {
+  insist(
+    idPattern.test(machine.externalId),
+    'An external id is at most 63 lower-case letters, digits and dashes.',
+  );
+  insist(/^org_[0-9A-Z]{26}$/.test(machine.orgId), 'The organisation is not an id of one.');
+}
+
+export function checkKeys(keys: readonly string[]): void {
+  insist(keys.length <= most.keys, `A machine has at most ${most.keys} keys.`);
+  for (const key of keys) {
+    const isLine = key.trim() !== '' && key.length <= most.keyChars && !control.test(key);
+    insist(isLine, 'A key is one line of authorized_keys.');
+  }
+}
+
+export function checkPorts(ports: readonly PortMapping[]): void {
+  insist(ports.length <= most.ports, `A machine has at most ${most.ports} ports.`);
+  const taken = new Set<string>();
+  for (const { internalPort, externalPort, protocol } of ports) {
+    insist(isCount(internalPort, 65_535) && isCount(externalPort, 65_535), 'A port is from 1 to 65535.');
+    insist(protocol === 'tcp' || protocol === 'udp', 'A protocol is tcp or udp.');
+    const spot = `${protocol} ${externalPort}`;
+    insist(!taken.has(spot), `Two ports of the machine would be reached at ${spot}.`);
+    taken.add(spot);
+  }
+}
+
+function checkLabels(labels: Readonly<Record<string, string>>): void {
+  const entries = Object.entries(labels);
+  insist(entries.length <= most.labels, `A machine has at most ${most.labels} labels.`);
+  for (const [key, value] of entries) {
+    insist(labelPattern.test(key), 'A label has a key that is not one.');
+    insist(
+      value.length <= most.labelChars && !control.test(value),
+      `The label ${key} is not one short line.`,
+    );
+  }
+}
+
+export function checkWish(wish: MachineWish): void {
+  checkRef(wish);
+  insist(namePattern.test(wish.nodeName), 'The name of the node is not a name.');
+  const isImage = imagePattern.test(wish.image) && !wish.image.includes('..') && !wish.image.includes('//');
+  insist(isImage, 'The name of the image is not a name.');
+  insist(hostnamePattern.test(wish.hostname), 'The hostname is not one (RFC 1123, lower case).');
+  insist(isCount(wish.cpuCount, most.cpus), `A machine has 1 to ${most.cpus} CPUs.`);
+  insist(isCount(wish.ramMb, most.ramMb), `A machine has 1 to ${most.ramMb} MB of memory.`);
+  insist(isCount(wish.diskGb, most.diskGb), `A machine has 1 to ${most.diskGb} GB of disk.`);
+  insist(wish.gpuPciAddresses.length <= most.gpus, `A machine has at most ${most.gpus} GPUs.`);
+  insist(new Set(wish.gpuPciAddresses).size === wish.gpuPciAddresses.length, 'A GPU is named twice.');
+  insist(
+    wish.gpuPciAddresses.every((address) => pciPattern.test(address)),
+    'A GPU is named by its PCI address, such as 0000:17:00.0.',
+  );
+  checkKeys(wish.sshKeys);
+  checkPorts(wish.ports);
+  checkLabels(wish.labels);
+  const userData = wish.userData ?? '';
+  insist(userData.length <= most.userDataChars && !userData.includes('\0'), 'The user data is too long.');
+}
+
+export function checkCommand(command: ExecCommand): void {
+  const chars = command.argv.reduce((sum, word) => sum + word.length + 1, 0);
+  insist(
+    (command.argv[0] ?? '') !== '' && chars <= most.argvChars,
+    'A command has a name and is not endless.',
+  );
+  insist(!command.argv.some((word) => word.includes('\0')), 'A command has no NUL in it.');
+  insist(isCount(command.timeoutMs, 86_400_000), 'A command has from 1 ms to a day.');
+  insist(isCount(command.maxBytes, 64 * 1_024 * 1_024), 'A command may answer up to 64 MiB.');
+}

@@ -1,0 +1,1 @@
+export type { DriverWorld, WorldFacts, WorldNode } from './world.ts';
