@@ -48,6 +48,42 @@ $$;
 
 COMMENT ON FUNCTION public.keep_price() IS 'Keeps the price book append-only for everyone, the owner included: a price never changes and, once ended, never comes back.';
 
+CREATE FUNCTION public.recount_changed_nodes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  perform recount_nodes(array(select distinct node_id from changed));
+  return null;
+end $$;
+
+CREATE FUNCTION public.recount_nodes(ids uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  perform 1 from node_capacity where node_id = any (ids) order by node_id for no key update;
+  update node_capacity as capacity
+     set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
+         largest_numa_free = counted.largest
+    from (
+      select node_id, sum(total)::smallint as total, sum(free)::smallint as free,
+             sum(allocated)::smallint as allocated, max(free)::smallint as largest
+        from (
+          select gpu.node_id, gpu.numa_node,
+                 count(*) filter (where gpu.state = 'present') as total,
+                 count(*) filter (where gpu.state = 'present' and sold.gpu_id is null) as free,
+                 count(sold.gpu_id) as allocated
+            from gpus as gpu
+            left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
+           where gpu.node_id = any (ids)
+           group by gpu.node_id, gpu.numa_node) as by_numa
+       group by node_id) as counted
+   where capacity.node_id = counted.node_id
+     and (capacity.gpus_total, capacity.gpus_free, capacity.gpus_allocated, capacity.largest_numa_free)
+         is distinct from (counted.total, counted.free, counted.allocated, counted.largest);
+end $$;
+
 CREATE FUNCTION public.refuse_audit_log_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -100,6 +136,64 @@ CREATE TABLE public.accounts (
 COMMENT ON TABLE public.accounts IS 'The ways a user can sign in: one row per password or outside provider.';
 
 COMMENT ON COLUMN public.accounts.password IS 'A slow salted hash, never the password.';
+
+CREATE TABLE public.allocated_gpus (
+    allocation_id uuid NOT NULL,
+    gpu_id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    released_at timestamp with time zone,
+    CONSTRAINT allocated_gpus_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+);
+
+COMMENT ON TABLE public.allocated_gpus IS 'Which GPU is sold to whom. No GPU has two rows that are not released.';
+
+CREATE TABLE public.allocated_ports (
+    allocation_id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    protocol text NOT NULL,
+    external_port integer NOT NULL,
+    internal_port integer NOT NULL,
+    released_at timestamp with time zone,
+    CONSTRAINT allocated_ports_external_port_check CHECK (((external_port >= 1) AND (external_port <= 65535))),
+    CONSTRAINT allocated_ports_internal_port_check CHECK (((internal_port >= 1) AND (internal_port <= 65535))),
+    CONSTRAINT allocated_ports_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT allocated_ports_protocol_check CHECK ((protocol = ANY (ARRAY['tcp'::text, 'udp'::text])))
+);
+
+COMMENT ON TABLE public.allocated_ports IS 'Ports of a node''s address that lead to machines on it.';
+
+CREATE TABLE public.allocations (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    external_id uuid NOT NULL,
+    holder text NOT NULL,
+    region text NOT NULL,
+    gpu_count integer NOT NULL,
+    node_count integer NOT NULL,
+    state text NOT NULL,
+    frees_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    released_at timestamp with time zone,
+    CONSTRAINT allocations_gpu_count_check CHECK ((gpu_count > 0)),
+    CONSTRAINT allocations_holder_check CHECK ((holder = ANY (ARRAY['rental'::text, 'instance'::text]))),
+    CONSTRAINT allocations_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT allocations_node_count_check CHECK ((node_count > 0)),
+    CONSTRAINT allocations_released_when_released CHECK (((state = 'released'::text) = (released_at IS NOT NULL))),
+    CONSTRAINT allocations_state_check CHECK ((state = ANY (ARRAY['live'::text, 'releasing'::text, 'released'::text])))
+);
+
+COMMENT ON TABLE public.allocations IS 'GPUs set aside for one rental or instance on its nodes.';
+
+COMMENT ON COLUMN public.allocations.external_id IS 'The machine''s id at the driver. It has one live allocation; one that is being released after a move may stand beside it.';
+
+COMMENT ON COLUMN public.allocations.state IS 'releasing: the engine has not yet confirmed that the machine is gone, so its GPUs are not sold again.';
+
+COMMENT ON COLUMN public.allocations.frees_at IS 'When it is known to end, if it is.';
 
 CREATE TABLE public.api_keys (
     id uuid NOT NULL,
@@ -267,6 +361,67 @@ COMMENT ON COLUMN public.budgets.on_exceeded IS 'notify only tells; stop_new_wor
 
 COMMENT ON COLUMN public.budgets.is_key_limit IS 'Made from limits.budget of an API key: not to be changed or deleted while one of its keys is in use.';
 
+CREATE TABLE public.clusters (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    provider_id text NOT NULL,
+    region text NOT NULL,
+    driver text NOT NULL,
+    endpoint text NOT NULL,
+    credential_ref text,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    offer text NOT NULL,
+    connection_type text NOT NULL,
+    supplier_org_id uuid,
+    port_first integer DEFAULT 20000 NOT NULL,
+    port_last integer DEFAULT 29999 NOT NULL,
+    origin text NOT NULL,
+    status text NOT NULL,
+    status_reason text,
+    status_since timestamp with time zone NOT NULL,
+    engine text,
+    last_seen_at timestamp with time zone,
+    observer text,
+    observer_until timestamp with time zone,
+    watching_since timestamp with time zone,
+    beat_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    removed_at timestamp with time zone,
+    CONSTRAINT clusters_connection_type_check CHECK ((connection_type = ANY (ARRAY['ethernet'::text, 'infiniband'::text]))),
+    CONSTRAINT clusters_credential_ref_check CHECK (((length(credential_ref) >= 1) AND (length(credential_ref) <= 255))),
+    CONSTRAINT clusters_driver_check CHECK ((driver = ANY (ARRAY['incus'::text, 'ironic'::text, 'mock'::text]))),
+    CONSTRAINT clusters_endpoint_check CHECK (((length(endpoint) >= 1) AND (length(endpoint) <= 2048))),
+    CONSTRAINT clusters_name_check CHECK ((name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)),
+    CONSTRAINT clusters_observed_by_somebody CHECK (((observer IS NULL) = (observer_until IS NULL))),
+    CONSTRAINT clusters_offer_check CHECK ((offer = ANY (ARRAY['virtual-machine'::text, 'bare-metal'::text, 'marketplace'::text]))),
+    CONSTRAINT clusters_origin_check CHECK ((origin = ANY (ARRAY['configuration'::text, 'operator'::text, 'supplier'::text]))),
+    CONSTRAINT clusters_ports_in_range CHECK ((((port_first >= 1024) AND (port_first <= port_last)) AND (port_last <= 65535))),
+    CONSTRAINT clusters_removed_when_removed CHECK (((status = 'removed'::text) = (removed_at IS NOT NULL))),
+    CONSTRAINT clusters_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text)),
+    CONSTRAINT clusters_status_check CHECK ((status = ANY (ARRAY['connecting'::text, 'connected'::text, 'silent'::text, 'removed'::text])))
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE public.clusters IS 'One endpoint of one engine.';
+
+COMMENT ON COLUMN public.clusters.credential_ref IS 'The name of a secret that the installation knows, never the secret.';
+
+COMMENT ON COLUMN public.clusters.settings IS 'What the driver needs to know beyond the endpoint.';
+
+COMMENT ON COLUMN public.clusters.offer IS 'What its nodes are sold as.';
+
+COMMENT ON COLUMN public.clusters.connection_type IS 'How its nodes are connected, unless the engine says otherwise of a node.';
+
+COMMENT ON COLUMN public.clusters.port_first IS 'With port_last: the ports of a node''s address that machines on it may be given.';
+
+COMMENT ON COLUMN public.clusters.last_seen_at IS 'When its engine last answered a full read.';
+
+COMMENT ON COLUMN public.clusters.observer IS 'The process that watches it, until observer_until unless it renews.';
+
+COMMENT ON COLUMN public.clusters.watching_since IS 'Since when it has been watched without a gap. Silence is counted from here at the earliest.';
+
+COMMENT ON COLUMN public.clusters.beat_at IS 'When its observer last looked, whether or not the engine answered.';
+
 CREATE TABLE public.entitlements (
     id uuid NOT NULL,
     org_id uuid NOT NULL,
@@ -365,6 +520,43 @@ COMMENT ON COLUMN public.events.recorded_at IS 'When the event got its number, b
 COMMENT ON COLUMN public.events.published_at IS 'When JetStream acknowledged it; null means the relay still has to publish it.';
 
 COMMENT ON COLUMN public.events.data IS 'What the event says, at most 256 KiB, which fits a NATS message with room to spare. Never a secret.';
+
+CREATE TABLE public.fabrics (
+    id uuid NOT NULL,
+    cluster_id uuid NOT NULL,
+    name text NOT NULL,
+    CONSTRAINT fabrics_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
+);
+
+COMMENT ON TABLE public.fabrics IS 'Nodes that can be rented as one gang: those on one fast network.';
+
+CREATE TABLE public.gpus (
+    id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    pci_address text NOT NULL,
+    device_uuid text,
+    model text NOT NULL,
+    gpu_type text,
+    ram_mb integer,
+    numa_node smallint,
+    state text NOT NULL,
+    state_reason text,
+    first_seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT gpus_device_uuid_check CHECK (((length(device_uuid) >= 1) AND (length(device_uuid) <= 100))),
+    CONSTRAINT gpus_gpu_type_check CHECK ((gpu_type = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text]))),
+    CONSTRAINT gpus_model_check CHECK (((length(model) >= 1) AND (length(model) <= 200))),
+    CONSTRAINT gpus_pci_address_check CHECK (((length(pci_address) >= 1) AND (length(pci_address) <= 32))),
+    CONSTRAINT gpus_ram_mb_check CHECK ((ram_mb >= 0)),
+    CONSTRAINT gpus_state_check CHECK ((state = ANY (ARRAY['present'::text, 'missing'::text, 'faulty'::text, 'replaced'::text])))
+);
+
+COMMENT ON TABLE public.gpus IS 'Devices that can be sold, one row each.';
+
+COMMENT ON COLUMN public.gpus.device_uuid IS 'The maker''s id of the device. Another id at the same address is another GPU: the old row becomes replaced.';
+
+COMMENT ON COLUMN public.gpus.gpu_type IS 'What it is sold as; null: a model that rentals do not offer.';
+
+COMMENT ON COLUMN public.gpus.state IS 'Only present ones are sold. missing: the engine no longer lists it. faulty: taken out by a person or a failed check.';
 
 CREATE TABLE public.id_blocks (
     kind text NOT NULL,
@@ -781,6 +973,121 @@ COMMENT ON COLUMN public.meters.next_post_at IS 'When a sweep posts it next and 
 COMMENT ON COLUMN public.meters.postings IS 'How often it was settled; numbers the steps of its charges.';
 
 COMMENT ON COLUMN public.meters.transitions IS 'The number of its newest transition.';
+
+CREATE TABLE public.node_capacity (
+    node_id uuid NOT NULL,
+    mode text NOT NULL,
+    offer text NOT NULL,
+    provider_id text NOT NULL,
+    region text NOT NULL,
+    cluster_id uuid NOT NULL,
+    fabric_id uuid,
+    gpu_type text,
+    connection_type text NOT NULL,
+    cuda integer,
+    ready boolean DEFAULT false NOT NULL,
+    open boolean DEFAULT false NOT NULL,
+    placeable boolean GENERATED ALWAYS AS ((ready AND open AND (gpu_type IS NOT NULL))) STORED NOT NULL,
+    gpus_total smallint DEFAULT 0 NOT NULL,
+    gpus_free smallint DEFAULT 0 NOT NULL,
+    gpus_allocated smallint DEFAULT 0 NOT NULL,
+    largest_numa_free smallint DEFAULT 0 NOT NULL,
+    idle boolean GENERATED ALWAYS AS (((gpus_allocated = 0) AND (gpus_total > 0) AND (gpus_free = gpus_total))) STORED NOT NULL,
+    spread integer NOT NULL,
+    CONSTRAINT node_capacity_connection_type_check CHECK ((connection_type = ANY (ARRAY['ethernet'::text, 'infiniband'::text]))),
+    CONSTRAINT node_capacity_cuda_check CHECK ((cuda >= 0)),
+    CONSTRAINT node_capacity_free_is_a_part CHECK (((gpus_free >= 0) AND (gpus_free <= gpus_total))),
+    CONSTRAINT node_capacity_gpu_type_check CHECK ((gpu_type = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text]))),
+    CONSTRAINT node_capacity_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT node_capacity_numa_is_a_part CHECK (((largest_numa_free >= 0) AND (largest_numa_free <= gpus_free))),
+    CONSTRAINT node_capacity_offer_check CHECK ((offer = ANY (ARRAY['virtual-machine'::text, 'bare-metal'::text, 'marketplace'::text]))),
+    CONSTRAINT node_capacity_spread_check CHECK ((spread >= 0))
+)
+WITH (fillfactor='60');
+
+COMMENT ON TABLE public.node_capacity IS 'What placement asks about a node, and nothing else: narrow, because every placement writes it. Whoever changes what is sold of a node holds this row''s lock.';
+
+COMMENT ON COLUMN public.node_capacity.cuda IS 'The newest CUDA of its driver as a number: 12.8 is 1208.';
+
+COMMENT ON COLUMN public.node_capacity.ready IS 'The node is node_ready.';
+
+COMMENT ON COLUMN public.node_capacity.open IS 'Its provider, region and cluster sell.';
+
+COMMENT ON COLUMN public.node_capacity.gpus_total IS 'GPUs that are present. Counted by trigger.';
+
+COMMENT ON COLUMN public.node_capacity.gpus_free IS 'Of these, how many are not allocated. Counted by trigger.';
+
+COMMENT ON COLUMN public.node_capacity.gpus_allocated IS 'GPUs with a live allocation, also those that went missing. Counted by trigger.';
+
+COMMENT ON COLUMN public.node_capacity.largest_numa_free IS 'The most free GPUs that share a NUMA node. Counted by trigger.';
+
+COMMENT ON COLUMN public.node_capacity.idle IS 'Nothing of it is sold or missing: it can join a gang.';
+
+COMMENT ON COLUMN public.node_capacity.spread IS 'A random number. Placements that find many equal nodes start at different ones and do not queue for the same.';
+
+CREATE TABLE public.node_transitions (
+    node_id uuid NOT NULL,
+    seq integer NOT NULL,
+    from_status text,
+    to_status text NOT NULL,
+    reason text NOT NULL,
+    actor text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT node_transitions_actor_check CHECK (((length(actor) >= 1) AND (length(actor) <= 100))),
+    CONSTRAINT node_transitions_begin_somewhere CHECK (((seq = 1) = (from_status IS NULL))),
+    CONSTRAINT node_transitions_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000))),
+    CONSTRAINT node_transitions_seq_check CHECK ((seq >= 1))
+);
+
+COMMENT ON TABLE public.node_transitions IS 'What happened to each node, by whom and why. Append-only.';
+
+CREATE TABLE public.nodes (
+    id uuid NOT NULL,
+    cluster_id uuid NOT NULL,
+    name text NOT NULL,
+    status text NOT NULL,
+    status_reason text,
+    status_since timestamp with time zone NOT NULL,
+    back_to text,
+    drain_deadline_at timestamp with time zone,
+    address text,
+    cpu_model text,
+    cpu_count integer,
+    ram_mb integer,
+    storage_gb integer,
+    gpu_form_factor text,
+    driver_version text,
+    cuda_version text,
+    hardware_read_at timestamp with time zone,
+    first_seen_at timestamp with time zone NOT NULL,
+    last_seen_at timestamp with time zone,
+    transitions integer DEFAULT 1 NOT NULL,
+    CONSTRAINT nodes_back_to_check CHECK ((back_to = ANY (ARRAY['node_registering'::text, 'node_ready'::text, 'node_draining'::text]))),
+    CONSTRAINT nodes_cpu_count_check CHECK ((cpu_count >= 0)),
+    CONSTRAINT nodes_gpu_form_factor_check CHECK ((gpu_form_factor = ANY (ARRAY['sxm5'::text, 'sxm6'::text, 'pcie'::text]))),
+    CONSTRAINT nodes_name_check CHECK (((length(name) >= 1) AND (length(name) <= 253))),
+    CONSTRAINT nodes_offline_knows_the_way_back CHECK (((status = 'node_offline'::text) = (back_to IS NOT NULL))),
+    CONSTRAINT nodes_ram_mb_check CHECK ((ram_mb >= 0)),
+    CONSTRAINT nodes_ready_was_read CHECK (((status <> 'node_ready'::text) OR (hardware_read_at IS NOT NULL))),
+    CONSTRAINT nodes_status_check CHECK ((status = ANY (ARRAY['node_registering'::text, 'node_ready'::text, 'node_draining'::text, 'node_offline'::text, 'node_quarantined'::text, 'node_removed'::text]))),
+    CONSTRAINT nodes_storage_gb_check CHECK ((storage_gb >= 0)),
+    CONSTRAINT nodes_transitions_check CHECK ((transitions >= 1))
+)
+WITH (fillfactor='85');
+
+COMMENT ON TABLE public.nodes IS 'Machines of the clusters, as their engines report them.';
+
+COMMENT ON COLUMN public.nodes.name IS 'The engine''s own name of it.';
+
+COMMENT ON COLUMN public.nodes.back_to IS 'What an offline node is again when it is back.';
+
+COMMENT ON COLUMN public.nodes.address IS 'Where ports of machines on it are opened.';
+
+COMMENT ON COLUMN public.nodes.cuda_version IS 'The newest CUDA that its driver supports.';
+
+COMMENT ON COLUMN public.nodes.last_seen_at IS 'When its engine last said that it can be reached.';
+
+COMMENT ON COLUMN public.nodes.transitions IS 'The number of its newest transition.';
 
 CREATE TABLE public.organisations (
     id uuid NOT NULL,
@@ -1254,6 +1561,44 @@ COMMENT ON COLUMN public.prices.price_nano_usd IS 'For one unit; at most a milli
 
 COMMENT ON COLUMN public.prices.valid_until IS 'Nothing new is sold by it from this instant on; null has no end. Ended before it began, it never counts.';
 
+CREATE TABLE public.provider_regions (
+    provider_id text NOT NULL,
+    region text NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    configured boolean DEFAULT true NOT NULL,
+    custom_ports boolean NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT provider_regions_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64)))
+);
+
+COMMENT ON TABLE public.provider_regions IS 'Where a provider has machines.';
+
+COMMENT ON COLUMN public.provider_regions.custom_ports IS 'Whether a rental there may open ports of its own choice.';
+
+CREATE TABLE public.providers (
+    id text NOT NULL,
+    variant text NOT NULL,
+    driver text NOT NULL,
+    mode text NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    configured boolean DEFAULT true NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT providers_driver_check CHECK ((driver = ANY (ARRAY['incus'::text, 'ironic'::text, 'mock'::text]))),
+    CONSTRAINT providers_id_check CHECK (((length(id) >= 1) AND (length(id) <= 63))),
+    CONSTRAINT providers_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT providers_only_mock_is_test CHECK (((variant = 'mock'::text) = (mode = 'test'::text)))
+);
+
+COMMENT ON TABLE public.providers IS 'Who runs machines for us. Written from the configuration at start; only enabled is the operator''s to change.';
+
+COMMENT ON COLUMN public.providers.variant IS 'Decides the shape of providerData in rental records.';
+
+COMMENT ON COLUMN public.providers.mode IS 'test for the mock provider, which is all that test keys reach; live for every other.';
+
+COMMENT ON COLUMN public.providers.enabled IS 'The operator''s switch. Off: nothing new is placed; what runs stays.';
+
+COMMENT ON COLUMN public.providers.configured IS 'False once the configuration no longer names it: it sells nothing and its rows stay for the record.';
+
 CREATE TABLE public.relay_leases (
     shard smallint NOT NULL,
     holder text NOT NULL,
@@ -1499,6 +1844,18 @@ ALTER TABLE ONLY public.accounts
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_provider_account_key UNIQUE (provider_id, account_id);
 
+ALTER TABLE ONLY public.allocated_gpus
+    ADD CONSTRAINT allocated_gpus_pkey PRIMARY KEY (allocation_id, gpu_id);
+
+ALTER TABLE ONLY public.allocated_ports
+    ADD CONSTRAINT allocated_ports_pkey PRIMARY KEY (allocation_id, node_id, protocol, external_port);
+
+ALTER TABLE ONLY public.allocations
+    ADD CONSTRAINT allocations_id_mode_key UNIQUE (id, mode);
+
+ALTER TABLE ONLY public.allocations
+    ADD CONSTRAINT allocations_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_one_successor UNIQUE (rotated_from);
 
@@ -1520,6 +1877,9 @@ ALTER TABLE ONLY public.audit_runs
 ALTER TABLE ONLY public.budgets
     ADD CONSTRAINT budgets_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.clusters
+    ADD CONSTRAINT clusters_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.entitlements
     ADD CONSTRAINT entitlements_pkey PRIMARY KEY (id);
 
@@ -1531,6 +1891,18 @@ ALTER TABLE ONLY public.events
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (org_id, seq);
+
+ALTER TABLE ONLY public.fabrics
+    ADD CONSTRAINT fabrics_cluster_id_name_key UNIQUE (cluster_id, name);
+
+ALTER TABLE ONLY public.fabrics
+    ADD CONSTRAINT fabrics_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.gpus
+    ADD CONSTRAINT gpus_id_node_id_key UNIQUE (id, node_id);
+
+ALTER TABLE ONLY public.gpus
+    ADD CONSTRAINT gpus_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.id_blocks
     ADD CONSTRAINT id_blocks_pkey PRIMARY KEY (kind, block);
@@ -1583,6 +1955,18 @@ ALTER TABLE ONLY public.meters
 ALTER TABLE ONLY public.meters
     ADD CONSTRAINT meters_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.node_capacity
+    ADD CONSTRAINT node_capacity_node_id_mode_key UNIQUE (node_id, mode);
+
+ALTER TABLE ONLY public.node_capacity
+    ADD CONSTRAINT node_capacity_pkey PRIMARY KEY (node_id);
+
+ALTER TABLE ONLY public.node_transitions
+    ADD CONSTRAINT node_transitions_pkey PRIMARY KEY (node_id, seq);
+
+ALTER TABLE ONLY public.nodes
+    ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.organisations
     ADD CONSTRAINT organisations_pkey PRIMARY KEY (id);
 
@@ -1634,6 +2018,15 @@ ALTER TABLE ONLY public.pots
 ALTER TABLE ONLY public.prices
     ADD CONSTRAINT prices_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.provider_regions
+    ADD CONSTRAINT provider_regions_pkey PRIMARY KEY (provider_id, region);
+
+ALTER TABLE ONLY public.providers
+    ADD CONSTRAINT providers_id_mode_key UNIQUE (id, mode);
+
+ALTER TABLE ONLY public.providers
+    ADD CONSTRAINT providers_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.relay_leases
     ADD CONSTRAINT relay_leases_pkey PRIMARY KEY (shard);
 
@@ -1681,6 +2074,20 @@ ALTER TABLE ONLY public.wallet_ladders
 
 CREATE INDEX accounts_user_id_idx ON public.accounts USING btree (user_id);
 
+CREATE INDEX allocated_gpus_node_idx ON public.allocated_gpus USING btree (node_id) WHERE (released_at IS NULL);
+
+CREATE UNIQUE INDEX allocated_gpus_sold_once_idx ON public.allocated_gpus USING btree (gpu_id) WHERE (released_at IS NULL);
+
+CREATE UNIQUE INDEX allocated_ports_given_once_idx ON public.allocated_ports USING btree (node_id, protocol, external_port) WHERE (released_at IS NULL);
+
+CREATE INDEX allocations_external_idx ON public.allocations USING btree (external_id, created_at);
+
+CREATE INDEX allocations_frees_idx ON public.allocations USING btree (region, frees_at) WHERE ((state <> 'released'::text) AND (frees_at IS NOT NULL));
+
+CREATE UNIQUE INDEX allocations_live_idx ON public.allocations USING btree (external_id) WHERE (state = 'live'::text);
+
+CREATE INDEX allocations_org_idx ON public.allocations USING btree (org_id, id) WHERE (state <> 'released'::text);
+
 CREATE INDEX api_keys_next_action_idx ON public.api_keys USING btree (next_action_at) WHERE (next_action_at IS NOT NULL);
 
 CREATE INDEX api_keys_org_idx ON public.api_keys USING btree (org_id, id);
@@ -1697,6 +2104,10 @@ CREATE INDEX audit_runs_snapshot_idx ON public.audit_runs USING btree (snapshot_
 
 CREATE INDEX budgets_org_idx ON public.budgets USING btree (org_id, mode, id) WHERE (deleted_at IS NULL);
 
+CREATE UNIQUE INDEX clusters_name_idx ON public.clusters USING btree (name) WHERE (status <> 'removed'::text);
+
+CREATE INDEX clusters_provider_idx ON public.clusters USING btree (provider_id, region);
+
 CREATE INDEX entitlements_org_idx ON public.entitlements USING btree (org_id, id) WHERE (revoked_at IS NULL);
 
 CREATE INDEX events_recorded_idx ON public.events USING brin (recorded_at);
@@ -1704,6 +2115,8 @@ CREATE INDEX events_recorded_idx ON public.events USING brin (recorded_at);
 CREATE INDEX events_test_mode_idx ON public.events USING btree (org_id, seq) WHERE (mode = 'test'::text);
 
 CREATE INDEX events_unpublished_idx ON public.events USING btree (shard, recorded_at, seq) WHERE (published_at IS NULL);
+
+CREATE UNIQUE INDEX gpus_address_idx ON public.gpus USING btree (node_id, pci_address) WHERE (state <> 'replaced'::text);
 
 CREATE INDEX id_blocks_cell_idx ON public.id_blocks USING btree (kind, cell, block);
 
@@ -1742,6 +2155,16 @@ CREATE UNIQUE INDEX meters_hold_idx ON public.meters USING btree (hold_id) WHERE
 CREATE INDEX meters_open_idx ON public.meters USING btree (shard, org_id, mode) WHERE ((state = 'open'::text) AND (rate_nano_usd_per_hour > 0));
 
 CREATE INDEX meters_org_idx ON public.meters USING btree (org_id, mode, state);
+
+CREATE INDEX node_capacity_cluster_idx ON public.node_capacity USING btree (cluster_id);
+
+CREATE INDEX node_capacity_gang_idx ON public.node_capacity USING btree (fabric_id, node_id) WHERE (placeable AND idle);
+
+CREATE INDEX node_capacity_pool_idx ON public.node_capacity USING btree (mode, offer, region, gpu_type, connection_type, gpus_free, spread) WHERE placeable;
+
+CREATE UNIQUE INDEX nodes_name_idx ON public.nodes USING btree (cluster_id, name) WHERE (status <> 'node_removed'::text);
+
+CREATE INDEX nodes_status_idx ON public.nodes USING btree (status, id);
 
 CREATE INDEX organisations_created_idx ON public.organisations USING btree (created_at, id);
 
@@ -1807,9 +2230,17 @@ CREATE INDEX verifications_identifier_idx ON public.verifications USING btree (i
 
 CREATE INDEX wallet_ladders_low_idx ON public.wallet_ladders USING btree (shard) WHERE (step <> 'fine'::text);
 
+CREATE TRIGGER allocated_gpus_insert_recount AFTER INSERT ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
+
+CREATE TRIGGER allocated_gpus_update_recount AFTER UPDATE ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
+
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.refuse_audit_log_change();
 
 CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_log_change();
+
+CREATE TRIGGER gpus_insert_recount AFTER INSERT ON public.gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
+
+CREATE TRIGGER gpus_update_recount AFTER UPDATE ON public.gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
 
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON public.ledger_entries FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
@@ -1825,12 +2256,32 @@ CREATE TRIGGER meter_transitions_append_only BEFORE DELETE OR UPDATE ON public.m
 
 CREATE TRIGGER meter_transitions_no_truncate BEFORE TRUNCATE ON public.meter_transitions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
 
+CREATE TRIGGER node_transitions_append_only BEFORE DELETE OR UPDATE ON public.node_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
 CREATE TRIGGER prices_append_only BEFORE DELETE OR UPDATE ON public.prices FOR EACH ROW EXECUTE FUNCTION public.keep_price();
 
 CREATE TRIGGER prices_no_truncate BEFORE TRUNCATE ON public.prices FOR EACH STATEMENT EXECUTE FUNCTION public.keep_price();
 
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.allocated_gpus
+    ADD CONSTRAINT allocated_gpus_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.allocated_gpus
+    ADD CONSTRAINT allocated_gpus_gpu_id_node_id_fkey FOREIGN KEY (gpu_id, node_id) REFERENCES public.gpus(id, node_id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.allocated_gpus
+    ADD CONSTRAINT allocated_gpus_node_id_mode_fkey FOREIGN KEY (node_id, mode) REFERENCES public.node_capacity(node_id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.allocated_ports
+    ADD CONSTRAINT allocated_ports_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.allocated_ports
+    ADD CONSTRAINT allocated_ports_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.allocations
+    ADD CONSTRAINT allocations_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -1850,8 +2301,20 @@ ALTER TABLE ONLY public.budgets
 ALTER TABLE ONLY public.budgets
     ADD CONSTRAINT budgets_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.clusters
+    ADD CONSTRAINT clusters_provider_id_region_fkey FOREIGN KEY (provider_id, region) REFERENCES public.provider_regions(provider_id, region) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.clusters
+    ADD CONSTRAINT clusters_supplier_org_id_fkey FOREIGN KEY (supplier_org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.entitlements
     ADD CONSTRAINT entitlements_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.fabrics
+    ADD CONSTRAINT fabrics_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.gpus
+    ADD CONSTRAINT gpus_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_inviter_id_fkey FOREIGN KEY (inviter_id) REFERENCES public.users(id) ON DELETE RESTRICT;
@@ -1876,6 +2339,27 @@ ALTER TABLE ONLY public.meters
 
 ALTER TABLE ONLY public.meters
     ADD CONSTRAINT meters_supplier_org_id_fkey FOREIGN KEY (supplier_org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.node_capacity
+    ADD CONSTRAINT node_capacity_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.node_capacity
+    ADD CONSTRAINT node_capacity_fabric_id_fkey FOREIGN KEY (fabric_id) REFERENCES public.fabrics(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.node_capacity
+    ADD CONSTRAINT node_capacity_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.node_capacity
+    ADD CONSTRAINT node_capacity_provider_id_mode_fkey FOREIGN KEY (provider_id, mode) REFERENCES public.providers(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.node_capacity
+    ADD CONSTRAINT node_capacity_provider_id_region_fkey FOREIGN KEY (provider_id, region) REFERENCES public.provider_regions(provider_id, region) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.node_transitions
+    ADD CONSTRAINT node_transitions_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.nodes
+    ADD CONSTRAINT nodes_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.payment_disputes
     ADD CONSTRAINT payment_disputes_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -1904,6 +2388,9 @@ ALTER TABLE ONLY public.pots
 ALTER TABLE ONLY public.prices
     ADD CONSTRAINT prices_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.provider_regions
+    ADD CONSTRAINT provider_regions_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES public.providers(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.required_actions
     ADD CONSTRAINT required_actions_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
@@ -1921,7 +2408,25 @@ ALTER TABLE ONLY public.wallet_ladders
 
 GRANT USAGE ON SCHEMA public TO millrace_app;
 
+REVOKE ALL ON FUNCTION public.recount_nodes(ids uuid[]) FROM PUBLIC;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.allocated_gpus TO millrace_app;
+
+GRANT UPDATE(released_at) ON TABLE public.allocated_gpus TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.allocated_ports TO millrace_app;
+
+GRANT UPDATE(released_at) ON TABLE public.allocated_ports TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.allocations TO millrace_app;
+
+GRANT UPDATE(state) ON TABLE public.allocations TO millrace_app;
+
+GRANT UPDATE(frees_at) ON TABLE public.allocations TO millrace_app;
+
+GRANT UPDATE(released_at) ON TABLE public.allocations TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.api_keys TO millrace_app;
 
@@ -1953,6 +2458,8 @@ GRANT UPDATE(deleted_at) ON TABLE public.budgets TO millrace_app;
 
 GRANT UPDATE(is_key_limit) ON TABLE public.budgets TO millrace_app;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE public.clusters TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.entitlements TO millrace_app;
 
 GRANT UPDATE(revoked_at) ON TABLE public.entitlements TO millrace_app;
@@ -1962,6 +2469,10 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.event_heads TO millrace_app;
 GRANT SELECT,INSERT,DELETE ON TABLE public.events TO millrace_app;
 
 GRANT UPDATE(published_at) ON TABLE public.events TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.fabrics TO millrace_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.gpus TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.id_blocks TO millrace_app;
 
@@ -2038,6 +2549,26 @@ GRANT UPDATE(postings) ON TABLE public.meters TO millrace_app;
 GRANT UPDATE(transitions) ON TABLE public.meters TO millrace_app;
 
 GRANT UPDATE(closed_at) ON TABLE public.meters TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.node_capacity TO millrace_app;
+
+GRANT UPDATE(fabric_id) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT UPDATE(gpu_type) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT UPDATE(connection_type) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT UPDATE(cuda) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT UPDATE(ready) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT UPDATE(open) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT UPDATE(spread) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.node_transitions TO millrace_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.nodes TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.organisations TO millrace_app;
 
@@ -2160,6 +2691,10 @@ GRANT UPDATE(calm_until) ON TABLE public.pots TO millrace_app;
 GRANT SELECT,INSERT ON TABLE public.prices TO millrace_app;
 
 GRANT UPDATE(valid_until) ON TABLE public.prices TO millrace_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.provider_regions TO millrace_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.providers TO millrace_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.relay_leases TO millrace_app;
 

@@ -197,6 +197,9 @@ export interface NodeHardware {
   readonly ramMb: number;
   readonly storageGb: number;
   readonly gpus: readonly InventoryGpu[];
+  /** The fast network it shares with others, from the engine's own labels; null: as its cluster is configured. */
+  readonly fabric: string | null;
+  readonly connectionType: 'ethernet' | 'infiniband' | null;
 }
 
 export interface InventoryGpu {

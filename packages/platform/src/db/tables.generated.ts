@@ -18,6 +18,41 @@ export interface AccountsTable {
   updated_at: Generated<Date>;
 }
 
+export interface AllocatedGpusTable {
+  allocation_id: string;
+  gpu_id: string;
+  node_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  released_at: Date | null;
+}
+
+export interface AllocatedPortsTable {
+  allocation_id: string;
+  node_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  protocol: 'tcp' | 'udp';
+  external_port: number;
+  internal_port: number;
+  released_at: Date | null;
+}
+
+export interface AllocationsTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  external_id: string;
+  holder: 'rental' | 'instance';
+  region: string;
+  gpu_count: number;
+  node_count: number;
+  state: 'live' | 'releasing' | 'released';
+  frees_at: Date | null;
+  created_at: Date;
+  released_at: Date | null;
+}
+
 export interface ApiKeysTable {
   id: string;
   public_id: string;
@@ -92,6 +127,34 @@ export interface BudgetsTable {
   is_key_limit: Generated<boolean>;
 }
 
+export interface ClustersTable {
+  id: string;
+  name: string;
+  provider_id: string;
+  region: string;
+  driver: 'incus' | 'ironic' | 'mock';
+  endpoint: string;
+  credential_ref: string | null;
+  settings: Generated<ColumnType<Json, string, string>>;
+  offer: 'virtual-machine' | 'bare-metal' | 'marketplace';
+  connection_type: 'ethernet' | 'infiniband';
+  supplier_org_id: string | null;
+  port_first: Generated<number>;
+  port_last: Generated<number>;
+  origin: 'configuration' | 'operator' | 'supplier';
+  status: 'connecting' | 'connected' | 'silent' | 'removed';
+  status_reason: string | null;
+  status_since: Date;
+  engine: string | null;
+  last_seen_at: Date | null;
+  observer: string | null;
+  observer_until: Date | null;
+  watching_since: Date | null;
+  beat_at: Date | null;
+  created_at: Date;
+  removed_at: Date | null;
+}
+
 export interface EntitlementsTable {
   id: string;
   org_id: string;
@@ -129,6 +192,26 @@ export interface EventsTable {
   recorded_at: Generated<Date>;
   published_at: Date | null;
   data: ColumnType<Json, string, string>;
+}
+
+export interface FabricsTable {
+  id: string;
+  cluster_id: string;
+  name: string;
+}
+
+export interface GpusTable {
+  id: string;
+  node_id: string;
+  pci_address: string;
+  device_uuid: string | null;
+  model: string;
+  gpu_type: 'h100' | 'h200' | 'b200' | null;
+  ram_mb: number | null;
+  numa_node: number | null;
+  state: 'present' | 'missing' | 'faulty' | 'replaced';
+  state_reason: string | null;
+  first_seen_at: Date;
 }
 
 export interface IdBlocksTable {
@@ -295,6 +378,61 @@ export interface MetersTable {
   transitions: Generated<number>;
   opened_at: Date;
   closed_at: Date | null;
+}
+
+export interface NodeCapacityTable {
+  node_id: string;
+  mode: 'live' | 'test';
+  offer: 'virtual-machine' | 'bare-metal' | 'marketplace';
+  provider_id: string;
+  region: string;
+  cluster_id: string;
+  fabric_id: string | null;
+  gpu_type: 'h100' | 'h200' | 'b200' | null;
+  connection_type: 'ethernet' | 'infiniband';
+  cuda: number | null;
+  ready: Generated<boolean>;
+  open: Generated<boolean>;
+  placeable: GeneratedAlways<boolean>;
+  gpus_total: Generated<number>;
+  gpus_free: Generated<number>;
+  gpus_allocated: Generated<number>;
+  largest_numa_free: Generated<number>;
+  idle: GeneratedAlways<boolean>;
+  spread: number;
+}
+
+export interface NodeTransitionsTable {
+  node_id: string;
+  seq: number;
+  from_status: string | null;
+  to_status: string;
+  reason: string;
+  actor: string;
+  at: Date;
+}
+
+export interface NodesTable {
+  id: string;
+  cluster_id: string;
+  name: string;
+  status: 'node_registering' | 'node_ready' | 'node_draining' | 'node_offline' | 'node_quarantined' | 'node_removed';
+  status_reason: string | null;
+  status_since: Date;
+  back_to: 'node_registering' | 'node_ready' | 'node_draining' | null;
+  drain_deadline_at: Date | null;
+  address: string | null;
+  cpu_model: string | null;
+  cpu_count: number | null;
+  ram_mb: number | null;
+  storage_gb: number | null;
+  gpu_form_factor: 'sxm5' | 'sxm6' | 'pcie' | null;
+  driver_version: string | null;
+  cuda_version: string | null;
+  hardware_read_at: Date | null;
+  first_seen_at: Date;
+  last_seen_at: Date | null;
+  transitions: Generated<number>;
 }
 
 export interface OrganisationsTable {
@@ -481,6 +619,25 @@ export interface PricesTable {
   created_at: Date;
 }
 
+export interface ProviderRegionsTable {
+  provider_id: string;
+  region: string;
+  enabled: Generated<boolean>;
+  configured: Generated<boolean>;
+  custom_ports: boolean;
+  updated_at: Date;
+}
+
+export interface ProvidersTable {
+  id: string;
+  variant: string;
+  driver: 'incus' | 'ironic' | 'mock';
+  mode: 'live' | 'test';
+  enabled: Generated<boolean>;
+  configured: Generated<boolean>;
+  updated_at: Date;
+}
+
 export interface RelayLeasesTable {
   shard: number;
   holder: string;
@@ -600,14 +757,20 @@ export interface WalletLaddersTable {
 
 export interface GeneratedTables {
   accounts: AccountsTable;
+  allocated_gpus: AllocatedGpusTable;
+  allocated_ports: AllocatedPortsTable;
+  allocations: AllocationsTable;
   api_keys: ApiKeysTable;
   audit_log: AuditLogTable;
   audit_marks: AuditMarksTable;
   audit_runs: AuditRunsTable;
   budgets: BudgetsTable;
+  clusters: ClustersTable;
   entitlements: EntitlementsTable;
   event_heads: EventHeadsTable;
   events: EventsTable;
+  fabrics: FabricsTable;
+  gpus: GpusTable;
   id_blocks: IdBlocksTable;
   idempotency_keys: IdempotencyKeysTable;
   invitations: InvitationsTable;
@@ -621,6 +784,9 @@ export interface GeneratedTables {
   meter_transitions: MeterTransitionsTable;
   metered_things: MeteredThingsTable;
   meters: MetersTable;
+  node_capacity: NodeCapacityTable;
+  node_transitions: NodeTransitionsTable;
+  nodes: NodesTable;
   organisations: OrganisationsTable;
   outbox: OutboxTable;
   payment_disputes: PaymentDisputesTable;
@@ -634,6 +800,8 @@ export interface GeneratedTables {
   pot_servers: PotServersTable;
   pots: PotsTable;
   prices: PricesTable;
+  provider_regions: ProviderRegionsTable;
+  providers: ProvidersTable;
   relay_leases: RelayLeasesTable;
   relays: RelaysTable;
   required_actions: RequiredActionsTable;

@@ -36,13 +36,19 @@ export const idKinds = [
   'pay',
   'mtr',
   'lse',
+  'cls',
+  'fab',
+  'nod',
+  'gpu',
+  'alc',
+  'mnt',
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 
 declare const idBrand: unique symbol;
 /** An id in its text form, for example `org_01JGYZ8ZZ8E1RRSXQ0F6ZB5K3M`. Only this module makes one. */
 export type IdOf<K extends IdKind> = `${K}_${string}` & { readonly [idBrand]: K };
-export type AnyId = { [K in IdKind]: IdOf<K> }[IdKind];
+export type AnyId = IdOf<IdKind>;
 
 export type OrgId = IdOf<'org'>;
 export type UserId = IdOf<'usr'>;
@@ -67,6 +73,12 @@ export type EntitlementId = IdOf<'ent'>;
 export type PaymentId = IdOf<'pay'>;
 export type MeterId = IdOf<'mtr'>;
 export type LeaseId = IdOf<'lse'>;
+export type ClusterId = IdOf<'cls'>;
+export type FabricId = IdOf<'fab'>;
+export type NodeId = IdOf<'nod'>;
+export type GpuId = IdOf<'gpu'>;
+export type AllocationId = IdOf<'alc'>;
+export type MaintenanceId = IdOf<'mnt'>;
 
 /** Makes the ids of one process. */
 export interface IdSource {

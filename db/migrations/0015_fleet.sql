@@ -1,0 +1,314 @@
+-- The fleet: who provides machines, what the engines reported about them, and which GPUs are sold to whom.
+--
+-- Hardware is what an engine said, never what somebody typed in. A GPU is sold at most once: the partial unique index on
+-- allocated_gpus refuses a second live row, whatever the code above it believes.
+
+create table providers (
+  id text primary key check (length(id) between 1 and 63),
+  variant text not null,
+  driver text not null check (driver in ('incus', 'ironic', 'mock')),
+  mode text not null check (mode in ('live', 'test')),
+  enabled boolean not null default true,
+  configured boolean not null default true,
+  updated_at timestamptz not null,
+  unique (id, mode),
+  constraint providers_only_mock_is_test check ((variant = 'mock') = (mode = 'test'))
+);
+revoke delete on providers from millrace_app;
+comment on table providers is 'Who runs machines for us. Written from the configuration at start; only enabled is the operator''s to change.';
+comment on column providers.variant is 'Decides the shape of providerData in rental records.';
+comment on column providers.mode is 'test for the mock provider, which is all that test keys reach; live for every other.';
+comment on column providers.enabled is 'The operator''s switch. Off: nothing new is placed; what runs stays.';
+comment on column providers.configured is 'False once the configuration no longer names it: it sells nothing and its rows stay for the record.';
+
+create table provider_regions (
+  provider_id text not null references providers (id) on delete restrict,
+  region text not null check (length(region) between 1 and 64),
+  enabled boolean not null default true,
+  configured boolean not null default true,
+  custom_ports boolean not null,
+  updated_at timestamptz not null,
+  primary key (provider_id, region)
+);
+revoke delete on provider_regions from millrace_app;
+comment on table provider_regions is 'Where a provider has machines.';
+comment on column provider_regions.custom_ports is 'Whether a rental there may open ports of its own choice.';
+
+create table clusters (
+  id uuid primary key,
+  name text not null check (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'),
+  provider_id text not null,
+  region text not null,
+  driver text not null check (driver in ('incus', 'ironic', 'mock')),
+  endpoint text not null check (length(endpoint) between 1 and 2048),
+  credential_ref text check (length(credential_ref) between 1 and 255),
+  settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
+  offer text not null check (offer in ('virtual-machine', 'bare-metal', 'marketplace')),
+  connection_type text not null check (connection_type in ('ethernet', 'infiniband')),
+  supplier_org_id uuid references organisations (id) on delete restrict,
+  port_first integer not null default 20000,
+  port_last integer not null default 29999,
+  origin text not null check (origin in ('configuration', 'operator', 'supplier')),
+  status text not null check (status in ('connecting', 'connected', 'silent', 'removed')),
+  status_reason text,
+  status_since timestamptz not null,
+  engine text,
+  last_seen_at timestamptz,
+  observer text,
+  observer_until timestamptz,
+  watching_since timestamptz,
+  beat_at timestamptz,
+  created_at timestamptz not null,
+  removed_at timestamptz,
+  foreign key (provider_id, region) references provider_regions (provider_id, region) on delete restrict,
+  constraint clusters_ports_in_range check (port_first between 1024 and port_last and port_last <= 65535),
+  constraint clusters_removed_when_removed check ((status = 'removed') = (removed_at is not null)),
+  constraint clusters_observed_by_somebody check ((observer is null) = (observer_until is null))
+) with (fillfactor = 70);
+create unique index clusters_name_idx on clusters (name) where status <> 'removed';
+create index clusters_provider_idx on clusters (provider_id, region);
+revoke delete on clusters from millrace_app;
+comment on table clusters is 'One endpoint of one engine.';
+comment on column clusters.credential_ref is 'The name of a secret that the installation knows, never the secret.';
+comment on column clusters.settings is 'What the driver needs to know beyond the endpoint.';
+comment on column clusters.offer is 'What its nodes are sold as.';
+comment on column clusters.connection_type is 'How its nodes are connected, unless the engine says otherwise of a node.';
+comment on column clusters.port_first is 'With port_last: the ports of a node''s address that machines on it may be given.';
+comment on column clusters.last_seen_at is 'When its engine last answered a full read.';
+comment on column clusters.observer is 'The process that watches it, until observer_until unless it renews.';
+comment on column clusters.watching_since is 'Since when it has been watched without a gap. Silence is counted from here at the earliest.';
+comment on column clusters.beat_at is 'When its observer last looked, whether or not the engine answered.';
+
+create table fabrics (
+  id uuid primary key,
+  cluster_id uuid not null references clusters (id) on delete restrict,
+  name text not null check (length(name) between 1 and 100),
+  unique (cluster_id, name)
+);
+revoke update, delete on fabrics from millrace_app;
+comment on table fabrics is 'Nodes that can be rented as one gang: those on one fast network.';
+
+create table nodes (
+  id uuid primary key,
+  cluster_id uuid not null references clusters (id) on delete restrict,
+  name text not null check (length(name) between 1 and 253),
+  status text not null check (status in
+    ('node_registering', 'node_ready', 'node_draining', 'node_offline', 'node_quarantined', 'node_removed')),
+  status_reason text,
+  status_since timestamptz not null,
+  back_to text check (back_to in ('node_registering', 'node_ready', 'node_draining')),
+  drain_deadline_at timestamptz,
+  address text,
+  cpu_model text,
+  cpu_count integer check (cpu_count >= 0),
+  ram_mb integer check (ram_mb >= 0),
+  storage_gb integer check (storage_gb >= 0),
+  gpu_form_factor text check (gpu_form_factor in ('sxm5', 'sxm6', 'pcie')),
+  driver_version text,
+  cuda_version text,
+  hardware_read_at timestamptz,
+  first_seen_at timestamptz not null,
+  last_seen_at timestamptz,
+  transitions integer not null default 1 check (transitions >= 1),
+  constraint nodes_offline_knows_the_way_back check ((status = 'node_offline') = (back_to is not null)),
+  constraint nodes_ready_was_read check (status <> 'node_ready' or hardware_read_at is not null)
+) with (fillfactor = 85);
+create unique index nodes_name_idx on nodes (cluster_id, name) where status <> 'node_removed';
+create index nodes_status_idx on nodes (status, id);
+revoke delete on nodes from millrace_app;
+comment on table nodes is 'Machines of the clusters, as their engines report them.';
+comment on column nodes.name is 'The engine''s own name of it.';
+comment on column nodes.back_to is 'What an offline node is again when it is back.';
+comment on column nodes.address is 'Where ports of machines on it are opened.';
+comment on column nodes.cuda_version is 'The newest CUDA that its driver supports.';
+comment on column nodes.last_seen_at is 'When its engine last said that it can be reached.';
+comment on column nodes.transitions is 'The number of its newest transition.';
+
+create table node_transitions (
+  node_id uuid not null references nodes (id) on delete restrict,
+  seq integer not null check (seq >= 1),
+  from_status text,
+  to_status text not null,
+  reason text not null check (length(reason) between 1 and 1000),
+  actor text not null check (length(actor) between 1 and 100),
+  at timestamptz not null,
+  primary key (node_id, seq),
+  constraint node_transitions_begin_somewhere check ((seq = 1) = (from_status is null))
+);
+revoke update, delete on node_transitions from millrace_app;
+create trigger node_transitions_append_only before update or delete on node_transitions
+  for each row execute function refuse_ledger_change();
+comment on table node_transitions is 'What happened to each node, by whom and why. Append-only.';
+
+create table gpus (
+  id uuid primary key,
+  node_id uuid not null references nodes (id) on delete restrict,
+  pci_address text not null check (length(pci_address) between 1 and 32),
+  device_uuid text check (length(device_uuid) between 1 and 100),
+  model text not null check (length(model) between 1 and 200),
+  gpu_type text check (gpu_type in ('h100', 'h200', 'b200')),
+  ram_mb integer check (ram_mb >= 0),
+  numa_node smallint,
+  state text not null check (state in ('present', 'missing', 'faulty', 'replaced')),
+  state_reason text,
+  first_seen_at timestamptz not null,
+  unique (id, node_id)
+);
+create unique index gpus_address_idx on gpus (node_id, pci_address) where state <> 'replaced';
+revoke delete on gpus from millrace_app;
+comment on table gpus is 'Devices that can be sold, one row each.';
+comment on column gpus.device_uuid is 'The maker''s id of the device. Another id at the same address is another GPU: the old row becomes replaced.';
+comment on column gpus.gpu_type is 'What it is sold as; null: a model that rentals do not offer.';
+comment on column gpus.state is 'Only present ones are sold. missing: the engine no longer lists it. faulty: taken out by a person or a failed check.';
+
+create table node_capacity (
+  node_id uuid primary key references nodes (id) on delete restrict,
+  mode text not null check (mode in ('live', 'test')),
+  offer text not null check (offer in ('virtual-machine', 'bare-metal', 'marketplace')),
+  provider_id text not null,
+  region text not null,
+  cluster_id uuid not null references clusters (id) on delete restrict,
+  fabric_id uuid references fabrics (id) on delete restrict,
+  gpu_type text check (gpu_type in ('h100', 'h200', 'b200')),
+  connection_type text not null check (connection_type in ('ethernet', 'infiniband')),
+  cuda integer check (cuda >= 0),
+  ready boolean not null default false,
+  open boolean not null default false,
+  placeable boolean not null generated always as (ready and open and gpu_type is not null) stored,
+  gpus_total smallint not null default 0,
+  gpus_free smallint not null default 0,
+  gpus_allocated smallint not null default 0,
+  largest_numa_free smallint not null default 0,
+  idle boolean not null generated always as (gpus_allocated = 0 and gpus_total > 0 and gpus_free = gpus_total) stored,
+  spread integer not null check (spread >= 0),
+  unique (node_id, mode),
+  foreign key (provider_id, mode) references providers (id, mode) on delete restrict,
+  foreign key (provider_id, region) references provider_regions (provider_id, region) on delete restrict,
+  constraint node_capacity_free_is_a_part check (gpus_free between 0 and gpus_total),
+  constraint node_capacity_numa_is_a_part check (largest_numa_free between 0 and gpus_free)
+) with (fillfactor = 60);
+create index node_capacity_pool_idx on node_capacity
+  (mode, offer, region, gpu_type, connection_type, gpus_free, spread) where placeable;
+create index node_capacity_gang_idx on node_capacity (fabric_id, node_id) where placeable and idle;
+create index node_capacity_cluster_idx on node_capacity (cluster_id);
+revoke delete on node_capacity from millrace_app;
+revoke update on node_capacity from millrace_app;
+grant update (fabric_id, gpu_type, connection_type, cuda, ready, open, spread) on node_capacity to millrace_app;
+comment on table node_capacity is 'What placement asks about a node, and nothing else: narrow, because every placement writes it. Whoever changes what is sold of a node holds this row''s lock.';
+comment on column node_capacity.cuda is 'The newest CUDA of its driver as a number: 12.8 is 1208.';
+comment on column node_capacity.ready is 'The node is node_ready.';
+comment on column node_capacity.open is 'Its provider, region and cluster sell.';
+comment on column node_capacity.gpus_total is 'GPUs that are present. Counted by trigger.';
+comment on column node_capacity.gpus_free is 'Of these, how many are not allocated. Counted by trigger.';
+comment on column node_capacity.gpus_allocated is 'GPUs with a live allocation, also those that went missing. Counted by trigger.';
+comment on column node_capacity.largest_numa_free is 'The most free GPUs that share a NUMA node. Counted by trigger.';
+comment on column node_capacity.idle is 'Nothing of it is sold or missing: it can join a gang.';
+comment on column node_capacity.spread is 'A random number. Placements that find many equal nodes start at different ones and do not queue for the same.';
+
+create table allocations (
+  id uuid primary key,
+  org_id uuid not null references organisations (id) on delete restrict,
+  mode text not null check (mode in ('live', 'test')),
+  external_id uuid not null,
+  holder text not null check (holder in ('rental', 'instance')),
+  region text not null,
+  gpu_count integer not null check (gpu_count > 0),
+  node_count integer not null check (node_count > 0),
+  state text not null check (state in ('live', 'releasing', 'released')),
+  frees_at timestamptz,
+  created_at timestamptz not null,
+  released_at timestamptz,
+  unique (id, mode),
+  constraint allocations_released_when_released check ((state = 'released') = (released_at is not null))
+);
+create unique index allocations_live_idx on allocations (external_id) where state = 'live';
+create index allocations_external_idx on allocations (external_id, created_at);
+create index allocations_org_idx on allocations (org_id, id) where state <> 'released';
+create index allocations_frees_idx on allocations (region, frees_at) where state <> 'released' and frees_at is not null;
+revoke update, delete on allocations from millrace_app;
+grant update (state, frees_at, released_at) on allocations to millrace_app;
+comment on table allocations is 'GPUs set aside for one rental or instance on its nodes.';
+comment on column allocations.external_id is 'The machine''s id at the driver. It has one live allocation; one that is being released after a move may stand beside it.';
+comment on column allocations.state is 'releasing: the engine has not yet confirmed that the machine is gone, so its GPUs are not sold again.';
+comment on column allocations.frees_at is 'When it is known to end, if it is.';
+
+create table allocated_gpus (
+  allocation_id uuid not null,
+  gpu_id uuid not null,
+  node_id uuid not null,
+  org_id uuid not null,
+  mode text not null check (mode in ('live', 'test')),
+  released_at timestamptz,
+  primary key (allocation_id, gpu_id),
+  foreign key (allocation_id, mode) references allocations (id, mode) on delete restrict,
+  foreign key (gpu_id, node_id) references gpus (id, node_id) on delete restrict,
+  foreign key (node_id, mode) references node_capacity (node_id, mode) on delete restrict
+);
+create unique index allocated_gpus_sold_once_idx on allocated_gpus (gpu_id) where released_at is null;
+create index allocated_gpus_node_idx on allocated_gpus (node_id) where released_at is null;
+revoke update, delete on allocated_gpus from millrace_app;
+grant update (released_at) on allocated_gpus to millrace_app;
+comment on table allocated_gpus is 'Which GPU is sold to whom. No GPU has two rows that are not released.';
+
+create table allocated_ports (
+  allocation_id uuid not null,
+  node_id uuid not null references nodes (id) on delete restrict,
+  org_id uuid not null,
+  mode text not null check (mode in ('live', 'test')),
+  protocol text not null check (protocol in ('tcp', 'udp')),
+  external_port integer not null check (external_port between 1 and 65535),
+  internal_port integer not null check (internal_port between 1 and 65535),
+  released_at timestamptz,
+  primary key (allocation_id, node_id, protocol, external_port),
+  foreign key (allocation_id, mode) references allocations (id, mode) on delete restrict
+);
+create unique index allocated_ports_given_once_idx on allocated_ports (node_id, protocol, external_port)
+  where released_at is null;
+revoke update, delete on allocated_ports from millrace_app;
+grant update (released_at) on allocated_ports to millrace_app;
+comment on table allocated_ports is 'Ports of a node''s address that lead to machines on it.';
+
+-- The counts of a node are derived from its GPUs and their allocations, here and nowhere else, so that no writer can
+-- forget them. The rows are locked by a statement of their own first: only then does the count see what those before
+-- us committed.
+create function recount_nodes(ids uuid[]) returns void language plpgsql security definer
+  set search_path = pg_catalog, public as $$
+begin
+  perform 1 from node_capacity where node_id = any (ids) order by node_id for no key update;
+  update node_capacity as capacity
+     set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
+         largest_numa_free = counted.largest
+    from (
+      select node_id, sum(total)::smallint as total, sum(free)::smallint as free,
+             sum(allocated)::smallint as allocated, max(free)::smallint as largest
+        from (
+          select gpu.node_id, gpu.numa_node,
+                 count(*) filter (where gpu.state = 'present') as total,
+                 count(*) filter (where gpu.state = 'present' and sold.gpu_id is null) as free,
+                 count(sold.gpu_id) as allocated
+            from gpus as gpu
+            left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
+           where gpu.node_id = any (ids)
+           group by gpu.node_id, gpu.numa_node) as by_numa
+       group by node_id) as counted
+   where capacity.node_id = counted.node_id
+     and (capacity.gpus_total, capacity.gpus_free, capacity.gpus_allocated, capacity.largest_numa_free)
+         is distinct from (counted.total, counted.free, counted.allocated, counted.largest);
+end $$;
+revoke execute on function recount_nodes(uuid[]) from public;
+
+create function recount_changed_nodes() returns trigger language plpgsql security definer
+  set search_path = pg_catalog, public as $$
+begin
+  perform recount_nodes(array(select distinct node_id from changed));
+  return null;
+end $$;
+
+create trigger allocated_gpus_insert_recount after insert on allocated_gpus
+  referencing new table as changed for each statement execute function recount_changed_nodes();
+create trigger allocated_gpus_update_recount after update on allocated_gpus
+  referencing new table as changed for each statement execute function recount_changed_nodes();
+create trigger gpus_insert_recount after insert on gpus
+  referencing new table as changed for each statement execute function recount_changed_nodes();
+create trigger gpus_update_recount after update on gpus
+  referencing new table as changed for each statement execute function recount_changed_nodes();

@@ -1,0 +1,160 @@
+import type { GpuType } from '@millrace/contract';
+import type { Mode } from '@millrace/platform/envelope';
+import type { AllocationId, FabricId, GpuId, NodeId, OrgId } from '@millrace/platform/ids';
+
+/** Which GPUs a rental gets. Pure: what is free is told, and the same facts give the same choice. */
+
+export type Offer = 'virtual-machine' | 'bare-metal' | 'marketplace';
+export type ConnectionType = 'ethernet' | 'infiniband';
+
+/** What must be true of the nodes. All of it is matched exactly except `cuda`, which is a minimum. */
+export interface PlacementNeed {
+  readonly mode: Mode;
+  readonly offer: Offer;
+  readonly region: string;
+  readonly gpuType: GpuType;
+  readonly connectionType: ConnectionType;
+  /** The newest CUDA that the node's driver must support, as a number: 12.8 is 1208. */
+  readonly cuda: number | null;
+  /** GPUs on each node. */
+  readonly gpusPerNode: number;
+  /** More than one is a gang: whole nodes of one fabric, all or none. */
+  readonly nodeCount: number;
+  /** Nodes that were tried already, or are suspect. */
+  readonly except: readonly NodeId[];
+  /** Only this node, as a marketplace tenant asks for it by name. */
+  readonly only: NodeId | null;
+}
+
+export interface PlacementWish extends PlacementNeed {
+  readonly orgId: OrgId;
+  readonly externalId: string;
+  readonly holder: 'rental' | 'instance';
+  /** Ports inside the machine that must be reachable at the address of its node. */
+  readonly ports: readonly WantedPort[];
+  /** When it is known to end, if it is. */
+  readonly freesAt: Date | null;
+}
+
+export interface WantedPort {
+  readonly internalPort: number;
+  readonly protocol: 'tcp' | 'udp';
+}
+
+export interface GivenPort extends WantedPort {
+  readonly externalPort: number;
+}
+
+export interface Placement {
+  readonly allocationId: AllocationId;
+  readonly externalId: string;
+  readonly nodes: readonly PlacedNode[];
+}
+
+export interface PlacedNode {
+  readonly nodeId: NodeId;
+  readonly gpus: readonly PlacedGpu[];
+  readonly ports: readonly GivenPort[];
+}
+
+export interface PlacedGpu {
+  readonly gpuId: GpuId;
+  readonly pciAddress: string;
+}
+
+/** A node as placement sees it before it is locked. */
+export interface Candidate {
+  readonly nodeId: NodeId;
+  readonly gpusFree: number;
+  readonly gpusTotal: number;
+  readonly largestNumaFree: number;
+  /** Where it stands in the order of this placement: the same nodes are in another order for another placement. */
+  readonly turn: number;
+}
+
+/**
+ * The nodes that can hold the GPUs, best first. The tightest fit wins, so that whole nodes stay whole for those who
+ * need them; among equals one where the GPUs share a NUMA node; among those, whoever's turn it is, so that placements
+ * at the same moment do not all queue for one node.
+ */
+export function rankNodes(candidates: readonly Candidate[], gpusPerNode: number): readonly Candidate[] {
+  return candidates
+    .filter((candidate) => candidate.gpusFree >= gpusPerNode)
+    .toSorted(
+      (one, other) =>
+        one.gpusFree - other.gpusFree ||
+        Number(other.largestNumaFree >= gpusPerNode) - Number(one.largestNumaFree >= gpusPerNode) ||
+        one.turn - other.turn ||
+        (one.nodeId < other.nodeId ? -1 : 1),
+    );
+}
+
+/** Idle nodes of one fabric, as many as were looked for at most. */
+export interface FabricCandidate {
+  readonly fabricId: FabricId;
+  readonly idleNodes: number;
+  readonly turn: number;
+}
+
+/** The fabrics that can hold the gang, tightest first: large fabrics stay whole for large gangs. */
+export function rankFabrics(
+  fabrics: readonly FabricCandidate[],
+  nodeCount: number,
+): readonly FabricCandidate[] {
+  return fabrics
+    .filter((fabric) => fabric.idleNodes >= nodeCount)
+    .toSorted(
+      (one, other) =>
+        one.idleNodes - other.idleNodes ||
+        one.turn - other.turn ||
+        (one.fabricId < other.fabricId ? -1 : 1),
+    );
+}
+
+export interface FreeGpu extends PlacedGpu {
+  readonly numaNode: number | null;
+}
+
+/**
+ * The GPUs to take of a node's free ones; null when there are too few. All from one NUMA node if one has enough, and
+ * then from the one that is left with the fewest; otherwise from as few NUMA nodes as possible, fullest first.
+ */
+export function chooseGpus(free: readonly FreeGpu[], count: number): readonly PlacedGpu[] | null {
+  if (count < 1 || free.length < count) return null;
+  const groups = [...Map.groupBy(free, (gpu) => gpu.numaNode ?? -1).entries()]
+    .toSorted(([one], [other]) => one - other)
+    .map(([, gpus]) => gpus.toSorted((one, other) => (one.pciAddress < other.pciAddress ? -1 : 1)));
+  const [tightest] = groups
+    .filter((gpus) => gpus.length >= count)
+    .toSorted((one, other) => one.length - other.length);
+  const order = tightest ?? groups.toSorted((one, other) => other.length - one.length).flat();
+  return order.slice(0, count).map(({ gpuId, pciAddress }) => ({ gpuId, pciAddress }));
+}
+
+/** Ports for a machine: the lowest of the range that nobody has. Null when the range has too few left. */
+export function choosePorts(
+  wanted: readonly WantedPort[],
+  taken: ReadonlySet<string>,
+  range: { readonly first: number; readonly last: number },
+): readonly GivenPort[] | null {
+  const given: GivenPort[] = [];
+  let next = range.first;
+  for (const port of wanted) {
+    while (next <= range.last && taken.has(portKey(port.protocol, next))) next += 1;
+    if (next > range.last) return null;
+    given.push({ ...port, externalPort: next });
+    next += 1;
+  }
+  return given;
+}
+
+export function portKey(protocol: string, port: number): string {
+  return `${protocol}:${port}`;
+}
+
+/** What a machine gets of its node beside its GPUs: the same share of everything, rounded down. */
+export interface NodeShare {
+  readonly cpuCount: number;
+  readonly ramMb: number;
+  readonly diskGb: number;
+}
