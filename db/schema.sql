@@ -361,6 +361,14 @@ COMMENT ON COLUMN public.budgets.on_exceeded IS 'notify only tells; stop_new_wor
 
 COMMENT ON COLUMN public.budgets.is_key_limit IS 'Made from limits.budget of an API key: not to be changed or deleted while one of its keys is in use.';
 
+CREATE TABLE public.cluster_observers (
+    holder text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT cluster_observers_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 200)))
+);
+
+COMMENT ON TABLE public.cluster_observers IS 'The processes that watch clusters, so that they can share them.';
+
 CREATE TABLE public.clusters (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -376,6 +384,7 @@ CREATE TABLE public.clusters (
     port_first integer DEFAULT 20000 NOT NULL,
     port_last integer DEFAULT 29999 NOT NULL,
     origin text NOT NULL,
+    configured boolean DEFAULT true NOT NULL,
     status text NOT NULL,
     status_reason text,
     status_since timestamp with time zone NOT NULL,
@@ -413,6 +422,8 @@ COMMENT ON COLUMN public.clusters.offer IS 'What its nodes are sold as.';
 COMMENT ON COLUMN public.clusters.connection_type IS 'How its nodes are connected, unless the engine says otherwise of a node.';
 
 COMMENT ON COLUMN public.clusters.port_first IS 'With port_last: the ports of a node''s address that machines on it may be given.';
+
+COMMENT ON COLUMN public.clusters.configured IS 'False once the configuration that named it no longer does: it sells nothing and is still watched.';
 
 COMMENT ON COLUMN public.clusters.last_seen_at IS 'When its engine last answered a full read.';
 
@@ -1059,12 +1070,16 @@ CREATE TABLE public.nodes (
     driver_version text,
     cuda_version text,
     hardware_read_at timestamp with time zone,
+    hardware_digest text,
     first_seen_at timestamp with time zone NOT NULL,
     last_seen_at timestamp with time zone,
+    unreachable_since timestamp with time zone,
+    forgotten_at timestamp with time zone,
     transitions integer DEFAULT 1 NOT NULL,
     CONSTRAINT nodes_back_to_check CHECK ((back_to = ANY (ARRAY['node_registering'::text, 'node_ready'::text, 'node_draining'::text]))),
     CONSTRAINT nodes_cpu_count_check CHECK ((cpu_count >= 0)),
     CONSTRAINT nodes_gpu_form_factor_check CHECK ((gpu_form_factor = ANY (ARRAY['sxm5'::text, 'sxm6'::text, 'pcie'::text]))),
+    CONSTRAINT nodes_hardware_digest_check CHECK (((length(hardware_digest) >= 1) AND (length(hardware_digest) <= 64))),
     CONSTRAINT nodes_name_check CHECK (((length(name) >= 1) AND (length(name) <= 253))),
     CONSTRAINT nodes_offline_knows_the_way_back CHECK (((status = 'node_offline'::text) = (back_to IS NOT NULL))),
     CONSTRAINT nodes_ram_mb_check CHECK ((ram_mb >= 0)),
@@ -1085,7 +1100,13 @@ COMMENT ON COLUMN public.nodes.address IS 'Where ports of machines on it are ope
 
 COMMENT ON COLUMN public.nodes.cuda_version IS 'The newest CUDA that its driver supports.';
 
-COMMENT ON COLUMN public.nodes.last_seen_at IS 'When its engine last said that it can be reached.';
+COMMENT ON COLUMN public.nodes.hardware_digest IS 'Of the hardware as it was last applied: a read that finds the same writes nothing.';
+
+COMMENT ON COLUMN public.nodes.last_seen_at IS 'When its engine last said that it can be reached, before unreachable_since; while that is null the cluster''s counts.';
+
+COMMENT ON COLUMN public.nodes.unreachable_since IS 'The first of the reads in a row in which its engine did not reach it or did not list it; null while it is reached.';
+
+COMMENT ON COLUMN public.nodes.forgotten_at IS 'When its engine stopped listing a removed node. Before that its name is not taken for a new one.';
 
 COMMENT ON COLUMN public.nodes.transitions IS 'The number of its newest transition.';
 
@@ -1877,6 +1898,9 @@ ALTER TABLE ONLY public.audit_runs
 ALTER TABLE ONLY public.budgets
     ADD CONSTRAINT budgets_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.cluster_observers
+    ADD CONSTRAINT cluster_observers_pkey PRIMARY KEY (holder);
+
 ALTER TABLE ONLY public.clusters
     ADD CONSTRAINT clusters_pkey PRIMARY KEY (id);
 
@@ -2084,7 +2108,7 @@ CREATE INDEX allocations_external_idx ON public.allocations USING btree (externa
 
 CREATE INDEX allocations_frees_idx ON public.allocations USING btree (region, frees_at) WHERE ((state <> 'released'::text) AND (frees_at IS NOT NULL));
 
-CREATE UNIQUE INDEX allocations_live_idx ON public.allocations USING btree (external_id) WHERE (state = 'live'::text);
+CREATE UNIQUE INDEX allocations_live_once ON public.allocations USING btree (external_id) WHERE (state = 'live'::text);
 
 CREATE INDEX allocations_org_idx ON public.allocations USING btree (org_id, id) WHERE (state <> 'released'::text);
 
@@ -2457,6 +2481,8 @@ GRANT UPDATE(on_exceeded) ON TABLE public.budgets TO millrace_app;
 GRANT UPDATE(deleted_at) ON TABLE public.budgets TO millrace_app;
 
 GRANT UPDATE(is_key_limit) ON TABLE public.budgets TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.cluster_observers TO millrace_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.clusters TO millrace_app;
 

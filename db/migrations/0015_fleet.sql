@@ -49,6 +49,7 @@ create table clusters (
   port_first integer not null default 20000,
   port_last integer not null default 29999,
   origin text not null check (origin in ('configuration', 'operator', 'supplier')),
+  configured boolean not null default true,
   status text not null check (status in ('connecting', 'connected', 'silent', 'removed')),
   status_reason text,
   status_since timestamptz not null,
@@ -74,10 +75,17 @@ comment on column clusters.settings is 'What the driver needs to know beyond the
 comment on column clusters.offer is 'What its nodes are sold as.';
 comment on column clusters.connection_type is 'How its nodes are connected, unless the engine says otherwise of a node.';
 comment on column clusters.port_first is 'With port_last: the ports of a node''s address that machines on it may be given.';
+comment on column clusters.configured is 'False once the configuration that named it no longer does: it sells nothing and is still watched.';
 comment on column clusters.last_seen_at is 'When its engine last answered a full read.';
 comment on column clusters.observer is 'The process that watches it, until observer_until unless it renews.';
 comment on column clusters.watching_since is 'Since when it has been watched without a gap. Silence is counted from here at the earliest.';
 comment on column clusters.beat_at is 'When its observer last looked, whether or not the engine answered.';
+
+create table cluster_observers (
+  holder text primary key check (length(holder) between 1 and 200),
+  expires_at timestamptz not null
+);
+comment on table cluster_observers is 'The processes that watch clusters, so that they can share them.';
 
 create table fabrics (
   id uuid primary key,
@@ -107,8 +115,11 @@ create table nodes (
   driver_version text,
   cuda_version text,
   hardware_read_at timestamptz,
+  hardware_digest text check (length(hardware_digest) between 1 and 64),
   first_seen_at timestamptz not null,
   last_seen_at timestamptz,
+  unreachable_since timestamptz,
+  forgotten_at timestamptz,
   transitions integer not null default 1 check (transitions >= 1),
   constraint nodes_offline_knows_the_way_back check ((status = 'node_offline') = (back_to is not null)),
   constraint nodes_ready_was_read check (status <> 'node_ready' or hardware_read_at is not null)
@@ -121,7 +132,10 @@ comment on column nodes.name is 'The engine''s own name of it.';
 comment on column nodes.back_to is 'What an offline node is again when it is back.';
 comment on column nodes.address is 'Where ports of machines on it are opened.';
 comment on column nodes.cuda_version is 'The newest CUDA that its driver supports.';
-comment on column nodes.last_seen_at is 'When its engine last said that it can be reached.';
+comment on column nodes.hardware_digest is 'Of the hardware as it was last applied: a read that finds the same writes nothing.';
+comment on column nodes.last_seen_at is 'When its engine last said that it can be reached, before unreachable_since; while that is null the cluster''s counts.';
+comment on column nodes.unreachable_since is 'The first of the reads in a row in which its engine did not reach it or did not list it; null while it is reached.';
+comment on column nodes.forgotten_at is 'When its engine stopped listing a removed node. Before that its name is not taken for a new one.';
 comment on column nodes.transitions is 'The number of its newest transition.';
 
 create table node_transitions (
@@ -221,7 +235,7 @@ create table allocations (
   unique (id, mode),
   constraint allocations_released_when_released check ((state = 'released') = (released_at is not null))
 );
-create unique index allocations_live_idx on allocations (external_id) where state = 'live';
+create unique index allocations_live_once on allocations (external_id) where state = 'live';
 create index allocations_external_idx on allocations (external_id, created_at);
 create index allocations_org_idx on allocations (org_id, id) where state <> 'released';
 create index allocations_frees_idx on allocations (region, frees_at) where state <> 'released' and frees_at is not null;

@@ -127,6 +127,11 @@ export interface BudgetsTable {
   is_key_limit: Generated<boolean>;
 }
 
+export interface ClusterObserversTable {
+  holder: string;
+  expires_at: Date;
+}
+
 export interface ClustersTable {
   id: string;
   name: string;
@@ -142,6 +147,7 @@ export interface ClustersTable {
   port_first: Generated<number>;
   port_last: Generated<number>;
   origin: 'configuration' | 'operator' | 'supplier';
+  configured: Generated<boolean>;
   status: 'connecting' | 'connected' | 'silent' | 'removed';
   status_reason: string | null;
   status_since: Date;
@@ -430,8 +436,11 @@ export interface NodesTable {
   driver_version: string | null;
   cuda_version: string | null;
   hardware_read_at: Date | null;
+  hardware_digest: string | null;
   first_seen_at: Date;
   last_seen_at: Date | null;
+  unreachable_since: Date | null;
+  forgotten_at: Date | null;
   transitions: Generated<number>;
 }
 
@@ -765,6 +774,7 @@ export interface GeneratedTables {
   audit_marks: AuditMarksTable;
   audit_runs: AuditRunsTable;
   budgets: BudgetsTable;
+  cluster_observers: ClusterObserversTable;
   clusters: ClustersTable;
   entitlements: EntitlementsTable;
   event_heads: EventHeadsTable;
