@@ -1,1 +1,2 @@
+export { describeDriver, type SuiteOptions } from './describe-driver.ts';
 export type { DriverWorld, WorldFacts, WorldNode } from './world.ts';

@@ -1,0 +1,103 @@
+import { expect, it } from 'vitest';
+import type { PortMapping } from '../driver.ts';
+import { newKeyPair } from './ssh.ts';
+import { expectFailure, type Stage } from './stage.ts';
+
+/** Who gets in, through which ports, and that nobody does after the cut. */
+export function describeAccess(stage: Stage): void {
+  it('the given key logs in over SSH and no other does', async () => {
+    const wish = await stage.make({ hostname: 'who-am-i' });
+    const session = await stage.login(wish);
+    expect((await session.run('hostname')).trim()).toBe('who-am-i');
+    session.end();
+    await expect(stage.tryLogin(wish, newKeyPair())).rejects.toThrow();
+  });
+
+  it('the host key that a client pinned on first use is the same after a reboot', async () => {
+    const wish = await stage.make();
+    const first = await stage.login(wish);
+    await stage.driver.reboot(wish, { graceMs: 1_000 }, stage.signal());
+    const second = await stage.login(wish);
+    expect(second.hostKey).toBe(first.hostKey);
+    expect(second.hostKey).not.toBe('');
+    first.end();
+    second.end();
+  });
+
+  it('setPorts opens what is asked for, closes what is not, and an empty set closes SSH too', async () => {
+    const wish = await stage.make();
+    (await stage.login(wish)).end();
+    const [ssh] = wish.ports;
+    const custom: PortMapping = {
+      internalPort: 8_080,
+      externalPort: await stage.facts.freePort(wish.nodeName),
+      protocol: 'tcp',
+    };
+    const all = [ssh ?? expect.fail('The wish has no port.'), custom];
+    await stage.driver.setPorts(wish, all, stage.signal());
+    const opened = await stage.view(wish);
+    expect(opened.ports.toSorted((a, b) => a.internalPort - b.internalPort)).toEqual(all);
+    expect(await stage.reaches(opened, custom.externalPort)).toBe(true);
+    (await stage.login(wish)).end();
+
+    await stage.driver.setPorts(wish, [custom], stage.signal());
+    expect((await stage.view(wish, stage.other)).ports).toEqual([custom]);
+    expect(await stage.reaches(opened, all[0]?.externalPort ?? 0)).toBe(false);
+    expect(await stage.reaches(opened, custom.externalPort)).toBe(true);
+
+    await stage.driver.setPorts(wish, [], stage.signal());
+    await stage.driver.setPorts(wish, [], stage.signal());
+    expect((await stage.view(wish)).ports).toEqual([]);
+    expect(await stage.reaches(opened, custom.externalPort)).toBe(false);
+  });
+
+  it('cutAccess breaks an open session, refuses new ones, and the machine is off', async () => {
+    const wish = await stage.make();
+    const session = await stage.login(wish);
+    const view = await stage.view(wish);
+    // By another process than the one that opened everything.
+    await stage.other.cutAccess(wish, stage.signal());
+    expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
+    for (const { externalPort } of wish.ports) {
+      expect(await stage.reaches(view, externalPort)).toBe(false);
+    }
+    let isBroken = false;
+    void session.closed.then(() => {
+      isBroken = true;
+    });
+    await stage.until('the open session to break', stage.facts.bounds.callMs, async () => isBroken);
+    await stage.driver.cutAccess(wish, stage.signal());
+  });
+
+  it('cutAccess of a machine that is off already is done, and leaves no port open', async () => {
+    const wish = await stage.make();
+    const view = await stage.view(wish);
+    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    await stage.driver.cutAccess(wish, stage.signal());
+    expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
+    for (const { externalPort } of wish.ports) {
+      expect(await stage.reaches(view, externalPort)).toBe(false);
+    }
+  });
+
+  if (stage.world.abilities.setKeys) describeKeys(stage);
+  else describeNoKeys(stage);
+}
+
+function describeNoKeys(stage: Stage): void {
+  it('setKeys says that this engine cannot', async () => {
+    await expectFailure(stage.driver.setKeys(stage.nobody(), [], stage.signal()), ['unsupported']);
+  });
+}
+
+function describeKeys(stage: Stage): void {
+  it('setKeys replaces the keys of a machine that runs: the old is refused, the new gets in', async () => {
+    const wish = await stage.make();
+    (await stage.login(wish)).end();
+    const next = newKeyPair();
+    await stage.driver.setKeys(wish, [next.public], stage.signal());
+    await stage.other.setKeys(wish, [next.public], stage.signal());
+    (await stage.login(wish, next)).end();
+    await expect(stage.tryLogin(wish, stage.key)).rejects.toThrow();
+  });
+}

@@ -1,0 +1,117 @@
+import { expect, it } from 'vitest';
+import { isDriverError } from '../driver-error.ts';
+import type { MachineRef } from '../driver.ts';
+import { expectOneOf } from './life.ts';
+import type { Stage } from './stage.ts';
+import type { DriverWorld } from './world.ts';
+
+/** What is true after something died that ought not to. */
+export function describeCrashes(stage: Stage, timeoutMs: number): void {
+  const { killEngineDuringCreate, killMember, killLeader } = stage.world;
+  const limits = { timeout: timeoutMs };
+  if (killEngineDuringCreate !== undefined) {
+    describeKilledEngine(stage, limits, killEngineDuringCreate.bind(stage.world));
+  }
+  if (killMember !== undefined) describeKilledMember(stage, limits, killMember.bind(stage.world));
+  if (killLeader !== undefined) describeKilledLeader(stage, limits, killLeader.bind(stage.world));
+}
+
+type Limits = { readonly timeout: number };
+type Kill<Name extends keyof DriverWorld> = NonNullable<DriverWorld[Name]>;
+
+function describeKilledEngine(stage: Stage, limits: Limits, kill: Kill<'killEngineDuringCreate'>): void {
+  it(
+    'an engine killed in the middle of create has one machine once create was asked again',
+    limits,
+    async () => {
+      const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+      const create = (): Promise<void> => stage.driver.create(wish, stage.signal());
+      await thenHeal(stage, () => kill(create));
+      await stage.until('create to succeed', stage.facts.bounds.failoverMs, async () => {
+        await create();
+        return true;
+      });
+      expect(await stage.view(wish)).toMatchObject({ power: 'on', gpuPciAddresses: wish.gpuPciAddresses });
+      (await stage.login(wish)).end();
+      await expectOneOf(stage, wish);
+    },
+  );
+}
+
+function describeKilledMember(stage: Stage, limits: Limits, kill: Kill<'killMember'>): void {
+  it(
+    'a machine whose member died is never called gone, and the member is named as unseen',
+    limits,
+    async () => {
+      const node = stage.facts.nodes.at(-1) ?? expect.fail('There are no nodes.');
+      const wish = await stage.make({ nodeName: node.name });
+      await thenHeal(stage, async () => {
+        await kill(node.name);
+        await stage.until('the engine to notice', stage.facts.bounds.failoverMs, async () => {
+          await expectNotGone(stage, wish);
+          return (await stage.driver.listOwned(stage.signal())).unseen.includes(node.name);
+        });
+        await expectNotGone(stage, wish);
+        await expectTerminateIsNotDone(stage, wish);
+        const { machines } = await stage.driver.listOwned(stage.signal());
+        const listed = machines.find(({ externalId }) => externalId === wish.externalId);
+        if (listed !== undefined) expect(listed.power).toBe('error');
+        const { nodes } = await stage.driver.readInventory(stage.signal());
+        expect(nodes.find(({ name }) => name === node.name)).toMatchObject({
+          reachable: false,
+          hardware: null,
+        });
+      });
+      await stage.until('the machine to be seen again', stage.facts.bounds.failoverMs, async () => {
+        const view = await stage.view(wish);
+        return view.power !== 'error' && view.nodeName === node.name;
+      });
+    },
+  );
+}
+
+function describeKilledLeader(stage: Stage, limits: Limits, kill: Kill<'killLeader'>): void {
+  it('calls succeed again, through another member, when the leader dies', limits, async () => {
+    const made = await Promise.all(
+      stage.facts.nodes.slice(0, 3).map(({ name }) => stage.make({ nodeName: name })),
+    );
+    await thenHeal(stage, async () => {
+      const dead = await kill();
+      const alive = made.filter(({ nodeName }) => nodeName !== dead);
+      await stage.until('the others to answer', stage.facts.bounds.failoverMs, async () => {
+        for (const wish of alive) await stage.view(wish);
+        const { machines } = await stage.driver.listOwned(stage.signal());
+        return alive.every((wish) => machines.some(({ externalId }) => externalId === wish.externalId));
+      });
+      const [wish] = alive;
+      await stage.driver.terminate(wish ?? expect.fail('No machine outlived the leader.'), stage.signal());
+    });
+  });
+}
+
+async function thenHeal(stage: Stage, hurt: () => Promise<void>): Promise<void> {
+  const world: DriverWorld = stage.world;
+  try {
+    await hurt();
+  } finally {
+    await world.heal?.();
+  }
+}
+
+/** Silence is no answer: either the engine says that it cannot reach it, or the call fails as `unavailable`. */
+async function expectNotGone(stage: Stage, machine: MachineRef): Promise<void> {
+  try {
+    const view = await stage.driver.describe(machine, stage.signal());
+    expect(view, 'an engine that lost a member says that its machine is not there').not.toBeNull();
+  } catch (error) {
+    if (!isDriverError(error, 'unavailable')) throw error;
+  }
+}
+
+async function expectTerminateIsNotDone(stage: Stage, machine: MachineRef): Promise<void> {
+  const outcome = await stage.driver.terminate(machine, stage.signal()).then(
+    () => 'done',
+    (error: unknown) => (isDriverError(error) && !error.isFinal ? 'ask again' : String(error)),
+  );
+  expect(outcome).toBe('ask again');
+}

@@ -1,0 +1,173 @@
+import { expect, it } from 'vitest';
+import type { MachineWish } from '../driver.ts';
+import { expectFailure, type Stage } from './stage.ts';
+
+/** Making a machine: exactly what was asked for, once, whoever asks how often. */
+export function describeCreation(stage: Stage): void {
+  it('shows all nodes and the GPUs of each, by address', async () => {
+    const { engine, nodes } = await stage.driver.readInventory(stage.signal());
+    expect(engine).not.toBe('');
+    for (const known of stage.facts.nodes) {
+      const node = nodes.find(({ name }) => name === known.name);
+      expect(node, known.name).toMatchObject({ reachable: true });
+      expect(node?.address).not.toBeNull();
+      const addresses = node?.hardware?.gpus.map(({ pciAddress }) => pciAddress);
+      expect(addresses?.toSorted()).toEqual(known.gpuPciAddresses.toSorted());
+    }
+  });
+
+  it('create gives the machine that was asked for: node, GPUs, ports, labels, and it is on', async () => {
+    const node = stage.node(0);
+    const labels = { 'millrace.rental': '1042', team: 'vision, with commas: and "quotes"' };
+    const wish = await stage.make({ gpuPciAddresses: [stage.gpu(node, 1)], labels });
+    const view = await stage.view(wish);
+    expect(view).toMatchObject({
+      externalId: wish.externalId,
+      orgId: stage.orgId,
+      nodeName: node.name,
+      power: 'on',
+      gpuPciAddresses: [stage.gpu(node, 1)],
+      ports: wish.ports,
+    });
+    expect(view.labels).toMatchObject(labels);
+    expect(view.address).not.toBeNull();
+  });
+
+  it('create of what exists already changes nothing and answers as the first did', async () => {
+    const wish = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    const before = await stage.view(wish);
+    await stage.other.create(wish, stage.signal());
+    const after = await stage.view(wish, stage.other);
+    expect(after).toMatchObject({ createdAt: before.createdAt, gpuPciAddresses: before.gpuPciAddresses });
+    await expectOneOf(stage, wish);
+  });
+
+  it('create twice at once from two connections is one machine', async () => {
+    const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    await Promise.all([
+      stage.driver.create(wish, stage.signal()),
+      stage.other.create(wish, stage.signal()),
+      stage.driver.create(wish, stage.signal()),
+    ]);
+    expect(await stage.view(wish)).toMatchObject({ power: 'on' });
+    await expectOneOf(stage, wish);
+  });
+
+  it('create with another node, GPU, size or image under the same id is a conflict and changes nothing', async () => {
+    const [here, there] = [stage.node(0), stage.node(1)];
+    const wish = await stage.make({ gpuPciAddresses: [stage.gpu(here, 0)] });
+    const others: Partial<MachineWish>[] = [
+      { nodeName: there.name, gpuPciAddresses: [stage.gpu(there, 0)] },
+      { gpuPciAddresses: [stage.gpu(here, 1)] },
+      { gpuPciAddresses: [stage.gpu(here, 0), stage.gpu(here, 1)] },
+      { gpuPciAddresses: [] },
+      { cpuCount: wish.cpuCount + 1 },
+      { ramMb: wish.ramMb + 64 },
+      { diskGb: wish.diskGb + 1 },
+    ];
+    for (const other of others) {
+      const call = stage.driver.create({ ...wish, ...other }, stage.signal());
+      await expectFailure(call, ['conflict'], JSON.stringify(other));
+    }
+    const renamed = stage.driver.create({ ...wish, image: stage.facts.unknownImage }, stage.signal());
+    await expectFailure(renamed, ['conflict', 'not_found'], 'another image');
+    const view = await stage.view(wish);
+    expect(view).toMatchObject({ nodeName: here.name, gpuPciAddresses: [stage.gpu(here, 0)] });
+    await expectOneOf(stage, wish);
+  });
+
+  it('create starts a machine that exists and is off', async () => {
+    const wish = await stage.make();
+    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    await stage.other.create(wish, stage.signal());
+    expect(await stage.view(wish)).toMatchObject({ power: 'on', ports: wish.ports });
+  });
+
+  it('a node, an image or a GPU that is not there is a final refusal, and leaves nothing behind', async () => {
+    const { unknownImage } = stage.facts;
+    const nowhere = await stage.wish({ nodeName: 'no-such-node', ports: [] });
+    await expectFailure(stage.driver.create(nowhere, stage.signal()), ['not_found'], 'node');
+    const blank = await stage.wish({ image: unknownImage, ports: [] });
+    await expectFailure(stage.driver.create(blank, stage.signal()), ['not_found'], 'image');
+    const bare = await stage.wish({ gpuPciAddresses: ['00ff:fe:1f.7'], ports: [] });
+    await expectFailure(stage.driver.create(bare, stage.signal()), ['not_found', 'no_capacity'], 'GPU');
+    for (const wish of [nowhere, blank, bare]) {
+      expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
+    }
+  });
+
+  const { leaveHalfMade } = stage.world;
+  if (leaveHalfMade === undefined) return;
+  it('create finishes a machine that a crash left half-made', async () => {
+    const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    await leaveHalfMade.call(stage.world, wish);
+    await stage.driver.create(wish, stage.signal());
+    expect(await stage.view(wish)).toMatchObject({
+      power: 'on',
+      gpuPciAddresses: wish.gpuPciAddresses,
+      ports: wish.ports,
+    });
+    const session = await stage.login(wish);
+    session.end();
+    await expectOneOf(stage, wish);
+  });
+}
+
+/** Ending a machine, and what is said of one that is not there. */
+export function describeEnding(stage: Stage): void {
+  it('terminate releases the machine before it answers, and a second one is done too', async () => {
+    const wish = await stage.make();
+    await Promise.all([
+      stage.driver.terminate(wish, stage.signal()),
+      stage.other.terminate(wish, stage.signal()),
+    ]);
+    expect(await stage.other.describe(wish, stage.signal())).toBeNull();
+    await stage.driver.terminate(wish, stage.signal());
+    const { machines } = await stage.driver.listOwned(stage.signal());
+    expect(machines.map(({ externalId }) => externalId)).not.toContain(wish.externalId);
+  });
+
+  it('a machine that is not there is null to describe, and done to terminate and to cutAccess', async () => {
+    const nobody = stage.nobody();
+    expect(await stage.driver.describe(nobody, stage.signal())).toBeNull();
+    await stage.driver.terminate(nobody, stage.signal());
+    await stage.driver.cutAccess(nobody, stage.signal());
+  });
+
+  it('what needs a machine is refused with not_found when there is none', async () => {
+    const nobody = stage.nobody();
+    const { driver } = stage;
+    await expectFailure(driver.start(nobody, stage.signal()), ['not_found'], 'start');
+    await expectFailure(driver.stop(nobody, { graceMs: 0 }, stage.signal()), ['not_found'], 'stop');
+    await expectFailure(driver.reboot(nobody, { graceMs: 0 }, stage.signal()), ['not_found'], 'reboot');
+    await expectFailure(driver.setPorts(nobody, [], stage.signal()), ['not_found'], 'setPorts');
+    const log = driver.consoleLog(nobody, { maxBytes: 100 }, stage.signal());
+    await expectFailure(log, [driver.can.consoleLog ? 'not_found' : 'unsupported'], 'consoleLog');
+    const figures = driver.metrics(nobody, stage.signal());
+    await expectFailure(figures, [driver.can.metrics ? 'not_found' : 'unsupported'], 'metrics');
+    const keys = driver.setKeys(nobody, [], stage.signal());
+    await expectFailure(keys, [driver.can.setKeys ? 'not_found' : 'unsupported'], 'setKeys');
+    const command = { argv: ['true'], timeoutMs: 1_000, maxBytes: 100 };
+    const ran = driver.exec(nobody, command, stage.signal());
+    await expectFailure(ran, [driver.can.exec ? 'not_found' : 'unsupported'], 'exec');
+  });
+
+  it("an organisation's reference finds nothing of another's, and harms nothing", async () => {
+    const wish = await stage.make();
+    const foreign = { externalId: wish.externalId, orgId: stage.otherOrgId };
+    expect(await stage.driver.describe(foreign, stage.signal())).toBeNull();
+    await stage.driver.cutAccess(foreign, stage.signal());
+    await stage.driver.terminate(foreign, stage.signal());
+    await expectFailure(stage.driver.stop(foreign, { graceMs: 0 }, stage.signal()), ['not_found']);
+    expect(await stage.view(wish)).toMatchObject({ power: 'on', ports: wish.ports });
+  });
+}
+
+/** That the engine has this machine exactly once, on one node. */
+export async function expectOneOf(stage: Stage, wish: MachineWish): Promise<void> {
+  const { machines } = await stage.driver.listOwned(stage.signal());
+  const found = machines.filter(({ externalId }) => externalId === wish.externalId);
+  expect(found.map(({ nodeName, orgId }) => ({ nodeName, orgId }))).toEqual([
+    { nodeName: wish.nodeName, orgId: wish.orgId },
+  ]);
+}

@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import type { ComputeDriver, EngineEvent } from '../driver.ts';
+import { expectFailure, type Stage } from './stage.ts';
+
+/** What is there, told by the engine alone. */
+export function describeLists(stage: Stage): void {
+  it('listOwned has machines that the caller never heard of, by organisation, and agrees with describe', async () => {
+    const ours = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    const theirs = await stage.make({ orgId: stage.otherOrgId, nodeName: stage.node(1).name });
+    const stranger = await stage.world.connect();
+    try {
+      const { machines, unseen } = await stranger.listOwned(stage.signal());
+      expect(unseen).toEqual([]);
+      for (const wish of [ours, theirs]) {
+        const listed = machines.find(({ externalId }) => externalId === wish.externalId);
+        expect(listed).toEqual(await stage.view(wish, stranger));
+        expect(listed).toMatchObject({ orgId: wish.orgId, nodeName: wish.nodeName });
+      }
+    } finally {
+      await stranger.close();
+    }
+  });
+
+  if (stage.world.plantForeign !== undefined) describeForeign(stage);
+  if (stage.world.abilities.events) describeEvents(stage);
+}
+
+function describeForeign(stage: Stage): void {
+  it('listOwned leaves out what is not ours', async () => {
+    const foreign = (await stage.world.plantForeign?.()) ?? expect.fail('Nothing was planted.');
+    try {
+      const { machines } = await stage.driver.listOwned(stage.signal());
+      expect(machines.map(({ externalId }) => externalId)).not.toContain(foreign.externalId);
+    } finally {
+      await foreign.remove();
+    }
+  });
+}
+
+/** Collects what a connection is told, until it is ended. */
+function listen(driver: ComputeDriver): {
+  readonly heard: EngineEvent[];
+  readonly over: Promise<void>;
+  end(): void;
+} {
+  const abort = new AbortController();
+  const heard: EngineEvent[] = [];
+  const over = (async () => {
+    for await (const event of driver.events(abort.signal)) heard.push(event);
+  })();
+  // Awaited by the test; until then a rejection is not news.
+  over.catch(() => undefined);
+  return { heard, over, end: () => abort.abort() };
+}
+
+function describeEvents(stage: Stage): void {
+  it('events hint at a machine that comes and at one that goes, and end with their signal', async () => {
+    const ears = listen(stage.other);
+    // The engine may take a moment to take the listener in, and a hint may be missed: so it is asked for repeatedly.
+    const wish = await stage.until('a hint of a new machine', stage.facts.bounds.bootMs, async () => {
+      const made = await stage.make({ ports: [] });
+      await stage.world.advance(1_000);
+      return ears.heard.some((event) => names(event, made.externalId)) && made;
+    });
+    const before = ears.heard.length;
+    await stage.driver.terminate(wish, stage.signal());
+    await stage.until('a hint of its end', stage.facts.bounds.bootMs, async () =>
+      ears.heard.slice(before).some((event) => names(event, wish.externalId)),
+    );
+    ears.end();
+    await stage.whileTimePasses(ears.over);
+  });
+
+  it('events throw unavailable when the connection is closed under them', async () => {
+    const driver = await stage.world.connect();
+    const ears = listen(driver);
+    await stage.world.advance(250);
+    await driver.close();
+    await expectFailure(stage.whileTimePasses(ears.over), ['unavailable']);
+  });
+
+  const { loseEvents } = stage.world;
+  if (loseEvents === undefined) return;
+  it('events throw unavailable when the connection to the engine is lost', async () => {
+    const ears = listen(stage.other);
+    await stage.world.advance(1_000);
+    await loseEvents.call(stage.world);
+    await expectFailure(stage.whileTimePasses(ears.over), ['unavailable']);
+  });
+}
+
+function names(event: EngineEvent, externalId: string): boolean {
+  return event.kind === 'machine' && event.externalId === externalId;
+}

@@ -1,0 +1,210 @@
+import { systemClock } from '@millrace/platform/clock';
+import { createIdSource, type OrgId } from '@millrace/platform/ids';
+import { expect } from 'vitest';
+import { isDriverError, type DriverErrorKind } from '../driver-error.ts';
+import type { ComputeDriver, MachineRef, MachineView, MachineWish, PortMapping } from '../driver.ts';
+import { acceptsTcp, newKeyPair, openSsh, type KeyPair, type SshSession } from './ssh.ts';
+import type { DriverWorld, WorldFacts, WorldNode } from './world.ts';
+
+export const sshPort = 22;
+const lookEveryMs = 250;
+// What no engine may take for an answer that needs no work, such as one to a signal that has aborted.
+export const promptMs = 2_000;
+
+/** What every test of the suite stands on: two connections, two organisations, and machines that are cleared away. */
+export class Stage {
+  readonly key: KeyPair = newKeyPair();
+  readonly orgId: OrgId;
+  readonly otherOrgId: OrgId;
+  readonly #world: DriverWorld;
+  readonly #ids = createIdSource({ clock: systemClock, cell: 1 });
+  #made: MachineRef[] = [];
+  #facts: WorldFacts | null = null;
+  #connections: ComputeDriver[] = [];
+
+  constructor(world: DriverWorld) {
+    this.#world = world;
+    this.orgId = this.#ids.next('org');
+    this.otherOrgId = this.#ids.next('org');
+  }
+
+  async open(): Promise<void> {
+    this.#facts = await this.#world.open();
+    this.#connections = [await this.#world.connect(), await this.#world.connect()];
+  }
+
+  /** What a test left is terminated, whether it passed or not. */
+  async clear(): Promise<void> {
+    const left = this.#made;
+    this.#made = [];
+    for (const machine of left) {
+      await this.until(`the end of ${machine.externalId}`, this.facts.bounds.failoverMs, async () => {
+        await this.driver.terminate(machine, this.signal());
+        return true;
+      });
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const driver of this.#connections) await driver.close();
+    await this.#world.close();
+  }
+
+  get world(): DriverWorld {
+    return this.#world;
+  }
+
+  get facts(): WorldFacts {
+    return this.#facts ?? expect.fail('The world was not opened.');
+  }
+
+  get driver(): ComputeDriver {
+    return this.#connections[0] ?? expect.fail('There is no connection.');
+  }
+
+  /** As another process. */
+  get other(): ComputeDriver {
+    return this.#connections[1] ?? expect.fail('There is no second connection.');
+  }
+
+  node(index: number): WorldNode {
+    return this.facts.nodes[index] ?? expect.fail(`The world has no node ${index}.`);
+  }
+
+  gpu(node: WorldNode, index: number): string {
+    return node.gpuPciAddresses[index] ?? expect.fail(`${node.name} has no GPU ${index}.`);
+  }
+
+  /** The deadline of one call. */
+  signal(): AbortSignal {
+    return AbortSignal.timeout(this.facts.bounds.callMs);
+  }
+
+  newId(): string {
+    return this.#ids.nextUuid();
+  }
+
+  /** A reference to a machine that nobody made. */
+  nobody(): MachineRef {
+    return { externalId: this.newId(), orgId: this.orgId };
+  }
+
+  /** A wish that the engine can fulfil, and a promise that what comes of it is cleared away. */
+  async wish(changes: Partial<MachineWish> = {}): Promise<MachineWish> {
+    const nodeName = changes.nodeName ?? this.node(0).name;
+    const wish: MachineWish = {
+      externalId: this.newId(),
+      orgId: this.orgId,
+      mode: 'test',
+      nodeName,
+      gpuPciAddresses: [],
+      ...this.facts.size,
+      image: this.facts.image,
+      hostname: 'conformance',
+      sshKeys: [this.key.public],
+      userData: null,
+      ports: [await this.sshMapping(nodeName)],
+      labels: {},
+      ...changes,
+    };
+    this.#made.push({ externalId: wish.externalId, orgId: wish.orgId });
+    return wish;
+  }
+
+  async sshMapping(nodeName: string): Promise<PortMapping> {
+    const externalPort = await this.facts.freePort(nodeName);
+    return { internalPort: sshPort, externalPort, protocol: 'tcp' };
+  }
+
+  async make(changes: Partial<MachineWish> = {}): Promise<MachineWish> {
+    const wish = await this.wish(changes);
+    await this.driver.create(wish, this.signal());
+    return wish;
+  }
+
+  /** The machine as it is now; fails when there is none. */
+  async view(machine: MachineRef, driver: ComputeDriver = this.driver): Promise<MachineView> {
+    const view = await driver.describe(machine, this.signal());
+    return view ?? expect.fail(`There is no machine ${machine.externalId}.`);
+  }
+
+  /** A login over the network, as soon as the machine lets anyone in. */
+  async login(machine: MachineRef, key: KeyPair = this.key): Promise<SshSession> {
+    return this.until('a login over SSH', this.facts.bounds.bootMs, () => this.tryLogin(machine, key));
+  }
+
+  async tryLogin(machine: MachineRef, key: KeyPair): Promise<SshSession> {
+    const view = await this.view(machine);
+    const mapping = view.ports.find((port) => port.internalPort === sshPort);
+    const { externalPort } = mapping ?? expect.fail('No port leads to SSH.');
+    return openSsh({
+      ...this.world.ssh,
+      ...this.world.reach(view, externalPort),
+      username: view.sshUser,
+      privateKey: key.private,
+    });
+  }
+
+  /** Whether anything answers at this port of the machine's node. */
+  async reaches(view: MachineView, externalPort: number): Promise<boolean> {
+    return acceptsTcp(this.world.reach(view, externalPort));
+  }
+
+  /** Waits for something that is under way, by looking. Undefined, false and an exception mean "not yet". */
+  async until<T>(
+    what: string,
+    withinMs: number,
+    look: () => Promise<T>,
+  ): Promise<Exclude<T, false | undefined>> {
+    let last: unknown;
+    for (let waitedMs = 0; waitedMs <= withinMs; waitedMs += lookEveryMs) {
+      try {
+        const seen = await look();
+        if (seen !== undefined && seen !== false) return seen as Exclude<T, false | undefined>;
+        last = seen;
+      } catch (error) {
+        // What is under way may fail for a while; a broken promise does not become whole by waiting.
+        if (error instanceof Error && error.name === 'AssertionError') throw error;
+        last = error;
+      }
+      await this.world.advance(lookEveryMs);
+    }
+    throw new Error(`Waited ${withinMs} ms in vain for ${what}.`, { cause: last });
+  }
+
+  /** The outcome of a call that may itself wait for the engine's clock. */
+  async whileTimePasses<T>(call: Promise<T>): Promise<T> {
+    let isOver = false;
+    const over = call.finally(() => {
+      isOver = true;
+    });
+    // The real outcome is awaited below; this keeps a rejection from being reported before that.
+    over.catch(() => undefined);
+    while (!isOver) await this.world.advance(lookEveryMs);
+    return over;
+  }
+}
+
+/** Holds a call to its failure: a `DriverError` of one of these kinds, final if and only if the kind is. */
+export async function expectFailure(
+  call: Promise<unknown>,
+  kinds: readonly DriverErrorKind[],
+  title?: string,
+): Promise<void> {
+  const outcome = await call.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  const error = 'error' in outcome ? outcome.error : undefined;
+  if (!isDriverError(error)) {
+    expect.fail(`${title ?? 'The call'} should fail with a DriverError, and ${describeOutcome(outcome)}.`);
+  }
+  expect(kinds, `${title ?? 'the call'}: ${error.message}`).toContain(error.kind);
+  expect(error.isFinal).toBe(error.kind !== 'unavailable' && error.kind !== 'busy');
+  expect(error.message).not.toBe('');
+}
+
+function describeOutcome(outcome: { value: unknown } | { error: unknown }): string {
+  if ('error' in outcome) return `threw ${String(outcome.error)}`;
+  return `answered ${JSON.stringify(outcome.value) ?? 'nothing'}`;
+}
