@@ -105,9 +105,7 @@ export function rankFabrics(
     .filter((fabric) => fabric.idleNodes >= nodeCount)
     .toSorted(
       (one, other) =>
-        one.idleNodes - other.idleNodes ||
-        one.turn - other.turn ||
-        (one.fabricId < other.fabricId ? -1 : 1),
+        one.idleNodes - other.idleNodes || one.turn - other.turn || (one.fabricId < other.fabricId ? -1 : 1),
     );
 }
 
@@ -150,11 +148,4 @@ export function choosePorts(
 
 export function portKey(protocol: string, port: number): string {
   return `${protocol}:${port}`;
-}
-
-/** What a machine gets of its node beside its GPUs: the same share of everything, rounded down. */
-export interface NodeShare {
-  readonly cpuCount: number;
-  readonly ramMb: number;
-  readonly diskGb: number;
 }

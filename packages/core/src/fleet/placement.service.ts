@@ -1,0 +1,158 @@
+import { randomInt } from 'node:crypto';
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { NodeId } from '@millrace/platform/ids';
+import {
+  chooseGpus,
+  choosePorts,
+  rankFabrics,
+  rankNodes,
+  type PlacedNode,
+  type Placement,
+  type PlacementWish,
+} from './placement.ts';
+import {
+  FABRIC_SAMPLE,
+  findPlacement,
+  goBack,
+  insertAllocation,
+  lockFirstFree,
+  lockGang,
+  lockWaiting,
+  markPlace,
+  readCandidates,
+  readFabrics,
+  readLocked,
+  SPREAD_BOUND,
+  type LockedNode,
+} from './placement.store.ts';
+
+/** Availability that nobody has looked at for this long is not sold: the engine may have died unseen. */
+export const UNWATCHED_MS = 5 * 60_000;
+
+/**
+ * How often a placement looks again after others took what it was about to take. Each time somebody else succeeded,
+ * so this many in a row is a stampede, and it is told to come back.
+ */
+const MAX_ATTEMPTS = 64;
+
+export interface PlacementTools {
+  /** Where in the order of equal nodes to begin: a whole number from 0 to below the bound. */
+  readonly random: (bound: number) => number;
+}
+
+const systemTools: PlacementTools = { random: (bound) => randomInt(bound) };
+
+/**
+ * Takes exact GPUs for one machine, in the caller's transaction: until it commits nobody else can take them, and if it
+ * rolls back they were never taken. Asked again for a machine that has its GPUs, it answers them.
+ *
+ * Throws 400 `INSUFFICIENT_CAPACITY` when there is no room, which is said only after every node that could have room
+ * was looked at or waited for. It locks rows of `node_capacity`, in the order of their ids where it locks several, so
+ * the caller takes the locks of the ledger after it, never before.
+ */
+export async function place(tx: Tx, wish: PlacementWish, tools = systemTools): Promise<Placement> {
+  const known = await findPlacement(tx, wish.orgId, wish.externalId);
+  if (known !== null) return known;
+  const nodes = await takeNodes(tx, wish, tools);
+  const placement: Placement = {
+    allocationId: tx.ids.next('alc'),
+    externalId: wish.externalId,
+    nodes,
+  };
+  await insertAllocation(tx, wish, placement);
+  return placement;
+}
+
+async function takeNodes(tx: Tx, wish: PlacementWish, tools: PlacementTools): Promise<readonly PlacedNode[]> {
+  const take = wish.nodeCount === 1 ? takeOneNode : takeGang;
+  let unfit: Unfit | null = null;
+  let except = wish.except;
+  await markPlace(tx);
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const outcome = await take(tx, { ...wish, except }, tools);
+    if (outcome === 'none') throw unfit?.why ?? new Fault('INSUFFICIENT_CAPACITY');
+    if (outcome !== 'lost' && !('why' in outcome)) return outcome;
+    if (outcome !== 'lost') {
+      unfit = outcome;
+      except = [...except, outcome.nodeId];
+    }
+    await goBack(tx);
+  }
+  throw new Fault('SERVICE_UNAVAILABLE', {
+    message: 'Too many rentals are being placed on the same machines at this moment.',
+    retryAfterSeconds: 1,
+  });
+}
+
+/** A node with enough free GPUs that cannot be used all the same. Others are looked at first. */
+interface Unfit {
+  readonly nodeId: NodeId;
+  readonly why: Fault;
+}
+
+/** `none`: no node has room. `lost`: one had, and others took it between the look and the lock. */
+type Attempt = readonly PlacedNode[] | Unfit | 'none' | 'lost';
+
+async function takeOneNode(tx: Tx, wish: PlacementWish, tools: PlacementTools): Promise<Attempt> {
+  const candidates = await readCandidates(tx, wish, tools.random(SPREAD_BOUND));
+  const ranked = rankNodes(candidates, wish.gpusPerNode).map(({ nodeId }) => nodeId);
+  const [best] = ranked;
+  if (best === undefined) return 'none';
+  const locked = (await lockFirstFree(tx, ranked, wish.gpusPerNode)) ?? (await waitFor(tx, best, wish));
+  return locked === null ? 'lost' : fill(tx, wish, [locked]);
+}
+
+/**
+ * All candidates are held by others at this moment. They may yet roll back, so capacity is refused only after waiting.
+ * PostgreSQL lets those who wait for a row have it in the order in which they came.
+ */
+async function waitFor(tx: Tx, nodeId: NodeId, wish: PlacementWish): Promise<NodeId | null> {
+  // The look that found every node held may have left locks behind, and nobody waits while holding one.
+  await goBack(tx);
+  return lockWaiting(tx, nodeId, wish.gpusPerNode);
+}
+
+async function takeGang(tx: Tx, wish: PlacementWish, tools: PlacementTools): Promise<Attempt> {
+  const start = tools.random(SPREAD_BOUND);
+  const sampled = rankFabrics(await readFabrics(tx, wish, start, FABRIC_SAMPLE), wish.nodeCount);
+  const [fabric] =
+    sampled.length > 0 ? sampled : rankFabrics(await readFabrics(tx, wish, 0, SPREAD_BOUND), wish.nodeCount);
+  if (fabric === undefined) return 'none';
+  const locked = await lockGang(tx, wish, fabric.fabricId);
+  return locked.length < wish.nodeCount ? 'lost' : fill(tx, wish, locked);
+}
+
+/** Chooses GPUs and ports on nodes whose locks are held. */
+async function fill(tx: Tx, wish: PlacementWish, nodeIds: readonly NodeId[]): Promise<Attempt> {
+  const placed: PlacedNode[] = [];
+  for (const node of await readLocked(tx, nodeIds)) {
+    const { nodeId } = node;
+    if (!isWatched(node, tx.clock.nowMs())) return { nodeId, why: notWatched() };
+    const gpus = chooseGpus(node.free, wish.gpusPerNode);
+    if (gpus === null) return 'lost';
+    const ports = choosePorts(wish.ports, node.takenPorts, node.portRange);
+    if (ports === null) return { nodeId, why: outOfPorts(node) };
+    placed.push({ nodeId, gpus, ports });
+  }
+  return placed;
+}
+
+function isWatched({ watchedAt }: LockedNode, nowMs: number): boolean {
+  return watchedAt !== null && nowMs - watchedAt.getTime() <= UNWATCHED_MS;
+}
+
+function notWatched(): Fault {
+  return new Fault('SERVICE_UNAVAILABLE', {
+    message: 'Nobody has looked at the machines of this region for some minutes, so none is sold.',
+    suggestion: 'Try again in a few minutes; the operator can see the state of the fleet.',
+    retryAfterSeconds: 60,
+  });
+}
+
+function outOfPorts({ nodeId, portRange }: LockedNode): Fault {
+  return new Fault('INSUFFICIENT_CAPACITY', {
+    message: 'The machine that has room has no ports left to open.',
+    internal: `node ${nodeId} has used up its ports ${portRange.first} to ${portRange.last}`,
+  });
+}

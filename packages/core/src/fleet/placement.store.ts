@@ -1,0 +1,367 @@
+import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
+import {
+  fromUuid,
+  toUuid,
+  type AllocationId,
+  type FabricId,
+  type NodeId,
+  type OrgId,
+} from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import {
+  type Candidate,
+  type FabricCandidate,
+  type FreeGpu,
+  type Placement,
+  type PlacementNeed,
+  type PlacementWish,
+} from './placement.ts';
+
+/** All SQL about who has which GPUs. */
+
+/** Random starting points are below this, as `node_capacity.spread` is. */
+export const SPREAD_BOUND = 2_147_483_647;
+
+/** Enough to find a free one among nodes that others hold at this moment, and few enough to cost little. */
+const CANDIDATES = 16;
+
+/** Of each number of free GPUs: more than one, so that some can be held by others; few, so that tight fits come first. */
+const CANDIDATES_OF_A_KIND = 8;
+
+/** Idle nodes looked at, to find fabrics for a gang, before all of them are. */
+export const FABRIC_SAMPLE = 512;
+
+const matches = `
+     capacity.placeable and capacity.mode = $1 and capacity.offer = $2 and capacity.region = $3
+       and capacity.gpu_type = $4 and capacity.connection_type = $5
+       and ($6::int is null or capacity.cuda >= $6) and capacity.node_id <> all ($7::uuid[])`;
+
+// One descent of the index for each number of free GPUs and side of the starting point, however many nodes there are.
+const candidatesStatement = defineStatement(
+  'fleet-candidates',
+  `select candidate.node_id, candidate.gpus_free, candidate.gpus_total, candidate.largest_numa_free, candidate.spread
+     from generate_series($8::int, (
+            select max(capacity.gpus_free) from node_capacity as capacity
+             where capacity.placeable and capacity.mode = $1 and capacity.offer = $2 and capacity.region = $3
+               and capacity.gpu_type = $4 and capacity.connection_type = $5)::int) as kind (gpus_free)
+    cross join lateral (
+      (select capacity.node_id, capacity.gpus_free, capacity.gpus_total, capacity.largest_numa_free, capacity.spread
+         from node_capacity as capacity
+        where ${matches} and capacity.gpus_free = kind.gpus_free and capacity.spread >= $9
+        order by capacity.spread limit ${CANDIDATES_OF_A_KIND})
+      union all
+      (select capacity.node_id, capacity.gpus_free, capacity.gpus_total, capacity.largest_numa_free, capacity.spread
+         from node_capacity as capacity
+        where ${matches} and capacity.gpus_free = kind.gpus_free and capacity.spread < $9
+        order by capacity.spread limit ${CANDIDATES_OF_A_KIND})) as candidate
+    limit ${CANDIDATES}`,
+);
+
+const oneNodeStatement = defineStatement(
+  'fleet-candidate-by-name',
+  `select capacity.node_id, capacity.gpus_free, capacity.gpus_total, capacity.largest_numa_free, capacity.spread
+     from node_capacity as capacity
+    where ${matches} and capacity.node_id = $9 and capacity.gpus_free >= $8`,
+);
+
+interface CandidateRow {
+  node_id: string;
+  gpus_free: number;
+  gpus_total: number;
+  largest_numa_free: number;
+  spread: number;
+}
+
+function needValues(need: PlacementNeed): readonly unknown[] {
+  const { mode, offer, region, gpuType, connectionType, cuda } = need;
+  return [mode, offer, region, gpuType, connectionType, cuda, need.except.map(toUuid)];
+}
+
+/** Nodes with enough free GPUs, tightest first, from a starting point in the order of `spread`. Nothing is locked. */
+export async function readCandidates(
+  tx: Tx,
+  need: PlacementNeed,
+  start: number,
+): Promise<readonly Candidate[]> {
+  const values = [...needValues(need), need.gpusPerNode];
+  const rows =
+    need.only === null
+      ? await runStatement<CandidateRow>(tx, candidatesStatement, [...values, start])
+      : await runStatement<CandidateRow>(tx, oneNodeStatement, [...values, toUuid(need.only)]);
+  return rows.map((row) => ({
+    nodeId: fromUuid('nod', row.node_id),
+    gpusFree: row.gpus_free,
+    gpusTotal: row.gpus_total,
+    largestNumaFree: row.largest_numa_free,
+    turn: row.spread >= start ? row.spread - start : row.spread - start + SPREAD_BOUND,
+  }));
+}
+
+const fabricsStatement = defineStatement(
+  'fleet-fabrics',
+  `select seen.fabric_id, (
+            select count(*)::int from node_capacity as capacity
+             where capacity.fabric_id = seen.fabric_id and capacity.idle and capacity.gpus_total = $8 and ${matches}
+          ) as idle_nodes
+     from (
+       select distinct sample.fabric_id from (
+         select capacity.fabric_id from node_capacity as capacity
+          where ${matches} and capacity.gpus_free = $8 and capacity.idle and capacity.fabric_id is not null
+            and capacity.spread >= $9
+          order by capacity.spread limit $10) as sample) as seen`,
+);
+
+/** Fabrics with idle nodes of this size, of those that a sample from the starting point on touches. */
+export async function readFabrics(
+  tx: Tx,
+  need: PlacementNeed,
+  start: number,
+  sample: number,
+): Promise<readonly FabricCandidate[]> {
+  const values = [...needValues(need), need.gpusPerNode, start, sample];
+  const rows = await runStatement<{ fabric_id: string; idle_nodes: number }>(tx, fabricsStatement, values);
+  return rows.map((row, index) => ({
+    fabricId: fromUuid('fab', row.fabric_id),
+    idleNodes: row.idle_nodes,
+    turn: index,
+  }));
+}
+
+const lockFreeStatement = defineStatement(
+  'fleet-lock-free',
+  `select capacity.node_id from node_capacity as capacity
+    where capacity.node_id = any ($1::uuid[]) and capacity.placeable and capacity.gpus_free >= $2
+    order by array_position($1::uuid[], capacity.node_id) limit 1
+      for no key update of capacity skip locked`,
+);
+
+const lockWaitingStatement = defineStatement(
+  'fleet-lock-waiting',
+  `select capacity.node_id from node_capacity as capacity
+    where capacity.node_id = $1 and capacity.placeable and capacity.gpus_free >= $2
+      for no key update of capacity`,
+);
+
+/** Locks the first of the nodes that nobody else holds and that still has room. */
+export async function lockFirstFree(
+  tx: Tx,
+  nodeIds: readonly NodeId[],
+  gpusPerNode: number,
+): Promise<NodeId | null> {
+  const values = [nodeIds.map(toUuid), gpusPerNode];
+  const [row] = await runStatement<{ node_id: string }>(tx, lockFreeStatement, values);
+  return row === undefined ? null : fromUuid('nod', row.node_id);
+}
+
+/** Waits for whoever holds the node; null when it has no room left then. */
+export async function lockWaiting(tx: Tx, nodeId: NodeId, gpusPerNode: number): Promise<NodeId | null> {
+  const values = [toUuid(nodeId), gpusPerNode];
+  const [row] = await runStatement<{ node_id: string }>(tx, lockWaitingStatement, values);
+  return row === undefined ? null : fromUuid('nod', row.node_id);
+}
+
+const lockGangStatement = defineStatement(
+  'fleet-lock-gang',
+  `select capacity.node_id from node_capacity as capacity
+    where capacity.fabric_id = $9 and capacity.idle and capacity.gpus_total = $8 and ${matches}
+    order by capacity.node_id limit $10
+      for no key update of capacity`,
+);
+
+/** Locks idle nodes of the fabric in the order of their ids, waiting where it must; fewer than asked when others took some. */
+export async function lockGang(tx: Tx, need: PlacementNeed, fabricId: FabricId): Promise<readonly NodeId[]> {
+  const values = [...needValues(need), need.gpusPerNode, toUuid(fabricId), need.nodeCount];
+  const rows = await runStatement<{ node_id: string }>(tx, lockGangStatement, values);
+  return rows.map((row) => fromUuid('nod', row.node_id));
+}
+
+/** What may be taken of a node whose lock is held. */
+export interface LockedNode {
+  readonly nodeId: NodeId;
+  readonly free: readonly FreeGpu[];
+  readonly takenPorts: ReadonlySet<string>;
+  readonly portRange: { readonly first: number; readonly last: number };
+  /** When somebody last looked whether the node's engine answers. */
+  readonly watchedAt: Date | null;
+}
+
+interface LockedRow {
+  node_id: string;
+  port_first: number;
+  port_last: number;
+  beat_at: Date | null;
+  gpus: readonly { id: string; pci: string; numa: number | null }[] | null;
+  ports: readonly string[];
+}
+
+const lockedStatement = defineStatement(
+  'fleet-locked-nodes',
+  `select capacity.node_id, cluster.port_first, cluster.port_last, cluster.beat_at,
+          (select jsonb_agg(jsonb_build_object('id', gpu.id, 'pci', gpu.pci_address, 'numa', gpu.numa_node))
+             from gpus as gpu
+            where gpu.node_id = capacity.node_id and gpu.state = 'present'
+              and not exists (select from allocated_gpus as sold
+                               where sold.gpu_id = gpu.id and sold.released_at is null)) as gpus,
+          array(select port.protocol || ':' || port.external_port from allocated_ports as port
+                 where port.node_id = capacity.node_id and port.released_at is null) as ports
+     from node_capacity as capacity join clusters as cluster on cluster.id = capacity.cluster_id
+    where capacity.node_id = any ($1::uuid[])
+    order by capacity.node_id`,
+);
+
+/** A statement of its own after the lock: only so does it see what the one before us in the queue has taken. */
+export async function readLocked(tx: Tx, nodeIds: readonly NodeId[]): Promise<readonly LockedNode[]> {
+  const rows = await runStatement<LockedRow>(tx, lockedStatement, [nodeIds.map(toUuid)]);
+  return rows.map((row) => ({
+    nodeId: fromUuid('nod', row.node_id),
+    free: (row.gpus ?? []).map((gpu) => ({
+      gpuId: fromUuid('gpu', gpu.id),
+      pciAddress: gpu.pci,
+      numaNode: gpu.numa,
+    })),
+    takenPorts: new Set(row.ports),
+    portRange: { first: row.port_first, last: row.port_last },
+    watchedAt: row.beat_at,
+  }));
+}
+
+const allocateStatement = defineStatement(
+  'fleet-allocate',
+  `with made as (
+     insert into allocations
+       (id, org_id, mode, external_id, holder, region, gpu_count, node_count, state, frees_at, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 'live', $9, $10)),
+   sold as (
+     insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
+     select $1, gpu_id, node_id, $2, $3 from unnest($11::uuid[], $12::uuid[]) as given (gpu_id, node_id))
+   insert into allocated_ports (allocation_id, node_id, org_id, mode, protocol, external_port, internal_port)
+   select $1, node_id, $2, $3, protocol, external_port, internal_port
+     from unnest($13::uuid[], $14::text[], $15::int4[], $16::int4[])
+       as given (node_id, protocol, external_port, internal_port)`,
+);
+
+/** Writes the whole placement in one statement. The database counts what is left of the nodes. */
+export async function insertAllocation(tx: Tx, wish: PlacementWish, placement: Placement): Promise<void> {
+  const gpus = placement.nodes.flatMap(({ nodeId, gpus: taken }) =>
+    taken.map(({ gpuId }) => ({ nodeId, gpuId })),
+  );
+  const ports = placement.nodes.flatMap(({ nodeId, ports: given }) =>
+    given.map((port) => ({ nodeId, ...port })),
+  );
+  await runStatement(tx, allocateStatement, [
+    toUuid(placement.allocationId),
+    toUuid(wish.orgId),
+    wish.mode,
+    wish.externalId,
+    wish.holder,
+    wish.region,
+    gpus.length,
+    placement.nodes.length,
+    wish.freesAt,
+    tx.clock.now(),
+    gpus.map(({ gpuId }) => toUuid(gpuId)),
+    gpus.map(({ nodeId }) => toUuid(nodeId)),
+    ports.map(({ nodeId }) => toUuid(nodeId)),
+    ports.map(({ protocol }) => protocol),
+    ports.map(({ externalPort }) => externalPort),
+    ports.map(({ internalPort }) => internalPort),
+  ]);
+}
+
+const placementStatement = defineStatement(
+  'fleet-placement',
+  `select allocation.id, allocation.external_id,
+          (select jsonb_agg(jsonb_build_object('node', sold.node_id, 'id', sold.gpu_id, 'pci', gpu.pci_address)
+                            order by sold.node_id, gpu.pci_address)
+             from allocated_gpus as sold join gpus as gpu on gpu.id = sold.gpu_id
+            where sold.allocation_id = allocation.id) as gpus,
+          (select jsonb_agg(jsonb_build_object('node', port.node_id, 'protocol', port.protocol,
+                                               'external', port.external_port, 'internal', port.internal_port)
+                            order by port.node_id, port.external_port)
+             from allocated_ports as port where port.allocation_id = allocation.id) as ports
+     from allocations as allocation
+    where allocation.org_id = $1 and allocation.external_id = $2 and allocation.state = 'live'`,
+);
+
+interface PlacementRow {
+  id: string;
+  external_id: string;
+  gpus: readonly { node: string; id: string; pci: string }[];
+  ports: readonly { node: string; protocol: 'tcp' | 'udp'; external: number; internal: number }[] | null;
+}
+
+/** The live placement of a machine, if it has one. */
+export async function findPlacement(
+  reader: Reader,
+  orgId: OrgId,
+  externalId: string,
+): Promise<Placement | null> {
+  const [row] = await runStatement<PlacementRow>(reader, placementStatement, [toUuid(orgId), externalId]);
+  if (row === undefined) return null;
+  const byNode = Map.groupBy(row.gpus, (gpu) => gpu.node);
+  return {
+    allocationId: fromUuid('alc', row.id),
+    externalId: row.external_id,
+    nodes: [...byNode].map(([node, gpus]) => ({
+      nodeId: fromUuid('nod', node),
+      gpus: gpus.map((gpu) => ({ gpuId: fromUuid('gpu', gpu.id), pciAddress: gpu.pci })),
+      ports: (row.ports ?? [])
+        .filter((port) => port.node === node)
+        .map((port) => ({
+          protocol: port.protocol,
+          externalPort: port.external,
+          internalPort: port.internal,
+        })),
+    })),
+  };
+}
+
+/** Keeps the GPUs from being sold while the engine has not confirmed that the machine is gone. False: it was not live. */
+export async function markReleasing(tx: Tx, orgId: OrgId, allocationId: AllocationId): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update allocations set state = 'releasing'
+     where id = ${toUuid(allocationId)} and org_id = ${toUuid(orgId)} and state = 'live'`.execute(tx.kysely);
+  return numAffectedRows === 1n;
+}
+
+/**
+ * Gives GPUs and ports back. False: they were given back before. The guarded row comes first, so that of two who
+ * release at once the second waits and then finds nothing to do.
+ */
+export async function releaseAllocation(tx: Tx, orgId: OrgId, allocationId: AllocationId): Promise<boolean> {
+  const [id, org, now] = [toUuid(allocationId), toUuid(orgId), tx.clock.now()];
+  const { numAffectedRows } = await sql`
+    update allocations set state = 'released', released_at = ${now}
+     where id = ${id} and org_id = ${org} and state <> 'released'`.execute(tx.kysely);
+  if (numAffectedRows !== 1n) return false;
+  await sql`
+    with ports as (
+      update allocated_ports set released_at = ${now} where allocation_id = ${id} and released_at is null)
+    update allocated_gpus set released_at = ${now} where allocation_id = ${id} and released_at is null`.execute(
+    tx.kysely,
+  );
+  return true;
+}
+
+/** Says when a live allocation is known to end, or that it no longer is. */
+export async function setFreesAt(
+  tx: Tx,
+  orgId: OrgId,
+  allocationId: AllocationId,
+  freesAt: Date | null,
+): Promise<void> {
+  await sql`
+    update allocations set frees_at = ${freesAt}
+     where id = ${toUuid(allocationId)} and org_id = ${toUuid(orgId)} and state <> 'released'`.execute(
+    tx.kysely,
+  );
+}
+
+/** A place to come back to: going back lets go of every lock taken since, also of those on rows that did not suit. */
+export async function markPlace(tx: Tx): Promise<void> {
+  await sql`savepoint before_nodes`.execute(tx.kysely);
+}
+
+export async function goBack(tx: Tx): Promise<void> {
+  await sql`rollback to savepoint before_nodes`.execute(tx.kysely);
+}
