@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { rentalStatuses } from './records/rental.ts';
 import { volumeStatuses } from './records/volume.ts';
 import {
+  canMove,
   findTransition,
   instanceStates,
   machineReadyState,
@@ -39,14 +40,23 @@ const legal = {
   machine: [
     '->node_registering',
     'node_registering>node_ready',
+    'node_registering>node_offline',
+    'node_registering>node_quarantined',
     'node_ready>node_draining',
-    'node_draining>node_ready',
     'node_ready>node_offline',
-    'node_offline>node_ready',
     'node_ready>node_quarantined',
-    'node_quarantined>node_ready',
+    'node_draining>node_ready',
+    'node_draining>node_offline',
+    'node_draining>node_quarantined',
     'node_draining>node_removed',
+    'node_offline>node_registering',
+    'node_offline>node_ready',
+    'node_offline>node_draining',
+    'node_offline>node_quarantined',
     'node_offline>node_removed',
+    'node_quarantined>node_ready',
+    'node_quarantined>node_registering',
+    'node_quarantined>node_offline',
     'node_quarantined>node_removed',
   ],
   instance: [
@@ -163,6 +173,15 @@ describe('state tables and records', () => {
     expect(verdictOn(rentalStates, 'reboot', 'Pending')).toBe('ACTION_IN_PROGRESS');
     expect(verdictOn(rentalStates, 'reboot', 'Running')).toBe('allowed');
     expect(verdictOn(machineStates, 'rent', 'node_draining')).toBe('MACHINE_NOT_READY');
+  });
+
+  it('let a machine be quarantined from every state that it can still be in', () => {
+    for (const state of ['node_registering', 'node_ready', 'node_draining', 'node_offline'] as const) {
+      expect(verdictOn(machineStates, 'quarantine', state), state).toBe('allowed');
+      expect(canMove(machineStates, state, 'node_quarantined'), state).toBe(true);
+    }
+    expect(canMove(machineStates, 'node_ready', 'node_removed')).toBe(false);
+    expect(canMove(machineStates, 'node_removed', 'node_ready')).toBe(false);
   });
 
   it('refuse a rental action with no reason but the two that were promised', () => {

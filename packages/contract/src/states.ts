@@ -30,6 +30,15 @@ export function findTransition<State extends string, Action extends string>(
   return table.transitions.find((transition) => transition.from === from && transition.to === to);
 }
 
+/** Whether the table knows a way from one state to the other. Staying is no move. */
+export function canMove<State extends string, Action extends string>(
+  table: StateTable<State, Action>,
+  from: State | null,
+  to: State | null,
+): boolean {
+  return findTransition(table, from, to) !== undefined;
+}
+
 /** Whether an action may be taken in a state, and if not, why not. */
 export function verdictOn<State extends string, Action extends string>(
   table: StateTable<State, Action>,

@@ -1,3 +1,17 @@
 export { place, UNWATCHED_MS } from './placement.service.ts';
 export { findPlacement, markReleasing, releaseAllocation, setFreesAt } from './placement.store.ts';
 export type { GivenPort, Offer, PlacedNode, Placement, PlacementNeed, PlacementWish } from './placement.ts';
+export {
+  findCluster,
+  findProvider,
+  listClusters,
+  listProviders,
+  lockCluster,
+  refreshOpen,
+  switchProvider,
+  type OpenFilter,
+} from './clusters.store.ts';
+export type { ClusterRecord, ClusterStatus, FleetPage, ProviderRecord, ProviderRegion } from './clusters.ts';
+export { moveNode, type MovedNode, type MoveOptions } from './nodes.service.ts';
+export { findNode, listNodes, type NodeFilter } from './nodes.store.ts';
+export type { NodeGpu, NodeRecord } from './nodes.ts';

@@ -1,5 +1,6 @@
 export {
   appendOutbox,
+  appendOutboxAll,
   type CommandEntry,
   type EventEntry,
   type EventType,

@@ -1,6 +1,7 @@
 import { payloadSchemaVersion, type Actor, type Mode } from '../envelope/index.ts';
 import type { Tx } from '../db/index.ts';
 import { cellOf, toUuid, type EventId, type OrgId } from '../ids/index.ts';
+import { splitBy } from '../money/index.ts';
 import { activeTraceparent } from '../telemetry/index.ts';
 import { shardOf } from './shard.ts';
 
@@ -45,20 +46,41 @@ export async function appendOutbox(tx: Tx, entry: OutboxEntry): Promise<EventId>
   const id = tx.ids.next('evt');
   await tx.kysely
     .insertInto('outbox')
-    .values({
-      id: toUuid(id),
-      cell: cellOf(id),
-      shard: shardOf(entry.orgId),
-      org_id: toUuid(entry.orgId),
-      mode: entry.mode,
-      actor: JSON.stringify(entry.actor),
-      traceparent: activeTraceparent() ?? null,
-      schema_version: payloadSchemaVersion,
-      kind: entry.kind,
-      ...(entry.kind === 'event' ? eventColumns(entry) : commandColumns(entry, tx.clock.nowMs())),
-    })
+    .values(toRow(tx, id, entry))
     .execute();
   return id;
+}
+
+/** The protocol takes this many parameters in a statement. */
+const maxParameters = 65_535;
+
+/** The same for many at once, in the order in which they are given. */
+export async function appendOutboxAll(tx: Tx, entries: readonly EventEntry[]): Promise<void> {
+  const rows = entries.map((entry) => toRow(tx, tx.ids.next('evt'), entry));
+  const [first] = rows;
+  if (first === undefined) return;
+  const [atOnce] = splitBy(maxParameters, Object.keys(first).length);
+  for (let done = 0; done < rows.length; done += atOnce) {
+    await tx.kysely
+      .insertInto('outbox')
+      .values(rows.slice(done, done + atOnce))
+      .execute();
+  }
+}
+
+function toRow(tx: Tx, id: EventId, entry: OutboxEntry) {
+  return {
+    id: toUuid(id),
+    cell: cellOf(id),
+    shard: shardOf(entry.orgId),
+    org_id: toUuid(entry.orgId),
+    mode: entry.mode,
+    actor: JSON.stringify(entry.actor),
+    traceparent: activeTraceparent() ?? null,
+    schema_version: payloadSchemaVersion,
+    kind: entry.kind,
+    ...(entry.kind === 'event' ? eventColumns(entry) : commandColumns(entry, tx.clock.nowMs())),
+  };
 }
 
 function eventColumns(entry: EventEntry) {

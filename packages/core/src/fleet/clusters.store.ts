@@ -1,0 +1,222 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type ClusterId } from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import type {
+  ClusterRecord,
+  ClusterSettings,
+  ClusterStatus,
+  FleetPage,
+  ProviderRecord,
+  ProviderRegion,
+} from './clusters.ts';
+
+/** All SQL about providers and clusters as people see them, and about whether they sell. */
+
+function clustersQuery(reader: Reader) {
+  return reader.kysely
+    .selectFrom('clusters as cluster')
+    .innerJoin('providers as provider', 'provider.id', 'cluster.provider_id')
+    .selectAll('cluster')
+    .select('provider.mode')
+    .select((select) =>
+      select
+        .selectFrom('nodes as node')
+        .select((count) => count.fn.countAll<bigint>().as('nodes'))
+        .whereRef('node.cluster_id', '=', 'cluster.id')
+        .where('node.status', '<>', 'node_removed')
+        .as('node_count'),
+    );
+}
+
+type ClusterRow = Awaited<ReturnType<ReturnType<typeof clustersQuery>['execute']>>[number];
+
+function toCluster(row: ClusterRow): ClusterRecord {
+  return {
+    id: fromUuid('cls', row.id),
+    name: row.name,
+    providerId: row.provider_id,
+    region: row.region,
+    mode: row.mode,
+    driver: row.driver,
+    endpoint: row.endpoint,
+    credentialRef: row.credential_ref,
+    // A check of the table: it is an object.
+    settings: row.settings as ClusterSettings,
+    offer: row.offer,
+    connectionType: row.connection_type,
+    supplierOrgId: row.supplier_org_id === null ? null : fromUuid('org', row.supplier_org_id),
+    ports: { first: row.port_first, last: row.port_last },
+    origin: row.origin,
+    configured: row.configured,
+    status: row.status,
+    statusReason: row.status_reason,
+    statusSince: row.status_since,
+    engine: row.engine,
+    lastSeenAt: row.last_seen_at,
+    watchingSince: row.watching_since,
+    beatAt: row.beat_at,
+    nodeCount: Number(row.node_count ?? 0n),
+    createdAt: row.created_at,
+    removedAt: row.removed_at,
+  };
+}
+
+/** A cluster, also one that was removed. */
+export async function findCluster(reader: Reader, id: ClusterId): Promise<ClusterRecord | null> {
+  const row = await clustersQuery(reader).where('cluster.id', '=', toUuid(id)).executeTakeFirst();
+  return row === undefined ? null : toCluster(row);
+}
+
+/** By id; one more than the limit, if there is one. Those that were removed are left out unless asked for. */
+export async function listClusters(
+  reader: Reader,
+  filter: { readonly status?: ClusterStatus; readonly providerId?: string },
+  page: FleetPage<ClusterId>,
+): Promise<readonly ClusterRecord[]> {
+  let query = clustersQuery(reader)
+    .orderBy('cluster.id')
+    .limit(page.limit + 1);
+  query =
+    filter.status === undefined
+      ? query.where('cluster.status', '<>', 'removed')
+      : query.where('cluster.status', '=', filter.status);
+  if (filter.providerId !== undefined) query = query.where('cluster.provider_id', '=', filter.providerId);
+  if (page.after !== null) query = query.where('cluster.id', '>', toUuid(page.after));
+  const rows = await query.execute();
+  return rows.map(toCluster);
+}
+
+/** Locks a cluster against its observer and everybody else who changes it. Before any lock of its nodes. */
+export async function lockCluster(tx: Tx, id: ClusterId): Promise<ClusterRecord | null> {
+  await sql`select 1 from clusters where id = ${toUuid(id)} for no key update`.execute(tx.kysely);
+  return findCluster(tx, id);
+}
+
+/** By id; one more than the limit, if there is one. Those that the configuration no longer names are among them. */
+export async function listProviders(
+  reader: Reader,
+  page: FleetPage<string>,
+): Promise<readonly ProviderRecord[]> {
+  let query = reader.kysely
+    .selectFrom('providers')
+    .selectAll()
+    .orderBy('id')
+    .limit(page.limit + 1);
+  if (page.after !== null) query = query.where('id', '>', page.after);
+  const rows = await query.execute();
+  const regions = await readRegions(
+    reader,
+    rows.map((row) => row.id),
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    variant: row.variant,
+    driver: row.driver,
+    mode: row.mode,
+    enabled: row.enabled,
+    configured: row.configured,
+    regions: regions.get(row.id) ?? [],
+  }));
+}
+
+export async function findProvider(reader: Reader, id: string): Promise<ProviderRecord | null> {
+  const row = await reader.kysely.selectFrom('providers').selectAll().where('id', '=', id).executeTakeFirst();
+  if (row === undefined) return null;
+  const regions = await readRegions(reader, [id]);
+  const { variant, driver, mode, enabled, configured } = row;
+  return { id, variant, driver, mode, enabled, configured, regions: regions.get(id) ?? [] };
+}
+
+async function readRegions(reader: Reader, ids: readonly string[]): Promise<Map<string, ProviderRegion[]>> {
+  const regions = new Map<string, ProviderRegion[]>(ids.map((id) => [id, []]));
+  if (ids.length === 0) return regions;
+  const rows = await reader.kysely
+    .selectFrom('provider_regions')
+    .selectAll()
+    .where('provider_id', 'in', ids)
+    .orderBy('provider_id')
+    .orderBy('region')
+    .execute();
+  for (const { provider_id: id, region, enabled, configured, custom_ports: customPorts } of rows) {
+    regions.get(id)?.push({ region, enabled, configured, customPorts });
+  }
+  return regions;
+}
+
+/** Whose nodes to look at again; everything where nothing is named. */
+export interface OpenFilter {
+  readonly providerId?: string;
+  readonly clusterId?: ClusterId;
+}
+
+const OPEN_LOCK = 7_102_500_015;
+
+/**
+ * Whoever changes what `open` depends on takes turns with the others who do. What one of two at once cannot see of the
+ * other, the second then sees, because it reads after the first has committed.
+ */
+export async function lockOpen(tx: Tx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${OPEN_LOCK})`.execute(tx.kysely);
+}
+
+/**
+ * Brings `node_capacity.open` in line with the switches: provider and region enabled and configured, cluster connected
+ * and configured. Called in the transaction that changes one of them, after the change and before any lock of a node.
+ */
+export async function refreshOpen(tx: Tx, filter: OpenFilter = {}): Promise<void> {
+  await lockOpen(tx);
+  const wanted = sql`
+    select capacity.node_id,
+           provider.enabled and provider.configured and region.enabled and region.configured
+             and cluster.status = 'connected' and cluster.configured as open
+      from node_capacity as capacity
+      join clusters as cluster on cluster.id = capacity.cluster_id
+      join providers as provider on provider.id = capacity.provider_id
+      join provider_regions as region
+        on region.provider_id = capacity.provider_id and region.region = capacity.region
+     where (${filter.providerId ?? null}::text is null or capacity.provider_id = ${filter.providerId ?? null})
+       and (${filter.clusterId === undefined ? null : toUuid(filter.clusterId)}::uuid is null
+            or capacity.cluster_id = ${filter.clusterId === undefined ? null : toUuid(filter.clusterId)})`;
+  // In a statement of its own: a plan of the update is free to lock in any order.
+  await sql`
+    select 1 from node_capacity as capacity
+     where capacity.node_id in (
+       select wanted.node_id from (${wanted}) as wanted
+         join node_capacity as now on now.node_id = wanted.node_id and now.open <> wanted.open)
+     order by capacity.node_id for no key update
+  `.execute(tx.kysely);
+  await sql`
+    update node_capacity as capacity set open = wanted.open
+      from (${wanted}) as wanted
+     where capacity.node_id = wanted.node_id and capacity.open <> wanted.open
+  `.execute(tx.kysely);
+}
+
+/** The operator's switches. Answers whether there is such a provider, with all of these regions. */
+export async function switchProvider(
+  tx: Tx,
+  id: string,
+  change: {
+    readonly enabled?: boolean;
+    readonly regions?: readonly { readonly region: string; readonly enabled: boolean }[];
+  },
+): Promise<boolean> {
+  const now = tx.clock.now();
+  const found = await tx.kysely
+    .updateTable('providers')
+    .set({ updated_at: now, ...(change.enabled === undefined ? {} : { enabled: change.enabled }) })
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (found.numUpdatedRows === 0n) return false;
+  for (const { region, enabled } of change.regions ?? []) {
+    const switched = await tx.kysely
+      .updateTable('provider_regions')
+      .set({ enabled, updated_at: now })
+      .where('provider_id', '=', id)
+      .where('region', '=', region)
+      .executeTakeFirst();
+    if (switched.numUpdatedRows === 0n) return false;
+  }
+  await refreshOpen(tx, { providerId: id });
+  return true;
+}

@@ -1,0 +1,89 @@
+import type { MachineState } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { NodeId } from '@millrace/platform/ids';
+import { boundedReason, decideMove, type NodeRecord } from './nodes.ts';
+import { lockCapacity, readStanding, writeComingBack, writeMoves } from './nodes.store.ts';
+
+export interface MoveOptions {
+  readonly reason: string;
+  readonly actor: Actor;
+  /** For a drain: until when it may take. Null: as long as it takes. */
+  readonly drainDeadlineAt?: Date | null;
+}
+
+export interface MovedNode {
+  /** Before the move, so that a repeat can be told from a change. */
+  readonly before: NodeRecord;
+  readonly node: NodeRecord;
+}
+
+/**
+ * Moves a node to a state, with its record, what placement sees and what its owner is told, in the caller's
+ * transaction. A node that is there already stays as it is.
+ *
+ * The lock that placement takes is taken first: once a drain has committed nothing new can be on the node that its
+ * reader does not see. Whoever also calls `refreshOpen` in the same transaction calls it before this.
+ *
+ * An offline node is not moved by wishing: asked to be ready or draining it stays offline and is that when it is back.
+ * Throws `NODE_NOT_FOUND`, `INVALID_STATE_TRANSITION`, or `NODE_HAS_WORK` where something is to be removed that is in use.
+ */
+export async function moveNode(
+  tx: Tx,
+  nodeId: NodeId,
+  to: MachineState,
+  options: MoveOptions,
+): Promise<MovedNode> {
+  await lockCapacity(tx, [nodeId]);
+  const standing = await readStanding(tx, nodeId);
+  if (standing === null) throw new Fault('NODE_NOT_FOUND');
+  const before = standing.record;
+  const decision = decideMove(
+    {
+      status: before.status,
+      backTo: before.backTo,
+      hardwareRead: before.hardwareReadAt !== null,
+      reachable: before.unreachableSince === null && standing.clusterConnected,
+    },
+    to,
+  );
+  if (decision.kind === 'refused') throw refusalOf(before, to);
+  if (decision.kind === 'stay') return { before, node: before };
+  if (to === 'node_removed' && before.liveAllocations > 0) throw new Fault('NODE_HAS_WORK');
+
+  const reason = boundedReason(options.reason);
+  const draining =
+    decision.backTo === 'node_draining' || (decision.kind === 'move' && decision.to === 'node_draining');
+  const drainDeadlineAt = draining ? (options.drainDeadlineAt ?? before.drainDeadlineAt) : null;
+  if (decision.kind === 'later') {
+    await writeComingBack(tx, nodeId, { backTo: decision.backTo, statusReason: reason, drainDeadlineAt });
+  } else {
+    const statusReason = decision.to === 'node_ready' ? null : reason;
+    await writeMoves(
+      tx,
+      [
+        {
+          nodeId,
+          from: before.status,
+          to: decision.to,
+          reason,
+          statusReason,
+          backTo: decision.backTo,
+          drainDeadlineAt,
+        },
+      ],
+      { actor: options.actor, at: tx.clock.now() },
+    );
+  }
+  const after = await readStanding(tx, nodeId);
+  if (after === null) throw new Error(`Node ${nodeId} vanished while it was locked.`);
+  return { before, node: after.record };
+}
+
+function refusalOf(node: NodeRecord, to: MachineState): Fault {
+  if (node.status === 'node_removed') return new Fault('NODE_NOT_FOUND');
+  return new Fault('INVALID_STATE_TRANSITION', {
+    message: `The node is ${node.status} and cannot become ${to}.`,
+  });
+}
