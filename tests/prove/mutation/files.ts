@@ -4,10 +4,11 @@ import { join } from 'node:path';
 export const repositoryRoot = join(import.meta.dirname, '../../..');
 
 /**
- * The files whose mistakes cost money: pure, they decide amounts, prices and states, and the tests beside them must
- * notice when a decision changes. A new decision file is one more line here.
+ * The files whose mistakes cost money: pure, they decide amounts, prices, states and who gets which GPU, and the tests
+ * beside them must notice when a decision changes. A new decision file is one more line here.
  */
 export const decisionFiles: readonly string[] = [
+  'packages/core/src/fleet/placement.ts',
   'packages/core/src/ledger/draw.ts',
   'packages/core/src/ledger/holds.ts',
   'packages/core/src/ledger/periods.ts',

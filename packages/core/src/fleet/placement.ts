@@ -129,19 +129,22 @@ export function chooseGpus(free: readonly FreeGpu[], count: number): readonly Pl
   return order.slice(0, count).map(({ gpuId, pciAddress }) => ({ gpuId, pciAddress }));
 }
 
-/** Ports for a machine: the lowest of the range that nobody has. Null when the range has too few left. */
+/**
+ * Ports for a machine: of each protocol the lowest of the range that nobody has. Null when the range has too few left.
+ */
 export function choosePorts(
   wanted: readonly WantedPort[],
   taken: ReadonlySet<string>,
   range: { readonly first: number; readonly last: number },
 ): readonly GivenPort[] | null {
   const given: GivenPort[] = [];
-  let next = range.first;
+  const lowest = { tcp: range.first, udp: range.first };
   for (const port of wanted) {
-    while (next <= range.last && taken.has(portKey(port.protocol, next))) next += 1;
-    if (next > range.last) return null;
-    given.push({ ...port, externalPort: next });
-    next += 1;
+    let externalPort = lowest[port.protocol];
+    while (taken.has(portKey(port.protocol, externalPort))) externalPort += 1;
+    if (externalPort > range.last) return null;
+    given.push({ ...port, externalPort });
+    lowest[port.protocol] = externalPort + 1;
   }
   return given;
 }

@@ -1,0 +1,299 @@
+import { fromUuid, type FabricId, type GpuId, type NodeId } from '@millrace/platform/ids';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  chooseGpus,
+  choosePorts,
+  portKey,
+  rankFabrics,
+  rankNodes,
+  type Candidate,
+  type FabricCandidate,
+  type FreeGpu,
+  type WantedPort,
+} from './placement.ts';
+
+const uuid = (number: number): string => `019b0000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
+const nodeId = (number: number): NodeId => fromUuid('nod', uuid(number));
+const gpuId = (number: number): GpuId => fromUuid('gpu', uuid(number));
+const fabricId = (number: number): FabricId => fromUuid('fab', uuid(number));
+
+const address = (number: number): string => `0000:${number.toString(16).padStart(2, '0')}:00.0`;
+
+/** GPUs whose place, NUMA node and order in the list say nothing about each other. */
+const freeGpus: fc.Arbitrary<readonly FreeGpu[]> = fc
+  .uniqueArray(
+    fc.record({
+      number: fc.integer({ min: 0, max: 255 }),
+      numaNode: fc.option(fc.integer({ min: 0, max: 3 })),
+    }),
+    { selector: ({ number }) => number, maxLength: 16 },
+  )
+  .map((gpus) =>
+    gpus.map(({ number, numaNode }) => ({ gpuId: gpuId(number), pciAddress: address(number), numaNode })),
+  );
+const gpuCount = fc.integer({ min: 1, max: 10 });
+
+const numaSizes = (gpus: readonly FreeGpu[]): Map<number | null, number> =>
+  new Map([...Map.groupBy(gpus, ({ numaNode }) => numaNode)].map(([numa, group]) => [numa, group.length]));
+
+/** The GPUs that were chosen, as they were in the list of free ones. */
+function pick(free: readonly FreeGpu[], chosen: readonly { gpuId: GpuId }[]): readonly FreeGpu[] {
+  const ids = new Set(chosen.map((gpu) => gpu.gpuId));
+  return free.filter((gpu) => ids.has(gpu.gpuId));
+}
+
+describe('chooseGpus', () => {
+  it('gives exactly as many as asked, each once and only free ones, or none', () => {
+    fc.assert(
+      fc.property(freeGpus, gpuCount, (free, count) => {
+        const chosen = chooseGpus(free, count);
+        expect(chosen?.length).toBe(free.length < count ? undefined : count);
+        const given = new Set(chosen?.map((gpu) => `${gpu.gpuId} ${gpu.pciAddress}`));
+        expect(given.size).toBe(free.length < count ? 0 : count);
+        const known = new Set(free.map((gpu) => `${gpu.gpuId} ${gpu.pciAddress}`));
+        expect(given.isSubsetOf(known)).toBe(true);
+      }),
+    );
+  });
+
+  it('stays on one NUMA node whenever one has enough, and on the one with the fewest left over', () => {
+    fc.assert(
+      fc.property(freeGpus, gpuCount, (free, count) => {
+        const enough = [...numaSizes(free).values()].filter((size) => size >= count);
+        fc.pre(enough.length > 0);
+        const touched = new Set(pick(free, chooseGpus(free, count) ?? []).map(({ numaNode }) => numaNode));
+        expect(touched.size).toBe(1);
+        const [numa = null] = touched;
+        expect(numaSizes(free).get(numa)).toBe(Math.min(...enough));
+      }),
+    );
+  });
+
+  it('touches as few NUMA nodes as can hold the GPUs', () => {
+    fc.assert(
+      fc.property(freeGpus, gpuCount, (free, count) => {
+        fc.pre(free.length >= count);
+        const sizes = [...numaSizes(free).values()].toSorted((one, other) => other - one);
+        let fewest = 0;
+        for (let held = 0; held < count; fewest += 1) held += sizes[fewest] ?? 0;
+        const touched = new Set(pick(free, chooseGpus(free, count) ?? []).map(({ numaNode }) => numaNode));
+        expect(touched.size).toBe(fewest);
+      }),
+    );
+  });
+
+  it('chooses the same whatever the order in which the GPUs are told', () => {
+    fc.assert(
+      fc.property(
+        freeGpus.chain((free) =>
+          fc.tuple(fc.constant(free), fc.shuffledSubarray([...free], { minLength: free.length })),
+        ),
+        gpuCount,
+        ([free, shuffled], count) => {
+          expect(chooseGpus(shuffled, count)).toEqual(chooseGpus(free, count));
+        },
+      ),
+    );
+  });
+
+  it('takes the lowest addresses of the lowest NUMA node among equals', () => {
+    const free = [3, 1, 2, 0].map((number) => ({
+      gpuId: gpuId(number),
+      pciAddress: address(number),
+      numaNode: number < 2 ? 0 : 1,
+    }));
+    expect(chooseGpus(free, 1)).toEqual([{ gpuId: gpuId(0), pciAddress: address(0) }]);
+    expect(chooseGpus(free, 3)?.map((gpu) => gpu.pciAddress)).toEqual([0, 1, 2].map(address));
+  });
+
+  it('counts GPUs whose NUMA node nobody knows as being together', () => {
+    const free = [0, 1, 2].map((number) => ({
+      gpuId: gpuId(number),
+      pciAddress: address(number),
+      numaNode: number === 0 ? 0 : null,
+    }));
+    expect(chooseGpus(free, 2)?.map((gpu) => gpu.pciAddress)).toEqual([1, 2].map(address));
+  });
+
+  it.each([0, -1])('gives nothing to who wants %i', (count) => {
+    expect(chooseGpus([{ gpuId: gpuId(1), pciAddress: address(1), numaNode: 0 }], count)).toBeNull();
+  });
+});
+
+const candidates: fc.Arbitrary<readonly Candidate[]> = fc
+  .uniqueArray(
+    fc.record({
+      number: fc.integer({ min: 0, max: 99 }),
+      gpusFree: fc.integer({ min: 0, max: 8 }),
+      largestNumaFree: fc.integer({ min: 0, max: 8 }),
+      turn: fc.integer({ min: 0, max: 5 }),
+    }),
+    { selector: ({ number }) => number, maxLength: 20 },
+  )
+  .map((nodes) =>
+    nodes.map(({ number, gpusFree, largestNumaFree, turn }) => ({
+      nodeId: nodeId(number),
+      gpusFree,
+      gpusTotal: 8,
+      largestNumaFree: Math.min(gpusFree, largestNumaFree),
+      turn,
+    })),
+  );
+
+const candidate = (number: number, fields: Partial<Candidate> = {}): Candidate => ({
+  nodeId: nodeId(number),
+  gpusFree: 4,
+  gpusTotal: 8,
+  largestNumaFree: 4,
+  turn: 0,
+  ...fields,
+});
+
+describe('rankNodes', () => {
+  it('leaves out those without room and nobody else', () => {
+    fc.assert(
+      fc.property(candidates, gpuCount, (nodes, count) => {
+        const expected = nodes.filter(({ gpusFree }) => gpusFree >= count).map((node) => node.nodeId);
+        const ranked = rankNodes(nodes, count).map((node) => node.nodeId);
+        expect(ranked.toSorted()).toEqual(expected.toSorted());
+      }),
+    );
+  });
+
+  it('is one order of all nodes, whatever the order in which they are told', () => {
+    fc.assert(
+      fc.property(
+        candidates.chain((nodes) =>
+          fc.tuple(fc.constant(nodes), fc.shuffledSubarray([...nodes], { minLength: nodes.length })),
+        ),
+        gpuCount,
+        ([nodes, shuffled], count) => {
+          expect(rankNodes(shuffled, count)).toEqual(rankNodes(nodes, count));
+        },
+      ),
+    );
+  });
+
+  it('puts no node before one that fits tighter, or as tight and within a NUMA node, or that and before its turn', () => {
+    fc.assert(
+      fc.property(candidates, gpuCount, (nodes, count) => {
+        const ranked = rankNodes(nodes, count);
+        for (const [place, later] of ranked.slice(1).entries()) {
+          const earlier = ranked[place] ?? later;
+          const key = (node: Candidate): string =>
+            [node.gpusFree, node.largestNumaFree >= count ? 0 : 1, node.turn, node.nodeId].join(' ');
+          expect(key(earlier) < key(later)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it.each([
+    [
+      'the tighter fit',
+      candidate(2, { gpusFree: 2, largestNumaFree: 1, turn: 9 }),
+      candidate(1, { turn: 1 }),
+    ],
+    [
+      'the shared NUMA node',
+      candidate(2, { largestNumaFree: 2, turn: 9 }),
+      candidate(1, { largestNumaFree: 1 }),
+    ],
+    ['whose turn it is', candidate(2, { turn: 1 }), candidate(1, { turn: 2 })],
+    ['the lower id', candidate(1), candidate(2)],
+  ])('prefers %s', (_what, better, worse) => {
+    expect(rankNodes([worse, better], 2)).toEqual([better, worse]);
+    expect(rankNodes([better, worse], 2)).toEqual([better, worse]);
+  });
+
+  it('finds a NUMA node no better for being larger than needed', () => {
+    const nodes = [candidate(1, { largestNumaFree: 2 }), candidate(2, { largestNumaFree: 4 })];
+    expect(rankNodes(nodes, 2)).toEqual(nodes);
+  });
+});
+
+const fabric = (number: number, idleNodes: number, turn: number): FabricCandidate => ({
+  fabricId: fabricId(number),
+  idleNodes,
+  turn,
+});
+
+describe('rankFabrics', () => {
+  const fabrics = fc
+    .uniqueArray(
+      fc.tuple(
+        fc.integer({ min: 0, max: 99 }),
+        fc.integer({ min: 0, max: 9 }),
+        fc.integer({ min: 0, max: 3 }),
+      ),
+      { selector: ([number]) => number, maxLength: 12 },
+    )
+    .map((rows) => rows.map(([number, idle, turn]) => fabric(number, idle, turn)));
+
+  it('keeps those with enough idle nodes, tightest first, in one order whatever the order told', () => {
+    fc.assert(
+      fc.property(fabrics, fc.integer({ min: 1, max: 8 }), (known, count) => {
+        const ranked = rankFabrics(known, count);
+        expect(rankFabrics(known.toReversed(), count)).toEqual(ranked);
+        expect(ranked).toHaveLength(known.filter(({ idleNodes }) => idleNodes >= count).length);
+        const keys = ranked.map(({ idleNodes, turn, fabricId: id }) => `${idleNodes} ${turn} ${id}`);
+        expect(keys).toEqual(keys.toSorted());
+      }),
+    );
+  });
+
+  it.each([
+    ['the one with fewer idle nodes', fabric(2, 4, 9), fabric(1, 5, 0)],
+    ['whose turn it is', fabric(2, 4, 1), fabric(1, 4, 2)],
+    ['the lower id', fabric(1, 4, 1), fabric(2, 4, 1)],
+  ])('prefers %s', (_what, better, worse) => {
+    expect(rankFabrics([worse, better], 4)).toEqual([better, worse]);
+    expect(rankFabrics([better, worse], 4)).toEqual([better, worse]);
+  });
+});
+
+describe('choosePorts', () => {
+  const protocol = fc.constantFrom<WantedPort['protocol']>('tcp', 'udp');
+  const wanted = fc.array(fc.record({ internalPort: fc.integer({ min: 1, max: 65_535 }), protocol }), {
+    maxLength: 6,
+  });
+  const range = { first: 100, last: 106 };
+  const taken = fc
+    .uniqueArray(fc.tuple(protocol, fc.integer({ min: 98, max: 108 })), {
+      selector: ([p, n]) => portKey(p, n),
+    })
+    .map((ports) => new Set(ports.map(([name, port]) => portKey(name, port))));
+  const freeOf = (name: WantedPort['protocol'], used: ReadonlySet<string>): number[] =>
+    [100, 101, 102, 103, 104, 105, 106].filter((port) => !used.has(portKey(name, port)));
+
+  it('gives each wanted port the lowest free one of its protocol, in the order asked, or nothing at all', () => {
+    fc.assert(
+      fc.property(wanted, taken, (ports, used) => {
+        const left = { tcp: freeOf('tcp', used), udp: freeOf('udp', used) };
+        const expected = ports.map((port) => ({ ...port, externalPort: left[port.protocol].shift() }));
+        const fits = expected.every(({ externalPort }) => externalPort !== undefined);
+        expect(choosePorts(ports, used, range)).toEqual(fits ? expected : null);
+      }),
+    );
+  });
+
+  it('uses the last port of the range, and none beyond', () => {
+    const one = [{ internalPort: 22, protocol: 'tcp' as const }];
+    expect(choosePorts(one, new Set(['tcp:7']), { first: 7, last: 8 })).toEqual([
+      { internalPort: 22, protocol: 'tcp', externalPort: 8 },
+    ]);
+    expect(choosePorts(one, new Set(['tcp:7', 'tcp:8']), { first: 7, last: 8 })).toBeNull();
+    expect(choosePorts([], new Set(['tcp:7']), { first: 7, last: 7 })).toEqual([]);
+  });
+
+  it('gives one machine the same number in both protocols, as they do not meet', () => {
+    const both = [
+      { internalPort: 53, protocol: 'tcp' as const },
+      { internalPort: 53, protocol: 'udp' as const },
+    ];
+    expect(choosePorts(both, new Set(), { first: 7, last: 7 })?.map((port) => port.externalPort)).toEqual([
+      7, 7,
+    ]);
+  });
+});
