@@ -1,0 +1,150 @@
+import { msToSeconds } from '@millrace/platform/money';
+import { gpuNameOf, gpuUuidOf, type MockNode } from './layout.ts';
+import { sshUser, stateAt, visibleGpus, type MockMachine } from './mock-machine.ts';
+
+/** What a command of a mock machine comes to: output at once, or after a while. */
+export interface Outcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly waitMs: number;
+}
+
+export interface Inside {
+  readonly machine: MockMachine;
+  readonly node: MockNode;
+  readonly seed: string;
+  readonly nowMs: number;
+  /** No command makes up more than this. */
+  readonly maxBytes: number;
+}
+
+type Command = (words: readonly string[], inside: Inside) => Outcome;
+
+const say = (stdout: string): Outcome => ({ exitCode: 0, stdout, stderr: '', waitMs: 0 });
+const fail = (exitCode: number, stderr: string): Outcome => ({ exitCode, stdout: '', stderr, waitMs: 0 });
+
+/**
+ * All the commands there are. Nothing here ever becomes a process of the host: each answers from the machine's record,
+ * and everything else is not found.
+ */
+const commands: Readonly<Record<string, Command>> = {
+  true: () => say(''),
+  false: () => fail(1, ''),
+  echo: (words) => say(`${words.join(' ')}\n`),
+  hostname: (_, { machine }) => say(`${machine.hostname}\n`),
+  whoami: () => say(`${sshUser}\n`),
+  nproc: (_, { machine }) => say(`${machine.cpuCount}\n`),
+  uname: (words, { machine }) =>
+    say(words[0] === '-a' ? `Linux ${machine.hostname} 6.8.0-mock x86_64 GNU/Linux\n` : 'Linux\n'),
+  uptime: (_, { machine, seed, nowMs }) => {
+    const { onSinceMs } = stateAt(machine, seed, nowMs);
+    return say(`up ${Math.floor(msToSeconds(nowMs - (onSinceMs ?? nowMs)))} seconds\n`);
+  },
+  ls: (words, inside) => {
+    const path = words.findLast((word) => !word.startsWith('-')) ?? '/';
+    const names = folders(inside)[path.length > 1 ? path.replace(/\/$/, '') : path];
+    return names === undefined
+      ? fail(2, `ls: cannot access '${path}': No such file or directory\n`)
+      : say(names.map((name) => `${name}\n`).join(''));
+  },
+  cat: (words, inside) => {
+    const known = files(inside);
+    const missing = words.find((path) => !Object.hasOwn(known, path));
+    if (missing !== undefined) return fail(1, `cat: ${missing}: No such file or directory\n`);
+    return say(words.map((path) => known[path] ?? '').join(''));
+  },
+  seq: (words, { maxBytes }) => {
+    const [from, to] = words.length === 1 ? [1, Number(words[0])] : [Number(words[0]), Number(words[1])];
+    if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return fail(1, 'seq: not a number\n');
+    let text = '';
+    for (let at = from; at <= to && text.length < maxBytes; at += 1) text += `${at}\n`;
+    return say(text);
+  },
+  sleep: (words) => {
+    const seconds = Number(words[0]);
+    return seconds >= 0 && seconds <= 86_400
+      ? { ...say(''), waitMs: seconds * 1_000 }
+      : fail(1, 'sleep: not a time\n');
+  },
+  'nvidia-smi': (words, { machine, node, seed }) => {
+    const gpus = visibleGpus(machine);
+    if (machine.gpuPciAddresses.length === 0) return fail(127, 'nvidia-smi: command not found\n');
+    if (words[0] !== '-L') return fail(2, 'This mock knows nvidia-smi -L alone.\n');
+    const lines = gpus.map(
+      (address, index) => `GPU ${index}: ${gpuNameOf(node)} (UUID: ${gpuUuidOf(seed, node.name, address)})\n`,
+    );
+    return say(lines.join(''));
+  },
+};
+
+export function runCommand(argv: readonly string[], inside: Inside): Outcome {
+  const [name = '', ...words] = argv;
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const outcome = command?.(words, inside) ?? fail(127, `${name.slice(0, 200)}: command not found\n`);
+  return {
+    ...outcome,
+    stdout: firstBytes(outcome.stdout, inside.maxBytes),
+    stderr: firstBytes(outcome.stderr, inside.maxBytes),
+  };
+}
+
+/** Splits a line as a shell would split plain words and quotes; null when it asks for more of a shell than that. */
+export function splitLine(line: string): string[] | null {
+  const words: string[] = [];
+  let rest = line.trim();
+  while (rest !== '') {
+    const word = /^(?:[^\s'"|&;<>`$()\\]+|'[^']*'|"[^"`$\\]*")+/.exec(rest)?.[0];
+    if (word === undefined) return null;
+    words.push(
+      word.replaceAll(
+        /'([^']*)'|"([^"]*)"/g,
+        (_, single?: string, double?: string) => single ?? double ?? '',
+      ),
+    );
+    rest = rest.slice(word.length);
+    if (rest !== '' && !/^\s/.test(rest)) return null;
+    rest = rest.trimStart();
+  }
+  return words;
+}
+
+/** A prefix of at most so many bytes that ends with a whole character. */
+function firstBytes(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes)).replace(/\uFFFD+$/, '');
+}
+
+/** A suffix of at most so many bytes that begins with a whole character. */
+export function lastBytes(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  return new TextDecoder().decode(bytes.subarray(bytes.length - maxBytes)).replace(/^\uFFFD+/, '');
+}
+
+function folders({ machine }: Inside): Readonly<Record<string, readonly string[]>> {
+  const gpus = visibleGpus(machine).map((_, index) => `nvidia${index}`);
+  const control = gpus.length > 0 ? ['nvidia-uvm', 'nvidiactl'] : [];
+  return {
+    '/': ['bin', 'dev', 'etc', 'home', 'proc', 'root', 'tmp', 'usr', 'var'],
+    '/dev': [
+      ...['console', 'full', 'null'],
+      ...gpus,
+      ...control,
+      ...['random', 'urandom', 'vda', 'vda1', 'zero'],
+    ],
+    '/etc': ['hostname', 'os-release'],
+    '/proc': ['cpuinfo', 'meminfo'],
+  };
+}
+
+function files({ machine }: Inside): Readonly<Record<string, string>> {
+  const processors = Array.from({ length: machine.cpuCount }, (_, index) => `processor\t: ${index}\n`);
+  return {
+    '/etc/hostname': `${machine.hostname}\n`,
+    '/etc/os-release': `NAME="Millrace mock"\nPRETTY_NAME="${machine.image}, not really"\n`,
+    '/proc/cpuinfo': processors.join(''),
+    '/proc/meminfo': `MemTotal: ${machine.ramMb * 1_024} kB\n`,
+    [`/home/${sshUser}/.ssh/authorized_keys`]: machine.sshKeys.map((key) => `${key}\n`).join(''),
+  };
+}

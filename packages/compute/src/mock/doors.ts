@@ -1,0 +1,179 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import type { Clock } from '@millrace/platform/clock';
+import type { MachineRef, PortMapping } from '../driver.ts';
+import type { Inside } from './commands.ts';
+import { hostKeyOf } from './host-key.ts';
+import type { MockNode } from './layout.ts';
+import type { MockMemory } from './memory.ts';
+import { stateAt, type MockMachine } from './mock-machine.ts';
+import { serveSsh } from './ssh-server.ts';
+
+export interface DoorsOptions {
+  readonly memory: MockMemory;
+  readonly clock: Clock;
+  readonly seed: string;
+  readonly nodes: ReadonlyMap<string, MockNode>;
+  /** The address to listen at instead of each node's own. */
+  readonly bind: string | null;
+}
+
+interface Door {
+  readonly mapping: PortMapping;
+  readonly server: Server;
+  readonly sockets: Set<Socket>;
+}
+
+interface Doorway {
+  readonly ref: MachineRef;
+  readonly doors: Map<string, Door>;
+  /** The boot that the open connections belong to: none outlives it. */
+  boots: number;
+  work: Promise<void>;
+}
+
+const sshPort = 22;
+const watchMs = 1_000;
+const mostSockets = 64;
+const nameOf = ({ internalPort, externalPort }: PortMapping): string => `${externalPort}:${internalPort}`;
+
+/**
+ * The ports of mock machines, listened at for real by this process. They are brought in line with the machine whenever
+ * this process looks at it, and every connection asks the memory anew: a machine that another process cut off is cut
+ * off here too, at its next word and within a second. A port that is taken, as by another process that serves the same
+ * machine, is left alone. UDP is shown and not served.
+ */
+export class Doors {
+  readonly #options: DoorsOptions;
+  readonly #doorways = new Map<string, Doorway>();
+  #stopWatching: (() => void) | null = null;
+  #isClosed = false;
+
+  constructor(options: DoorsOptions) {
+    this.#options = options;
+  }
+
+  /** Opens and closes what this machine, as it was just seen, needs opened and closed. */
+  async sync(ref: MachineRef, machine: MockMachine | null): Promise<void> {
+    const key = `${ref.orgId} ${ref.externalId}`;
+    const known = this.#doorways.get(key);
+    const wanted = this.#wantedOf(machine);
+    if (known === undefined && wanted.length === 0) return;
+    const isInLine =
+      known?.boots === machine?.boots &&
+      known?.doors.size === wanted.length &&
+      wanted.every((port) => known.doors.has(nameOf(port)));
+    if (this.#isClosed || isInLine) return known?.work;
+    const doorway = known ?? { ref, doors: new Map(), boots: machine?.boots ?? 0, work: Promise.resolve() };
+    this.#doorways.set(key, doorway);
+    // One after the other, each by what the memory says then: the last one to run has seen the newest record.
+    doorway.work = doorway.work.then(() => this.#apply(key, doorway));
+    return doorway.work;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopWatching?.();
+    const doorways = [...this.#doorways.values()];
+    await Promise.all(doorways.map(({ work }) => work));
+    await Promise.all(doorways.flatMap(({ doors }) => [...doors.values()].map(shut)));
+    this.#doorways.clear();
+  }
+
+  #wantedOf(machine: MockMachine | null): readonly PortMapping[] {
+    if (machine === null) return [];
+    const { isWired } = stateAt(machine, this.#options.seed, this.#options.clock.nowMs());
+    return isWired ? machine.ports.filter(({ protocol }) => protocol === 'tcp') : [];
+  }
+
+  async #apply(key: string, doorway: Doorway): Promise<void> {
+    const kept = await this.#options.memory.read(doorway.ref).catch(() => undefined);
+    if (this.#isClosed || kept === undefined) return;
+    const machine = kept?.machine ?? null;
+    const wanted = new Map(this.#wantedOf(machine).map((port) => [nameOf(port), port]));
+    if (machine === null || machine.boots !== doorway.boots) {
+      for (const { sockets } of doorway.doors.values()) for (const socket of sockets) socket.destroy();
+      doorway.boots = machine?.boots ?? 0;
+    }
+    const surplus = [...doorway.doors].filter(([name]) => !wanted.has(name));
+    for (const [name] of surplus) doorway.doors.delete(name);
+    await Promise.all(surplus.map(([, door]) => shut(door)));
+    const node = machine === null ? undefined : this.#options.nodes.get(machine.nodeName);
+    for (const [name, mapping] of wanted) {
+      if (doorway.doors.has(name) || node === undefined) continue;
+      const door = await this.#open(doorway, mapping, this.#options.bind ?? node.address);
+      if (door !== null) doorway.doors.set(name, door);
+    }
+    if (wanted.size === 0) this.#doorways.delete(key);
+  }
+
+  async #open(doorway: Doorway, mapping: PortMapping, host: string): Promise<Door | null> {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      if (sockets.size >= mostSockets) {
+        socket.destroy();
+        return;
+      }
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => sockets.delete(socket));
+      this.#watch();
+      void this.#welcome(socket, doorway, mapping);
+    });
+    const isOpen = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen({ host, port: mapping.externalPort }, () => resolve(true));
+    });
+    // A listener that fails later has no port any more; the next look at the machine opens it again.
+    server.on('error', () => doorway.doors.delete(nameOf(mapping)));
+    return isOpen ? { mapping, server, sockets } : null;
+  }
+
+  async #welcome(socket: Socket, doorway: Doorway, mapping: PortMapping): Promise<void> {
+    const { seed, clock } = this.#options;
+    const look = (): Promise<Omit<Inside, 'maxBytes'> | null> => this.#look(doorway, mapping);
+    const inside = await look().catch(() => null);
+    if (inside === null || socket.destroyed) socket.destroy();
+    else if (mapping.internalPort === sshPort) {
+      serveSsh(socket, { hostKey: hostKeyOf(seed, inside.machine.externalId), clock, look });
+    } else socket.end(`millrace mock: port ${mapping.internalPort} of ${inside.machine.hostname}\r\n`);
+  }
+
+  /** What is behind the door now; null when it should not be open. */
+  async #look(doorway: Doorway, mapping: PortMapping): Promise<Omit<Inside, 'maxBytes'> | null> {
+    const { memory, seed, clock, nodes } = this.#options;
+    const machine = (await memory.read(doorway.ref))?.machine;
+    const node = nodes.get(machine?.nodeName ?? '');
+    const nowMs = clock.nowMs();
+    if (machine === undefined || node === undefined || machine.boots !== doorway.boots) return null;
+    const isOpen = machine.ports.some((port) => nameOf(port) === nameOf(mapping));
+    return isOpen && stateAt(machine, seed, nowMs).isUp ? { machine, node, seed, nowMs } : null;
+  }
+
+  /** While someone is connected, looks whether the machine still lets them. */
+  #watch(): void {
+    if (this.#isClosed || this.#stopWatching !== null) return;
+    this.#stopWatching = this.#options.clock.after(watchMs, () => {
+      this.#stopWatching = null;
+      void this.#patrol();
+    });
+  }
+
+  async #patrol(): Promise<void> {
+    const visited = [...this.#doorways.values()].filter(({ doors }) =>
+      [...doors.values()].some(({ sockets }) => sockets.size > 0),
+    );
+    for (const doorway of visited) {
+      const kept = await this.#options.memory.read(doorway.ref).catch(() => undefined);
+      if (kept !== undefined) await this.sync(doorway.ref, kept?.machine ?? null);
+    }
+    if (visited.length > 0) this.#watch();
+  }
+}
+
+/** Breaks what is open and gives the port back. */
+async function shut({ server, sockets }: Door): Promise<void> {
+  for (const socket of sockets) socket.destroy();
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+}

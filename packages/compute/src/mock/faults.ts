@@ -1,0 +1,73 @@
+import { DriverError } from '../driver-error.ts';
+
+/** The label that makes a machine of the mock misbehave, and the prefix of the labels with its arguments. */
+const faultLabel = 'millrace.fault';
+
+const minuteMs = 60_000;
+// A fault ends by itself: no tenant can leave something on the test fleet that nobody can clear away.
+const longestMs = 24 * 60 * minuteMs;
+
+interface Argument {
+  readonly default: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+const ms = (standard: number): Argument => ({ default: standard, least: 0, most: longestMs });
+
+/** Every fault with its arguments. The README's table is compared with this one by a test. */
+export const faultTable = {
+  'boot-fails': {},
+  'slow-boot': { after_ms: ms(5 * minuteMs) },
+  'host-dies': { after_ms: ms(minuteMs), for_ms: ms(10 * minuteMs) },
+  'engine-silent': { after_ms: ms(0), for_ms: ms(2 * minuteMs) },
+  'stuck-terminate': { for_ms: ms(10 * minuteMs) },
+  'wrong-gpu-count': { missing: { default: 1, least: 1, most: 64 } },
+  'create-fails': {},
+  'create-late': { after_ms: ms(minuteMs) },
+  'lost-events': {},
+  flaky: { every: { default: 3, least: 2, most: 1_000 } },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Argument>>>>;
+
+export type FaultName = keyof typeof faultTable;
+type ArgumentsOf<Name extends FaultName> = {
+  readonly [Key in keyof (typeof faultTable)[Name]]: number;
+};
+export type Fault = { [Name in FaultName]: { readonly name: Name } & ArgumentsOf<Name> }[FaultName];
+
+const isFaultName = (name: string): name is FaultName => Object.hasOwn(faultTable, name);
+
+/** The fault that the labels ask for. Refuses what is misspelt: a fault that silently does nothing proves nothing. */
+export function readFault(labels: Readonly<Record<string, string>>): Fault | null {
+  const name = labels[faultLabel];
+  const given = Object.keys(labels).filter((key) => key.startsWith(`${faultLabel}.`));
+  if (name === undefined) {
+    if (given.length > 0) throw refusal(`The label ${given[0]} needs ${faultLabel} beside it.`);
+    return null;
+  }
+  if (!isFaultName(name)) {
+    throw refusal(`There is no fault ${name}. There are: ${Object.keys(faultTable).join(', ')}.`);
+  }
+  const known: Readonly<Record<string, Argument>> = faultTable[name];
+  for (const key of given) {
+    if (!Object.hasOwn(known, key.slice(faultLabel.length + 1))) {
+      throw refusal(`The fault ${name} takes no argument ${key}.`);
+    }
+  }
+  const values = Object.entries(known).map(([key, argument]) => [
+    key,
+    readArgument(`${faultLabel}.${key}`, labels[`${faultLabel}.${key}`], argument),
+  ]);
+  return { name, ...Object.fromEntries(values) } as Fault;
+}
+
+function readArgument(label: string, text: string | undefined, argument: Argument): number {
+  if (text === undefined) return argument.default;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= argument.least && value <= argument.most) return value;
+  throw refusal(`The label ${label} is a whole number from ${argument.least} to ${argument.most}.`);
+}
+
+function refusal(message: string): DriverError {
+  return new DriverError('refused', message);
+}

@@ -1,0 +1,4 @@
+export { createMockControls, type MockControls } from './controls.ts';
+export { type MockLayout, type MockNode } from './layout.ts';
+export { createProcessMemory, type MockMemory } from './memory.ts';
+export { createMockDriver, type MockDriverOptions } from './mock-driver.ts';

@@ -1,0 +1,92 @@
+import type { MachineRef } from '../driver.ts';
+import type { MockMachine } from './mock-machine.ts';
+
+/** A record and the version that a change of it must name. */
+export interface Kept {
+  readonly machine: MockMachine;
+  readonly version: number;
+}
+
+export interface Change {
+  readonly externalId: string;
+  readonly what: string;
+}
+
+/**
+ * Where the mock engine of one cluster keeps its machines. Every change is a compare-and-set on the version, so that
+ * several drivers, in one process or in many, never overwrite each other.
+ */
+export interface MockMemory {
+  read(machine: MachineRef): Promise<Kept | null>;
+  list(): Promise<readonly Kept[]>;
+  /**
+   * Writes `next` (null deletes) if the record still has this version (null: if there is none). False when it does not.
+   * `what` is told to those who listen; null tells nobody.
+   */
+  write(
+    machine: MachineRef,
+    version: number | null,
+    next: MockMachine | null,
+    what: string | null,
+  ): Promise<boolean>;
+  /** What changed after the cursor; nothing, and the newest cursor, for null. May miss some: these are hints. */
+  changesSince(
+    cursor: bigint | null,
+  ): Promise<{ readonly cursor: bigint; readonly changes: readonly Change[] }>;
+  /**
+   * Has this called for each change that is made through this very object, before the writer goes on. Gives back what
+   * ends it. Changes by other processes are found by reading.
+   */
+  onChange(listener: (machine: MachineRef) => Promise<void> | void): () => void;
+}
+
+/** Tells those in this process; each memory has one. */
+export class Listeners {
+  readonly #listeners = new Set<(machine: MachineRef) => Promise<void> | void>();
+
+  add(listener: (machine: MachineRef) => Promise<void> | void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async tell(machine: MachineRef): Promise<void> {
+    await Promise.all([...this.#listeners].map(async (listener) => listener(machine)));
+  }
+}
+
+const mostHints = 10_000;
+const keyOf = ({ orgId, externalId }: MachineRef): string => `${orgId} ${externalId}`;
+
+/** Kept by this process and gone with it: for tests and for trying things out. */
+export function createProcessMemory(): MockMemory {
+  const records = new Map<string, Kept>();
+  const listeners = new Listeners();
+  const hints: (Change & { readonly seq: bigint })[] = [];
+  let seq = 0n;
+  return {
+    async read(machine) {
+      return records.get(keyOf(machine)) ?? null;
+    },
+    async list() {
+      return [...records.values()];
+    },
+    async write(machine, version, next, what) {
+      const key = keyOf(machine);
+      if ((records.get(key)?.version ?? null) !== version) return false;
+      if (next === null) records.delete(key);
+      else records.set(key, { machine: next, version: (version ?? 0) + 1 });
+      if (what !== null) {
+        seq += 1n;
+        hints.push({ externalId: machine.externalId, what, seq });
+        if (hints.length > 2 * mostHints) hints.splice(0, mostHints);
+      }
+      await listeners.tell(machine);
+      return true;
+    },
+    async changesSince(cursor) {
+      const changes = cursor === null ? [] : hints.filter((hint) => hint.seq > cursor);
+      return { cursor: seq, changes };
+    },
+    onChange: (listener) => listeners.add(listener),
+  };
+}

@@ -1,0 +1,410 @@
+import type { Clock } from '@millrace/platform/clock';
+import { checkCommand, checkKeys, checkPorts, checkRef, checkWish } from '../check-wish.ts';
+import { DriverError, isDriverError } from '../driver-error.ts';
+import type {
+  ComputeDriver,
+  DriverAbilities,
+  EngineEvent,
+  ExecCommand,
+  ExecResult,
+  Inventory,
+  MachineMetrics,
+  MachineRef,
+  MachineView,
+  MachineWish,
+  OwnedMachines,
+  PortMapping,
+  StopOptions,
+} from '../driver.ts';
+import { lastBytes, runCommand } from './commands.ts';
+import { createMockControls, type EngineHealth } from './controls.ts';
+import { Doors } from './doors.ts';
+import { readFault } from './faults.ts';
+import {
+  defaultLayout,
+  gpuAddressesOf,
+  inventoryNodeOf,
+  silentNodeOf,
+  type MockLayout,
+  type MockNode,
+} from './layout.ts';
+import type { Kept, MockMemory } from './memory.ts';
+import { streamEvents } from './mock-events.ts';
+import {
+  consoleAt,
+  isSameMachine,
+  isStuck,
+  makeMachine,
+  metricsAt,
+  powerOff,
+  powerOn,
+  refusalAt,
+  stateAt,
+  viewOf,
+  type MachineCall,
+  type MockMachine,
+} from './mock-machine.ts';
+
+export interface MockDriverOptions {
+  /** The cluster's name: part of what its dice depend on. */
+  readonly cluster: string;
+  readonly clock: Clock;
+  readonly memory: MockMemory;
+  readonly layout?: MockLayout;
+  /** Everything that looks random follows from it. Processes that share a memory share it too. */
+  readonly seed?: string;
+  /**
+   * Where this process listens for machines' ports: at each node's own address unless `bind` names another. Null for a
+   * process that leaves this to others.
+   */
+  readonly doors?: { readonly bind: string | null } | null;
+  readonly controls?: EngineHealth;
+}
+
+const can: DriverAbilities = { exec: true, setKeys: true, consoleLog: true, metrics: true, events: true };
+const mostAttempts = 50;
+
+/** An engine that runs nothing and behaves as one that does. What test keys rent is made here. */
+export function createMockDriver(options: MockDriverOptions): ComputeDriver {
+  return new MockDriver(options);
+}
+
+class MockDriver implements ComputeDriver {
+  readonly kind = 'mock';
+  readonly can = can;
+  readonly volumes = null;
+  readonly #clock: Clock;
+  readonly #memory: MockMemory;
+  readonly #layout: MockLayout;
+  readonly #nodes: ReadonlyMap<string, MockNode>;
+  readonly #seed: string;
+  readonly #cluster: string;
+  readonly #health: EngineHealth;
+  readonly #doors: Doors | null;
+  readonly #closing = new AbortController();
+  readonly #stopListening: () => void;
+
+  constructor(options: MockDriverOptions) {
+    const {
+      cluster,
+      clock,
+      memory,
+      layout = defaultLayout,
+      seed = 'millrace',
+      doors = { bind: null },
+    } = options;
+    this.#clock = clock;
+    this.#memory = memory;
+    this.#layout = layout;
+    this.#nodes = new Map(layout.nodes.map((node) => [node.name, node]));
+    this.#cluster = cluster;
+    this.#seed = `${seed}/${cluster}`;
+    this.#health = options.controls ?? createMockControls();
+    const forDoors = { memory, clock, seed: this.#seed, nodes: this.#nodes };
+    this.#doors = doors === null ? null : new Doors({ ...forDoors, bind: doors.bind });
+    this.#stopListening = memory.onChange((machine) => this.#syncDoors(machine));
+  }
+
+  readInventory(signal: AbortSignal): Promise<Inventory> {
+    return this.#call(signal, async () => ({
+      engine: `Millrace mock (${this.#cluster})`,
+      nodes: this.#layout.nodes
+        .filter(({ name }) => !this.#health.isNodeGone(name))
+        .map((node) =>
+          this.#health.isNodeSilent(node.name) ? silentNodeOf(node) : inventoryNodeOf(node, this.#seed),
+        ),
+    }));
+  }
+
+  create(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    return this.#call(signal, async () => {
+      checkWish(wish);
+      const fault = readFault(wish.labels);
+      if (fault?.name === 'create-fails') {
+        throw new DriverError('failed', 'The node could not start the machine.');
+      }
+      this.#requireHardware(wish);
+      await this.#change(wish, 'create', 'created', (machine, nowMs) => {
+        if (machine === null) return makeMachine(wish, nowMs);
+        if (machine.isHalfMade) return { ...makeMachine(wish, nowMs), createdAtMs: machine.createdAtMs };
+        if (!isSameMachine(machine, wish)) {
+          throw new DriverError('conflict', 'A machine of this id exists and is not what was asked for.');
+        }
+        return powerOn({ ...machine, sshKeys: wish.sshKeys, ports: wish.ports }, nowMs);
+      });
+      if (fault?.name === 'create-late') await this.#clock.sleep(fault.after_ms, signal);
+    });
+  }
+
+  describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null> {
+    return this.#call(signal, async () => {
+      const kept = await this.#find(machine, 'describe');
+      await this.#doors?.sync(machine, kept?.machine ?? null);
+      return kept === null ? null : this.#viewOf(kept.machine);
+    });
+  }
+
+  start(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    return this.#changeExisting(machine, signal, 'start', 'started', powerOn);
+  }
+
+  stop(machine: MachineRef, _options: StopOptions, signal: AbortSignal): Promise<void> {
+    return this.#changeExisting(machine, signal, 'stop', 'stopped', powerOff);
+  }
+
+  reboot(machine: MachineRef, _options: StopOptions, signal: AbortSignal): Promise<void> {
+    return this.#changeExisting(machine, signal, 'reboot', 'restarted', (found, nowMs) =>
+      powerOn(powerOff(found), nowMs),
+    );
+  }
+
+  setKeys(machine: MachineRef, keys: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#changeExisting(machine, signal, 'setKeys', 'keys changed', (found, nowMs) => {
+      checkKeys(keys);
+      this.#requirePower(found, nowMs);
+      return { ...found, sshKeys: keys };
+    });
+  }
+
+  setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void> {
+    return this.#changeExisting(machine, signal, 'setPorts', 'ports changed', (found) => {
+      checkPorts(ports);
+      return { ...found, ports };
+    });
+  }
+
+  cutAccess(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    return this.#call(signal, async () => {
+      await this.#change(machine, 'cutAccess', 'cut off', (found) =>
+        found === null ? null : { ...powerOff(found), ports: [] },
+      );
+    });
+  }
+
+  terminate(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    return this.#call(signal, async () => {
+      const left = await this.#change(machine, 'terminate', 'terminated', (found, nowMs) => {
+        if (found === null) return null;
+        const askedAtMs = found.terminateAskedAtMs ?? nowMs;
+        const isHeld = isStuck(found, askedAtMs, nowMs);
+        return isHeld ? { ...powerOff(found), terminateAskedAtMs: askedAtMs } : null;
+      });
+      if (left !== null) throw new DriverError('busy', 'The disk of this machine is still being deleted.');
+    });
+  }
+
+  listOwned(signal: AbortSignal): Promise<OwnedMachines> {
+    return this.#call(signal, async () => {
+      const all = (await this.#memory.list()).map(({ machine }) => machine);
+      const seen = all.filter(
+        ({ nodeName }) => !this.#health.isNodeSilent(nodeName) && !this.#health.isNodeGone(nodeName),
+      );
+      await Promise.all(seen.map(async (machine) => this.#doors?.sync(machine, machine)));
+      const names = this.#layout.nodes.map(({ name }) => name);
+      return {
+        machines: seen.map((machine) => this.#listedOf(machine)),
+        unseen: names.filter((name) => this.#health.isNodeSilent(name) && !this.#health.isNodeGone(name)),
+      };
+    });
+  }
+
+  events(signal: AbortSignal): AsyncIterable<EngineEvent> {
+    const source = { memory: this.#memory, clock: this.#clock, health: this.#health };
+    return streamEvents({ ...source, closing: this.#closing.signal }, signal);
+  }
+
+  consoleLog(
+    machine: MachineRef,
+    options: { readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<string> {
+    return this.#call(signal, async () => {
+      const found = await this.#require(machine, 'consoleLog');
+      return lastBytes(consoleAt(found, this.#seed, this.#clock.nowMs()), options.maxBytes);
+    });
+  }
+
+  metrics(machine: MachineRef, signal: AbortSignal): Promise<MachineMetrics> {
+    return this.#call(signal, async () => {
+      const found = await this.#require(machine, 'metrics');
+      return metricsAt(found, this.#seed, this.#clock.nowMs());
+    });
+  }
+
+  exec(machine: MachineRef, command: ExecCommand, signal: AbortSignal): Promise<ExecResult> {
+    return this.#call(signal, async () => {
+      checkCommand(command);
+      const found = await this.#require(machine, 'exec');
+      const nowMs = this.#clock.nowMs();
+      if (!stateAt(found, this.#seed, nowMs).isUp) {
+        throw new DriverError('unavailable', 'The machine has not started yet, or not at all.');
+      }
+      const node = this.#nodeOf(found.nodeName);
+      const inside = { machine: found, node, seed: this.#seed, nowMs, maxBytes: command.maxBytes };
+      const { waitMs, ...result } = runCommand(command.argv, inside);
+      if (waitMs > 0) await this.#clock.sleep(Math.min(waitMs, command.timeoutMs), signal);
+      if (waitMs > command.timeoutMs) {
+        throw new DriverError('unavailable', `The command took longer than ${command.timeoutMs} ms.`);
+      }
+      return result;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#stopListening();
+    await this.#doors?.close();
+  }
+
+  /** Runs a call to its end, or to the end of the caller's patience, and makes a `DriverError` of whatever failed. */
+  async #call<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const giveUp = AbortSignal.any([signal, this.#closing.signal]);
+    if (giveUp.aborted) throw this.#givenUp();
+    if (this.#health.isSilent) throw new DriverError('unavailable', 'The mock engine does not answer.');
+    let stopWaiting = (): void => undefined;
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        const onAbort = (): void => reject(this.#givenUp());
+        giveUp.addEventListener('abort', onAbort);
+        stopWaiting = () => giveUp.removeEventListener('abort', onAbort);
+        work().then(resolve, reject);
+      });
+    } catch (error) {
+      if (isDriverError(error)) throw error;
+      throw new DriverError('unavailable', "The mock engine's memory did not answer.", { cause: error });
+    } finally {
+      stopWaiting();
+    }
+  }
+
+  #givenUp(): DriverError {
+    const why = this.#closing.signal.aborted ? 'The connection is closed.' : 'The caller gave up waiting.';
+    return new DriverError('unavailable', why);
+  }
+
+  /** The record, once the engine is willing to speak about it; null when there is none. */
+  async #find(machine: MachineRef, call: MachineCall): Promise<Kept | null> {
+    checkRef(machine);
+    const kept = await this.#memory.read(machine);
+    if (kept === null || this.#health.isNodeGone(kept.machine.nodeName)) return null;
+    if (this.#health.isNodeSilent(kept.machine.nodeName)) {
+      throw new DriverError('unavailable', `The node ${kept.machine.nodeName} does not answer.`);
+    }
+    const counted = readFault(kept.machine.labels)?.name === 'flaky' ? await this.#count(machine) : kept;
+    const refusal =
+      counted === null ? null : refusalAt(counted.machine, call, this.#seed, this.#clock.nowMs());
+    if (refusal !== null) throw refusal;
+    return counted;
+  }
+
+  async #count(machine: MachineRef): Promise<Kept | null> {
+    for (;;) {
+      const kept = await this.#memory.read(machine);
+      if (kept === null) return null;
+      const next = { ...kept.machine, calls: kept.machine.calls + 1 };
+      if (await this.#memory.write(machine, kept.version, next, null)) {
+        return { machine: next, version: kept.version + 1 };
+      }
+    }
+  }
+
+  async #require(machine: MachineRef, call: MachineCall): Promise<MockMachine> {
+    const kept = await this.#find(machine, call);
+    if (kept === null) throw notFound();
+    return kept.machine;
+  }
+
+  #changeExisting(
+    machine: MachineRef,
+    signal: AbortSignal,
+    call: MachineCall,
+    what: string,
+    change: (machine: MockMachine, nowMs: number) => MockMachine,
+  ): Promise<void> {
+    return this.#call(signal, async () => {
+      await this.#change(machine, call, what, (found, nowMs) => {
+        if (found === null) throw notFound();
+        if (found.isHalfMade)
+          throw new DriverError('refused', 'The machine was left half-made: create it again.');
+        return change(found, nowMs);
+      });
+    });
+  }
+
+  /** Changes the record by compare-and-set, as often as others are faster, and gives what is there then. */
+  async #change(
+    machine: MachineRef,
+    call: MachineCall,
+    what: string,
+    change: (found: MockMachine | null, nowMs: number) => MockMachine | null,
+  ): Promise<MockMachine | null> {
+    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+      const kept = await this.#find(machine, call);
+      const next = change(kept?.machine ?? null, this.#clock.nowMs());
+      if (JSON.stringify(next) === JSON.stringify(kept?.machine ?? null)) {
+        await this.#doors?.sync(machine, next);
+        return next;
+      }
+      const dies = call === 'create' && this.#health.takeDeath();
+      const written = dies && next !== null ? { ...powerOff(next), isHalfMade: true } : next;
+      const labels = (next ?? kept?.machine)?.labels ?? {};
+      const hint = readFault(labels)?.name === 'lost-events' ? null : what;
+      if (!(await this.#memory.write(machine, kept?.version ?? null, written, hint))) continue;
+      if (dies) throw new DriverError('unavailable', 'The mock engine died while it made the machine.');
+      return next;
+    }
+    throw new DriverError('busy', 'Others keep changing this machine.');
+  }
+
+  async #syncDoors(machine: MachineRef): Promise<void> {
+    if (this.#doors === null) return;
+    const kept = await this.#memory.read(machine);
+    await this.#doors.sync(machine, kept?.machine ?? null);
+  }
+
+  #viewOf(machine: MockMachine): MachineView {
+    return viewOf(machine, this.#nodeOf(machine.nodeName).address, this.#seed, this.#clock.nowMs());
+  }
+
+  /** A list is made of what the engine knows by heart: a machine that it cannot reach is in it, and called broken. */
+  #listedOf(machine: MockMachine): MachineView {
+    const view = this.#viewOf(machine);
+    const refusal = refusalAt({ ...machine, calls: 1 }, 'describe', this.#seed, this.#clock.nowMs());
+    return refusal === null ? view : { ...view, power: 'error', detail: refusal.message };
+  }
+
+  #nodeOf(nodeName: string): MockNode {
+    const node = this.#nodes.get(nodeName);
+    if (node === undefined || this.#health.isNodeGone(nodeName)) {
+      throw new DriverError('not_found', `The cluster has no node ${nodeName}.`);
+    }
+    return node;
+  }
+
+  #requireHardware(wish: MachineWish): void {
+    const node = this.#nodeOf(wish.nodeName);
+    if (this.#health.isNodeSilent(node.name)) {
+      throw new DriverError('unavailable', `The node ${node.name} does not answer.`);
+    }
+    if (!this.#layout.images.includes(wish.image)) {
+      throw new DriverError('not_found', `The cluster has no image ${wish.image}.`);
+    }
+    const gpus = gpuAddressesOf(node);
+    const missing = wish.gpuPciAddresses.find((address) => !gpus.includes(address));
+    if (missing !== undefined) {
+      throw new DriverError('no_capacity', `The node ${node.name} has no GPU at ${missing}.`);
+    }
+    const fits = wish.cpuCount <= node.cpuCount && wish.ramMb <= node.ramMb && wish.diskGb <= node.storageGb;
+    if (!fits) throw new DriverError('no_capacity', `The node ${node.name} is smaller than that.`);
+  }
+
+  #requirePower(machine: MockMachine, nowMs: number): void {
+    if (stateAt(machine, this.#seed, nowMs).onSinceMs === null) {
+      throw new DriverError('unavailable', 'The machine is off: nobody is there to take keys.');
+    }
+  }
+}
+
+function notFound(): DriverError {
+  return new DriverError('not_found', 'The mock engine has no such machine.');
+}

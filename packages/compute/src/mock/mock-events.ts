@@ -1,0 +1,66 @@
+import type { Clock } from '@millrace/platform/clock';
+import { DriverError } from '../driver-error.ts';
+import type { EngineEvent } from '../driver.ts';
+import type { EngineHealth } from './controls.ts';
+import type { MockMemory } from './memory.ts';
+
+const pollMs = 1_000;
+
+export interface EventSource {
+  readonly memory: MockMemory;
+  readonly clock: Clock;
+  readonly health: EngineHealth;
+  /** Aborts when the driver is closed. */
+  readonly closing: AbortSignal;
+}
+
+/** Hints as they come: at once for what this process changed, within a second for what others did. */
+export async function* streamEvents(source: EventSource, signal: AbortSignal): AsyncIterable<EngineEvent> {
+  const { memory, clock, health, closing } = source;
+  const nodes: EngineEvent[] = [];
+  let isLost = closing.aborted || health.isSilent;
+  let wake = (): void => undefined;
+  const onAbort = (): void => wake();
+  const endings = [
+    memory.onChange(() => wake()),
+    health.onChange((change) => {
+      if (change === null) isLost = true;
+      else nodes.push({ kind: 'node', ...change });
+      wake();
+    }),
+    on(signal, onAbort),
+    on(closing, onAbort),
+  ];
+  try {
+    let { cursor } = await memory.changesSince(null);
+    while (!signal.aborted) {
+      if (isLost || closing.aborted)
+        throw new DriverError('unavailable', 'The connection for events was lost.');
+      // Prepared before reading, so that what comes while reading wakes it too.
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const news = await memory.changesSince(cursor);
+      cursor = news.cursor;
+      for (const change of news.changes) yield { kind: 'machine', ...pick(change) };
+      yield* nodes.splice(0);
+      const cancel = clock.after(pollMs, () => wake());
+      await woken;
+      cancel();
+    }
+  } finally {
+    for (const end of endings) end();
+  }
+}
+
+function pick({ externalId, what }: { externalId: string; what: string }): {
+  externalId: string;
+  what: string;
+} {
+  return { externalId, what };
+}
+
+function on(signal: AbortSignal, listener: () => void): () => void {
+  signal.addEventListener('abort', listener);
+  return () => signal.removeEventListener('abort', listener);
+}

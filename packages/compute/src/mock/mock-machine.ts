@@ -1,0 +1,260 @@
+import { msToSeconds } from '@millrace/platform/money';
+import { DriverError } from '../driver-error.ts';
+import type { MachineMetrics, MachinePower, MachineView, MachineWish } from '../driver.ts';
+import { bytesOf, pickInt } from './dice.ts';
+import { readFault } from './faults.ts';
+
+/**
+ * All that the mock engine knows of a machine. What the machine does follows from this record and the time alone, by the
+ * functions below: there is no timer, so every process sees the same machine and a test moves it by moving its clock.
+ */
+export interface MockMachine extends MachineWish {
+  readonly createdAtMs: number;
+  /** The engine died while it made this one: nothing of it works until it is made again. */
+  readonly isHalfMade: boolean;
+  /** When it was last powered on; null while it is off. */
+  readonly onSinceMs: number | null;
+  /** How often it was powered on. */
+  readonly boots: number;
+  readonly terminateAskedAtMs: number | null;
+  /** Calls about this machine, counted only for the fault `flaky`. */
+  readonly calls: number;
+}
+
+/** The methods that are about one machine. */
+export type MachineCall =
+  | 'create'
+  | 'describe'
+  | 'start'
+  | 'stop'
+  | 'reboot'
+  | 'setKeys'
+  | 'setPorts'
+  | 'cutAccess'
+  | 'terminate'
+  | 'consoleLog'
+  | 'metrics'
+  | 'exec';
+
+export interface MachineState {
+  readonly power: MachinePower;
+  readonly detail: string | null;
+  /** When the present boot began; null while it is off. */
+  readonly onSinceMs: number | null;
+  /** Whether the system inside answers: SSH, commands, ports. */
+  readonly isUp: boolean;
+  /** Whether its ports are opened at its node, be there anyone behind them or not. */
+  readonly isWired: boolean;
+}
+
+export const sshUser = 'ubuntu';
+const mebibyte = 1_048_576;
+
+/** A new machine, on since now. */
+export function makeMachine(wish: MachineWish, nowMs: number): MockMachine {
+  return {
+    externalId: wish.externalId,
+    orgId: wish.orgId,
+    mode: wish.mode,
+    nodeName: wish.nodeName,
+    gpuPciAddresses: wish.gpuPciAddresses,
+    cpuCount: wish.cpuCount,
+    ramMb: wish.ramMb,
+    diskGb: wish.diskGb,
+    image: wish.image,
+    hostname: wish.hostname,
+    sshKeys: wish.sshKeys,
+    userData: wish.userData,
+    ports: wish.ports,
+    labels: wish.labels,
+    createdAtMs: nowMs,
+    isHalfMade: false,
+    onSinceMs: nowMs,
+    boots: 1,
+    terminateAskedAtMs: null,
+    calls: 0,
+  };
+}
+
+export function powerOn(machine: MockMachine, nowMs: number): MockMachine {
+  return machine.onSinceMs === null ? { ...machine, onSinceMs: nowMs, boots: machine.boots + 1 } : machine;
+}
+
+export function powerOff(machine: MockMachine): MockMachine {
+  return { ...machine, onSinceMs: null };
+}
+
+/** Whether the wish is for this very machine. Access, name and labels may be asked for anew; hardware may not. */
+export function isSameMachine(machine: MockMachine, wish: MachineWish): boolean {
+  const gpus = (of: MachineWish): string => of.gpuPciAddresses.toSorted().join();
+  return (
+    machine.nodeName === wish.nodeName &&
+    machine.cpuCount === wish.cpuCount &&
+    machine.ramMb === wish.ramMb &&
+    machine.diskGb === wish.diskGb &&
+    machine.image === wish.image &&
+    gpus(machine) === gpus(wish)
+  );
+}
+
+/** How long this boot takes: two to six seconds, as the dice say, unless a fault says otherwise. */
+export function bootMsOf(machine: MockMachine, seed: string): number {
+  const fault = readFault(machine.labels);
+  if (fault?.name === 'slow-boot') return fault.after_ms;
+  return pickInt(2_000, 6_000, seed, 'boot', machine.externalId, machine.boots);
+}
+
+/** From when until when the host of this machine is dead, by its fault. */
+function hostAway(machine: MockMachine, seed: string): { fromMs: number; untilMs: number } | null {
+  const fault = readFault(machine.labels);
+  if (fault?.name !== 'host-dies') return null;
+  const fromMs = machine.createdAtMs + bootMsOf({ ...machine, boots: 1 }, seed) + fault.after_ms;
+  return { fromMs, untilMs: fromMs + fault.for_ms };
+}
+
+export function stateAt(machine: MockMachine, seed: string, nowMs: number): MachineState {
+  const still = (power: MachinePower, detail: string | null): MachineState => ({
+    power,
+    detail,
+    onSinceMs: null,
+    isUp: false,
+    isWired: false,
+  });
+  if (machine.terminateAskedAtMs !== null) return still('changing', 'Its disk is being deleted.');
+  if (machine.isHalfMade) return still('off', 'Left half-made.');
+  const away = hostAway(machine, seed);
+  if (away !== null && nowMs >= away.fromMs && nowMs < away.untilMs) {
+    return still('error', 'Its host does not answer.');
+  }
+  if (machine.onSinceMs === null) return still('off', null);
+  // A host that comes back starts what ran on it.
+  const wasLost = away !== null && machine.onSinceMs < away.fromMs && nowMs >= away.untilMs;
+  const onSinceMs = wasLost ? away.untilMs : machine.onSinceMs;
+  const isBooted = nowMs >= onSinceMs + bootMsOf(machine, seed);
+  if (isBooted && readFault(machine.labels)?.name === 'boot-fails') {
+    return {
+      power: 'error',
+      detail: 'The system did not start: no root device.',
+      onSinceMs,
+      isUp: false,
+      isWired: true,
+    };
+  }
+  return { power: 'on', detail: isBooted ? null : 'Starting.', onSinceMs, isUp: isBooted, isWired: true };
+}
+
+/** Why the engine does not do this now, by the machine's fault or because it is being deleted; null when it does. */
+export function refusalAt(
+  machine: MockMachine,
+  call: MachineCall,
+  seed: string,
+  nowMs: number,
+): DriverError | null {
+  const fault = readFault(machine.labels);
+  if (fault?.name === 'engine-silent') {
+    const fromMs = machine.createdAtMs + fault.after_ms;
+    const isSilent = nowMs >= fromMs && nowMs < fromMs + fault.for_ms;
+    if (isSilent) return new DriverError('unavailable', 'The mock engine is silent about this machine.');
+  }
+  if (fault?.name === 'flaky' && machine.calls % fault.every === 0) {
+    return new DriverError('unavailable', 'The mock engine lost this call, as it does every so often.');
+  }
+  const away = hostAway(machine, seed);
+  if (away !== null && nowMs >= away.fromMs && nowMs < away.untilMs && call !== 'describe') {
+    return new DriverError('unavailable', 'The host of this machine does not answer.');
+  }
+  const isEnding = machine.terminateAskedAtMs !== null;
+  const needsIt = call !== 'describe' && call !== 'cutAccess' && call !== 'terminate';
+  return isEnding && needsIt ? new DriverError('busy', 'The machine is being deleted.') : null;
+}
+
+/** Whether its deletion still hangs; `askedAtMs` is when it was first asked for. */
+export function isStuck(machine: MockMachine, askedAtMs: number, nowMs: number): boolean {
+  const fault = readFault(machine.labels);
+  return fault?.name === 'stuck-terminate' && nowMs < askedAtMs + fault.for_ms;
+}
+
+/** The GPUs that the system inside sees, which is fewer than it was given when its fault says so. */
+export function visibleGpus(machine: MockMachine): readonly string[] {
+  const fault = readFault(machine.labels);
+  if (fault?.name !== 'wrong-gpu-count') return machine.gpuPciAddresses;
+  return machine.gpuPciAddresses.slice(0, Math.max(0, machine.gpuPciAddresses.length - fault.missing));
+}
+
+export function viewOf(machine: MockMachine, address: string, seed: string, nowMs: number): MachineView {
+  const { power, detail } = stateAt(machine, seed, nowMs);
+  const [a, b] = bytesOf(seed, 'ip', machine.externalId);
+  return {
+    externalId: machine.externalId,
+    orgId: machine.orgId,
+    nodeName: machine.nodeName,
+    power,
+    detail,
+    gpuPciAddresses: machine.gpuPciAddresses,
+    privateIps: machine.isHalfMade ? [] : [`10.80.${a ?? 0}.${b ?? 0}`],
+    address,
+    ports: machine.isHalfMade ? [] : machine.ports,
+    sshUser,
+    labels: machine.labels,
+    createdAt: new Date(machine.createdAtMs),
+  };
+}
+
+/** What it has written to its console by now. */
+export function consoleAt(machine: MockMachine, seed: string, nowMs: number): string {
+  const { onSinceMs, isUp, power } = stateAt(machine, seed, nowMs);
+  if (onSinceMs === null) return '';
+  const bootMs = bootMsOf(machine, seed);
+  const lines: readonly [atMs: number, text: string][] = [
+    [0, 'Linux version 6.8.0-mock (a machine that is not there)'],
+    [12, `smp: Brought up 1 node, ${machine.cpuCount} CPUs`],
+    [31, `Memory: ${machine.ramMb * 1_024}K available`],
+    ...visibleGpus(machine).map((address, index): [number, string] => [
+      200 + 40 * index,
+      `nvidia ${address}: enabling device (0000 -> 0002)`,
+    ]),
+    [900, 'EXT4-fs (vda1): mounted filesystem with ordered data mode'],
+    [1_400, `systemd[1]: Hostname set to <${machine.hostname}>.`],
+  ];
+  const written = lines
+    .filter(([atMs]) => nowMs >= onSinceMs + atMs)
+    .map(([atMs, text]) => `[${msToSeconds(atMs).toFixed(6).padStart(12)}] ${text}\n`);
+  if (power === 'error') written.push('Kernel panic - not syncing: VFS: Unable to mount root fs\n');
+  if (isUp) written.push(`\nstarted in ${bootMs} ms\n${machine.hostname} login: `);
+  return written.join('');
+}
+
+const nothingMeasured = {
+  cpuSeconds: null,
+  ramUsedBytes: null,
+  diskUsedBytes: null,
+  networkInBytes: null,
+  networkOutBytes: null,
+  gpus: null,
+};
+
+export function metricsAt(machine: MockMachine, seed: string, nowMs: number): MachineMetrics {
+  const { onSinceMs } = stateAt(machine, seed, nowMs);
+  const at = new Date(nowMs);
+  const upMs = onSinceMs === null ? 0 : nowMs - onSinceMs;
+  if (upMs <= 0) return { at, ...nothingMeasured };
+  const minute = Math.floor(msToSeconds(upMs)) >> 6;
+  const dice = (from: number, to: number, what: string): number =>
+    pickInt(from, to, seed, what, machine.externalId, machine.boots, minute);
+  // Counters only grow: they are rates of this boot times its age. Levels move from one minute to the next.
+  const rate = (from: number, to: number, what: string): number =>
+    pickInt(from, to, seed, what, machine.externalId, machine.boots);
+  const seconds = msToSeconds(upMs);
+  return {
+    at,
+    cpuSeconds: seconds * machine.cpuCount * 0.01 * rate(5, 60, 'cpu'),
+    ramUsedBytes: Math.ceil(machine.ramMb * mebibyte * 0.01 * dice(5, 70, 'ram')),
+    diskUsedBytes: 900 * mebibyte + dice(0, 4_096, 'disk') * 4_096,
+    networkInBytes: Math.ceil(seconds * rate(2_000, 90_000, 'in')),
+    networkOutBytes: Math.ceil(seconds * rate(1_000, 40_000, 'out')),
+    gpus: visibleGpus(machine).map((pciAddress) => ({
+      pciAddress,
+      utilisationPercent: dice(0, 100, pciAddress),
+    })),
+  };
+}
