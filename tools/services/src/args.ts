@@ -106,7 +106,7 @@ export const help = `Starts and stops the real engines on 127.0.0.1, for develop
 Names: postgres, valkey, nats, restate, incus.
 
   --install       up: install what is missing (needs root and Debian 12); otherwise the commands are printed
-  --cluster       up: three NATS and three Restate nodes instead of one each
+  --cluster       up: three nodes each of NATS, Restate and Incus instead of one; of the engines named, if any are
   --single        up: one node each again
   --purge         down: also remove the state folder with all data
   --json          status: for programs
@@ -116,7 +116,10 @@ Names: postgres, valkey, nats, restate, incus.
 
 Single nodes and clusters have their own folders and ports. \`up --cluster\` after \`up\` starts the cluster
 beside the single nodes, stops nothing and moves no data; from then on readEndpoints() gives the cluster's
-addresses and a plain \`up\` keeps the cluster alive. \`up --single\` switches back. \`down --single\` or
-\`down --cluster\` stops one of the two; a plain \`down\` stops everything.
+addresses and a plain \`up\` keeps the cluster alive. \`up --single\` switches back. With names, this is so for
+the named engines alone. \`down --single\` or \`down --cluster\` stops one of the two; a plain \`down\` stops
+everything.
+
+The hosts of an Incus cluster and their GPUs are simulated; its daemons and containers are real.
 
 PostgreSQL, Valkey, NATS and Restate trust every local user: they are for one developer's machine or CI.`;

@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-import { activeTopology, readEndpoints, writeEndpoints, type Endpoints } from './endpoints.ts';
+import {
+  activeTopology,
+  readEndpoints,
+  writeEndpoints,
+  type Endpoints,
+  type EndpointsChange,
+} from './endpoints.ts';
 import type { Engine, Group, NodeSpec, Note, Topology } from './engine.ts';
 import { engineNamed, engines } from './engines/index.ts';
 import { Failure, messageOf } from './failure.ts';
@@ -63,18 +69,38 @@ export async function up(names: readonly string[], options: UpOptions = {}): Pro
   return withLock(lockFile(site), lockNote(note), async () => {
     // Whom we waited for may have been a `down --purge`.
     createSite(site);
-    const topology = options.topology ?? activeTopology(site);
+    const active = activeTopologies(site, wanted, options.topology);
     const able = wanted.filter((engine) => engine.obstacle?.(site) == null);
     const blocked = wanted
       .filter((engine) => !able.includes(engine))
       .map((engine) => blockedOutcome(engine, site, names.includes(engine.name)));
     const missing = await missingNeeds(site, able, options.install === true, note);
     const outcomes = await Promise.all(
-      able.map((engine) => raise(groupOf(site, engine, topology), missing.get(engine), note)),
+      able.map((engine) => raise(groupOf(site, engine, active[engine.name]), missing.get(engine), note)),
     );
-    writeEndpoints(site, collectEndpoints(site, topology));
+    writeEndpoints(site, endpointsChange(site, active, options.topology));
     return [...outcomes, ...blocked];
   });
+}
+
+type ActiveTopologies = Readonly<Record<string, Topology>>;
+
+/** The engines that are wanted in another topology change to it; the others stay with theirs. */
+function activeTopologies(
+  site: Site,
+  wanted: readonly Engine[],
+  topology: Topology | undefined,
+): ActiveTopologies {
+  const chosen = (engine: Engine): Topology =>
+    (wanted.includes(engine) ? topology : undefined) ?? activeTopology(site, engine.name);
+  return Object.fromEntries(engines.map((engine) => [engine.name, chosen(engine)]));
+}
+
+function endpointsChange(site: Site, active: ActiveTopologies, asked: Topology | undefined): EndpointsChange {
+  const used = new Set([...Object.values(active), ...(asked === undefined ? [] : [asked])]);
+  const parts = [...used].map((topology) => [topology, collectEndpoints(site, () => topology)] as const);
+  const current = collectEndpoints(site, (engine) => active[engine.name]);
+  return { active, current, ...Object.fromEntries(parts) };
 }
 
 /** A free block of ports for a new state folder; an old one keeps what it has. */
@@ -159,28 +185,16 @@ function stillMissing(needs: readonly Need[]): Failure {
   );
 }
 
-function collectEndpoints(site: Site, topology: Topology): Endpoints {
-  const parts = engines.map((engine) => engine.endpoints(groupOf(site, engine, topology)));
-  const { postgresUrl, valkeyUrl, natsUrls, restate, incus } = Object.assign(
-    {},
-    ...parts,
-  ) as Partial<Endpoints>;
-  if (
-    postgresUrl === undefined ||
-    valkeyUrl === undefined ||
-    natsUrls === undefined ||
-    restate === undefined
-  ) {
-    throw new Error('an engine gave no endpoint');
-  }
-  return {
-    topology,
-    postgresUrl,
-    valkeyUrl,
-    natsUrls,
-    restate,
-    ...(incus === undefined ? {} : { incus }),
-  };
+function collectEndpoints(site: Site, topologyOf: (engine: Engine) => Topology | undefined): Endpoints {
+  const parts = engines.map((engine) => engine.endpoints(groupOf(site, engine, topologyOf(engine))));
+  const collected = Object.assign({}, ...parts) as Partial<Endpoints>;
+  if (!isComplete(collected)) throw new Error('an engine gave no endpoint');
+  return collected;
+}
+
+function isComplete(collected: Partial<Endpoints>): collected is Endpoints {
+  const { postgresUrl, valkeyUrl, natsUrls, restate } = collected;
+  return [postgresUrl, valkeyUrl, natsUrls, restate].every((part) => part !== undefined);
 }
 
 /** For tests and other tools: brings the engines up, or throws one failure that tells all. */

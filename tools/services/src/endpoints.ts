@@ -5,9 +5,8 @@ import type { Topology } from './engine.ts';
 import { Failure } from './failure.ts';
 import { resolveStateDir, writeAtomically, type Site } from './site.ts';
 
-/** Where a client reaches each engine. Everything is on 127.0.0.1. */
+/** Where a client reaches each engine: on 127.0.0.1, but for the members of an Incus cluster. */
 export interface Endpoints {
-  readonly topology: Topology;
   readonly postgresUrl: string;
   readonly valkeyUrl: string;
   /** One address, or one for each node of the cluster. */
@@ -15,6 +14,8 @@ export interface Endpoints {
   readonly restate: RestateEndpoints;
   /** Only when Incus has been started in this state folder. */
   readonly incus?: IncusEndpoints;
+  /** Only when a cluster of Incus has been formed in this state folder; beside a single daemon, if there is one. */
+  readonly incusCluster?: IncusClusterEndpoints;
 }
 
 export interface RestateEndpoints {
@@ -39,9 +40,33 @@ export interface IncusEndpoints {
   readonly bridge: string;
 }
 
+/** Three hosts as one cluster. Hosts and GPUs are simulated; daemons, containers and networks are real. */
+export interface IncusClusterEndpoints {
+  readonly members: readonly IncusMember[];
+  /** PEM files of the client certificate that every member trusts, and of the certificate that all of them show. */
+  readonly clientCertificateFile: string;
+  readonly clientKeyFile: string;
+  readonly serverCertificateFile: string;
+  /** Aliases of the small image, and of the one with an SSH server in it. */
+  readonly imageAlias: string;
+  readonly sshImageAlias: string;
+  /** The name of the bridge that every member has for its containers. */
+  readonly network: string;
+}
+
+export interface IncusMember {
+  readonly name: string;
+  readonly url: string;
+  /** The host's own address, which any process of this machine reaches; proxy devices listen on it. */
+  readonly address: string;
+  readonly socketPath: string;
+}
+
 interface EndpointsFile {
-  /** What the last `up` asked for. */
-  readonly active: Topology;
+  /** By engine, what the last `up` of it asked for. */
+  readonly active: Readonly<Record<string, Topology>>;
+  /** Every engine as it is active. */
+  readonly current?: Endpoints;
   readonly single?: Endpoints;
   readonly cluster?: Endpoints;
 }
@@ -52,17 +77,40 @@ function readFile(stateDir: string): EndpointsFile | null {
   const file = path.join(stateDir, fileName);
   if (!existsSync(file)) return null;
   // The tool itself writes this file, whole and by rename, so its shape is known.
-  return JSON.parse(readFileSync(file, 'utf8')) as EndpointsFile;
+  const parsed = JSON.parse(readFileSync(file, 'utf8')) as EndpointsFile | EarlierFile;
+  return isEarlier(parsed) ? upgraded(parsed) : parsed;
+}
+
+/** As the tool wrote it when all engines had to have the same topology. */
+interface EarlierFile {
+  readonly active: Topology;
+  readonly single?: Endpoints;
+  readonly cluster?: Endpoints;
+}
+
+function isEarlier(file: EndpointsFile | EarlierFile): file is EarlierFile {
+  return typeof file.active === 'string';
+}
+
+function upgraded(file: EarlierFile): EndpointsFile {
+  const { active: topology, ...parts } = file;
+  const current = file[topology];
+  const active = { nats: topology, restate: topology };
+  return { ...parts, active, ...(current && { current }) };
 }
 
 /** The topology that a plain `up` continues with. */
-export function activeTopology(site: Site): Topology {
-  return readFile(site.stateDir)?.active ?? 'single';
+export function activeTopology(site: Site, engineName: string): Topology {
+  return readFile(site.stateDir)?.active[engineName] ?? 'single';
 }
 
-export function writeEndpoints(site: Site, endpoints: Endpoints): void {
+export type EndpointsChange = Required<Pick<EndpointsFile, 'active' | 'current'>> &
+  Pick<EndpointsFile, Topology>;
+
+/** Topologies that are not mentioned stay as they were. */
+export function writeEndpoints(site: Site, change: EndpointsChange): void {
   const before = readFile(site.stateDir);
-  const after: EndpointsFile = { ...before, active: endpoints.topology, [endpoints.topology]: endpoints };
+  const after: EndpointsFile = { ...before, ...change };
   const text = `${JSON.stringify(after, null, 2)}\n`;
   if (before === null || `${JSON.stringify(before, null, 2)}\n` !== text) {
     writeAtomically(path.join(site.stateDir, fileName), text);
@@ -77,11 +125,10 @@ export function writeEndpoints(site: Site, endpoints: Endpoints): void {
 export function readEndpoints(stateDir?: string, topology?: Topology): Endpoints {
   const folder = resolveStateDir(stateDir);
   const file = readFile(folder);
-  const wanted = topology ?? file?.active ?? 'single';
-  const endpoints = file?.[wanted];
+  const endpoints = file?.[topology ?? 'current'];
   if (endpoints !== undefined) return endpoints;
   throw new Failure(
-    `No ${wanted === 'cluster' ? 'cluster of engines' : 'engines'} have been started in ${folder}.`,
-    `Run \`npm run services -- up${wanted === 'cluster' ? ' --cluster' : ''}\`.`,
+    `No ${topology === 'cluster' ? 'cluster of engines has' : 'engines have'} been started in ${folder}.`,
+    `Run \`npm run services -- up${topology === 'cluster' ? ' --cluster' : ''}\`.`,
   );
 }

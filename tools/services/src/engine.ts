@@ -49,6 +49,8 @@ export interface Engine {
   readonly title: string;
   readonly topologies: readonly Topology[];
   readonly stop: StopPolicy;
+  /** Where the nodes of a cluster are stopped in another way. */
+  readonly stopInCluster?: StopPolicy;
   readonly readyTimeoutMs: number;
 
   /** Why this engine can never run on this machine as this user, or null. */

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 import { incusCall } from './engines/incus-api.ts';
-import { bridgeOf, mountsBelow } from './engines/incus.ts';
+import { mountsBelow } from './engines/incus-leftovers.ts';
+import { bridgeOf } from './engines/incus.ts';
 import { down, ensureUp, killNode, type IncusEndpoints } from './index.ts';
 import { isRoot } from './site.ts';
 import { eventually } from './time.ts';

@@ -1,7 +1,13 @@
 export { ensureUp, killNode, startNode, stopNode, down, up } from './commands.ts';
 export type { DownOptions, EngineNote, EngineOutcome, InstanceOptions, UpOptions } from './commands.ts';
 export { readEndpoints } from './endpoints.ts';
-export type { Endpoints, IncusEndpoints, RestateEndpoints } from './endpoints.ts';
+export type {
+  Endpoints,
+  IncusClusterEndpoints,
+  IncusEndpoints,
+  IncusMember,
+  RestateEndpoints,
+} from './endpoints.ts';
 export type { Topology } from './engine.ts';
 export { Failure } from './failure.ts';
 export { isPortFree, portHolder } from './ports.ts';

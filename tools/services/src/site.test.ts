@@ -96,27 +96,45 @@ function endpoints(topology: 'single' | 'cluster'): Endpoints {
     adminUrls: ['a'],
     identityPublicKey: 'k',
   };
-  return { topology, postgresUrl: 'p', valkeyUrl: 'v', natsUrls: [topology], restate };
+  return { postgresUrl: 'p', valkeyUrl: 'v', natsUrls: [topology], restate };
 }
+
+const single = {
+  active: { nats: 'single' },
+  current: endpoints('single'),
+  single: endpoints('single'),
+} as const;
 
 test('endpoints are those of the last `up`, and the other topology stays known', () => {
   const site = made();
   expect(() => readEndpoints(folder)).toThrow(/No engines have been started/u);
-  writeEndpoints(site, endpoints('single'));
+  writeEndpoints(site, single);
   expect(readEndpoints(folder).natsUrls).toEqual(['single']);
   expect(() => readEndpoints(folder, 'cluster')).toThrow(/No cluster/u);
-  writeEndpoints(site, endpoints('cluster'));
-  expect(activeTopology(site)).toBe('cluster');
+  const cluster = endpoints('cluster');
+  writeEndpoints(site, { active: { nats: 'cluster' }, current: cluster, cluster });
+  expect(activeTopology(site, 'nats')).toBe('cluster');
+  expect(activeTopology(site, 'incus')).toBe('single');
   expect(readEndpoints(folder).natsUrls).toEqual(['cluster']);
   expect(readEndpoints(folder, 'single').natsUrls).toEqual(['single']);
 });
 
+test('a state folder from before engines had topologies of their own is understood', () => {
+  const site = made();
+  const earlier = { active: 'cluster', single: endpoints('single'), cluster: endpoints('cluster') };
+  writeAtomically(path.join(folder, 'endpoints.json'), JSON.stringify(earlier));
+  expect(readEndpoints(folder).natsUrls).toEqual(['cluster']);
+  expect(readEndpoints(folder, 'single').natsUrls).toEqual(['single']);
+  expect(activeTopology(site, 'restate')).toBe('cluster');
+  expect(activeTopology(site, 'incus')).toBe('single');
+});
+
 test('writing the same endpoints again does not touch the file', () => {
   const site = made();
-  writeEndpoints(site, endpoints('single'));
+  writeEndpoints(site, single);
   const file = path.join(folder, 'endpoints.json');
   const before = statSync(file).ino;
-  writeEndpoints(site, endpoints('single'));
+  writeEndpoints(site, single);
   expect(statSync(file).ino).toBe(before);
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toHaveProperty('active', 'single');
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toHaveProperty('active', { nats: 'single' });
 });

@@ -27,7 +27,6 @@ export interface NodeStatus {
 /** Looks at every node now; nothing is taken from memory but the pid. Needs no lock. */
 export async function status(options: SiteOptions = {}): Promise<NodeStatus[]> {
   const site = openSite(options);
-  const active = activeTopology(site);
   const groups = engines.flatMap((engine) =>
     engine.topologies.map((topology) => groupOf(site, engine, topology)),
   );
@@ -36,7 +35,10 @@ export async function status(options: SiteOptions = {}): Promise<NodeStatus[]> {
       const nodes = await Promise.all(group.nodes.map((node) => nodeStatus(group, node)));
       const inUse = nodes.some((node) => node.state !== 'stopped');
       // The topology that is not in use is not worth a line for each of its nodes.
-      const shown = inUse || group.topology === active || group.engine.topologies.length === 1;
+      const shown =
+        inUse ||
+        group.topology === activeTopology(site, group.engine.name) ||
+        group.engine.topologies.length === 1;
       return shown ? nodes : [];
     }),
   );

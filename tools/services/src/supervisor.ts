@@ -18,8 +18,9 @@ import { eventually, sleep, timestamp } from './time.ts';
 
 // Everything here runs under the state folder's lock; `commands.ts` takes it.
 
-export function groupOf(site: Site, engine: Engine, topology: Topology): Group {
-  const used = engine.topologies.includes(topology) ? topology : 'single';
+/** An engine that knows only one way to run, or was never asked for another, runs as a single node. */
+export function groupOf(site: Site, engine: Engine, topology: Topology | undefined): Group {
+  const used = topology !== undefined && engine.topologies.includes(topology) ? topology : 'single';
   return { site, engine, topology: used, nodes: engine.nodes(site, used) };
 }
 
@@ -213,7 +214,8 @@ export async function lowerNode(group: Group, node: NodeSpec, note: Note): Promi
   const known = readRecord(group.site, node.name);
   const live = known !== null && isAlive(known) ? known : findUnrecorded(group, node);
   if (live !== null) {
-    const how = await stopProcess(live, group.engine.stop);
+    const { stop, stopInCluster = stop } = group.engine;
+    const how = await stopProcess(live, group.topology === 'cluster' ? stopInCluster : stop);
     note(how === 'stopped' ? `${node.name} stopped` : `${node.name} did not stop and was killed`);
   }
   removeRecord(group.site, node.name);

@@ -6,7 +6,8 @@ import { expect, test } from 'vitest';
 
 import { base58, ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
 import { portSpan, type Site } from '../site.ts';
-import { bridgeOf, incus, isDaemonChild, mountsBelow } from './incus.ts';
+import { isDaemonChild, mountsBelow } from './incus-leftovers.ts';
+import { bridgeOf, incus, isFullRoot } from './incus.ts';
 import { engineNamed, engines } from './index.ts';
 import { isRecentNats, nats, renderNatsConf } from './nats.ts';
 import { renderPostgresConf } from './postgres.ts';
@@ -145,7 +146,13 @@ test('every port base has a bridge name the kernel takes and a subnet of its own
 
 test('Incus says plainly that it needs root', () => {
   expect(incus.obstacle?.({ ...site, isRoot: false })).toMatch(/needs root/u);
-  expect(incus.obstacle?.(site)).toBeNull();
+});
+
+test('a root that may not make networks, mounts and devices is told from one that may', () => {
+  expect(isFullRoot('Name:\tnode\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n')).toBe(true);
+  // What a container engine gives its root by default.
+  expect(isFullRoot('Name:\tnode\nCapEff:\t00000000a80425fb\nSeccomp:\t2\n')).toBe(false);
+  expect(isFullRoot('')).toBe(false);
 });
 
 test('mounts are found below a folder, deepest first, and not beside it', () => {

@@ -69,22 +69,43 @@ function exchange(
   });
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+async function accepted(address: IncusAddress, method: Method, target: string, body?: Body) {
+  const answer = await exchange(address, method, target, body);
+  if (answer.type !== 'error') return answer;
+  throw new IncusError(answer.error_code ?? 0, `${method} ${target}: ${answer.error}`);
+}
+
 /** One call; an operation is waited for, and its own result is returned. */
 export async function incusCall(
   address: IncusAddress,
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  method: Method,
   target: string,
   body?: Body,
 ): Promise<unknown> {
-  const answer = await exchange(address, method, target, body);
-  if (answer.type === 'error') {
-    throw new IncusError(answer.error_code ?? 0, `${method} ${target}: ${answer.error}`);
-  }
+  const answer = await accepted(address, method, target, body);
   if (answer.type === 'sync' || answer.operation === undefined) return answer.metadata;
-  const ended = await exchange(address, 'GET', `${answer.operation}/wait?timeout=50`, undefined);
+  const ended = await exchange(address, 'GET', waitTarget(answer.operation), undefined);
   const operation = ended.metadata as { status_code?: number; err?: string; metadata?: unknown } | null;
   if (operation?.status_code === 200) return operation.metadata;
   throw new IncusError(operation?.status_code ?? 0, `${method} ${target}: ${operation?.err ?? ended.error}`);
+}
+
+/** An operation that another member of a cluster runs is named with its project behind it. */
+function waitTarget(operation: string): string {
+  const [name = '', query = ''] = operation.split('?');
+  return `${name}/wait?${[query, 'timeout=50'].filter((part) => part !== '').join('&')}`;
+}
+
+/** One call whose operation is not waited for, but given back as it was begun. */
+export async function incusBegin(
+  address: IncusAddress,
+  method: Method,
+  target: string,
+  body?: Body,
+): Promise<unknown> {
+  return (await accepted(address, method, target, body)).metadata;
 }
 
 /** The result of a GET, or null when there is no such thing. */

@@ -1,97 +1,230 @@
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { mustRun } from '../processes.ts';
 
-const folders = [
-  'bin',
-  'dev',
-  'etc',
-  'mnt',
-  'proc',
-  'root',
-  'run',
-  'sbin',
-  'sys',
-  'tmp',
-  'usr/bin',
-  'usr/sbin',
-  'var/log',
-  'var/www',
-];
+/** A file or folder (without text) of an image; whoever is not named is root. */
+interface Entry {
+  readonly text?: string;
+  readonly mode: number;
+  readonly owner?: number;
+}
 
-const metadata = {
-  architecture: 'x86_64',
-  // Fixed, so that the same busybox always makes the same image.
-  creation_date: 1_700_000_000,
-  properties: { os: 'busybox', release: '1', description: 'Busybox, one web page and a DHCP client' },
-  templates: { '/etc/hostname': { when: ['create', 'copy', 'rename'], template: 'hostname.tpl' } },
+type Entries = Readonly<Record<string, Entry>>;
+
+interface Contents {
+  readonly description: string;
+  readonly entries: Entries;
+  /** Programs of this machine, taken along with the libraries they load. */
+  readonly programs: readonly string[];
+}
+
+function folder(mode = 0o755, owner?: number): Entry {
+  return owner === undefined ? { mode } : { mode, owner };
+}
+
+function file(mode: number, ...lines: readonly string[]): Entry {
+  return { text: `${lines.join('\n')}\n`, mode };
+}
+
+const base: Entries = {
+  bin: folder(),
+  dev: folder(),
+  etc: folder(),
+  mnt: folder(),
+  proc: folder(),
+  root: folder(0o700),
+  run: folder(),
+  sbin: folder(),
+  sys: folder(),
+  tmp: folder(0o1777),
+  'usr/bin': folder(),
+  'usr/sbin': folder(),
+  'var/log': folder(),
+  'etc/lease': file(
+    0o755,
+    '#!/bin/sh',
+    'if [ "$1" = bound ] || [ "$1" = renew ]; then',
+    '  ip addr flush dev "$interface"',
+    '  ip addr add "$ip/${mask:-24}" dev "$interface"',
+    '  for gateway in $router; do ip route add default via "$gateway"; break; done',
+    'fi',
+  ),
 };
 
-const files: Readonly<Record<string, { readonly text: string; readonly mode: number }>> = {
-  'etc/passwd': { text: 'root:x:0:0:root:/root:/bin/sh\n', mode: 0o644 },
-  'etc/group': { text: 'root:x:0:\n', mode: 0o644 },
-  'etc/inittab': {
-    text: [
+/** Nothing waits for an address: the host reaches a container through a proxy to its loopback as well. */
+const startNetwork = [
+  'hostname -F /etc/hostname',
+  'ip link set lo up',
+  'ip link set eth0 up && udhcpc -i eth0 -b -s /etc/lease >/dev/null 2>&1 &',
+];
+
+const busyboxContents: Contents = {
+  description: 'Busybox, one web page and a DHCP client',
+  programs: [],
+  entries: {
+    ...base,
+    'var/www': folder(),
+    'var/www/index.html': file(0o644, 'busybox'),
+    'etc/passwd': file(0o644, 'root:x:0:0:root:/root:/bin/sh'),
+    'etc/group': file(0o644, 'root:x:0:'),
+    'etc/start': file(0o755, '#!/bin/sh', ...startNetwork),
+    'etc/inittab': file(
+      0o644,
       '::sysinit:/etc/start',
       '::respawn:/bin/httpd -f -p 80 -h /var/www',
       '::ctrlaltdel:/bin/poweroff',
-      '',
-    ].join('\n'),
-    mode: 0o644,
+    ),
   },
-  'etc/start': {
-    text: [
-      '#!/bin/sh',
-      'hostname -F /etc/hostname',
-      'ip link set lo up',
-      'ip link set eth0 up && udhcpc -i eth0 -b -s /etc/lease >/dev/null 2>&1',
-      '',
-    ].join('\n'),
-    mode: 0o755,
-  },
-  'etc/lease': {
-    text: [
-      '#!/bin/sh',
-      'if [ "$1" = bound ] || [ "$1" = renew ]; then',
-      '  ip addr flush dev "$interface"',
-      '  ip addr add "$ip/${mask:-24}" dev "$interface"',
-      '  for gateway in $router; do ip route add default via "$gateway"; break; done',
-      'fi',
-      '',
-    ].join('\n'),
-    mode: 0o755,
-  },
-  'var/www/index.html': { text: 'busybox\n', mode: 0o644 },
 };
 
-/** Builds a container image of about 1 MB around the machine's static busybox, and returns its file. */
-export async function buildBusyboxImage(target: string): Promise<void> {
+const hostKey = '/etc/dropbear/ed25519';
+
+const sshContents: Contents = {
+  description: 'Busybox with an SSH server that takes keys only',
+  programs: ['/usr/sbin/dropbear', '/usr/bin/dropbearkey'],
+  entries: {
+    ...base,
+    home: folder(),
+    'home/ubuntu': folder(0o750, 1000),
+    'home/ubuntu/.ssh': folder(0o700, 1000),
+    'root/.ssh': folder(0o700),
+    'etc/dropbear': folder(0o700),
+    'etc/millrace': folder(),
+    // No password opens either account: `*` matches none, and the server is told not to ask.
+    'etc/passwd': file(
+      0o644,
+      'root:*:0:0:root:/root:/bin/sh',
+      'ubuntu:*:1000:1000:Ubuntu:/home/ubuntu:/bin/sh',
+    ),
+    'etc/group': file(0o644, 'root:x:0:', 'tty:x:5:', 'ubuntu:x:1000:'),
+    'etc/shells': file(0o644, '/bin/sh'),
+    'etc/profile': file(0o644, 'export PATH=/usr/sbin:/usr/bin:/sbin:/bin', "export PS1='\\u@\\h:\\w\\$ '"),
+    'etc/start': file(
+      0o755,
+      '#!/bin/sh',
+      ...startNetwork,
+      // A host key in the image would be known to everybody who has the image. Made beside and renamed: a machine
+      // that is switched off meanwhile makes another, and never starts with half a key.
+      `if [ ! -s ${hostKey} ]; then`,
+      `  rm -f ${hostKey}.new`,
+      `  dropbearkey -t ed25519 -f ${hostKey}.new >/dev/null 2>&1 && mv ${hostKey}.new ${hostKey}`,
+      'fi',
+      // Runs once. One that fails stays and is tried again at the next boot.
+      'if [ -f /etc/millrace/firstboot ]; then',
+      '  sh /etc/millrace/firstboot >/var/log/firstboot.log 2>&1 &&',
+      '    mv /etc/millrace/firstboot /etc/millrace/firstboot.done',
+      'fi',
+      'exit 0',
+    ),
+    'etc/inittab': file(
+      0o644,
+      '::sysinit:/etc/start',
+      `::respawn:/usr/sbin/dropbear -F -s -m -p 22 -r ${hostKey}`,
+      '::ctrlaltdel:/bin/poweroff',
+    ),
+  },
+};
+
+/** Builds a container image of about 1 MB around the machine's static busybox. */
+export function buildBusyboxImage(target: string): Promise<void> {
+  return buildImage(target, busyboxContents);
+}
+
+/** The same with an SSH server, for root and an unprivileged user `ubuntu`; see this folder's readme for its boot. */
+export function buildSshImage(target: string): Promise<void> {
+  return buildImage(target, sshContents);
+}
+
+async function buildImage(target: string, contents: Contents): Promise<void> {
   const work = mkdtempSync(path.join(tmpdir(), 'millrace-image-'));
   try {
     const root = path.join(work, 'rootfs');
-    for (const folder of folders) mkdirSync(path.join(root, folder), { recursive: true });
-    chmodSync(path.join(root, 'tmp'), 0o1777);
-    const busybox = (await mustRun('sh', ['-c', 'command -v busybox'])).trim();
-    copyFileSync(busybox, path.join(root, 'bin/busybox'));
-    chmodSync(path.join(root, 'bin/busybox'), 0o755);
-    const applets = (await mustRun(busybox, ['--list'])).split('\n').filter((name) => name !== '');
-    for (const applet of applets) {
-      if (applet !== 'busybox') symlinkSync('/bin/busybox', path.join(root, 'bin', applet));
-    }
-    symlinkSync('/bin/busybox', path.join(root, 'sbin/init'));
-    for (const [name, { text, mode }] of Object.entries(files)) {
-      writeFileSync(path.join(root, name), text);
-      chmodSync(path.join(root, name), mode);
-    }
+    makeFolders(root);
+    for (const [name, entry] of Object.entries(contents.entries)) place(path.join(root, name), entry);
+    await placeBusybox(root);
+    for (const program of contents.programs) await placeProgram(root, program);
     // JSON is YAML, so the metadata needs no YAML writer.
-    writeFileSync(path.join(work, 'metadata.yaml'), JSON.stringify(metadata, null, 2));
-    mkdirSync(path.join(work, 'templates'));
-    writeFileSync(path.join(work, 'templates/hostname.tpl'), '{{ container.name }}\n');
-    const owner = ['--numeric-owner', '--owner=0', '--group=0', '--mode=go+rX'];
-    await mustRun('tar', ['-C', work, ...owner, '-czf', target, 'metadata.yaml', 'templates', 'rootfs']);
+    writeFileSync(path.join(work, 'metadata.yaml'), JSON.stringify(metadataOf(contents), null, 2));
+    place(path.join(work, 'templates/hostname.tpl'), file(0o644, '{{ container.name }}'));
+    await mustRun('tar', [
+      '-C',
+      work,
+      '--numeric-owner',
+      '-czf',
+      target,
+      'metadata.yaml',
+      'templates',
+      'rootfs',
+    ]);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+function metadataOf({ description }: Contents) {
+  return {
+    architecture: 'x86_64',
+    // Fixed: when an image was built is of no interest to anybody.
+    creation_date: 1_700_000_000,
+    properties: { os: 'busybox', release: '1', description },
+    templates: { '/etc/hostname': { when: ['create', 'copy', 'rename'], template: 'hostname.tpl' } },
+  };
+}
+
+/** Modes are set apart from making, whatever the umask of whoever runs the tool. */
+function place(target: string, { text, mode, owner = 0 }: Entry): void {
+  makeFolders(path.dirname(target));
+  if (text === undefined) makeFolders(target);
+  else writeFileSync(target, text);
+  chmodSync(target, mode);
+  chownSync(target, owner, owner);
+}
+
+function makeFolders(target: string): void {
+  const first = mkdirSync(target, { recursive: true });
+  if (first === undefined) return;
+  for (let made = target; made.length >= first.length; made = path.dirname(made)) chmodSync(made, 0o755);
+}
+
+async function placeBusybox(root: string): Promise<void> {
+  const busybox = (await mustRun('sh', ['-c', 'command -v busybox'])).trim();
+  copyExecutable(busybox, path.join(root, 'bin/busybox'));
+  const applets = (await mustRun(busybox, ['--list'])).split('\n').filter((name) => name !== '');
+  for (const applet of applets) {
+    if (applet !== 'busybox') symlinkSync('/bin/busybox', path.join(root, 'bin', applet));
+  }
+  symlinkSync('/bin/busybox', path.join(root, 'sbin/init'));
+}
+
+async function placeProgram(root: string, program: string): Promise<void> {
+  const loaded = librariesIn(await mustRun('ldd', [program]));
+  for (const name of [program, ...loaded]) {
+    const target = path.join(root, name);
+    makeFolders(path.dirname(target));
+    copyExecutable(name, target);
+  }
+}
+
+/** The files that the loader names, itself among them, from what `ldd` prints. */
+export function librariesIn(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const [, found] = /(?:^\s*|=> )(\/\S+) \(0x/u.exec(line) ?? [];
+    return found === undefined ? [] : [found];
+  });
+}
+
+function copyExecutable(source: string, target: string): void {
+  copyFileSync(source, target);
+  chmodSync(target, 0o755);
 }

@@ -1,175 +1,166 @@
-import { X509Certificate } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import path from 'node:path';
+import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 
-import type { Engine, Group, NodeSpec, Note } from '../engine.ts';
-import { Failure } from '../failure.ts';
+import type { Engine, Group, NodeSpec } from '../engine.ts';
+import type { IncusClusterEndpoints, IncusEndpoints } from '../endpoints.ts';
 import { isInstalled } from '../install/commands.ts';
-import { allPids, commandLine, identify, mustRun, parentOf, run, signal } from '../processes.ts';
-import { isOpenToOthers, knownHome, nodeHome, type Site } from '../site.ts';
-import { eventually } from '../time.ts';
-import { incusCall, incusFind, type IncusAddress } from './incus-api.ts';
-import { buildBusyboxImage } from './incus-image.ts';
+import type { Site } from '../site.ts';
+import { incusCall, type IncusAddress } from './incus-api.ts';
+import {
+  assertMember,
+  clusterNetwork,
+  formCluster,
+  httpsAddress,
+  isFormed,
+  leaderOf,
+} from './incus-cluster.ts';
+import { incusFiles, makeIncusHome } from './incus-files.ts';
+import { pciDevices } from './incus-gpus.ts';
+import { clearHost, ensureHost, enter, hostOf, memberAddress, removeWire } from './incus-host.ts';
+import { clearMachine } from './incus-leftovers.ts';
+import {
+  ensureClientCertificate,
+  ensureImage,
+  ensureNetwork,
+  ensurePool,
+  ensureTrust,
+  hasImage,
+  images,
+  setProfile,
+  type BridgeNetwork,
+} from './incus-setup.ts';
 
 const daemon = '/usr/libexec/incus/incusd';
-const imageAlias = 'busybox';
 const poolSize = '5GiB';
-
-/** Incus puts sockets with long names of their own below its folder, and a socket's path ends at 108 bytes. */
-const longestHome = 60;
 
 const packages = {
   backports: ['incus-base', 'libcowsql0', 'libraft0'],
-  release: ['iproute2', 'dnsmasq-base', 'nftables', 'busybox-static', 'btrfs-progs', 'openssl'],
+  release: [
+    'iproute2',
+    'dnsmasq-base',
+    'nftables',
+    'busybox-static',
+    'btrfs-progs',
+    'openssl',
+    'dropbear-bin',
+  ],
 };
 
-/** The users inside containers are mapped to unprivileged ones, which must be able to reach their disks. */
-function homeOf(site: Site, node: NodeSpec): string {
-  return nodeHome(site, node.name, (folder) => folder.length <= longestHome && isOpenToOthers(folder));
-}
+const neededCommands = [
+  'ip',
+  'dnsmasq',
+  'nft',
+  'busybox',
+  'mkfs.btrfs',
+  'openssl',
+  'dropbear',
+  'dropbearkey',
+];
 
-function filesOf(site: Site, nodeName = 'incus') {
-  const home = knownHome(site, nodeName);
-  const dir = path.join(home, 'var');
-  return {
-    home,
-    dir,
-    socket: path.join(dir, 'unix.socket'),
-    serverCertificate: path.join(dir, 'server.crt'),
-    clientCertificate: path.join(home, 'client.crt'),
-    clientKey: path.join(home, 'client.key'),
-    image: path.join(home, 'busybox.tar.gz'),
-  };
-}
-
-/** Each instance has a bridge and a subnet of its own, both told by its port base. */
-export function bridgeOf(portBase: number): { readonly name: string; readonly subnet: string } {
+/** The single daemon's bridge and subnet, both told by the port base, so that each instance has its own. */
+export function bridgeOf(portBase: number): BridgeNetwork {
   const high = 96 + ((portBase >> 8) & 0x7f);
   return { name: `mr${portBase}`, subnet: `10.${high}.${portBase & 0xff}.1/24` };
 }
 
-function onlyNode(group: Group): NodeSpec {
-  const [node] = group.nodes;
-  if (node === undefined) throw new Error('Incus has one node');
-  return node;
+const systemPath = '/usr/libexec/incus:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** What a root in a container often may not: 12 CAP_NET_ADMIN, 21 CAP_SYS_ADMIN, 27 CAP_MKNOD. */
+const neededCapabilities = [12n, 21n, 27n];
+
+/** Whether the capabilities of a process, from the text of /proc/PID/status, suffice. */
+export function isFullRoot(status: string): boolean {
+  const [, mask = '0'] = /^CapEff:\s*([0-9a-f]+)$/mu.exec(status) ?? [];
+  return neededCapabilities.every((bit) => ((BigInt(`0x${mask}`) >> bit) & 1n) === 1n);
 }
 
-/** The certificate with which our own programs identify themselves to the daemon. */
-async function ensureClientCertificate(site: Site): Promise<void> {
-  const { clientCertificate, clientKey } = filesOf(site);
-  if (existsSync(clientCertificate)) return;
-  const draft = `${clientCertificate}.new`;
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-384', '-sha384', '-nodes'];
-  const output = ['-days', '3650', '-subj', '/CN=millrace', '-keyout', clientKey, '-out', draft];
-  await mustRun('openssl', ['req', '-x509', ...curve, ...output]);
-  chmodSync(clientKey, 0o600);
-  renameSync(draft, clientCertificate);
+async function formSingle({ site, nodes }: Group, note: (message: string) => void): Promise<void> {
+  const [node] = nodes;
+  const { home, socket, clientCertificate } = incusFiles(site, 'incus');
+  const address = { socketPath: socket };
+  const network = bridgeOf(site.portBase);
+  await incusCall(address, 'GET', '/internal/ready');
+  await ensurePool(address, poolSize, note);
+  await ensureNetwork(address, network);
+  await setProfile(address, network.name);
+  await ensureTrust(address, clientCertificate);
+  await ensureImage(address, home, images.busybox, note);
+  await incusCall(address, 'PATCH', '/1.0', {
+    config: {
+      'core.https_address': `127.0.0.1:${node?.ports['https']}`,
+      'images.auto_update_interval': '0',
+    },
+  });
 }
 
-async function ensurePool(address: IncusAddress, note: Note): Promise<void> {
-  const known = await incusFind(address, '/1.0/storage-pools/default');
-  if (isWhole(known)) return;
-  // A daemon killed while it made the pool leaves a half one behind, which only stands in the way.
-  if (known !== null) await incusCall(address, 'DELETE', '/1.0/storage-pools/default');
-  note('making the storage pool');
-  const config = { size: poolSize };
-  await incusCall(address, 'POST', '/1.0/storage-pools', { name: 'default', driver: 'btrfs', config });
-}
-
-function isWhole(pool: unknown): boolean {
-  return typeof pool === 'object' && pool !== null && 'status' in pool && pool.status === 'Created';
-}
-
-async function ensureNetwork(address: IncusAddress, portBase: number): Promise<void> {
-  const { name, subnet } = bridgeOf(portBase);
-  if ((await incusFind(address, `/1.0/networks/${name}`)) !== null) return;
-  const config = { 'ipv4.address': subnet, 'ipv4.nat': 'false', 'ipv6.address': 'none' };
-  await incusCall(address, 'POST', '/1.0/networks', { name, type: 'bridge', config });
-}
-
-/** New instances get a disk from the pool and a card on the bridge. */
-async function setProfile(address: IncusAddress, portBase: number): Promise<void> {
-  const devices = {
-    root: { type: 'disk', path: '/', pool: 'default' },
-    eth0: { type: 'nic', name: 'eth0', network: bridgeOf(portBase).name },
+/** How a client reaches a node: over TLS, with the certificate that we made for clients. */
+function clientAddress(group: Group, node: NodeSpec): IncusAddress {
+  const { site, topology } = group;
+  const shared = incusFiles(site, leaderOf(group).name);
+  const own = incusFiles(site, node.name);
+  const isCluster = topology === 'cluster';
+  return {
+    host: isCluster ? memberAddress(site.portBase, node) : '127.0.0.1',
+    port: node.ports['https'] ?? 0,
+    cert: readFileSync(shared.clientCertificate, 'utf8'),
+    key: readFileSync(shared.clientKey, 'utf8'),
+    ca: readFileSync(isCluster ? own.clusterCertificate : own.serverCertificate, 'utf8'),
   };
-  await incusCall(address, 'PUT', '/1.0/profiles/default', { config: {}, description: '', devices });
 }
 
-async function ensureTrust(address: IncusAddress, certificateFile: string): Promise<void> {
-  const certificate = new X509Certificate(readFileSync(certificateFile));
-  const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
-  if ((await incusFind(address, `/1.0/certificates/${fingerprint}`)) !== null) return;
-  const body = { type: 'client', name: 'millrace', certificate: certificate.raw.toString('base64') };
-  await incusCall(address, 'POST', '/1.0/certificates', body);
+function singleEndpoints(site: Site): IncusEndpoints | undefined {
+  const files = incusFiles(site, 'incus');
+  if (!existsSync(files.serverCertificate)) return undefined;
+  return {
+    url: `https://127.0.0.1:${site.portBase + 70}`,
+    socketPath: files.socket,
+    clientCertificateFile: files.clientCertificate,
+    clientKeyFile: files.clientKey,
+    serverCertificateFile: files.serverCertificate,
+    imageAlias: images.busybox.alias,
+    bridge: bridgeOf(site.portBase).name,
+  };
 }
 
-async function ensureImage(address: IncusAddress, file: string, note: Note): Promise<void> {
-  if ((await incusFind(address, `/1.0/images/aliases/${imageAlias}`)) !== null) return;
-  note('importing the busybox image');
-  if (!existsSync(file)) {
-    await buildBusyboxImage(`${file}.new`);
-    renameSync(`${file}.new`, file);
-  }
-  const target = await importImage(address, readFileSync(file));
-  await incusCall(address, 'POST', '/1.0/images/aliases', { name: imageAlias, target });
-}
-
-/** An image that is there already (killed before it got its alias) answers with its fingerprint as well. */
-async function importImage(address: IncusAddress, image: Buffer): Promise<string> {
-  const known = await incusCall(address, 'GET', '/1.0/images');
-  const [first] = Array.isArray(known) ? known.filter((url) => typeof url === 'string') : [];
-  if (first !== undefined) return path.basename(first);
-  const made = await incusCall(address, 'POST', '/1.0/images', image);
-  if (typeof made === 'object' && made !== null && 'fingerprint' in made) return String(made.fingerprint);
-  throw new Error('the image was imported without a fingerprint');
-}
-
-/** Whether a command line is of a process that this daemon started, and not of somebody looking at its files. */
-export function isDaemonChild(command: string, dir: string): boolean {
-  return /^(?:\S*\/)?(?:dnsmasq|incusd|\[lxc monitor\]) /u.test(command) && command.includes(`${dir}/`);
-}
-
-/** DHCP servers and container monitors outlive a killed daemon; a container's first process is a monitor's child. */
-function killLeftovers(dir: string): void {
-  const pids = allPids();
-  const named = new Set(pids.filter((pid) => isDaemonChild(commandLine(pid), dir)));
-  const children = pids.filter((pid) => named.has(parentOf(pid) ?? 0) && !named.has(pid));
-  for (const pid of [...children, ...named]) {
-    const identity = identify(pid);
-    if (identity !== null) signal(identity, 'SIGKILL');
-  }
-}
-
-function cardsOn(bridge: string): string[] {
-  const folder = `/sys/class/net/${bridge}/brif`;
-  return existsSync(folder) ? readdirSync(folder) : [];
-}
-
-/** Mount points at or below a folder, deepest first, from the text of /proc/self/mountinfo. */
-export function mountsBelow(mountinfo: string, folder: string): string[] {
-  return mountinfo
-    .split('\n')
-    .map((line) => (line.split(' ')[4] ?? '').replaceAll(String.raw`\040`, ' '))
-    .filter((point) => point === folder || point.startsWith(`${folder}/`))
-    .toReversed();
+function clusterEndpoints(group: Group): IncusClusterEndpoints | undefined {
+  const { site, nodes } = group;
+  if (!isFormed(group)) return undefined;
+  const shared = incusFiles(site, leaderOf(group).name);
+  return {
+    members: nodes.map((node) => ({
+      name: node.name,
+      url: `https://${httpsAddress(site, node)}`,
+      address: memberAddress(site.portBase, node),
+      socketPath: incusFiles(site, node.name).socket,
+    })),
+    clientCertificateFile: shared.clientCertificate,
+    clientKeyFile: shared.clientKey,
+    serverCertificateFile: shared.clusterCertificate,
+    imageAlias: images.busybox.alias,
+    sshImageAlias: images.ssh.alias,
+    network: clusterNetwork.name,
+  };
 }
 
 export const incus: Engine = {
   name: 'incus',
   title: 'Incus 6.0',
-  topologies: ['single'],
+  topologies: ['single', 'cluster'],
   // SIGPWR stops the instances as well; SIGTERM would leave them running without their daemon.
   stop: { signal: 'SIGPWR', timeoutMs: 60_000 },
+  // Three at once would wait for each other's votes while they stop theirs; `release` ends the instances instead.
+  stopInCluster: { signal: 'SIGKILL', timeoutMs: 10_000 },
   readyTimeoutMs: 120_000,
 
   obstacle(site) {
-    return site.isRoot ? null : 'Incus needs root: it makes bridges, mounts and containers.';
+    if (!site.isRoot) return 'Incus needs root: it makes bridges, mounts and containers.';
+    if (!isFullRoot(readFileSync('/proc/self/status', 'utf8'))) {
+      return 'Incus needs a root that may make networks, mounts and device nodes; this one is confined.';
+    }
+    return existsSync(pciDevices) ? null : 'Incus needs a kernel with PCI: GPUs have no place in this one.';
   },
 
   async needs() {
-    const commands = ['ip', 'dnsmasq', 'nft', 'busybox', 'mkfs.btrfs', 'openssl'];
-    const there = await Promise.all(commands.map(isInstalled));
+    const there = await Promise.all(neededCommands.map(isInstalled));
     if (existsSync(daemon) && there.every(Boolean)) return [];
     return [
       { kind: 'packages', from: 'backports', packages: packages.backports },
@@ -177,101 +168,85 @@ export const incus: Engine = {
     ];
   },
 
-  nodes(site) {
-    return [{ name: 'incus', index: 0, ports: { https: site.portBase + 70 } }];
+  nodes({ portBase }, topology) {
+    const indexes = topology === 'single' ? [0] : [1, 2, 3];
+    return indexes.map((index) => ({
+      name: index === 0 ? 'incus' : `incus-${index}`,
+      index,
+      ports: { https: portBase + 70 + index },
+    }));
   },
 
-  async configure({ site }, node) {
-    const home = homeOf(site, node);
-    chmodSync(home, 0o711);
-    await ensureClientCertificate(site);
+  async configure(group, node) {
+    const { site } = group;
+    chmodSync(makeIncusHome(site, node.name), 0o711);
+    const leader = leaderOf(group);
+    if (node === leader) {
+      const { clientCertificate, clientKey } = incusFiles(site, leader.name);
+      await ensureClientCertificate(clientCertificate, clientKey);
+    }
+    if (group.topology === 'single') return;
+    if (!isFormed(group)) {
+      // A member that died before the cluster was formed may know half of it; there is nothing in it to keep.
+      await clearHost(site, node);
+      rmSync(incusFiles(site, node.name).dir, { recursive: true, force: true });
+    }
+    await ensureHost(site, node);
   },
 
-  start({ site }, node) {
-    const { home, dir } = filesOf(site, node.name);
+  start({ site, topology }, node) {
+    const { dir, daemonLog, simulation } = incusFiles(site, node.name);
+    const args = ['--group', 'root', '--logfile', daemonLog];
+    if (topology === 'single') return { file: daemon, args, env: { INCUS_DIR: dir, PATH: systemPath } };
     return {
-      file: daemon,
-      args: ['--group', 'root', '--logfile', path.join(home, 'incusd.log')],
-      env: {
-        INCUS_DIR: dir,
-        PATH: '/usr/libexec/incus:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-      },
+      file: 'nsenter',
+      args: [...enter(hostOf(site, node.name)), daemon, ...args],
+      env: { INCUS_DIR: dir, PATH: `${simulation}/bin:${systemPath}` },
     };
   },
 
   async form(group, note) {
-    const { site } = group;
-    const { socket, clientCertificate, image } = filesOf(site);
-    const address = { socketPath: socket };
-    await incusCall(address, 'GET', '/internal/ready');
-    await ensurePool(address, note);
-    await ensureNetwork(address, site.portBase);
-    await setProfile(address, site.portBase);
-    await ensureTrust(address, clientCertificate);
-    await ensureImage(address, image, note);
-    await incusCall(address, 'PATCH', '/1.0', {
-      config: {
-        'core.https_address': `127.0.0.1:${onlyNode(group).ports['https']}`,
-        'images.auto_update_interval': '0',
-      },
-    });
+    await (group.topology === 'single' ? formSingle(group, note) : formCluster(group, note));
   },
 
-  async ready({ site }, node) {
-    const files = filesOf(site, node.name);
-    const address: IncusAddress = {
-      host: '127.0.0.1',
-      port: node.ports['https'] ?? 0,
-      cert: readFileSync(files.clientCertificate, 'utf8'),
-      key: readFileSync(files.clientKey, 'utf8'),
-      ca: readFileSync(files.serverCertificate, 'utf8'),
-    };
+  async ready(group, node) {
+    const address = clientAddress(group, node);
     const server = await incusCall(address, 'GET', '/1.0');
     if (typeof server !== 'object' || server === null || !('auth' in server) || server.auth !== 'trusted') {
       throw new Error('the daemon does not trust our certificate');
     }
-    if ((await incusFind(address, `/1.0/images/aliases/${imageAlias}`)) === null) {
-      throw new Error('the busybox image is missing');
+    const expected = group.topology === 'single' ? [images.busybox] : Object.values(images);
+    for (const image of expected) {
+      if (!(await hasImage(address, image))) throw new Error(`the image ${image.alias} is missing`);
+    }
+    if (group.topology === 'single') return;
+    if (!isFormed(group)) throw new Error('the cluster is not formed yet');
+    await assertMember(address, node);
+  },
+
+  /** A clean stop leaves little; after a kill the bridges, DHCP servers, containers and mounts are still there. */
+  async release(group) {
+    const { site, topology, nodes } = group;
+    if (topology === 'single') {
+      const { dir, socket } = incusFiles(site, 'incus');
+      if (!existsSync(dir)) return;
+      await clearMachine(dir, bridgeOf(site.portBase).name);
+      rmSync(socket, { force: true });
+      return;
+    }
+    await Promise.all(nodes.map((node) => clearHost(site, node)));
+    await removeWire(site.portBase);
+    for (const node of nodes) {
+      const { dir, socket } = incusFiles(site, node.name);
+      // What was never formed is begun again from nothing.
+      rmSync(isFormed(group) ? socket : dir, { recursive: true, force: true });
     }
   },
 
-  /** A clean stop leaves little; after a kill the bridge, its DHCP server and the mounts are still there. */
-  async release({ site }) {
-    const { dir } = filesOf(site);
-    if (!existsSync(dir)) return;
-    killLeftovers(dir);
-    const { name } = bridgeOf(site.portBase);
-    // A killed container gives its card back to the host; the other end still hangs on the bridge.
-    for (const card of cardsOn(name)) await run('ip', ['link', 'delete', card]);
-    await run('ip', ['link', 'delete', name]);
-    for (const chain of ['in', 'out', 'fwd', 'pstrt']) {
-      await run('nft', ['delete', 'chain', 'inet', 'incus', `${chain}.${name}`]);
-    }
-    await eventually({ timeoutMs: 10_000, intervalMs: 200 }, async () => {
-      for (const point of mountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), dir)) {
-        await run('umount', [point]);
-      }
-      const left = mountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), dir);
-      if (left.length > 0) {
-        throw new Failure(`${left[0]} could not be unmounted.`, 'Something still uses it; see `fuser -m`.');
-      }
-    });
-    rmSync(path.join(dir, 'unix.socket'), { force: true });
-  },
-
-  endpoints({ site, nodes: [node] }) {
-    const files = filesOf(site);
-    if (!existsSync(files.serverCertificate)) return {};
-    return {
-      incus: {
-        url: `https://127.0.0.1:${node?.ports['https']}`,
-        socketPath: files.socket,
-        clientCertificateFile: files.clientCertificate,
-        clientKeyFile: files.clientKey,
-        serverCertificateFile: files.serverCertificate,
-        imageAlias,
-        bridge: bridgeOf(site.portBase).name,
-      },
-    };
+  endpoints({ site, engine }) {
+    const nodes = engine.nodes(site, 'cluster');
+    const incusCluster = clusterEndpoints({ site, engine, topology: 'cluster', nodes });
+    const single = singleEndpoints(site);
+    return { ...(single && { incus: single }), ...(incusCluster && { incusCluster }) };
   },
 };

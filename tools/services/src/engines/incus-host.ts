@@ -1,0 +1,223 @@
+import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import path from 'node:path';
+
+import type { NodeSpec } from '../engine.ts';
+import { Failure } from '../failure.ts';
+import {
+  allPids,
+  commandLine,
+  identify,
+  isAlive,
+  launchDaemon,
+  mustRun,
+  parentOf,
+  run,
+  signal,
+  type ProcessIdentity,
+} from '../processes.ts';
+import { writeAtomically, type Site } from '../site.ts';
+import { eventually } from '../time.ts';
+import { cgroupsOf, removeCgroups } from './incus-cgroups.ts';
+import { incusFiles } from './incus-files.ts';
+import { gpusOf, pciDevices, writeSimulation } from './incus-gpus.ts';
+import { isDaemonChild } from './incus-leftovers.ts';
+
+// A member of a cluster runs as on a machine of its own: a network, a hostname, mounts and devices that only it and
+// its containers see. One sleeping process keeps these namespaces, so that they outlive a daemon that dies.
+
+/** The wire that joins the members and this machine. Sites that can coexist have port bases 100 apart. */
+export function wireOf(portBase: number): { readonly bridge: string; readonly prefix: string } {
+  // 198.18.0.0/15 is set aside for laboratories and routed nowhere; 512 networks of it, one for each 64 ports.
+  const network = portBase >> 6;
+  return { bridge: `mrc${portBase}`, prefix: `198.${18 + (network >> 8)}.${network & 0xff}` };
+}
+
+export function memberAddress(portBase: number, node: NodeSpec): string {
+  return `${wireOf(portBase).prefix}.${10 + node.index}`;
+}
+
+function cableOf(portBase: number, node: NodeSpec): string {
+  return `${wireOf(portBase).bridge}-${node.index}`;
+}
+
+interface HostRecord extends ProcessIdentity {
+  /** False while the namespaces are being furnished. */
+  readonly ready: boolean;
+}
+
+function readHostRecord(file: string): HostRecord | null {
+  if (!existsSync(file)) return null;
+  // The tool itself writes this file, whole and by rename, so its shape is known.
+  return JSON.parse(readFileSync(file, 'utf8')) as HostRecord;
+}
+
+/** The process that keeps a member's namespaces, if it lives and they are furnished. */
+export function hostOf(site: Site, nodeName: string): ProcessIdentity | null {
+  const record = readHostRecord(incusFiles(site, nodeName).hostRecord);
+  return record !== null && record.ready && isAlive(record) ? record : null;
+}
+
+/** Makes the namespaces of a member, or finds them. What a killed attempt left is cleared away first. */
+export async function ensureHost(site: Site, node: NodeSpec): Promise<void> {
+  if (hostOf(site, node.name) !== null) return;
+  await clearHost(site, node);
+  const { home, hostRecord, simulation } = incusFiles(site, node.name);
+  writeSimulation(simulation, gpusOf(site.portBase, node.name));
+  const keeper = await launchKeeper(home);
+  const remember = (ready: boolean): void =>
+    writeAtomically(hostRecord, `${JSON.stringify({ ...keeper, ready })}\n`);
+  remember(false);
+  await separated(keeper);
+  await connect(site.portBase, node, keeper);
+  await furnish(site, node, keeper);
+  remember(true);
+}
+
+/** Known by its command line, which is exactly ours: `sleep infinity` under a name that says whose it is. */
+function keeperCommand(home: string): string {
+  return `millrace-host ${home}/`;
+}
+
+function launchKeeper(home: string): Promise<ProcessIdentity> {
+  const rename = 'exec -a "$0" sleep infinity';
+  const spaces = ['--mount', '--net', '--uts', '--propagation', 'private'];
+  const launch = { file: 'unshare', args: [...spaces, 'bash', '-c', rename, keeperCommand(home)] };
+  return launchDaemon(launch, path.join(home, 'host.log'));
+}
+
+function namespaceOf(pid: number | 'self', kind: 'mnt' | 'net'): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/${kind}`);
+  } catch {
+    return null;
+  }
+}
+
+/** `unshare` becomes the keeper a moment after it was started. */
+async function separated(keeper: ProcessIdentity): Promise<void> {
+  const giveUp = (): void => {
+    if (!isAlive(keeper)) throw new Failure('`unshare` could not make namespaces.', 'Is this a full root?');
+  };
+  await eventually({ timeoutMs: 10_000, intervalMs: 10, giveUp }, async () => {
+    if (!commandLine(keeper.pid).startsWith('millrace-host ')) throw new Error('not separated yet');
+  });
+}
+
+/** A cable from the member to the bridge of its site. */
+async function connect(portBase: number, node: NodeSpec, keeper: ProcessIdentity): Promise<void> {
+  const { bridge, prefix } = wireOf(portBase);
+  if (!existsSync(`/sys/class/net/${bridge}`)) await mustRun('ip', ['link', 'add', bridge, 'type', 'bridge']);
+  await mustRun('ip', ['addr', 'replace', `${prefix}.1/24`, 'dev', bridge]);
+  await mustRun('ip', ['link', 'set', bridge, 'up']);
+  const cable = cableOf(portBase, node);
+  const peer = ['peer', 'name', 'eth0', 'netns', String(keeper.pid)];
+  await mustRun('ip', ['link', 'add', cable, 'type', 'veth', ...peer]);
+  await mustRun('ip', ['link', 'set', cable, 'master', bridge, 'up']);
+}
+
+/**
+ * Inside: the address, the namespace's own view of /sys with the simulated cards in it, and a /dev of its own with
+ * their nodes. Incus finds free loop devices by number, and the kernel would show new ones in the real /dev only.
+ * The second sysfs is for the kernel's eyes: it lets a container have one only where a whole one is in sight already.
+ */
+const furnishing = `set -e
+name=$1 address=$2 home=$3 cards=$4
+echo "$name" >/proc/sys/kernel/hostname
+ip link set lo up
+ip addr add "$address/24" dev eth0
+ip link set eth0 up
+
+mount --rbind /sys/fs/cgroup "$home/mnt/cgroup"
+mount -t sysfs sysfs /sys
+mount --move "$home/mnt/cgroup" /sys/fs/cgroup
+mount --bind "$home/simulated/pci" ${pciDevices}
+mount -t sysfs sysfs "$home/mnt/sys"
+
+dev=$home/mnt/dev
+mount -t tmpfs -o mode=755 tmpfs "$dev"
+find /dev -maxdepth 1 '(' -type c -o -type b -o -type l ')' ! -name 'nvidia*' -exec cp -a -t "$dev" {} +
+mkdir "$dev/pts" "$dev/shm" "$dev/mqueue" "$dev/net"
+cp -a /dev/net/tun "$dev/net/"
+for number in $(seq 0 127); do [ -e "$dev/loop$number" ] || mknod -m 660 "$dev/loop$number" b 7 "$number"; done
+for number in $(seq 0 $((cards - 1))); do mknod -m 666 "$dev/nvidia$number" c 195 "$number"; done
+mknod -m 666 "$dev/nvidiactl" c 195 255
+mount --rbind /dev/pts "$dev/pts"
+mount --rbind /dev/shm "$dev/shm"
+mount --move "$dev" /dev
+`;
+
+async function furnish(site: Site, node: NodeSpec, keeper: ProcessIdentity): Promise<void> {
+  const { home } = incusFiles(site, node.name);
+  for (const name of ['cgroup', 'dev', 'sys']) mkdirSync(path.join(home, 'mnt', name), { recursive: true });
+  const cards = gpusOf(site.portBase, node.name).length;
+  const words = [node.name, memberAddress(site.portBase, node), home, String(cards)];
+  await mustRun('nsenter', [...enter(keeper), 'sh', '-c', furnishing, 'sh', ...words]);
+}
+
+/** The arguments with which `nsenter` runs something on a member; without one they name no process. */
+export function enter(keeper: ProcessIdentity | null): string[] {
+  return ['-t', String(keeper?.pid ?? 0), '-m', '-n', '-u', '--'];
+}
+
+/** Ends everything on a member and takes its cable away. The mounts go with the last process that sees them. */
+export async function clearHost(site: Site, node: NodeSpec): Promise<void> {
+  const { home, dir, hostRecord } = incusFiles(site, node.name);
+  if (!existsSync(home)) return;
+  const cgroupsFile = path.join(home, 'cgroups.json');
+  await eventually({ timeoutMs: 20_000, intervalMs: 50 }, async () => {
+    const inhabitants = inhabitantsOf(rootsOf(home, dir, readHostRecord(hostRecord)));
+    if (inhabitants.length === 0) return;
+    // Written before anything is killed: of a dead container nobody could tell any more which cgroups it had.
+    rememberCgroups(cgroupsFile, inhabitants);
+    for (const identity of inhabitants) signal(identity, 'SIGKILL');
+    throw new Failure(
+      `${node.name} still has ${inhabitants.length} processes.`,
+      'See their /proc/PID/stack.',
+    );
+  });
+  removeCgroups(readCgroups(cgroupsFile));
+  rmSync(cgroupsFile, { force: true });
+  await run('ip', ['link', 'delete', cableOf(site.portBase, node)]);
+  rmSync(hostRecord, { force: true });
+}
+
+function readCgroups(file: string): string[] {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as string[]) : [];
+}
+
+function rememberCgroups(file: string, inhabitants: readonly ProcessIdentity[]): void {
+  const all = new Set([...readCgroups(file), ...inhabitants.flatMap(({ pid }) => cgroupsOf(pid))]);
+  writeAtomically(file, JSON.stringify([...all]));
+}
+
+/** The keeper by its record or command line, and whatever the daemon started by theirs. */
+function rootsOf(home: string, dir: string, record: HostRecord | null): number[] {
+  const keeper = `${keeperCommand(home)} infinity`;
+  const named = allPids().filter((pid) => {
+    const command = commandLine(pid);
+    return command === keeper || isDaemonChild(command, dir);
+  });
+  return record !== null && isAlive(record) ? [...named, record.pid] : named;
+}
+
+/** The roots, whoever shares a namespace of theirs that is not this machine's own, and all descendants. */
+function inhabitantsOf(roots: readonly number[]): ProcessIdentity[] {
+  const kinds = ['mnt', 'net'] as const;
+  const own = new Set(kinds.map((kind) => namespaceOf('self', kind)));
+  const spaces = new Set(roots.flatMap((pid) => kinds.map((kind) => namespaceOf(pid, kind))));
+  const isInside = (space: string | null): boolean => space !== null && spaces.has(space) && !own.has(space);
+  const pids = allPids();
+  const found = new Set(roots);
+  for (const pid of pids) if (kinds.some((kind) => isInside(namespaceOf(pid, kind)))) found.add(pid);
+  for (let before = -1; before !== found.size;) {
+    before = found.size;
+    for (const pid of pids) if (found.has(parentOf(pid) ?? 0)) found.add(pid);
+  }
+  return [...found].map(identify).filter((identity) => identity !== null);
+}
+
+/** The bridge of the site, when no member hangs on it any more. */
+export async function removeWire(portBase: number): Promise<void> {
+  const { bridge } = wireOf(portBase);
+  if (existsSync(`/sys/class/net/${bridge}`)) await run('ip', ['link', 'delete', bridge]);
+}

@@ -1,0 +1,100 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { chmodSync, existsSync, readFileSync, renameSync } from 'node:fs';
+import path from 'node:path';
+
+import type { Note } from '../engine.ts';
+import { mustRun } from '../processes.ts';
+import { incusCall, incusFind, type IncusAddress } from './incus-api.ts';
+import { buildBusyboxImage, buildSshImage } from './incus-image.ts';
+
+// Steps towards a usable daemon. Each looks before it acts, so a setup that was killed is simply continued.
+
+/** The images that every instance of the tool can make containers from. */
+export const images = {
+  busybox: { alias: 'busybox', build: buildBusyboxImage },
+  ssh: { alias: 'millrace-ssh', build: buildSshImage },
+} as const;
+
+type Image = (typeof images)[keyof typeof images];
+
+/** The certificate with which our own programs identify themselves to the daemon. */
+export async function ensureClientCertificate(certificateFile: string, keyFile: string): Promise<void> {
+  if (existsSync(certificateFile)) return;
+  const draft = `${certificateFile}.new`;
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-384', '-sha384', '-nodes'];
+  const output = ['-days', '3650', '-subj', '/CN=millrace', '-keyout', keyFile, '-out', draft];
+  await mustRun('openssl', ['req', '-x509', ...curve, ...output]);
+  chmodSync(keyFile, 0o600);
+  renameSync(draft, certificateFile);
+}
+
+export async function ensurePool(address: IncusAddress, size: string, note: Note): Promise<void> {
+  const known = await incusFind(address, '/1.0/storage-pools/default');
+  if (isWhole(known)) return;
+  // A daemon killed while it made the pool leaves a half one behind, which only stands in the way.
+  if (known !== null) await incusCall(address, 'DELETE', '/1.0/storage-pools/default');
+  note('making the storage pool');
+  await incusCall(address, 'POST', '/1.0/storage-pools', {
+    name: 'default',
+    driver: 'btrfs',
+    config: { size },
+  });
+}
+
+function isWhole(pool: unknown): boolean {
+  return typeof pool === 'object' && pool !== null && 'status' in pool && pool.status === 'Created';
+}
+
+export interface BridgeNetwork {
+  readonly name: string;
+  readonly subnet: string;
+}
+
+export async function ensureNetwork(address: IncusAddress, { name, subnet }: BridgeNetwork): Promise<void> {
+  if ((await incusFind(address, `/1.0/networks/${name}`)) !== null) return;
+  const config = { 'ipv4.address': subnet, 'ipv4.nat': 'false', 'ipv6.address': 'none' };
+  await incusCall(address, 'POST', '/1.0/networks', { name, type: 'bridge', config });
+}
+
+/** New instances get a disk from the pool and a card on the bridge. */
+export async function setProfile(address: IncusAddress, network: string): Promise<void> {
+  const devices = {
+    root: { type: 'disk', path: '/', pool: 'default' },
+    eth0: { type: 'nic', name: 'eth0', network },
+  };
+  await incusCall(address, 'PUT', '/1.0/profiles/default', { config: {}, description: '', devices });
+}
+
+export async function ensureTrust(address: IncusAddress, certificateFile: string): Promise<void> {
+  const certificate = new X509Certificate(readFileSync(certificateFile));
+  const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
+  if ((await incusFind(address, `/1.0/certificates/${fingerprint}`)) !== null) return;
+  const body = { type: 'client', name: 'millrace', certificate: certificate.raw.toString('base64') };
+  await incusCall(address, 'POST', '/1.0/certificates', body);
+}
+
+export async function ensureImage(
+  address: IncusAddress,
+  folder: string,
+  image: Image,
+  note: Note,
+): Promise<void> {
+  if (await hasImage(address, image)) return;
+  note(`importing the image ${image.alias}`);
+  const file = path.join(folder, `${image.alias}.tar.gz`);
+  if (!existsSync(file)) {
+    await image.build(`${file}.new`);
+    renameSync(`${file}.new`, file);
+  }
+  const content = readFileSync(file);
+  // Incus knows an image by its digest: one that was killed before it got its alias is found again.
+  const target = createHash('sha256').update(content).digest('hex');
+  if ((await incusFind(address, `/1.0/images/${target}`)) === null) {
+    await incusCall(address, 'POST', '/1.0/images', content);
+  }
+  await incusCall(address, 'POST', '/1.0/images/aliases', { name: image.alias, target });
+}
+
+export async function hasImage(address: IncusAddress, { alias }: Image): Promise<boolean> {
+  return (await incusFind(address, `/1.0/images/aliases/${alias}`)) !== null;
+}
