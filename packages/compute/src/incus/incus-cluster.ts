@@ -1,0 +1,119 @@
+import type { Inventory, InventoryNode, NodeHardware } from '../driver.ts';
+import {
+  membersSchema,
+  poolResourcesSchema,
+  resourcesSchema,
+  serverSchema,
+  type IncusInstance,
+  type IncusMember,
+  type IncusServer,
+} from './incus-answers.ts';
+import type { IncusClient } from './incus-client.ts';
+import { IncusError } from './incus-errors.ts';
+import { hardwareOf, hostOf, isOnline, nodeOf } from './incus-inventory.ts';
+import type { IncusDriverOptions } from './incus-settings.ts';
+
+/** How many members are asked at once: enough to hide the slow ones, few enough for the daemon that forwards. */
+const askAtOnce = 8;
+
+/** The daemon or the cluster as such: its members, their addresses, their hardware. */
+export class IncusCluster {
+  readonly #client: IncusClient;
+  readonly #options: Pick<IncusDriverOptions, 'portAddresses' | 'storagePool'>;
+  /** Where ports of a daemon of its own are opened. */
+  readonly #ownAddress: string;
+  #server: IncusServer | null = null;
+  #addresses: ReadonlyMap<string, string | null> = new Map();
+
+  constructor(client: IncusClient, options: IncusDriverOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#ownAddress =
+      'endpoints' in options ? (hostOf(options.endpoints[0] ?? '') ?? '127.0.0.1') : '127.0.0.1';
+  }
+
+  async server(signal: AbortSignal): Promise<IncusServer> {
+    if (this.#server !== null) return this.#server;
+    const server = await this.#client.read({ what: 'say who it is', path: '/1.0' }, serverSchema, signal);
+    if (server.auth !== 'trusted') {
+      throw new IncusError(
+        'refused',
+        'Incus does not trust our certificate; add it with `incus config trust`.',
+      );
+    }
+    this.#server = server.environment;
+    return server.environment;
+  }
+
+  async members(signal: AbortSignal): Promise<readonly IncusMember[]> {
+    const server = await this.server(signal);
+    if (!server.server_clustered) {
+      return [{ server_name: server.server_name, url: '', status: 'Online', message: 'Fully operational' }];
+    }
+    const asked = { what: 'list the members', path: '/1.0/cluster/members', query: { recursion: '1' } };
+    const members = await this.#client.read(asked, membersSchema, signal);
+    this.#addresses = new Map(members.map((member) => [member.server_name, hostOf(member.url)]));
+    return members;
+  }
+
+  /** The query that makes a member do it; a daemon of its own knows no targets. */
+  async target(nodeName: string, signal: AbortSignal): Promise<string | undefined> {
+    const server = await this.server(signal);
+    if (server.server_clustered) return nodeName;
+    if (server.server_name === nodeName) return undefined;
+    throw new IncusError('not_found', `This daemon is the node ${server.server_name}, not ${nodeName}.`);
+  }
+
+  /** Where a node's ports are opened. Members keep their addresses, so one look serves until a new name turns up. */
+  async addressOf(nodeName: string, signal: AbortSignal): Promise<string | null> {
+    const given = this.#options.portAddresses?.[nodeName];
+    if (given !== undefined) return given;
+    const server = await this.server(signal);
+    if (!server.server_clustered) return this.#ownAddress;
+    if (!this.#addresses.has(nodeName)) await this.members(signal);
+    return this.#addresses.get(nodeName) ?? null;
+  }
+
+  /** A daemon of its own calls its location "none". */
+  async nodeNameOf(instance: IncusInstance, signal: AbortSignal): Promise<string> {
+    const server = await this.server(signal);
+    return server.server_clustered ? (instance.location ?? 'unknown') : server.server_name;
+  }
+
+  async readInventory(signal: AbortSignal): Promise<Inventory> {
+    const members = await this.members(signal);
+    const server = await this.server(signal);
+    const nodes: InventoryNode[] = [];
+    for (let first = 0; first < members.length; first += askAtOnce) {
+      const batch = members.slice(first, first + askAtOnce);
+      nodes.push(...(await Promise.all(batch.map((member) => this.#readNode(member, signal)))));
+    }
+    return { engine: `${server.server} ${server.server_version}`, nodes };
+  }
+
+  async #readNode(member: IncusMember, signal: AbortSignal): Promise<InventoryNode> {
+    const address = await this.addressOf(member.server_name, signal);
+    const told = { name: member.server_name, status: member.status, message: member.message };
+    if (!isOnline(member)) return nodeOf(told, address, null, null);
+    try {
+      return nodeOf(told, address, await this.#readHardware(member, signal), null);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return nodeOf(told, address, null, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async #readHardware(member: IncusMember, signal: AbortSignal): Promise<NodeHardware> {
+    const query = { target: await this.target(member.server_name, signal) };
+    const pool = `/1.0/storage-pools/${encodeURIComponent(this.#options.storagePool)}/resources`;
+    const [resources, { space }] = await Promise.all([
+      this.#client.read(
+        { what: 'read the hardware', path: '/1.0/resources', query },
+        resourcesSchema,
+        signal,
+      ),
+      this.#client.read({ what: 'read the pool', path: pool, query }, poolResourcesSchema, signal),
+    ]);
+    return hardwareOf(resources, space.total, member.config);
+  }
+}

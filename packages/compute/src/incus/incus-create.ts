@@ -1,0 +1,190 @@
+import { isDriverError } from '../driver-error.ts';
+import type { MachineWish } from '../driver.ts';
+import type { IncusInstance } from './incus-answers.ts';
+import type { IncusClient } from './incus-client.ts';
+import type { IncusCluster } from './incus-cluster.ts';
+import { IncusError } from './incus-errors.ts';
+import type { IncusFiles } from './incus-files.ts';
+import { differenceFrom, instanceBody, isUntouched, keys, portDevices } from './incus-instance.ts';
+import { placeOf, type IncusInstances } from './incus-instances.ts';
+import { ensureProject } from './incus-project.ts';
+import type { IncusSettings } from './incus-settings.ts';
+
+/**
+ * How long an instance without the mark of a whole disk, and with no operation under way, may stand before it is taken
+ * for what a crash left. Its maker, if alive, sets the mark within milliseconds of the operation's end.
+ */
+const abandonedMs = 2_500;
+const rounds = 6;
+
+interface Parts {
+  readonly client: IncusClient;
+  readonly cluster: IncusCluster;
+  readonly instances: IncusInstances;
+  readonly files: IncusFiles;
+  readonly settings: IncusSettings;
+}
+
+/**
+ * Makes a machine in steps, each of which looks before it acts: row and disk, mark `made`, files, mark `ready`, power.
+ * Whoever dies, the next call goes on from the marks; whoever races, all do the same steps with the same contents.
+ */
+export class IncusMaker {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async create(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    const { client, settings, instances } = this.#parts;
+    await this.#refuseUnknownNode(wish, signal);
+    await ensureProject(client, settings, wish.orgId, signal);
+    for (let round = 1; ; round += 1) {
+      try {
+        const instance = await this.#made(wish, signal);
+        if (instance === null) continue;
+        await this.#finish(wish, instance, signal);
+        return;
+      } catch (error) {
+        // Another call took it away between two of our steps: it was half-made in its eyes. Begin again.
+        const isLost = isDriverError(error, 'not_found') && error instanceof IncusError && error.code === 404;
+        if (!isLost || round >= rounds || (await instances.find(wish, signal)) !== null) throw error;
+      }
+    }
+  }
+
+  /** An instance with a whole disk that is what was asked for, or null to look again. */
+  async #made(wish: MachineWish, signal: AbortSignal): Promise<IncusInstance | null> {
+    const { instances, cluster } = this.#parts;
+    const found = await instances.find(wish, signal);
+    if (found === null) {
+      await this.#post(wish, signal);
+      return null;
+    }
+    const instance = found.value;
+    if (instance.config?.[keys.cut] !== undefined) {
+      throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
+    }
+    const difference = differenceFrom(instance, wish, await cluster.nodeNameOf(instance, signal));
+    if (difference !== null) {
+      throw new IncusError('conflict', `A machine of this id exists, but ${difference}.`);
+    }
+    if (instance.config?.[keys.made] !== undefined) return instance;
+    await this.#outlive(wish, signal);
+    return null;
+  }
+
+  async #post(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    const { client, cluster, settings, instances } = this.#parts;
+    const target = await cluster.target(wish.nodeName, signal);
+    const address = await this.#listenAddress(wish.nodeName, signal);
+    const { project } = placeOf(wish);
+    const body = instanceBody(wish, address, settings);
+    const query = { project, target };
+    try {
+      await client.write(
+        { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
+        signal,
+      );
+    } catch (error) {
+      // Another call was first, and its instance is found by the next look.
+      const isSecond = (error instanceof IncusError && error.isDuplicate) || isDriverError(error, 'busy');
+      if (!isSecond) throw isDriverError(error, 'not_found') ? missing(error) : error;
+      await instances.pause(signal);
+      return;
+    }
+    await instances.patchConfig(wish, { [keys.made]: '1' }, signal);
+  }
+
+  /** Waits for whoever makes it; what nobody makes any more is deleted, if it never ran. */
+  async #outlive(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    const { instances, client } = this.#parts;
+    let idleSinceMs = client.clock.monotonicMs();
+    for (;;) {
+      const found = await instances.find(wish, signal);
+      if (found === null || found.value.config?.[keys.made] !== undefined) return;
+      if (await instances.isUnderWay(wish, signal)) idleSinceMs = client.clock.monotonicMs();
+      if (client.clock.monotonicMs() - idleSinceMs >= abandonedMs) {
+        if (!isUntouched(found.value)) {
+          throw new IncusError('conflict', 'A machine of this id has run, but was not made to the end.');
+        }
+        await instances.delete(wish, signal);
+        return;
+      }
+      await instances.pause(signal);
+    }
+  }
+
+  async #finish(wish: MachineWish, instance: IncusInstance, signal: AbortSignal): Promise<void> {
+    const { instances, files, settings } = this.#parts;
+    const isReady = instance.config?.[keys.ready] !== undefined;
+    if (!isReady) {
+      // A VM reads all of it from its cloud-init disk; only containers can be written to from outside.
+      if (settings.instanceType === 'container') await files.prepare(wish, settings.sshUser, signal);
+      await instances.patchConfig(wish, { [keys.ready]: '1' }, signal);
+    }
+    try {
+      await instances.start(wish, signal);
+    } catch (error) {
+      // What could not be started even once is of no use to anybody, and the refusal must leave nothing behind.
+      const isFinal = isDriverError(error) && error.isFinal && error.kind !== 'not_found';
+      if (isFinal && !isReady) await instances.delete(wish, signal);
+      throw error;
+    }
+    if (isReady) await this.setPorts(wish, wish.ports, signal);
+  }
+
+  /** The ports of a machine, as a set. Those that stay are left alone, so that what runs through them goes on. */
+  async setPorts(
+    machine: Pick<MachineWish, 'externalId' | 'orgId'>,
+    ports: MachineWish['ports'],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { instances, cluster, settings } = this.#parts;
+    const instance = await instances.get(machine, signal);
+    const nodeName = await cluster.nodeNameOf(instance, signal);
+    const wanted = portDevices(ports, await this.#listenAddress(nodeName, signal), settings);
+    await instances.edit(
+      machine,
+      ({ config, devices }) => {
+        if (config?.[keys.cut] !== undefined && ports.length > 0) {
+          throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
+        }
+        const current = devices ?? {};
+        const others = Object.entries(current).filter(([, device]) => device['type'] !== 'proxy');
+        const next = { ...Object.fromEntries(others), ...wanted };
+        return isSame(current, next) ? null : { config: config ?? {}, devices: next };
+      },
+      signal,
+    );
+  }
+
+  async #listenAddress(nodeName: string, signal: AbortSignal): Promise<string> {
+    const address = await this.#parts.cluster.addressOf(nodeName, signal);
+    if (address !== null) return address;
+    throw new IncusError('not_found', `The cluster has no member ${nodeName} with an address.`);
+  }
+
+  async #refuseUnknownNode(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    await this.#parts.cluster.target(wish.nodeName, signal);
+    await this.#listenAddress(wish.nodeName, signal);
+  }
+}
+
+/** What a machine is made of is not there, which no further round would change. */
+function missing(error: Error): IncusError {
+  return new IncusError('not_found', error.message, { cause: error });
+}
+
+function isSame(
+  left: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  right: Readonly<Record<string, Readonly<Record<string, string>>>>,
+): boolean {
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].every((name) => {
+    const [a, b] = [left[name] ?? {}, right[name] ?? {}];
+    const parts = new Set([...Object.keys(a), ...Object.keys(b)]);
+    return [...parts].every((part) => a[part] === b[part]);
+  });
+}

@@ -1,0 +1,162 @@
+import type { WebSocket } from 'ws';
+import type { EngineEvent } from '../driver.ts';
+import { eventSchema } from './incus-answers.ts';
+import type { IncusClient } from './incus-client.ts';
+import { noAnswer } from './incus-errors.ts';
+import { refOf } from './incus-names.ts';
+
+const heartbeatMs = 5_000;
+const eventBytes = 1_048_576;
+/** A reader this far behind reads everything anew instead. */
+const mostWaiting = 10_000;
+const what = 'tell what happens';
+/** Those after which a look shows something else; commands, files and logs are not among them. */
+const machineActions =
+  /^instance-(?:created|updated|renamed|started|ready|stopped|shutdown|restarted|paused|resumed|deleted)$/;
+
+/** What a message of Incus hints at; null for what is of no interest, not ours, or makes no sense. */
+export function eventOf(text: string): EngineEvent | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const parsed = eventSchema.safeParse(value);
+  if (!parsed.success || parsed.data.type !== 'lifecycle') return null;
+  const { action, source, name, project } = parsed.data.metadata;
+  if (machineActions.test(action)) {
+    const place = placeIn(source ?? '', name ?? '', project ?? '');
+    const ref = place === null ? null : refOf(place.name, place.project);
+    return ref === null ? null : { kind: 'machine', externalId: ref.externalId, what: action };
+  }
+  if (!action.startsWith('cluster-member-')) return null;
+  const node = /^\/1\.0\/cluster\/members\/([^/?]+)/.exec(source ?? '')?.[1] ?? name ?? '';
+  return node === '' ? null : { kind: 'node', nodeName: node, what: action };
+}
+
+/** The URL names the machine also where the fields, which came later, are missing. */
+function placeIn(source: string, name: string, project: string): { name: string; project: string } | null {
+  const named = /^\/1\.0\/(?:instances|containers|virtual-machines)\/([^/?]+)/.exec(source)?.[1] ?? name;
+  const owned = /[?&]project=([^&]+)/.exec(source)?.[1] ?? project;
+  return named === '' || owned === '' ? null : { name: named, project: owned };
+}
+
+/** Hints for as long as the connection holds. Any member tells of all. */
+export async function* readEvents(client: IncusClient, signal: AbortSignal): AsyncGenerator<EngineEvent> {
+  if (signal.aborted) return;
+  let socket: WebSocket;
+  try {
+    socket = await client.openSocket(
+      {
+        what,
+        path: '/1.0/events',
+        query: { type: 'lifecycle', 'all-projects': 'true' },
+        maxBytes: eventBytes,
+      },
+      signal,
+    );
+  } catch (error) {
+    if (signal.aborted) return;
+    throw error;
+  }
+  const inbox = new Inbox(client, socket, signal);
+  try {
+    yield* inbox.drain();
+  } finally {
+    inbox.end();
+  }
+}
+
+/** What has arrived and was not yet read, and why nothing more will. */
+class Inbox {
+  readonly #client: IncusClient;
+  readonly #socket: WebSocket;
+  readonly #signal: AbortSignal;
+  readonly #waiting: EngineEvent[] = [];
+  #failure: unknown = null;
+  #isOver = false;
+  #wake: () => void = () => undefined;
+  #cancelBeat: () => void = () => undefined;
+  /** True until the daemon shows a sign of life: a connection that is cut somewhere on the way never closes. */
+  #isSilent = false;
+
+  constructor(client: IncusClient, socket: WebSocket, signal: AbortSignal) {
+    this.#client = client;
+    this.#socket = socket;
+    this.#signal = signal;
+    socket.on('message', (data) => this.#take(data));
+    socket.on('pong', () => this.#hear());
+    socket.on('ping', () => this.#hear());
+    socket.on('error', (error) => this.#stop(error));
+    socket.on('close', () => this.#stop(new Error('the connection was closed')));
+    signal.addEventListener('abort', this.#abort, { once: true });
+    client.closing.addEventListener('abort', this.#close, { once: true });
+    this.#beat();
+  }
+
+  async *drain(): AsyncGenerator<EngineEvent> {
+    for (;;) {
+      const next = this.#waiting.shift();
+      if (next !== undefined) {
+        yield next;
+        continue;
+      }
+      if (this.#signal.aborted) return;
+      if (this.#isOver) throw noAnswer(what, this.#failure);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  end(): void {
+    this.#stop(null);
+    this.#cancelBeat();
+    this.#signal.removeEventListener('abort', this.#abort);
+    this.#client.closing.removeEventListener('abort', this.#close);
+    this.#socket.terminate();
+  }
+
+  readonly #abort = (): void => this.#stop(null);
+  readonly #close = (): void => this.#stop(new Error('the driver was closed'));
+
+  #take(data: WebSocket.RawData): void {
+    this.#hear();
+    const event = eventOf(Buffer.isBuffer(data) ? data.toString('utf8') : '');
+    if (event === null) return;
+    if (this.#waiting.length >= mostWaiting) {
+      this.#stop(new Error('more happened than was read'));
+      this.#socket.terminate();
+      return;
+    }
+    this.#waiting.push(event);
+    this.#wake();
+  }
+
+  #hear(): void {
+    this.#isSilent = false;
+  }
+
+  #beat(): void {
+    this.#cancelBeat = this.#client.clock.after(heartbeatMs, () => {
+      if (this.#isOver) return;
+      if (this.#isSilent) {
+        this.#stop(new Error(`nothing was heard for ${heartbeatMs} ms`));
+        this.#socket.terminate();
+        return;
+      }
+      this.#isSilent = true;
+      if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping();
+      this.#beat();
+    });
+  }
+
+  #stop(failure: unknown): void {
+    if (!this.#isOver) {
+      this.#isOver = true;
+      this.#failure = failure;
+    }
+    this.#wake();
+  }
+}

@@ -1,0 +1,131 @@
+import type { WebSocket } from 'ws';
+import type { ExecCommand, ExecResult, MachineRef } from '../driver.ts';
+import { execSchema } from './incus-answers.ts';
+import { parse, type IncusClient } from './incus-client.ts';
+import { IncusError } from './incus-errors.ts';
+import { placeOf } from './incus-instances.ts';
+
+/** The largest piece of output that is taken at once; Incus sends far smaller ones. */
+const frameBytes = 16 * 1_048_576;
+/** What a killed command has to be gone. */
+const dyingMs = 5_000;
+const sigkill = 9;
+
+/**
+ * Runs a command over websockets, one for each stream. The other way, where Incus records the output in files, would
+ * let a command fill the host's disk, and could not be ended.
+ */
+export async function execInside(
+  client: IncusClient,
+  machine: MachineRef,
+  command: ExecCommand,
+  signal: AbortSignal,
+): Promise<ExecResult> {
+  const { path, query } = placeOf(machine);
+  const what = 'run a command in the machine';
+  const body = {
+    command: command.argv,
+    interactive: false,
+    'wait-for-websocket': true,
+    'record-output': false,
+  };
+  const begun = await client.begin({ what, method: 'POST', path: `${path}/exec`, query, body }, signal);
+  if (begun === null) throw new IncusError('failed', 'Incus ran the command without streams.');
+  const { fds } = parse(execSchema, begun.metadata, what).metadata;
+  const [base = ''] = begun.path.split('?');
+  const open = async (secret: string): Promise<WebSocket> =>
+    client.openSocket(
+      { what, path: `${base}/websocket`, query: { ...query, secret }, maxBytes: frameBytes },
+      signal,
+    );
+  const sockets: WebSocket[] = [];
+  try {
+    const control = await open(fds.control);
+    sockets.push(control);
+    const [stdin, stdout, stderr] = await Promise.all([open(fds[0]), open(fds[1]), open(fds[2])]);
+    sockets.push(stdin, stdout, stderr);
+    const outputs = [collect(stdout, command.maxBytes), collect(stderr, command.maxBytes)] as const;
+    stdin.close();
+    const exitCode = await ended(client, begun.path, control, command, signal);
+    const [out, error] = await Promise.all(outputs);
+    return { exitCode, stdout: out, stderr: error };
+  } finally {
+    for (const socket of sockets) socket.terminate();
+  }
+}
+
+/** What arrives until the socket closes, cut at the given length; the rest is read and dropped. */
+function collect(socket: WebSocket, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  socket.on('message', (data, isBinary) => {
+    // An empty text ends the stream.
+    if (!isBinary || !Buffer.isBuffer(data)) {
+      socket.close();
+      return;
+    }
+    const rest = data.subarray(0, Math.max(0, maxBytes - size));
+    size += rest.length;
+    if (rest.length > 0) chunks.push(rest);
+  });
+  return new Promise((resolve) => {
+    const finish = (): void => resolve(Buffer.concat(chunks).toString('utf8'));
+    socket.once('close', finish);
+    if (socket.readyState === socket.CLOSED) finish();
+  });
+}
+
+async function ended(
+  client: IncusClient,
+  operation: string,
+  control: WebSocket,
+  command: ExecCommand,
+  signal: AbortSignal,
+): Promise<number> {
+  let isLate = false;
+  const kill = (): void => {
+    isLate = true;
+    if (control.readyState === control.OPEN)
+      control.send(JSON.stringify({ command: 'signal', signal: sigkill }));
+  };
+  const dying = new AbortController();
+  const cancelKill = client.clock.after(command.timeoutMs, kill);
+  const cancelDying = client.clock.after(command.timeoutMs + dyingMs, () =>
+    dying.abort(new Error('not killed')),
+  );
+  signal.addEventListener('abort', kill, { once: true });
+  try {
+    const { metadata } = await client.waitFor(
+      operation,
+      'run a command in the machine',
+      AbortSignal.any([signal, dying.signal]),
+    );
+    if (isLate) throw tooLate(command);
+    return exitCodeOf(metadata?.['return']);
+  } catch (error) {
+    if (isLate && !signal.aborted) throw tooLate(command, error);
+    const told = shellCode(error);
+    if (told === null) throw error;
+    return told;
+  } finally {
+    cancelKill();
+    cancelDying();
+    signal.removeEventListener('abort', kill);
+  }
+}
+
+/** A command that is not there, or is no program, ends as a shell would say it. */
+function shellCode(error: unknown): number | null {
+  if (!(error instanceof IncusError) || error.code !== 400) return null;
+  if (/command not found/i.test(error.message)) return 127;
+  return /command not executable/i.test(error.message) ? 126 : null;
+}
+
+function tooLate(command: ExecCommand, cause?: unknown): IncusError {
+  return new IncusError('failed', `The command was killed after ${command.timeoutMs} ms.`, { cause });
+}
+
+function exitCodeOf(value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  throw new IncusError('failed', 'Incus did not say how the command ended.');
+}

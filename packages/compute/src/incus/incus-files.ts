@@ -1,0 +1,166 @@
+import { isDriverError } from '../driver-error.ts';
+import type { MachineRef, MachineWish } from '../driver.ts';
+import { isScript } from './cloud-init.ts';
+import { metadataSchema } from './incus-answers.ts';
+import type { IncusClient } from './incus-client.ts';
+import { placeOf } from './incus-instances.ts';
+
+const passwdBytes = 1_048_576;
+const largestId = 4_294_967_294;
+
+/** Whose home holds a file of keys. */
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+const rootAccount: Account = { uid: 0, gid: 0, home: '/root' };
+
+/** The account in a text of /etc/passwd, which the tenant may have written: what makes no sense is not there. */
+export function accountIn(passwd: string, user: string): Account | null {
+  for (const line of passwd.split('\n')) {
+    const [name, , uidText, gidText, , home = ''] = line.split(':');
+    if (name !== user) continue;
+    const [uid, gid] = [Number(uidText), Number(gidText)];
+    const isSound = [uid, gid].every((id) => Number.isInteger(id) && id >= 0 && id <= largestId);
+    if (isSound && /^\/[^\0]{0,255}$/.test(home)) return { uid, gid, home: home.replace(/\/+$/, '') };
+  }
+  return null;
+}
+
+/**
+ * Writes into a container from outside. Paths are resolved inside it, as its own root sees them, so a link that a tenant
+ * planted leads to nothing but its own files.
+ */
+export class IncusFiles {
+  readonly #client: IncusClient;
+
+  constructor(client: IncusClient) {
+    this.#client = client;
+  }
+
+  /** All that a machine is given before it starts for the first time. */
+  async prepare(wish: MachineWish, sshUser: string, signal: AbortSignal): Promise<void> {
+    await this.#setHostname(wish, signal);
+    await this.writeKeys(wish, wish.sshKeys, sshUser, signal);
+    if (!isScript(wish.userData)) return;
+    await this.#folder(wish, '/etc/millrace', { ...rootAccount, mode: '0755' }, signal);
+    await this.#file(
+      wish,
+      '/etc/millrace/firstboot',
+      wish.userData,
+      { ...rootAccount, mode: '0700' },
+      signal,
+    );
+  }
+
+  /** For root and for the user who logs in, where the image has one. */
+  async writeKeys(
+    machine: MachineRef,
+    keys: readonly string[],
+    sshUser: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const user = sshUser === 'root' ? null : await this.#account(machine, sshUser, signal);
+    const text = keys.map((key) => `${key.trim()}\n`).join('');
+    for (const account of user === null ? [rootAccount] : [rootAccount, user]) {
+      const folder = `${account.home}/.ssh`;
+      await this.#folder(machine, folder, { ...account, mode: '0700' }, signal);
+      await this.#file(machine, `${folder}/authorized_keys`, text, { ...account, mode: '0600' }, signal);
+    }
+  }
+
+  /**
+   * Incus writes the instance's name into the machine at its first start, by a template of the image. The template of
+   * this instance is changed; an image without one gets the file itself.
+   */
+  async #setHostname(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    const { path, query } = placeOf(wish);
+    const asked = { what: 'read the templates', path: `${path}/metadata`, query };
+    const { templates } = await this.#client.read(asked, metadataSchema, signal);
+    const name = templates?.['/etc/hostname']?.template;
+    if (name === undefined) {
+      await this.#file(wish, '/etc/hostname', `${wish.hostname}\n`, { ...rootAccount, mode: '0644' }, signal);
+      return;
+    }
+    const target = { what: 'name the machine', path: `${path}/metadata/templates` };
+    const bytes = Buffer.from(`${wish.hostname}\n`);
+    await this.#client.pushBytes({ ...target, query: { ...query, path: name }, bytes }, signal);
+  }
+
+  async #account(machine: MachineRef, user: string, signal: AbortSignal): Promise<Account | null> {
+    const { path, query } = placeOf(machine);
+    try {
+      const { body } = await this.#client.readBytes(
+        {
+          what: 'read the users of the machine',
+          path: `${path}/files`,
+          query: { ...query, path: '/etc/passwd' },
+          maxBytes: passwdBytes,
+        },
+        signal,
+      );
+      return accountIn(body.toString('utf8'), user);
+    } catch (error) {
+      if (isDriverError(error, 'not_found')) return null;
+      throw error;
+    }
+  }
+
+  async #folder(machine: MachineRef, path: string, owner: Owner, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#push(
+        machine,
+        path,
+        { ...headersOf(owner), 'x-incus-type': 'directory' },
+        undefined,
+        signal,
+      );
+    } catch (error) {
+      // Incus looks and then makes it, so of two calls at once one finds it there after all.
+      if (!isDriverError(error) || !/file exists/i.test(error.message)) throw error;
+    }
+  }
+
+  async #file(
+    machine: MachineRef,
+    path: string,
+    text: string,
+    owner: Owner,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const headers = { ...headersOf(owner), 'x-incus-type': 'file', 'x-incus-write': 'overwrite' };
+    await this.#push(machine, path, headers, Buffer.from(text), signal);
+  }
+
+  async #push(
+    machine: MachineRef,
+    target: string,
+    headers: Readonly<Record<string, string>>,
+    bytes: Buffer | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { path, query } = placeOf(machine);
+    await this.#client.pushBytes(
+      {
+        what: `write ${target}`,
+        path: `${path}/files`,
+        query: { ...query, path: target },
+        headers,
+        ...(bytes !== undefined && { bytes }),
+      },
+      signal,
+    );
+  }
+}
+
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: string;
+}
+
+function headersOf({ uid, gid, mode }: Owner): Readonly<Record<string, string>> {
+  return { 'x-incus-uid': String(uid), 'x-incus-gid': String(gid), 'x-incus-mode': mode };
+}

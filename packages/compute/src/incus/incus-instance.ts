@@ -1,0 +1,269 @@
+import { msToSeconds, nanosecondsToMs } from '@millrace/platform/money';
+import type {
+  MachineMetrics,
+  MachinePower,
+  MachineRef,
+  MachineView,
+  MachineWish,
+  PortMapping,
+} from '../driver.ts';
+import { vendorData } from './cloud-init.ts';
+import type { IncusDevices, IncusInstance, IncusState } from './incus-answers.ts';
+import { instanceName, refOf } from './incus-names.ts';
+import type { IncusSettings } from './incus-settings.ts';
+
+// A wish as an instance of Incus, and an instance as a view. Nothing here speaks to anybody.
+
+/** Where we keep what Incus has no place for. */
+export const keys = {
+  owner: 'user.millrace.owner',
+  externalId: 'user.millrace.external-id',
+  org: 'user.millrace.org',
+  mode: 'user.millrace.mode',
+  image: 'user.millrace.image',
+  sshUser: 'user.millrace.ssh-user',
+  label: 'user.millrace.label.',
+  /** The disk is whole. Without it the instance is what a crash left, or is being made right now. */
+  made: 'user.millrace.made',
+  /** Keys and user data are in: from here on it may be started, and is never made anew. */
+  ready: 'user.millrace.ready',
+  /** Its access was cut, which nothing undoes. */
+  cut: 'user.millrace.cut',
+} as const;
+
+const nicName = 'eth0';
+const portPrefix = 'port-';
+
+export function gpuDevices(addresses: readonly string[]): IncusDevices {
+  return Object.fromEntries(
+    addresses.map((pci) => [
+      `gpu-${pci.replaceAll(/[:.]/g, '-')}`,
+      { type: 'gpu', gputype: 'physical', pci },
+    ]),
+  );
+}
+
+/** One device per port. A container is entered through its own loopback, a VM only through its address. */
+export function portDevices(
+  ports: readonly PortMapping[],
+  listenAddress: string,
+  settings: Pick<IncusSettings, 'instanceType'>,
+): IncusDevices {
+  const host = listenAddress.includes(':') ? `[${listenAddress}]` : listenAddress;
+  return Object.fromEntries(
+    ports.map(({ protocol, externalPort, internalPort }) => [
+      `${portPrefix}${protocol}-${externalPort}`,
+      {
+        type: 'proxy',
+        listen: `${protocol}:${host}:${externalPort}`,
+        ...(settings.instanceType === 'container'
+          ? { connect: `${protocol}:127.0.0.1:${internalPort}` }
+          : { connect: `${protocol}:0.0.0.0:${internalPort}`, nat: 'true' }),
+      },
+    ]),
+  );
+}
+
+const portPattern = /^(tcp|udp):.*:(\d{1,5})$/;
+
+export function portsOf(devices: IncusDevices): PortMapping[] {
+  return Object.values(devices)
+    .flatMap((device) => {
+      const listen = portPattern.exec(device['listen'] ?? '');
+      const connect = portPattern.exec(device['connect'] ?? '');
+      if (device['type'] !== 'proxy' || listen === null || connect === null) return [];
+      const protocol: PortMapping['protocol'] = listen[1] === 'udp' ? 'udp' : 'tcp';
+      return [{ internalPort: Number(connect[2]), externalPort: Number(listen[2]), protocol }];
+    })
+    .toSorted((a, b) => a.internalPort - b.internalPort || a.externalPort - b.externalPort);
+}
+
+export function gpusOf(devices: IncusDevices): string[] {
+  return Object.values(devices)
+    .flatMap((device) => (device['type'] === 'gpu' ? [device['pci'] ?? ''] : []))
+    .filter((address) => address !== '')
+    .toSorted();
+}
+
+export function isPort(device: Readonly<Record<string, string>>): boolean {
+  return device['type'] === 'proxy';
+}
+
+/** Ways in and out: the ports, and the network itself. */
+export function isAccess(device: Readonly<Record<string, string>>): boolean {
+  return isPort(device) || device['type'] === 'nic';
+}
+
+function sizeOf(wish: MachineWish): { readonly cpu: string; readonly memory: string; readonly disk: string } {
+  return { cpu: String(wish.cpuCount), memory: `${wish.ramMb}MiB`, disk: `${wish.diskGb}GiB` };
+}
+
+export interface InstanceBody {
+  readonly name: string;
+  readonly type: IncusSettings['instanceType'];
+  readonly source: { readonly type: 'image'; readonly alias: string };
+  readonly profiles: readonly string[];
+  readonly config: Readonly<Record<string, string>>;
+  readonly devices: IncusDevices;
+}
+
+export function instanceBody(
+  wish: MachineWish,
+  listenAddress: string,
+  settings: IncusSettings,
+  nicAddress: string | null = null,
+): InstanceBody {
+  const size = sizeOf(wish);
+  const labels = Object.entries(wish.labels).map(([key, value]) => [`${keys.label}${key}`, value] as const);
+  return {
+    name: instanceName(wish.externalId),
+    type: settings.instanceType,
+    source: { type: 'image', alias: wish.image },
+    // No profile: what a machine is made of stands in its own body, and nothing is added behind our back.
+    profiles: [],
+    config: {
+      ...Object.fromEntries(labels),
+      [keys.owner]: settings.owner,
+      [keys.externalId]: wish.externalId,
+      [keys.org]: wish.orgId,
+      [keys.mode]: wish.mode,
+      [keys.image]: wish.image,
+      [keys.sshUser]: settings.sshUser,
+      'limits.cpu': size.cpu,
+      'limits.memory': size.memory,
+      ...(settings.instanceType === 'virtual-machine' && { 'security.secureboot': 'false' }),
+      ...(settings.allowsNesting && settings.instanceType === 'container' && { 'security.nesting': 'true' }),
+      'cloud-init.vendor-data': vendorData(wish, settings.sshUser),
+      ...(wish.userData !== null && { 'cloud-init.user-data': wish.userData }),
+    },
+    devices: {
+      root: { type: 'disk', path: '/', pool: settings.storagePool, size: size.disk },
+      [nicName]: {
+        type: 'nic',
+        name: nicName,
+        network: settings.network,
+        ...(nicAddress !== null && { 'ipv4.address': nicAddress }),
+      },
+      ...gpuDevices(wish.gpuPciAddresses),
+      ...portDevices(wish.ports, listenAddress, settings),
+    },
+  };
+}
+
+/** In what the instance differs from the wish, for people; null if it is the one that was asked for. */
+export function differenceFrom(instance: IncusInstance, wish: MachineWish, nodeName: string): string | null {
+  const config = instance.config ?? {};
+  const devices = instance.devices ?? {};
+  const size = sizeOf(wish);
+  const pairs: readonly (readonly [string, string | undefined, string])[] = [
+    ['node', nodeName, wish.nodeName],
+    ['organisation', config[keys.org], wish.orgId],
+    ['mode', config[keys.mode], wish.mode],
+    ['image', config[keys.image], wish.image],
+    ['CPUs', config['limits.cpu'], size.cpu],
+    ['memory', config['limits.memory'], size.memory],
+    ['disk', devices['root']?.['size'], size.disk],
+    ['GPUs', gpusOf(devices).join(' '), wish.gpuPciAddresses.toSorted().join(' ')],
+  ];
+  const found = pairs.find(([, has, wanted]) => has !== wanted);
+  if (found === undefined) return null;
+  const [what, has, wanted] = found;
+  return `its ${what} is ${JSON.stringify(has ?? null)}, asked for was ${JSON.stringify(wanted)}`;
+}
+
+const statusOn = new Set([101, 103, 113]);
+const statusOff = 102;
+const statusError = 112;
+
+export function isOn(instance: IncusInstance): boolean {
+  return statusOn.has(instance.status_code);
+}
+
+export function isOff(instance: IncusInstance): boolean {
+  return instance.status_code === statusOff;
+}
+
+/** A row that the cluster knows while the member that holds it does not answer: all it tells is that it exists. */
+export function isOutOfReach(instance: IncusInstance): boolean {
+  return instance.status_code === statusError && (instance.config === null || instance.config === undefined);
+}
+
+/** Never started, so nobody can have put anything on its disk. */
+export function isUntouched(instance: IncusInstance): boolean {
+  const config = instance.config ?? {};
+  const hasRun = (instance.last_used_at ?? '') > '1971' || config['volatile.last_state.power'] === 'RUNNING';
+  return !isOn(instance) && !hasRun && config[keys.ready] === undefined;
+}
+
+function powerOf(instance: IncusInstance): { readonly power: MachinePower; readonly detail: string | null } {
+  const isMade = instance.config?.[keys.made] !== undefined;
+  if (!isMade) return { power: 'changing', detail: 'being made, or left half-made by a crash' };
+  if (isOn(instance)) return { power: 'on', detail: null };
+  if (isOff(instance)) return { power: 'off', detail: null };
+  const power = instance.status_code === statusError ? 'error' : 'changing';
+  return { power, detail: instance.status };
+}
+
+function dateOf(text: string | null | undefined): Date | null {
+  const ms = Date.parse(text ?? '');
+  return Number.isNaN(ms) || ms <= 0 ? null : new Date(ms);
+}
+
+function globalAddresses(state: IncusState | null | undefined): string[] {
+  return Object.values(state?.network ?? {})
+    .flatMap((card) => card.addresses ?? [])
+    .filter(({ scope }) => scope === 'global')
+    .map(({ address }) => address);
+}
+
+/** Null for what is not ours. */
+export function viewOf(
+  instance: IncusInstance,
+  node: { readonly name: string; readonly address: string | null },
+  settings: Pick<IncusSettings, 'sshUser' | 'owner'>,
+): MachineView | null {
+  const config = instance.config ?? {};
+  const ref: MachineRef | null = refOf(instance.name, instance.project);
+  if (ref === null || config[keys.owner] !== settings.owner) return null;
+  const devices = instance.devices ?? {};
+  const labels = Object.entries(config).filter(([key]) => key.startsWith(keys.label));
+  return {
+    ...ref,
+    ...powerOf(instance),
+    nodeName: node.name,
+    gpuPciAddresses: gpusOf(devices),
+    privateIps: globalAddresses(instance.state),
+    address: node.address,
+    ports: portsOf(devices),
+    sshUser: config[keys.sshUser] ?? settings.sshUser,
+    labels: Object.fromEntries(labels.map(([key, value]) => [key.slice(keys.label.length), value])),
+    createdAt: dateOf(instance.created_at),
+  };
+}
+
+/** A count that Incus has; it writes 0 for what it does not know of a machine that is off, and -1 elsewhere. */
+function known(value: number | null | undefined, isRunning: boolean): number | null {
+  return isRunning && typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+function total(values: readonly (number | null)[]): number | null {
+  const counted = values.filter((value) => value !== null);
+  return counted.length === 0 ? null : counted.reduce((sum, value) => sum + value, 0);
+}
+
+export function metricsOf(state: IncusState, at: Date): MachineMetrics {
+  const isRunning = statusOn.has(state.status_code);
+  const cards = Object.values(state.network ?? {}).filter(({ type }) => type !== 'loopback');
+  const cpuNs = known(state.cpu?.usage, isRunning);
+  const disks = Object.values(state.disk ?? {}).map(({ usage }) => known(usage, (usage ?? 0) > 0));
+  return {
+    at,
+    cpuSeconds: cpuNs === null ? null : msToSeconds(nanosecondsToMs(cpuNs)),
+    ramUsedBytes: known(state.memory?.usage, isRunning),
+    diskUsedBytes: total(disks),
+    networkInBytes: total(cards.map(({ counters }) => known(counters?.bytes_received, isRunning))),
+    networkOutBytes: total(cards.map(({ counters }) => known(counters?.bytes_sent, isRunning))),
+    // Incus hands GPUs over and does not look inside them.
+    gpus: null,
+  };
+}

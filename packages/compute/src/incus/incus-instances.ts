@@ -1,0 +1,241 @@
+import { msToSecondsRoundUp } from '@millrace/platform/money';
+import { isDriverError } from '../driver-error.ts';
+import type { MachineRef } from '../driver.ts';
+import { instanceSchema, operationsSchema, type IncusDevices, type IncusInstance } from './incus-answers.ts';
+import type { Found, IncusClient } from './incus-client.ts';
+import { IncusError, preconditionFailed } from './incus-errors.ts';
+import { isOff, isOn, isOutOfReach } from './incus-instance.ts';
+import { instanceName, projectName } from './incus-names.ts';
+
+const busyPatienceMs = 20_000;
+const lookAgainMs = 150;
+const editAttempts = 20;
+
+export interface Place {
+  readonly path: string;
+  readonly query: { readonly project: string };
+  readonly name: string;
+  readonly project: string;
+}
+
+export function placeOf(machine: MachineRef): Place {
+  const name = instanceName(machine.externalId);
+  const project = projectName(machine.orgId);
+  return { name, project, path: `/1.0/instances/${name}`, query: { project } };
+}
+
+/** Config and devices of an instance, which are changed together. */
+export interface Parts {
+  readonly config: Readonly<Record<string, string>>;
+  readonly devices: IncusDevices;
+}
+
+type PowerAction = 'start' | 'stop' | 'restart';
+
+/** The few things that are done to one instance, each of which may be repeated. */
+export class IncusInstances {
+  readonly #client: IncusClient;
+
+  constructor(client: IncusClient) {
+    this.#client = client;
+  }
+
+  /** With its state, in one question. Null only when the cluster's own database has no such row. */
+  async find(machine: MachineRef, signal: AbortSignal): Promise<Found<IncusInstance> | null> {
+    const { path, query } = placeOf(machine);
+    const asked = { what: 'read the instance', path, query: { ...query, recursion: '1' } };
+    const found = await this.#client.find(asked, instanceSchema, signal);
+    if (found !== null && isOutOfReach(found.value)) {
+      throw new IncusError(
+        'unavailable',
+        `The member ${found.value.location} does not answer for its instances.`,
+      );
+    }
+    return found;
+  }
+
+  async get(machine: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
+    const found = await this.find(machine, signal);
+    if (found !== null) return found.value;
+    throw new IncusError('not_found', 'Incus has no such machine.', { code: 404 });
+  }
+
+  /** Merges into the config. Unlike `edit` it cannot take anything away, and needs no look before. */
+  async patchConfig(
+    machine: MachineRef,
+    config: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { path, query } = placeOf(machine);
+    await this.patiently(signal, () =>
+      this.#client.write(
+        { what: 'mark the instance', method: 'PATCH', path, query, body: { config } },
+        signal,
+      ),
+    );
+  }
+
+  /**
+   * Changes config and devices as a whole, only if nobody else changed them since the look. `change` answers null when
+   * there is nothing to do. A machine that is not there is `not_found`.
+   */
+  async edit(
+    machine: MachineRef,
+    change: (instance: IncusInstance) => Parts | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { path, query } = placeOf(machine);
+    for (let attempt = 1; ; attempt += 1) {
+      // The state is no part of what the tag covers, so this look is without it.
+      const found = await this.#client.find(
+        { what: 'read the instance', path, query },
+        instanceSchema,
+        signal,
+      );
+      if (found === null) throw new IncusError('not_found', 'Incus has no such machine.', { code: 404 });
+      const parts = change(found.value);
+      if (parts === null) return;
+      const { architecture, description, ephemeral, profiles } = found.value;
+      const body = { architecture, description, ephemeral, profiles, ...parts };
+      try {
+        await this.patiently(signal, () =>
+          this.#client.write(
+            { what: 'change the instance', method: 'PUT', path, query, body, etag: found.etag },
+            signal,
+          ),
+        );
+        return;
+      } catch (error) {
+        const isStale = error instanceof IncusError && error.code === preconditionFailed;
+        if (!isStale || attempt >= editAttempts) throw error;
+      }
+    }
+  }
+
+  /** Powers on; one that is on already is done. */
+  async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    await this.#power(machine, { action: 'start', force: false }, isOn, signal);
+  }
+
+  async forceStop(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    await this.#power(machine, { action: 'stop', force: true }, isOff, signal);
+  }
+
+  /** Asks first and insists after the time given; the engine's word is checked by looking. */
+  async stop(machine: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
+    if (graceMs > 0 && !isOff(await this.get(machine, signal))) {
+      await this.#ask(machine, 'stop', graceMs, signal);
+    }
+    await this.forceStop(machine, signal);
+  }
+
+  async restart(machine: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
+    const instance = await this.get(machine, signal);
+    if (!isOn(instance)) return this.start(machine, signal);
+    if (graceMs > 0 && (await this.#ask(machine, 'restart', graceMs, signal))) return;
+    // It may have gone off without coming back.
+    if (!isOn(await this.get(machine, signal))) return this.start(machine, signal);
+    await this.#setState(machine, { action: 'restart', force: true }, signal);
+  }
+
+  /** Deletes it, running or not. One that is not there is done. */
+  async delete(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    const { path, query } = placeOf(machine);
+    await this.patiently(signal, async () => {
+      const found = await this.find(machine, signal);
+      if (found === null) return;
+      try {
+        if (!isOff(found.value)) await this.forceStop(machine, signal);
+        await this.#client.write({ what: 'delete the instance', method: 'DELETE', path, query }, signal);
+      } catch (error) {
+        if (!isDriverError(error, 'not_found')) throw error;
+      }
+      if ((await this.find(machine, signal)) === null) return;
+      throw new IncusError('busy', 'The instance is still there after it was deleted.');
+    });
+  }
+
+  /** Whether the engine is doing something with this instance now. */
+  async isUnderWay(machine: MachineRef, signal: AbortSignal): Promise<boolean> {
+    const { name, query } = placeOf(machine);
+    const asked = { what: 'list operations', path: '/1.0/operations', query: { ...query, recursion: '1' } };
+    const operations = await this.#client.read(asked, operationsSchema, signal);
+    return (operations?.running ?? []).some(({ resources }) =>
+      Object.values(resources ?? {}).some((urls) =>
+        (urls ?? []).some((url) => url.split('?')[0]?.endsWith(`/${name}`)),
+      ),
+    );
+  }
+
+  /** Tries again while the engine is at something else with this machine, for a bounded time. */
+  async patiently<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+    const { clock } = this.#client;
+    const startedMs = clock.monotonicMs();
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        const isStale = error instanceof IncusError && error.code === preconditionFailed;
+        const isLate = clock.monotonicMs() - startedMs > busyPatienceMs;
+        if (!isDriverError(error, 'busy') || isStale || isLate) throw error;
+        await this.pause(signal);
+      }
+    }
+  }
+
+  async pause(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#client.clock.sleep(lookAgainMs, AbortSignal.any([signal, this.#client.closing]));
+    } catch (error) {
+      throw new IncusError('unavailable', 'The time for this call ran out while the engine was busy.', {
+        cause: error,
+      });
+    }
+  }
+
+  /** A state is asked for, and reached or not is what counts: "is already running" is no failure. */
+  async #power(
+    machine: MachineRef,
+    wanted: { readonly action: PowerAction; readonly force: boolean },
+    isThere: (instance: IncusInstance) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.patiently(signal, async () => {
+      if (isThere(await this.get(machine, signal))) return;
+      try {
+        await this.#setState(machine, wanted, signal);
+      } catch (error) {
+        if (isDriverError(error, 'busy') || isDriverError(error, 'unavailable')) throw error;
+        if (!isThere(await this.get(machine, signal))) throw error;
+      }
+    });
+  }
+
+  /** Whether it obeyed. Any refusal means that force is next, so only silence is a failure. */
+  async #ask(
+    machine: MachineRef,
+    action: PowerAction,
+    graceMs: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const timeout = msToSecondsRoundUp(graceMs);
+    try {
+      await this.patiently(signal, () => this.#setState(machine, { action, force: false, timeout }, signal));
+      return true;
+    } catch (error) {
+      // A machine that did not shut down in time is told as an exceeded deadline, which elsewhere means a lost member.
+      if (signal.aborted || !isDriverError(error) || isDriverError(error, 'not_found')) throw error;
+      return false;
+    }
+  }
+
+  async #setState(
+    machine: MachineRef,
+    body: { readonly action: PowerAction; readonly force: boolean; readonly timeout?: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { path, query } = placeOf(machine);
+    const what = `${body.action} the instance`;
+    await this.#client.write({ what, method: 'PUT', path: `${path}/state`, query, body }, signal);
+  }
+}

@@ -1,0 +1,66 @@
+import { isDriverError } from '../driver-error.ts';
+import type { MachineView, OwnedMachines } from '../driver.ts';
+import { instanceSchema, instancesSchema, type IncusInstance } from './incus-answers.ts';
+import { parse, type IncusClient } from './incus-client.ts';
+import type { IncusCluster } from './incus-cluster.ts';
+import { isOnline } from './incus-inventory.ts';
+import { isOutOfReach, viewOf } from './incus-instance.ts';
+import { refOf } from './incus-names.ts';
+import type { IncusSettings } from './incus-settings.ts';
+
+/** How many machines are asked for one by one when their member gave no list. */
+const askAtOnce = 8;
+
+/** Every machine of ours, and the nodes that could not be asked. */
+export async function listOwned(
+  client: IncusClient,
+  cluster: IncusCluster,
+  settings: IncusSettings,
+  signal: AbortSignal,
+): Promise<OwnedMachines> {
+  const members = await cluster.members(signal);
+  const unseen = new Set(members.filter((member) => !isOnline(member)).map((member) => member.server_name));
+  const asked = {
+    what: 'list all instances',
+    path: '/1.0/instances',
+    query: { 'all-projects': 'true', recursion: '2' },
+  };
+  const rows = await client.readList(asked, instancesSchema, signal);
+  const machines: MachineView[] = [];
+  const unanswered: IncusInstance[] = [];
+  for (const row of rows) {
+    // One row that makes no sense must not hide the others, but what it is must not be forgotten either.
+    const instance = parse(instanceSchema, row, asked.what);
+    if (refOf(instance.name, instance.project) === null) continue;
+    if (isOutOfReach(instance)) unanswered.push(instance);
+    else await add(instance);
+  }
+  for (let first = 0; first < unanswered.length; first += askAtOnce) {
+    await Promise.all(unanswered.slice(first, first + askAtOnce).map(askAgain));
+  }
+  const isSeen = (view: MachineView): boolean => !unseen.has(view.nodeName);
+  return { machines: machines.filter(isSeen), unseen: [...unseen].toSorted() };
+
+  async function add(instance: IncusInstance): Promise<void> {
+    const name = await cluster.nodeNameOf(instance, signal);
+    const view = viewOf(instance, { name, address: await cluster.addressOf(name, signal) }, settings);
+    if (view !== null) machines.push(view);
+  }
+
+  /** A member that is alive can fail its whole list over one instance; then each is asked for by itself. */
+  async function askAgain(row: IncusInstance): Promise<void> {
+    const name = row.location ?? 'unknown';
+    if (unseen.has(name)) return;
+    try {
+      const path = `/1.0/instances/${row.name}`;
+      const query = { project: row.project, recursion: '1' };
+      const found = await client.find({ what: 'read the instance', path, query }, instanceSchema, signal);
+      if (found === null) return;
+      if (isOutOfReach(found.value)) unseen.add(name);
+      else await add(found.value);
+    } catch (error) {
+      if (!isDriverError(error, 'unavailable') || signal.aborted) throw error;
+      unseen.add(name);
+    }
+  }
+}

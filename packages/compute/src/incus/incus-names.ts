@@ -1,0 +1,47 @@
+import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
+import { DriverError } from '../driver-error.ts';
+import type { DriverVolume, MachineRef } from '../driver.ts';
+
+// How our things are called in Incus. A name is built from a UUID and nothing else, so no text of a tenant can ever be
+// part of a path, and whatever is not named this way is not ours.
+
+const prefix = 'mr-';
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+function nameOf(uuid: string, what: string): string {
+  if (!uuidPattern.test(uuid)) {
+    throw new DriverError('refused', `${what} is not a UUID in lower case; nothing was asked of Incus.`);
+  }
+  return `${prefix}${uuid}`;
+}
+
+export function instanceName(externalId: string): string {
+  return nameOf(externalId, 'The external id of the machine');
+}
+
+export function volumeName(volume: DriverVolume): string {
+  return nameOf(volume.externalId, 'The external id of the volume');
+}
+
+/** Each organisation has a project of its own, which is what keeps its machines apart from others'. */
+export function projectName(orgId: OrgId): string {
+  let uuid: string;
+  try {
+    uuid = toUuid(orgId);
+  } catch (error) {
+    throw new DriverError('refused', 'The organisation is not an id of one.', { cause: error });
+  }
+  return nameOf(uuid, 'The organisation');
+}
+
+/** Whose machine this is, told by its name and its project; null for whatever is not ours. */
+export function refOf(name: string, project: string): MachineRef | null {
+  if (!name.startsWith(prefix) || !project.startsWith(prefix)) return null;
+  const externalId = name.slice(prefix.length);
+  if (!uuidPattern.test(externalId)) return null;
+  try {
+    return { externalId, orgId: fromUuid('org', project.slice(prefix.length)) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Logger } from '@millrace/platform/log';
+import type { IncusReach } from './incus-transport.ts';
+
+export type IncusDriverOptions = IncusReach & {
+  readonly instanceType: InstanceType;
+  /** A managed network and a pool of the `default` project, which exist on every member. */
+  readonly network: string;
+  readonly storagePool: string;
+  /** Who logs in; the image must have this user. */
+  readonly sshUser: string;
+  /**
+   * Where ports are opened, by the name of the node. A node without an entry opens them at the address at which the
+   * cluster knows it, a daemon of its own at the host of its endpoint, one behind a socket at 127.0.0.1.
+   */
+  readonly portAddresses?: Readonly<Record<string, string>>;
+  /** Stamped on every machine. Two installations that share a daemon have different ones and leave each other alone. */
+  readonly owner?: string;
+  /** Whether containers may hold containers. Off unless set: it widens what a tenant can reach in the kernel. */
+  readonly allowsNesting?: boolean;
+  /** How many machines an organisation may have here, whatever the platform thinks. */
+  readonly instancesPerOrg?: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+export type InstanceType = 'container' | 'virtual-machine';
+
+/** What of the options decides how machines look; the rest is how the daemon is reached. */
+export interface IncusSettings {
+  readonly instanceType: InstanceType;
+  readonly network: string;
+  readonly storagePool: string;
+  readonly sshUser: string;
+  readonly owner: string;
+  readonly allowsNesting: boolean;
+  readonly instancesPerOrg: number | null;
+}
+
+export function settingsOf(options: IncusDriverOptions): IncusSettings {
+  return {
+    instanceType: options.instanceType,
+    network: options.network,
+    storagePool: options.storagePool,
+    sshUser: options.sshUser,
+    owner: options.owner ?? 'millrace',
+    allowsNesting: options.allowsNesting ?? false,
+    instancesPerOrg: options.instancesPerOrg ?? null,
+  };
+}

@@ -1,0 +1,242 @@
+import { X509Certificate } from 'node:crypto';
+import { Agent as HttpsAgent } from 'node:https';
+import type { checkServerIdentity } from 'node:tls';
+import type { Clock } from '@millrace/platform/clock';
+import { Pool } from 'undici';
+import { WebSocket, type ClientOptions } from 'ws';
+import { badAnswer, noAnswer } from './incus-errors.ts';
+
+/** Where the daemon is: on this machine, or one or several members of a cluster, any of which can answer for all. */
+export type IncusReach =
+  | { readonly socketPath: string }
+  | { readonly endpoints: readonly string[]; readonly tls: IncusTls };
+
+export interface IncusTls {
+  /** PEM. What we show; the daemon must trust it. */
+  readonly clientCertificate: string;
+  readonly clientKey: string;
+  /** PEM. The only certificate that is believed: all members of a cluster show the same one. */
+  readonly serverCertificate: string;
+}
+
+export interface Exchange {
+  /** For people, in messages: "create the instance". */
+  readonly what: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With its query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+export interface Received {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+const connectMs = 3_000;
+const connectionsEach = 16;
+
+/** Codes of failures that happen before a byte of the request is sent: even a write may go elsewhere then. */
+const unsent: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'EACCES',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function connectionOptions(reach: IncusReach): { socketPath: string } | PinnedOptions {
+  if ('socketPath' in reach) return { socketPath: reach.socketPath };
+  const { clientCertificate, clientKey, serverCertificate } = reach.tls;
+  return {
+    cert: clientCertificate,
+    key: clientKey,
+    ca: serverCertificate,
+    checkServerIdentity: pin(serverCertificate),
+  };
+}
+
+interface PinnedOptions {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+  readonly checkServerIdentity: typeof checkServerIdentity;
+}
+
+/** Daemons sign their own certificates, whose names mean nothing: it must be this very one. */
+function pin(serverCertificate: string): PinnedOptions['checkServerIdentity'] {
+  const expected = new X509Certificate(serverCertificate).fingerprint256;
+  return (host, shown) =>
+    shown.fingerprint256 === expected
+      ? undefined
+      : new Error(`${host} does not show the certificate that was pinned for it`);
+}
+
+/**
+ * Carries requests to the first endpoint that answers. One round through the endpoints at most, each bounded in time and
+ * size. A read that found silence is asked of the next endpoint; a write only if it was surely not sent, since nobody
+ * knows whether the silent one did it.
+ */
+export class IncusTransport {
+  readonly #bases: readonly string[];
+  readonly #pools: readonly Pool[];
+  readonly #socketBases: readonly string[];
+  readonly #socketOptions: ClientOptions;
+  readonly #clock: Clock;
+  readonly #closing = new AbortController();
+  /** The endpoint that answered last is asked first. */
+  #preferred = 0;
+
+  constructor(reach: IncusReach, clock: Clock) {
+    const connect = connectionOptions(reach);
+    this.#clock = clock;
+    this.#bases =
+      'socketPath' in reach ? ['http://incus'] : reach.endpoints.map((url) => new URL(url).origin);
+    if (this.#bases.length === 0) throw new TypeError('An Incus cluster has at least one endpoint.');
+    this.#pools = this.#bases.map(
+      (base) =>
+        new Pool(base, {
+          connections: connectionsEach,
+          connect: { ...connect, timeout: connectMs },
+          // Deadlines come from our own clock, for the whole exchange and not for a pause in it.
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        }),
+    );
+    // A socket is named in the address of a websocket, not in its options.
+    this.#socketBases =
+      'socketPath' in reach
+        ? [`ws+unix:${reach.socketPath}:`]
+        : this.#bases.map((base) => base.replace(/^http/, 'ws'));
+    this.#socketOptions = {
+      ...('socketPath' in connect ? {} : { agent: new HttpsAgent({ ...connect, keepAlive: false }) }),
+      handshakeTimeout: connectMs,
+      followRedirects: false,
+    };
+  }
+
+  async exchange(request: Exchange, signal: AbortSignal): Promise<Received> {
+    let failure: unknown;
+    for (const index of this.#order()) {
+      try {
+        const received = await this.#ask(index, request, signal);
+        this.#preferred = index;
+        return received;
+      } catch (error) {
+        failure = error;
+        this.#turnFrom(index);
+        const mayMoveOn = request.method === 'GET' || unsent.has(codeOf(error));
+        if (!mayMoveOn || signal.aborted || this.#closing.signal.aborted) break;
+      }
+    }
+    throw noAnswer(request.what, failure);
+  }
+
+  /** The next request goes elsewhere first: this endpoint is up but not well. */
+  turnAway(): void {
+    this.#turnFrom(this.#preferred);
+  }
+
+  /** An open websocket. What follows on it, and its end, is the caller's business. */
+  async openSocket(what: string, path: string, maxBytes: number, signal: AbortSignal): Promise<WebSocket> {
+    let failure: unknown;
+    for (const index of this.#order()) {
+      try {
+        const socket = await this.#connect(index, path, maxBytes, signal);
+        this.#preferred = index;
+        return socket;
+      } catch (error) {
+        failure = error;
+        this.#turnFrom(index);
+        if (signal.aborted || this.#closing.signal.aborted) break;
+      }
+    }
+    throw noAnswer(what, failure);
+  }
+
+  get endpointCount(): number {
+    return this.#bases.length;
+  }
+
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the driver was closed'));
+    await Promise.all(this.#pools.map((pool) => pool.destroy()));
+  }
+
+  #order(): number[] {
+    return this.#bases.map((_base, step) => (this.#preferred + step) % this.#bases.length);
+  }
+
+  #turnFrom(index: number): void {
+    if (this.#preferred === index) this.#preferred = (index + 1) % this.#bases.length;
+  }
+
+  async #ask(index: number, request: Exchange, signal: AbortSignal): Promise<Received> {
+    const pool = this.#pools[index];
+    if (pool === undefined) throw new Error('There is no such endpoint.');
+    const late = new AbortController();
+    const cancel = this.#clock.after(request.timeoutMs, () =>
+      late.abort(new Error(`no answer within ${request.timeoutMs} ms`)),
+    );
+    try {
+      const answer = await pool.request({
+        path: request.path,
+        method: request.method,
+        headers: { ...request.headers },
+        body: request.body ?? null,
+        signal: AbortSignal.any([signal, late.signal, this.#closing.signal]),
+      });
+      const body = await readBounded(answer.body, request);
+      return { status: answer.statusCode, headers: answer.headers, body };
+    } finally {
+      cancel();
+    }
+  }
+
+  #connect(index: number, path: string, maxBytes: number, signal: AbortSignal): Promise<WebSocket> {
+    const base = this.#socketBases[index] ?? '';
+    const socket = new WebSocket(`${base}${path}`, { ...this.#socketOptions, maxPayload: maxBytes });
+    const stop = AbortSignal.any([signal, this.#closing.signal]);
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        socket.terminate();
+        reject(stop.reason instanceof Error ? stop.reason : new Error('given up'));
+      };
+      // Stays for as long as the socket does: an error without a listener would end the process.
+      socket.on('error', reject);
+      socket.once('open', () => {
+        stop.removeEventListener('abort', giveUp);
+        resolve(socket);
+      });
+      if (stop.aborted) giveUp();
+      else stop.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+}
+
+async function readBounded(body: AsyncIterable<Buffer>, request: Exchange): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    // Leaving the loop destroys the body, and with it the connection that would go on sending.
+    if (size > request.maxBytes) throw badAnswer(request.what, `more than ${request.maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,138 @@
+import { isDriverError } from '../driver-error.ts';
+import type { DriverVolume, DriverVolumes, MachineRef } from '../driver.ts';
+import { checkRef } from '../check-wish.ts';
+import { volumeSchema } from './incus-answers.ts';
+import type { IncusClient } from './incus-client.ts';
+import type { IncusCluster } from './incus-cluster.ts';
+import { IncusError } from './incus-errors.ts';
+import { keys } from './incus-instance.ts';
+import type { IncusInstances } from './incus-instances.ts';
+import { projectName, volumeName } from './incus-names.ts';
+import { ensureProject } from './incus-project.ts';
+import type { IncusSettings } from './incus-settings.ts';
+
+const mountPattern = /^(?:\/[A-Za-z0-9._-]+){1,16}$/;
+
+/** Disks of a member's pool that outlive a machine. They stay on their member: a machine elsewhere cannot have them. */
+export class IncusVolumes implements DriverVolumes {
+  readonly #client: IncusClient;
+  readonly #cluster: IncusCluster;
+  readonly #instances: IncusInstances;
+  readonly #settings: IncusSettings;
+
+  constructor(parts: {
+    readonly client: IncusClient;
+    readonly cluster: IncusCluster;
+    readonly instances: IncusInstances;
+    readonly settings: IncusSettings;
+  }) {
+    this.#client = parts.client;
+    this.#cluster = parts.cluster;
+    this.#instances = parts.instances;
+    this.#settings = parts.settings;
+  }
+
+  async create(volume: DriverVolume, signal: AbortSignal): Promise<void> {
+    const name = volumeName(volume);
+    if (!Number.isSafeInteger(volume.sizeGb) || volume.sizeGb < 1 || volume.sizeGb > 1_048_576) {
+      throw new IncusError('refused', 'A volume has 1 to 1048576 GB.');
+    }
+    const project = await ensureProject(this.#client, this.#settings, volume.orgId, signal);
+    const query = { project, target: await this.#cluster.target(volume.nodeName, signal) };
+    const size = `${volume.sizeGb}GiB`;
+    const body = {
+      name,
+      type: 'custom',
+      content_type: 'filesystem',
+      config: { size, [keys.owner]: this.#settings.owner },
+    };
+    try {
+      await this.#client.write(
+        { what: 'make the volume', method: 'POST', path: `${this.#pool()}/volumes/custom`, query, body },
+        signal,
+      );
+    } catch (error) {
+      if (!(error instanceof IncusError) || !error.isDuplicate) throw error;
+      const found = await this.#find(volume, signal);
+      if (found === size) return;
+      throw new IncusError('conflict', `A volume of this id exists, of ${found ?? 'no'} size on this node.`);
+    }
+  }
+
+  async attach(
+    machine: MachineRef,
+    volume: DriverVolume,
+    mountPath: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    checkRef(machine);
+    if (!mountPattern.test(mountPath) || mountPath.includes('..')) {
+      throw new IncusError('refused', 'A volume is mounted at an absolute path of plain names.');
+    }
+    const source = volumeName(volume);
+    if (machine.orgId !== volume.orgId)
+      throw new IncusError('not_found', 'The organisation has no such volume.');
+    if ((await this.#find(volume, signal)) === null)
+      throw new IncusError('not_found', 'There is no such volume.');
+    const device = { type: 'disk', pool: this.#settings.storagePool, source, path: mountPath };
+    await this.#instances.edit(
+      machine,
+      ({ config, devices }) => {
+        const current = devices ?? {};
+        if (current[deviceName(volume)]?.['path'] === mountPath) return null;
+        return { config: config ?? {}, devices: { ...current, [deviceName(volume)]: device } };
+      },
+      signal,
+    );
+  }
+
+  async detach(machine: MachineRef, volume: DriverVolume, signal: AbortSignal): Promise<void> {
+    checkRef(machine);
+    volumeName(volume);
+    try {
+      await this.#instances.edit(
+        machine,
+        ({ config, devices }) => {
+          const { [deviceName(volume)]: attached, ...others } = devices ?? {};
+          return attached === undefined ? null : { config: config ?? {}, devices: others };
+        },
+        signal,
+      );
+    } catch (error) {
+      // A machine that is gone holds nothing.
+      if (!isDriverError(error, 'not_found')) throw error;
+    }
+  }
+
+  async delete(volume: DriverVolume, signal: AbortSignal): Promise<void> {
+    const path = `${this.#pool()}/volumes/custom/${volumeName(volume)}`;
+    const query = {
+      project: projectName(volume.orgId),
+      target: await this.#cluster.target(volume.nodeName, signal),
+    };
+    try {
+      await this.#client.write({ what: 'delete the volume', method: 'DELETE', path, query }, signal);
+    } catch (error) {
+      if (!isDriverError(error, 'not_found')) throw error;
+    }
+  }
+
+  #pool(): string {
+    return `/1.0/storage-pools/${encodeURIComponent(this.#settings.storagePool)}`;
+  }
+
+  /** Its size as Incus keeps it, null if there is none on that node. */
+  async #find(volume: DriverVolume, signal: AbortSignal): Promise<string | null> {
+    const path = `${this.#pool()}/volumes/custom/${volumeName(volume)}`;
+    const query = {
+      project: projectName(volume.orgId),
+      target: await this.#cluster.target(volume.nodeName, signal),
+    };
+    const found = await this.#client.find({ what: 'read the volume', path, query }, volumeSchema, signal);
+    return found?.value.config?.['size'] ?? null;
+  }
+}
+
+function deviceName(volume: DriverVolume): string {
+  return `vol-${volume.externalId}`;
+}

@@ -1,0 +1,212 @@
+import { checkCommand, checkKeys, checkPorts, checkRef, checkWish } from '../check-wish.ts';
+import { DriverError, isDriverError } from '../driver-error.ts';
+import type {
+  ComputeDriver,
+  DriverAbilities,
+  DriverVolumes,
+  EngineEvent,
+  ExecCommand,
+  ExecResult,
+  Inventory,
+  MachineMetrics,
+  MachineRef,
+  MachineView,
+  MachineWish,
+  OwnedMachines,
+  PortMapping,
+  StopOptions,
+} from '../driver.ts';
+import { stateSchema } from './incus-answers.ts';
+import { IncusClient } from './incus-client.ts';
+import { IncusCluster } from './incus-cluster.ts';
+import { IncusMaker } from './incus-create.ts';
+import { IncusError } from './incus-errors.ts';
+import { readEvents } from './incus-events.ts';
+import { execInside } from './incus-exec.ts';
+import { IncusFiles } from './incus-files.ts';
+import { isAccess, keys, metricsOf, viewOf } from './incus-instance.ts';
+import { IncusInstances, placeOf } from './incus-instances.ts';
+import { listOwned } from './incus-list.ts';
+import { settingsOf, type IncusDriverOptions, type IncusSettings } from './incus-settings.ts';
+import { IncusVolumes } from './incus-volumes.ts';
+
+const consoleBytes = 16 * 1_048_576;
+
+export class IncusDriver implements ComputeDriver {
+  readonly kind = 'incus';
+  readonly can: DriverAbilities;
+  readonly volumes: DriverVolumes;
+  readonly #client: IncusClient;
+  readonly #settings: IncusSettings;
+  readonly #cluster: IncusCluster;
+  readonly #instances: IncusInstances;
+  readonly #files: IncusFiles;
+  readonly #maker: IncusMaker;
+
+  constructor(options: IncusDriverOptions) {
+    const settings = settingsOf(options);
+    const isContainer = settings.instanceType === 'container';
+    // Into a VM Incus reaches only through an agent of its own, which tenants' images need not have.
+    this.can = {
+      exec: isContainer,
+      setKeys: isContainer,
+      consoleLog: isContainer,
+      metrics: true,
+      events: true,
+    };
+    const client = new IncusClient(options, options.clock);
+    const cluster = new IncusCluster(client, options);
+    const instances = new IncusInstances(client);
+    const files = new IncusFiles(client);
+    const parts = { client, cluster, instances, files, settings };
+    this.#client = client;
+    this.#settings = settings;
+    this.#cluster = cluster;
+    this.#instances = instances;
+    this.#files = files;
+    this.#maker = new IncusMaker(parts);
+    this.volumes = new IncusVolumes(parts);
+  }
+
+  readInventory(signal: AbortSignal): Promise<Inventory> {
+    return this.#cluster.readInventory(signal);
+  }
+
+  async create(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    checkWish(wish);
+    await this.#maker.create(wish, signal);
+  }
+
+  async describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null> {
+    checkRef(machine);
+    const found = await this.#instances.find(machine, signal);
+    if (found === null) return null;
+    const name = await this.#cluster.nodeNameOf(found.value, signal);
+    const address = await this.#cluster.addressOf(name, signal);
+    return viewOf(found.value, { name, address }, this.#settings);
+  }
+
+  async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    checkRef(machine);
+    const instance = await this.#instances.get(machine, signal);
+    if (instance.config?.[keys.cut] !== undefined) {
+      throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
+    }
+    await this.#instances.start(machine, signal);
+  }
+
+  async stop(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void> {
+    checkRef(machine);
+    await this.#instances.stop(machine, options.graceMs, signal);
+  }
+
+  async reboot(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void> {
+    checkRef(machine);
+    const instance = await this.#instances.get(machine, signal);
+    if (instance.config?.[keys.cut] !== undefined) {
+      throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
+    }
+    await this.#instances.restart(machine, options.graceMs, signal);
+  }
+
+  async setKeys(machine: MachineRef, keyLines: readonly string[], signal: AbortSignal): Promise<void> {
+    this.#insist(this.can.setKeys, 'change keys inside a VM');
+    checkRef(machine);
+    checkKeys(keyLines);
+    const instance = await this.#instances.get(machine, signal);
+    const sshUser = instance.config?.[keys.sshUser] ?? this.#settings.sshUser;
+    await this.#files.writeKeys(machine, keyLines, sshUser, signal);
+  }
+
+  async setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void> {
+    checkRef(machine);
+    checkPorts(ports);
+    await this.#maker.setPorts(machine, ports, signal);
+  }
+
+  async cutAccess(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    checkRef(machine);
+    try {
+      await this.#withoutAccess(machine, signal).catch(async (error: unknown) => {
+        // A card that a running machine does not let go of: without power it has no choice.
+        if (!isDriverError(error, 'failed') && !isDriverError(error, 'refused')) throw error;
+        await this.#instances.forceStop(machine, signal);
+        await this.#withoutAccess(machine, signal);
+      });
+      await this.#instances.forceStop(machine, signal);
+    } catch (error) {
+      if (!isDriverError(error, 'not_found')) throw error;
+    }
+  }
+
+  async terminate(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    checkRef(machine);
+    await this.#instances.delete(machine, signal);
+  }
+
+  listOwned(signal: AbortSignal): Promise<OwnedMachines> {
+    return listOwned(this.#client, this.#cluster, this.#settings, signal);
+  }
+
+  events(signal: AbortSignal): AsyncIterable<EngineEvent> {
+    return readEvents(this.#client, signal);
+  }
+
+  async consoleLog(
+    machine: MachineRef,
+    options: { readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<string> {
+    this.#insist(this.can.consoleLog, 'show the console of a VM that is off');
+    checkRef(machine);
+    const { path, query } = placeOf(machine);
+    await this.#instances.get(machine, signal);
+    const asked = { what: 'read the console', path: `${path}/console`, query, maxBytes: consoleBytes };
+    try {
+      const { body } = await this.#client.readBytes(asked, signal);
+      return body.subarray(Math.max(0, body.length - options.maxBytes)).toString('utf8');
+    } catch (error) {
+      // A machine that never ran has no log yet; that the machine itself is there was asked before.
+      if (isDriverError(error, 'not_found')) return '';
+      throw error;
+    }
+  }
+
+  async metrics(machine: MachineRef, signal: AbortSignal): Promise<MachineMetrics> {
+    checkRef(machine);
+    const { path, query } = placeOf(machine);
+    const asked = { what: 'measure the machine', path: `${path}/state`, query };
+    const state = await this.#client.read(asked, stateSchema, signal);
+    return metricsOf(state, this.#client.clock.now());
+  }
+
+  async exec(machine: MachineRef, command: ExecCommand, signal: AbortSignal): Promise<ExecResult> {
+    this.#insist(this.can.exec, 'run commands inside a VM');
+    checkRef(machine);
+    checkCommand(command);
+    return execInside(this.#client, machine, command, signal);
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  /** Ports and network go together, in one change; the mark keeps them from coming back. */
+  #withoutAccess(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    return this.#instances.edit(
+      machine,
+      ({ config, devices }) => {
+        const entries = Object.entries(devices ?? {});
+        const left = entries.filter(([, device]) => !isAccess(device));
+        if (config?.[keys.cut] !== undefined && left.length === entries.length) return null;
+        const marks = { [keys.cut]: '1', 'boot.autostart': 'false' };
+        return { config: { ...config, ...marks }, devices: Object.fromEntries(left) };
+      },
+      signal,
+    );
+  }
+
+  #insist(isAble: boolean, what: string): void {
+    if (!isAble) throw new DriverError('unsupported', `Incus cannot ${what}.`);
+  }
+}

@@ -1,0 +1,11 @@
+import type { ComputeDriver } from '../driver.ts';
+import { IncusDriver } from './incus.driver.ts';
+import type { IncusDriverOptions } from './incus-settings.ts';
+
+export type { IncusDriverOptions, InstanceType } from './incus-settings.ts';
+export type { IncusReach, IncusTls } from './incus-transport.ts';
+
+/** A driver for one Incus cluster or one daemon of its own. Nothing is asked of it until the first call. */
+export function createIncusDriver(options: IncusDriverOptions): ComputeDriver {
+  return new IncusDriver(options);
+}
