@@ -1,5 +1,6 @@
 import { ensureUp } from '@millrace/services';
 import { dropAbandonedDatabases, ensureTemplate } from './database.ts';
+import { leaveIncusCluster } from './incus-cluster.ts';
 import { dropAbandonedStreams } from './streams.ts';
 
 /** Runs once before the vitest project `int`: real engines up, leftovers of killed runs removed, template built. */
@@ -7,5 +8,11 @@ export async function setup(): Promise<void> {
   await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
   await dropAbandonedDatabases();
   await dropAbandonedStreams();
+  await leaveIncusCluster();
   await ensureTemplate();
+}
+
+/** Runs once after it. The engines stay for the next run; the cluster that some files started does not. */
+export async function teardown(): Promise<void> {
+  await leaveIncusCluster();
 }

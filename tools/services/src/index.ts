@@ -10,6 +10,7 @@ export type {
 } from './endpoints.ts';
 export type { Topology } from './engine.ts';
 export { Failure } from './failure.ts';
+export { withLock } from './lock.ts';
 export { isPortFree, portHolder } from './ports.ts';
 export { status } from './status.ts';
 export type { NodeState, NodeStatus } from './status.ts';
