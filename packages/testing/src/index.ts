@@ -22,6 +22,7 @@ export { appendTestEvent } from './events.ts';
 export { eventually, type EventuallyOptions } from './eventually.ts';
 export { plantFleet, type FleetOptions, type PlantedFleet } from './fleet.ts';
 export { killBackend, killBackends, poolRecovered } from './faults.ts';
+export { useIncusCluster } from './incus-cluster.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
 export { freePort, freePorts } from './ports.ts';
 export { startProcess, type StartProcessOptions, type TestProcess } from './processes.ts';
