@@ -20,6 +20,7 @@ export {
 export { connectTestNats, forgetDeployment, testEndpoints, testLog } from './engines.ts';
 export { appendTestEvent } from './events.ts';
 export { eventually, type EventuallyOptions } from './eventually.ts';
+export { fleetBreaks } from './fleet-rules.ts';
 export { plantFleet, type FleetOptions, type PlantedFleet } from './fleet.ts';
 export { killBackend, killBackends, poolRecovered } from './faults.ts';
 export { useIncusCluster } from './incus-cluster.ts';

@@ -1,78 +1,472 @@
-import {
-  createOrganisation,
-  createTestDatabase,
-  plantFleet,
-  testIds,
-  type TestDatabase,
-} from '@millrace/testing';
-import type { OrgId } from '@millrace/platform/ids';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PlacementWish } from './placement.ts';
-import { place } from './placement.service.ts';
+import { systemClock } from '@millrace/platform/clock';
+import type { Fault } from '@millrace/platform/fault';
+import { toUuid } from '@millrace/platform/ids';
+import { createOrganisation, testIds } from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { gpusOf, openGround, placing, refusalOf, type Ground } from './placement.fixture.ts';
+import type { Placement } from './placement.ts';
+import { place, UNWATCHED_MS } from './placement.service.ts';
+import { FABRIC_SAMPLE, findPlacement, markReleasing, setFreesAt } from './placement.store.ts';
 
-let database: TestDatabase;
-let orgId: OrgId;
+let ground: Ground;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
-  orgId = await createOrganisation(database.db);
+  ground = await openGround(8);
 });
-afterAll(() => database.drop());
+afterEach(async () => expect(await ground.breaks()).toEqual([]));
+afterAll(() => ground.database.drop());
 
-function wish(fields: Partial<PlacementWish> = {}): PlacementWish {
-  return {
-    orgId,
-    externalId: testIds.nextUuid(),
-    holder: 'rental',
-    mode: 'live',
-    offer: 'virtual-machine',
-    region: 'us-central-1',
-    gpuType: 'h100',
-    connectionType: 'ethernet',
-    cuda: null,
-    gpusPerNode: 1,
-    nodeCount: 1,
-    except: [],
-    only: null,
-    ports: [{ internalPort: 22, protocol: 'tcp' }],
-    freesAt: null,
-    ...fields,
-  };
-}
+const [full, free] = ['INSUFFICIENT_CAPACITY', 'placed'];
+const nodesOf = (placement: Placement) => placement.nodes.map(({ nodeId }) => nodeId);
+const externalPorts = (placement: Placement) =>
+  placement.nodes.flatMap(({ ports }) => ports.map(({ externalPort }) => externalPort));
 
-async function placeOne(fields: Partial<PlacementWish> = {}) {
-  return database.db.transaction({ name: 'place', isolation: 'read committed' }, (tx) =>
-    place(tx, wish(fields)),
-  );
-}
+/** Longer ago than availability is believed. */
+const unwatched = (): Date => new Date(systemClock.nowMs() - UNWATCHED_MS - 60_000);
 
-describe('placement', () => {
-  it('sells the last 8 GPUs exactly once to 64 who come at the same moment, and refuses the rest', async () => {
-    await plantFleet(database.db, { nodes: 1, region: 'us-east-1' });
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 64 }, () => placeOne({ region: 'us-east-1' })),
-    );
-    const sold = outcomes.filter((outcome) => outcome.status === 'fulfilled');
-    expect(sold).toHaveLength(8);
-    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
-    expect(new Set(reasons.map((reason) => reason.reason))).toEqual(new Set(['INSUFFICIENT_CAPACITY']));
-    const gpus = sold.flatMap(({ value }) =>
-      value.nodes.flatMap((node) => node.gpus.map((gpu) => gpu.gpuId)),
-    );
-    expect(new Set(gpus).size).toBe(8);
+describe('what is given', () => {
+  it('is exact GPUs by their address, and the same when asked again for the machine', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 1 });
+    const externalId = testIds.nextUuid();
+    const placement = await scene.place({ externalId, gpusPerNode: 2 });
+    expect(nodesOf(placement)).toEqual(nodeIds);
+    expect(placement.nodes[0]?.gpus.map(({ pciAddress }) => pciAddress)).toEqual([
+      '0000:81:00.0',
+      '0000:82:00.0',
+    ]);
+    expect(externalPorts(placement)).toEqual([20_000]);
+    expect(await scene.place({ externalId, gpusPerNode: 2 })).toEqual(placement);
+    expect(await findPlacement(ground.database.db, ground.orgId, externalId)).toEqual(placement);
+    expect(await findPlacement(ground.database.db, testIds.next('org'), externalId)).toBeNull();
   });
 
-  it('gives a gang all of its nodes or none, under contention', async () => {
-    await plantFleet(database.db, { nodes: 8, fabricSize: 8, region: 'us-east-2', offer: 'bare-metal' });
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 16 }, () =>
-        placeOne({ region: 'us-east-2', offer: 'bare-metal', gpusPerNode: 8, nodeCount: 4, ports: [] }),
-      ),
+  it('comes from the node with the tightest fit, so that whole nodes stay whole', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 6 });
+    const six = await scene.place({ gpusPerNode: 6 });
+    expect(nodesOf(await scene.place({ gpusPerNode: 2 }))).toEqual(nodesOf(six));
+    const four = await scene.place({ gpusPerNode: 4 });
+    expect(nodesOf(four)).not.toEqual(nodesOf(six));
+    expect(nodesOf(await scene.place({ gpusPerNode: 3 }))).toEqual(nodesOf(four));
+  });
+
+  it('shares a NUMA node where that is possible', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1 });
+    const one = await scene.place({ gpusPerNode: 1 });
+    const four = await scene.place({ gpusPerNode: 4 });
+    const three = await scene.place({ gpusPerNode: 3 });
+    const numa = await ground.query<{ id: string; numa_node: number }>('select id, numa_node from gpus');
+    const numaOf = new Map(numa.map((row) => [row.id, row.numa_node]));
+    const touched = [one, four, three].map((placement) =>
+      gpusOf(placement).map((id) => numaOf.get(toUuid(id))),
     );
-    expect(
-      outcomes
-        .map((o) => (o.status === 'rejected' ? (o.reason as Error).message : o.value.nodes.length))
-        .filter((x) => x === 4),
-    ).toHaveLength(2);
+    expect(touched).toEqual([[0], [1, 1, 1, 1], [0, 0, 0]]);
+  });
+
+  it('is never part of a bare machine: a tenant of one has all of it', async () => {
+    const scene = ground.scene({ offer: 'bare-metal' });
+    await scene.plant({ nodes: 1, offer: 'bare-metal' });
+    expect(await refusalOf(scene.place({ gpusPerNode: 4 }))).toBe(full);
+    expect(await refusalOf(scene.place({ gpusPerNode: 8 }))).toBe(free);
+  });
+});
+
+describe('constraints', () => {
+  it('match region, GPU type, network and offer exactly', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1 });
+    expect(await refusalOf(scene.place({ region: 'elsewhere' }))).toBe(full);
+    expect(await refusalOf(scene.place({ gpuType: 'h200' }))).toBe(full);
+    expect(await refusalOf(scene.place({ connectionType: 'infiniband' }))).toBe(full);
+    expect(await refusalOf(scene.place({ offer: 'marketplace' }))).toBe(full);
+    expect(await refusalOf(scene.place({ gpusPerNode: 9 }))).toBe(full);
+    expect(await refusalOf(scene.place())).toBe(free);
+  });
+
+  it('take CUDA as a minimum', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, cuda: '12.8' });
+    expect(await refusalOf(scene.place({ cuda: 1209 }))).toBe(full);
+    expect(await refusalOf(scene.place({ cuda: 1300 }))).toBe(full);
+    expect(await refusalOf(scene.place({ cuda: 1208 }))).toBe(free);
+    expect(await refusalOf(scene.place({ cuda: 1104 }))).toBe(free);
+  });
+
+  it('leave out nodes that were tried, and reach one by name', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 3 });
+    const [first, second, third] = nodeIds;
+    if (first === undefined || second === undefined || third === undefined)
+      throw new Error('Three were planted.');
+    expect(nodesOf(await scene.place({ except: [first, third] }))).toEqual([second]);
+    expect(await refusalOf(scene.place({ except: nodeIds }))).toBe(full);
+    expect(nodesOf(await scene.place({ only: third }))).toEqual([third]);
+    expect(await refusalOf(scene.place({ only: third, gpusPerNode: 8 }))).toBe(full);
+    expect(await refusalOf(scene.place({ only: third, except: [third] }))).toBe(full);
+    expect(await refusalOf(scene.place({ only: testIds.next('nod') }))).toBe(full);
+  });
+
+  it('never give a live node to a test wish or the other way round, not even by raw SQL', async () => {
+    const [live, test] = [ground.scene(), ground.scene({ mode: 'test' })];
+    const { nodeIds } = await live.plant({ nodes: 1 });
+    await test.plant({ nodes: 1, mode: 'test' });
+    expect(await refusalOf(live.place({ mode: 'test' }))).toBe(full);
+    expect(await refusalOf(test.place({ mode: 'live' }))).toBe(full);
+    const placement = await test.place();
+
+    const [node] = nodeIds.map(toUuid);
+    const sell = (mode: string) =>
+      ground.query(
+        `insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
+         select $1, id, node_id, $2, $3 from gpus where node_id = $4 limit 1`,
+        [toUuid(placement.allocationId), toUuid(ground.orgId), mode, node],
+      );
+    await expect(sell('test')).rejects.toThrow(/foreign key.*node_id_mode/);
+    await expect(sell('live')).rejects.toThrow(/foreign key.*allocation_id_mode/);
+    await expect(
+      ground.query(`update node_capacity set mode = 'test' where node_id = $1`, [node]),
+    ).rejects.toThrow(/foreign key/);
+  });
+
+  it.each(['ready', 'open'])('leave out a node that is not %s', async (column) => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 2 });
+    const [closed, other] = nodeIds;
+    if (closed === undefined || other === undefined) throw new Error('Two were planted.');
+    await ground.query(`update node_capacity set ${column} = false where node_id = $1`, [toUuid(closed)]);
+    expect(nodesOf(await scene.place({ gpusPerNode: 8 }))).toEqual([other]);
+    expect(await refusalOf(scene.place())).toBe(full);
+    expect(await refusalOf(scene.place({ only: closed }))).toBe(full);
+  });
+
+  it('sell only GPUs that are there: one that went missing is not, and one that is back is', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 2 });
+    const [lost] = gpusOf(await scene.place());
+    if (lost === undefined) throw new Error('One was placed.');
+    const state = (to: string) =>
+      ground.query('update gpus set state = $2 where id = $1', [toUuid(lost), to]);
+    await state('missing');
+    expect(await ground.breaks()).toEqual([]);
+    expect(await refusalOf(scene.place({ gpusPerNode: 2 }))).toBe(full);
+    const other = await scene.place();
+    expect(await refusalOf(scene.place())).toBe(full);
+    await state('present');
+    expect(await refusalOf(scene.place())).toBe(full);
+    await scene.release(other);
+    expect(gpusOf(await scene.place())).toEqual(gpusOf(other));
+  });
+});
+
+describe('ports', () => {
+  const ssh = { internalPort: 22, protocol: 'tcp' } as const;
+
+  it('are unique on a node, in each protocol, and are given again once they are free', async () => {
+    const scene = ground.scene({
+      ports: [ssh, { internalPort: 80, protocol: 'tcp' }, { internalPort: 53, protocol: 'udp' }],
+    });
+    await scene.plant({ nodes: 1, portRange: [30_000, 30_010] });
+    const first = await scene.place();
+    expect(externalPorts(first)).toEqual([30_000, 30_001, 30_000]);
+    expect(externalPorts(await scene.place())).toEqual([30_002, 30_003, 30_001]);
+    await scene.release(first);
+    expect(externalPorts(await scene.place())).toEqual([30_000, 30_001, 30_000]);
+  });
+
+  it('used up on the best node make place for it on another', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 1, portRange: [30_000, 30_001] });
+    const { nodeIds: others } = await scene.plant({ nodes: 1 });
+    const [only = null] = nodeIds;
+    await scene.place({ only });
+    await scene.place({ only });
+    expect(nodesOf(await scene.place())).toEqual(others);
+    await expect(scene.place({ only })).rejects.toMatchObject({ reason: full, message: /no ports left/ });
+    expect(nodesOf(await scene.place({ only, ports: [] }))).toEqual(nodeIds);
+  });
+
+  it('used up on more nodes than anybody tries one by one do not hide the one that has some', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 100, gpusPerNode: 2, portRange: [30_000, 30_000] });
+    for (const only of nodeIds) await scene.place({ only });
+    const { nodeIds: others } = await scene.plant({ nodes: 1 });
+    expect(nodesOf(await scene.place())).toEqual(others);
+    await expect(scene.place({ except: others })).rejects.toMatchObject({
+      reason: full,
+      message: /no ports left/,
+    });
+  });
+
+  it('of a gang are given on each of its nodes, and one node without any makes place for others', async () => {
+    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2 });
+    await scene.plant({ nodes: 2, offer: 'bare-metal', portRange: [30_000, 30_000] });
+    const { nodeIds } = await scene.plant({ nodes: 3, offer: 'bare-metal' });
+    const ports = [ssh, { internalPort: 80, protocol: 'tcp' } as const];
+    const placement = await scene.place({ ports });
+    expect(nodesOf(placement)).toEqual(nodeIds.slice(0, 2));
+    expect(externalPorts(placement)).toEqual([20_000, 20_001, 20_000, 20_001]);
+    await expect(scene.place({ ports })).rejects.toMatchObject({ reason: full, message: /no ports left/ });
+    expect(await refusalOf(scene.place())).toBe(free);
+  });
+});
+
+describe('a cluster that nobody watches', () => {
+  it('sells nothing: 503, with the time to come back', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 2, watchedAt: unwatched() });
+    const fault = await scene.place().then(
+      () => null,
+      (error: Fault) => error,
+    );
+    expect(fault).toMatchObject({
+      reason: 'SERVICE_UNAVAILABLE',
+      retryAfterSeconds: 60,
+      message: /Nobody has looked/,
+    });
+  });
+
+  it('makes place for one that is watched, however many nodes it has and however well they fit', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 100, gpusPerNode: 1, watchedAt: unwatched() });
+    const { nodeIds } = await scene.plant({ nodes: 1 });
+    expect(nodesOf(await scene.place())).toEqual(nodeIds);
+    expect(await refusalOf(scene.place({ except: nodeIds }))).toBe('SERVICE_UNAVAILABLE');
+  });
+
+  it('makes place for one that is watched also for a gang', async () => {
+    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2, ports: [] });
+    await scene.plant({ nodes: 200, fabricSize: 2, offer: 'bare-metal', watchedAt: unwatched() });
+    const { nodeIds } = await scene.plant({ nodes: 3, offer: 'bare-metal' });
+    expect(nodesOf(await scene.place())).toEqual(nodeIds.slice(0, 2));
+    expect(await refusalOf(scene.place())).toBe('SERVICE_UNAVAILABLE');
+  });
+});
+
+describe('a gang', () => {
+  const gang = { offer: 'bare-metal', gpusPerNode: 8, nodeCount: 4, ports: [] } as const;
+
+  it('is whole nodes of one fabric: enough nodes on two fabrics are not enough', async () => {
+    const scene = ground.scene(gang);
+    await scene.plant({ nodes: 6, fabricSize: 3, offer: 'bare-metal' });
+    expect(await refusalOf(scene.place())).toBe(full);
+    const placement = await scene.place({ nodeCount: 3 });
+    expect(new Set(nodesOf(placement)).size).toBe(3);
+    expect(gpusOf(placement)).toHaveLength(24);
+  });
+
+  it('does without a node of which something is sold or missing', async () => {
+    const scene = ground.scene({ ...gang, offer: 'virtual-machine' });
+    const { nodeIds } = await scene.plant({ nodes: 5 });
+    const [sold = null, broken] = nodeIds;
+    if (broken === undefined) throw new Error('Five were planted.');
+    await scene.place({ nodeCount: 1, gpusPerNode: 1, only: sold });
+    expect(await refusalOf(scene.place())).toBe(free);
+    const other = ground.scene({ ...gang, offer: 'virtual-machine' });
+    const planted = await other.plant({ nodes: 4 });
+    await ground.query(
+      `update gpus set state = 'missing' where id = (select id from gpus where node_id = $1 limit 1)`,
+      planted.nodeIds.slice(0, 1).map(toUuid),
+    );
+    expect(await refusalOf(other.place())).toBe(full);
+  });
+
+  it('takes the smallest fabric that holds it, so that large ones stay whole', async () => {
+    const scene = ground.scene(gang);
+    await scene.plant({ nodes: 9, offer: 'bare-metal' });
+    const { nodeIds } = await scene.plant({ nodes: 4, offer: 'bare-metal' });
+    expect(nodesOf(await scene.place())).toEqual(nodeIds);
+  });
+
+  it('finds its fabric among more idle nodes than are looked at first', async () => {
+    const scene = ground.scene(gang);
+    await scene.plant({ nodes: FABRIC_SAMPLE + 150, fabricSize: 2, offer: 'bare-metal' });
+    const { nodeIds } = await scene.plant({ nodes: 4, offer: 'bare-metal' });
+    expect(nodesOf(await scene.place())).toEqual(nodeIds);
+    expect(await refusalOf(scene.place())).toBe(full);
+  });
+});
+
+describe('release', () => {
+  it('gives GPUs and ports back once, and says so once', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1, portRange: [30_000, 30_000] });
+    const placement = await scene.place();
+    expect(await refusalOf(scene.place())).toBe(full);
+    expect([await scene.release(placement), await scene.release(placement)]).toEqual([true, false]);
+    const next = await scene.place();
+    expect(gpusOf(next)).toEqual(gpusOf(placement));
+    expect(await scene.release(placement)).toBe(false);
+    expect(await refusalOf(scene.place())).toBe(full);
+  });
+
+  it('does nothing when another organisation asks for it', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const { db } = ground.database;
+    const placement = await scene.place();
+    const stranger = await createOrganisation(db);
+    expect(await scene.release(placement, stranger)).toBe(false);
+    expect(await db.transaction(placing, (tx) => markReleasing(tx, stranger, placement.allocationId))).toBe(
+      false,
+    );
+    await db.transaction(placing, (tx) => setFreesAt(tx, stranger, placement.allocationId, new Date(0)));
+    const [row] = await ground.query('select state, frees_at from allocations where id = $1', [
+      toUuid(placement.allocationId),
+    ]);
+    expect(row).toEqual({ state: 'live', frees_at: null });
+    expect(await refusalOf(scene.place())).toBe(full);
+  });
+
+  it('is announced first, which keeps the GPUs from others until the engine has let go', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const { db } = ground.database;
+    const placement = await scene.place();
+    const mark = () =>
+      db.transaction(placing, (tx) => markReleasing(tx, ground.orgId, placement.allocationId));
+    expect([await mark(), await mark()]).toEqual([true, false]);
+    expect(await findPlacement(db, ground.orgId, placement.externalId)).toBeNull();
+    expect(await refusalOf(scene.place())).toBe(full);
+    expect(await scene.release(placement)).toBe(true);
+    expect(await mark()).toBe(false);
+    expect(await refusalOf(scene.place())).toBe(free);
+  });
+
+  it('lets a machine that moves have its new GPUs beside those that it is leaving', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 2, gpusPerNode: 1 });
+    const externalId = testIds.nextUuid();
+    const before = await scene.place({ externalId });
+    const after = await ground.database.db.transaction(placing, async (tx) => {
+      await markReleasing(tx, ground.orgId, before.allocationId);
+      return place(tx, scene.wish({ externalId, except: nodesOf(before) }));
+    });
+    expect(gpusOf(after)).not.toEqual(gpusOf(before));
+    expect(await scene.release(before)).toBe(true);
+    expect(await findPlacement(ground.database.db, ground.orgId, externalId)).toEqual(after);
+  });
+});
+
+describe('nothing is left', () => {
+  it('of a placement that is rolled back, whatever else its transaction did', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const failing = ground.database.db.transaction(placing, async (tx) => {
+      await place(tx, scene.wish());
+      throw new Error('the money was short');
+    });
+    await expect(failing).rejects.toThrow('the money was short');
+    expect(await refusalOf(scene.place())).toBe(free);
+  });
+
+  it('of what came before in the transaction is lost when capacity is short and the caller goes on', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const [kept, refused] = await ground.database.db.transaction(placing, async (tx) => [
+      await place(tx, scene.wish()),
+      await refusalOf(place(tx, scene.wish())),
+    ]);
+    expect(refused).toBe(full);
+    expect(await scene.release(kept as Placement)).toBe(true);
+  });
+});
+
+describe('the database by itself', () => {
+  it('refuses to sell a GPU twice, also with every trigger off', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 1, gpusPerNode: 2 });
+    const [sold, other] = [await scene.place(), await scene.place()];
+    const client = await ground.database.connect();
+    try {
+      for (const role of ['origin', 'replica']) {
+        await client.query(`set session_replication_role = ${role}`);
+        await expect(
+          client.query(
+            `insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode) values ($1, $2, $3, $4, 'live')`,
+            [
+              toUuid(other.allocationId),
+              ...gpusOf(sold).map(toUuid),
+              ...nodeIds.map(toUuid),
+              toUuid(ground.orgId),
+            ],
+          ),
+        ).rejects.toThrow('allocated_gpus_sold_once_idx');
+        await expect(
+          client.query(`update allocated_gpus set gpu_id = $2 where allocation_id = $1`, [
+            toUuid(other.allocationId),
+            ...gpusOf(sold).map(toUuid),
+          ]),
+        ).rejects.toThrow('allocated_gpus_sold_once_idx');
+      }
+    } finally {
+      await client.end();
+    }
+  });
+
+  it('refuses to take a release back once the GPU has another tenant', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const before = await scene.place();
+    await scene.release(before);
+    await scene.place();
+    await expect(
+      ground.query('update allocated_gpus set released_at = null where allocation_id = $1', [
+        toUuid(before.allocationId),
+      ]),
+    ).rejects.toThrow('allocated_gpus_sold_once_idx');
+  });
+
+  it.each([
+    `update node_capacity set gpus_free = 8`,
+    `update allocated_gpus set gpu_id = gpu_id`,
+    `update allocated_gpus set node_id = node_id`,
+    `update allocations set org_id = org_id`,
+    `update allocated_ports set external_port = 1`,
+    `delete from allocated_gpus`,
+    `delete from allocations`,
+    `delete from node_capacity`,
+    `select recount_nodes('{}')`,
+  ])('keeps the application from: %s', async (statement) => {
+    const client = await ground.database.connect();
+    try {
+      await client.query('set role millrace_app');
+      await expect(client.query(statement)).rejects.toThrow('permission denied');
+    } finally {
+      await client.end();
+    }
+  });
+
+  it('counts a node anew after its GPUs changed behind everybody, at the next change', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 2, gpusPerNode: 4 });
+    const [damaged, sound] = nodeIds;
+    if (damaged === undefined || sound === undefined) throw new Error('Two were planted.');
+    await ground.query(
+      `update node_capacity set gpus_free = 3, gpus_allocated = 0, largest_numa_free = 2
+                         where node_id = $1`,
+      [toUuid(damaged)],
+    );
+    const placement = await scene.place({ gpusPerNode: 2 });
+    expect(nodesOf(placement)).toEqual([damaged]);
+    expect(await ground.breaks()).toEqual([]);
+  });
+
+  it('does not let a node that says it has room and has none stand in the way of the others', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 2, gpusPerNode: 1 });
+    const [damaged, sound] = nodeIds;
+    if (damaged === undefined || sound === undefined) throw new Error('Two were planted.');
+    await scene.place({ only: damaged });
+    const count = (left: number) =>
+      ground.query('update node_capacity set gpus_free = $2, largest_numa_free = $2 where node_id = $1', [
+        toUuid(damaged),
+        left,
+      ]);
+    await count(1);
+    expect(nodesOf(await scene.place())).toEqual([sound]);
+    expect(await refusalOf(scene.place())).toBe(full);
+    await count(0);
   });
 });

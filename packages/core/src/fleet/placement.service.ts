@@ -7,6 +7,7 @@ import {
   choosePorts,
   rankFabrics,
   rankNodes,
+  type FabricCandidate,
   type PlacedNode,
   type Placement,
   type PlacementWish,
@@ -24,6 +25,7 @@ import {
   readFabrics,
   readLocked,
   SPREAD_BOUND,
+  type Fitness,
   type LockedNode,
 } from './placement.store.ts';
 
@@ -66,16 +68,16 @@ export async function place(tx: Tx, wish: PlacementWish, tools = systemTools): P
 
 async function takeNodes(tx: Tx, wish: PlacementWish, tools: PlacementTools): Promise<readonly PlacedNode[]> {
   const take = wish.nodeCount === 1 ? takeOneNode : takeGang;
-  let unfit: Unfit | null = null;
-  let except = wish.except;
+  let search: Search = { wish, fitness: null };
+  let refusal = new Fault('INSUFFICIENT_CAPACITY');
   await markPlace(tx);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const outcome = await take(tx, { ...wish, except }, tools);
-    if (outcome === 'none') throw unfit?.why ?? new Fault('INSUFFICIENT_CAPACITY');
+    const outcome = await take(tx, search, tools);
+    if (outcome === 'none') throw refusal;
     if (outcome !== 'lost' && !('why' in outcome)) return outcome;
     if (outcome !== 'lost') {
-      unfit = outcome;
-      except = [...except, outcome.nodeId];
+      if (search.fitness === null) refusal = outcome.why;
+      search = narrow(tx, search, outcome.nodeId);
     }
     await goBack(tx);
   }
@@ -83,6 +85,26 @@ async function takeNodes(tx: Tx, wish: PlacementWish, tools: PlacementTools): Pr
     message: 'Too many rentals are being placed on the same machines at this moment.',
     retryAfterSeconds: 1,
   });
+}
+
+interface Search {
+  readonly wish: PlacementWish;
+  /** Null while no node was found unfit. */
+  readonly fitness: Fitness | null;
+}
+
+/** After a node was found unfit: without it, and with the question whether the others are fit asked of all at once. */
+function narrow(tx: Tx, { wish }: Search, nodeId: NodeId): Search {
+  const portsOf = (protocol: string): number =>
+    wish.ports.filter((port) => port.protocol === protocol).length;
+  return {
+    wish: { ...wish, except: [...wish.except, nodeId] },
+    fitness: {
+      watchedSince: new Date(tx.clock.nowMs() - UNWATCHED_MS),
+      tcpPorts: portsOf('tcp'),
+      udpPorts: portsOf('udp'),
+    },
+  };
 }
 
 /** A node with enough free GPUs that cannot be used all the same. Others are looked at first. */
@@ -94,32 +116,31 @@ interface Unfit {
 /** `none`: no node has room. `lost`: one had, and others took it between the look and the lock. */
 type Attempt = readonly PlacedNode[] | Unfit | 'none' | 'lost';
 
-async function takeOneNode(tx: Tx, wish: PlacementWish, tools: PlacementTools): Promise<Attempt> {
-  const candidates = await readCandidates(tx, wish, tools.random(SPREAD_BOUND));
+async function takeOneNode(tx: Tx, { wish, fitness }: Search, tools: PlacementTools): Promise<Attempt> {
+  const candidates = await readCandidates(tx, wish, fitness, tools.random(SPREAD_BOUND));
   const ranked = rankNodes(candidates, wish.gpusPerNode).map(({ nodeId }) => nodeId);
   const [best] = ranked;
   if (best === undefined) return 'none';
-  const locked = (await lockFirstFree(tx, ranked, wish.gpusPerNode)) ?? (await waitFor(tx, best, wish));
+  const locked = (await lockFirstFree(tx, wish, ranked)) ?? (await waitFor(tx, wish, best));
   return locked === null ? 'lost' : fill(tx, wish, [locked]);
 }
 
 /**
  * All candidates are held by others at this moment. They may yet roll back, so capacity is refused only after waiting.
- * PostgreSQL lets those who wait for a row have it in the order in which they came.
  */
-async function waitFor(tx: Tx, nodeId: NodeId, wish: PlacementWish): Promise<NodeId | null> {
+async function waitFor(tx: Tx, wish: PlacementWish, nodeId: NodeId): Promise<NodeId | null> {
   // The look that found every node held may have left locks behind, and nobody waits while holding one.
   await goBack(tx);
-  return lockWaiting(tx, nodeId, wish.gpusPerNode);
+  return lockWaiting(tx, wish, nodeId);
 }
 
-async function takeGang(tx: Tx, wish: PlacementWish, tools: PlacementTools): Promise<Attempt> {
-  const start = tools.random(SPREAD_BOUND);
-  const sampled = rankFabrics(await readFabrics(tx, wish, start, FABRIC_SAMPLE), wish.nodeCount);
-  const [fabric] =
-    sampled.length > 0 ? sampled : rankFabrics(await readFabrics(tx, wish, 0, SPREAD_BOUND), wish.nodeCount);
+async function takeGang(tx: Tx, { wish, fitness }: Search, tools: PlacementTools): Promise<Attempt> {
+  const look = async (start: number, sample: number): Promise<readonly FabricCandidate[]> =>
+    rankFabrics(await readFabrics(tx, wish, fitness, { start, sample }), wish.nodeCount);
+  const sampled = await look(tools.random(SPREAD_BOUND), FABRIC_SAMPLE);
+  const [fabric] = sampled.length > 0 ? sampled : await look(0, SPREAD_BOUND);
   if (fabric === undefined) return 'none';
-  const locked = await lockGang(tx, wish, fabric.fabricId);
+  const locked = await lockGang(tx, wish, fitness, fabric.fabricId);
   return locked.length < wish.nodeCount ? 'lost' : fill(tx, wish, locked);
 }
 
@@ -130,7 +151,7 @@ async function fill(tx: Tx, wish: PlacementWish, nodeIds: readonly NodeId[]): Pr
     const { nodeId } = node;
     if (!isWatched(node, tx.clock.nowMs())) return { nodeId, why: notWatched() };
     const gpus = chooseGpus(node.free, wish.gpusPerNode);
-    if (gpus === null) return 'lost';
+    if (gpus === null) return { nodeId, why: miscounted(node) };
     const ports = choosePorts(wish.ports, node.takenPorts, node.portRange);
     if (ports === null) return { nodeId, why: outOfPorts(node) };
     placed.push({ nodeId, gpus, ports });
@@ -147,6 +168,13 @@ function notWatched(): Fault {
     message: 'Nobody has looked at the machines of this region for some minutes, so none is sold.',
     suggestion: 'Try again in a few minutes; the operator can see the state of the fleet.',
     retryAfterSeconds: 60,
+  });
+}
+
+/** Nobody else can have taken them, as the lock is held: the row says more than there is. */
+function miscounted({ nodeId, free }: LockedNode): Fault {
+  return new Fault('INSUFFICIENT_CAPACITY', {
+    internal: `node ${nodeId} has ${free.length} free GPUs, and its row of node_capacity says more`,
   });
 }
 

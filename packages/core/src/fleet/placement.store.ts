@@ -1,4 +1,10 @@
-import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
+import {
+  defineStatement,
+  runStatement,
+  type PreparedStatement,
+  type Reader,
+  type Tx,
+} from '@millrace/platform/db';
 import {
   fromUuid,
   toUuid,
@@ -31,37 +37,86 @@ const CANDIDATES_OF_A_KIND = 8;
 /** Idle nodes looked at, to find fabrics for a gang, before all of them are. */
 export const FABRIC_SAMPLE = 512;
 
-const matches = `
-     capacity.placeable and capacity.mode = $1 and capacity.offer = $2 and capacity.region = $3
-       and capacity.gpu_type = $4 and capacity.connection_type = $5
-       and ($6::int is null or capacity.cuda >= $6) and capacity.node_id <> all ($7::uuid[])`;
+/** Fabrics with more idle nodes than this are all large: which of them is the larger is not worth a count. */
+const IDLE_NODES_COUNTED = 128;
+
+/**
+ * What is asked of a node beyond its row of `node_capacity`. It takes more to look up, so it is asked only after a node
+ * was found unfit: then for all nodes at once, since a whole cluster that nobody watches may stand first.
+ */
+export interface Fitness {
+  readonly watchedSince: Date;
+  readonly tcpPorts: number;
+  readonly udpPorts: number;
+}
+
+// $1 to $8 are the need; then comes what a statement asks besides, then the fitness.
+const needed = `
+      capacity.placeable and capacity.mode = $1 and capacity.offer = $2 and capacity.region = $3
+        and capacity.gpu_type = $4 and capacity.connection_type = $5
+        and ($6::int is null or capacity.cuda >= $6) and capacity.node_id <> all ($7::uuid[])`;
+
+const freePorts = (protocol: string): string => `
+              cluster.port_last - cluster.port_first + 1 - (
+                select count(*) from allocated_ports as port
+                 where port.node_id = capacity.node_id and port.protocol = '${protocol}' and port.released_at is null
+                   and port.external_port between cluster.port_first and cluster.port_last)`;
+
+const fitFrom = (first: number): string => `
+        and exists (
+          select from clusters as cluster
+           where cluster.id = capacity.cluster_id and cluster.beat_at >= $${first}
+             and ${freePorts('tcp')} >= $${first + 1}
+             and ${freePorts('udp')} >= $${first + 2})`;
+
+// A bare machine has one tenant: it is taken whole or not at all.
+const holds = `
+      capacity.gpus_free >= $8
+        and (capacity.offer <> 'bare-metal' or (capacity.idle and capacity.gpus_total = $8))`;
+
+interface Variants {
+  readonly quick: PreparedStatement;
+  readonly thorough: PreparedStatement;
+}
+
+/** `values`: how many a statement takes before those of the fitness. */
+function defineVariants(name: string, values: number, text: (matches: string) => string): Variants {
+  return {
+    quick: defineStatement(name, text(needed)),
+    thorough: defineStatement(`${name}-fit`, text(needed + fitFrom(values + 1))),
+  };
+}
+
+const candidateColumns =
+  'capacity.node_id, capacity.gpus_free, capacity.gpus_total, capacity.largest_numa_free, capacity.spread';
 
 // One descent of the index for each number of free GPUs and side of the starting point, however many nodes there are.
-const candidatesStatement = defineStatement(
+const candidatesStatements = defineVariants(
   'fleet-candidates',
-  `select candidate.node_id, candidate.gpus_free, candidate.gpus_total, candidate.largest_numa_free, candidate.spread
-     from generate_series($8::int, (
-            select max(capacity.gpus_free) from node_capacity as capacity
-             where capacity.placeable and capacity.mode = $1 and capacity.offer = $2 and capacity.region = $3
-               and capacity.gpu_type = $4 and capacity.connection_type = $5)::int) as kind (gpus_free)
-    cross join lateral (
-      (select capacity.node_id, capacity.gpus_free, capacity.gpus_total, capacity.largest_numa_free, capacity.spread
-         from node_capacity as capacity
-        where ${matches} and capacity.gpus_free = kind.gpus_free and capacity.spread >= $9
-        order by capacity.spread limit ${CANDIDATES_OF_A_KIND})
-      union all
-      (select capacity.node_id, capacity.gpus_free, capacity.gpus_total, capacity.largest_numa_free, capacity.spread
-         from node_capacity as capacity
-        where ${matches} and capacity.gpus_free = kind.gpus_free and capacity.spread < $9
-        order by capacity.spread limit ${CANDIDATES_OF_A_KIND})) as candidate
-    limit ${CANDIDATES}`,
+  9,
+  (matches) => `
+  select candidate.node_id, candidate.gpus_free, candidate.gpus_total, candidate.largest_numa_free, candidate.spread
+    from generate_series($8::int, case when $2 = 'bare-metal' then $8::int else (
+           select max(capacity.gpus_free) from node_capacity as capacity
+            where capacity.placeable and capacity.mode = $1 and capacity.offer = $2 and capacity.region = $3
+              and capacity.gpu_type = $4 and capacity.connection_type = $5)::int end) as kind (gpus_free)
+   cross join lateral (
+     (select ${candidateColumns} from node_capacity as capacity
+       where ${matches} and ${holds} and capacity.gpus_free = kind.gpus_free and capacity.spread >= $9
+       order by capacity.spread limit ${CANDIDATES_OF_A_KIND})
+     union all
+     (select ${candidateColumns} from node_capacity as capacity
+       where ${matches} and ${holds} and capacity.gpus_free = kind.gpus_free and capacity.spread < $9
+       order by capacity.spread limit ${CANDIDATES_OF_A_KIND})) as candidate
+   limit ${CANDIDATES}`,
 );
 
-const oneNodeStatement = defineStatement(
+const oneNodeStatements = defineVariants(
   'fleet-candidate-by-name',
-  `select capacity.node_id, capacity.gpus_free, capacity.gpus_total, capacity.largest_numa_free, capacity.spread
-     from node_capacity as capacity
-    where ${matches} and capacity.node_id = $9 and capacity.gpus_free >= $8`,
+  9,
+  (matches) => `
+  select ${candidateColumns} from node_capacity as capacity
+   where ${matches} and ${holds} and capacity.node_id = $9`,
 );
 
 interface CandidateRow {
@@ -73,21 +128,32 @@ interface CandidateRow {
 }
 
 function needValues(need: PlacementNeed): readonly unknown[] {
-  const { mode, offer, region, gpuType, connectionType, cuda } = need;
-  return [mode, offer, region, gpuType, connectionType, cuda, need.except.map(toUuid)];
+  const { mode, offer, region, gpuType, connectionType, cuda, except, gpusPerNode } = need;
+  return [mode, offer, region, gpuType, connectionType, cuda, except.map(toUuid), gpusPerNode];
+}
+
+/** The quick form of a statement, or where fitness is asked for the thorough one. */
+function runVariant<Row>(
+  tx: Tx,
+  { quick, thorough }: Variants,
+  values: readonly unknown[],
+  fitness: Fitness | null,
+): Promise<readonly Row[]> {
+  if (fitness === null) return runStatement<Row>(tx, quick, values);
+  const { watchedSince, tcpPorts, udpPorts } = fitness;
+  return runStatement<Row>(tx, thorough, [...values, watchedSince, tcpPorts, udpPorts]);
 }
 
 /** Nodes with enough free GPUs, tightest first, from a starting point in the order of `spread`. Nothing is locked. */
 export async function readCandidates(
   tx: Tx,
   need: PlacementNeed,
+  fitness: Fitness | null,
   start: number,
 ): Promise<readonly Candidate[]> {
-  const values = [...needValues(need), need.gpusPerNode];
-  const rows =
-    need.only === null
-      ? await runStatement<CandidateRow>(tx, candidatesStatement, [...values, start])
-      : await runStatement<CandidateRow>(tx, oneNodeStatement, [...values, toUuid(need.only)]);
+  const variants = need.only === null ? candidatesStatements : oneNodeStatements;
+  const where = need.only === null ? start : toUuid(need.only);
+  const rows = await runVariant<CandidateRow>(tx, variants, [...needValues(need), where], fitness);
   return rows.map((row) => ({
     nodeId: fromUuid('nod', row.node_id),
     gpusFree: row.gpus_free,
@@ -97,81 +163,102 @@ export async function readCandidates(
   }));
 }
 
-const fabricsStatement = defineStatement(
+const fabricsStatements = defineVariants(
   'fleet-fabrics',
-  `select seen.fabric_id, (
-            select count(*)::int from node_capacity as capacity
-             where capacity.fabric_id = seen.fabric_id and capacity.idle and capacity.gpus_total = $8 and ${matches}
-          ) as idle_nodes
-     from (
-       select distinct sample.fabric_id from (
-         select capacity.fabric_id from node_capacity as capacity
-          where ${matches} and capacity.gpus_free = $8 and capacity.idle and capacity.fabric_id is not null
-            and capacity.spread >= $9
-          order by capacity.spread limit $10) as sample) as seen`,
+  10,
+  (matches) => `
+  select seen.fabric_id, seen.turn, (
+           select count(*)::int from (
+             select from node_capacity as capacity
+              where capacity.fabric_id = seen.fabric_id and capacity.idle and capacity.gpus_total = $8 and ${matches}
+              limit ${IDLE_NODES_COUNTED}) as idle_node
+         ) as idle_nodes
+    from (
+      select sample.fabric_id, min(sample.spread) as turn from (
+        select capacity.fabric_id, capacity.spread from node_capacity as capacity
+         where ${matches} and capacity.gpus_free = $8 and capacity.idle and capacity.fabric_id is not null
+           and capacity.spread >= $9
+         order by capacity.spread limit $10) as sample
+       group by sample.fabric_id) as seen`,
 );
+
+interface FabricRow {
+  fabric_id: string;
+  turn: number;
+  idle_nodes: number;
+}
 
 /** Fabrics with idle nodes of this size, of those that a sample from the starting point on touches. */
 export async function readFabrics(
   tx: Tx,
   need: PlacementNeed,
-  start: number,
-  sample: number,
+  fitness: Fitness | null,
+  look: { readonly start: number; readonly sample: number },
 ): Promise<readonly FabricCandidate[]> {
-  const values = [...needValues(need), need.gpusPerNode, start, sample];
-  const rows = await runStatement<{ fabric_id: string; idle_nodes: number }>(tx, fabricsStatement, values);
-  return rows.map((row, index) => ({
+  const values = [...needValues(need), look.start, look.sample];
+  const rows = await runVariant<FabricRow>(tx, fabricsStatements, values, fitness);
+  return rows.map((row) => ({
     fabricId: fromUuid('fab', row.fabric_id),
     idleNodes: row.idle_nodes,
-    turn: index,
+    turn: row.turn,
   }));
 }
 
+// What the look has found is asked again of the row as it is once it is locked: it may have changed in between.
 const lockFreeStatement = defineStatement(
   'fleet-lock-free',
-  `select capacity.node_id from node_capacity as capacity
-    where capacity.node_id = any ($1::uuid[]) and capacity.placeable and capacity.gpus_free >= $2
-    order by array_position($1::uuid[], capacity.node_id) limit 1
-      for no key update of capacity skip locked`,
+  `
+  select capacity.node_id from node_capacity as capacity
+   where capacity.node_id = any ($9::uuid[]) and ${needed} and ${holds}
+   order by array_position($9::uuid[], capacity.node_id) limit 1
+     for no key update of capacity skip locked`,
 );
 
 const lockWaitingStatement = defineStatement(
   'fleet-lock-waiting',
-  `select capacity.node_id from node_capacity as capacity
-    where capacity.node_id = $1 and capacity.placeable and capacity.gpus_free >= $2
-      for no key update of capacity`,
+  `
+  select capacity.node_id from node_capacity as capacity
+   where capacity.node_id = $9 and ${needed} and ${holds}
+     for no key update of capacity`,
 );
 
 /** Locks the first of the nodes that nobody else holds and that still has room. */
 export async function lockFirstFree(
   tx: Tx,
+  need: PlacementNeed,
   nodeIds: readonly NodeId[],
-  gpusPerNode: number,
 ): Promise<NodeId | null> {
-  const values = [nodeIds.map(toUuid), gpusPerNode];
+  const values = [...needValues(need), nodeIds.map(toUuid)];
   const [row] = await runStatement<{ node_id: string }>(tx, lockFreeStatement, values);
   return row === undefined ? null : fromUuid('nod', row.node_id);
 }
 
 /** Waits for whoever holds the node; null when it has no room left then. */
-export async function lockWaiting(tx: Tx, nodeId: NodeId, gpusPerNode: number): Promise<NodeId | null> {
-  const values = [toUuid(nodeId), gpusPerNode];
+export async function lockWaiting(tx: Tx, need: PlacementNeed, nodeId: NodeId): Promise<NodeId | null> {
+  const values = [...needValues(need), toUuid(nodeId)];
   const [row] = await runStatement<{ node_id: string }>(tx, lockWaitingStatement, values);
   return row === undefined ? null : fromUuid('nod', row.node_id);
 }
 
-const lockGangStatement = defineStatement(
+const lockGangStatements = defineVariants(
   'fleet-lock-gang',
-  `select capacity.node_id from node_capacity as capacity
-    where capacity.fabric_id = $9 and capacity.idle and capacity.gpus_total = $8 and ${matches}
-    order by capacity.node_id limit $10
-      for no key update of capacity`,
+  10,
+  (matches) => `
+  select capacity.node_id from node_capacity as capacity
+   where capacity.fabric_id = $9 and capacity.idle and capacity.gpus_total = $8 and ${matches}
+   order by capacity.node_id limit $10
+     for no key update of capacity`,
 );
 
 /** Locks idle nodes of the fabric in the order of their ids, waiting where it must; fewer than asked when others took some. */
-export async function lockGang(tx: Tx, need: PlacementNeed, fabricId: FabricId): Promise<readonly NodeId[]> {
-  const values = [...needValues(need), need.gpusPerNode, toUuid(fabricId), need.nodeCount];
-  const rows = await runStatement<{ node_id: string }>(tx, lockGangStatement, values);
+export async function lockGang(
+  tx: Tx,
+  need: PlacementNeed,
+  fitness: Fitness | null,
+  fabricId: FabricId,
+): Promise<readonly NodeId[]> {
+  const values = [...needValues(need), toUuid(fabricId), need.nodeCount];
+  const rows = await runVariant<{ node_id: string }>(tx, lockGangStatements, values, fitness);
   return rows.map((row) => fromUuid('nod', row.node_id));
 }
 

@@ -1,0 +1,128 @@
+import { isFault } from '@millrace/platform/fault';
+import type { Db } from '@millrace/platform/db';
+import type { GpuId, OrgId } from '@millrace/platform/ids';
+import {
+  createOrganisation,
+  createTestDatabase,
+  fleetBreaks,
+  plantFleet,
+  testIds,
+  uniqueId,
+  type FleetOptions,
+  type PlantedFleet,
+  type TestDatabase,
+} from '@millrace/testing';
+import type { Placement, PlacementWish } from './placement.ts';
+import { place } from './placement.service.ts';
+import { releaseAllocation } from './placement.store.ts';
+
+/** A region of its own, with the ways to fill it, ask for its GPUs and look at what became of it. */
+export interface Scene {
+  readonly region: string;
+  plant(options: Omit<FleetOptions, 'region'>): Promise<PlantedFleet>;
+  wish(fields?: Partial<PlacementWish>): PlacementWish;
+  place(fields?: Partial<PlacementWish>): Promise<Placement>;
+  release(placement: Placement, orgId?: OrgId): Promise<boolean>;
+}
+
+export interface Ground {
+  readonly database: TestDatabase;
+  readonly orgId: OrgId;
+  scene(base?: Partial<PlacementWish>): Scene;
+  /** Sentences about what is wrong with the fleet's rows: none, after every test. */
+  breaks(): Promise<readonly string[]>;
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** In one attempt: a deadlock is then an error that the test sees, not one that is repaired behind its back. */
+export const placing = { name: 'place', isolation: 'read committed', maxAttempts: 1 } as const;
+
+export async function openGround(poolSize: number): Promise<Ground> {
+  const database = await createTestDatabase({ poolSize });
+  const orgId = await createOrganisation(database.db);
+  const query = async <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
+    const client = await database.connect();
+    try {
+      return (await client.query<Row>(text, [...values])).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  return {
+    database,
+    orgId,
+    query,
+    scene: (base = {}) => sceneOf(database.db, orgId, base),
+    async breaks() {
+      const client = await database.connect();
+      try {
+        return await fleetBreaks(client);
+      } finally {
+        await client.end();
+      }
+    },
+  };
+}
+
+function sceneOf(db: Db, orgId: OrgId, base: Partial<PlacementWish>): Scene {
+  const region = `region-${uniqueId()}`;
+  const wish = (fields: Partial<PlacementWish> = {}): PlacementWish => ({
+    orgId,
+    externalId: testIds.nextUuid(),
+    holder: 'rental',
+    mode: 'live',
+    offer: 'virtual-machine',
+    region,
+    gpuType: 'h100',
+    connectionType: 'ethernet',
+    cuda: null,
+    gpusPerNode: 1,
+    nodeCount: 1,
+    except: [],
+    only: null,
+    ports: [{ internalPort: 22, protocol: 'tcp' }],
+    freesAt: null,
+    ...base,
+    ...fields,
+  });
+  const placeOne = (fields: Partial<PlacementWish> = {}): Promise<Placement> =>
+    db.transaction(placing, (tx) => place(tx, wish(fields)));
+  return {
+    region,
+    wish,
+    place: placeOne,
+    plant: (options) => plantFleet(db, { ...options, region }),
+    release: (placement, by = orgId) =>
+      db.transaction({ ...placing, name: 'release' }, (tx) =>
+        releaseAllocation(tx, by, placement.allocationId),
+      ),
+  };
+}
+
+export const gpusOf = (placement: Placement): readonly GpuId[] =>
+  placement.nodes.flatMap(({ gpus }) => gpus.map(({ gpuId }) => gpuId));
+
+export interface Outcomes {
+  readonly placed: readonly Placement[];
+  /** What the others were told: the reason of a fault, or whatever else went wrong in full. */
+  readonly refusals: readonly string[];
+}
+
+export async function settle(attempts: readonly Promise<Placement>[]): Promise<Outcomes> {
+  const outcomes = await Promise.allSettled(attempts);
+  return {
+    placed: outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])),
+    refusals: outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [reasonOf(outcome.reason)] : [],
+    ),
+  };
+}
+
+export function reasonOf(error: unknown): string {
+  return isFault(error) ? error.reason : String(error);
+}
+
+/** The reason of the fault that the work ends with; `placed` when it does not. */
+export async function refusalOf(work: Promise<unknown>): Promise<string> {
+  return work.then(() => 'placed', reasonOf);
+}
