@@ -814,6 +814,54 @@ COMMENT ON COLUMN public.ledger_transfers.usage IS 'What was used for the money,
 
 COMMENT ON COLUMN public.ledger_transfers.occurred_at IS 'By the clock of the process that posted it.';
 
+CREATE TABLE public.maintenance_nodes (
+    window_id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    hold text DEFAULT 'waiting'::text NOT NULL,
+    CONSTRAINT maintenance_nodes_hold_check CHECK ((hold = ANY (ARRAY['waiting'::text, 'held'::text, 'left'::text])))
+);
+
+COMMENT ON TABLE public.maintenance_nodes IS 'The nodes of each window. Whoever changes hold has locked the node''s row before.';
+
+COMMENT ON COLUMN public.maintenance_nodes.hold IS 'waiting: not drained yet. held: the window drained it and gives it back. left: somebody else''s word counts, or it was given back.';
+
+CREATE TABLE public.maintenance_notices (
+    window_id uuid NOT NULL,
+    allocation_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    told text NOT NULL,
+    told_at timestamp with time zone NOT NULL,
+    CONSTRAINT maintenance_notices_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT maintenance_notices_told_check CHECK ((told = ANY (ARRAY['announced'::text, 'started'::text, 'ended'::text])))
+);
+
+COMMENT ON TABLE public.maintenance_notices IS 'Which allocations a window touches, and the last that their organisation was told of it.';
+
+CREATE TABLE public.maintenance_windows (
+    id uuid NOT NULL,
+    summary text NOT NULL,
+    status text NOT NULL,
+    drains_at timestamp with time zone NOT NULL,
+    starts_at timestamp with time zone NOT NULL,
+    ends_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT maintenance_windows_end_once CHECK (((status = ANY (ARRAY['completed'::text, 'cancelled'::text])) = (ended_at IS NOT NULL))),
+    CONSTRAINT maintenance_windows_in_order CHECK (((drains_at <= starts_at) AND (starts_at < ends_at))),
+    CONSTRAINT maintenance_windows_never_longer CHECK ((ended_at <= ends_at)),
+    CONSTRAINT maintenance_windows_status_check CHECK ((status = ANY (ARRAY['announced'::text, 'in_progress'::text, 'completed'::text, 'cancelled'::text]))),
+    CONSTRAINT maintenance_windows_summary_check CHECK (((length(summary) >= 3) AND (length(summary) <= 500)))
+);
+
+COMMENT ON TABLE public.maintenance_windows IS 'Times in which nodes are away, as they were announced.';
+
+COMMENT ON COLUMN public.maintenance_windows.summary IS 'What is done, in words for the tenants.';
+
+COMMENT ON COLUMN public.maintenance_windows.drains_at IS 'From then on nothing new is placed on its nodes.';
+
+COMMENT ON COLUMN public.maintenance_windows.ended_at IS 'When it was over: ends_at, or earlier if it was called off. Before starts_at: it never began.';
+
 CREATE TABLE public.members (
     id uuid NOT NULL,
     org_id uuid NOT NULL,
@@ -984,6 +1032,41 @@ COMMENT ON COLUMN public.meters.next_post_at IS 'When a sweep posts it next and 
 COMMENT ON COLUMN public.meters.postings IS 'How often it was settled; numbers the steps of its charges.';
 
 COMMENT ON COLUMN public.meters.transitions IS 'The number of its newest transition.';
+
+CREATE TABLE public.mock_machines (
+    cluster text NOT NULL,
+    org_id uuid NOT NULL,
+    external_id text NOT NULL,
+    mode text NOT NULL,
+    machine jsonb,
+    what text,
+    change_seq bigint NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT mock_machines_cluster_check CHECK (((length(cluster) >= 1) AND (length(cluster) <= 100))),
+    CONSTRAINT mock_machines_external_id_check CHECK ((external_id ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)),
+    CONSTRAINT mock_machines_machine_check CHECK (((jsonb_typeof(machine) = 'object'::text) AND (octet_length((machine)::text) <= 1048576))),
+    CONSTRAINT mock_machines_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT mock_machines_what_check CHECK (((length(what) >= 1) AND (length(what) <= 50)))
+);
+
+COMMENT ON TABLE public.mock_machines IS 'Machines of the mock engine, by cluster. The engine of a cluster is these rows and nothing else.';
+
+COMMENT ON COLUMN public.mock_machines.mode IS 'live or test. Only test keys reach the mock in production.';
+
+COMMENT ON COLUMN public.mock_machines.machine IS 'The whole record; null for a machine that was deleted, whose row stays for an hour so that its end is told.';
+
+COMMENT ON COLUMN public.mock_machines.what IS 'What changed last, as listeners are told; null when nobody is.';
+
+COMMENT ON COLUMN public.mock_machines.change_seq IS 'Drawn anew with each change. It is the version that a change must name; and listeners remember the highest that they saw, which may skip one that commits late: they are told hints.';
+
+CREATE SEQUENCE public.mock_machine_changes
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE public.mock_machine_changes OWNED BY public.mock_machines.change_seq;
 
 CREATE TABLE public.node_capacity (
     node_id uuid NOT NULL,
@@ -1859,6 +1942,8 @@ COMMENT ON COLUMN public.wallet_ladders.step IS 'The lowest step that was announ
 
 COMMENT ON COLUMN public.wallet_ladders.since IS 'Since when it stands there.';
 
+ALTER TABLE ONLY public.mock_machines ALTER COLUMN change_seq SET DEFAULT nextval('public.mock_machine_changes'::regclass);
+
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
@@ -1961,6 +2046,15 @@ ALTER TABLE ONLY public.ledger_transfers
 ALTER TABLE ONLY public.ledger_transfers
     ADD CONSTRAINT ledger_transfers_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.maintenance_nodes
+    ADD CONSTRAINT maintenance_nodes_pkey PRIMARY KEY (window_id, node_id);
+
+ALTER TABLE ONLY public.maintenance_notices
+    ADD CONSTRAINT maintenance_notices_pkey PRIMARY KEY (window_id, allocation_id);
+
+ALTER TABLE ONLY public.maintenance_windows
+    ADD CONSTRAINT maintenance_windows_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.members
     ADD CONSTRAINT members_org_user_key UNIQUE (org_id, user_id);
 
@@ -1978,6 +2072,9 @@ ALTER TABLE ONLY public.meters
 
 ALTER TABLE ONLY public.meters
     ADD CONSTRAINT meters_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.mock_machines
+    ADD CONSTRAINT mock_machines_pkey PRIMARY KEY (cluster, org_id, external_id);
 
 ALTER TABLE ONLY public.node_capacity
     ADD CONSTRAINT node_capacity_node_id_mode_key UNIQUE (node_id, mode);
@@ -2170,6 +2267,14 @@ CREATE INDEX ledger_transfers_rare_kind_idx ON public.ledger_transfers USING btr
 
 CREATE INDEX ledger_transfers_reverses_idx ON public.ledger_transfers USING btree (reverses) WHERE (reverses IS NOT NULL);
 
+CREATE INDEX maintenance_nodes_held_idx ON public.maintenance_nodes USING btree (window_id) WHERE (hold = 'held'::text);
+
+CREATE INDEX maintenance_nodes_node_idx ON public.maintenance_nodes USING btree (node_id);
+
+CREATE INDEX maintenance_notices_open_idx ON public.maintenance_notices USING btree (window_id) WHERE (told <> 'ended'::text);
+
+CREATE INDEX maintenance_windows_open_idx ON public.maintenance_windows USING btree (starts_at, id) WHERE (status = ANY (ARRAY['announced'::text, 'in_progress'::text]));
+
 CREATE INDEX members_user_id_idx ON public.members USING btree (user_id);
 
 CREATE INDEX meters_due_idx ON public.meters USING btree (shard, next_post_at) WHERE (next_post_at IS NOT NULL);
@@ -2179,6 +2284,10 @@ CREATE UNIQUE INDEX meters_hold_idx ON public.meters USING btree (hold_id) WHERE
 CREATE INDEX meters_open_idx ON public.meters USING btree (shard, org_id, mode) WHERE ((state = 'open'::text) AND (rate_nano_usd_per_hour > 0));
 
 CREATE INDEX meters_org_idx ON public.meters USING btree (org_id, mode, state);
+
+CREATE INDEX mock_machines_changes_idx ON public.mock_machines USING btree (cluster, change_seq);
+
+CREATE INDEX mock_machines_gone_idx ON public.mock_machines USING btree (changed_at) WHERE (machine IS NULL);
 
 CREATE INDEX node_capacity_cluster_idx ON public.node_capacity USING btree (cluster_id);
 
@@ -2349,6 +2458,21 @@ ALTER TABLE ONLY public.invitations
 ALTER TABLE ONLY public.ledger_accounts
     ADD CONSTRAINT ledger_accounts_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.maintenance_nodes
+    ADD CONSTRAINT maintenance_nodes_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.maintenance_nodes
+    ADD CONSTRAINT maintenance_nodes_window_id_fkey FOREIGN KEY (window_id) REFERENCES public.maintenance_windows(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.maintenance_notices
+    ADD CONSTRAINT maintenance_notices_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.maintenance_notices
+    ADD CONSTRAINT maintenance_notices_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.maintenance_notices
+    ADD CONSTRAINT maintenance_notices_window_id_fkey FOREIGN KEY (window_id) REFERENCES public.maintenance_windows(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.members
     ADD CONSTRAINT members_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
@@ -2363,6 +2487,9 @@ ALTER TABLE ONLY public.meters
 
 ALTER TABLE ONLY public.meters
     ADD CONSTRAINT meters_supplier_org_id_fkey FOREIGN KEY (supplier_org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.mock_machines
+    ADD CONSTRAINT mock_machines_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.node_capacity
     ADD CONSTRAINT node_capacity_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
@@ -2538,6 +2665,22 @@ GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_app;
 
+GRANT SELECT,INSERT ON TABLE public.maintenance_nodes TO millrace_app;
+
+GRANT UPDATE(hold) ON TABLE public.maintenance_nodes TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.maintenance_notices TO millrace_app;
+
+GRANT UPDATE(told) ON TABLE public.maintenance_notices TO millrace_app;
+
+GRANT UPDATE(told_at) ON TABLE public.maintenance_notices TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.maintenance_windows TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.maintenance_windows TO millrace_app;
+
+GRANT UPDATE(ended_at) ON TABLE public.maintenance_windows TO millrace_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.members TO millrace_app;
 
 GRANT SELECT,UPDATE ON TABLE public.meter_shards TO millrace_app;
@@ -2575,6 +2718,18 @@ GRANT UPDATE(postings) ON TABLE public.meters TO millrace_app;
 GRANT UPDATE(transitions) ON TABLE public.meters TO millrace_app;
 
 GRANT UPDATE(closed_at) ON TABLE public.meters TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.mock_machines TO millrace_app;
+
+GRANT UPDATE(machine) ON TABLE public.mock_machines TO millrace_app;
+
+GRANT UPDATE(what) ON TABLE public.mock_machines TO millrace_app;
+
+GRANT UPDATE(change_seq) ON TABLE public.mock_machines TO millrace_app;
+
+GRANT UPDATE(changed_at) ON TABLE public.mock_machines TO millrace_app;
+
+GRANT SELECT,USAGE ON SEQUENCE public.mock_machine_changes TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.node_capacity TO millrace_app;
 

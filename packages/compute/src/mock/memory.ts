@@ -4,7 +4,7 @@ import type { MockMachine } from './mock-machine.ts';
 /** A record and the version that a change of it must name. */
 export interface Kept {
   readonly machine: MockMachine;
-  readonly version: number;
+  readonly version: bigint;
 }
 
 export interface Change {
@@ -20,15 +20,16 @@ export interface MockMemory {
   read(machine: MachineRef): Promise<Kept | null>;
   list(): Promise<readonly Kept[]>;
   /**
-   * Writes `next` (null deletes) if the record still has this version (null: if there is none). False when it does not.
+   * Writes `next` (null deletes) if the record still has this version (null: if there is none), and gives its new
+   * version; null when somebody else was faster. No version is ever had twice.
    * `what` is told to those who listen; null tells nobody.
    */
   write(
     machine: MachineRef,
-    version: number | null,
+    version: bigint | null,
     next: MockMachine | null,
     what: string | null,
-  ): Promise<boolean>;
+  ): Promise<bigint | null>;
   /** What changed after the cursor; nothing, and the newest cursor, for null. May miss some: these are hints. */
   changesSince(
     cursor: bigint | null,
@@ -72,16 +73,17 @@ export function createProcessMemory(): MockMemory {
     },
     async write(machine, version, next, what) {
       const key = keyOf(machine);
-      if ((records.get(key)?.version ?? null) !== version) return false;
+      if ((records.get(key)?.version ?? null) !== version) return null;
+      seq += 1n;
       if (next === null) records.delete(key);
-      else records.set(key, { machine: next, version: (version ?? 0) + 1 });
+      else records.set(key, { machine: next, version: seq });
       if (what !== null) {
-        seq += 1n;
         hints.push({ externalId: machine.externalId, what, seq });
         if (hints.length > 2 * mostHints) hints.splice(0, mostHints);
       }
+      const written = seq;
       await listeners.tell(machine);
-      return true;
+      return written;
     },
     async changesSince(cursor) {
       const changes = cursor === null ? [] : hints.filter((hint) => hint.seq > cursor);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@millrace/platform/clock';
 import { checkCommand, checkKeys, checkPorts, checkRef, checkWish } from '../check-wish.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
@@ -302,9 +303,8 @@ class MockDriver implements ComputeDriver {
       const kept = await this.#memory.read(machine);
       if (kept === null) return null;
       const next = { ...kept.machine, calls: kept.machine.calls + 1 };
-      if (await this.#memory.write(machine, kept.version, next, null)) {
-        return { machine: next, version: kept.version + 1 };
-      }
+      const version = await this.#memory.write(machine, kept.version, next, null);
+      if (version !== null) return { machine: next, version };
     }
   }
 
@@ -341,7 +341,7 @@ class MockDriver implements ComputeDriver {
     for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
       const kept = await this.#find(machine, call);
       const next = change(kept?.machine ?? null, this.#clock.nowMs());
-      if (JSON.stringify(next) === JSON.stringify(kept?.machine ?? null)) {
+      if (isDeepStrictEqual(next, kept?.machine ?? null)) {
         await this.#doors?.sync(machine, next);
         return next;
       }
@@ -349,7 +349,8 @@ class MockDriver implements ComputeDriver {
       const written = dies && next !== null ? { ...powerOff(next), isHalfMade: true } : next;
       const labels = (next ?? kept?.machine)?.labels ?? {};
       const hint = readFault(labels)?.name === 'lost-events' ? null : what;
-      if (!(await this.#memory.write(machine, kept?.version ?? null, written, hint))) continue;
+      const version = await this.#memory.write(machine, kept?.version ?? null, written, hint);
+      if (version === null) continue;
       if (dies) throw new DriverError('unavailable', 'The mock engine died while it made the machine.');
       return next;
     }

@@ -319,6 +319,32 @@ export interface LedgerTransfersTable {
   occurred_at: Date;
 }
 
+export interface MaintenanceNodesTable {
+  window_id: string;
+  node_id: string;
+  hold: Generated<'waiting' | 'held' | 'left'>;
+}
+
+export interface MaintenanceNoticesTable {
+  window_id: string;
+  allocation_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  told: 'announced' | 'started' | 'ended';
+  told_at: Date;
+}
+
+export interface MaintenanceWindowsTable {
+  id: string;
+  summary: string;
+  status: 'announced' | 'in_progress' | 'completed' | 'cancelled';
+  drains_at: Date;
+  starts_at: Date;
+  ends_at: Date;
+  ended_at: Date | null;
+  created_at: Date;
+}
+
 export interface MembersTable {
   id: string;
   org_id: string;
@@ -384,6 +410,17 @@ export interface MetersTable {
   transitions: Generated<number>;
   opened_at: Date;
   closed_at: Date | null;
+}
+
+export interface MockMachinesTable {
+  cluster: string;
+  org_id: string;
+  external_id: string;
+  mode: 'live' | 'test';
+  machine: ColumnType<Json | null, string | null, string | null>;
+  what: string | null;
+  change_seq: Generated<bigint>;
+  changed_at: Date;
 }
 
 export interface NodeCapacityTable {
@@ -789,11 +826,15 @@ export interface GeneratedTables {
   ledger_hold_parts: LedgerHoldPartsTable;
   ledger_holds: LedgerHoldsTable;
   ledger_transfers: LedgerTransfersTable;
+  maintenance_nodes: MaintenanceNodesTable;
+  maintenance_notices: MaintenanceNoticesTable;
+  maintenance_windows: MaintenanceWindowsTable;
   members: MembersTable;
   meter_shards: MeterShardsTable;
   meter_transitions: MeterTransitionsTable;
   metered_things: MeteredThingsTable;
   meters: MetersTable;
+  mock_machines: MockMachinesTable;
   node_capacity: NodeCapacityTable;
   node_transitions: NodeTransitionsTable;
   nodes: NodesTable;

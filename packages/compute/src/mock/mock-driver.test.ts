@@ -1,0 +1,230 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isDriverError } from '../driver-error.ts';
+import type { ComputeDriver, MachineRef, MachineView } from '../driver.ts';
+import { runCommand, splitLine } from './commands.ts';
+import { hostKeyOf } from './host-key.ts';
+import { defaultLayout } from './layout.ts';
+import { makeMachine, metricsAt, stateAt } from './mock-machine.ts';
+import { faulty, mockEngine, patient, wishFor } from './world.fixture.ts';
+
+const faults = ['', 'boot-fails', 'host-dies', 'engine-silent', 'stuck-terminate', 'flaky', 'lost-events'];
+const nodes = ['mock-01', 'mock-02'];
+
+/** One step of a random history: a call on one of three machines through one of two connections, or a blow. */
+const someStep = fc.record({
+  what: fc.constantFrom(
+    ...[
+      'create',
+      'create',
+      'create elsewhere',
+      'start',
+      'stop',
+      'reboot',
+      'cutAccess',
+      'setPorts',
+      'terminate',
+    ],
+    ...['two at once', 'die', 'silence', 'heal', 'wait'],
+  ),
+  machine: fc.integer({ min: 0, max: 2 }),
+  connection: fc.integer({ min: 0, max: 1 }),
+});
+const someHistory = fc.record({
+  steps: fc.array(someStep, { minLength: 1, maxLength: 40 }),
+  faults: fc.array(fc.constantFrom(...faults), { minLength: 3, maxLength: 3 }),
+});
+
+type Seen = { readonly view: MachineView | null } | 'unavailable';
+
+/** What the engine says of a machine: a view, nothing, or that it cannot say. Anything else is a bug. */
+async function look(driver: ComputeDriver, machine: MachineRef): Promise<Seen> {
+  try {
+    return { view: await driver.describe(machine, patient()) };
+  } catch (error) {
+    if (isDriverError(error, 'unavailable')) return 'unavailable';
+    throw error;
+  }
+}
+
+async function tolerate(call: Promise<unknown>): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (error) {
+    if (isDriverError(error)) return false;
+    throw error;
+  }
+}
+
+describe('the mock engine, whatever is asked of it in whatever order', () => {
+  it('never has two machines of one id, never brings back what it terminated, and lists what it describes', async () => {
+    await fc.assert(
+      fc.asyncProperty(someHistory, async (history) => {
+        const { clock, controls, connect } = mockEngine();
+        const drivers = [connect(), connect()];
+        const wishes = history.faults.map((fault) => (fault === '' ? wishFor() : faulty(fault)));
+        const ended = new Set<string>();
+        for (const step of history.steps) {
+          const driver = drivers[step.connection] ?? expect.fail('There are two connections.');
+          const wish = wishes[step.machine] ?? expect.fail('There are three machines.');
+          const calls: Record<string, () => Promise<unknown>> = {
+            create: () => driver.create(wish, patient()),
+            'create elsewhere': () => driver.create({ ...wish, nodeName: 'mock-02' }, patient()),
+            'two at once': () => Promise.all(drivers.map((each) => each.create(wish, patient()))),
+            start: () => driver.start(wish, patient()),
+            stop: () => driver.stop(wish, { graceMs: 0 }, patient()),
+            reboot: () => driver.reboot(wish, { graceMs: 0 }, patient()),
+            cutAccess: () => driver.cutAccess(wish, patient()),
+            setPorts: () => driver.setPorts(wish, [], patient()),
+            terminate: () => driver.terminate(wish, patient()),
+            die: async () => controls.dieDuringNextCreate(),
+            silence: async () => controls.silenceNode(nodes[step.connection] ?? ''),
+            heal: async () => controls.heal(),
+            wait: () => clock.advance(45_000),
+          };
+          const isDone = await tolerate(calls[step.what]?.() ?? expect.fail(step.what));
+          const key = wish.externalId;
+          if (step.what.startsWith('create') || step.what === 'two at once') ended.delete(key);
+          else if (step.what === 'terminate' && isDone) ended.add(key);
+          await agree(driver, wishes, ended);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  }, 60_000);
+});
+
+/** The invariants, at this instant. */
+async function agree(
+  driver: ComputeDriver,
+  wishes: readonly MachineRef[],
+  ended: ReadonlySet<string>,
+): Promise<void> {
+  const { machines, unseen } = await driver.listOwned(patient());
+  const ids = machines.map(({ externalId }) => externalId);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const wish of wishes) {
+    const seen = await look(driver, wish);
+    const listed = machines.find(({ externalId }) => externalId === wish.externalId);
+    if (seen === 'unavailable') {
+      const isAccountedFor = listed !== undefined || unseen.length > 0;
+      expect(isAccountedFor, 'what cannot be described is listed, or its node is unseen').toBe(true);
+    } else expect(listed ?? null).toEqual(seen.view);
+    const isEnded = ended.has(wish.externalId);
+    if (isEnded && seen !== 'unavailable') expect(seen.view, 'terminated and back').toBeNull();
+  }
+}
+
+describe('nodes of the mock engine', () => {
+  it('a silent node is unseen and unreachable, its machines are unavailable, and all is as it was when it heals', async () => {
+    const { controls, connect } = mockEngine();
+    const driver = connect();
+    const [here, there] = [wishFor(), wishFor({ nodeName: 'mock-02' })];
+    for (const wish of [here, there]) await driver.create(wish, patient());
+    controls.silenceNode('mock-02');
+    expect(await look(driver, there)).toBe('unavailable');
+    const during = await driver.listOwned(patient());
+    expect([during.machines.map(({ externalId }) => externalId), during.unseen]).toEqual([
+      [here.externalId],
+      ['mock-02'],
+    ]);
+    const inventory = await driver.readInventory(patient());
+    expect(inventory.nodes[1]).toMatchObject({ name: 'mock-02', reachable: false, hardware: null });
+    controls.heal();
+    expect((await driver.listOwned(patient())).machines).toHaveLength(2);
+  });
+
+  it('a removed node is in no inventory, and its machines are gone with it', async () => {
+    const { controls, connect } = mockEngine();
+    const driver = connect();
+    const wish = wishFor({ nodeName: 'mock-02' });
+    await driver.create(wish, patient());
+    controls.removeNode('mock-02');
+    expect(await look(driver, wish)).toEqual({ view: null });
+    expect(await driver.listOwned(patient())).toEqual({ machines: [], unseen: [] });
+    const { nodes: left } = await driver.readInventory(patient());
+    expect(left.map(({ name }) => name)).toEqual(
+      defaultLayout.nodes.map(({ name }) => name).filter((name) => name !== 'mock-02'),
+    );
+    await expect(driver.create(wishFor({ nodeName: 'mock-02' }), patient())).rejects.toMatchObject({
+      kind: 'not_found',
+    });
+  });
+
+  it('the default fleet is what its README says: 16 nodes of 8 GPUs, each GPU with an id of its own', async () => {
+    const { nodes: all } = await mockEngine().connect().readInventory(patient());
+    const gpus = all.flatMap(({ hardware }) => hardware?.gpus ?? []);
+    expect([all.length, gpus.length, new Set(gpus.map(({ uuid }) => uuid)).size]).toEqual([16, 128, 128]);
+    expect(
+      Object.entries(Object.groupBy(gpus, ({ model }) => model)).map(([model, of]) => [model, of?.length]),
+    ).toEqual([
+      ['NVIDIA H100 80GB HBM3', 64],
+      ['NVIDIA H200', 32],
+      ['NVIDIA B200', 32],
+    ]);
+    expect(gpus.slice(0, 8).map(({ numaNode }) => numaNode)).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
+  });
+});
+
+describe('a mock machine', () => {
+  const startMs = Date.UTC(2026, 0, 1);
+
+  it('is a function of its record, the seed and the time', () => {
+    const wish = wishFor();
+    const [one, same] = [makeMachine(wish, startMs), makeMachine({ ...wish }, startMs)];
+    for (const afterMs of [0, 1_999, 3_000, 6_000, 3_600_000]) {
+      expect(stateAt(one, 'a', startMs + afterMs)).toEqual(stateAt(same, 'a', startMs + afterMs));
+      expect(metricsAt(one, 'a', startMs + afterMs)).toEqual(metricsAt(same, 'a', startMs + afterMs));
+    }
+    expect(hostKeyOf('a', 'x')).toBe(hostKeyOf('a', 'x'));
+    expect(new Set([hostKeyOf('a', 'x'), hostKeyOf('b', 'x'), hostKeyOf('a', 'y')]).size).toBe(3);
+  });
+
+  it('has counters that only grow while it runs', () => {
+    const machine = makeMachine(wishFor(), startMs);
+    fc.assert(
+      fc.property(fc.nat(10 ** 9), fc.nat(10 ** 9), (a, b) => {
+        const [early, late] = [Math.min(a, b), Math.max(a, b)].map((ms) =>
+          metricsAt(machine, 's', startMs + 1 + ms),
+        );
+        for (const counter of ['cpuSeconds', 'networkInBytes', 'networkOutBytes'] as const) {
+          expect(late?.[counter]).toBeGreaterThanOrEqual(early?.[counter] ?? Number.NaN);
+        }
+      }),
+    );
+  });
+
+  it('splits a line into plain words, and gives up on anything that needs a shell', () => {
+    expect(splitLine(` echo  'a  b' "c"d `)).toEqual(['echo', 'a  b', 'cd']);
+    for (const line of [
+      'a; b',
+      'a && b',
+      'a | b',
+      '$(id)',
+      '`id`',
+      'a > b',
+      "echo 'open",
+      'echo "$HOME"',
+      'a\\ b',
+    ]) {
+      expect(splitLine(line), line).toBeNull();
+    }
+  });
+
+  it('answers what it does not know with 127, whatever it is called', () => {
+    const machine = makeMachine(wishFor(), startMs);
+    const [node = expect.fail('There are nodes.')] = defaultLayout.nodes;
+    const inside = { machine, node, seed: 's', nowMs: startMs + 10_000, maxBytes: 1_000 };
+    fc.assert(
+      fc.property(fc.array(fc.string(), { maxLength: 5 }), (words) => {
+        expect(runCommand(['curl', ...words], inside).exitCode).toBe(127);
+      }),
+    );
+    for (const name of ['constructor', '__proto__', 'toString', '']) {
+      expect(runCommand([name], inside).exitCode, name).toBe(127);
+      expect(runCommand(['cat', name], inside).exitCode, name).toBe(1);
+    }
+    expect(runCommand(['seq', '1', '9007199254740991'], inside).stdout.length).toBeLessThanOrEqual(1_000);
+  });
+});

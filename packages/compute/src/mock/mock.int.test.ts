@@ -1,0 +1,144 @@
+import { createOrganisation, createTestDatabase, freePort, type TestDatabase } from '@millrace/testing';
+import type { OrgId } from '@millrace/platform/ids';
+import { SimulatedClock } from '@millrace/platform/clock';
+import ssh2 from 'ssh2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EngineEvent, MachineRef } from '../driver.ts';
+import { createMockDriver, createPostgresMemory } from './index.ts';
+import { makeMachine } from './mock-machine.ts';
+import { patient, wishFor } from './world.fixture.ts';
+
+let database: TestDatabase;
+let orgId: OrgId;
+let clusters = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  orgId = await createOrganisation(database.db);
+});
+afterAll(() => database.drop());
+
+/** Two processes that share nothing but the database and the time. */
+function twoProcesses() {
+  clusters += 1;
+  const cluster = `cluster-${clusters}`;
+  const clock = new SimulatedClock();
+  const [first, second] = [1, 2].map(() => createPostgresMemory(database.db, { cluster, clock }));
+  if (first === undefined || second === undefined) throw new Error('There are two.');
+  const connect = (memory: typeof first, doors: { bind: string | null } | null) =>
+    createMockDriver({ cluster, clock, memory, doors });
+  return {
+    clock,
+    first,
+    second,
+    serving: connect(first, { bind: '127.0.0.1' }),
+    other: connect(second, null),
+  };
+}
+
+describe('the mock engine in PostgreSQL', () => {
+  it('of many changes at once from one version exactly one is made, and no version is had twice', async () => {
+    const { first, second } = twoProcesses();
+    const machine = makeMachine(wishFor({ orgId }), 0);
+    const writes = (version: bigint | null) =>
+      Promise.all(
+        Array.from({ length: 16 }, (_, index) =>
+          (index % 2 === 0 ? first : second).write(machine, version, { ...machine, calls: index }, 'raced'),
+        ),
+      );
+    const [made] = (await writes(null)).filter((version) => version !== null);
+    const changed = (await writes(made ?? null)).filter((version) => version !== null);
+    expect(changed).toHaveLength(1);
+    expect((await first.read(machine))?.version).toBe(changed[0]);
+    expect(await first.write(machine, changed[0] ?? null, null, 'gone')).not.toBeNull();
+    expect(await second.read(machine)).toBeNull();
+    const again = await second.write(machine, null, machine, 'again');
+    expect(again).toBeGreaterThan(changed[0] ?? 0n);
+    expect(await first.write(machine, changed[0] ?? null, null, 'stale')).toBeNull();
+  });
+
+  it('what one process makes another sees whole, and a create from both is one machine', async () => {
+    const { serving, other } = twoProcesses();
+    const wish = wishFor({ orgId, labels: { team: 'a' }, userData: '#cloud-config' });
+    await Promise.all([serving, other, serving, other].map((driver) => driver.create(wish, patient())));
+    const view = await other.describe(wish, patient());
+    expect(view).toEqual(await serving.describe(wish, patient()));
+    expect(view).toMatchObject({ externalId: wish.externalId, orgId, labels: { team: 'a' }, power: 'on' });
+    expect((await other.listOwned(patient())).machines).toEqual([view]);
+    await serving.terminate(wish, patient());
+    expect(await other.describe(wish, patient())).toBeNull();
+    await serving.close();
+  });
+
+  it('a cut by another process breaks an open session within a second of the clock, and lets nobody in', async () => {
+    const { clock, serving, other } = twoProcesses();
+    const pair = ssh2.utils.generateKeyPairSync('ed25519');
+    const externalPort = await freePort();
+    const ports = [{ internalPort: 22, externalPort, protocol: 'tcp' as const }];
+    const wish = wishFor({ orgId, ports, sshKeys: [pair.public.trim()] });
+    await serving.create(wish, patient());
+    await clock.advance(10_000);
+    const login = () => openClient(externalPort, pair.private);
+    const session = await login();
+    await other.cutAccess(wish, patient());
+    await expect(login()).rejects.toThrow();
+    const broken = new Promise((resolve) => session.once('close', () => resolve('broken')));
+    await clock.advance(1_000);
+    expect(await broken).toBe('broken');
+    await serving.close();
+  });
+
+  it('hints of one process reach the listener of another, and rows of deleted machines go after an hour', async () => {
+    const { clock, first, serving, other } = twoProcesses();
+    const abort = new AbortController();
+    const heard: EngineEvent[] = [];
+    const listening = (async () => {
+      for await (const event of other.events(abort.signal)) heard.push(event);
+    })();
+    await pause(clock);
+    const wish = wishFor({ orgId });
+    await serving.create(wish, patient());
+    await pause(clock);
+    await serving.terminate(wish, patient());
+    await pause(clock);
+    abort.abort();
+    await listening;
+    const of = (what: string): EngineEvent => ({ kind: 'machine', externalId: wish.externalId, what });
+    expect(heard).toEqual([of('created'), of('terminated')]);
+    await clock.advance(3_600_000);
+    const next = wishFor({ orgId });
+    await serving.create(next, patient());
+    await serving.terminate(next, patient());
+    expect(await rowsOf(wish)).toBe(0);
+    expect(await rowsOf(next)).toBe(1);
+    expect(await first.list()).toEqual([]);
+    await serving.close();
+  });
+});
+
+/** A second of the clock, and then time for the query that it starts. */
+async function pause(clock: SimulatedClock): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) {
+    await clock.advance(1_000);
+    await database.db.ping();
+  }
+}
+
+async function rowsOf({ externalId }: MachineRef): Promise<number> {
+  const rows = await database.db.kysely
+    .selectFrom('mock_machines')
+    .select('external_id')
+    .where('external_id', '=', externalId)
+    .execute();
+  return rows.length;
+}
+
+function openClient(port: number, privateKey: string): Promise<ssh2.Client> {
+  const client = new ssh2.Client();
+  return new Promise((resolve, reject) => {
+    client.once('ready', () => resolve(client));
+    client.on('error', reject);
+    client.once('close', () => reject(new Error('Closed before anyone was logged in.')));
+    client.connect({ host: '127.0.0.1', port, username: 'ubuntu', privateKey });
+  });
+}

@@ -1,0 +1,35 @@
+import { toUuid } from '@millrace/platform/ids';
+import { createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { describeDriver } from '../conformance/index.ts';
+import { createPostgresMemory, type MockMemory } from './index.ts';
+import { mockWorld } from './suite.fixture.ts';
+
+let database: TestDatabase | undefined;
+
+/** The suite makes organisations up; rows want theirs to exist. */
+function withOrganisations({ db }: TestDatabase, memory: MockMemory): MockMemory {
+  return {
+    ...memory,
+    async write(machine, ...change) {
+      const id = toUuid(machine.orgId);
+      const row = { id, name: 'Suite', slug: `suite-${id}`, home_cell: 1 };
+      await db.kysely
+        .insertInto('organisations')
+        .values(row)
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute();
+      return memory.write(machine, ...change);
+    },
+  };
+}
+
+const world = mockWorld(
+  async (clock) => {
+    database = await createTestDatabase();
+    const memory = createPostgresMemory(database.db, { cluster: 'suite', clock });
+    return withOrganisations(database, memory);
+  },
+  async () => database?.drop(),
+);
+
+describeDriver('mock (in PostgreSQL)', world);

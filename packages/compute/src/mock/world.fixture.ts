@@ -1,0 +1,49 @@
+import { SimulatedClock } from '@millrace/platform/clock';
+import type { OrgId } from '@millrace/platform/ids';
+import { freePort, testIds } from '@millrace/testing';
+import type { ComputeDriver, MachineWish } from '../driver.ts';
+import { createMockControls, createMockDriver, createProcessMemory } from './index.ts';
+import type { MockMemory } from './memory.ts';
+
+/** One mock engine, its clock and its controls, and as many connections to it as a test likes. */
+export function mockEngine(memory: MockMemory = createProcessMemory()) {
+  const clock = new SimulatedClock();
+  const controls = createMockControls();
+  const connect = (doors: { bind: string | null } | null = null): ComputeDriver =>
+    createMockDriver({ cluster: 'test', clock, memory, controls, doors });
+  return { clock, controls, connect, memory };
+}
+
+export const patient = (): AbortSignal => AbortSignal.timeout(10_000);
+export const orgId: OrgId = testIds.next('org');
+
+export function wishFor(changes: Partial<MachineWish> = {}): MachineWish {
+  return {
+    externalId: testIds.nextUuid(),
+    orgId,
+    mode: 'test',
+    nodeName: 'mock-01',
+    gpuPciAddresses: ['0000:10:00.0', '0000:18:00.0'],
+    cpuCount: 8,
+    ramMb: 65_536,
+    diskGb: 100,
+    image: 'ubuntu-24.04',
+    hostname: 'tester',
+    sshKeys: [],
+    userData: null,
+    ports: [],
+    labels: {},
+    ...changes,
+  };
+}
+
+export function faulty(fault: string, values: Readonly<Record<string, number>> = {}): MachineWish {
+  const entries = Object.entries(values).map(([key, value]) => [`millrace.fault.${key}`, String(value)]);
+  return wishFor({ labels: { 'millrace.fault': fault, ...Object.fromEntries(entries) } });
+}
+
+export const freeSsh = async () => ({
+  internalPort: 22,
+  externalPort: await freePort(),
+  protocol: 'tcp' as const,
+});
