@@ -25,7 +25,7 @@ test('a free block of ports can be asked for', () => {
   expect(parseInvocation(['up', '--port-base', 'auto'])).toMatchObject({ portBase: 'auto' });
 });
 
-test('`down`, `status` and `logs` take their own options', () => {
+test('`down`, `status`, `kill` and `logs` take their own options', () => {
   expect(parseInvocation(['down', '--single', 'nats'])).toMatchObject({
     names: ['nats'],
     topology: 'single',
@@ -33,6 +33,7 @@ test('`down`, `status` and `logs` take their own options', () => {
   });
   expect(parseInvocation(['down', '--purge'])).toMatchObject({ names: [], purge: true });
   expect(parseInvocation(['status', '--json'])).toMatchObject({ command: 'status', json: true });
+  expect(parseInvocation(['kill', 'incus-2'])).toMatchObject({ command: 'kill', node: 'incus-2' });
   expect(parseInvocation(['logs', 'nats-1', '-f'])).toMatchObject({ node: 'nats-1', follow: true });
 });
 
@@ -48,7 +49,8 @@ test.each([
   [['up', '--cluster', '--single'], /exclude each other/u],
   [['up', '--port-base', 'many'], /port number or `auto`, not many/u],
   [['up', '--bogus'], /bogus/u],
-  [['logs'], /name of one node/u],
+  [['kill'], /`kill` takes the name of one node/u],
+  [['logs'], /`logs` takes the name of one node/u],
   [['logs', 'nats', 'restate'], /name of one node/u],
 ])('%j is refused rather than half understood', (argv, message) => {
   expect(() => parseInvocation(argv)).toThrow(message);

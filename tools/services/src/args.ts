@@ -8,6 +8,7 @@ export type Invocation =
   | ({ readonly command: 'up'; readonly names: readonly string[]; readonly install: boolean } & Place)
   | ({ readonly command: 'down'; readonly names: readonly string[]; readonly purge: boolean } & Place)
   | ({ readonly command: 'status'; readonly json: boolean } & Place)
+  | ({ readonly command: 'kill'; readonly node: string } & Place)
   | ({ readonly command: 'logs'; readonly node: string; readonly follow: boolean } & Place);
 
 interface Place {
@@ -34,6 +35,7 @@ const allowed: Readonly<Record<string, readonly OptionName[]>> = {
   up: ['cluster', 'single', 'install', 'state', 'port-base'],
   down: ['cluster', 'single', 'purge', 'state'],
   status: ['json', 'state'],
+  kill: ['state'],
   logs: ['follow', 'state'],
 };
 
@@ -58,8 +60,10 @@ export function parseInvocation(argv: readonly string[]): Invocation {
     case 'status':
       if (names.length > 0) throw new Failure('`status` takes no names.', seeHelp);
       return { command, json: values.json === true, ...place };
+    case 'kill':
+      return { command, node: onlyName(command, names), ...place };
     default:
-      return { command: 'logs', node: onlyName(names), follow: values.follow === true, ...place };
+      return { command: 'logs', node: onlyName('logs', names), follow: values.follow === true, ...place };
   }
 }
 
@@ -90,10 +94,10 @@ function portBaseOf(text: string | undefined): number | 'auto' | undefined {
   throw new Failure(`--port-base takes a port number or \`auto\`, not ${text}.`, seeHelp);
 }
 
-function onlyName(names: readonly string[]): string {
+function onlyName(command: string, names: readonly string[]): string {
   const [name, ...more] = names;
   if (name !== undefined && more.length === 0) return name;
-  throw new Failure('`logs` takes the name of one node.', 'Names are those that `status` shows.');
+  throw new Failure(`\`${command}\` takes the name of one node.`, 'Names are those that `status` shows.');
 }
 
 export const help = `Starts and stops the real engines on 127.0.0.1, for development, tests and CI.
@@ -101,6 +105,7 @@ export const help = `Starts and stops the real engines on 127.0.0.1, for develop
   npm run services -- up [name…]    start engines (all of them by default) and wait until they answer
   npm run services -- down [name…]  stop engines
   npm run services -- status        what runs, as found right now; ends with 1 if anything is dead or unready
+  npm run services -- kill NODE     kill one node as a crash would; \`up\` heals
   npm run services -- logs NODE     the end of a node's log; -f follows it
 
 Names: postgres, valkey, nats, restate, incus.

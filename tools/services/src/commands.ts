@@ -15,15 +15,14 @@ import { prepareInstallation, runInstallation } from './install/install.ts';
 import { describeNeed, type Need } from './install/needs.ts';
 import { shellLine } from './install/steps.ts';
 import { withLock } from './lock.ts';
-import { freePortBlock } from './ports.ts';
+import { claimChosenBlock, claimFreeBlock, releaseClaim } from './port-claims.ts';
 import {
   createSite,
+  createStateDir,
   defaultPortBase,
   openSite,
-  portSpan,
   recordedPortBase,
   removeSite,
-  resolveStateDir,
   type Site,
   type SiteOptions,
 } from './site.ts';
@@ -64,10 +63,13 @@ export interface EngineOutcome {
 export async function up(names: readonly string[], options: UpOptions = {}): Promise<EngineOutcome[]> {
   const note = options.note ?? silent;
   const wanted = names.length === 0 ? engines : names.map(engineNamed);
-  const site = openSite({ ...options, portBase: await settledPortBase(options) });
-  createSite(site);
-  return withLock(lockFile(site), lockNote(note), async () => {
+  // Opened once before the lock as well: what cannot be right is refused before anything is made.
+  const { stateDir } = openSite(options);
+  createStateDir(stateDir);
+  return withLock(lockFile(stateDir), lockNote(note), async () => {
     // Whom we waited for may have been a `down --purge`.
+    createStateDir(stateDir);
+    const site = await settledSite(options);
     createSite(site);
     const active = activeTopologies(site, wanted, options.topology);
     const able = wanted.filter((engine) => engine.obstacle?.(site) == null);
@@ -103,11 +105,14 @@ function endpointsChange(site: Site, active: ActiveTopologies, asked: Topology |
   return { active, current, ...Object.fromEntries(parts) };
 }
 
-/** A free block of ports for a new state folder; an old one keeps what it has. */
-async function settledPortBase(options: SiteOptions): Promise<number | undefined> {
-  if (options.portBase !== 'auto') return options.portBase;
-  if (recordedPortBase(resolveStateDir(options.stateDir)) !== undefined) return undefined;
-  return freePortBlock(defaultPortBase, portSpan);
+/** A new state folder gets a block of ports, the one chosen or any that is free; an old one keeps what it has. */
+async function settledSite(options: SiteOptions): Promise<Site> {
+  const site = openSite(options);
+  if (options.portBase === 'auto' && recordedPortBase(site.stateDir) === undefined) {
+    return { ...site, portBase: await claimFreeBlock(site, defaultPortBase) };
+  }
+  await claimChosenBlock(site, site.portBase);
+  return site;
 }
 
 /** An engine that cannot run here is passed over, unless somebody asked for it by name. */
@@ -228,7 +233,7 @@ export async function down(names: readonly string[], options: DownOptions = {}):
   }
   const site = openSite(options);
   if (!existsSync(site.stateDir)) return 0;
-  return withLock(lockFile(site), lockNote(note), async () => {
+  return withLock(lockFile(site.stateDir), lockNote(note), async () => {
     const counts = await Promise.all(
       wanted.flatMap((engine) =>
         engine.topologies
@@ -238,13 +243,16 @@ export async function down(names: readonly string[], options: DownOptions = {}):
           ),
       ),
     );
-    if (options.purge === true) removeSite(site);
+    if (options.purge === true) {
+      removeSite(site);
+      await releaseClaim(site);
+    }
     return counts.reduce((sum, count) => sum + count, 0);
   });
 }
 
-function lockFile(site: Site): string {
-  return path.join(site.stateDir, 'lock');
+function lockFile(stateDir: string): string {
+  return path.join(stateDir, 'lock');
 }
 
 function lockNote(note: EngineNote): Note {
@@ -272,7 +280,7 @@ async function withNode<T>(
   const note = options.note ?? silent;
   const { group, node } = findNode(site, name);
   createSite(site);
-  return withLock(lockFile(site), lockNote(note), () =>
+  return withLock(lockFile(site.stateDir), lockNote(note), () =>
     work(group, node, (message) => note(group.engine.name, message)),
   );
 }

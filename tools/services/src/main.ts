@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 import { help, parseInvocation, type Invocation } from './args.ts';
-import { down, findNode, up, type EngineNote, type EngineOutcome } from './commands.ts';
+import { down, findNode, killNode, up, type EngineNote, type EngineOutcome } from './commands.ts';
 import { Failure } from './failure.ts';
 import { logFile, openSite } from './site.ts';
 import { renderStatus, status } from './status.ts';
@@ -43,6 +43,10 @@ async function main(invocation: Invocation): Promise<number> {
       say(invocation.json ? JSON.stringify(nodes, null, 2) : renderStatus(nodes));
       return nodes.some((node) => node.state === 'dead' || node.state === 'running') ? 1 : 0;
     }
+    case 'kill':
+      await killNode(invocation.node, { ...invocation, note });
+      sayTimed('kill', `${invocation.node} is dead`);
+      return 0;
     case 'logs':
       return showLog(invocation);
   }

@@ -1,7 +1,6 @@
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-import { Failure } from './failure.ts';
 import { allPids, commandLine } from './processes.ts';
 
 /** Whether this process could listen on the port on loopback right now. */
@@ -11,16 +10,6 @@ export function isPortFree(port: number): Promise<boolean> {
     server.once('error', () => resolve(false));
     server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
   });
-}
-
-/** The first whole block of ports, counting up from `first`, that nobody listens on. */
-export async function freePortBlock(first: number, length: number): Promise<number> {
-  for (let base = first; base + length <= 32_768; base += length) {
-    const ports = Array.from({ length }, (_, offset) => base + offset);
-    const free = await Promise.all(ports.map(isPortFree));
-    if (free.every(Boolean)) return base;
-  }
-  throw new Failure(`No ${length} free ports in a row were found above ${first}.`, 'Stop something.');
 }
 
 /** The socket inode that listens on a port, from the text of /proc/net/tcp or tcp6. */

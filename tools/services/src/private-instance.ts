@@ -5,8 +5,8 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 
 import { down, status, type NodeState } from './index.ts';
-import { freePortBlock } from './ports.ts';
-import { portSpan } from './site.ts';
+import { claimFreeBlock } from './port-claims.ts';
+import { defaultCacheDir, portSpan } from './site.ts';
 
 export interface Place {
   readonly stateDir: string;
@@ -21,8 +21,9 @@ export async function privatePlace(): Promise<Place> {
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
   chmodSync(folder, 0o755);
   const stateDir = path.join(folder, 's');
-  // Files and whole suites that run side by side begin their search at different places.
-  const portBase = await freePortBlock(19_000 + (process.pid % 100) * portSpan, portSpan);
+  // Files and whole suites that run side by side begin their search at different places: it is short then.
+  const claimant = { stateDir, cacheDir: defaultCacheDir() };
+  const portBase = await claimFreeBlock(claimant, 19_000 + (process.pid % 100) * portSpan);
   const place = { stateDir, portBase };
   onTestFinished(async () => {
     await down([], { stateDir, purge: true });

@@ -63,6 +63,18 @@ test('two `up` at the same time make one set of processes', async () => {
   ).toEqual(['already', 'already', 'started', 'started']);
 });
 
+test('several `up --port-base auto` at the same time each get ports of their own, and of one folder the same', async () => {
+  const places = await Promise.all([privatePlace(), privatePlace(), privatePlace()]);
+  const stateDirs = places.map((place) => place.stateDir);
+  const all = [...stateDirs, ...stateDirs.slice(0, 1)];
+  const endpoints = await Promise.all(
+    all.map((stateDir) => ensureUp(['valkey'], { stateDir, portBase: 'auto' })),
+  );
+  const urls = endpoints.map(({ valkeyUrl }) => valkeyUrl);
+  expect(new Set(urls).size).toBe(3);
+  expect(urls.at(-1)).toBe(urls[0]);
+});
+
 test('a process whose record was lost is taken back, not started twice', async () => {
   const place = await privatePlace();
   await ensureUp(['valkey'], place);

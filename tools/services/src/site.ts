@@ -93,10 +93,14 @@ export function recordedPortBase(stateDir: string): number | undefined {
 }
 
 /** Creates the state folder; the other users that engines run as must be able to pass through it. */
-export function createSite(site: Site): void {
-  for (const folder of [site.stateDir, path.join(site.stateDir, 'run'), path.join(site.stateDir, 'log')]) {
+export function createStateDir(stateDir: string): void {
+  for (const folder of [stateDir, path.join(stateDir, 'run'), path.join(stateDir, 'log')])
     makeOpenFolder(folder);
-  }
+}
+
+/** The same, and records the block of ports in it. */
+export function createSite(site: Site): void {
+  createStateDir(site.stateDir);
   const file = path.join(site.stateDir, siteFile);
   if (!existsSync(file)) writeAtomically(file, `${JSON.stringify({ portBase: site.portBase })}\n`);
 }

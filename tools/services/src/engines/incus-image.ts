@@ -125,6 +125,8 @@ const sshContents: Contents = {
       '  sh /etc/millrace/firstboot >/var/log/firstboot.log 2>&1 &&',
       '    mv /etc/millrace/firstboot /etc/millrace/firstboot.done',
       'fi',
+      // The last words of the boot, so that whoever reads the console sees one.
+      'echo "$(hostname) is up"',
       'exit 0',
     ),
     'etc/inittab': file(
