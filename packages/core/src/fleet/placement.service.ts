@@ -38,6 +38,9 @@ export const UNWATCHED_MS = 5 * 60_000;
  */
 const MAX_ATTEMPTS = 64;
 
+/** A gang looks for a fabric of which nobody holds nodes at this moment among so many before it waits for the best. */
+const FABRICS_TRIED = 4;
+
 export interface PlacementTools {
   /** Where in the order of equal nodes to begin: a whole number from 0 to below the bound. */
   readonly random: (bound: number) => number;
@@ -138,9 +141,15 @@ async function takeGang(tx: Tx, { wish, fitness }: Search, tools: PlacementTools
   const look = async (start: number, sample: number): Promise<readonly FabricCandidate[]> =>
     rankFabrics(await readFabrics(tx, wish, fitness, { start, sample }), wish.nodeCount);
   const sampled = await look(tools.random(SPREAD_BOUND), FABRIC_SAMPLE);
-  const [fabric] = sampled.length > 0 ? sampled : await look(0, SPREAD_BOUND);
-  if (fabric === undefined) return 'none';
-  const locked = await lockGang(tx, wish, fitness, fabric.fabricId);
+  const fabrics = sampled.length > 0 ? sampled : await look(0, SPREAD_BOUND);
+  const [best] = fabrics;
+  if (best === undefined) return 'none';
+  for (const { fabricId } of fabrics.slice(0, FABRICS_TRIED)) {
+    const locked = await lockGang(tx, wish, fitness, { fabricId, whenHeld: 'skip' });
+    if (locked.length === wish.nodeCount) return fill(tx, wish, locked);
+    await goBack(tx);
+  }
+  const locked = await lockGang(tx, wish, fitness, { fabricId: best.fabricId, whenHeld: 'wait' });
   return locked.length < wish.nodeCount ? 'lost' : fill(tx, wish, locked);
 }
 

@@ -240,25 +240,30 @@ export async function lockWaiting(tx: Tx, need: PlacementNeed, nodeId: NodeId): 
   return row === undefined ? null : fromUuid('nod', row.node_id);
 }
 
-const lockGangStatements = defineVariants(
-  'fleet-lock-gang',
-  10,
-  (matches) => `
+const lockGangText = (matches: string): string => `
   select capacity.node_id from node_capacity as capacity
    where capacity.fabric_id = $9 and capacity.idle and capacity.gpus_total = $8 and ${matches}
    order by capacity.node_id limit $10
-     for no key update of capacity`,
-);
+     for no key update of capacity`;
 
-/** Locks idle nodes of the fabric in the order of their ids, waiting where it must; fewer than asked when others took some. */
+const lockGangStatements = {
+  wait: defineVariants('fleet-lock-gang', 10, lockGangText),
+  skip: defineVariants('fleet-lock-free-gang', 10, (matches) => `${lockGangText(matches)} skip locked`),
+};
+
+/**
+ * Locks idle nodes of the fabric in the order of their ids; fewer than asked when it has no more. Nodes that others
+ * hold are waited for or passed over.
+ */
 export async function lockGang(
   tx: Tx,
   need: PlacementNeed,
   fitness: Fitness | null,
-  fabricId: FabricId,
+  from: { readonly fabricId: FabricId; readonly whenHeld: 'wait' | 'skip' },
 ): Promise<readonly NodeId[]> {
-  const values = [...needValues(need), toUuid(fabricId), need.nodeCount];
-  const rows = await runVariant<{ node_id: string }>(tx, lockGangStatements, values, fitness);
+  const values = [...needValues(need), toUuid(from.fabricId), need.nodeCount];
+  const variants = lockGangStatements[from.whenHeld];
+  const rows = await runVariant<{ node_id: string }>(tx, variants, values, fitness);
   return rows.map((row) => fromUuid('nod', row.node_id));
 }
 

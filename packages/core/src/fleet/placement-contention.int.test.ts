@@ -1,0 +1,351 @@
+import { toUuid } from '@millrace/platform/ids';
+import { eventually, killBackend, testIds } from '@millrace/testing';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { gpusOf, openGround, placing, refusalOf, settle, type Ground } from './placement.fixture.ts';
+import type { Placement, PlacementWish } from './placement.ts';
+import { place } from './placement.service.ts';
+import { releaseAllocation } from './placement.store.ts';
+
+/** Many at once, each with a connection of its own. A deadlock is an error here, as nothing is tried again. */
+
+const AT_ONCE = 64;
+const full = 'INSUFFICIENT_CAPACITY';
+
+let ground: Ground;
+
+beforeAll(async () => {
+  ground = await openGround(AT_ONCE);
+});
+afterEach(async () => {
+  expect(await ground.breaks()).toEqual([]);
+  const [stats] = await ground.query<{ deadlocks: string }>(
+    'select deadlocks from pg_stat_database where datname = current_database()',
+  );
+  expect(stats?.deadlocks).toBe('0');
+});
+afterAll(() => ground.database.drop());
+
+const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+const onlyFull = (refusals: readonly string[]) => expect([...new Set(refusals)]).toEqual([full]);
+const distinctGpus = (placed: readonly Placement[]): number => new Set(placed.flatMap(gpusOf)).size;
+
+/** A transaction that has placed and waits to be told how it ends. */
+function holdOpen(wish: PlacementWish): {
+  placed: Promise<Placement>;
+  end(how: 'commit' | 'rollback'): Promise<void>;
+} {
+  const told = Promise.withResolvers<'commit' | 'rollback'>();
+  const placed = Promise.withResolvers<Placement>();
+  const done = ground.database.db
+    .transaction(placing, async (tx) => {
+      placed.resolve(await place(tx, wish));
+      if ((await told.promise) === 'rollback') throw new Error('rolled back on purpose');
+    })
+    .catch((error: unknown) => placed.reject(error));
+  return {
+    placed: placed.promise,
+    end: async (how) => {
+      told.resolve(how);
+      await done;
+    },
+  };
+}
+
+const waiting = (count: number) =>
+  eventually({ what: `${count} to wait for a lock` }, async () => {
+    const [row] = await ground.query<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return row?.waiting === count;
+  });
+
+describe('64 at once for the last 8 GPUs', () => {
+  it.each([
+    ['one node', { nodes: 1, gpusPerNode: 8 }],
+    ['8 nodes with one each', { nodes: 8, gpusPerNode: 1 }],
+    ['3 nodes with 3, 3 and 2', { nodes: 3, gpusPerNode: 3 }],
+  ])('on %s: exactly 8 are sold and the rest is refused', async (_where, fleet) => {
+    const scene = ground.scene();
+    await scene.plant(fleet);
+    for (let spare = fleet.nodes * fleet.gpusPerNode - 8; spare > 0; spare -= 1) await scene.place();
+    const { placed, refusals } = await settle(times(AT_ONCE, () => scene.place()));
+    expect([placed.length, distinctGpus(placed), refusals.length]).toEqual([8, 8, AT_ONCE - 8]);
+    onlyFull(refusals);
+  });
+
+  it.each([1, 2, 3])(
+    'in sizes of 1, 2 and 4: nobody is refused while there is room for it (round %i)',
+    async (round) => {
+      const scene = ground.scene();
+      await scene.plant({ nodes: 4, gpusPerNode: 2 });
+      await scene.plant({ nodes: round, gpusPerNode: 8 });
+      const sizes = times(AT_ONCE, (index) => [1, 2, 4][(index + round) % 3] ?? 1);
+      const outcomes = await Promise.all(
+        sizes.map(async (gpusPerNode) => ({
+          gpusPerNode,
+          outcome: await refusalOf(scene.place({ gpusPerNode })),
+        })),
+      );
+      const refused = outcomes.filter(({ outcome }) => outcome !== 'placed');
+      onlyFull(refused.map(({ outcome }) => outcome));
+      // Room only shrank: whoever was refused and would fit now would have fitted then.
+      const [left] = await ground.query<{ most: number }>(
+        'select max(gpus_free)::int as most from node_capacity where region = $1',
+        [scene.region],
+      );
+      expect(Math.min(...refused.map(({ gpusPerNode }) => gpusPerNode))).toBeGreaterThan(left?.most ?? 0);
+      expect(left?.most).toBe(0);
+    },
+  );
+});
+
+describe('those who wait', () => {
+  it('get the GPUs when whoever held them rolls back, and are refused only when it commits', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 2, gpusPerNode: 1 });
+    const holders = [holdOpen(scene.wish()), holdOpen(scene.wish())];
+    await Promise.all(holders.map(({ placed }) => placed));
+    const late = settle(times(8, () => scene.place()));
+    await waiting(8);
+    await holders[0]?.end('rollback');
+    await holders[1]?.end('commit');
+    const { placed, refusals } = await late;
+    expect(placed).toHaveLength(1);
+    onlyFull(refusals);
+  });
+
+  it('get all 8 when all 8 holders roll back', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 8, gpusPerNode: 1 });
+    const holders = times(8, () => holdOpen(scene.wish()));
+    await Promise.all(holders.map(({ placed }) => placed));
+    const late = settle(times(24, () => scene.place()));
+    await waiting(24);
+    await Promise.all(holders.map((holder) => holder.end('rollback')));
+    const { placed, refusals } = await late;
+    expect([placed.length, distinctGpus(placed)]).toEqual([8, 8]);
+    onlyFull(refusals);
+  });
+
+  it('do not wait for a held node when another is free', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 2, gpusPerNode: 1 });
+    const holder = holdOpen(scene.wish());
+    const held = await holder.placed;
+    const other = await scene.place();
+    expect(gpusOf(other)).not.toEqual(gpusOf(held));
+    await holder.end('commit');
+  });
+
+  it('find what is left of a node whose holder took a part of it', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 8 });
+    const holder = holdOpen(scene.wish({ gpusPerNode: 3 }));
+    await holder.placed;
+    const late = settle([5, 6].map((gpusPerNode) => scene.place({ gpusPerNode })));
+    await waiting(2);
+    await holder.end('commit');
+    const { placed, refusals } = await late;
+    expect(placed.map((placement) => gpusOf(placement).length)).toEqual([5]);
+    onlyFull(refusals);
+  });
+});
+
+describe('gangs of 4', () => {
+  const gang = { offer: 'bare-metal', gpusPerNode: 8, nodeCount: 4, ports: [] } as const;
+  const single = { nodeCount: 1 } as const;
+  const nodesOf = (placements: readonly Placement[]) =>
+    placements.flatMap(({ nodes }) => nodes.map(({ nodeId }) => nodeId));
+
+  it('have all of their nodes or none, 16 at once for room for two', async () => {
+    const scene = ground.scene(gang);
+    await scene.plant({ nodes: 8, offer: 'bare-metal' });
+    const { placed, refusals } = await settle(times(16, () => scene.place()));
+    expect(placed.map(({ nodes }) => nodes.length)).toEqual([4, 4]);
+    expect(new Set(nodesOf(placed)).size).toBe(8);
+    onlyFull(refusals);
+  });
+
+  it('are two for the last 4 nodes: one has all of them', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const scene = ground.scene(gang);
+      await scene.plant({ nodes: 4, offer: 'bare-metal' });
+      const { placed, refusals } = await settle([scene.place(), scene.place()]);
+      expect(nodesOf(placed)).toHaveLength(4);
+      expect(refusals).toEqual([full]);
+    }
+  });
+
+  it('and single machines together leave nothing that a refused one would fit on', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const scene = ground.scene(gang);
+      await scene.plant({ nodes: 12, fabricSize: 6, offer: 'bare-metal' });
+      const singles = times(10, () => scene.place(single));
+      const gangs = times(10, () => scene.place());
+      const [one, four] = await Promise.all([settle(singles), settle(gangs)]);
+      const taken = nodesOf([...one.placed, ...four.placed]);
+      expect(new Set(taken).size).toBe(taken.length);
+      for (const { nodes } of four.placed) expect(nodes).toHaveLength(4);
+      if (four.refusals.length > 0) onlyFull(four.refusals);
+      const idle = await ground.query<{ idle: number }>(
+        'select count(*) filter (where idle)::int as idle from node_capacity where region = $1 group by fabric_id',
+        [scene.region],
+      );
+      const most = Math.max(...idle.map((row) => row.idle));
+      if (one.refusals.length > 0) expect(most).toBe(0);
+      if (four.refusals.length > 0) expect(most).toBeLessThan(4);
+    }
+  });
+
+  it('do not wait for a fabric that others hold when another is free', async () => {
+    const scene = ground.scene(gang);
+    await scene.plant({ nodes: 8, fabricSize: 4, offer: 'bare-metal' });
+    const holder = holdOpen(scene.wish());
+    const held = await holder.placed;
+    const other = await scene.place();
+    expect(new Set(nodesOf([held, other])).size).toBe(8);
+    await holder.end('commit');
+  });
+
+  it('that wait have the fabric whose holder rolls back, and not the one whose holder commits', async () => {
+    const scene = ground.scene(gang);
+    await scene.plant({ nodes: 8, fabricSize: 4, offer: 'bare-metal' });
+    const holders = [holdOpen(scene.wish()), holdOpen(scene.wish({ nodeCount: 3 }))];
+    const [, lost] = await Promise.all(holders.map(({ placed }) => placed));
+    const late = settle([scene.place(), scene.place()]);
+    await waiting(2);
+    await holders[0]?.end('commit');
+    await holders[1]?.end('rollback');
+    const { placed, refusals } = await late;
+    expect(nodesOf(placed)).toEqual(expect.arrayContaining(nodesOf(lost === undefined ? [] : [lost])));
+    expect(refusals).toEqual([full]);
+  });
+});
+
+describe('drain', () => {
+  it('committed while placements wait for the node gives it to none of them', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 1 });
+    const [node] = nodeIds.map(toUuid);
+    const client = await ground.database.connect();
+    try {
+      await client.query('begin');
+      await client.query('update node_capacity set ready = false where node_id = $1', [node]);
+      const late = settle(times(16, () => scene.place()));
+      await waiting(16);
+      await client.query('commit');
+      const { placed, refusals } = await late;
+      expect(placed).toEqual([]);
+      onlyFull(refusals);
+    } finally {
+      await client.end();
+    }
+  });
+
+  it('sees, once it has the lock, every machine that was placed before it, and none comes after', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 1 });
+    const [node] = nodeIds.map(toUuid);
+    const storm = settle(times(AT_ONCE >> 1, () => scene.place()));
+    const seen = await ground.database.db.transaction({ ...placing, name: 'drain' }, async ({ kysely }) => {
+      await sql`select 1 from node_capacity where node_id = ${node} for no key update`.execute(kysely);
+      await sql`update node_capacity set ready = false where node_id = ${node}`.execute(kysely);
+      const { rows } = await sql<{ sold: number }>`
+        select count(*)::int as sold from allocated_gpus where node_id = ${node} and released_at is null`.execute(
+        kysely,
+      );
+      return rows[0]?.sold;
+    });
+    const { placed } = await storm;
+    expect(placed).toHaveLength(seen ?? -1);
+  });
+});
+
+describe('at the same moment', () => {
+  it('two who place the same machine get one allocation', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 4, gpusPerNode: 2 });
+    const wish = scene.wish({ externalId: testIds.nextUuid() });
+    const placements = await Promise.all(
+      times(8, () => ground.database.db.transaction({ ...placing, maxAttempts: 5 }, (tx) => place(tx, wish))),
+    );
+    expect(new Set(placements.map(({ allocationId }) => allocationId)).size).toBe(1);
+    const [row] = await ground.query(
+      'select sum(gpus_allocated)::int as sold from node_capacity where region = $1',
+      [scene.region],
+    );
+    expect(row).toEqual({ sold: 1 });
+  });
+
+  it('two who release give back once', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const placement = await scene.place();
+    const said = await Promise.all(times(8, () => scene.release(placement)));
+    expect(said.filter(Boolean)).toHaveLength(1);
+    expect(await refusalOf(scene.place())).toBe('placed');
+  });
+
+  it('those who release and those who place do not stop each other', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 4, gpusPerNode: 4 });
+    const first = await Promise.all(times(16, () => scene.place()));
+    const [released, storm] = await Promise.all([
+      Promise.all(first.map((placement) => scene.release(placement))),
+      settle(times(48, () => scene.place())),
+    ]);
+    expect(released.every(Boolean)).toBe(true);
+    expect(storm.refusals.filter((reason) => reason !== full)).toEqual([]);
+    expect(storm.placed.length).toBeLessThanOrEqual(16);
+  });
+
+  it('gangs are released while gangs and single machines are placed', async () => {
+    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, ports: [] });
+    await scene.plant({ nodes: 12, offer: 'bare-metal' });
+    for (let round = 0; round < 4; round += 1) {
+      const gangs = await Promise.all(times(3, () => scene.place({ nodeCount: 4 })));
+      const [storm] = await Promise.all([
+        settle([...times(6, () => scene.place({ nodeCount: 4 })), ...times(6, () => scene.place())]),
+        ...gangs.map((placement) => scene.release(placement)),
+      ]);
+      expect(storm.refusals.filter((reason) => reason !== full)).toEqual([]);
+      await Promise.all(storm.placed.map((placement) => scene.release(placement)));
+    }
+  });
+});
+
+describe('a connection that dies before the commit', () => {
+  it('leaves nothing behind, and those who waited for it have the GPUs', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const pid = Promise.withResolvers<number>();
+    const dying = ground.database.db.transaction(placing, async (tx) => {
+      await place(tx, scene.wish());
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.kysely);
+      pid.resolve(rows[0]?.pid ?? 0);
+      await sql`select pg_sleep(10)`.execute(tx.kysely);
+    });
+    const victim = await pid.promise;
+    const late = scene.place();
+    await waiting(1);
+    const died = expect(dying).rejects.toThrow();
+    expect(await killBackend(ground.database, victim)).toBe(true);
+    await died;
+    expect(gpusOf(await late)).toHaveLength(1);
+  });
+
+  it('of a release leaves the GPUs with their tenant', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const placement = await scene.place();
+    const failing = ground.database.db.transaction(placing, async (tx) => {
+      await releaseAllocation(tx, ground.orgId, placement.allocationId);
+      await sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx.kysely);
+    });
+    await expect(failing).rejects.toThrow();
+    expect(await refusalOf(scene.place())).toBe(full);
+  });
+});
