@@ -12,7 +12,7 @@ import type {
 
 /** All SQL about providers and clusters as people see them, and about whether they sell. */
 
-function clustersQuery(reader: Reader) {
+export function clustersQuery(reader: Reader) {
   return reader.kysely
     .selectFrom('clusters as cluster')
     .innerJoin('providers as provider', 'provider.id', 'cluster.provider_id')
@@ -30,7 +30,7 @@ function clustersQuery(reader: Reader) {
 
 type ClusterRow = Awaited<ReturnType<ReturnType<typeof clustersQuery>['execute']>>[number];
 
-function toCluster(row: ClusterRow): ClusterRecord {
+export function toCluster(row: ClusterRow): ClusterRecord {
   return {
     id: fromUuid('cls', row.id),
     name: row.name,
@@ -219,4 +219,13 @@ export async function switchProvider(
   }
   await refreshOpen(tx, { providerId: id });
   return true;
+}
+
+export async function countClusters(reader: Reader): Promise<number> {
+  const { clusters } = await reader.kysely
+    .selectFrom('clusters')
+    .select((count) => count.fn.countAll<bigint>().as('clusters'))
+    .where('status', '<>', 'removed')
+    .executeTakeFirstOrThrow();
+  return Number(clusters);
 }

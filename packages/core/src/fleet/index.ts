@@ -12,6 +12,14 @@ export {
   type OpenFilter,
 } from './clusters.store.ts';
 export type { ClusterRecord, ClusterStatus, FleetPage, ProviderRecord, ProviderRegion } from './clusters.ts';
+export type { KnowsCredential } from './fleet-admin.service.ts';
+export { serveFleet, type FleetRoutes } from './fleet.routes.ts';
+export { sweepMaintenance } from './maintenance.service.ts';
+export { windowsOf, type NodeAway } from './maintenance.store.ts';
 export { moveNode, type MovedNode, type MoveOptions } from './nodes.service.ts';
 export { findNode, listNodes, type NodeFilter } from './nodes.store.ts';
 export type { NodeGpu, NodeRecord } from './nodes.ts';
+export { applyFleetConfig, type RefusedCluster } from './fleet-config.ts';
+export { FleetSync, type LookReport, type SyncParts } from './sync.ts';
+export { readWatches, type WatchState } from './observer.store.ts';
+export { isWatched } from './observer.ts';

@@ -4,7 +4,7 @@ import type { Actor, Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type ClusterId, type NodeId } from '@millrace/platform/ids';
 import { appendOutboxAll, type EventEntry } from '@millrace/platform/outbox';
 import { sql, type Selectable } from 'kysely';
-import type { FleetPage } from './clusters.ts';
+import type { ClusterRecord, FleetPage } from './clusters.ts';
 import { actorText, announcementOf, type NodeGpu, type NodeMove, type NodeRecord } from './nodes.ts';
 
 /** All SQL about nodes as people see them, and about their states. */
@@ -181,6 +181,13 @@ export async function lockCapacity(tx: Tx, ids: readonly NodeId[]): Promise<void
   `.execute(tx.kysely);
 }
 
+/** The same for everything of a cluster. */
+export async function lockClusterCapacity(tx: Tx, id: ClusterId): Promise<void> {
+  await sql`
+    select 1 from node_capacity where cluster_id = ${toUuid(id)} order by node_id for no key update
+  `.execute(tx.kysely);
+}
+
 export interface NodeStanding {
   readonly record: NodeRecord;
   /** Whether its cluster answers. */
@@ -272,7 +279,15 @@ function toMoveRow(move: NodeMove) {
   };
 }
 
-function announce(row: MovedRow, cause: { readonly actor: Actor; readonly at: Date }): EventEntry[] {
+interface Announced extends Pick<MovedRow, 'id' | 'to_status' | 'reason'> {
+  readonly status_reason: string | null;
+  readonly cluster_name: string;
+  readonly region: string;
+  readonly mode: Mode;
+  readonly supplier_org_id: string | null;
+}
+
+function announce(row: Announced, cause: { readonly actor: Actor; readonly at: Date }): EventEntry[] {
   const type = announcementOf(row.to_status);
   if (type === null || row.supplier_org_id === null) return [];
   return [
@@ -292,6 +307,39 @@ function announce(row: MovedRow, cause: { readonly actor: Actor; readonly at: Da
       occurredAt: cause.at,
     },
   ];
+}
+
+/** Tells the owner of a cluster about machines that are new there. */
+export async function announceNew(
+  tx: Tx,
+  cluster: ClusterRecord,
+  nodes: readonly {
+    readonly id: NodeId;
+    readonly status: MachineState;
+    readonly statusReason: string | null;
+  }[],
+  cause: { readonly actor: Actor; readonly at: Date },
+): Promise<void> {
+  if (cluster.supplierOrgId === null) return;
+  const shared = {
+    cluster_name: cluster.name,
+    region: cluster.region,
+    mode: cluster.mode,
+    supplier_org_id: toUuid(cluster.supplierOrgId),
+  };
+  const entries = nodes.flatMap(({ id, status, statusReason }) =>
+    announce(
+      {
+        ...shared,
+        id: toUuid(id),
+        to_status: status,
+        status_reason: statusReason,
+        reason: statusReason ?? 'no reason given',
+      },
+      cause,
+    ),
+  );
+  await appendOutboxAll(tx, entries);
 }
 
 /** What an offline node will be when it is back, and until when a drain may take. */

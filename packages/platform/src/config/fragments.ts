@@ -99,38 +99,6 @@ export const cellConfig = fragment('cell', {
   },
 });
 
-const providerShape = z
-  .array(
-    z.object({
-      id: z.string().min(1).max(64),
-      variant: z.enum(['V1', 'V2', 'V3', 'V4', 'V5', 'V6', 'V7', 'V8', 'private-cloud', 'mock']),
-    }),
-  )
-  .min(1)
-  .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, 'provider ids must differ');
-
-export const providersConfig = fragment(
-  'providers',
-  {
-    list: {
-      env: 'MILLRACE_PROVIDERS',
-      schema: values.json(providerShape).nullable().default(null),
-      expected: 'a JSON list of providers, each with id and variant',
-      example: '[{"id":"V1","variant":"V1"},{"id":"mock","variant":"mock"}]',
-    },
-    file: {
-      env: 'MILLRACE_PROVIDERS_FILE',
-      schema: values.fileContent.pipe(values.json(providerShape)).nullable().default(null),
-      expected: 'the path of a file with such a JSON list',
-      example: '/etc/millrace/providers.json',
-    },
-  },
-  ({ list, file }) =>
-    list !== null && file !== null
-      ? [{ env: 'MILLRACE_PROVIDERS_FILE', problem: 'and MILLRACE_PROVIDERS are both set; keep one of them' }]
-      : [],
-);
-
 export const postgresConfig = fragment('postgres', {
   url: {
     env: 'MILLRACE_POSTGRES_URL',

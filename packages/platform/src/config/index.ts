@@ -11,7 +11,6 @@ export {
   logConfig,
   natsConfig,
   postgresConfig,
-  providersConfig,
   rateLimitConfig,
   restateConfig,
   secretsConfig,
@@ -19,3 +18,11 @@ export {
   valkeyConfig,
 } from './fragments.ts';
 export { stripeConfig } from './stripe.ts';
+export {
+  defaultFleet,
+  fleetConfig,
+  providersConfig,
+  type ClusterSetting,
+  type CredentialSetting,
+  type ProviderSetting,
+} from './providers.ts';

@@ -12,6 +12,8 @@ import {
   logConfig,
   natsConfig,
   postgresConfig,
+  defaultFleet,
+  fleetConfig,
   providersConfig,
   rateLimitConfig,
   restateConfig,
@@ -134,11 +136,85 @@ test('a bind beyond loopback needs TLS here or in a named proxy in front', () =>
 test('providers come from a variable or a file, not from both', () => {
   const list = '[{"id":"gpu-eu","variant":"V3"}]';
   const path = file('providers.json', list);
-  const parsed = [{ id: 'gpu-eu', variant: 'V3' }];
+  const parsed = [{ id: 'gpu-eu', variant: 'V3', driver: 'incus', regions: [], clusters: [] }];
   expect(loadConfig([providersConfig], { MILLRACE_PROVIDERS: list }).providers.list).toEqual(parsed);
   expect(loadConfig([providersConfig], { MILLRACE_PROVIDERS_FILE: path }).providers.file).toEqual(parsed);
   const both = { MILLRACE_PROVIDERS: list, MILLRACE_PROVIDERS_FILE: path };
   expect(report([providersConfig], both)).toContain('both set');
+});
+
+const readProviders = (list: unknown) =>
+  loadConfig([providersConfig], { MILLRACE_PROVIDERS: JSON.stringify(list) }).providers.list;
+
+test('a provider has regions and clusters, and what is left out is what most have', () => {
+  const cluster = {
+    name: 'eu-1',
+    region: 'eu',
+    endpoints: ['https://a:8443', 'https://b:8443'],
+    credential: 'eu',
+  };
+  const provider = { id: 'own', variant: 'private-cloud', regions: [{ region: 'eu' }], clusters: [cluster] };
+  expect(readProviders([provider])).toEqual([
+    {
+      id: 'own',
+      variant: 'private-cloud',
+      driver: 'incus',
+      regions: [{ region: 'eu', customPorts: false }],
+      clusters: [
+        {
+          name: 'eu-1',
+          region: 'eu',
+          endpoint: 'https://a:8443,https://b:8443',
+          offer: 'virtual-machine',
+          connectionType: 'ethernet',
+          credential: 'eu',
+          ports: { first: 20_000, last: 29_999 },
+          settings: {},
+        },
+      ],
+    },
+  ]);
+});
+
+test('the mock provider has a fleet without being told', () => {
+  expect(readProviders([{ id: 'mock', variant: 'mock' }])).toEqual(defaultFleet);
+});
+
+test('clusters that cannot be right are named where they stand', () => {
+  const cluster = { name: 'a', region: 'eu', endpoint: 'https://a:8443' };
+  const own = { id: 'own', variant: 'private-cloud', regions: [{ region: 'eu' }] };
+  const problems: [unknown, string][] = [
+    [
+      [{ ...own, clusters: [{ ...cluster, region: 'us' }] }],
+      'at 0.clusters.0.region: is not among the regions',
+    ],
+    [[{ ...own, clusters: [cluster, cluster] }], 'cluster names must differ'],
+    [[{ ...own, clusters: [{ name: 'a', region: 'eu' }] }], 'needs endpoint or endpoints'],
+    [[{ ...own, clusters: [{ ...cluster, password: 'x' }] }], 'at 0.clusters.0'],
+    [[{ ...own, driver: 'mock' }], 'come together'],
+    [[{ id: 'mock', variant: 'mock', driver: 'incus' }], 'come together'],
+    [[own, own], 'provider ids must differ'],
+    [
+      [{ ...own, clusters: [{ ...cluster, ports: { first: 3_000, last: 2_000 } }] }],
+      'first must not be after last',
+    ],
+  ];
+  for (const [list, expected] of problems) {
+    expect(report([providersConfig], { MILLRACE_PROVIDERS: JSON.stringify(list) })).toContain(expected);
+  }
+});
+
+test('credentials are files by name, and a file that holds anything else is refused', () => {
+  const entry = { certificateFile: '/c', keyFile: '/k', serverCertificateFile: '/s' };
+  const good = file('credentials.json', JSON.stringify({ 'eu-1': entry }));
+  expect(loadConfig([fleetConfig], { MILLRACE_FLEET_CREDENTIALS_FILE: good }).fleet.credentials).toEqual({
+    'eu-1': entry,
+  });
+  expect(loadConfig([fleetConfig], {}).fleet.credentials).toEqual({});
+  const bad = file('wrong.json', JSON.stringify({ 'eu-1': { key: 'hunter2' } }));
+  const text = report([fleetConfig], { MILLRACE_FLEET_CREDENTIALS_FILE: bad });
+  expect(text).toContain('MILLRACE_FLEET_CREDENTIALS_FILE');
+  expect(text).not.toContain('hunter2');
 });
 
 test('sealing keys differ, and the active one is among them', () => {

@@ -1,0 +1,244 @@
+import {
+  DriverError,
+  type ComputeDriver,
+  type EngineEvent,
+  type Inventory,
+  type InventoryGpu,
+  type InventoryNode,
+} from '@millrace/compute';
+import type { SimulatedClock } from '@millrace/platform/clock';
+import type { ClusterSetting, ProviderSetting } from '@millrace/platform/config';
+import { createDb, type Db } from '@millrace/platform/db';
+import { createIdSource, type ClusterId, type OrgId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import {
+  createOrganisation,
+  createTestDatabase,
+  hybridClock,
+  testClock,
+  type TestDatabase,
+} from '@millrace/testing';
+import { sql } from 'kysely';
+import {
+  applyFleetConfig,
+  FleetSync,
+  listClusters,
+  listNodes,
+  type ClusterRecord,
+  type NodeRecord,
+  type SyncParts,
+} from './index.ts';
+
+/** A fleet whose engines say what a test lets them say, on a clock that it moves by hand. */
+
+export const quiet = createLogger({ name: 'fleet', level: 'silent' });
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60_000;
+
+export function gpu(index: number, fields: Partial<InventoryGpu> = {}): InventoryGpu {
+  return {
+    pciAddress: `0000:${(0x10 + index).toString(16)}:00.0`,
+    uuid: null,
+    model: 'NVIDIA H100 80GB HBM3',
+    ramMb: null,
+    numaNode: index < 4 ? 0 : 1,
+    driverVersion: '580.95.05',
+    cudaVersion: '13.0',
+    ...fields,
+  };
+}
+
+export function node(
+  name: string,
+  gpus: readonly InventoryGpu[] = Array.from({ length: 8 }, (_, index) => gpu(index)),
+  fields: Partial<InventoryNode> = {},
+): InventoryNode {
+  return {
+    name,
+    reachable: true,
+    detail: null,
+    address: '127.0.0.1',
+    hardware: {
+      cpuModel: 'AMD EPYC 9654',
+      cpuCount: 192,
+      ramMb: 2_000_000,
+      storageGb: 10_000,
+      gpus,
+      fabric: null,
+      connectionType: null,
+    },
+    ...fields,
+  };
+}
+
+export function unreachable(name: string): InventoryNode {
+  return { name, reachable: false, detail: 'offline', address: null, hardware: null };
+}
+
+/** An engine that only reports, and reports what it is told. */
+export class ScriptedEngine {
+  /** Null: it does not answer. */
+  nodes: readonly InventoryNode[] | null = [];
+  reads = 0;
+  /** Awaited in the middle of a read. */
+  during: () => Promise<void> = async () => undefined;
+  readonly #hints: ((event: EngineEvent) => void)[] = [];
+
+  hint(nodeName: string): void {
+    for (const tell of this.#hints) tell({ kind: 'node', nodeName, what: 'changed' });
+  }
+
+  driver(): ComputeDriver {
+    const refuse = (): Promise<never> => Promise.reject(new DriverError('unsupported', 'It only reports.'));
+    return {
+      kind: 'incus',
+      can: { exec: false, setKeys: false, consoleLog: false, metrics: false, events: true },
+      volumes: null,
+      readInventory: () => this.#report(),
+      events: (signal) => this.#follow(signal),
+      create: refuse,
+      describe: refuse,
+      start: refuse,
+      stop: refuse,
+      reboot: refuse,
+      setKeys: refuse,
+      setPorts: refuse,
+      cutAccess: refuse,
+      terminate: refuse,
+      listOwned: refuse,
+      consoleLog: refuse,
+      metrics: refuse,
+      exec: refuse,
+      close: async () => undefined,
+    };
+  }
+
+  async #report(): Promise<Inventory> {
+    this.reads += 1;
+    const { nodes } = this;
+    await this.during();
+    if (nodes === null) throw new DriverError('unavailable', 'The engine does not answer.');
+    return { engine: 'scripted 1', nodes };
+  }
+
+  async *#follow(signal: AbortSignal): AsyncIterable<EngineEvent> {
+    const waiting: EngineEvent[] = [];
+    let wake = (): void => undefined;
+    this.#hints.push((event) => {
+      waiting.push(event);
+      wake();
+    });
+    signal.addEventListener('abort', () => wake(), { once: true });
+    while (!signal.aborted) {
+      const event = waiting.shift();
+      if (event !== undefined) yield event;
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  }
+}
+
+export interface FleetWorld {
+  readonly database: TestDatabase;
+  readonly db: Db;
+  readonly clock: SimulatedClock;
+  /** The engine behind a cluster's name, made when it is first asked for. */
+  engine(name: string): ScriptedEngine;
+  worker(holder: string, parts?: Partial<SyncParts>): FleetSync;
+  configure(...names: readonly string[]): Promise<readonly ClusterRecord[]>;
+  clusterId(name: string): Promise<ClusterId>;
+  cluster(name: string): Promise<ClusterRecord>;
+  nodes(): Promise<readonly NodeRecord[]>;
+  node(name: string): Promise<NodeRecord>;
+  statuses(): Promise<Record<string, string>>;
+  organisation(): Promise<OrgId>;
+  rows<Row>(text: string): Promise<Row[]>;
+  drop(): Promise<void>;
+}
+
+export function clusterSetting(name: string, fields: Partial<ClusterSetting> = {}): ClusterSetting {
+  return {
+    name,
+    region: 'eu',
+    endpoint: `https://${name}.example:8443`,
+    offer: 'virtual-machine',
+    connectionType: 'ethernet',
+    credential: null,
+    ports: { first: 20_000, last: 29_999 },
+    settings: {},
+    ...fields,
+  };
+}
+
+export function providerSetting(
+  clusters: readonly ClusterSetting[],
+  fields: Partial<ProviderSetting> = {},
+): ProviderSetting {
+  const regions = [{ region: 'eu', customPorts: true }];
+  return { id: 'own', variant: 'private-cloud', driver: 'incus', regions, clusters, ...fields };
+}
+
+export async function createFleetWorld(): Promise<FleetWorld> {
+  const database = await createTestDatabase();
+  const clock = testClock();
+  const ids = createIdSource({ clock, cell: 1 });
+  const db = createDb({
+    url: database.url,
+    poolSize: 8,
+    statementTimeoutMs: 60_000,
+    clock: hybridClock(clock),
+    ids,
+    log: quiet,
+  });
+  const engines = new Map<string, ScriptedEngine>();
+  const engine = (name: string): ScriptedEngine => {
+    const known = engines.get(name) ?? new ScriptedEngine();
+    engines.set(name, known);
+    return known;
+  };
+  const clusters = (): Promise<readonly ClusterRecord[]> =>
+    listClusters(db, {}, { limit: 1_000, after: null });
+  const nodes = (): Promise<readonly NodeRecord[]> => listNodes(db, {}, { limit: 1_000, after: null });
+  const cluster = async (name: string): Promise<ClusterRecord> => {
+    const found = (await clusters()).find((record) => record.name === name);
+    if (found === undefined) throw new Error(`There is no cluster ${name}.`);
+    return found;
+  };
+  return {
+    database,
+    db,
+    clock,
+    engine,
+    nodes,
+    cluster,
+    worker: (holder, parts = {}) =>
+      new FleetSync({
+        db,
+        clock: hybridClock(clock),
+        log: quiet,
+        holder,
+        driverFor: async ({ name }) => engine(name).driver(),
+        ...parts,
+      }),
+    configure: async (...names) => {
+      await applyFleetConfig(db, [providerSetting(names.map((name) => clusterSetting(name)))]);
+      return clusters();
+    },
+    clusterId: async (name) => (await cluster(name)).id,
+    node: async (name) => {
+      const found = (await nodes()).find((record) => record.name === name);
+      if (found === undefined) throw new Error(`There is no node ${name}.`);
+      return found;
+    },
+    statuses: async () => Object.fromEntries((await nodes()).map(({ name, status }) => [name, status])),
+    organisation: () => createOrganisation(database.db),
+    rows: async <Row>(text: string) => (await sql.raw<Row>(text).execute(db.kysely)).rows,
+    drop: async () => {
+      await db.close();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,329 @@
+import type { GpuType, MachineState } from '@millrace/contract';
+import type { GpuId, NodeId } from '@millrace/platform/ids';
+import type { SeenGpu, SeenHardware, SeenNode } from './inventory.ts';
+import type { BackTo, GpuFormFactor, GpuState, NodeMove } from './nodes.ts';
+
+/** What a read changes of a node. Pure: the same facts give the same plan, and known facts give none. */
+
+export interface KnownGpu {
+  readonly id: GpuId;
+  readonly pciAddress: string;
+  readonly deviceUuid: string | null;
+  readonly model: string;
+  readonly gpuType: GpuType | null;
+  readonly ramMb: number | null;
+  readonly numaNode: number | null;
+  readonly state: GpuState;
+  readonly sold: boolean;
+}
+
+/** A node as it stands, without its GPUs: enough to tell whether a read changes anything. */
+export interface KnownNode {
+  readonly id: NodeId;
+  readonly name: string;
+  readonly status: MachineState;
+  readonly statusReason: string | null;
+  readonly backTo: BackTo | null;
+  readonly drainDeadlineAt: Date | null;
+  readonly hardwareDigest: string | null;
+  readonly unreachableSince: Date | null;
+}
+
+export interface KnownHardware extends KnownNode {
+  /** All but those that were replaced. */
+  readonly gpus: readonly KnownGpu[];
+}
+
+export interface GpuChange {
+  readonly id: GpuId;
+  readonly state: GpuState;
+  readonly stateReason: string | null;
+  readonly deviceUuid: string | null;
+  readonly model: string;
+  readonly gpuType: GpuType | null;
+  readonly ramMb: number | null;
+  readonly numaNode: number | null;
+}
+
+export interface NodePlan {
+  readonly nodeId: NodeId;
+  /** New hardware to write; null: as it was. */
+  readonly hardware: SeenHardware | null;
+  readonly formFactor: GpuFormFactor | null;
+  /** What its GPUs are sold as; null: it is not sold. */
+  readonly gpuType: GpuType | null;
+  readonly gpuChanges: readonly GpuChange[];
+  readonly newGpus: readonly SeenGpu[];
+  readonly move: NodeMove | null;
+  /** What people read beside a state that stays. Undefined: as it was. */
+  readonly note: string | null | undefined;
+  /** Undefined: as it was. */
+  readonly unreachableSince: Date | null | undefined;
+  /** A removed node that the engine no longer lists. */
+  readonly forgotten: boolean;
+}
+
+export interface ReadTimes {
+  readonly now: Date;
+  /** Misses from before are not counted: nobody was looking in between. */
+  readonly watchingSince: Date;
+}
+
+const NOT_LISTED = 'The engine no longer lists it';
+
+/** Whether a read changes anything of a node. Cheap: nothing of its GPUs is looked at. */
+export function isTouched(known: KnownNode, seen: SeenNode | undefined, times: ReadTimes): boolean {
+  if (known.status === 'node_removed') return seen === undefined;
+  if (seen !== undefined && seen.hardware !== null) {
+    return (
+      known.unreachableSince !== null ||
+      known.hardwareDigest !== seen.hardware.digest ||
+      known.status === 'node_offline' ||
+      known.status === 'node_registering'
+    );
+  }
+  return reachOf(known, times) !== undefined || awayMove(known, seen, times) !== null;
+}
+
+/** What the read changes of a node that is known. */
+export function planNode(known: KnownHardware, seen: SeenNode | undefined, times: ReadTimes): NodePlan {
+  if (known.status === 'node_removed') return { ...unchanged(known), forgotten: seen === undefined };
+  if (seen === undefined || seen.hardware === null) {
+    return {
+      ...unchanged(known),
+      unreachableSince: reachOf(known, times),
+      move: awayMove(known, seen, times),
+    };
+  }
+  const { hardware } = seen;
+  const changed = known.hardwareDigest !== hardware.digest;
+  const gpus = changed ? compareGpus(known.gpus, hardware.gpus) : noGpuChange;
+  const note = noteOf(known.gpus, gpus, hardware);
+  const move = backMove(known, gpus.lost, note);
+  return {
+    ...unchanged(known),
+    hardware: changed ? hardware : null,
+    ...saleOf(hardware.gpus),
+    gpuChanges: gpus.changes,
+    newGpus: gpus.added,
+    move,
+    note: move === null && known.status === 'node_ready' && note !== known.statusReason ? note : undefined,
+    unreachableSince: known.unreachableSince === null ? undefined : null,
+  };
+}
+
+function unchanged(known: KnownNode): NodePlan {
+  return {
+    nodeId: known.id,
+    hardware: null,
+    formFactor: null,
+    gpuType: null,
+    gpuChanges: [],
+    newGpus: [],
+    move: null,
+    note: undefined,
+    unreachableSince: undefined,
+    forgotten: false,
+  };
+}
+
+/** The time of the first miss in a row; undefined where it stays as it is. */
+function reachOf(known: KnownNode, { now, watchingSince }: ReadTimes): Date | undefined {
+  const counts = known.unreachableSince !== null && known.unreachableSince >= watchingSince;
+  const settled = known.status === 'node_offline' || known.status === 'node_quarantined';
+  return counts || (settled && known.unreachableSince !== null) ? undefined : now;
+}
+
+/** A node that is missed twice in a row is offline. One that never passed its checks is for a person to look at. */
+function awayMove(known: KnownNode, seen: SeenNode | undefined, times: ReadTimes): NodeMove | null {
+  const { status } = known;
+  if (status === 'node_offline' || status === 'node_quarantined' || status === 'node_removed') return null;
+  const reason = seen?.problem ?? NOT_LISTED;
+  if (status === 'node_registering' && seen?.absurd === true)
+    return moveOf(known, 'node_quarantined', reason);
+  const { unreachableSince } = known;
+  const missedBefore =
+    unreachableSince !== null && unreachableSince >= times.watchingSince && unreachableSince < times.now;
+  return missedBefore ? { ...moveOf(known, 'node_offline', reason), backTo: status } : null;
+}
+
+/** What a node becomes that the engine reaches and whose hardware can be believed. */
+function backMove(known: KnownNode, lost: readonly KnownGpu[], note: string | null): NodeMove | null {
+  const { status } = known;
+  if (lost.length > 0 && status !== 'node_quarantined') {
+    return moveOf(known, 'node_quarantined', `Rented GPUs are gone: ${addresses(lost)}`);
+  }
+  if (status === 'node_registering') {
+    return { ...moveOf(known, 'node_ready', 'Its hardware was read'), statusReason: note };
+  }
+  if (status !== 'node_offline') return null;
+  if (known.backTo === 'node_draining') {
+    // Why it drains was said when it was asked to, and is not known any more beside why it was away.
+    return { ...moveOf(known, 'node_draining', 'It is back'), statusReason: 'It is back and still draining' };
+  }
+  return { ...moveOf(known, 'node_ready', 'It is back'), statusReason: note };
+}
+
+function moveOf(known: KnownNode, to: MachineState, reason: string): NodeMove {
+  const draining = known.status === 'node_draining' || known.backTo === 'node_draining';
+  const drainDeadlineAt =
+    draining && (to === 'node_draining' || to === 'node_offline') ? known.drainDeadlineAt : null;
+  return {
+    nodeId: known.id,
+    from: known.status,
+    to,
+    reason,
+    statusReason: reason,
+    backTo: null,
+    drainDeadlineAt,
+  };
+}
+
+interface GpuComparison {
+  readonly changes: readonly GpuChange[];
+  readonly added: readonly SeenGpu[];
+  /** Sold, and not there any more. */
+  readonly lost: readonly KnownGpu[];
+}
+
+const noGpuChange: GpuComparison = { changes: [], added: [], lost: [] };
+
+/** GPUs are told apart by their address; another device at an address is another GPU. */
+export function compareGpus(known: readonly KnownGpu[], seen: readonly SeenGpu[]): GpuComparison {
+  const before = new Map(known.map((gpu) => [gpu.pciAddress, gpu]));
+  const changes: GpuChange[] = [];
+  const added: SeenGpu[] = [];
+  const lost: KnownGpu[] = [];
+  for (const gpu of seen) {
+    const old = before.get(gpu.pciAddress);
+    before.delete(gpu.pciAddress);
+    if (old === undefined) added.push(gpu);
+    else if (isAnother(old, gpu)) {
+      changes.push(stateChange(old, 'replaced', `Another device is at its address: ${gpu.model}`));
+      added.push(gpu);
+      if (old.sold && old.state === 'present') lost.push(old);
+    } else {
+      const change = refreshed(old, gpu);
+      if (change !== null) changes.push(change);
+    }
+  }
+  for (const old of before.values()) {
+    if (old.state !== 'present') continue;
+    changes.push(stateChange(old, 'missing', 'The engine no longer lists it'));
+    if (old.sold) lost.push(old);
+  }
+  return { changes, added, lost };
+}
+
+/** By the maker's id where both are known; otherwise by what it is. */
+function isAnother(old: KnownGpu, seen: SeenGpu): boolean {
+  return old.deviceUuid !== null && seen.deviceUuid !== null
+    ? old.deviceUuid !== seen.deviceUuid
+    : old.model !== seen.model;
+}
+
+function stateChange(old: KnownGpu, state: GpuState, stateReason: string | null): GpuChange {
+  const { id, deviceUuid, model, gpuType, ramMb, numaNode } = old;
+  return { id, state, stateReason, deviceUuid, model, gpuType, ramMb, numaNode };
+}
+
+/** The same device with what is known of it now. One that somebody took out as faulty stays out. */
+function refreshed(old: KnownGpu, seen: SeenGpu): GpuChange | null {
+  const deviceUuid = seen.deviceUuid ?? old.deviceUuid;
+  const { model, gpuType, ramMb, numaNode } = seen;
+  const back = old.state === 'missing';
+  const same =
+    deviceUuid === old.deviceUuid &&
+    model === old.model &&
+    gpuType === old.gpuType &&
+    ramMb === old.ramMb &&
+    numaNode === old.numaNode;
+  if (same && !back) return null;
+  const kept = stateChange(old, back ? 'present' : old.state, null);
+  return { ...kept, deviceUuid, model, gpuType, ramMb, numaNode };
+}
+
+/** One kind of GPU makes a node that can be sold. Placement chooses by the node, so a mixture cannot be. */
+export function saleOf(gpus: readonly SeenGpu[]): Pick<NodePlan, 'gpuType' | 'formFactor'> {
+  const [first] = gpus;
+  const alike =
+    first !== undefined &&
+    gpus.every((gpu) => gpu.gpuType === first.gpuType && gpu.formFactor === first.formFactor);
+  return alike
+    ? { gpuType: first.gpuType, formFactor: first.formFactor }
+    : { gpuType: null, formFactor: null };
+}
+
+/** What is worth saying of a node that works; null: nothing. */
+export function noteOf(
+  known: readonly KnownGpu[],
+  comparison: Pick<GpuComparison, 'changes'>,
+  hardware: SeenHardware,
+): string | null {
+  const states = new Map(comparison.changes.map((change) => [change.id, change.state]));
+  const absent = known.filter((gpu) => {
+    const state = states.get(gpu.id) ?? gpu.state;
+    return state === 'missing' || state === 'faulty';
+  });
+  if (absent.length > 0) {
+    const faulty = new Set(absent.filter((gpu) => gpu.state === 'faulty').map((gpu) => gpu.pciAddress));
+    const missing = absent.length - faulty.size;
+    const present = hardware.gpus.filter((gpu) => !faulty.has(gpu.pciAddress)).length;
+    return `${present} of ${present + absent.length} GPUs: ${missing} missing, ${faulty.size} faulty (${addresses(absent)})`;
+  }
+  if (hardware.gpus.length === 0) return 'It has no GPUs';
+  if (saleOf(hardware.gpus).gpuType !== null) return null;
+  const [first] = hardware.gpus;
+  return hardware.gpus.every((gpu) => gpu.model === first?.model)
+    ? `Rentals do not offer its GPUs: ${first?.model ?? ''}`
+    : 'Its GPUs are not all of one kind, so it is not rented out';
+}
+
+function addresses(gpus: readonly { readonly pciAddress: string }[]): string {
+  return gpus
+    .map((gpu) => gpu.pciAddress)
+    .toSorted()
+    .join(', ');
+}
+
+/** A node that is seen for the first time, with the steps it takes at once. */
+export interface NewNode {
+  readonly name: string;
+  readonly status: MachineState;
+  readonly statusReason: string | null;
+  readonly steps: readonly { readonly to: MachineState; readonly reason: string }[];
+  readonly hardware: SeenHardware | null;
+  readonly formFactor: GpuFormFactor | null;
+  readonly gpuType: GpuType | null;
+  readonly unreachableSince: Date | null;
+}
+
+export function planNew(seen: SeenNode, now: Date): NewNode {
+  const { name, hardware } = seen;
+  const first = { to: 'node_registering', reason: 'The engine listed it for the first time' } as const;
+  if (hardware !== null) {
+    const statusReason = noteOf([], noGpuChange, hardware);
+    const second = { to: 'node_ready', reason: 'Its hardware was read' } as const;
+    const sale = saleOf(hardware.gpus);
+    return {
+      name,
+      status: 'node_ready',
+      statusReason,
+      steps: [first, second],
+      hardware,
+      ...sale,
+      unreachableSince: null,
+    };
+  }
+  const nothing = {
+    name,
+    statusReason: seen.problem,
+    hardware,
+    formFactor: null,
+    gpuType: null,
+    unreachableSince: now,
+  };
+  if (!seen.absurd) return { ...nothing, status: 'node_registering', steps: [first] };
+  const second = { to: 'node_quarantined', reason: seen.problem } as const;
+  return { ...nothing, status: 'node_quarantined', steps: [first, second] };
+}

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import type { Inventory, InventoryGpu, InventoryNode, NodeHardware } from '@millrace/compute';
+import type { GpuType } from '@millrace/contract';
+import { cudaNumber, findGpuModel } from './gpu-models.ts';
+import { boundedReason, type GpuFormFactor } from './nodes.ts';
+import type { ConnectionType } from './placement.ts';
+
+/**
+ * What an engine reports, checked and brought into our words. Pure.
+ *
+ * An engine may be broken, or a supplier's and hostile. What cannot be true is not taken over: a read as a whole, or the
+ * hardware of one node, is refused, and what was known before stays as it was.
+ */
+
+export interface SeenGpu {
+  readonly pciAddress: string;
+  readonly deviceUuid: string | null;
+  readonly model: string;
+  readonly gpuType: GpuType | null;
+  readonly formFactor: GpuFormFactor | null;
+  readonly ramMb: number | null;
+  readonly numaNode: number | null;
+}
+
+export interface SeenHardware {
+  readonly address: string | null;
+  readonly cpuModel: string;
+  readonly cpuCount: number;
+  readonly ramMb: number;
+  readonly storageGb: number;
+  readonly driverVersion: string | null;
+  readonly cudaVersion: string | null;
+  readonly cuda: number | null;
+  readonly fabric: string | null;
+  readonly connectionType: ConnectionType;
+  readonly gpus: readonly SeenGpu[];
+  /** Of all of the above: equal hardware has an equal one. */
+  readonly digest: string;
+}
+
+export interface SeenNode {
+  readonly name: string;
+  /** Null: it cannot be reached, or what it reports cannot be believed. */
+  readonly hardware: SeenHardware | null;
+  /** Why there is no hardware. */
+  readonly problem: string;
+  /** What it reports cannot be believed. */
+  readonly absurd: boolean;
+}
+
+export type CheckedInventory =
+  | {
+      readonly ok: true;
+      readonly engine: string;
+      readonly nodes: readonly SeenNode[];
+      /** Nodes whose names cannot be kept. They are left out. */
+      readonly unnamed: number;
+    }
+  | { readonly ok: false; readonly problem: string };
+
+/** What a cluster says of its nodes where the engine says nothing. */
+export interface ClusterDefaults {
+  readonly connectionType: ConnectionType;
+  readonly fabric: string | null;
+}
+
+export const inventoryBounds = {
+  nodes: 100_000,
+  gpusPerNode: 64,
+  cpus: 8_192,
+  ramMb: 1_073_741_824,
+  storageGb: 100_000_000,
+  numaNode: 1_023,
+} as const;
+
+const nodeName = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/;
+const pciAddress = /^[0-9A-Za-z:.-]{1,32}$/;
+const deviceUuid = /^[\u0021-\u007e]{1,100}$/;
+const netAddress = /^[0-9A-Za-z.:%_-]{1,253}$/;
+const fabricName = /^[\u0020-\u007e]{1,100}$/;
+
+export function checkInventory(inventory: Inventory, defaults: ClusterDefaults): CheckedInventory {
+  const { nodes } = inventory;
+  if (nodes.length > inventoryBounds.nodes) {
+    return {
+      ok: false,
+      problem: `The engine lists ${nodes.length} nodes; more than ${inventoryBounds.nodes} are not believed.`,
+    };
+  }
+  const names = new Set<string>();
+  const devices = new Set<string>();
+  const seen: SeenNode[] = [];
+  let unnamed = 0;
+  for (const node of nodes) {
+    if (!nodeName.test(node.name)) {
+      unnamed += 1;
+      continue;
+    }
+    if (names.has(node.name)) return { ok: false, problem: `The engine lists the node ${node.name} twice.` };
+    names.add(node.name);
+    seen.push(checkNode(node, defaults, devices));
+  }
+  return { ok: true, engine: boundedReason(inventory.engine).slice(0, 200), nodes: seen, unnamed };
+}
+
+function checkNode(node: InventoryNode, defaults: ClusterDefaults, devices: Set<string>): SeenNode {
+  const { name, hardware } = node;
+  if (!node.reachable || hardware === null) {
+    const detail = node.detail === null ? '' : `: ${boundedReason(node.detail)}`;
+    return { name, hardware: null, absurd: false, problem: `The engine does not reach it${detail}` };
+  }
+  const problem = absurdityOf(node, hardware) ?? doubled(hardware, devices);
+  if (problem !== null) {
+    return { name, hardware: null, absurd: true, problem: `What it reports cannot be true: ${problem}` };
+  }
+  return { name, hardware: describe(node, hardware, defaults), absurd: false, problem: '' };
+}
+
+function absurdityOf(node: InventoryNode, hardware: NodeHardware): string | null {
+  const { gpus, fabric } = hardware;
+  if (gpus.length > inventoryBounds.gpusPerNode) return `${gpus.length} GPUs in one node`;
+  if (!within(hardware.cpuCount, 1, inventoryBounds.cpus)) return `${hardware.cpuCount} threads`;
+  if (!within(hardware.ramMb, 1, inventoryBounds.ramMb)) return `${hardware.ramMb} MB of memory`;
+  if (!within(hardware.storageGb, 0, inventoryBounds.storageGb)) return `${hardware.storageGb} GB of disk`;
+  if (node.address !== null && !netAddress.test(node.address)) return 'an address that is none';
+  if (fabric !== null && !fabricName.test(fabric)) return 'a fabric whose name cannot be kept';
+  for (const gpu of gpus) {
+    const wrong = absurdGpu(gpu);
+    if (wrong !== null) return wrong;
+  }
+  if (new Set(gpus.map((gpu) => gpu.pciAddress)).size !== gpus.length) return 'two GPUs at one address';
+  return null;
+}
+
+function absurdGpu(gpu: InventoryGpu): string | null {
+  if (!pciAddress.test(gpu.pciAddress)) return 'a GPU at an address that is none';
+  if (gpu.uuid !== null && !deviceUuid.test(gpu.uuid)) return 'a GPU with an id that cannot be kept';
+  if (gpu.model.trim() === '' || gpu.model.length > 200)
+    return 'a GPU whose model has no name, or too long a one';
+  if (gpu.ramMb !== null && !within(gpu.ramMb, 0, inventoryBounds.ramMb)) return `a GPU with ${gpu.ramMb} MB`;
+  if (gpu.numaNode !== null && !within(gpu.numaNode, -1, inventoryBounds.numaNode)) {
+    return `a GPU at NUMA node ${gpu.numaNode}`;
+  }
+  return null;
+}
+
+/** One device is in one place. A second node that claims it is not believed. */
+function doubled(hardware: NodeHardware, devices: Set<string>): string | null {
+  const ids = hardware.gpus.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
+  for (const id of ids) {
+    if (devices.has(id)) return `the GPU ${id} is in two places`;
+    devices.add(id);
+  }
+  return null;
+}
+
+function within(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most;
+}
+
+function describe(node: InventoryNode, hardware: NodeHardware, defaults: ClusterDefaults): SeenHardware {
+  const versions = hardware.gpus.flatMap(({ cudaVersion }) => {
+    const cuda = cudaVersion === null ? null : cudaNumber(cudaVersion);
+    return cuda === null || cudaVersion === null ? [] : [{ cuda, text: cudaVersion }];
+  });
+  // What every GPU of the node can do: the oldest of them counts.
+  const oldest = versions.toSorted((one, other) => one.cuda - other.cuda)[0] ?? null;
+  const facts = {
+    address: node.address,
+    cpuModel: clean(hardware.cpuModel) ?? 'unknown',
+    cpuCount: hardware.cpuCount,
+    ramMb: hardware.ramMb,
+    storageGb: hardware.storageGb,
+    driverVersion: clean(hardware.gpus.find((gpu) => gpu.driverVersion !== null)?.driverVersion ?? ''),
+    cudaVersion: oldest === null ? null : clean(oldest.text),
+    cuda: oldest?.cuda ?? null,
+    fabric: hardware.fabric ?? defaults.fabric,
+    connectionType: hardware.connectionType ?? defaults.connectionType,
+    gpus: hardware.gpus
+      .map(describeGpu)
+      .toSorted((one, other) => (one.pciAddress < other.pciAddress ? -1 : 1)),
+  };
+  const digest = createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+  return { ...facts, digest };
+}
+
+function describeGpu(gpu: InventoryGpu): SeenGpu {
+  const model = findGpuModel(gpu.model);
+  return {
+    pciAddress: gpu.pciAddress.toLowerCase(),
+    deviceUuid: gpu.uuid,
+    model: clean(gpu.model) ?? 'unknown',
+    gpuType: model?.gpuType ?? null,
+    formFactor: model?.formFactor ?? null,
+    ramMb: gpu.ramMb ?? model?.ramMb ?? null,
+    // The kernel says -1 where it knows none.
+    numaNode: gpu.numaNode === null || gpu.numaNode < 0 ? null : gpu.numaNode,
+  };
+}
+
+function clean(text: string): string | null {
+  const bounded = text.trim() === '' ? null : boundedReason(text).slice(0, 200);
+  return bounded;
+}

@@ -1,0 +1,184 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type ClusterId } from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import type { ClusterRecord } from './clusters.ts';
+import { findCluster } from './clusters.store.ts';
+import { beat, isFree, type Beaten, type Watch } from './observer.ts';
+
+/** All SQL about who watches which cluster. Times are those of the observers' clock, not the database's. */
+
+/** Has PostgreSQL end this transaction when the process pauses in the middle of it, so that others need not wait. */
+export async function boundPause(tx: Tx, longestMs: number): Promise<void> {
+  await sql`select set_config('idle_in_transaction_session_timeout', ${String(longestMs)}, true)`.execute(
+    tx.kysely,
+  );
+}
+
+/** Tells the others that this observer lives, and answers how many do, itself included. */
+export async function announceObserver(
+  tx: Tx,
+  observer: { readonly holder: string; readonly now: Date; readonly ttlMs: number },
+): Promise<number> {
+  const { holder, now, ttlMs } = observer;
+  const expires = new Date(now.getTime() + ttlMs);
+  await sql`delete from cluster_observers where expires_at <= ${now} and holder <> ${holder}`.execute(
+    tx.kysely,
+  );
+  await sql`
+    insert into cluster_observers (holder, expires_at) values (${holder}, ${expires})
+    on conflict (holder) do update set expires_at = excluded.expires_at
+  `.execute(tx.kysely);
+  const { rows } = await sql<{ alive: bigint }>`select count(*) as alive from cluster_observers`.execute(
+    tx.kysely,
+  );
+  return Number(rows[0]?.alive ?? 1n);
+}
+
+export async function retireObserver(tx: Tx, holder: string): Promise<void> {
+  await sql`delete from cluster_observers where holder = ${holder}`.execute(tx.kysely);
+  await sql`update clusters set observer = null, observer_until = null where observer = ${holder}`.execute(
+    tx.kysely,
+  );
+}
+
+interface WatchRow {
+  id: string;
+  last_seen_at: Date | null;
+  watching_since: Date | null;
+  beat_at: Date | null;
+  observer: string | null;
+  observer_until: Date | null;
+}
+
+const watchColumns = sql`id, last_seen_at, watching_since, beat_at, observer, observer_until`;
+
+function toWatch(row: WatchRow): Watch {
+  return { lastSeenAt: row.last_seen_at, watchingSince: row.watching_since, beatAt: row.beat_at };
+}
+
+export interface LeaseTerms {
+  readonly holder: string;
+  readonly now: Date;
+  readonly leaseMs: number;
+  readonly beatMs: number;
+}
+
+/**
+ * Looks once more at everything that this observer holds, and answers what that is, the longest held first. A cluster
+ * whose row is locked is being written by this observer or by an operator; whoever writes it beats for it.
+ */
+export async function beatAll(tx: Tx, terms: LeaseTerms): Promise<readonly ClusterId[]> {
+  const { rows: held } = await sql<WatchRow>`
+    select ${watchColumns} from clusters
+     where observer = ${terms.holder} and observer_until > ${terms.now} and status <> 'removed' order by id
+  `.execute(tx.kysely);
+  const { rows: locked } = await sql<WatchRow>`
+    select ${watchColumns} from clusters
+     where observer = ${terms.holder} and observer_until > ${terms.now} and status <> 'removed'
+     order by id for no key update skip locked
+  `.execute(tx.kysely);
+  await writeBeats(tx, locked, terms);
+  return held.map((row) => fromUuid('cls', row.id));
+}
+
+/** Takes up to `count` clusters that nobody watches. */
+export async function claimClusters(tx: Tx, terms: LeaseTerms, count: number): Promise<readonly ClusterId[]> {
+  if (count <= 0) return [];
+  const { rows } = await sql<WatchRow>`
+    select ${watchColumns} from clusters
+     where status <> 'removed' and (observer is null or observer_until <= ${terms.now}
+           or observer_until > ${new Date(terms.now.getTime() + 2 * terms.leaseMs)})
+     order by beat_at nulls first, id limit ${count} for no key update skip locked
+  `.execute(tx.kysely);
+  const free = rows.filter((row) => isFree(row.observer_until, terms.now, terms.leaseMs));
+  await writeBeats(tx, free, terms);
+  return free.map((row) => fromUuid('cls', row.id));
+}
+
+async function writeBeats(tx: Tx, rows: readonly WatchRow[], terms: LeaseTerms): Promise<void> {
+  if (rows.length === 0) return;
+  const beats = rows.map((row) => ({
+    id: row.id,
+    watching_since: beat(toWatch(row), terms.now, terms.beatMs).watchingSince,
+  }));
+  await sql`
+    update clusters as cluster
+       set observer = ${terms.holder}, observer_until = ${new Date(terms.now.getTime() + terms.leaseMs)},
+           beat_at = ${terms.now}, watching_since = beat.watching_since
+      from json_to_recordset(${JSON.stringify(beats)}::json) as beat (id uuid, watching_since timestamptz)
+     where cluster.id = beat.id
+  `.execute(tx.kysely);
+}
+
+/** Gives clusters to whoever is next. Only what this observer still holds is touched. */
+export async function releaseClusters(tx: Tx, holder: string, ids: readonly ClusterId[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`
+    update clusters set observer = null, observer_until = null
+     where observer = ${holder} and id = any (${ids.map(toUuid)}::uuid[])
+  `.execute(tx.kysely);
+}
+
+export interface WatchedCluster {
+  readonly cluster: ClusterRecord;
+  readonly watch: Beaten;
+}
+
+/**
+ * Locks a cluster that this observer holds, with its watch beaten. Null when it holds it no longer: then it may write
+ * nothing. While the lock is held nobody else can take the cluster.
+ */
+export async function lockWatched(tx: Tx, id: ClusterId, terms: LeaseTerms): Promise<WatchedCluster | null> {
+  const { rows } = await sql<WatchRow>`
+    select ${watchColumns} from clusters
+     where id = ${toUuid(id)} and observer = ${terms.holder} and observer_until > ${terms.now}
+       and status <> 'removed'
+       for no key update
+  `.execute(tx.kysely);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const cluster = await findCluster(tx, id);
+  if (cluster === null) return null;
+  return { cluster, watch: beat(toWatch(row), terms.now, terms.beatMs) };
+}
+
+export interface ClusterFinding {
+  readonly status: ClusterRecord['status'];
+  readonly statusReason: string | null;
+  /** Null: it did not answer. */
+  readonly seenAt: Date | null;
+  readonly engine: string | null;
+}
+
+/** What a look found, with its beat. The caller holds the lock of `lockWatched`. */
+export async function writeFinding(
+  tx: Tx,
+  { cluster, watch }: WatchedCluster,
+  finding: ClusterFinding,
+  terms: LeaseTerms,
+): Promise<void> {
+  const until = new Date(terms.now.getTime() + terms.leaseMs);
+  await sql`
+    update clusters
+       set status = ${finding.status}, status_reason = ${finding.statusReason},
+           status_since = case when status = ${finding.status} then status_since else ${terms.now}::timestamptz end,
+           last_seen_at = coalesce(${finding.seenAt}::timestamptz, last_seen_at),
+           engine = coalesce(${finding.engine}::text, engine),
+           beat_at = ${watch.beatAt}, watching_since = ${watch.watchingSince}, observer_until = ${until}
+     where id = ${toUuid(cluster.id)}
+  `.execute(tx.kysely);
+}
+
+export interface WatchState extends Watch {
+  readonly clusterName: string;
+  readonly status: ClusterRecord['status'];
+}
+
+/** Who is looked at and since when, for figures and for those who must not sell what nobody looks at. */
+export async function readWatches(reader: Reader, limit: number): Promise<readonly WatchState[]> {
+  const { rows } = await sql<WatchRow & { name: string; status: ClusterRecord['status'] }>`
+    select ${watchColumns}, name, status from clusters where status <> 'removed'
+     order by last_seen_at nulls first, id limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map((row) => ({ clusterName: row.name, status: row.status, ...toWatch(row) }));
+}

@@ -1,0 +1,259 @@
+import type { ComputeDriver, EngineEvent } from '@millrace/compute';
+import { withDeadline, type Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { ClusterId } from '@millrace/platform/ids';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { groupsOf, msToSeconds } from '@millrace/platform/money';
+import { counter, histogram } from '@millrace/platform/telemetry';
+import { countClusters, findCluster } from './clusters.store.ts';
+import type { ClusterRecord } from './clusters.ts';
+import {
+  announceObserver,
+  beatAll,
+  claimClusters,
+  releaseClusters,
+  retireObserver,
+} from './observer.store.ts';
+import { defaultTuning, type ObserverTuning } from './observer.ts';
+import {
+  applyRead,
+  applySilence,
+  type LookTerms,
+  type LostReport,
+  type ReadReport,
+  type SilenceReport,
+} from './sync.service.ts';
+
+const reads = counter('millrace_fleet_reads_total', 'Looks at clusters by this process, by outcome');
+const readSeconds = histogram(
+  'millrace_fleet_read_seconds',
+  'How long an engine takes to report everything',
+  {
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
+  },
+);
+const applySeconds = histogram('millrace_fleet_apply_seconds', 'How long a report takes to become rows', {
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+});
+
+export interface SyncParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Names this process among the observers; another start of it has another name. */
+  readonly holder: string;
+  /** A driver of the cluster's engine. It may be built before the engine can be reached. */
+  readonly driverFor: (cluster: ClusterRecord) => Promise<ComputeDriver>;
+  readonly tuning?: Partial<ObserverTuning>;
+}
+
+export type LookReport = ReadReport | SilenceReport | LostReport;
+
+/** Watches its share of the clusters, and writes down what their engines report. Any number of processes may. */
+export class FleetSync {
+  readonly #parts: SyncParts;
+  readonly #tuning: ObserverTuning;
+  readonly #watchers = new Map<ClusterId, Watcher>();
+  #beating: Loop | null = null;
+
+  constructor(parts: SyncParts) {
+    this.#parts = parts;
+    this.#tuning = { ...defaultTuning, ...parts.tuning };
+  }
+
+  /** Looks by itself from now on. Nothing is waited for: an engine that is away is asked again. */
+  start(): void {
+    const { clock, log } = this.#parts;
+    const { beatMs } = this.#tuning;
+    this.#beating ??= startLoop(
+      { name: 'watch clusters', clock, log, idleMs: beatMs, maxBackoffMs: beatMs },
+      async () => {
+        await this.tick();
+        return 'idle';
+      },
+    );
+  }
+
+  /** Ends every look and gives the clusters to the others. */
+  async stop(): Promise<void> {
+    await this.#beating?.stop();
+    await Promise.all([...this.#watchers.values()].map((watcher) => watcher.stop()));
+    this.#watchers.clear();
+    const { db, holder } = this.#parts;
+    await db.transaction({ name: 'retire observer', isolation: 'read committed' }, (tx) =>
+      retireObserver(tx, holder),
+    );
+  }
+
+  /** One beat: says that it looks, and takes or gives clusters so that each observer has its share. */
+  async tick(): Promise<readonly ClusterId[]> {
+    const { db, holder } = this.#parts;
+    const { leaseMs, beatMs } = this.#tuning;
+    const held = await db.transaction({ name: 'watch clusters', isolation: 'read committed' }, async (tx) => {
+      const now = tx.clock.now();
+      const terms = { holder, now, leaseMs, beatMs };
+      const observers = await announceObserver(tx, { holder, now, ttlMs: leaseMs });
+      const mine = await beatAll(tx, terms);
+      const share = groupsOf(await countClusters(tx), observers);
+      await releaseClusters(tx, holder, mine.slice(share));
+      const claimed = await claimClusters(tx, terms, share - mine.length);
+      return [...mine.slice(0, share), ...claimed];
+    });
+    await this.#hold(held);
+    return held;
+  }
+
+  /** One look at a cluster that this observer holds. */
+  look(id: ClusterId): Promise<LookReport> {
+    return this.#watcherOf(id).look();
+  }
+
+  async #hold(held: readonly ClusterId[]): Promise<void> {
+    const lost = [...this.#watchers.entries()].filter(([id]) => !held.includes(id));
+    for (const [id] of lost) this.#watchers.delete(id);
+    // Not waited for: a look under way may take long, and what it finds is refused where it is written.
+    for (const [id, watcher] of lost) {
+      watcher.stop().catch((error: unknown) => {
+        this.#parts.log.warn({ err: error, clusterId: id }, 'a watcher did not end well');
+      });
+    }
+    if (this.#beating !== null) for (const id of held) this.#watcherOf(id).start();
+  }
+
+  #watcherOf(id: ClusterId): Watcher {
+    const known = this.#watchers.get(id);
+    if (known !== undefined) return known;
+    const watcher = new Watcher(id, this.#parts, this.#tuning);
+    this.#watchers.set(id, watcher);
+    return watcher;
+  }
+}
+
+/** Looks at one cluster: reads all of it from time to time, and at once after its engine hints at a change. */
+class Watcher {
+  readonly #id: ClusterId;
+  readonly #parts: SyncParts;
+  readonly #tuning: ObserverTuning;
+  #driver: { readonly driver: ComputeDriver; readonly key: string } | null = null;
+  #looking: Loop | null = null;
+  #listening: Loop | null = null;
+  #nextReadMs = 0;
+  #cancelHint: (() => void) | null = null;
+
+  constructor(id: ClusterId, parts: SyncParts, tuning: ObserverTuning) {
+    this.#id = id;
+    this.#parts = parts;
+    this.#tuning = tuning;
+  }
+
+  start(): void {
+    if (this.#looking !== null) return;
+    const { clock, log } = this.#parts;
+    const { retryMs } = this.#tuning;
+    const options = { clock, log, idleMs: retryMs, maxBackoffMs: retryMs };
+    this.#looking = startLoop({ ...options, name: 'read cluster' }, async () => {
+      if (clock.monotonicMs() >= this.#nextReadMs) await this.look();
+      return 'idle';
+    });
+    this.#listening = startLoop({ ...options, name: 'listen to cluster' }, async (signal) => {
+      await this.#listen(signal);
+      return 'idle';
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelHint?.();
+    await Promise.all([this.#looking?.stop(), this.#listening?.stop()]);
+    await this.#drop();
+  }
+
+  async look(): Promise<LookReport> {
+    const { db, clock } = this.#parts;
+    const cluster = await findCluster(db, this.#id);
+    if (cluster === null || cluster.status === 'removed') return { outcome: 'lost' };
+    const report = await this.#readAndApply(cluster);
+    const { readEveryMs } = this.#tuning;
+    this.#nextReadMs = report.outcome === 'read' ? clock.monotonicMs() + readEveryMs : 0;
+    // Whatever the driver keeps of its engine may be what is wrong: credentials are read anew, too.
+    if (report.outcome === 'silent') await this.#drop();
+    this.#tell(cluster, report);
+    return report;
+  }
+
+  async #readAndApply(cluster: ClusterRecord): Promise<LookReport> {
+    const { db, clock, holder } = this.#parts;
+    const { leaseMs, beatMs, silentMs, readTimeoutMs } = this.#tuning;
+    const terms: LookTerms = { holder, leaseMs, beatMs, silentMs };
+    const startMs = clock.monotonicMs();
+    const read = await withDeadline(clock, 'Reading the inventory', readTimeoutMs, async (signal) => {
+      const driver = await this.#connect(cluster);
+      return driver.readInventory(signal);
+    }).catch((error: unknown) => ({ failed: error }));
+    if ('failed' in read) {
+      const { failed } = read;
+      return applySilence(db, cluster.id, failed instanceof Error ? failed.message : String(failed), terms);
+    }
+    const readMs = clock.monotonicMs();
+    readSeconds.record(msToSeconds(readMs - startMs), { driver: cluster.driver });
+    const report = await applyRead(db, cluster, read, terms);
+    applySeconds.record(msToSeconds(clock.monotonicMs() - readMs), { driver: cluster.driver });
+    return report;
+  }
+
+  async #connect(cluster: ClusterRecord): Promise<ComputeDriver> {
+    const { driver: kind, endpoint, credentialRef, settings } = cluster;
+    const key = JSON.stringify([kind, endpoint, credentialRef, settings]);
+    if (this.#driver?.key === key) return this.#driver.driver;
+    await this.#drop();
+    const driver = await this.#parts.driverFor(cluster);
+    this.#driver = { driver, key };
+    return driver;
+  }
+
+  async #drop(): Promise<void> {
+    const dropped = this.#driver;
+    this.#driver = null;
+    await dropped?.driver.close();
+  }
+
+  /** Follows what the engine says until it stops saying it. What was missed is found by reading. */
+  async #listen(signal: AbortSignal): Promise<void> {
+    const driver = this.#driver?.driver;
+    if (driver === undefined || !driver.can.events) return;
+    try {
+      for await (const event of driver.events(signal)) this.#heed(event);
+    } finally {
+      if (!signal.aborted) this.#hint();
+    }
+  }
+
+  #heed(event: EngineEvent): void {
+    if (event.kind === 'node') this.#hint();
+  }
+
+  /** Several hints that belong together are one read. */
+  #hint(): void {
+    if (this.#cancelHint !== null) return;
+    this.#cancelHint = this.#parts.clock.after(this.#tuning.hintDelayMs, () => {
+      this.#cancelHint = null;
+      this.#nextReadMs = 0;
+      this.#looking?.wake();
+    });
+  }
+
+  #tell(cluster: ClusterRecord, report: LookReport): void {
+    const { log } = this.#parts;
+    reads.add(1, { outcome: report.outcome });
+    const about = { clusterId: cluster.id, cluster: cluster.name };
+    if (report.outcome === 'silent') log.error({ ...about, problem: report.problem }, 'a cluster is silent');
+    if (report.outcome !== 'read') return;
+    if (report.unnamed > 0) log.warn({ ...about, nodes: report.unnamed }, 'nodes without a usable name');
+    if (report.connected) log.info({ ...about, newNodes: report.newNodes }, 'a cluster is connected');
+    const bad = report.moves.filter(({ to }) => to === 'node_offline' || to === 'node_quarantined');
+    if (bad.length > 0) {
+      const some = bad.slice(0, 20).map(({ nodeId, to, reason }) => ({ nodeId, to, reason }));
+      log.warn({ ...about, count: bad.length, nodes: some }, 'nodes are out of use');
+    }
+  }
+}

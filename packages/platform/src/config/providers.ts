@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { fragment } from './fragment.ts';
+import type { ConfigProblem } from './fragment.ts';
+import { values } from './values.ts';
+
+/** The providers of an installation, and the clusters each of them runs. */
+
+const regionName = z.string().min(1).max(64);
+const credentialName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be a plain name');
+
+const clusterShape = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 small letters, digits and hyphens'),
+  region: regionName,
+  /** Where the engine is; several members of one cluster are several endpoints. */
+  endpoint: z.string().min(1).max(2048).optional(),
+  endpoints: z.array(z.string().min(1).max(2048)).min(1).max(16).optional(),
+  offer: z.enum(['virtual-machine', 'bare-metal', 'marketplace']).default('virtual-machine'),
+  connectionType: z.enum(['ethernet', 'infiniband']).default('ethernet'),
+  /** The name of an entry of `MILLRACE_FLEET_CREDENTIALS_FILE`. */
+  credential: credentialName.nullable().default(null),
+  /** The ports of a node's address that machines on it may be given. */
+  ports: z
+    .strictObject({ first: z.int().min(1_024).max(65_535), last: z.int().min(1_024).max(65_535) })
+    .refine(({ first, last }) => first <= last, 'first must not be after last')
+    .default({ first: 20_000, last: 29_999 }),
+  /** What the driver must know beyond that; each driver documents its own. */
+  settings: z.record(z.string().max(100), z.json()).default({}),
+});
+
+const providerShape = z.strictObject({
+  id: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9._-]{0,62}$/,
+      'must be 1 to 63 small letters, digits, dots, hyphens, underscores',
+    ),
+  variant: z.enum(['V1', 'V2', 'V3', 'V4', 'V5', 'V6', 'V7', 'V8', 'private-cloud', 'mock']),
+  driver: z.enum(['incus', 'ironic', 'mock']).optional(),
+  regions: z
+    .array(z.strictObject({ region: regionName, customPorts: z.boolean().default(false) }))
+    .max(1_000)
+    .default([]),
+  clusters: z.array(clusterShape).max(10_000).default([]),
+});
+
+type ProviderInput = z.output<typeof providerShape>;
+type ClusterInput = z.output<typeof clusterShape>;
+
+export interface ClusterSetting extends Omit<ClusterInput, 'endpoint' | 'endpoints'> {
+  readonly endpoint: string;
+}
+
+export interface ProviderSetting extends Omit<ProviderInput, 'driver' | 'clusters'> {
+  readonly driver: 'incus' | 'ironic' | 'mock';
+  readonly clusters: readonly ClusterSetting[];
+}
+
+/** What test keys rent on, unless the configuration says otherwise. */
+const mockFleet = {
+  regions: [{ region: 'mock-region', customPorts: true }],
+  clusters: [
+    {
+      name: 'mock',
+      region: 'mock-region',
+      endpoint: 'mock:',
+      offer: 'virtual-machine',
+      connectionType: 'infiniband',
+      credential: null,
+      ports: { first: 20_000, last: 29_999 },
+      settings: {},
+    },
+  ],
+} as const;
+
+/** The fleet of an installation that nobody has configured. */
+export const defaultFleet: readonly ProviderSetting[] = [
+  {
+    id: 'mock',
+    variant: 'mock',
+    driver: 'mock',
+    regions: [...mockFleet.regions],
+    clusters: mockFleet.clusters,
+  },
+];
+
+function toSetting(provider: ProviderInput): ProviderSetting {
+  const driver = provider.driver ?? (provider.variant === 'mock' ? 'mock' : 'incus');
+  if (provider.variant === 'mock' && provider.regions.length === 0 && provider.clusters.length === 0) {
+    return { ...provider, driver, regions: [...mockFleet.regions], clusters: mockFleet.clusters };
+  }
+  const clusters = provider.clusters.map(({ endpoint, endpoints, ...cluster }) => ({
+    ...cluster,
+    endpoint: endpoint ?? endpoints?.join(',') ?? 'mock:',
+  }));
+  return { ...provider, driver, clusters };
+}
+
+function checkProvider(provider: ProviderInput, issue: z.core.$RefinementCtx, index: number): void {
+  const complain = (message: string, ...path: (string | number)[]): void => {
+    issue.addIssue({ code: 'custom', message, path: [index, ...path] });
+  };
+  const isMock = provider.variant === 'mock';
+  if (provider.driver !== undefined && (provider.driver === 'mock') !== isMock) {
+    complain('the variant mock and the driver mock come together: test keys reach nothing else', 'driver');
+  }
+  const regions = new Set(provider.regions.map(({ region }) => region));
+  if (regions.size !== provider.regions.length) complain('regions must differ', 'regions');
+  provider.clusters.forEach((cluster, at) => {
+    if (!regions.has(cluster.region))
+      complain('is not among the regions of its provider', 'clusters', at, 'region');
+    const told = Number(cluster.endpoint !== undefined) + Number(cluster.endpoints !== undefined);
+    if (told > 1 || (told === 0 && !isMock)) complain('needs endpoint or endpoints', 'clusters', at);
+  });
+}
+
+const listShape = z
+  .array(providerShape)
+  .min(1)
+  .superRefine((list, issue) => {
+    const ids = new Set(list.map(({ id }) => id));
+    if (ids.size !== list.length) issue.addIssue({ code: 'custom', message: 'provider ids must differ' });
+    list.forEach((provider, index) => checkProvider(provider, issue, index));
+    const names = list.flatMap(({ clusters }) => clusters.map(({ name }) => name));
+    if (new Set(names).size !== names.length) {
+      issue.addIssue({ code: 'custom', message: 'cluster names must differ, also between providers' });
+    }
+  })
+  .transform((list) => list.map(toSetting));
+
+const variables = {
+  list: {
+    env: 'MILLRACE_PROVIDERS',
+    schema: values.json(listShape).nullable().default(null),
+    expected: 'a JSON list of providers, each with id and variant',
+    example: '[{"id":"provider-v1","variant":"V1"},{"id":"mock","variant":"mock"}]',
+  },
+  file: {
+    env: 'MILLRACE_PROVIDERS_FILE',
+    schema: values.fileContent.pipe(values.json(listShape)).nullable().default(null),
+    expected: 'the path of a file with such a JSON list',
+    example: '/etc/millrace/providers.json',
+  },
+} as const;
+
+export const providersConfig = fragment('providers', variables, ({ list, file }): readonly ConfigProblem[] =>
+  list !== null && file !== null
+    ? [{ env: 'MILLRACE_PROVIDERS_FILE', problem: 'and MILLRACE_PROVIDERS are both set; keep one of them' }]
+    : [],
+);
+
+const path = z.string().min(1).max(4_096);
+
+const credentialShape = z.strictObject({
+  /** PEM files: what we show the engine, and the only certificate of its that we believe. */
+  certificateFile: path,
+  keyFile: path,
+  serverCertificateFile: path,
+});
+
+export type CredentialSetting = z.output<typeof credentialShape>;
+
+/** The names alone are known to the database. The files are read when an engine is connected, so they may change. */
+export const fleetConfig = fragment('fleet', {
+  credentials: {
+    env: 'MILLRACE_FLEET_CREDENTIALS_FILE',
+    schema: values.fileContent.pipe(values.json(z.record(credentialName, credentialShape))).default({}),
+    expected:
+      'the path of a JSON file that names credentials: {"eu-1":{"certificateFile":"…","keyFile":"…","serverCertificateFile":"…"}}',
+    example: '/etc/millrace/fleet-credentials.json',
+  },
+});
