@@ -1,6 +1,7 @@
 import type { Contract } from '@millrace/contract';
 import { openKeyBudget, serveBilling } from '@millrace/core/billing';
 import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
+import { serveFleet, type KnowsCredential } from '@millrace/core/fleet';
 import {
   createApiKeyService,
   createKeyAuthenticator,
@@ -54,6 +55,10 @@ export interface ApiDeps {
   readonly stripe?: StripeGateway | null;
   /** Where people come back to after paying. */
   readonly consoleUrl?: string | null;
+  /** Whether the installation has a credential of this name for the engine of a cluster; it has none unless said. */
+  readonly knowsCredential?: KnowsCredential;
+  /** How long before maintenance nothing new is placed on its nodes, where an operator does not say; a day unless said. */
+  readonly maintenanceDrainMs?: number;
   readonly limits?: Partial<HttpLimits>;
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -106,6 +111,7 @@ export function createApi(deps: ApiDeps): Api {
   servePayments({ server, operations, db, payments: paymentsOf(deps, announce) });
   serveEvents(server, feed);
   servePrices({ server, operations, db, clock });
+  serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
   serveHealth(server.fastify, deps.lifecycle);
 
   return {
@@ -116,6 +122,13 @@ export function createApi(deps: ApiDeps): Api {
       await feed.close();
       await Promise.all(subscriptions.map((subscription) => subscription.close()));
     },
+  };
+}
+
+function fleetSettingsOf({ knowsCredential = () => false, maintenanceDrainMs }: ApiDeps) {
+  return {
+    knowsCredential,
+    ...(maintenanceDrainMs === undefined ? {} : { drainBeforeMs: maintenanceDrainMs }),
   };
 }
 

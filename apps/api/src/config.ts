@@ -26,6 +26,15 @@ const drainConfig = fragment('drain', {
   },
 });
 
+const maintenanceConfig = fragment('maintenance', {
+  drainHours: {
+    env: 'MILLRACE_MAINTENANCE_DRAIN_HOURS',
+    schema: values.wholeNumber(0, 720).default(24),
+    expected: 'how long before maintenance nothing new is placed on its nodes, in hours, 0 to 720',
+    example: '24',
+  },
+});
+
 export function loadApiConfig(env?: Environment) {
   return loadConfig(
     [
@@ -35,6 +44,7 @@ export function loadApiConfig(env?: Environment) {
       httpConfig,
       inferenceConfig,
       logConfig,
+      maintenanceConfig,
       natsConfig,
       postgresConfig,
       providersConfig,

@@ -9,7 +9,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
-import { share } from '@millrace/platform/money';
+import { secondsToMs, share } from '@millrace/platform/money';
 import { connectNatsInBackground } from '@millrace/platform/nats';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
@@ -21,6 +21,7 @@ const EXIT_CONFIG = 78;
 const EXIT_UNAVAILABLE = 69;
 
 const VERSION = '0.1.0';
+const SECONDS_PER_HOUR = 3_600;
 
 async function start(config: ApiConfig): Promise<void> {
   const clock = systemClock;
@@ -76,6 +77,7 @@ async function start(config: ApiConfig): Promise<void> {
     publicUrl: config.http.publicUrl,
     stripe: stripeGatewayOf(config.stripe),
     consoleUrl: config.stripe.consoleUrl,
+    maintenanceDrainMs: secondsToMs(config.maintenance.drainHours * SECONDS_PER_HOUR),
     limits: {
       anonymousRpm: config.rateLimits.anonymousRpm,
       failedAuthRpm: config.rateLimits.failedAuthRpm,

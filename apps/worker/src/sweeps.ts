@@ -1,4 +1,5 @@
 import { forgetOldEvents } from '@millrace/core/events';
+import { sweepMaintenance } from '@millrace/core/fleet';
 import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
 import { expirePromos } from '@millrace/core/ledger';
 import { sweepDueShards } from '@millrace/core/metering';
@@ -28,6 +29,8 @@ const METERS_LOOK_MS = 5_000;
 const METER_SHARDS = 16;
 /** Expired credit cannot be spent, taken or not: this only brings the books in line. */
 const PROMOS_EVERY_MS = 60_000;
+/** A window begins and ends this late at most; its times are what counts. */
+const MAINTENANCE_EVERY_MS = 5_000;
 const BATCH = 500;
 /** Each is a call to the provider. */
 const PAYMENTS_BATCH = 50;
@@ -58,6 +61,10 @@ export function startSweeps(options: SweepOptions): Loop[] {
       () => sweepDueShards(db, { now: clock.now(), log, everyMs: METERS_EVERY_MS, limit: METER_SHARDS }),
       METER_SHARDS,
     ),
+    sweep('keep maintenance windows', MAINTENANCE_EVERY_MS, async () => {
+      await sweepMaintenance(db, clock);
+      return 0;
+    }),
     sweep('take expired promotional credit', PROMOS_EVERY_MS, () => expirePromos(db, BATCH)),
     sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
       db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>

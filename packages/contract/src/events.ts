@@ -65,8 +65,13 @@ const budget = z.object({
 
 const maintenance = z.object({
   maintenanceId: z.string(),
-  nodeIds: z.array(z.string()),
+  nodeIds: z
+    .array(z.string())
+    .meta({ description: 'The nodes of the window that carry something of this organisation.' }),
   rentalIds: z.array(rentalId).meta({ description: 'The rentals of this organisation that are touched.' }),
+  externalIds: z
+    .array(z.string())
+    .meta({ description: 'The rentals and instances of this organisation that are touched.' }),
   startsAt: timestamp,
   endsAt: timestamp,
   summary: z.string(),

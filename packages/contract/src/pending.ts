@@ -16,24 +16,7 @@ export type Capability = (typeof capabilities)[number];
 
 const pendingByCapability = {
   money: [],
-  fleet: [
-    'listRentalOptions',
-    'explainPlacement',
-    'adminListProviders',
-    'adminUpdateProvider',
-    'adminListClusters',
-    'adminCreateCluster',
-    'adminRemoveCluster',
-    'adminListNodes',
-    'adminGetNode',
-    'adminDrainNode',
-    'adminResumeNode',
-    'adminQuarantineNode',
-    'adminRemoveNode',
-    'adminListMaintenanceWindows',
-    'adminCreateMaintenanceWindow',
-    'adminCancelMaintenanceWindow',
-  ],
+  fleet: ['listRentalOptions', 'explainPlacement'],
   rentals: [
     'createVirtualMachineRental',
     'listVirtualMachineRentals',

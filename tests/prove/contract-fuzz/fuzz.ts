@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { contract, operationsOf, type Operation } from '@millrace/contract';
 import type { Random } from '@millrace/kits';
+import { plantFleet } from '@millrace/testing';
 import { chargeOf } from '../../e2e/access.billing.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
 import { createJudge } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
-import { createPools, type Pools } from './pools.ts';
+import { createPools, type Given, type Pools } from './pools.ts';
 import { valuesOf, type JsonSchema } from './sampler.ts';
 
 /** What became of the calls of one operation. */
@@ -40,6 +41,9 @@ const failuresKept = 20;
 /** Each can be reversed once and refunded until it is used up. */
 const chargesMade = 40;
 
+/** Each can be removed once. */
+const nodesMade = 40;
+
 /** An operation without a body has less to get wrong: one call of it for so many of one with a body. */
 const bodilessShare = 4;
 
@@ -57,7 +61,7 @@ export async function fuzz(
   const judge = createJudge();
   const charges: string[] = [];
   for (let made = 0; made < chargesMade; made += 1) charges.push(await chargeOf(world, world.acme));
-  const pools = createPools(world, random, charges);
+  const pools = createPools(world, random, { charges, ...(await plantedNodes(world)) });
   const tallies = new Map<string, Tally>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );
@@ -92,6 +96,16 @@ export async function fuzz(
     if (tally.succeeded === 0) failures.push(`${id}: none of ${tally.calls} calls succeeded`);
   }
   return { tallies, failures };
+}
+
+/** Nodes to be drained, quarantined and removed, and one that stays. */
+async function plantedNodes(world: World): Promise<Pick<Given, 'nodes' | 'steady'>> {
+  const { nodeIds } = await plantFleet(world.fixture.db, { nodes: nodesMade });
+  const [nodeId = '', ...nodes] = nodeIds;
+  const { key } = world.operator.owner;
+  const node = await call(world, contract.operations.adminGetNode, { params: { nodeId } }, key);
+  const gpuIds = (node.json.gpus as readonly { readonly id: string }[]).map(({ id }) => id);
+  return { nodes, steady: { nodeId, gpuIds } };
 }
 
 interface Sample {

@@ -1,6 +1,7 @@
 import type { Random } from '@millrace/kits';
 import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
 import { signStripeEvent, testIds } from '@millrace/testing';
+import { newCluster, newWindow, plantedProvider } from '../../e2e/access.fleet.rows.ts';
 import { newSshPublicKey, type World } from '../../e2e/world.ts';
 
 /** What the run has made so far, so that later calls can name things that really exist. */
@@ -18,9 +19,20 @@ export interface Pools {
 /** How many of each kind are remembered: enough for variety, few enough that names repeat and collide. */
 const remembered = 200;
 
-/** `charges` are transfers that can be refunded: no operation of the control plane makes any. */
-export function createPools(world: World, random: Random, charges: readonly string[]): Pools {
+/** What no operation of the control plane makes: the run begins with some. */
+export interface Given {
+  /** Transfers that can be refunded. */
+  readonly charges: readonly string[];
+  readonly nodes: readonly string[];
+  /** A node that is never removed, and its GPUs. */
+  readonly steady: { readonly nodeId: string; readonly gpuIds: readonly string[] };
+}
+
+export function createPools(world: World, random: Random, given: Given): Pools {
+  const { charges, nodes, steady } = given;
   const transfers: string[] = [...charges];
+  const clusters: string[] = [];
+  const windows: string[] = [];
   const budgets: string[] = [];
   const payments: string[] = [];
   const prices: string[] = [];
@@ -67,6 +79,16 @@ export function createPools(world: World, random: Random, charges: readonly stri
         return someOf(prices);
       case 'entitlementId':
         return someOf(entitlements);
+      case 'providerId':
+        return plantedProvider.id;
+      case 'clusterId':
+        return someOf(clusters);
+      case 'nodeId':
+        return operationId === 'adminMarkGpu' ? steady.nodeId : someOf(nodes);
+      case 'gpuId':
+        return someOf(steady.gpuIds);
+      case 'maintenanceId':
+        return someOf(windows);
       default:
         return undefined;
     }
@@ -83,6 +105,10 @@ export function createPools(world: World, random: Random, charges: readonly stri
     transferId: 'trf',
     priceId: 'prc',
     entitlementId: 'ent',
+    clusterId: 'cls',
+    nodeId: 'nod',
+    gpuId: 'gpu',
+    maintenanceId: 'mnt',
   } as const;
   const absent = (name: string): string | undefined =>
     Object.hasOwn(kinds, name) ? testIds.next(kinds[name as keyof typeof kinds]) : undefined;
@@ -99,6 +125,12 @@ export function createPools(world: World, random: Random, charges: readonly stri
       if (typeof body !== 'object' || body === null) return body;
       if (operationId === 'createSshPublicKey') return { ...body, publicKey: newSshPublicKey() };
       if (operationId === 'adminRefund') return { ...body, transferId: someOf(charges), amountNanoUsd: '1' };
+      if (operationId === 'adminCreateCluster') return { ...body, ...newCluster(), credentialRef: null };
+      if (operationId === 'adminUpdateProvider') return { ...body, regions: [] };
+      if (operationId === 'adminDrainNode') return { ...body, deadlineAt: undefined };
+      if (operationId === 'adminCreateMaintenanceWindow') {
+        return { ...body, ...newWindow(steady.nodeId, ...nodes.slice(0, random.int(0, 3))) };
+      }
       return body;
     },
 
@@ -124,6 +156,8 @@ export function createPools(world: World, random: Random, charges: readonly stri
       if (operationId === 'adminGrant' || operationId === 'adminAdjust') remember(transfers, answer.json.id);
       if (operationId === 'adminCreatePrice') remember(prices, answer.json.id);
       if (operationId === 'adminCreateEntitlement') remember(entitlements, answer.json.id);
+      if (operationId === 'adminCreateCluster') remember(clusters, answer.json.id);
+      if (operationId === 'adminCreateMaintenanceWindow') remember(windows, answer.json.id);
       if (operationId === 'getOperation') remember(idempotencyKeys, answer.json.idempotencyKey);
     },
   };

@@ -26,6 +26,12 @@ export const administrationErrors = {
     suggestion: 'List maintenance windows and use an id from the list.',
     retryable: false,
   },
+  MAINTENANCE_OVER: {
+    status: 409,
+    message: 'The maintenance is over, so there is nothing to call off.',
+    suggestion: 'Its nodes were put back into use at its end. Announce another window if more is to be done.',
+    retryable: false,
+  },
   SUPPLIER_NOT_FOUND: {
     status: 404,
     message: 'There is no such supplier.',

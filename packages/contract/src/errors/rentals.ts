@@ -168,6 +168,34 @@ export const rentalErrors = {
     suggestion: 'Check the cluster id or name.',
     retryable: false,
   },
+  CLUSTER_EXISTS: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'Another cluster has this name.',
+    suggestion: 'Choose another name, or remove the other cluster first.',
+    retryable: false,
+  },
+  CLUSTER_HAS_WORK: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'Rentals or instances still hold GPUs of this cluster.',
+    suggestion: 'Drain its nodes and wait until they are empty.',
+    retryable: true,
+  },
+  CLUSTER_CONFIGURED: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'The cluster is named in the configuration, which would bring it back at the next start.',
+    suggestion: 'Take it out of the configuration, start the workers again, and then remove it.',
+    retryable: false,
+  },
+  CREDENTIAL_UNKNOWN: {
+    status: 400,
+    message: 'The installation knows no credential of this name.',
+    suggestion:
+      'Put the credential into the configuration of the workers under this name, then register again.',
+    retryable: false,
+  },
   NODE_NOT_FOUND: {
     status: 404,
     interfaceStatus: 400,
@@ -181,6 +209,13 @@ export const rentalErrors = {
     message: 'The node still carries rentals or instances.',
     suggestion: 'Drain it and wait until it is empty.',
     retryable: true,
+  },
+  GPU_NOT_FOUND: {
+    status: 404,
+    interfaceStatus: 400,
+    message: 'The node has no such GPU.',
+    suggestion: 'Read the node and use the id of one of its GPUs.',
+    retryable: false,
   },
   INVALID_STATE_TRANSITION: {
     status: 409,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { machineStateNames } from '../states/machine.ts';
 import {
   admin,
   auditReason,
+  mode,
   noContent,
   organisationId,
   page,
@@ -11,25 +11,48 @@ import {
   timestamp,
   userId,
 } from './own-kit.ts';
+import { adminMaintenanceOperations } from './own-admin-maintenance.ts';
+import { nodeId, nodeStatus } from './own-nodes.ts';
 
 /** Operators: the fleet. Hardware is read from the engines; nobody types it in. */
 
 const providerId = z.string().min(1).max(64);
 const clusterId = prefixedId('cls', 'a cluster');
-export const nodeId = prefixedId('nod', 'a node');
-const maintenanceId = prefixedId('mnt', 'a maintenance window');
-
-export const nodeStatus = z.enum(machineStateNames).meta({ id: 'NodeStatus' });
+const gpuId = prefixedId('gpu', 'a GPU');
+const offer = z.enum(['virtual-machine', 'bare-metal', 'marketplace']);
+const connectionType = z.enum(['ethernet', 'infiniband']);
 
 const provider = z
   .object({
     id: providerId,
     variant: z.string(),
     driver: z.string(),
+    mode: mode.meta({ description: '`test` for what test keys reach; `live` for everything else.' }),
     enabled: z.boolean(),
-    regions: z.array(z.object({ region: z.string(), enabled: z.boolean(), customPorts: z.boolean() })),
+    configured: z.boolean().meta({
+      description:
+        'False once the configuration no longer names it: it sells nothing, and stays for the record.',
+    }),
+    regions: z.array(
+      z.object({
+        region: z.string(),
+        enabled: z.boolean(),
+        configured: z.boolean(),
+        customPorts: z.boolean(),
+      }),
+    ),
   })
   .meta({ id: 'Provider' });
+
+const clusterStatus = z.enum(['connecting', 'connected', 'silent', 'removed']);
+
+const clusterSettings = z
+  .record(z.string().min(1).max(100), z.unknown())
+  .refine((value) => Object.keys(value).length <= 50, 'at most 50 settings')
+  .meta({
+    description: 'What the driver needs to know beyond the endpoint. Nothing secret.',
+    maxProperties: 50,
+  });
 
 const cluster = z
   .object({
@@ -39,7 +62,19 @@ const cluster = z
     region: z.string(),
     driver: z.string(),
     endpoint: z.string(),
-    status: z.enum(['connecting', 'connected', 'silent', 'removed']),
+    credentialRef: z.string().nullable().meta({
+      description: 'The name of a secret known to the installation, never the secret.',
+    }),
+    settings: z.record(z.string(), z.unknown()),
+    offer: offer.meta({ description: 'What its nodes are sold as.' }),
+    connectionType: connectionType.meta({
+      description: 'How its nodes are connected, unless the engine says otherwise of a node.',
+    }),
+    origin: z.enum(['configuration', 'operator', 'supplier']).meta({ description: 'Who registered it.' }),
+    status: clusterStatus,
+    statusReason: z.string().nullable(),
+    statusSince: timestamp,
+    engine: z.string().nullable().meta({ description: 'What the engine says it is, once it has answered.' }),
     lastSeenAt: timestamp.nullable(),
     nodeCount: z.int().nonnegative(),
     createdAt: timestamp,
@@ -49,11 +84,23 @@ const cluster = z
 export const gpu = z.object({
   id: z.string(),
   model: z.string(),
-  gpuType: z.string(),
-  ramMb: z.int().nonnegative(),
+  gpuType: z
+    .string()
+    .meta({ description: 'What it is sold as; `unknown` for a model that rentals do not offer.' }),
+  ramMb: z.int().nonnegative().meta({ description: '0 where the engine does not say.' }),
   pciAddress: z.string(),
   numaNode: z.int().nullable(),
   allocatedTo: z.string().nullable().meta({ description: 'The external id of the rental or instance.' }),
+});
+
+const nodeGpu = gpu.extend({
+  deviceUuid: z.string().nullable().meta({ description: 'The id that its maker gave it.' }),
+  state: z.enum(['present', 'missing', 'faulty', 'replaced']).meta({
+    description:
+      'Only present ones are sold. missing: the engine no longer lists it. faulty: taken out. replaced: another ' +
+      'device is at its address.',
+  }),
+  stateReason: z.string().nullable(),
 });
 
 const node = z
@@ -61,32 +108,34 @@ const node = z
     id: nodeId,
     name: z.string(),
     clusterId,
+    clusterName: z.string(),
+    providerId,
+    region: z.string(),
     supplierId: z.string().nullable(),
     status: nodeStatus,
     statusReason: z.string().nullable(),
     statusSince: timestamp,
+    drainDeadlineAt: timestamp.nullable().meta({ description: 'By when whoever drained it wants it empty.' }),
+    address: z.string().nullable().meta({ description: 'Where ports of machines on it are opened.' }),
+    hardwareReadAt: timestamp.nullable().meta({
+      description: 'Null: nothing is known of it yet, and its figures are `unknown` and 0.',
+    }),
     cpuModel: z.string(),
     cpuCount: z.int().nonnegative(),
     ramGb: z.int().nonnegative(),
     storageGb: z.int().nonnegative(),
-    gpus: z.array(gpu),
-    liveRentalCount: z.int().nonnegative(),
+    driverVersion: z.string().nullable(),
+    cudaVersion: z.string().nullable().meta({ description: 'The newest CUDA that its driver supports.' }),
+    gpus: z.array(nodeGpu),
+    liveRentalCount: z.int().nonnegative().meta({
+      description: 'Rentals and instances that hold GPUs of it, also those that are being released.',
+    }),
     lastSeenAt: timestamp.nullable(),
   })
   .meta({ id: 'Node' });
 
-const maintenance = z
-  .object({
-    id: maintenanceId,
-    nodeIds: z.array(nodeId),
-    startsAt: timestamp,
-    endsAt: timestamp,
-    summary: z.string(),
-    status: z.enum(['announced', 'in_progress', 'completed', 'cancelled']),
-    affectedRentalCount: z.int().nonnegative(),
-    createdAt: timestamp,
-  })
-  .meta({ id: 'MaintenanceWindow' });
+/** Why, for the audit log, where there is no body to say it in. */
+const reasonQuery = z.object({ reason: auditReason.optional() });
 
 const providerOperations = {
   adminListProviders: admin({
@@ -130,8 +179,9 @@ const providerOperations = {
     path: '/v2/admin/clusters',
     scope: 'admin:read',
     summary: 'List clusters',
+    description: 'Removed ones are listed only when asked for by their status.',
     tags: ['fleet'],
-    query: pageQuery,
+    query: pageQuery.extend({ providerId: providerId.optional(), status: clusterStatus.optional() }),
     response: { status: 200, schema: page(cluster) },
     idempotency: 'none',
   }),
@@ -141,6 +191,7 @@ const providerOperations = {
     path: '/v2/admin/clusters',
     scope: 'admin:write',
     summary: 'Register the endpoint of a compute engine',
+    description: 'Its nodes and GPUs are read from the engine as soon as a worker reaches it.',
     tags: ['fleet'],
     body: z
       .object({
@@ -152,6 +203,12 @@ const providerOperations = {
         credentialRef: z.string().min(1).max(255).nullable().default(null).meta({
           description: 'The name of a secret known to the installation, never the secret.',
         }),
+        offer: offer.default('virtual-machine').meta({ description: 'What its nodes are sold as.' }),
+        connectionType: connectionType.default('ethernet').meta({
+          description: 'How its nodes are connected, unless the engine says otherwise of a node.',
+        }),
+        settings: clusterSettings.default({}),
+        reason: auditReason.optional(),
       })
       .meta({ id: 'ClusterCreate' }),
     response: { status: 201, schema: cluster },
@@ -167,12 +224,24 @@ const providerOperations = {
     summary: 'Forget a cluster on which nothing runs any more',
     tags: ['fleet'],
     params: z.object({ clusterId }),
+    query: reasonQuery,
     response: noContent,
     refuses: [404, 409],
     idempotency: 'none',
     notFoundReason: 'CLUSTER_NOT_FOUND',
   }),
 } as const;
+
+const nodeTransition = z
+  .object({
+    seq: z.int().positive().meta({ description: 'Counts from 1 within the node, without holes.' }),
+    from: nodeStatus.nullable(),
+    to: nodeStatus,
+    reason: z.string(),
+    actor: z.string().meta({ description: 'Who did it: an operator by user id, or a part of the platform.' }),
+    at: timestamp,
+  })
+  .meta({ id: 'NodeTransition' });
 
 const nodeParams = z.object({ nodeId });
 const nodeActionBody = z.object({ reason: auditReason }).meta({ id: 'NodeAction' });
@@ -196,6 +265,7 @@ const nodeOperations = {
     path: '/v2/admin/nodes',
     scope: 'admin:read',
     summary: 'List nodes with their GPUs',
+    description: 'Removed ones are listed only when asked for by their status.',
     tags: ['fleet'],
     query: pageQuery.extend({ clusterId: clusterId.optional(), status: nodeStatus.optional() }),
     response: { status: 200, schema: page(node) },
@@ -219,6 +289,13 @@ const nodeOperations = {
     id: 'adminDrainNode',
     path: '/v2/admin/nodes/{nodeId}/drain',
     summary: 'Place nothing new on a node; what runs stays',
+    body: nodeActionBody
+      .extend({
+        deadlineAt: timestamp.optional().meta({
+          description: 'By when it should be empty. Nothing is ended then: it is shown, and alerted on.',
+        }),
+      })
+      .meta({ id: 'NodeDrain' }),
   }),
   adminResumeNode: admin({
     ...nodeAction,
@@ -238,59 +315,43 @@ const nodeOperations = {
     path: '/v2/admin/nodes/{nodeId}',
     scope: 'admin:write',
     summary: 'Remove an empty node from the fleet',
+    description: 'Drain it first. Its name is free for a new node once the engine has stopped listing it.',
     tags: ['fleet'],
     params: nodeParams,
+    query: reasonQuery,
     response: noContent,
     refuses: [404, 409],
     idempotency: 'none',
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-} as const;
-
-const maintenanceOperations = {
-  adminListMaintenanceWindows: admin({
-    id: 'adminListMaintenanceWindows',
+  adminListNodeTransitions: admin({
+    id: 'adminListNodeTransitions',
     method: 'GET',
-    path: '/v2/admin/maintenance-windows',
+    path: '/v2/admin/nodes/{nodeId}/transitions',
     scope: 'admin:read',
-    summary: 'List maintenance windows',
-    tags: ['maintenance'],
+    summary: 'List what happened to a node, newest first',
+    tags: ['fleet'],
+    params: nodeParams,
     query: pageQuery,
-    response: { status: 200, schema: page(maintenance) },
-    idempotency: 'none',
-  }),
-  adminCreateMaintenanceWindow: admin({
-    id: 'adminCreateMaintenanceWindow',
-    method: 'POST',
-    path: '/v2/admin/maintenance-windows',
-    scope: 'admin:write',
-    summary: 'Announce maintenance; the time a machine is away is not billed',
-    tags: ['maintenance'],
-    body: z
-      .object({
-        nodeIds: z.array(nodeId).min(1).max(1000),
-        startsAt: timestamp,
-        endsAt: timestamp,
-        summary: z.string().trim().min(3).max(500),
-      })
-      .meta({ id: 'MaintenanceWindowCreate' }),
-    response: { status: 201, schema: maintenance },
+    response: { status: 200, schema: page(nodeTransition) },
     refuses: [404],
-    idempotency: 'key',
+    idempotency: 'none',
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminCancelMaintenanceWindow: admin({
-    id: 'adminCancelMaintenanceWindow',
-    method: 'POST',
-    path: '/v2/admin/maintenance-windows/{maintenanceId}/cancel',
+  adminMarkGpu: admin({
+    id: 'adminMarkGpu',
+    method: 'PATCH',
+    path: '/v2/admin/nodes/{nodeId}/gpus/{gpuId}',
     scope: 'admin:write',
-    summary: 'Call off announced maintenance, or end it early',
-    tags: ['maintenance'],
-    params: z.object({ maintenanceId }),
-    response: { status: 200, schema: maintenance },
-    refuses: [404],
-    idempotency: 'key',
-    notFoundReason: 'MAINTENANCE_NOT_FOUND',
+    summary: 'Take a single GPU out of use, or put it back',
+    description: 'Whoever rents it keeps it; it is not sold again until it is put back.',
+    tags: ['fleet'],
+    params: nodeParams.extend({ gpuId }),
+    body: z.object({ faulty: z.boolean(), reason: auditReason }).meta({ id: 'GpuMark' }),
+    response: { status: 200, schema: node },
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'NODE_NOT_FOUND',
   }),
 } as const;
 
@@ -321,6 +382,6 @@ const leadOperations = {
 export const adminFleetOperations = {
   ...providerOperations,
   ...nodeOperations,
-  ...maintenanceOperations,
+  ...adminMaintenanceOperations,
   ...leadOperations,
 } as const;

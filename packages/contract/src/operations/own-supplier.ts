@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { gpu, nodeId, nodeStatus } from './own-admin-fleet.ts';
+import { gpu } from './own-admin-fleet.ts';
 import { periodQuery } from './own-customer.ts';
 import {
   nanoUsd,
@@ -12,6 +12,7 @@ import {
   supplier,
   timestamp,
 } from './own-kit.ts';
+import { nodeId, nodeStatus } from './own-nodes.ts';
 
 /** Suppliers: machines they put on the marketplace, and what those earn. */
 

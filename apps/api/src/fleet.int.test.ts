@@ -1,0 +1,365 @@
+import { place } from '@millrace/core/fleet';
+import type { NodeId, OrgId } from '@millrace/platform/ids';
+import { plantFleet, testIds, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+
+let fixture: ApiFixture;
+let operator: SeededOrganisation;
+let tenant: SeededOrganisation;
+let region: string;
+let clusterId: string;
+let nodeIds: readonly NodeId[];
+
+const DAY_MS = 86_400_000;
+const provider = 'provider-v1';
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+  tenant = await seedOrganisation(fixture.db);
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  region = `r-${uniqueId()}`;
+  ({ clusterId, nodeIds } = await plantFleet(fixture.db, { nodes: 2, region }));
+});
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+const call = (method: Method, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+  fixture.call({
+    method,
+    path: `/v2/admin/${path}`,
+    key: operator.owner.key,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
+const nodeAt = (index: number): NodeId => {
+  const id = nodeIds[index];
+  if (id === undefined) throw new Error('no such node');
+  return id;
+};
+const act = (id: string, what: string, body: object = { reason: 'because' }) =>
+  call('POST', `nodes/${id}/${what}`, body);
+const later = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString();
+const newWindow = (fields: object = {}) => ({
+  nodeIds,
+  startsAt: later(2),
+  endsAt: later(3),
+  summary: 'new firmware',
+  ...fields,
+});
+const newCluster = (fields: object = {}) => ({
+  name: `c${uniqueId()}`,
+  providerId: provider,
+  region,
+  driver: 'mock',
+  endpoint: 'mock:',
+  ...fields,
+});
+
+async function rent(only: NodeId): Promise<string> {
+  const placement = await fixture.db.transaction({ name: 'rent', isolation: 'read committed' }, (tx) =>
+    place(tx, {
+      orgId: tenant.organisation.id as OrgId,
+      externalId: testIds.nextUuid(),
+      holder: 'rental',
+      mode: 'live',
+      offer: 'virtual-machine',
+      region,
+      gpuType: 'h100',
+      connectionType: 'ethernet',
+      cuda: null,
+      gpusPerNode: 2,
+      nodeCount: 1,
+      except: [],
+      only,
+      ports: [],
+      freesAt: null,
+    }),
+  );
+  return placement.externalId;
+}
+
+async function auditOf(resourceId: string) {
+  const { json } = await call('GET', `audit-log?resourceId=${resourceId}`);
+  return (json.items as { action: string; reason: string | null; actor: { id: string } }[]).map(
+    ({ action, reason, actor }) => [action, reason, actor.id],
+  );
+}
+
+describe('providers', () => {
+  it('are listed with their regions, page by page', async () => {
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const { json } = await call('GET', `providers?limit=1${cursor === null ? '' : `&cursor=${cursor}`}`);
+      seen.push(...json.items.map((each: { id: string }) => each.id));
+      cursor = json.nextCursor;
+    } while (cursor !== null);
+    expect(seen).toContain(provider);
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  it('stop and resume selling by region, in the moment of the answer, with the reason kept', async () => {
+    const switchTo = (enabled: boolean) =>
+      call('PATCH', `providers/${provider}`, { regions: [{ region, enabled }], reason: 'power work' });
+    const off = await switchTo(false);
+    expect(off.json.regions).toContainEqual({ region, enabled: false, configured: true, customPorts: true });
+    await expect(rent(nodeAt(0))).rejects.toMatchObject({ name: 'Fault' });
+    expect((await switchTo(true)).status).toBe(200);
+    await rent(nodeAt(0));
+    expect((await auditOf(provider)).at(0)).toEqual([
+      'provider.switched',
+      'power work',
+      operator.owner.userId,
+    ]);
+  });
+
+  it('refuse a region that they do not have, and change nothing', async () => {
+    const regions = [
+      { region, enabled: false },
+      { region: 'atlantis', enabled: false },
+    ];
+    const answer = await call('PATCH', `providers/${provider}`, { regions, reason: 'power work' });
+    expect([answer.status, answer.json.issues[0].path]).toEqual([400, ['regions', 1, 'region']]);
+    await rent(nodeAt(0));
+  });
+});
+
+describe('clusters', () => {
+  it('are registered once for an idempotency key, and their name is theirs until they are removed', async () => {
+    const body = newCluster({
+      offer: 'bare-metal',
+      connectionType: 'infiniband',
+      settings: { pool: 'fast' },
+    });
+    const headers = { 'idempotency-key': uniqueId() };
+    const made = await call('POST', 'clusters', body, headers);
+    expect(made.status, made.text).toBe(201);
+    expect(made.json).toMatchObject({ ...body, status: 'connecting', origin: 'operator', nodeCount: 0 });
+    const again = await call('POST', 'clusters', body, headers);
+    expect([again.status, again.json.id]).toEqual([201, made.json.id]);
+    const twin = await call('POST', 'clusters', body);
+    expect([twin.status, twin.json.reason]).toEqual([409, 'CLUSTER_EXISTS']);
+    expect((await call('DELETE', `clusters/${made.json.id}?reason=wrong+name`)).status).toBe(204);
+    expect((await call('DELETE', `clusters/${made.json.id}`)).status).toBe(204);
+    expect((await call('POST', 'clusters', body)).status).toBe(201);
+    expect((await auditOf(made.json.id)).map(([action]) => action)).toEqual([
+      'cluster.removed',
+      'cluster.registered',
+    ]);
+  });
+
+  it.each<[string, object, number, string]>([
+    ['an unknown provider', { providerId: 'nobody' }, 404, 'PROVIDER_NOT_FOUND'],
+    ['a region of somebody else', { region: 'atlantis' }, 400, 'VALIDATION_FAILED'],
+    [
+      'another driver than its provider has',
+      { driver: 'incus', endpoint: 'https://a:1' },
+      400,
+      'VALIDATION_FAILED',
+    ],
+    ['an endpoint that its driver cannot use', { endpoint: 'https://10.0.0.1' }, 400, 'VALIDATION_FAILED'],
+    ['a credential that nobody has', { credentialRef: 'missing' }, 400, 'CREDENTIAL_UNKNOWN'],
+    ['a name that is none', { name: '-a' }, 400, 'VALIDATION_FAILED'],
+  ])('are refused with %s', async (_, fields, status, reason) => {
+    const answer = await call('POST', 'clusters', newCluster(fields));
+    expect([answer.status, answer.json.reason]).toEqual([status, reason]);
+  });
+
+  it('are not forgotten while somebody holds a GPU there; afterwards their nodes go with them', async () => {
+    await rent(nodeAt(1));
+    const refused = await call('DELETE', `clusters/${clusterId}`);
+    expect([refused.status, refused.json.reason]).toEqual([409, 'CLUSTER_HAS_WORK']);
+    expect((await call('GET', `nodes/${nodeAt(0)}`)).json.status).toBe('node_ready');
+
+    const empty = await plantFleet(fixture.db, { nodes: 3, region });
+    expect((await call('DELETE', `clusters/${empty.clusterId}`)).status).toBe(204);
+    const gone = await call('GET', `nodes?clusterId=${empty.clusterId}&status=node_removed`);
+    expect(gone.json.items).toHaveLength(3);
+    expect((await call('GET', `nodes?clusterId=${empty.clusterId}`)).json.items).toEqual([]);
+    const listed = await call('GET', `clusters?status=removed&providerId=${provider}`);
+    expect(listed.json.items.map((each: { id: string }) => each.id)).toContain(empty.clusterId);
+  });
+
+  it('that the configuration names are removed there', async () => {
+    const client = await fixture.database.connect();
+    await client.query(`update clusters set origin = 'configuration' where name = $1`, [
+      (await call('GET', `nodes/${nodeAt(0)}`)).json.clusterName,
+    ]);
+    await client.end();
+    const refused = await call('DELETE', `clusters/${clusterId}`);
+    expect([refused.status, refused.json.reason]).toEqual([409, 'CLUSTER_CONFIGURED']);
+  });
+});
+
+describe('nodes', () => {
+  it('are shown with their GPUs and who has them', async () => {
+    const externalId = await rent(nodeAt(0));
+    const { json } = await call('GET', `nodes/${nodeAt(0)}`);
+    expect(json).toMatchObject({ region, providerId: provider, liveRentalCount: 1, ramGb: 2048 });
+    const holders = json.gpus.map((gpu: { allocatedTo: string | null }) => gpu.allocatedTo);
+    expect(holders.filter((holder: string | null) => holder === externalId)).toHaveLength(2);
+    expect(holders.filter((holder: string | null) => holder === null)).toHaveLength(6);
+    const list = await call('GET', `nodes?clusterId=${clusterId}&limit=1`);
+    const rest = await call('GET', `nodes?clusterId=${clusterId}&limit=1&cursor=${list.json.nextCursor}`);
+    const seen = [...list.json.items, ...rest.json.items].map((node: { id: string }) => node.id);
+    expect(seen).toEqual(nodeIds.toSorted());
+    expect(rest.json.nextCursor).toBeNull();
+  });
+
+  it('are drained, take nothing new, keep what runs, and are removed when they are empty', async () => {
+    const id = nodeAt(0);
+    await rent(id);
+    const deadlineAt = later(1);
+    const drained = await act(id, 'drain', { reason: 'old fans', deadlineAt });
+    expect(drained.json).toMatchObject({
+      status: 'node_draining',
+      statusReason: 'old fans',
+      drainDeadlineAt: deadlineAt,
+      liveRentalCount: 1,
+    });
+    await expect(rent(id)).rejects.toMatchObject({ name: 'Fault' });
+    const busy = await call('DELETE', `nodes/${id}`);
+    expect([busy.status, busy.json.reason]).toEqual([409, 'NODE_HAS_WORK']);
+
+    const idle = nodeAt(1);
+    const early = await call('DELETE', `nodes/${idle}`);
+    expect([early.status, early.json.reason]).toEqual([409, 'INVALID_STATE_TRANSITION']);
+    await act(idle, 'drain', { reason: 'old fans' });
+    expect((await call('DELETE', `nodes/${idle}?reason=sold`)).status).toBe(204);
+    expect((await call('DELETE', `nodes/${idle}`)).status).toBe(204);
+    const late = await act(idle, 'resume');
+    expect([late.status, late.json.reason]).toEqual([404, 'NODE_NOT_FOUND']);
+    expect((await auditOf(idle)).map(([action, reason]) => [action, reason])).toContainEqual([
+      'node.removed',
+      'sold',
+    ]);
+  });
+
+  it('move once for an idempotency key, and a new deadline of a drain is taken over', async () => {
+    const id = nodeAt(0);
+    const headers = { 'idempotency-key': uniqueId() };
+    const body = { reason: 'old fans' };
+    await call('POST', `nodes/${id}/drain`, body, headers);
+    await act(id, 'resume');
+    const replayed = await call('POST', `nodes/${id}/drain`, body, headers);
+    expect(replayed.json.status).toBe('node_draining');
+    expect((await call('GET', `nodes/${id}`)).json.status).toBe('node_ready');
+    await act(id, 'drain', body);
+    const deadlineAt = later(3);
+    const again = await act(id, 'drain', { ...body, deadlineAt });
+    expect(again.json).toMatchObject({ status: 'node_draining', drainDeadlineAt: deadlineAt });
+    const past = await act(id, 'drain', { ...body, deadlineAt: later(-1) });
+    expect([past.status, past.json.issues[0].path]).toEqual([400, ['deadlineAt']]);
+  });
+
+  it('tell what happened to them, newest first', async () => {
+    const id = nodeAt(0);
+    await act(id, 'quarantine', { reason: 'smells' });
+    await act(id, 'resume', { reason: 'cleaned' });
+    const first = await call('GET', `nodes/${id}/transitions?limit=2`);
+    expect(first.json.items).toMatchObject([
+      { seq: 3, from: 'node_quarantined', to: 'node_ready', reason: 'cleaned' },
+      { seq: 2, from: 'node_ready', to: 'node_quarantined', actor: `operator:${operator.owner.userId}` },
+    ]);
+    const rest = await call('GET', `nodes/${id}/transitions?limit=2&cursor=${first.json.nextCursor}`);
+    expect(rest.json).toMatchObject({ items: [{ seq: 1, from: null }], nextCursor: null });
+  });
+
+  it('lose and regain a single GPU: put back, it waits for the engine to show it', async () => {
+    const id = nodeAt(0);
+    const [gpu] = (await call('GET', `nodes/${id}`)).json.gpus;
+    const mark = (faulty: boolean) =>
+      call('PATCH', `nodes/${id}/gpus/${gpu.id}`, { faulty, reason: 'row remapping failed' });
+    const stateOf = (answer: Awaited<ReturnType<typeof mark>>) =>
+      answer.json.gpus.find((each: { id: string }) => each.id === gpu.id).state;
+    expect(stateOf(await mark(true))).toBe('faulty');
+    expect(stateOf(await mark(true))).toBe('faulty');
+    expect(stateOf(await mark(false))).toBe('missing');
+    expect(stateOf(await mark(false))).toBe('missing');
+    expect((await auditOf(gpu.id)).map(([action]) => action)).toEqual(['gpu.put_back', 'gpu.taken_out']);
+    const elsewhere = await call('PATCH', `nodes/${nodeAt(1)}/gpus/${gpu.id}`, {
+      faulty: true,
+      reason: 'odd',
+    });
+    expect([elsewhere.status, elsewhere.json.reason]).toEqual([404, 'GPU_NOT_FOUND']);
+  });
+});
+
+describe('maintenance', () => {
+  it('is announced, listed and called off; the drain begins as far ahead as was asked for', async () => {
+    await rent(nodeAt(0));
+    const body = newWindow();
+    const made = await call('POST', 'maintenance-windows', { ...body, drainBeforeSeconds: 3_600 });
+    expect(made.status, made.text).toBe(201);
+    const expected = { ...body, nodeIds: nodeIds.toSorted(), status: 'announced', affectedRentalCount: 1 };
+    expect(made.json).toMatchObject(expected);
+    expect(Date.parse(made.json.startsAt) - Date.parse(made.json.drainsAt)).toBe(3_600_000);
+    const listed = await call('GET', `maintenance-windows?nodeId=${nodeAt(0)}&status=announced`);
+    expect(listed.json.items).toEqual([made.json]);
+    const cancelled = await call('POST', `maintenance-windows/${made.json.id}/cancel`);
+    expect([cancelled.status, cancelled.json.status]).toEqual([200, 'cancelled']);
+    const feed = await fixture.call({ method: 'GET', path: '/v2/events', key: tenant.owner.key });
+    expect(feed.status).toBe(200);
+    expect((await auditOf(made.json.id)).map(([action]) => action)).toEqual([
+      'maintenance.cancelled',
+      'maintenance.announced',
+    ]);
+  });
+
+  it('drains a day ahead unless somebody says otherwise', async () => {
+    const { json } = await call('POST', 'maintenance-windows', newWindow());
+    expect(Date.parse(json.startsAt) - Date.parse(json.drainsAt)).toBe(DAY_MS);
+  });
+
+  it.each<[string, object, number]>([
+    ['no nodes', { nodeIds: [] }, 400],
+    ['a node that is none', { nodeIds: ['nod_1'] }, 400],
+    ['an end before its start', { endsAt: later(1) }, 400],
+    ['a start in the past', { startsAt: later(-1) }, 400],
+    [
+      'a time beyond every calendar',
+      { startsAt: '9999-12-31T23:59:59Z', endsAt: '9999-12-31T23:59:59.5Z' },
+      400,
+    ],
+    ['a drain of ages', { drainBeforeSeconds: 1e9 }, 400],
+    ['words that cannot be kept', { summary: 'a\u0000b' }, 400],
+    ['a node that nobody knows', { nodeIds: [testIds.next('nod')] }, 404],
+  ])('is refused with %s', async (_, fields, status) => {
+    const answer = await call('POST', 'maintenance-windows', newWindow(fields));
+    expect([answer.status, answer.text]).toEqual([status, answer.text]);
+  });
+});
+
+describe('everybody else', () => {
+  it.each<[Method, string]>([
+    ['GET', 'providers'],
+    ['PATCH', `providers/${provider}`],
+    ['GET', 'clusters'],
+    ['POST', 'clusters'],
+    ['DELETE', `clusters/${testIds.next('cls')}`],
+    ['GET', 'nodes'],
+    ['GET', `nodes/${testIds.next('nod')}`],
+    ['GET', `nodes/${testIds.next('nod')}/transitions`],
+    ['POST', `nodes/${testIds.next('nod')}/drain`],
+    ['POST', `nodes/${testIds.next('nod')}/resume`],
+    ['POST', `nodes/${testIds.next('nod')}/quarantine`],
+    ['DELETE', `nodes/${testIds.next('nod')}`],
+    ['PATCH', `nodes/${testIds.next('nod')}/gpus/${testIds.next('gpu')}`],
+    ['GET', 'maintenance-windows'],
+    ['POST', 'maintenance-windows'],
+    ['POST', `maintenance-windows/${testIds.next('mnt')}/cancel`],
+  ])('is refused at the door: the owner of an organisation calls %s %s', async (method, path) => {
+    const answer = await fixture.call({
+      method,
+      path: `/v2/admin/${path}`,
+      key: tenant.owner.key,
+      ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+    });
+    expect([answer.status, answer.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
+  });
+});

@@ -1,0 +1,41 @@
+import type { DriverKind } from '@millrace/compute';
+
+/** Where the engine of a cluster is reached, as its driver wants it written. Pure. */
+
+const MAX_ENDPOINTS = 16;
+
+/** What is wrong with the endpoint of a cluster; null when nothing is. Secrets belong into credentials, never here. */
+export function problemWithEndpoint(driver: DriverKind, endpoint: string): string | null {
+  switch (driver) {
+    case 'incus':
+      return endpoint.startsWith('unix:') ? problemWithSocket(endpoint) : problemWithServers(endpoint);
+    case 'ironic':
+      return problemWithServer(endpoint);
+    case 'mock':
+      return /^mock:[\w./-]{0,200}$/.test(endpoint)
+        ? null
+        : 'must be mock: and, if there are several, a name of this one';
+  }
+}
+
+function problemWithSocket(endpoint: string): string | null {
+  return /^unix:\/[^\s,]+$/.test(endpoint) ? null : 'must be unix: and the absolute path of the socket';
+}
+
+/** The members of a cluster, any of which can be asked. */
+function problemWithServers(endpoint: string): string | null {
+  const servers = endpoint.split(',');
+  if (servers.length > MAX_ENDPOINTS) return `must name at most ${MAX_ENDPOINTS} servers`;
+  return servers.map(problemWithServer).find((problem) => problem !== null) ?? null;
+}
+
+function problemWithServer(text: string): string | null {
+  const wanted = 'must be https://host:port, or several of these with commas between them';
+  if (!URL.canParse(text)) return wanted;
+  const url = new URL(text);
+  if (url.protocol !== 'https:') return 'must be https: what machines are told to do travels there';
+  if (url.username !== '' || url.password !== '') {
+    return 'must hold no password: name a credential in credentialRef instead';
+  }
+  return url.search === '' && url.hash === '' ? null : wanted;
+}

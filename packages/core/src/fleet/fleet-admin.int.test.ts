@@ -1,0 +1,167 @@
+import type { Tx } from '@millrace/platform/db';
+import { toUuid, type NodeId, type OrgId } from '@millrace/platform/ids';
+import {
+  createOrganisation,
+  createTestDatabase,
+  plantFleet,
+  testIds,
+  uniqueId,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemCause } from '../identity/index.ts';
+import { findCluster } from './clusters.store.ts';
+import { actOnNode, markGpu, removeCluster, updateProvider } from './fleet-admin.service.ts';
+import { moveNode } from './nodes.service.ts';
+import { findNode } from './nodes.store.ts';
+import { place } from './placement.service.ts';
+
+const cause = systemCause('test', 'live');
+const actor = { kind: 'system', id: 'test' } as const;
+let database: TestDatabase;
+let orgId: OrgId;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  orgId = await createOrganisation(database.db);
+});
+afterAll(() => database.drop());
+
+const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+  database.db.transaction({ name: 'test', isolation: 'read committed' }, work);
+
+const rent = (region: string, only: NodeId | null = null) =>
+  run((tx) =>
+    place(tx, {
+      orgId,
+      externalId: testIds.nextUuid(),
+      holder: 'rental',
+      mode: 'live',
+      offer: 'virtual-machine',
+      region,
+      gpuType: 'h100',
+      connectionType: 'ethernet',
+      cuda: null,
+      gpusPerNode: 1,
+      nodeCount: 1,
+      except: [],
+      only,
+      ports: [],
+      freesAt: null,
+    }),
+  );
+
+async function plantOne() {
+  const region = `r-${uniqueId()}`;
+  const { clusterId, nodeIds } = await plantFleet(database.db, { nodes: 1, region });
+  const [nodeId] = nodeIds;
+  if (nodeId === undefined) throw new Error('no node was planted');
+  return { region, clusterId, nodeId };
+}
+
+describe('while others rent', () => {
+  it('a cluster is forgotten only if nothing of it was sold, whoever comes first', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const { region, clusterId } = await plantOne();
+      const attempts = await Promise.allSettled([
+        rent(region),
+        run((tx) => removeCluster(tx, cause, clusterId, undefined)),
+        rent(region),
+      ]);
+      const sold = attempts.filter((each, index) => index !== 1 && each.status === 'fulfilled').length;
+      const removed = attempts[1]?.status === 'fulfilled';
+      expect([removed, (await findCluster(database.db, clusterId))?.status]).toEqual(
+        sold === 0 ? [true, 'removed'] : [false, 'connected'],
+      );
+    }
+  });
+
+  it('a region that was switched off sells nothing from the moment of the answer', async () => {
+    const { region } = await plantOne();
+    const change = { regions: [{ region, enabled: false }], reason: 'power work' };
+    const [, ...early] = await Promise.allSettled([
+      run((tx) => updateProvider(tx, cause, 'provider-v1', change)),
+      rent(region),
+      rent(region),
+    ]);
+    await expect(rent(region)).rejects.toMatchObject({ name: 'Fault' });
+    const { count } = await database.db.kysely
+      .selectFrom('allocations')
+      .select((select) => select.fn.countAll<bigint>().as('count'))
+      .where('region', '=', region)
+      .executeTakeFirstOrThrow();
+    expect(Number(count)).toBe(early.filter((each) => each.status === 'fulfilled').length);
+  });
+
+  it('a GPU that was taken out is not sold again, and who has it keeps it', async () => {
+    const { region, nodeId } = await plantOne();
+    const { nodes } = await rent(region, nodeId);
+    const held = nodes[0]?.gpus[0]?.gpuId;
+    if (held === undefined) throw new Error('nothing was placed');
+    const marked = await run((tx) => markGpu(tx, cause, nodeId, held, { faulty: true, reason: 'bad rows' }));
+    expect(marked.gpus.find((gpu) => gpu.id === held)).toMatchObject({
+      state: 'faulty',
+      stateReason: 'bad rows',
+    });
+    expect(marked.gpus.find((gpu) => gpu.id === held)?.allocatedTo).not.toBeNull();
+    const rest = await Promise.allSettled(Array.from({ length: 8 }, () => rent(region, nodeId)));
+    expect(rest.filter((each) => each.status === 'fulfilled')).toHaveLength(7);
+  });
+});
+
+describe('an act on a node', () => {
+  it('of which two come at once is done once, and both are answered', async () => {
+    const { nodeId } = await plantOne();
+    const drain = () => run((tx) => actOnNode(tx, cause, nodeId, 'drain', { reason: 'old fans' }));
+    const answers = await Promise.all([drain(), drain(), drain()]);
+    expect(new Set(answers.map((node) => node.status))).toEqual(new Set(['node_draining']));
+    const moves = await database.db.kysely
+      .selectFrom('node_transitions')
+      .select('seq')
+      .where('node_id', '=', toUuid(nodeId))
+      .execute();
+    expect(moves).toHaveLength(2);
+  });
+
+  it('leaves nothing behind when its transaction dies', async () => {
+    const { nodeId } = await plantOne();
+    const dying = run(async (tx) => {
+      await actOnNode(tx, cause, nodeId, 'quarantine', { reason: 'smells' });
+      throw new Error('died');
+    });
+    await expect(dying).rejects.toThrow('died');
+    expect((await findNode(database.db, nodeId))?.status).toBe('node_ready');
+  });
+
+  it('is taken for an offline node as what it is to be when it is back', async () => {
+    const { nodeId } = await plantOne();
+    await run((tx) => moveNode(tx, nodeId, 'node_offline', { reason: 'silent', actor }));
+    const deadlineAt = new Date(Date.now() + 3_600_000);
+    const drained = await run((tx) =>
+      actOnNode(tx, cause, nodeId, 'drain', { reason: 'old fans', deadlineAt }),
+    );
+    expect(drained).toMatchObject({
+      status: 'node_offline',
+      backTo: 'node_draining',
+      drainDeadlineAt: deadlineAt,
+    });
+    const resumed = await run((tx) => actOnNode(tx, cause, nodeId, 'resume', { reason: 'kept' }));
+    expect(resumed).toMatchObject({ backTo: 'node_ready', drainDeadlineAt: null });
+    await run((tx) => actOnNode(tx, cause, nodeId, 'remove', { reason: 'stolen' }));
+    expect((await findNode(database.db, nodeId))?.status).toBe('node_removed');
+  });
+
+  it('that its state does not allow is refused, and says in which state it is', async () => {
+    const { nodeId } = await plantOne();
+    const early = run((tx) => actOnNode(tx, cause, nodeId, 'remove', { reason: 'old' }));
+    await expect(early).rejects.toMatchObject({
+      reason: 'INVALID_STATE_TRANSITION',
+      message: expect.stringContaining('node_ready') as string,
+    });
+    const client = await database.connect();
+    await client.query(`update nodes set status = 'node_registering' where id = $1`, [toUuid(nodeId)]);
+    await client.end();
+    const unread = run((tx) => actOnNode(tx, cause, nodeId, 'resume', { reason: 'hurry' }));
+    await expect(unread).rejects.toMatchObject({ reason: 'INVALID_STATE_TRANSITION' });
+  });
+});

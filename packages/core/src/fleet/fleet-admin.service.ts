@@ -1,0 +1,270 @@
+import { machineStates, verdictOn, type MachineAction, type MachineState } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { ClusterId, GpuId, NodeId } from '@millrace/platform/ids';
+import { appendAudit, type Cause } from '../identity/index.ts';
+import type { ClusterRecord, ProviderRecord } from './clusters.ts';
+import { findCluster, findProvider, lockCluster, refreshOpen, switchProvider } from './clusters.store.ts';
+import { problemWithEndpoint } from './endpoints.ts';
+import {
+  forgetHardwareDigest,
+  insertOperatorCluster,
+  lockNodesOf,
+  setClusterRemoved,
+  setDrainDeadline,
+  setGpuState,
+  type NewCluster,
+} from './fleet-admin.store.ts';
+import { leaveNode } from './maintenance.store.ts';
+import type { NodeMove, NodeRecord } from './nodes.ts';
+import { moveNode } from './nodes.service.ts';
+import { findNode, lockCapacity, writeMoves } from './nodes.store.ts';
+
+/** What operators do with the fleet by hand. Each act is written down with who did it and why. */
+
+export interface ProviderChange {
+  readonly enabled?: boolean;
+  readonly regions?: readonly { readonly region: string; readonly enabled: boolean }[];
+}
+
+/** Switches a provider or some of its regions. What could be placed there changes in the same transaction. */
+export async function updateProvider(
+  tx: Tx,
+  cause: Cause,
+  id: string,
+  change: ProviderChange & { readonly reason: string },
+): Promise<ProviderRecord> {
+  const before = await findProvider(tx, id);
+  if (before === null) throw new Fault('PROVIDER_NOT_FOUND');
+  const { enabled, regions = [], reason } = change;
+  regions.forEach(({ region }, index) => {
+    if (before.regions.some((known) => known.region === region)) return;
+    throw invalid(['regions', index, 'region'], `is not one of ${namesOf(before)}`);
+  });
+  await switchProvider(tx, id, { ...(enabled === undefined ? {} : { enabled }), regions });
+  const after = await findProvider(tx, id);
+  if (after === null) throw new Fault('PROVIDER_NOT_FOUND');
+  await appendAudit(tx, null, cause, {
+    action: 'provider.switched',
+    resource: { kind: 'provider', id },
+    before: switchesOf(before),
+    after: switchesOf(after),
+    reason,
+  });
+  return after;
+}
+
+function switchesOf({ enabled, regions }: ProviderRecord): Readonly<Record<string, unknown>> {
+  return { enabled, regions: Object.fromEntries(regions.map((each) => [each.region, each.enabled])) };
+}
+
+export interface ClusterWish extends NewCluster {
+  readonly reason?: string | undefined;
+}
+
+/** Whether the installation has a credential of this name. The secret itself is the workers' business. */
+export type KnowsCredential = (name: string) => boolean;
+
+/** Registers a cluster. Whoever watches clusters finds it and reads what it has. */
+export async function createCluster(
+  tx: Tx,
+  cause: Cause,
+  wish: ClusterWish,
+  knowsCredential: KnowsCredential,
+): Promise<ClusterRecord> {
+  const { reason, ...fields } = wish;
+  const provider = await findProvider(tx, fields.providerId);
+  if (provider === null || !provider.configured) throw new Fault('PROVIDER_NOT_FOUND');
+  if (provider.driver !== fields.driver) {
+    throw invalid(['driver'], `must be ${provider.driver}, as the provider ${provider.id} is configured`);
+  }
+  const region = provider.regions.find((known) => known.region === fields.region);
+  if (region === undefined || !region.configured) {
+    throw invalid(['region'], `is not one of ${namesOf(provider)}`);
+  }
+  const problem = problemWithEndpoint(fields.driver, fields.endpoint);
+  if (problem !== null) throw invalid(['endpoint'], problem);
+  if (fields.credentialRef !== null && !knowsCredential(fields.credentialRef)) {
+    throw new Fault('CREDENTIAL_UNKNOWN');
+  }
+  const id = await insertOperatorCluster(tx, fields);
+  if (id === null) throw new Fault('CLUSTER_EXISTS');
+  await appendAudit(tx, null, cause, {
+    action: 'cluster.registered',
+    resource: { kind: 'cluster', id },
+    after: { ...fields },
+    ...(reason === undefined ? {} : { reason }),
+  });
+  const cluster = await findCluster(tx, id);
+  if (cluster === null) throw new Error(`Cluster ${id} is gone in the transaction that made it.`);
+  return cluster;
+}
+
+/**
+ * Forgets a cluster and its nodes. Placement is shut out first, so that "nothing runs there" is still true when this
+ * commits. Doing it twice changes nothing the second time.
+ */
+export async function removeCluster(
+  tx: Tx,
+  cause: Cause,
+  id: ClusterId,
+  reason: string | undefined,
+): Promise<void> {
+  const cluster = await lockCluster(tx, id);
+  if (cluster === null) throw new Fault('CLUSTER_NOT_FOUND');
+  if (cluster.status === 'removed') return;
+  if (cluster.origin === 'configuration' && cluster.configured) throw new Fault('CLUSTER_CONFIGURED');
+  const why = reason ?? 'The cluster was removed.';
+  await setClusterRemoved(tx, id, why);
+  await refreshOpen(tx, { clusterId: id });
+  const nodes = await lockNodesOf(tx, id);
+  if (nodes.some((node) => node.isHeld)) throw new Fault('CLUSTER_HAS_WORK');
+  const at = tx.clock.now();
+  for (const { step, to } of removalSteps(nodes)) {
+    const moves = step.map((node) => removalMove(node.id, node.status, to, why));
+    await writeMoves(tx, moves, { actor: cause.actor, at });
+  }
+  await appendAudit(tx, null, cause, {
+    action: 'cluster.removed',
+    resource: { kind: 'cluster', id },
+    before: { status: cluster.status, nodeCount: nodes.length },
+    ...(reason === undefined ? {} : { reason }),
+  });
+}
+
+interface NodeStatus {
+  readonly id: NodeId;
+  readonly status: MachineState;
+}
+
+/** No node is removed from the state in which it takes work: those that are ready are drained first, empty as they are. */
+function removalSteps(
+  nodes: readonly NodeStatus[],
+): readonly { readonly step: readonly NodeStatus[]; readonly to: MachineState }[] {
+  const ready = nodes.filter((node) => node.status === 'node_ready');
+  const unread = nodes.filter((node) => node.status === 'node_registering');
+  const between = new Map<MachineState, MachineState>([
+    ['node_ready', 'node_draining'],
+    ['node_registering', 'node_quarantined'],
+  ]);
+  return [
+    { step: ready, to: 'node_draining' },
+    { step: unread, to: 'node_quarantined' },
+    {
+      step: nodes.map(({ id, status }) => ({ id, status: between.get(status) ?? status })),
+      to: 'node_removed',
+    },
+  ];
+}
+
+function removalMove(nodeId: NodeId, from: MachineState, to: MachineState, reason: string): NodeMove {
+  return { nodeId, from, to, reason, statusReason: reason, backTo: null, drainDeadlineAt: null };
+}
+
+export interface NodeAct {
+  readonly reason: string;
+  /** For a drain. */
+  readonly deadlineAt?: Date | null;
+}
+
+const acts = {
+  drain: { to: 'node_draining', action: 'node.drained' },
+  resume: { to: 'node_ready', action: 'node.resumed' },
+  quarantine: { to: 'node_quarantined', action: 'node.quarantined' },
+  remove: { to: 'node_removed', action: 'node.removed' },
+} as const satisfies Partial<Record<MachineAction, { to: MachineState; action: `node.${string}` }>>;
+
+/**
+ * An operator's word on a node. It counts more than a maintenance window's: one that holds the node lets go of it, and
+ * what the operator wants stays when the window ends.
+ */
+export async function actOnNode(
+  tx: Tx,
+  cause: Cause,
+  nodeId: NodeId,
+  act: keyof typeof acts,
+  { reason, deadlineAt = null }: NodeAct,
+): Promise<NodeRecord> {
+  const { to, action } = acts[act];
+  const now = tx.clock.now();
+  if (deadlineAt !== null && deadlineAt <= now) throw invalid(['deadlineAt'], 'must be in the future');
+  await lockCapacity(tx, [nodeId]);
+  const before = await findNode(tx, nodeId);
+  if (before === null) throw new Fault('NODE_NOT_FOUND');
+  const verdict = verdictOn(machineStates, act, before.status);
+  if (verdict !== 'allowed' && verdict !== 'repeat') {
+    throw new Fault(verdict, {
+      message: `The node is ${before.status}, and in that state this cannot be done to it.`,
+    });
+  }
+  const { node } = await moveNode(tx, nodeId, to, {
+    reason,
+    actor: cause.actor,
+    drainDeadlineAt: deadlineAt,
+  });
+  await leaveNode(tx, nodeId, now);
+  const isNewDeadline = deadlineAt !== null && node.drainDeadlineAt?.getTime() !== deadlineAt.getTime();
+  if (isNewDeadline) await setDrainDeadline(tx, nodeId, deadlineAt);
+  const after = isNewDeadline ? { ...node, drainDeadlineAt: deadlineAt } : node;
+  await appendAudit(tx, null, cause, {
+    action,
+    resource: { kind: 'node', id: nodeId },
+    before: standingOf(before),
+    after: standingOf(after),
+    reason,
+  });
+  return after;
+}
+
+function standingOf({ status, backTo, drainDeadlineAt }: NodeRecord): Readonly<Record<string, unknown>> {
+  return {
+    status,
+    ...(backTo === null ? {} : { backTo }),
+    ...(drainDeadlineAt === null ? {} : { drainDeadlineAt }),
+  };
+}
+
+/**
+ * Takes one GPU out of use, or puts it back. Back means unseen until the next read of the engine finds it there: what
+ * was taken out may have been taken out of the machine too.
+ */
+export async function markGpu(
+  tx: Tx,
+  cause: Cause,
+  nodeId: NodeId,
+  gpuId: GpuId,
+  mark: { readonly faulty: boolean; readonly reason: string },
+): Promise<NodeRecord> {
+  await lockCapacity(tx, [nodeId]);
+  const node = await findNode(tx, nodeId);
+  if (node === null || node.status === 'node_removed') throw new Fault('NODE_NOT_FOUND');
+  const { faulty, reason } = mark;
+  const before = await setGpuState(
+    tx,
+    nodeId,
+    gpuId,
+    faulty
+      ? { from: ['present', 'missing'], to: 'faulty', reason }
+      : { from: ['faulty'], to: 'missing', reason: 'Put back; waits to be seen by the next read.' },
+  );
+  if (before === null) throw new Fault('GPU_NOT_FOUND');
+  if ((before === 'faulty') === faulty) return node;
+  if (!faulty) await forgetHardwareDigest(tx, nodeId);
+  await appendAudit(tx, null, cause, {
+    action: faulty ? 'gpu.taken_out' : 'gpu.put_back',
+    resource: { kind: 'gpu', id: gpuId },
+    before: { nodeId, state: before },
+    reason,
+  });
+  const after = await findNode(tx, nodeId);
+  if (after === null) throw new Fault('NODE_NOT_FOUND');
+  return after;
+}
+
+function namesOf(provider: ProviderRecord): string {
+  return provider.regions.map((known) => known.region).join(', ');
+}
+
+function invalid(path: readonly (string | number)[], message: string): Fault {
+  return new Fault('VALIDATION_FAILED', { issues: [{ path, message, code: 'custom' }] });
+}

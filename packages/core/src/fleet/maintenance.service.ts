@@ -1,0 +1,213 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { MaintenanceId, NodeId } from '@millrace/platform/ids';
+import { appendOutboxAll } from '@millrace/platform/outbox';
+import { appendAudit, readCommitted, type Cause } from '../identity/index.ts';
+import {
+  isGivenBack,
+  isOpen,
+  keepsNodesFree,
+  noticesOf,
+  onDrain,
+  problemWith,
+  standingOf,
+  statusAt,
+  wordFor,
+  type MaintenanceWindow,
+  type Touched,
+} from './maintenance.ts';
+import {
+  countPresentNodes,
+  findDrainable,
+  findHeld,
+  findUnfinishedWindows,
+  findWindow,
+  insertWindow,
+  lockWindow,
+  noteOutdated,
+  noteUntold,
+  readHolds,
+  setHold,
+  setWindowStatus,
+  type NodeHold,
+  type WindowRecord,
+} from './maintenance.store.ts';
+import { moveNode } from './nodes.service.ts';
+import { lockCapacity } from './nodes.store.ts';
+
+const maintenanceActor: Actor = { kind: 'system', id: 'maintenance' };
+
+/** What one transaction does at most, so that a window over a thousand nodes holds no lock for long. */
+const NODES_AT_ONCE = 50;
+const NOTICES_AT_ONCE = 200;
+
+export interface WindowWish {
+  readonly nodeIds: readonly NodeId[];
+  readonly startsAt: Date;
+  readonly endsAt: Date;
+  readonly summary: string;
+  /** How long before the start nothing new is placed on the nodes. */
+  readonly drainBeforeMs: number;
+}
+
+/** Announces a window. Those who have something on its nodes are told in the same transaction, the rest by a sweep. */
+export async function announceMaintenance(tx: Tx, cause: Cause, wish: WindowWish): Promise<WindowRecord> {
+  const { startsAt, endsAt, summary } = wish;
+  const problem = problemWith({ startsAt, endsAt }, tx.clock.now());
+  if (problem !== null) {
+    const issue = { path: [problem.field], message: problem.message, code: 'custom' };
+    throw new Fault('VALIDATION_FAILED', { issues: [issue] });
+  }
+  const nodeIds = [...new Set(wish.nodeIds)];
+  if ((await countPresentNodes(tx, nodeIds)) !== nodeIds.length) throw new Fault('NODE_NOT_FOUND');
+  const drainsAt = new Date(startsAt.getTime() - wish.drainBeforeMs);
+  const window = await insertWindow(tx, { summary, drainsAt, startsAt, endsAt }, nodeIds);
+  await appendAudit(tx, null, cause, {
+    action: 'maintenance.announced',
+    resource: { kind: 'maintenance', id: window.id },
+    after: { nodeIds, startsAt, endsAt, drainsAt },
+    reason: summary,
+  });
+  await tellSome(tx, window);
+  return requireWindow(tx, window.id);
+}
+
+/** Calls a window off, or ends it early. Doing it twice changes nothing the second time. */
+export async function cancelMaintenance(
+  tx: Tx,
+  cause: Cause,
+  id: MaintenanceId,
+  reason: string | undefined,
+): Promise<WindowRecord> {
+  const found = await lockWindow(tx, id, 'wait');
+  if (found === null) throw new Fault('MAINTENANCE_NOT_FOUND');
+  if (found.status === 'cancelled') return requireWindow(tx, id);
+  const now = tx.clock.now();
+  // By its times, not by what a sweep has noticed: what is over cannot be called off because nobody looked.
+  if (statusAt(found, now) === 'completed') throw new Fault('MAINTENANCE_OVER');
+  const window = await setWindowStatus(tx, found, 'cancelled', now);
+  await appendAudit(tx, null, cause, {
+    action: 'maintenance.cancelled',
+    resource: { kind: 'maintenance', id },
+    before: { status: found.status },
+    after: { status: window.status, endedAt: now },
+    ...(reason === undefined ? {} : { reason }),
+  });
+  await giveBackSome(tx, window);
+  await tellSome(tx, window);
+  return requireWindow(tx, id);
+}
+
+/**
+ * Brings every window to where its times say: begins and ends it, keeps its nodes free and gives them back, and tells
+ * those it touches. Any number may run at once, and it does not matter how late: a window is judged by its times, and
+ * each part of the work is one transaction that finds what is left to do.
+ */
+export async function sweepMaintenance(db: Db, clock: Clock): Promise<void> {
+  const visit = (id: MaintenanceId, work: (tx: Tx, window: MaintenanceWindow) => Promise<boolean>) =>
+    db.transaction({ name: 'sweep maintenance', isolation: readCommitted }, async (tx) => {
+      const window = await lockWindow(tx, id, 'pass');
+      return window === null ? false : work(tx, window);
+    });
+  const ids = await findUnfinishedWindows(db);
+  // All begin before any ends: a node that one window takes over from another is not put into use between the two.
+  for (const work of [beginWork, endWork]) {
+    for (const id of ids) while (await visit(id, (tx, window) => work(tx, window, clock.now())));
+  }
+}
+
+/** True: there may be more to do. */
+async function beginWork(tx: Tx, window: MaintenanceWindow, now: Date): Promise<boolean> {
+  return keepsNodesFree(window, now) ? keepSomeFree(tx, window) : false;
+}
+
+async function endWork(tx: Tx, found: MaintenanceWindow, now: Date): Promise<boolean> {
+  const status = statusAt(found, now);
+  const window =
+    status === found.status
+      ? found
+      : await setWindowStatus(tx, found, status, status === 'completed' ? found.endsAt : null);
+  const isMoreToGive = isOpen(window) ? false : await giveBackSome(tx, window);
+  const isMoreToTell = await tellSome(tx, window);
+  return isMoreToGive || isMoreToTell;
+}
+
+async function keepSomeFree(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
+  const nodeIds = await findDrainable(tx, window.id, NODES_AT_ONCE);
+  const holds = await lockHolds(tx, window, nodeIds, 'waiting');
+  const decided = Map.groupBy(holds, (node) => onDrain(standingOf(node), node.isHeldByOther));
+  const held = idsOf(decided.get('hold'));
+  for (const nodeId of held) await moveNode(tx, nodeId, 'node_draining', moveOf(window, 'is near'));
+  await setHold(tx, window.id, held, 'held');
+  await setHold(tx, window.id, idsOf(decided.get('leave')), 'left');
+  return nodeIds.length === NODES_AT_ONCE;
+}
+
+async function giveBackSome(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
+  const nodeIds = await findHeld(tx, window.id, NODES_AT_ONCE);
+  const holds = await lockHolds(tx, window, nodeIds, 'held');
+  for (const node of holds) {
+    if (!isGivenBack(standingOf(node), node.isHeldByOther)) continue;
+    await moveNode(tx, node.nodeId, 'node_ready', moveOf(window, 'is over'));
+  }
+  await setHold(tx, window.id, idsOf(holds), 'left');
+  return nodeIds.length === NODES_AT_ONCE;
+}
+
+/** The nodes as they stand under their locks; those whose hold somebody changed while we waited are left out. */
+async function lockHolds(
+  tx: Tx,
+  window: MaintenanceWindow,
+  nodeIds: readonly NodeId[],
+  hold: NodeHold['hold'],
+): Promise<readonly NodeHold[]> {
+  if (nodeIds.length === 0) return [];
+  await lockCapacity(tx, nodeIds);
+  return (await readHolds(tx, window.id, nodeIds)).filter((node) => node.hold === hold);
+}
+
+function idsOf(holds: readonly NodeHold[] | undefined): readonly NodeId[] {
+  return (holds ?? []).map((node) => node.nodeId);
+}
+
+function moveOf(window: MaintenanceWindow, what: string) {
+  return {
+    reason: `Maintenance ${window.id} ${what}: ${window.summary}`,
+    actor: maintenanceActor,
+    drainDeadlineAt: window.startsAt,
+  };
+}
+
+/** Tells those whose things a window touches how it stands, as far as they have not heard. */
+async function tellSome(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
+  const word = wordFor(window.status);
+  const outdated = await noteOutdated(tx, window.id, word, NOTICES_AT_ONCE);
+  const untold = isOpen(window) ? await noteUntold(tx, window.id, word, NOTICES_AT_ONCE) : [];
+  await announce(tx, window, [...outdated.touched, ...untold]);
+  return outdated.noted === NOTICES_AT_ONCE || untold.length === NOTICES_AT_ONCE;
+}
+
+async function announce(tx: Tx, window: MaintenanceWindow, touched: readonly Touched[]): Promise<void> {
+  const word = wordFor(window.status);
+  await appendOutboxAll(
+    tx,
+    noticesOf(window, touched).map(({ orgId, mode, data }) => ({
+      kind: 'event',
+      type: `maintenance.${word}`,
+      orgId,
+      mode,
+      actor: maintenanceActor,
+      resource: { kind: 'maintenance', id: window.id },
+      data: word === 'ended' ? { ...data, cancelled: window.status === 'cancelled' } : data,
+      occurredAt: tx.clock.now(),
+    })),
+  );
+}
+
+async function requireWindow(tx: Tx, id: MaintenanceId): Promise<WindowRecord> {
+  const window = await findWindow(tx, id);
+  if (window === null) throw new Fault('MAINTENANCE_NOT_FOUND');
+  return window;
+}

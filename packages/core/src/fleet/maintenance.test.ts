@@ -1,0 +1,151 @@
+import { machineStateNames } from '@millrace/contract';
+import { testIds } from '@millrace/testing';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  isGivenBack,
+  isOpen,
+  keepsNodesFree,
+  noticesOf,
+  onDrain,
+  problemWith,
+  standingOf,
+  statusAt,
+  wordFor,
+  type MaintenanceWindow,
+  type WindowStatus,
+} from './maintenance.ts';
+
+const hour = 3_600_000;
+const start = Date.UTC(2026, 5, 1, 12);
+const at = (hours: number): Date => new Date(start + hours * hour);
+
+function window(fields: Partial<MaintenanceWindow> = {}): MaintenanceWindow {
+  return {
+    id: testIds.next('mnt'),
+    summary: 'new firmware',
+    status: 'announced',
+    drainsAt: at(-24),
+    startsAt: at(0),
+    endsAt: at(2),
+    endedAt: null,
+    createdAt: at(-48),
+    ...fields,
+  };
+}
+
+describe('the times of a window', () => {
+  it.each([
+    ['ends when it starts', at(0), at(0), 'endsAt', 'must be after startsAt'],
+    ['ends before it starts', at(1), at(0), 'endsAt', 'must be after startsAt'],
+    ['is over already', at(-3), at(-2), 'endsAt', 'must be in the future'],
+    ['began long ago', at(-1), at(1), 'startsAt', 'must not be in the past'],
+    ['is more than a year ahead', at(9_000), at(9_001), 'startsAt', 'must be within the next 366 days'],
+    ['lasts for months', at(1), at(2_000), 'endsAt', 'must be within 31 days of startsAt'],
+  ])('are refused for one that %s', (_, startsAt, endsAt, field, message) => {
+    expect(problemWith({ startsAt, endsAt }, at(0))).toEqual({ field, message });
+  });
+
+  it.each([
+    ['begins now', at(0), at(1)],
+    ['began while the form was filled in', at(-0.08), at(1)],
+    ['begins next year', at(8_000), at(8_001)],
+  ])('are taken for one that %s', (_, startsAt, endsAt) => {
+    expect(problemWith({ startsAt, endsAt }, at(0))).toBeNull();
+  });
+});
+
+describe('the status of a window', () => {
+  it.each<[number, WindowStatus, boolean]>([
+    [-25, 'announced', false],
+    [-24, 'announced', true],
+    [0, 'in_progress', true],
+    [1.99, 'in_progress', true],
+    [2, 'completed', false],
+    [9_999, 'completed', false],
+  ])(
+    'follows its times: %d hours after its start it is %s and keeps its nodes free: %s',
+    (hours, status, free) => {
+      const now = at(hours);
+      expect(statusAt(window(), now)).toBe(status);
+      expect(keepsNodesFree(window(), now)).toBe(free);
+    },
+  );
+
+  it('never goes back, whatever the clock does, and nothing reopens what is over', () => {
+    const order: readonly WindowStatus[] = ['announced', 'in_progress', 'completed'];
+    fc.assert(
+      fc.property(
+        fc.constantFrom<WindowStatus>('announced', 'in_progress', 'completed', 'cancelled'),
+        fc.integer({ min: -100, max: 100 }),
+        (status, hours) => {
+          const next = statusAt(window({ status }), at(hours));
+          if (!isOpen({ status })) expect(next).toBe(status);
+          else expect(order.indexOf(next)).toBeGreaterThanOrEqual(order.indexOf(status));
+        },
+      ),
+    );
+  });
+
+  it('decides the word that those who are touched hear', () => {
+    const words = (['announced', 'in_progress', 'completed', 'cancelled'] as const).map(wordFor);
+    expect(words).toEqual(['announced', 'started', 'ended', 'ended']);
+  });
+});
+
+describe('a node of a window', () => {
+  it('is held when it would take work, or when another window holds it already; an operator’s drain is left alone', () => {
+    const table = Object.fromEntries(
+      machineStateNames.map((state) => [state, [onDrain(state, false), onDrain(state, true)]]),
+    );
+    expect(table).toEqual({
+      node_registering: ['wait', 'wait'],
+      node_ready: ['hold', 'hold'],
+      node_draining: ['leave', 'hold'],
+      node_offline: ['wait', 'wait'],
+      node_quarantined: ['wait', 'wait'],
+      node_removed: ['leave', 'leave'],
+    });
+  });
+
+  it('is given back only if it is still drained and no other window holds it', () => {
+    const given = machineStateNames.filter((state) => isGivenBack(state, false));
+    expect(given).toEqual(['node_draining']);
+    expect(machineStateNames.filter((state) => isGivenBack(state, true))).toEqual([]);
+  });
+
+  it('that is away is judged by what it will be when it is back', () => {
+    expect(standingOf({ status: 'node_offline', backTo: 'node_draining' })).toBe('node_draining');
+    expect(standingOf({ status: 'node_ready', backTo: null })).toBe('node_ready');
+  });
+});
+
+describe('notices', () => {
+  it('are one for each organisation and mode, and name nothing of anybody else', () => {
+    const [acme, other] = [testIds.next('org'), testIds.next('org')];
+    const [first, second] = [testIds.next('nod'), testIds.next('nod')];
+    const touch = (orgId: typeof acme, mode: 'live' | 'test', externalId: string, nodeIds = [first]) => ({
+      allocationId: testIds.next('alc'),
+      orgId,
+      mode,
+      externalId,
+      nodeIds,
+    });
+    const found = noticesOf(window(), [
+      touch(acme, 'live', 'b', [first, second]),
+      touch(other, 'live', 'c'),
+      touch(acme, 'live', 'a'),
+      touch(acme, 'test', 'd'),
+    ]);
+    const seen = found.map(({ orgId, mode, data }) => [orgId, mode, data.externalIds, data.nodeIds]);
+    expect(seen).toEqual([
+      [acme, 'live', ['a', 'b'], [first, second].toSorted()],
+      [other, 'live', ['c'], [first]],
+      [acme, 'test', ['d'], [first]],
+    ]);
+  });
+
+  it('are none where nothing is touched', () => {
+    expect(noticesOf(window(), [])).toEqual([]);
+  });
+});

@@ -1,0 +1,129 @@
+import { contract, type OperationId } from '@millrace/contract';
+import { plantFleet, testIds, uniqueId } from '@millrace/testing';
+import type { AccessRow } from './access.rows.ts';
+import { call, type Input, type World } from './world.ts';
+
+/** The rows of what operators do with the fleet. Each stands on a cluster of its own. */
+
+const { operations } = contract;
+const nothing = async (): Promise<Input> => ({});
+const DAY_MS = 86_400_000;
+
+const gpuMark = { faulty: true, reason: 'row remapping failed' };
+
+/** The provider that `plantFleet` makes. */
+export const plantedProvider = { id: 'provider-v1', region: 'us-central-1' } as const;
+
+export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
+  adminListProviders: { caller: 'operator', own: nothing, others: 'none' },
+  adminUpdateProvider: {
+    caller: 'operator',
+    own: async (world) => {
+      await plantNode(world);
+      return { params: { providerId: plantedProvider.id }, body: { enabled: true, reason: 'open again' } };
+    },
+    others: {
+      absent: { params: { providerId: 'nobody' }, body: { enabled: true, reason: 'open again' } },
+      foreign: 'operators see all',
+    },
+  },
+  adminListClusters: { caller: 'operator', own: nothing, others: 'none' },
+  adminCreateCluster: {
+    caller: 'operator',
+    own: async (world) => {
+      await plantNode(world);
+      return { body: newCluster() };
+    },
+    others: {
+      absent: { body: { ...newCluster(), providerId: 'nobody' } },
+      foreign: 'operators see all',
+    },
+  },
+  adminRemoveCluster: {
+    caller: 'operator',
+    own: async ({ fixture }) => {
+      const { clusterId } = await plantFleet(fixture.db, { nodes: 1 });
+      return { params: { clusterId } };
+    },
+    others: { absent: { params: { clusterId: testIds.next('cls') } }, foreign: 'operators see all' },
+  },
+  adminListNodes: { caller: 'operator', own: nothing, others: 'none' },
+  adminGetNode: nodeRow({}),
+  adminListNodeTransitions: nodeRow({}),
+  adminDrainNode: nodeRow({ body: { reason: 'to be moved' } }),
+  adminResumeNode: nodeRow({ body: { reason: 'looks well' } }),
+  adminQuarantineNode: nodeRow({ body: { reason: 'looks odd' } }),
+  adminRemoveNode: nodeRow({}, async (world, nodeId) => {
+    const input = { params: { nodeId }, body: { reason: 'scrapped' } };
+    await call(world, operations.adminDrainNode, input, world.operator.owner.key);
+  }),
+  adminMarkGpu: {
+    caller: 'operator',
+    own: async (world) => {
+      const nodeId = await plantNode(world);
+      const node = await call(
+        world,
+        operations.adminGetNode,
+        { params: { nodeId } },
+        world.operator.owner.key,
+      );
+      return { params: { nodeId, gpuId: node.json.gpus[0].id as string }, body: gpuMark };
+    },
+    others: {
+      absent: { params: { nodeId: testIds.next('nod'), gpuId: testIds.next('gpu') }, body: gpuMark },
+      foreign: 'operators see all',
+    },
+  },
+  adminListMaintenanceWindows: { caller: 'operator', own: nothing, others: 'none' },
+  adminCreateMaintenanceWindow: {
+    caller: 'operator',
+    own: async (world) => ({ body: newWindow(await plantNode(world)) }),
+    others: { absent: { body: newWindow(testIds.next('nod')) }, foreign: 'operators see all' },
+  },
+  adminCancelMaintenanceWindow: {
+    caller: 'operator',
+    own: async (world) => {
+      const body = newWindow(await plantNode(world));
+      const made = await call(
+        world,
+        operations.adminCreateMaintenanceWindow,
+        { body },
+        world.operator.owner.key,
+      );
+      return { params: { maintenanceId: made.json.id as string } };
+    },
+    others: { absent: { params: { maintenanceId: testIds.next('mnt') } }, foreign: 'operators see all' },
+  },
+};
+
+export function newCluster() {
+  const { id: providerId, region } = plantedProvider;
+  return { name: `c${uniqueId()}`, providerId, region, driver: 'mock', endpoint: 'mock:' };
+}
+
+export function newWindow(...nodeIds: readonly string[]) {
+  const startsAt = new Date(Date.now() + DAY_MS).toISOString();
+  const endsAt = new Date(Date.now() + 2 * DAY_MS).toISOString();
+  return { nodeIds, startsAt, endsAt, summary: 'new firmware' };
+}
+
+async function plantNode({ fixture }: World): Promise<string> {
+  const [nodeId] = (await plantFleet(fixture.db, { nodes: 1 })).nodeIds;
+  if (nodeId === undefined) throw new Error('no node was planted');
+  return nodeId;
+}
+
+function nodeRow(
+  input: Input,
+  prepare: (world: World, nodeId: string) => Promise<void> = async () => {},
+): AccessRow {
+  return {
+    caller: 'operator',
+    own: async (world) => {
+      const nodeId = await plantNode(world);
+      await prepare(world, nodeId);
+      return { ...input, params: { nodeId } };
+    },
+    others: { absent: { ...input, params: { nodeId: testIds.next('nod') } }, foreign: 'operators see all' },
+  };
+}
