@@ -64,9 +64,13 @@ function isSignedBy(line: string, context: PublicKeyAuthContext): boolean {
 function serveSessions(client: Connection, guest: Guest, socket: Socket): void {
   client.on('session', (acceptSession) => {
     const session = acceptSession();
-    session.on('pty', (accept) => accept?.());
+    let isTerminal = false;
+    session.on('pty', (accept) => {
+      isTerminal = true;
+      accept?.();
+    });
     session.on('exec', (accept, _reject, { command }) => void serveLine(accept(), command, guest, socket));
-    session.on('shell', (accept) => servePrompt(accept(), guest, socket));
+    session.on('shell', (accept) => servePrompt(accept(), isTerminal, guest, socket));
   });
 }
 
@@ -78,28 +82,62 @@ async function serveLine(channel: ServerChannel, line: string, guest: Guest, soc
   channel.end();
 }
 
-function servePrompt(channel: ServerChannel, guest: Guest, socket: Socket): void {
+/** A prompt: a line, its answer, the next. Who has a terminal types blind unless it is echoed. */
+function servePrompt(channel: ServerChannel, isTerminal: boolean, guest: Guest, socket: Socket): void {
   let pending = '';
   let work = Promise.resolve();
-  channel.on('error', () => socket.destroy());
-  channel.write('This machine is a mock: it knows a few commands and runs none of yours.\r\n$ ');
+  const newline = isTerminal ? '\r\n' : '\n';
+  const leave = (): void => {
+    channel.exit(0);
+    channel.end();
+  };
   const take = async (line: string): Promise<void> => {
     if (!channel.writable) return;
     if (line.trim() === 'exit') {
-      channel.exit(0);
-      channel.end();
+      leave();
       return;
     }
-    if (line.trim() !== '') await runLine(channel, line, guest, socket);
+    if (line.trim() !== '') await runLine(channel, line, guest, socket, newline);
     if (channel.writable) channel.write('$ ');
   };
+  channel.on('error', () => socket.destroy());
+  channel.write(`This machine is a mock: it knows a few commands and runs none of yours.${newline}$ `);
   channel.on('data', (chunk: Buffer) => {
-    const lines = (pending + chunk.toString('utf8')).split(/\r\n|\r|\n/);
-    pending = lines.pop() ?? '';
+    const typed = chunk.toString('utf8');
+    if (isTerminal) channel.write(echoOf(typed));
+    const { lines, rest, isOver } = readTyped(pending + typed);
+    pending = rest;
     // Someone who pours data in is not typing.
     if (pending.length > mostLineChars || lines.length > mostLineChars) socket.destroy();
     else for (const line of lines) work = work.then(() => take(line));
+    if (isOver) work = work.then(leave);
   });
+}
+
+// What a terminal sends for the key that takes back, for giving a line up, and for the end.
+const [erase, giveUp, end] = ['\u007f', '\u0003', '\u0004'];
+
+function echoOf(typed: string): string {
+  return typed
+    .replaceAll(/\r\n|\r|\n/g, '\r\n')
+    .replaceAll(erase, '\b \b')
+    .replaceAll(giveUp, '^C\r\n$ ');
+}
+
+/** The whole lines in what was typed, and what is left of the last one. */
+function readTyped(text: string): { lines: string[]; rest: string; isOver: boolean } {
+  const isOver = text.includes(end);
+  let line = '';
+  const lines: string[] = [];
+  for (const character of text.replaceAll('\r\n', '\n')) {
+    if (character === '\n' || character === '\r') {
+      lines.push(line);
+      line = '';
+    } else if (character === giveUp) line = '';
+    else if (character === erase) line = line.slice(0, -1);
+    else if (character !== end) line += character;
+  }
+  return { lines, rest: line, isOver };
 }
 
 async function runLine(
@@ -107,12 +145,13 @@ async function runLine(
   line: string,
   guest: Guest,
   socket: Socket,
+  newline = '\n',
 ): Promise<number | null> {
   const argv = line.length > mostLineChars ? null : splitLine(line);
   const inside = await lookOrBreak(guest, socket);
   if (inside === null) return null;
   if (argv === null) {
-    channel.stderr.write('This machine is a mock and has no shell: give one plain command.\n');
+    channel.stderr.write(`This machine is a mock and has no shell: give one plain command.${newline}`);
     return 127;
   }
   const outcome = runCommand(argv, { ...inside, maxBytes: mostOutputBytes });
@@ -120,8 +159,8 @@ async function runLine(
     await guest.clock.sleep(outcome.waitMs);
     if ((await lookOrBreak(guest, socket)) === null) return null;
   }
-  channel.write(outcome.stdout);
-  channel.stderr.write(outcome.stderr);
+  channel.write(outcome.stdout.replaceAll('\n', newline));
+  channel.stderr.write(outcome.stderr.replaceAll('\n', newline));
   return outcome.exitCode;
 }
 

@@ -1,6 +1,6 @@
 import { SimulatedClock } from '@millrace/platform/clock';
 import type { OrgId } from '@millrace/platform/ids';
-import { freePort, testIds } from '@millrace/testing';
+import { testIds } from '@millrace/testing';
 import type { ComputeDriver, MachineWish } from '../driver.ts';
 import { createMockControls, createMockDriver, createProcessMemory } from './index.ts';
 import type { MockMemory } from './memory.ts';
@@ -41,9 +41,3 @@ export function faulty(fault: string, values: Readonly<Record<string, number>> =
   const entries = Object.entries(values).map(([key, value]) => [`millrace.fault.${key}`, String(value)]);
   return wishFor({ labels: { 'millrace.fault': fault, ...Object.fromEntries(entries) } });
 }
-
-export const freeSsh = async () => ({
-  internalPort: 22,
-  externalPort: await freePort(),
-  protocol: 'tcp' as const,
-});
