@@ -2239,6 +2239,8 @@ CREATE INDEX events_unpublished_idx ON public.events USING btree (shard, recorde
 
 CREATE UNIQUE INDEX gpus_address_idx ON public.gpus USING btree (node_id, pci_address) WHERE (state <> 'replaced'::text);
 
+CREATE INDEX gpus_node_idx ON public.gpus USING btree (node_id);
+
 CREATE INDEX id_blocks_cell_idx ON public.id_blocks USING btree (kind, cell, block);
 
 CREATE INDEX idempotency_keys_expires_at_idx ON public.idempotency_keys USING btree (expires_at);

@@ -169,6 +169,8 @@ create table gpus (
   unique (id, node_id)
 );
 create unique index gpus_address_idx on gpus (node_id, pci_address) where state <> 'replaced';
+-- For the count of a node, which is taken at every placement and looks at replaced GPUs too.
+create index gpus_node_idx on gpus (node_id);
 revoke delete on gpus from millrace_app;
 comment on table gpus is 'Devices that can be sold, one row each.';
 comment on column gpus.device_uuid is 'The maker''s id of the device. Another id at the same address is another GPU: the old row becomes replaced.';

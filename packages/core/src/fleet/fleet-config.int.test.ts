@@ -1,0 +1,126 @@
+import { defaultFleet } from '@millrace/platform/config';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { clusterSetting, createFleetWorld, node, providerSetting, type FleetWorld } from './fleet.fixture.ts';
+import { applyFleetConfig, listClusters, listProviders, switchProvider } from './index.ts';
+
+let world: FleetWorld;
+beforeEach(async () => {
+  world = await createFleetWorld();
+});
+afterEach(() => world.drop());
+
+const first = { limit: 100, after: null } as const;
+const selling = () => world.rows('select distinct open from node_capacity');
+
+async function watched(...names: readonly string[]): Promise<void> {
+  const sync = world.worker('one');
+  for (const name of names) world.engine(name).nodes = [node(`node-${name}`)];
+  await sync.tick();
+  for (const name of names) await sync.look(await world.clusterId(name));
+}
+
+it('an installation that nobody has configured has a mock fleet for test keys', async () => {
+  expect(await applyFleetConfig(world.db, defaultFleet)).toEqual([]);
+  expect(await listProviders(world.db, first)).toEqual([
+    {
+      id: 'mock',
+      variant: 'mock',
+      driver: 'mock',
+      mode: 'test',
+      enabled: true,
+      configured: true,
+      regions: [{ region: 'mock-region', enabled: true, configured: true, customPorts: true }],
+    },
+  ]);
+  const [cluster] = await listClusters(world.db, {}, first);
+  expect(cluster).toMatchObject({
+    name: 'mock',
+    mode: 'test',
+    status: 'connecting',
+    origin: 'configuration',
+  });
+});
+
+it('is applied by many at once as by one, and again without a write', async () => {
+  const setting = [providerSetting(['a', 'b', 'c'].map((name) => clusterSetting(name)))];
+  await Promise.all(Array.from({ length: 6 }, () => applyFleetConfig(world.db, setting)));
+  const versions = `select xmin::text from providers union all select xmin::text from provider_regions
+    union all select xmin::text from clusters`;
+  const before = await world.rows(versions);
+  expect(before).toHaveLength(5);
+  await applyFleetConfig(world.db, setting);
+  expect(await world.rows(versions)).toEqual(before);
+});
+
+it('keeps the switches of the operator', async () => {
+  await world.configure('a');
+  await watched('a');
+  expect(await selling()).toEqual([{ open: true }]);
+  await world.db.transaction({ name: 'switch', isolation: 'read committed' }, (tx) =>
+    switchProvider(tx, 'own', { regions: [{ region: 'eu', enabled: false }] }),
+  );
+  expect(await selling()).toEqual([{ open: false }]);
+  await world.configure('a', 'b');
+  expect(await selling()).toEqual([{ open: false }]);
+});
+
+it('what it no longer names stays, is watched and sells nothing, and sells again once it is named', async () => {
+  await world.configure('a', 'b');
+  await watched('a', 'b');
+  await world.configure('b');
+  const open = `select cluster.name, open from node_capacity
+    join clusters as cluster on cluster.id = cluster_id order by cluster.name`;
+  expect(await world.rows(open)).toEqual([
+    { name: 'a', open: false },
+    { name: 'b', open: true },
+  ]);
+  expect(await world.cluster('a')).toMatchObject({ status: 'connected', configured: false, nodeCount: 1 });
+  await watched('a');
+  expect((await world.node('node-a')).status).toBe('node_ready');
+  await applyFleetConfig(world.db, defaultFleet);
+  expect(await selling()).toEqual([{ open: false }]);
+  await world.configure('a', 'b');
+  expect(await selling()).toEqual([{ open: true }]);
+});
+
+it('changes how a cluster is reached, but not what it is', async () => {
+  await world.configure('a');
+  const moved = clusterSetting('a', {
+    endpoint: 'https://other:8443',
+    credential: 'new',
+    settings: { network: 'x' },
+  });
+  expect(await applyFleetConfig(world.db, [providerSetting([moved])])).toEqual([]);
+  expect(await world.cluster('a')).toMatchObject({
+    endpoint: 'https://other:8443',
+    credentialRef: 'new',
+    settings: { network: 'x' },
+  });
+  const refused = await applyFleetConfig(world.db, [
+    providerSetting([clusterSetting('a', { offer: 'bare-metal' })]),
+  ]);
+  expect(refused).toEqual([{ name: 'a', problem: expect.stringContaining('another name') as string }]);
+  expect(await world.cluster('a')).toMatchObject({ offer: 'virtual-machine', configured: true });
+});
+
+it('does not take over a cluster of the same name that was registered by hand', async () => {
+  await world.configure('a');
+  await world.rows(`update clusters set origin = 'operator'`);
+  const refused = await applyFleetConfig(world.db, [providerSetting([clusterSetting('a')])]);
+  expect(refused).toEqual([{ name: 'a', problem: 'a cluster of this name was registered by hand' }]);
+});
+
+it('a switch that is thrown while a cluster connects is not lost', async () => {
+  await world.configure('a');
+  world.engine('a').nodes = Array.from({ length: 50 }, (_, index) => node(`n${index}`));
+  const sync = world.worker('one');
+  await sync.tick();
+  const id = await world.clusterId('a');
+  await Promise.all([
+    sync.look(id),
+    world.db.transaction({ name: 'switch', isolation: 'read committed' }, (tx) =>
+      switchProvider(tx, 'own', { enabled: false }),
+    ),
+  ]);
+  expect(await selling()).toEqual([{ open: false }]);
+});

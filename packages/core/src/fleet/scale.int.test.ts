@@ -1,0 +1,62 @@
+import { systemClock } from '@millrace/platform/clock';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createFleetWorld, gpu, node, SECOND_MS, type FleetWorld } from './fleet.fixture.ts';
+
+/** A cell's worth of nodes in one cluster: more than any engine is asked to hold. */
+const NODES = 10_000;
+/** On a slow, shared machine. What it takes elsewhere is in the page of the decision. */
+const FIRST_MS = 60_000;
+const AGAIN_MS = 10_000;
+
+let world: FleetWorld;
+beforeAll(async () => {
+  world = await createFleetWorld();
+});
+afterAll(() => world.drop());
+
+it('10 000 nodes with 80 000 GPUs are taken up in one read, and a read that finds nothing new writes nothing', async () => {
+  await world.configure('a');
+  const nodes = Array.from({ length: NODES }, (_, index) =>
+    node(
+      `node-${index}`,
+      Array.from({ length: 8 }, (_unused, slot) => gpu(slot, { uuid: `GPU-${index}-${slot}` })),
+    ),
+  );
+  world.engine('a').nodes = nodes;
+  const sync = world.worker('one', { tuning: { leaseMs: 300_000 } });
+  const id = (await sync.tick())[0];
+  if (id === undefined) throw new Error('The cluster was not taken.');
+  const timed = async (): Promise<number> => {
+    const startMs = systemClock.monotonicMs();
+    expect((await sync.look(id)).outcome).toBe('read');
+    return systemClock.monotonicMs() - startMs;
+  };
+  const firstMs = await timed();
+  expect(
+    await world.rows('select count(*)::int as gpus, count(distinct node_id)::int as nodes from gpus'),
+  ).toEqual([{ gpus: NODES * 8, nodes: NODES }]);
+  const versions = `select (select max(xmin::text::bigint) from nodes)::text as nodes,
+    (select max(xmin::text::bigint) from gpus)::text as gpus,
+    (select max(xmin::text::bigint) from node_capacity)::text as capacity`;
+  const before = await world.rows(versions);
+  await world.clock.advance(10 * SECOND_MS);
+  const againMs = await timed();
+  expect(await world.rows(versions)).toEqual(before);
+
+  world.engine('a').nodes = nodes.map((one, index) => (index === 7 ? node(one.name, [gpu(0)]) : one));
+  await world.clock.advance(10 * SECOND_MS);
+  const changeMs = await timed();
+  world.engine('a').nodes = null;
+  const silence = world.worker('one', { tuning: { leaseMs: 300_000, silentMs: 0 } });
+  const silenceStartMs = systemClock.monotonicMs();
+  expect((await silence.look(id)).outcome).toBe('silent');
+  const silenceMs = systemClock.monotonicMs() - silenceStartMs;
+  process.stdout.write(
+    `fleet scale: ${JSON.stringify({ nodes: NODES, firstMs, againMs, changeMs, silenceMs })}\n`,
+  );
+  expect(
+    await world.rows(`select count(*)::int as offline from nodes where status = 'node_offline'`),
+  ).toEqual([{ offline: NODES }]);
+  expect(firstMs).toBeLessThan(FIRST_MS);
+  expect(againMs).toBeLessThan(AGAIN_MS);
+}, 180_000);
