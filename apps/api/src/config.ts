@@ -1,6 +1,7 @@
 import {
   cellConfig,
   docsConfig,
+  fleetConfig,
   fragment,
   httpConfig,
   inferenceConfig,
@@ -41,6 +42,7 @@ export function loadApiConfig(env?: Environment) {
       cellConfig,
       docsConfig,
       drainConfig,
+      fleetConfig,
       httpConfig,
       inferenceConfig,
       logConfig,

@@ -77,6 +77,7 @@ async function start(config: ApiConfig): Promise<void> {
     publicUrl: config.http.publicUrl,
     stripe: stripeGatewayOf(config.stripe),
     consoleUrl: config.stripe.consoleUrl,
+    knowsCredential: (name) => Object.hasOwn(config.fleet.credentials, name),
     maintenanceDrainMs: secondsToMs(config.maintenance.drainHours * SECONDS_PER_HOUR),
     limits: {
       anonymousRpm: config.rateLimits.anonymousRpm,

@@ -292,7 +292,7 @@ const nodeOperations = {
     body: nodeActionBody
       .extend({
         deadlineAt: timestamp.optional().meta({
-          description: 'By when it should be empty. Nothing is ended then: it is shown, and alerted on.',
+          description: 'By when it should be empty. It is shown with the node; nothing is ended then.',
         }),
       })
       .meta({ id: 'NodeDrain' }),
