@@ -165,6 +165,14 @@ describe('clusters', () => {
     ['an endpoint that its driver cannot use', { endpoint: 'https://10.0.0.1' }, 400, 'VALIDATION_FAILED'],
     ['a credential that nobody has', { credentialRef: 'missing' }, 400, 'CREDENTIAL_UNKNOWN'],
     ['a name that is none', { name: '-a' }, 400, 'VALIDATION_FAILED'],
+    ['a setting that cannot be kept', { settings: { pool: 'a\u0000b' } }, 400, 'VALIDATION_FAILED'],
+    ['the name of a setting that cannot be kept', { settings: { 'a\u0000b': 1 } }, 400, 'VALIDATION_FAILED'],
+    [
+      'a setting deep inside that cannot be kept',
+      { settings: { a: [{ b: '\ud800' }] } },
+      400,
+      'VALIDATION_FAILED',
+    ],
   ])('are refused with %s', async (_, fields, status, reason) => {
     const answer = await call('POST', 'clusters', newCluster(fields));
     expect([answer.status, answer.json.reason]).toEqual([status, reason]);

@@ -243,6 +243,25 @@ describe('a window', () => {
     for (const orgId of orgs) expect((await words(orgId)).at(-1)).toBe('maintenance.ended');
   });
 
+  it('that cannot be carried out holds up no other, and the sweep says so', async () => {
+    const [odd, sound] = await plant(2);
+    if (odd === undefined || sound === undefined) throw new Error('no nodes');
+    await announce([odd]);
+    const later = await announce([sound]);
+    await clock.advance(24 * HOUR_MS);
+    await sweep();
+    // A node whose hardware nobody has read cannot be ready, so it cannot be given back.
+    await database.db.kysely
+      .updateTable('nodes')
+      .set({ hardware_read_at: null })
+      .where('id', '=', toUuid(odd))
+      .execute();
+    await clock.advance(48 * HOUR_MS);
+    await expect(sweep()).rejects.toThrow('not where they should be');
+    expect(await statusOf(odd, sound)).toEqual(['node_draining', 'node_ready']);
+    expect((await findWindow(db, later.id))?.status).toBe('completed');
+  });
+
   it.each([
     ['of a node that was removed', true],
     ['of a node that never was', false],

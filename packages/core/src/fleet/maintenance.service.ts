@@ -103,20 +103,32 @@ export async function cancelMaintenance(
 /**
  * Brings every window to where its times say: begins and ends it, keeps its nodes free and gives them back, and tells
  * those it touches. Any number may run at once, and it does not matter how late: a window is judged by its times, and
- * each part of the work is one transaction that finds what is left to do.
+ * each part of the work is one transaction that finds what is left to do. A window that fails holds up no other; the
+ * sweep then fails at its end.
  */
 export async function sweepMaintenance(db: Db, clock: Clock): Promise<void> {
-  const visit = (id: MaintenanceId, work: (tx: Tx, window: MaintenanceWindow) => Promise<boolean>) =>
+  const visit = (id: MaintenanceId, work: Work) =>
     db.transaction({ name: 'sweep maintenance', isolation: readCommitted }, async (tx) => {
       const window = await lockWindow(tx, id, 'pass');
-      return window === null ? false : work(tx, window);
+      return window === null ? false : work(tx, window, clock.now());
     });
   const ids = await findUnfinishedWindows(db);
+  const failures: unknown[] = [];
   // All begin before any ends: a node that one window takes over from another is not put into use between the two.
   for (const work of [beginWork, endWork]) {
-    for (const id of ids) while (await visit(id, (tx, window) => work(tx, window, clock.now())));
+    for (const id of ids) {
+      try {
+        while (await visit(id, work));
+      } catch (error) {
+        failures.push(error);
+      }
+    }
   }
+  if (failures.length > 0)
+    throw new AggregateError(failures, 'Some maintenance windows are not where they should be.');
 }
+
+type Work = (tx: Tx, window: MaintenanceWindow, now: Date) => Promise<boolean>;
 
 /** True: there may be more to do. */
 async function beginWork(tx: Tx, window: MaintenanceWindow, now: Date): Promise<boolean> {
