@@ -42,13 +42,13 @@ export function describeAccess(stage: Stage): void {
 
     await stage.driver.setPorts(wish, [custom], stage.signal());
     expect((await stage.view(wish, stage.other)).ports).toEqual([custom]);
-    expect(await stage.reaches(opened, all[0]?.externalPort ?? 0)).toBe(false);
+    await stage.untilClosed(opened, all[0]?.externalPort ?? 0);
     expect(await stage.reaches(opened, custom.externalPort)).toBe(true);
 
     await stage.driver.setPorts(wish, [], stage.signal());
     await stage.driver.setPorts(wish, [], stage.signal());
     expect((await stage.view(wish)).ports).toEqual([]);
-    expect(await stage.reaches(opened, custom.externalPort)).toBe(false);
+    await stage.untilClosed(opened, custom.externalPort);
   });
 
   it('cutAccess breaks an open session, refuses new ones, and the machine is off', async () => {
@@ -59,7 +59,7 @@ export function describeAccess(stage: Stage): void {
     await stage.other.cutAccess(wish, stage.signal());
     expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
     for (const { externalPort } of wish.ports) {
-      expect(await stage.reaches(view, externalPort)).toBe(false);
+      await stage.untilClosed(view, externalPort);
     }
     let isBroken = false;
     void session.closed.then(() => {
@@ -76,7 +76,7 @@ export function describeAccess(stage: Stage): void {
     await stage.driver.cutAccess(wish, stage.signal());
     expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
     for (const { externalPort } of wish.ports) {
-      expect(await stage.reaches(view, externalPort)).toBe(false);
+      await stage.untilClosed(view, externalPort);
     }
   });
 

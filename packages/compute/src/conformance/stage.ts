@@ -150,6 +150,18 @@ export class Stage {
     return acceptsTcp(this.world.reach(view, externalPort));
   }
 
+  /**
+   * Nothing answers there any more. Looked for repeatedly, and not for long: the kernel takes connections for a listener
+   * that was killed until it has cleared it away, though nobody serves them.
+   */
+  async untilClosed(view: MachineView, externalPort: number): Promise<void> {
+    await this.until(
+      `port ${externalPort} to be closed`,
+      promptMs,
+      async () => !(await this.reaches(view, externalPort)),
+    );
+  }
+
   /** Waits for something that is under way, by looking. Undefined, false and an exception mean "not yet". */
   async until<T>(
     what: string,

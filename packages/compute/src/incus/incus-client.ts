@@ -183,9 +183,12 @@ export class IncusClient {
     this.#answerOf(asked.what, await this.#transport.exchange(request, signal), false);
   }
 
-  openSocket(asked: Asked & { readonly maxBytes: number }, signal: AbortSignal): Promise<WebSocket> {
+  openSocket(
+    asked: Asked & { readonly maxBytes: number; readonly attach: (socket: WebSocket) => void },
+    signal: AbortSignal,
+  ): Promise<WebSocket> {
     const path = withQuery(asked.path, asked.query ?? {});
-    return this.#transport.openSocket(asked.what, path, asked.maxBytes, signal);
+    return this.#transport.openSocket(asked.what, path, asked, signal);
   }
 
   get closing(): AbortSignal {

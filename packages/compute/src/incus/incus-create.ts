@@ -5,8 +5,9 @@ import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
 import type { IncusFiles } from './incus-files.ts';
-import { differenceFrom, instanceBody, isUntouched, keys, portDevices } from './incus-instance.ts';
+import { differenceFrom, instanceBody, isUntouched, keys } from './incus-instance.ts';
 import { placeOf, type IncusInstances } from './incus-instances.ts';
+import { isPort, portDevices } from './incus-ports.ts';
 import { ensureProject } from './incus-project.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
@@ -117,11 +118,11 @@ export class IncusMaker {
   }
 
   async #finish(wish: MachineWish, instance: IncusInstance, signal: AbortSignal): Promise<void> {
-    const { instances, files, settings } = this.#parts;
+    const { instances, settings } = this.#parts;
     const isReady = instance.config?.[keys.ready] !== undefined;
     if (!isReady) {
       // A VM reads all of it from its cloud-init disk; only containers can be written to from outside.
-      if (settings.instanceType === 'container') await files.prepare(wish, settings.sshUser, signal);
+      if (settings.instanceType === 'container') await this.#prepare(wish, signal);
       await instances.patchConfig(wish, { [keys.ready]: '1' }, signal);
     }
     try {
@@ -135,6 +136,15 @@ export class IncusMaker {
     if (isReady) await this.setPorts(wish, wish.ports, signal);
   }
 
+  /** Another call may start the machine while we write; then it has written all that we were about to. */
+  async #prepare(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    const { instances, files, settings } = this.#parts;
+    await instances.patiently(signal, async () => {
+      const { config } = await instances.get(wish, signal);
+      if (config?.[keys.ready] === undefined) await files.prepare(wish, settings.sshUser, signal);
+    });
+  }
+
   /** The ports of a machine, as a set. Those that stay are left alone, so that what runs through them goes on. */
   async setPorts(
     machine: Pick<MachineWish, 'externalId' | 'orgId'>,
@@ -144,7 +154,7 @@ export class IncusMaker {
     const { instances, cluster, settings } = this.#parts;
     const instance = await instances.get(machine, signal);
     const nodeName = await cluster.nodeNameOf(instance, signal);
-    const wanted = portDevices(ports, await this.#listenAddress(nodeName, signal), settings);
+    const address = await this.#listenAddress(nodeName, signal);
     await instances.edit(
       machine,
       ({ config, devices }) => {
@@ -152,8 +162,9 @@ export class IncusMaker {
           throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
         }
         const current = devices ?? {};
-        const others = Object.entries(current).filter(([, device]) => device['type'] !== 'proxy');
-        const next = { ...Object.fromEntries(others), ...wanted };
+        const others = Object.entries(current).filter(([, device]) => !isPort(device));
+        const opened = portDevices(current, ports, address, settings.instanceType);
+        const next = { ...Object.fromEntries(others), ...opened };
         return isSame(current, next) ? null : { config: config ?? {}, devices: next };
       },
       signal,

@@ -28,6 +28,8 @@ const stillInUse = /still in use/;
 // Whatever could be a passing state of the cluster comes before what is final: to call a passing failure final loses a
 // rental, while the reverse only costs another question.
 const sentences: readonly (readonly [RegExp, DriverErrorKind])[] = [
+  // The helper through which files are written ends when its container starts or stops.
+  [/forkfile/, 'busy'],
   [/address already in use|port is already in use/, 'no_capacity'],
   [
     /unable to connect to|connection refused|connection reset|no route to host|network is unreachable|i\/o timeout/,
@@ -47,6 +49,8 @@ const sentences: readonly (readonly [RegExp, DriverErrorKind])[] = [
   ],
   [/operation not found/, 'unavailable'],
   [/is busy running|instance is busy|is currently busy|being used by another operation/, 'busy'],
+  // A look at a container in the instant in which its first process comes or goes.
+  [/invalid pid/, 'busy'],
   [/matching non-reusable operation/, 'busy'],
   [stillInUse, 'busy'],
   [/unique constraint failed|already exists/, 'conflict'],
@@ -84,14 +88,16 @@ export function fromAnswer(what: string, code: number, text: string, isRead: boo
   const known = sentences.find(([pattern]) => pattern.test(sentence))?.[1];
   const kind =
     (stillInUse.test(sentence) ? 'busy' : byCode.get(code)) ?? known ?? (isRead ? 'unavailable' : 'failed');
-  // A look can come to nothing only because the thing is absent; every other failure of a look is "not now".
-  const told = isRead && (kind === 'failed' || kind === 'conflict') ? 'unavailable' : kind;
+  // Only that the thing is absent is an answer to a look; a daemon that fails over one says nothing about the thing.
+  const told = isRead && !lookKinds.has(kind) && code >= 500 ? 'unavailable' : kind;
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
   return new IncusError(told, `Incus could not ${what}: ${shown} (${code})`, {
     code,
     isDuplicate: duplicate.test(sentence),
   });
 }
+
+const lookKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy', 'not_found']);
 
 export function noAnswer(what: string, cause: unknown): IncusError {
   const why = cause instanceof Error ? cause.message : String(cause);

@@ -45,24 +45,15 @@ function placeIn(source: string, name: string, project: string): { name: string;
 /** Hints for as long as the connection holds. Any member tells of all. */
 export async function* readEvents(client: IncusClient, signal: AbortSignal): AsyncGenerator<EngineEvent> {
   if (signal.aborted) return;
-  let socket: WebSocket;
+  const inbox = new Inbox(client, signal);
   try {
-    socket = await client.openSocket(
-      {
-        what,
-        path: '/1.0/events',
-        query: { type: 'lifecycle', 'all-projects': 'true' },
-        maxBytes: eventBytes,
-      },
-      signal,
-    );
-  } catch (error) {
-    if (signal.aborted) return;
-    throw error;
-  }
-  const inbox = new Inbox(client, socket, signal);
-  try {
+    const query = { type: 'lifecycle', 'all-projects': 'true' };
+    const asked = { what, path: '/1.0/events', query, maxBytes: eventBytes, attach: inbox.attach };
+    await client.openSocket(asked, signal);
+    inbox.beat();
     yield* inbox.drain();
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
     inbox.end();
   }
@@ -71,7 +62,7 @@ export async function* readEvents(client: IncusClient, signal: AbortSignal): Asy
 /** What has arrived and was not yet read, and why nothing more will. */
 class Inbox {
   readonly #client: IncusClient;
-  readonly #socket: WebSocket;
+  #socket: WebSocket | null = null;
   readonly #signal: AbortSignal;
   readonly #waiting: EngineEvent[] = [];
   #failure: unknown = null;
@@ -81,19 +72,25 @@ class Inbox {
   /** True until the daemon shows a sign of life: a connection that is cut somewhere on the way never closes. */
   #isSilent = false;
 
-  constructor(client: IncusClient, socket: WebSocket, signal: AbortSignal) {
+  constructor(client: IncusClient, signal: AbortSignal) {
     this.#client = client;
-    this.#socket = socket;
     this.#signal = signal;
+    signal.addEventListener('abort', this.#abort, { once: true });
+    client.closing.addEventListener('abort', this.#close, { once: true });
+  }
+
+  /** To the latest attempt to connect: what earlier ones say no longer counts. */
+  readonly attach = (socket: WebSocket): void => {
+    this.#socket = socket;
+    const stop = (failure: unknown): void => {
+      if (this.#socket === socket && socket.readyState !== socket.CONNECTING) this.#stop(failure);
+    };
     socket.on('message', (data) => this.#take(data));
     socket.on('pong', () => this.#hear());
     socket.on('ping', () => this.#hear());
-    socket.on('error', (error) => this.#stop(error));
-    socket.on('close', () => this.#stop(new Error('the connection was closed')));
-    signal.addEventListener('abort', this.#abort, { once: true });
-    client.closing.addEventListener('abort', this.#close, { once: true });
-    this.#beat();
-  }
+    socket.on('error', stop);
+    socket.on('close', () => stop(new Error('the connection was closed')));
+  };
 
   async *drain(): AsyncGenerator<EngineEvent> {
     for (;;) {
@@ -115,7 +112,7 @@ class Inbox {
     this.#cancelBeat();
     this.#signal.removeEventListener('abort', this.#abort);
     this.#client.closing.removeEventListener('abort', this.#close);
-    this.#socket.terminate();
+    this.#socket?.terminate();
   }
 
   readonly #abort = (): void => this.#stop(null);
@@ -127,7 +124,7 @@ class Inbox {
     if (event === null) return;
     if (this.#waiting.length >= mostWaiting) {
       this.#stop(new Error('more happened than was read'));
-      this.#socket.terminate();
+      this.#socket?.terminate();
       return;
     }
     this.#waiting.push(event);
@@ -138,17 +135,17 @@ class Inbox {
     this.#isSilent = false;
   }
 
-  #beat(): void {
+  beat(): void {
     this.#cancelBeat = this.#client.clock.after(heartbeatMs, () => {
       if (this.#isOver) return;
       if (this.#isSilent) {
         this.#stop(new Error(`nothing was heard for ${heartbeatMs} ms`));
-        this.#socket.terminate();
+        this.#socket?.terminate();
         return;
       }
       this.#isSilent = true;
-      if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping();
-      this.#beat();
+      if (this.#socket?.readyState === this.#socket?.OPEN) this.#socket?.ping();
+      this.beat();
     });
   }
 

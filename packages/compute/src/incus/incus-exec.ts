@@ -33,46 +33,61 @@ export async function execInside(
   if (begun === null) throw new IncusError('failed', 'Incus ran the command without streams.');
   const { fds } = parse(execSchema, begun.metadata, what).metadata;
   const [base = ''] = begun.path.split('?');
-  const open = async (secret: string): Promise<WebSocket> =>
+  const open = (secret: string, attach: (socket: WebSocket) => void): Promise<WebSocket> =>
     client.openSocket(
-      { what, path: `${base}/websocket`, query: { ...query, secret }, maxBytes: frameBytes },
+      { what, path: `${base}/websocket`, query: { ...query, secret }, maxBytes: frameBytes, attach },
       signal,
     );
+  const [stdout, stderr] = [new Output(command.maxBytes), new Output(command.maxBytes)];
   const sockets: WebSocket[] = [];
   try {
-    const control = await open(fds.control);
+    const control = await open(fds.control, () => undefined);
     sockets.push(control);
-    const [stdin, stdout, stderr] = await Promise.all([open(fds[0]), open(fds[1]), open(fds[2])]);
-    sockets.push(stdin, stdout, stderr);
-    const outputs = [collect(stdout, command.maxBytes), collect(stderr, command.maxBytes)] as const;
-    stdin.close();
+    // Incus starts the command when all of its streams are taken.
+    const streams = await Promise.all([
+      open(fds[0], () => undefined),
+      open(fds[1], stdout.attach),
+      open(fds[2], stderr.attach),
+    ]);
+    sockets.push(...streams);
+    streams[0].close();
     const exitCode = await ended(client, begun.path, control, command, signal);
-    const [out, error] = await Promise.all(outputs);
-    return { exitCode, stdout: out, stderr: error };
+    return { exitCode, stdout: await stdout.text(), stderr: await stderr.text() };
   } finally {
     for (const socket of sockets) socket.terminate();
   }
 }
 
-/** What arrives until the socket closes, cut at the given length; the rest is read and dropped. */
-function collect(socket: WebSocket, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  socket.on('message', (data, isBinary) => {
-    // An empty text ends the stream.
-    if (!isBinary || !Buffer.isBuffer(data)) {
-      socket.close();
-      return;
-    }
-    const rest = data.subarray(0, Math.max(0, maxBytes - size));
-    size += rest.length;
-    if (rest.length > 0) chunks.push(rest);
-  });
-  return new Promise((resolve) => {
-    const finish = (): void => resolve(Buffer.concat(chunks).toString('utf8'));
-    socket.once('close', finish);
-    if (socket.readyState === socket.CLOSED) finish();
-  });
+/** What arrives until the stream ends, cut at the given length; the rest is read and dropped. */
+class Output {
+  readonly #maxBytes: number;
+  readonly #chunks: Buffer[] = [];
+  readonly #over = Promise.withResolvers<void>();
+  #size = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  readonly attach = (socket: WebSocket): void => {
+    socket.on('message', (data, isBinary) => {
+      // An empty text ends the stream.
+      if (isBinary && Buffer.isBuffer(data)) this.#take(data);
+      else socket.close();
+    });
+    socket.once('close', () => this.#over.resolve());
+  };
+
+  async text(): Promise<string> {
+    await this.#over.promise;
+    return Buffer.concat(this.#chunks).toString('utf8');
+  }
+
+  #take(data: Buffer): void {
+    const kept = data.subarray(0, Math.max(0, this.#maxBytes - this.#size));
+    this.#size += kept.length;
+    if (kept.length > 0) this.#chunks.push(kept);
+  }
 }
 
 async function ended(

@@ -1,15 +1,9 @@
 import { msToSeconds, nanosecondsToMs } from '@millrace/platform/money';
-import type {
-  MachineMetrics,
-  MachinePower,
-  MachineRef,
-  MachineView,
-  MachineWish,
-  PortMapping,
-} from '../driver.ts';
+import type { MachineMetrics, MachinePower, MachineRef, MachineView, MachineWish } from '../driver.ts';
 import { vendorData } from './cloud-init.ts';
 import type { IncusDevices, IncusInstance, IncusState } from './incus-answers.ts';
 import { instanceName, refOf } from './incus-names.ts';
+import { portDevices, portsOf } from './incus-ports.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 // A wish as an instance of Incus, and an instance as a view. Nothing here speaks to anybody.
@@ -32,7 +26,6 @@ export const keys = {
 } as const;
 
 const nicName = 'eth0';
-const portPrefix = 'port-';
 
 export function gpuDevices(addresses: readonly string[]): IncusDevices {
   return Object.fromEntries(
@@ -43,55 +36,11 @@ export function gpuDevices(addresses: readonly string[]): IncusDevices {
   );
 }
 
-/** One device per port. A container is entered through its own loopback, a VM only through its address. */
-export function portDevices(
-  ports: readonly PortMapping[],
-  listenAddress: string,
-  settings: Pick<IncusSettings, 'instanceType'>,
-): IncusDevices {
-  const host = listenAddress.includes(':') ? `[${listenAddress}]` : listenAddress;
-  return Object.fromEntries(
-    ports.map(({ protocol, externalPort, internalPort }) => [
-      `${portPrefix}${protocol}-${externalPort}`,
-      {
-        type: 'proxy',
-        listen: `${protocol}:${host}:${externalPort}`,
-        ...(settings.instanceType === 'container'
-          ? { connect: `${protocol}:127.0.0.1:${internalPort}` }
-          : { connect: `${protocol}:0.0.0.0:${internalPort}`, nat: 'true' }),
-      },
-    ]),
-  );
-}
-
-const portPattern = /^(tcp|udp):.*:(\d{1,5})$/;
-
-export function portsOf(devices: IncusDevices): PortMapping[] {
-  return Object.values(devices)
-    .flatMap((device) => {
-      const listen = portPattern.exec(device['listen'] ?? '');
-      const connect = portPattern.exec(device['connect'] ?? '');
-      if (device['type'] !== 'proxy' || listen === null || connect === null) return [];
-      const protocol: PortMapping['protocol'] = listen[1] === 'udp' ? 'udp' : 'tcp';
-      return [{ internalPort: Number(connect[2]), externalPort: Number(listen[2]), protocol }];
-    })
-    .toSorted((a, b) => a.internalPort - b.internalPort || a.externalPort - b.externalPort);
-}
-
 export function gpusOf(devices: IncusDevices): string[] {
   return Object.values(devices)
     .flatMap((device) => (device['type'] === 'gpu' ? [device['pci'] ?? ''] : []))
     .filter((address) => address !== '')
     .toSorted();
-}
-
-export function isPort(device: Readonly<Record<string, string>>): boolean {
-  return device['type'] === 'proxy';
-}
-
-/** Ways in and out: the ports, and the network itself. */
-export function isAccess(device: Readonly<Record<string, string>>): boolean {
-  return isPort(device) || device['type'] === 'nic';
 }
 
 function sizeOf(wish: MachineWish): { readonly cpu: string; readonly memory: string; readonly disk: string } {
@@ -145,7 +94,7 @@ export function instanceBody(
         ...(nicAddress !== null && { 'ipv4.address': nicAddress }),
       },
       ...gpuDevices(wish.gpuPciAddresses),
-      ...portDevices(wish.ports, listenAddress, settings),
+      ...portDevices({}, wish.ports, listenAddress, settings.instanceType),
     },
   };
 }

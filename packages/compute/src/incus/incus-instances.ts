@@ -44,7 +44,7 @@ export class IncusInstances {
   async find(machine: MachineRef, signal: AbortSignal): Promise<Found<IncusInstance> | null> {
     const { path, query } = placeOf(machine);
     const asked = { what: 'read the instance', path, query: { ...query, recursion: '1' } };
-    const found = await this.#client.find(asked, instanceSchema, signal);
+    const found = await this.patiently(signal, () => this.#client.find(asked, instanceSchema, signal));
     if (found !== null && isOutOfReach(found.value)) {
       throw new IncusError(
         'unavailable',
@@ -129,13 +129,19 @@ export class IncusInstances {
     await this.forceStop(machine, signal);
   }
 
+  /** Asks, then insists; one that is off, or went off on the way, is started. */
   async restart(machine: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
-    const instance = await this.get(machine, signal);
-    if (!isOn(instance)) return this.start(machine, signal);
-    if (graceMs > 0 && (await this.#ask(machine, 'restart', graceMs, signal))) return;
-    // It may have gone off without coming back.
-    if (!isOn(await this.get(machine, signal))) return this.start(machine, signal);
-    await this.#setState(machine, { action: 'restart', force: true }, signal);
+    const isUp = isOn(await this.get(machine, signal));
+    if (isUp && graceMs > 0 && (await this.#ask(machine, 'restart', graceMs, signal))) return;
+    await this.patiently(signal, async () => {
+      if (!isUp || !isOn(await this.get(machine, signal))) return this.start(machine, signal);
+      try {
+        await this.#setState(machine, { action: 'restart', force: true }, signal);
+      } catch (error) {
+        if (isDriverError(error, 'unavailable') || isOn(await this.get(machine, signal))) throw error;
+        await this.start(machine, signal);
+      }
+    });
   }
 
   /** Deletes it, running or not. One that is not there is done. */

@@ -148,12 +148,20 @@ export class IncusTransport {
     this.#turnFrom(this.#preferred);
   }
 
-  /** An open websocket. What follows on it, and its end, is the caller's business. */
-  async openSocket(what: string, path: string, maxBytes: number, signal: AbortSignal): Promise<WebSocket> {
+  /**
+   * An open websocket. What follows on it, and its end, is the caller's business. `attach` is given the socket before it
+   * is open: a daemon may speak at once, and what nobody listens to is lost.
+   */
+  async openSocket(
+    what: string,
+    path: string,
+    options: { readonly maxBytes: number; readonly attach: (socket: WebSocket) => void },
+    signal: AbortSignal,
+  ): Promise<WebSocket> {
     let failure: unknown;
     for (const index of this.#order()) {
       try {
-        const socket = await this.#connect(index, path, maxBytes, signal);
+        const socket = await this.#connect(index, path, options, signal);
         this.#preferred = index;
         return socket;
       } catch (error) {
@@ -208,9 +216,15 @@ export class IncusTransport {
     }
   }
 
-  #connect(index: number, path: string, maxBytes: number, signal: AbortSignal): Promise<WebSocket> {
+  #connect(
+    index: number,
+    path: string,
+    options: { readonly maxBytes: number; readonly attach: (socket: WebSocket) => void },
+    signal: AbortSignal,
+  ): Promise<WebSocket> {
     const base = this.#socketBases[index] ?? '';
-    const socket = new WebSocket(`${base}${path}`, { ...this.#socketOptions, maxPayload: maxBytes });
+    const socket = new WebSocket(`${base}${path}`, { ...this.#socketOptions, maxPayload: options.maxBytes });
+    options.attach(socket);
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {

@@ -24,9 +24,10 @@ import { IncusError } from './incus-errors.ts';
 import { readEvents } from './incus-events.ts';
 import { execInside } from './incus-exec.ts';
 import { IncusFiles } from './incus-files.ts';
-import { isAccess, keys, metricsOf, viewOf } from './incus-instance.ts';
+import { keys, metricsOf, viewOf } from './incus-instance.ts';
 import { IncusInstances, placeOf } from './incus-instances.ts';
 import { listOwned } from './incus-list.ts';
+import { isAccess } from './incus-ports.ts';
 import { settingsOf, type IncusDriverOptions, type IncusSettings } from './incus-settings.ts';
 import { IncusVolumes } from './incus-volumes.ts';
 
@@ -115,7 +116,7 @@ export class IncusDriver implements ComputeDriver {
     checkKeys(keyLines);
     const instance = await this.#instances.get(machine, signal);
     const sshUser = instance.config?.[keys.sshUser] ?? this.#settings.sshUser;
-    await this.#files.writeKeys(machine, keyLines, sshUser, signal);
+    await this.#instances.patiently(signal, () => this.#files.writeKeys(machine, keyLines, sshUser, signal));
   }
 
   async setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void> {

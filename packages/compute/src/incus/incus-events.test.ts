@@ -1,0 +1,51 @@
+import { systemClock } from '@millrace/platform/clock';
+import { createIdSource } from '@millrace/platform/ids';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { eventOf } from './incus-events.ts';
+import { instanceName, projectName } from './incus-names.ts';
+
+const ids = createIdSource({ clock: systemClock, cell: 1 });
+const externalId = ids.nextUuid();
+const name = instanceName(externalId);
+const project = projectName(ids.next('org'));
+
+function message(metadata: object, type = 'lifecycle'): string {
+  const timestamp = '2026-11-15T06:51:33.742730265Z';
+  return JSON.stringify({ type, timestamp, metadata, location: 'm2', project });
+}
+
+it('a machine that changes is a hint at that machine', () => {
+  const source = `/1.0/instances/${name}?project=${project}`;
+  const requestor = { username: 'root', protocol: 'unix', address: '@' };
+  for (const action of ['instance-created', 'instance-started', 'instance-shutdown', 'instance-deleted']) {
+    const hint = { kind: 'machine', externalId, what: action };
+    expect(eventOf(message({ action, source, requestor, name, project }))).toEqual(hint);
+    // Older releases have the URL alone.
+    expect(eventOf(message({ action, source }))).toEqual(hint);
+  }
+});
+
+it('a member that changes is a hint at that node', () => {
+  const metadata = { action: 'cluster-member-evacuated', source: '/1.0/cluster/members/m2' };
+  expect(eventOf(message(metadata))).toEqual({
+    kind: 'node',
+    nodeName: 'm2',
+    what: 'cluster-member-evacuated',
+  });
+});
+
+it('what changes nothing, is not ours or makes no sense is no hint', () => {
+  const source = `/1.0/instances/${name}?project=${project}`;
+  expect(eventOf(message({ action: 'instance-exec', source }))).toBeNull();
+  expect(eventOf(message({ action: 'instance-file-pushed', source }))).toBeNull();
+  expect(eventOf(message({ action: 'instance-started', source }, 'logging'))).toBeNull();
+  expect(eventOf(message({ action: 'instance-started', source: '/1.0/instances/web' }))).toBeNull();
+  expect(eventOf(message({ action: 'image-created', source: '/1.0/images/1' }))).toBeNull();
+  expect(eventOf('')).toBeNull();
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+      expect(eventOf(text)).toBeNull();
+    }),
+  );
+});

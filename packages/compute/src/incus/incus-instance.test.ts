@@ -1,0 +1,265 @@
+import { systemClock } from '@millrace/platform/clock';
+import { createIdSource } from '@millrace/platform/ids';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { MachineWish } from '../driver.ts';
+import { instanceSchema, stateSchema, type IncusInstance } from './incus-answers.ts';
+import {
+  differenceFrom,
+  instanceBody,
+  isOutOfReach,
+  isUntouched,
+  keys,
+  metricsOf,
+  viewOf,
+} from './incus-instance.ts';
+import { projectName } from './incus-names.ts';
+import type { IncusSettings } from './incus-settings.ts';
+
+const ids = createIdSource({ clock: systemClock, cell: 1 });
+const settings: IncusSettings = {
+  instanceType: 'container',
+  network: 'bridge0',
+  storagePool: 'default',
+  sshUser: 'ubuntu',
+  owner: 'millrace',
+  allowsNesting: false,
+  instancesPerOrg: null,
+};
+const node = { name: 'm2', address: '10.0.0.2' };
+
+const wish: MachineWish = {
+  externalId: ids.nextUuid(),
+  orgId: ids.next('org'),
+  mode: 'live',
+  nodeName: 'm2',
+  gpuPciAddresses: ['0000:82:00.0', '0000:81:00.0'],
+  cpuCount: 4,
+  ramMb: 2_048,
+  diskGb: 20,
+  image: 'ubuntu/24.04',
+  hostname: 'trainer',
+  sshKeys: ['ssh-ed25519 AAAA "quoted" key'],
+  userData: '#!/bin/sh\necho hi\n',
+  ports: [{ internalPort: 22, externalPort: 2_201, protocol: 'tcp' }],
+  labels: { team: 'vision: "a", b', 'millrace.rental': '1042' },
+};
+
+/** As Incus shows what was made of a body. */
+function shown(
+  changes: Partial<IncusInstance> = {},
+  marks: Readonly<Record<string, string>> = {},
+): IncusInstance {
+  const body = instanceBody(wish, '10.0.0.2', settings);
+  const config = { ...body.config, 'volatile.uuid': ids.nextUuid(), [keys.made]: '1', ...marks };
+  return instanceSchema.parse({
+    name: body.name,
+    project: projectName(wish.orgId),
+    location: 'm2',
+    status: 'Running',
+    status_code: 103,
+    created_at: '2026-11-15T06:46:01.976778899Z',
+    last_used_at: '2026-11-15T06:46:02.277518525Z',
+    profiles: [],
+    config,
+    devices: body.devices,
+    state: null,
+    snapshots: null,
+    ...changes,
+  });
+}
+
+describe('a wish as an instance', () => {
+  it('names what is ours, limits what it may use, and asks for the very devices', () => {
+    const body = instanceBody(wish, '10.0.0.2', settings);
+    expect(body).toMatchObject({
+      name: `mr-${wish.externalId}`,
+      type: 'container',
+      source: { type: 'image', alias: 'ubuntu/24.04' },
+      profiles: [],
+    });
+    expect(body.config).toMatchObject({
+      'user.millrace.external-id': wish.externalId,
+      'user.millrace.org': wish.orgId,
+      'user.millrace.label.team': 'vision: "a", b',
+      'limits.cpu': '4',
+      'limits.memory': '2048MiB',
+      'cloud-init.user-data': wish.userData,
+    });
+    expect(body.devices).toEqual({
+      root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
+      eth0: { type: 'nic', name: 'eth0', network: 'bridge0' },
+      'gpu-0000-81-00-0': { type: 'gpu', gputype: 'physical', pci: '0000:81:00.0' },
+      'gpu-0000-82-00-0': { type: 'gpu', gputype: 'physical', pci: '0000:82:00.0' },
+      'port-ssh-2201': { type: 'proxy', listen: 'tcp:10.0.0.2:2201', connect: 'tcp:127.0.0.1:22' },
+    });
+  });
+
+  it('a label cannot become one of our own marks, nor a setting of Incus', () => {
+    const labels = fc.dictionary(fc.stringMatching(/^[a-z][a-z0-9_.-]{0,62}$/), fc.string());
+    const plain = instanceBody({ ...wish, labels: {} }, '10.0.0.2', settings).config;
+    fc.assert(
+      fc.property(labels, (given) => {
+        const { config } = instanceBody({ ...wish, labels: given }, '10.0.0.2', settings);
+        for (const [key, value] of Object.entries(config)) {
+          if (!key.startsWith(keys.label)) expect(value).toBe(plain[key]);
+        }
+      }),
+    );
+  });
+
+  it('keys and hostname reach cloud-init as data, whatever they contain', () => {
+    const text = instanceBody(wish, '10.0.0.2', settings).config['cloud-init.vendor-data'] ?? '';
+    const [first, json] = text.split('\n');
+    expect(first).toBe('#cloud-config');
+    expect(JSON.parse(json ?? '')).toMatchObject({ hostname: 'trainer', ssh_authorized_keys: wish.sshKeys });
+  });
+
+  it('nesting is off unless the operator set it', () => {
+    expect(instanceBody(wish, '10.0.0.2', settings).config['security.nesting']).toBeUndefined();
+    const nested = instanceBody(wish, '10.0.0.2', { ...settings, allowsNesting: true });
+    expect(nested.config['security.nesting']).toBe('true');
+  });
+});
+
+describe('an instance as a machine', () => {
+  it('is what was asked for, with node, GPUs, ports and labels', () => {
+    expect(viewOf(shown(), node, settings)).toEqual({
+      externalId: wish.externalId,
+      orgId: wish.orgId,
+      nodeName: 'm2',
+      power: 'on',
+      detail: null,
+      gpuPciAddresses: ['0000:81:00.0', '0000:82:00.0'],
+      privateIps: [],
+      address: '10.0.0.2',
+      ports: wish.ports,
+      sshUser: 'ubuntu',
+      labels: wish.labels,
+      createdAt: new Date('2026-11-15T06:46:01.976Z'),
+    });
+  });
+
+  it.each([
+    [102, 'Stopped', 'off'],
+    [103, 'Running', 'on'],
+    [106, 'Starting', 'changing'],
+    [110, 'Frozen', 'changing'],
+    [112, 'Error', 'error'],
+    [999, 'Something new', 'changing'],
+  ])('status %i (%s) is %s', (code, status, power) => {
+    expect(viewOf(shown({ status_code: code, status }), node, settings)).toMatchObject({ power });
+  });
+
+  it('one without the mark of a whole disk is neither on nor off', () => {
+    const half = shown();
+    delete half.config?.[keys.made];
+    expect(viewOf(half, node, settings)).toMatchObject({ power: 'changing' });
+  });
+
+  it('what another installation owns is not ours, though it is named alike', () => {
+    expect(viewOf(shown(), node, { ...settings, owner: 'staging' })).toBeNull();
+    expect(viewOf(shown({ name: 'web' }), node, settings)).toBeNull();
+    expect(viewOf(shown({ project: 'default' }), node, settings)).toBeNull();
+  });
+
+  it('a row of a member that does not answer is told from a machine that is broken', () => {
+    expect(isOutOfReach(shown({ status_code: 112, config: null, devices: null }))).toBe(true);
+    expect(isOutOfReach(shown({ status_code: 112 }))).toBe(false);
+  });
+
+  it('differs from a wish in node, GPUs, size, image, mode and organisation, and in nothing else', () => {
+    expect(differenceFrom(shown(), wish, 'm2')).toBeNull();
+    expect(differenceFrom(shown(), { ...wish, hostname: 'other', ports: [], labels: {} }, 'm2')).toBeNull();
+    const others: readonly Partial<MachineWish>[] = [
+      { nodeName: 'm3' },
+      { gpuPciAddresses: ['0000:81:00.0'] },
+      { cpuCount: 5 },
+      { ramMb: 2_049 },
+      { diskGb: 21 },
+      { image: 'ubuntu/22.04' },
+      { mode: 'test' },
+      { orgId: ids.next('org') },
+    ];
+    for (const other of others) expect(differenceFrom(shown(), { ...wish, ...other }, 'm2')).not.toBeNull();
+  });
+
+  it('is made anew only if it never ran and its files were never in', () => {
+    const never = { status_code: 102, last_used_at: '1970-01-01T00:00:00Z' };
+    expect(isUntouched(shown(never))).toBe(true);
+    expect(isUntouched(shown({ status_code: 102 }))).toBe(false);
+    expect(isUntouched(shown({ ...never, status_code: 103 }))).toBe(false);
+    expect(isUntouched(shown(never, { [keys.ready]: '1' }))).toBe(false);
+    expect(isUntouched(shown(never, { 'volatile.last_state.power': 'RUNNING' }))).toBe(false);
+  });
+
+  it('whatever an engine answers is a machine or nothing, and never a crash', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        const parsed = instanceSchema.safeParse(value);
+        if (parsed.success) viewOf(parsed.data, node, settings);
+      }),
+    );
+    const broken = fc.record(
+      {
+        name: fc.constant(`mr-${wish.externalId}`),
+        project: fc.constant(projectName(wish.orgId)),
+        status: fc.string(),
+        status_code: fc.oneof(fc.integer(), fc.double()),
+        created_at: fc.string(),
+        config: fc.oneof(fc.dictionary(fc.string(), fc.string()), fc.constant({ [keys.owner]: 'millrace' })),
+        devices: fc.dictionary(fc.string(), fc.dictionary(fc.string(), fc.string())),
+      },
+      { requiredKeys: ['name', 'project', 'status', 'status_code'] },
+    );
+    fc.assert(
+      fc.property(broken, (value) => {
+        const parsed = instanceSchema.safeParse(value);
+        if (!parsed.success) return;
+        const view = viewOf(parsed.data, node, settings);
+        if (view?.createdAt) expect(Number.isNaN(view.createdAt.getTime())).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('the figures of a machine', () => {
+  const at = new Date('2026-11-15T06:46:23Z');
+  const running = {
+    status: 'Running',
+    status_code: 103,
+    cpu: { allocated_time: 1_000_000_000, usage: 8_736_624 },
+    disk: { root: { total: 1_073_741_824, usage: 16_384 } },
+    memory: { swap_usage: 0, total: 67_108_864, usage: 2_748_416 },
+    network: {
+      eth0: {
+        type: 'broadcast',
+        addresses: [{ address: '10.92.0.120', family: 'inet', netmask: '24', scope: 'global' }],
+        counters: { bytes_received: 696, bytes_sent: 954 },
+      },
+      lo: { type: 'loopback', addresses: [], counters: { bytes_received: 934, bytes_sent: 934 } },
+    },
+  };
+
+  it('are what the engine measured, without the loopback, and GPUs are unknown', () => {
+    expect(metricsOf(stateSchema.parse(running), at)).toEqual({
+      at,
+      cpuSeconds: 0.008736624,
+      ramUsedBytes: 2_748_416,
+      diskUsedBytes: 16_384,
+      networkInBytes: 696,
+      networkOutBytes: 954,
+      gpus: null,
+    });
+  });
+
+  it('of a machine that is off are null, though the engine writes zeros', () => {
+    const off = { ...running, status_code: 102, cpu: { usage: 0 }, memory: { usage: 0 }, network: null };
+    expect(metricsOf(stateSchema.parse(off), at)).toMatchObject({
+      cpuSeconds: null,
+      ramUsedBytes: null,
+      networkInBytes: null,
+      networkOutBytes: null,
+    });
+  });
+});

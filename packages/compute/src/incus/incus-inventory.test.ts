@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { resourcesSchema } from './incus-answers.ts';
+import { gpuOf, hardwareOf, hostOf, nodeOf } from './incus-inventory.ts';
+
+const card = {
+  driver: 'nvidia',
+  driver_version: '550.54',
+  nvidia: {
+    cuda_version: '12.4',
+    nvrm_version: '550.54',
+    brand: 'Nvidia',
+    model: 'NVIDIA H100 80GB HBM3',
+    uuid: 'GPU-1',
+  },
+  numa_node: 1,
+  pci_address: '0000:81:00.0',
+  vendor_id: '10de',
+  product_id: '2330',
+};
+const resources = {
+  cpu: { architecture: 'x86_64', sockets: [{ name: 'Intel(R) Xeon(R) Processor', socket: 0 }], total: 96 },
+  memory: { used: 2_817_921_024, total: 25_769_803_776 },
+  gpu: { cards: [card], total: 1 },
+};
+
+it('hardware is as the member reports it, in the units of the platform', () => {
+  const hardware = hardwareOf(resourcesSchema.parse(resources), 2_147_483_648, {
+    'user.millrace.fabric': 'rail-1',
+    'user.millrace.connection-type': 'infiniband',
+  });
+  expect(hardware).toEqual({
+    cpuModel: 'Intel(R) Xeon(R) Processor',
+    cpuCount: 96,
+    ramMb: 24_576,
+    storageGb: 2,
+    fabric: 'rail-1',
+    connectionType: 'infiniband',
+    gpus: [
+      {
+        pciAddress: '0000:81:00.0',
+        uuid: 'GPU-1',
+        model: 'NVIDIA H100 80GB HBM3',
+        ramMb: null,
+        numaNode: 1,
+        driverVersion: '550.54',
+        cudaVersion: '12.4',
+      },
+    ],
+  });
+});
+
+it('the chip that draws the console is not for sale, and neither is a card without an address', () => {
+  expect(gpuOf({ ...card, vendor_id: '1a03', nvidia: null })).toBeNull();
+  expect(gpuOf({ ...card, pci_address: '' })).toBeNull();
+  expect(gpuOf({ ...card, pci_address: '../../etc' })).toBeNull();
+});
+
+it('a card whose driver is not loaded is known by its number, and what nobody knows is null', () => {
+  expect(gpuOf({ ...card, nvidia: null, driver_version: '', numa_node: -1 })).toEqual({
+    pciAddress: '0000:81:00.0',
+    uuid: null,
+    model: 'NVIDIA 2330',
+    ramMb: null,
+    numaNode: null,
+    driverVersion: null,
+    cudaVersion: null,
+  });
+});
+
+it('a card that is listed twice is one', () => {
+  const twice = { ...resources, gpu: { cards: [card, { ...card, numa_node: 0 }] } };
+  expect(hardwareOf(resourcesSchema.parse(twice), 0, null).gpus).toHaveLength(1);
+});
+
+it('absurd figures are refused rather than sold', () => {
+  for (const total of [0, -1, 1.5, 1e9, Number.NaN]) {
+    const absurd = { ...resources, cpu: { ...resources.cpu, total } };
+    expect(resourcesSchema.safeParse(absurd).success, String(total)).toBe(false);
+  }
+  const endless = { ...resources, gpu: { cards: Array.from({ length: 2_000 }, () => card) } };
+  expect(resourcesSchema.safeParse(endless).success).toBe(false);
+  const heavy = { ...resources, memory: { total: Number.MAX_VALUE } };
+  expect(resourcesSchema.safeParse(heavy).success).toBe(false);
+});
+
+it('whatever a member answers is hardware or nothing, and never a crash', () => {
+  const cards = fc.array(fc.dictionary(fc.constantFrom(...Object.keys(card)), fc.anything()));
+  const answer = fc.record({
+    cpu: fc.record({ total: fc.integer() }),
+    memory: fc.record({ total: fc.integer() }),
+    gpu: fc.record({ cards }),
+  });
+  fc.assert(
+    fc.property(fc.oneof(answer, fc.anything()), (value) => {
+      const parsed = resourcesSchema.safeParse(value);
+      if (!parsed.success) return;
+      const hardware = hardwareOf(parsed.data, 0, null);
+      expect(hardware.cpuCount).toBeGreaterThanOrEqual(1);
+      expect(hardware.ramMb).toBeGreaterThanOrEqual(0);
+    }),
+  );
+});
+
+it('a member without hardware to show is not reachable, and says why', () => {
+  const offline = { name: 'm2', status: 'Offline', message: 'No heartbeat for 21.6s' };
+  expect(nodeOf(offline, '10.0.0.2', null, null)).toEqual({
+    name: 'm2',
+    reachable: false,
+    detail: 'Offline: No heartbeat for 21.6s',
+    address: '10.0.0.2',
+    hardware: null,
+  });
+  // For some 20 s a dead member is still called online.
+  const online = { name: 'm2', status: 'Online', message: 'Fully operational' };
+  expect(nodeOf(online, null, null, 'connection refused')).toMatchObject({
+    reachable: false,
+    detail: 'connection refused',
+  });
+});
+
+it('the address of a member is the host of its URL', () => {
+  expect(hostOf('https://10.91.0.12:8443')).toBe('10.91.0.12');
+  expect(hostOf('https://[fd00::12]:8443')).toBe('fd00::12');
+  expect(hostOf('not a URL')).toBeNull();
+});
