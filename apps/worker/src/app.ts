@@ -26,6 +26,7 @@ import {
 } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import type { WorkerConfig } from './config.ts';
+import { startFleet } from './fleet.ts';
 import { startPots } from './pots.ts';
 import { startSweeps } from './sweeps.ts';
 
@@ -98,11 +99,12 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
 
   const channels = eventChannels(config.nats.prefix);
   keepStream(config, { nats, channels }, lifecycle, log);
+  const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
   const relay = await startRelay({
     db,
     clock,
     log,
-    holder: `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`,
+    holder,
     channels,
     nats,
     restate: createRestateIngress({ url: config.restate.ingressUrl }),
@@ -110,6 +112,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   });
   lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
   await startPots(config, { db, nats, lifecycle, log });
+  await startFleet(config, { db, lifecycle, log, holder });
 
   const { consoleUrl } = config.stripe;
   const stripe = stripeGatewayOf(config.stripe);

@@ -1,10 +1,12 @@
 import {
   cellConfig,
+  fleetConfig,
   fragment,
   loadConfig,
   logConfig,
   natsConfig,
   postgresConfig,
+  providersConfig,
   restateConfig,
   stripeConfig,
   telemetryConfig,
@@ -104,6 +106,19 @@ const workerConfig = fragment('worker', {
     expected: 'the longest an inference request may take, in milliseconds, 1000 to 86400000',
     example: '600000',
   },
+  fleetReadMs: {
+    env: 'MILLRACE_FLEET_READ_MS',
+    schema: values.wholeNumber(1_000, 600_000).default(30_000),
+    expected: 'how often to read everything that a cluster has, in milliseconds, 1000 to 600000',
+    example: '30000',
+  },
+  fleetSilentMs: {
+    env: 'MILLRACE_FLEET_SILENT_MS',
+    schema: values.wholeNumber(30_000, 3_600_000).default(90_000),
+    expected:
+      'how long an engine may be silent before its nodes are offline, in milliseconds, 30000 to 3600000',
+    example: '90000',
+  },
   drainMs: {
     env: 'MILLRACE_DRAIN_MS',
     schema: values.wholeNumber(0, 600_000).default(20_000),
@@ -117,7 +132,9 @@ export function loadWorkerConfig(env?: Readonly<Record<string, string | undefine
   return loadConfig(
     [
       cellConfig,
+      fleetConfig,
       postgresConfig,
+      providersConfig,
       natsConfig,
       restateConfig,
       logConfig,

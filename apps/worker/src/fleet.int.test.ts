@@ -1,0 +1,48 @@
+import {
+  createTestDatabase,
+  eventually,
+  startWorkerProcess,
+  testNames,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+const names = testNames();
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(() => database.drop());
+
+async function rows(text: string): Promise<Record<string, unknown>[]> {
+  const client = await database.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+test('a worker that is told nothing has a mock fleet that can be placed on, and leaves no lease when it stops', async () => {
+  await using worker = await startWorkerProcess({ database, names });
+  await eventually({ what: 'the mock fleet' }, async () => {
+    const [found] = await rows(`select count(*)::int as nodes, coalesce(sum(gpus_free), 0)::int as gpus
+      from node_capacity where placeable and mode = 'test'`);
+    return found?.['nodes'] === 16 && found['gpus'] === 128;
+  });
+  expect(await worker.stop()).toBe(0);
+  expect(await rows('select observer from clusters')).toEqual([{ observer: null }]);
+  expect(await rows('select holder from cluster_observers')).toEqual([]);
+});
+
+test('a worker whose engines cannot be reached starts, is ready, and says what is wrong', async () => {
+  const cluster = { name: 'far', region: 'eu', endpoint: 'https://127.0.0.1:1', credential: 'far' };
+  const provider = { id: 'own', variant: 'private-cloud', regions: [{ region: 'eu' }], clusters: [cluster] };
+  const env = { MILLRACE_PROVIDERS: JSON.stringify([provider]) };
+  await using worker = await startWorkerProcess({ database, names, env });
+  expect((await fetch(`${worker.healthUrl}/readyz`)).status).toBe(200);
+  await eventually({ what: 'the reason' }, async () => {
+    const [found] = await rows('select status, status_reason from clusters');
+    return found?.['status'] === 'connecting' && /settings are wrong/.test(String(found['status_reason']));
+  });
+});

@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises';
+import { DriverError, type ComputeDriver } from '@millrace/compute';
+import { createIncusDriver, type IncusReach } from '@millrace/compute/incus';
+import { createMockDriver, createPostgresMemory } from '@millrace/compute/mock';
+import { applyFleetConfig, FleetSync, startFleetFigures, type ClusterRecord } from '@millrace/core/fleet';
+import { systemClock } from '@millrace/platform/clock';
+import { defaultFleet, type CredentialSetting } from '@millrace/platform/config';
+import type { Db } from '@millrace/platform/db';
+import type { Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { z } from 'zod';
+import type { WorkerConfig } from './config.ts';
+
+const FIGURES_EVERY_MS = 30_000;
+
+interface FleetParts {
+  readonly db: Db;
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  /** Names this process among the observers. */
+  readonly holder: string;
+}
+
+/** Watches the clusters. An engine that is away holds nothing up: it is asked again until it answers. */
+export async function startFleet(config: WorkerConfig, parts: FleetParts): Promise<void> {
+  const { db, lifecycle, log, holder } = parts;
+  const providers = config.providers.list ?? config.providers.file ?? defaultFleet;
+  for (const { name, problem } of await applyFleetConfig(db, providers)) {
+    log.error({ cluster: name, problem }, 'a cluster of the configuration was left as it is');
+  }
+  const { credentials } = config.fleet;
+  const sync = new FleetSync({
+    db,
+    clock: systemClock,
+    log,
+    holder,
+    driverFor: (cluster) => connectDriver(cluster, { db, log, credentials }),
+    tuning: { readEveryMs: config.worker.fleetReadMs, silentMs: config.worker.fleetSilentMs },
+  });
+  sync.start();
+  lifecycle.onDrain('consumers', 'fleet sync', () => sync.stop());
+  const figures = startFleetFigures({ db, clock: systemClock, log, everyMs: FIGURES_EVERY_MS });
+  lifecycle.onDrain('consumers', 'fleet figures', () => figures.stop());
+}
+
+interface DriverParts {
+  readonly db: Db;
+  readonly log: Logger;
+  readonly credentials: Readonly<Record<string, CredentialSetting>>;
+}
+
+/** The driver that a cluster asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
+async function connectDriver(cluster: ClusterRecord, parts: DriverParts): Promise<ComputeDriver> {
+  const { db, log } = parts;
+  const clock = systemClock;
+  switch (cluster.driver) {
+    case 'mock': {
+      const memory = createPostgresMemory(db, { cluster: cluster.name, clock });
+      // Whoever runs machines opens their doors; this one only reads.
+      return createMockDriver({ cluster: cluster.name, clock, memory, doors: null });
+    }
+    case 'incus': {
+      const settings = incusSettings.safeParse(cluster.settings);
+      if (!settings.success) {
+        throw new DriverError('refused', `Its settings are wrong: ${z.prettifyError(settings.error)}`);
+      }
+      return createIncusDriver({ ...settings.data, ...(await reachOf(cluster, parts)), clock, log });
+    }
+    case 'ironic':
+      throw new DriverError('unsupported', 'This release has no driver for Ironic.');
+  }
+}
+
+const incusSettings = z
+  .strictObject({
+    instanceType: z.enum(['container', 'virtual-machine']).default('virtual-machine'),
+    network: z.string().min(1).max(63),
+    storagePool: z.string().min(1).max(63),
+    sshUser: z.string().min(1).max(32).default('ubuntu'),
+    portAddresses: z.record(z.string(), z.string()).optional(),
+    owner: z.string().min(1).max(63).optional(),
+    allowsNesting: z.boolean().optional(),
+    instancesPerOrg: z.int().min(1).optional(),
+    /** The fast network that all of its nodes share; read by fleet sync. */
+    fabric: z.string().optional(),
+  })
+  .transform(({ fabric: _fabric, portAddresses, owner, allowsNesting, instancesPerOrg, ...needed }) => ({
+    ...needed,
+    ...(portAddresses === undefined ? {} : { portAddresses }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(allowsNesting === undefined ? {} : { allowsNesting }),
+    ...(instancesPerOrg === undefined ? {} : { instancesPerOrg }),
+  }));
+
+async function reachOf(cluster: ClusterRecord, { credentials }: DriverParts): Promise<IncusReach> {
+  const { endpoint, credentialRef } = cluster;
+  if (endpoint.startsWith('unix:')) return { socketPath: endpoint.slice('unix:'.length) };
+  const credential = credentialRef === null ? undefined : credentials[credentialRef];
+  if (credential === undefined) {
+    const named =
+      credentialRef === null ? 'It names no credential' : `This worker has no credential ${credentialRef}`;
+    throw new DriverError('refused', `${named}; an engine that is reached over the network needs one.`);
+  }
+  return {
+    endpoints: endpoint.split(','),
+    tls: {
+      clientCertificate: await readSecret(credential.certificateFile),
+      clientKey: await readSecret(credential.keyFile),
+      serverCertificate: await readSecret(credential.serverCertificateFile),
+    },
+  };
+}
+
+async function readSecret(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new DriverError('refused', `The file ${path} of its credential cannot be read.`, { cause: error });
+  }
+}
