@@ -62,7 +62,7 @@ CREATE FUNCTION public.recount_nodes(ids uuid[]) RETURNS void
     SET search_path TO 'pg_catalog', 'public'
     AS $$
 begin
-  perform 1 from node_capacity where node_id = any (ids) order by node_id for no key update;
+  perform 1 from node_capacity where node_id = any ((select ids)::uuid[]) order by node_id for no key update;
   update node_capacity as capacity
      set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
          largest_numa_free = counted.largest
@@ -76,7 +76,7 @@ begin
                  count(sold.gpu_id) as allocated
             from gpus as gpu
             left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
-           where gpu.node_id = any (ids)
+           where gpu.node_id = any ((select ids)::uuid[])
            group by gpu.node_id, gpu.numa_node) as by_numa
        group by node_id) as counted
    where capacity.node_id = counted.node_id

@@ -286,11 +286,11 @@ comment on table allocated_ports is 'Ports of a node''s address that lead to mac
 
 -- The counts of a node are derived from its GPUs and their allocations, here and nowhere else, so that no writer can
 -- forget them. The rows are locked by a statement of their own first: only then does the count see what those before
--- us committed.
+-- us committed. The list is put out of the planner's sight: it would otherwise plan each count anew for a list of one.
 create function recount_nodes(ids uuid[]) returns void language plpgsql security definer
   set search_path = pg_catalog, public as $$
 begin
-  perform 1 from node_capacity where node_id = any (ids) order by node_id for no key update;
+  perform 1 from node_capacity where node_id = any ((select ids)::uuid[]) order by node_id for no key update;
   update node_capacity as capacity
      set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
          largest_numa_free = counted.largest
@@ -304,7 +304,7 @@ begin
                  count(sold.gpu_id) as allocated
             from gpus as gpu
             left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
-           where gpu.node_id = any (ids)
+           where gpu.node_id = any ((select ids)::uuid[])
            group by gpu.node_id, gpu.numa_node) as by_numa
        group by node_id) as counted
    where capacity.node_id = counted.node_id
