@@ -15,6 +15,12 @@ const gpuMark = { faulty: true, reason: 'row remapping failed' };
 export const plantedProvider = { id: 'provider-v1', region: 'us-central-1' } as const;
 
 export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
+  listRentalOptions: { own: nothing, others: 'none' },
+  listReserveOptions: { own: nothing, others: 'none' },
+  explainPlacement: {
+    own: async () => ({ body: { rentalType: 'virtual-machine', gpuCount: 1 } }),
+    others: 'none',
+  },
   adminListProviders: { caller: 'operator', own: nothing, others: 'none' },
   adminUpdateProvider: {
     caller: 'operator',

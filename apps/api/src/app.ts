@@ -1,7 +1,7 @@
 import type { Contract } from '@millrace/contract';
 import { openKeyBudget, serveBilling } from '@millrace/core/billing';
 import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
-import { serveFleet, type KnowsCredential } from '@millrace/core/fleet';
+import { serveFleet, serveOffers, type KnowsCredential } from '@millrace/core/fleet';
 import {
   createApiKeyService,
   createKeyAuthenticator,
@@ -111,6 +111,7 @@ export function createApi(deps: ApiDeps): Api {
   servePayments({ server, operations, db, payments: paymentsOf(deps, announce) });
   serveEvents(server, feed);
   servePrices({ server, operations, db, clock });
+  serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
   serveHealth(server.fastify, deps.lifecycle);
 

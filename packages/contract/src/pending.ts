@@ -16,12 +16,11 @@ export type Capability = (typeof capabilities)[number];
 
 const pendingByCapability = {
   money: [],
-  fleet: ['listRentalOptions', 'explainPlacement'],
+  fleet: [],
   rentals: [
     'createVirtualMachineRental',
     'listVirtualMachineRentals',
     'terminateVirtualMachineRental',
-    'listReserveOptions',
     'quoteRental',
     'requestReservation',
     'adminListReservationRequests',

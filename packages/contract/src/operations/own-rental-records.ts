@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ProviderDataSchema } from '../records/provider-data.ts';
 import { createActiveBareMetalRental, rentalStatus } from '../records/rental.ts';
 import {
+  cudaVersion,
   gpuFormFactor,
   gpuType,
   networkType,
@@ -31,9 +32,14 @@ export const rentalOption = z
     connectionType: networkType,
     costPerHour: z.number().nonnegative(),
     costPerHourCents: z.int().nonnegative().meta({ description: 'Rounded up to a whole cent; for display.' }),
-    totalAvailable: z.int().nonnegative().meta({ description: 'How many could be reserved now.' }),
-    enabled: z.boolean(),
-    nodes: z.array(node),
+    totalAvailable: z.int().nonnegative().meta({
+      description: 'How many could be reserved now, one after the other; counted at most a second ago.',
+    }),
+    enabled: z.boolean().meta({
+      description:
+        'False: the region is not open for new work, or nobody watches its machines at the moment.',
+    }),
+    nodes: z.array(node).meta({ description: 'What the machine gets at least, node by node.' }),
   })
   .meta({ id: 'RentalOption' });
 
@@ -45,8 +51,14 @@ export const reserveOption = z
     region: region.nullable().meta({ description: 'Null: every region.' }),
     termPeriodDays: z.int().positive(),
     discountPercentage: z.number().min(0).max(100),
-    costPerHour: z.number().nonnegative(),
-    originalCostPerHour: z.number().nonnegative(),
+    costPerHour: z.number().nonnegative().meta({
+      description:
+        'Of one GPU, discounted. Where regions or networks differ in price it is the lowest; a quote tells the exact one.',
+    }),
+    originalCostPerHour: z.number().nonnegative().meta({ description: 'The same without the discount.' }),
+    enabled: z.boolean().meta({
+      description: 'False: nothing that it applies to is open for new work at the moment.',
+    }),
     earlyTerminationRefundPercentage: z.number().min(0).max(100).meta({
       description: 'What is given back of the rest of the term when it is ended early.',
     }),
@@ -101,6 +113,9 @@ export const rentalWish = z
     gpuType: gpuType.default('h100'),
     region: region.default('us-central-1'),
     networkType: networkType.default('ethernet'),
+    cudaVersion: cudaVersion
+      .optional()
+      .meta({ description: 'The CUDA that the driver must support at least.' }),
     termType: requestedTermType.default('on-demand'),
     termPeriodDays: z.int().min(1).max(3650).optional(),
     discountPercentage: z.number().min(0).max(100).default(0),
@@ -154,26 +169,68 @@ export const quote = z
   })
   .meta({ id: 'Quote' });
 
+/** In the order in which they are looked at: a host counts under the first that excludes it. */
+export const placementObstacles = [
+  'REGION_NOT_OFFERED',
+  'GPU_COUNT_NOT_OFFERED',
+  'NO_NODES_IN_REGION',
+  'REGION_DISABLED',
+  'CLUSTER_SILENT',
+  'CLUSTER_UNWATCHED',
+  'NODE_REGISTERING',
+  'NODE_OFFLINE',
+  'NODE_DRAINING',
+  'NODE_QUARANTINED',
+  'WRONG_GPU_TYPE',
+  'WRONG_NETWORK',
+  'CUDA_TOO_OLD',
+  'NODE_TOO_SMALL',
+  'NO_FREE_GPUS',
+  'FABRIC_TOO_SMALL',
+] as const;
+
+export type PlacementObstacle = (typeof placementObstacles)[number];
+
+const obstacle = z.object({
+  code: z.string().meta({
+    description: `One of ${placementObstacles.join(', ')}; more may come.`,
+    examples: ['NO_FREE_GPUS', 'NODE_DRAINING', 'REGION_DISABLED'],
+  }),
+  message: z.string(),
+  nodeCount: z.int().nonnegative().meta({
+    description: 'The hosts that it excludes, each counted once, under the first obstacle that excludes it.',
+  }),
+});
+
 export const placementExplanation = z
   .object({
-    placeable: z.boolean(),
-    nodesConsidered: z.int().nonnegative(),
-    obstacles: z.array(
-      z.object({
-        code: z.string().meta({ examples: ['NO_FREE_GPUS', 'NODE_DRAINING', 'REGION_DISABLED'] }),
-        message: z.string(),
-        nodeCount: z.int().nonnegative(),
-      }),
-    ),
-    alternatives: z.array(
-      z.object({
-        region,
-        gpuType,
-        gpuCount: z.int().positive(),
-        costPerHour: z.number().nonnegative(),
-        totalAvailable: z.int().nonnegative(),
-      }),
-    ),
+    placeable: z.boolean().meta({
+      description: 'Whether hosts could take it now. Money and limits of the organisation are not looked at.',
+    }),
+    nodesConsidered: z.int().nonnegative().meta({
+      description: 'Hosts of the region for this type of machine: those that fit and those of all obstacles.',
+    }),
+    nodesFitting: z.int().nonnegative().meta({ description: 'Hosts that nothing excludes.' }),
+    obstacles: z.array(obstacle).meta({ description: 'In the order in which they are looked at.' }),
+    costPerHour: z.number().nonnegative().nullable().meta({
+      description: 'On demand, before discounts. Null: it has no price, so it cannot be rented.',
+    }),
+    capacityExpectedAt: timestamp.nullable().meta({
+      description:
+        'When enough is known to come free, up to the minute, if nobody else takes it first. Null: it fits now, or it is not known.',
+    }),
+    alternatives: z
+      .array(
+        z.object({
+          region,
+          gpuType,
+          gpuCount: z.int().positive(),
+          networkType,
+          costPerHour: z.number().nonnegative().meta({ description: 'On demand, before discounts.' }),
+          totalAvailable: z.int().nonnegative(),
+        }),
+      )
+      .meta({ description: 'What could be had now instead, nearest to the wish first; none when it fits.' }),
   })
   .meta({ id: 'PlacementExplanation' });
 

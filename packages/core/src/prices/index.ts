@@ -1,7 +1,14 @@
 export { servePrices, type PriceRoutes } from './prices.routes.ts';
-export { modelPriceFor, quoteFor, type QuoteRequest } from './prices.service.ts';
+export {
+  gpuPricesFor,
+  modelPriceFor,
+  quoteFor,
+  type GpuPrices,
+  type QuoteRequest,
+} from './prices.service.ts';
 export { toWireQuote, type WireQuote } from './prices.wire.ts';
-export { listReserveOptions } from './prices.store.ts';
+export { listReserveOptions, readAllReserveOptions } from './prices.store.ts';
+export { resolveReserveOption } from './resolve.ts';
 export type { Price, PriceSubject, PriceUnit, ReserveOption } from './prices.ts';
 export {
   DISCOUNTED_PRICE_ROUNDING,

@@ -2,7 +2,14 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { Reader, Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { EntitlementId, OrgId, PriceId } from '@millrace/platform/ids';
-import { fromPercentage, parseNanoUsd, toPercentage, type NanoUsd, type Ppm } from '@millrace/platform/money';
+import {
+  fromPercentage,
+  parseNanoUsd,
+  toPercentage,
+  zeroUsd,
+  type NanoUsd,
+  type Ppm,
+} from '@millrace/platform/money';
 import { appendAudit, findOrganisation, type Cause } from '../identity/index.ts';
 import type { Burn } from '../ledger/index.ts';
 import { freezeModelPrice, type FrozenModelPrice } from './inference-price.ts';
@@ -23,6 +30,7 @@ import {
   insertPrice,
   insertReserveOption,
   listEntitlements,
+  readGpuPrices,
   readModelPrices,
   readRentalPrices,
   readReserveOptions,
@@ -30,6 +38,7 @@ import {
   setPriceEnd,
 } from './prices.store.ts';
 import { quote, type Quote, type RentalWish } from './quote.ts';
+import { resolvePrice, type PricedThing } from './resolve.ts';
 
 /** What operators do with the price book, and what others ask of it. */
 
@@ -183,6 +192,16 @@ export async function quoteFor(
   const reserveOptions = wish.termType === 'reserved' ? await readReserveOptions(reader, subject) : [];
   const entitlements = wish.discountPercentage === 0 ? [] : await listEntitlements(reader, orgId, now);
   return quote({ ...request, orgId, mode, book, reserveOptions, entitlements });
+}
+
+/** What an hour of one GPU costs, before any discount; null where the book has no price, so that it cannot be rented. */
+export type GpuPrices = (thing: Omit<PricedThing & { readonly kind: 'gpu' }, 'kind'>) => NanoUsd | null;
+
+/** The prices of all GPUs for this organisation as the book stands now, with one look at it. */
+export async function gpuPricesFor(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<GpuPrices> {
+  if (mode === 'test') return () => zeroUsd;
+  const book = await readGpuPrices(reader, orgId, now);
+  return (thing) => resolvePrice(book, orgId, { kind: 'gpu', ...thing }, now)?.price ?? null;
 }
 
 /** What a model costs this organisation from now on, for a gateway to carry. */

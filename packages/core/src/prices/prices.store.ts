@@ -191,6 +191,12 @@ export async function readRentalPrices(
   return rows.map(toPrice);
 }
 
+/** What may count for any rental of this organisation, likewise: for those who price many at once. */
+export async function readGpuPrices(reader: Reader, orgId: OrgId, at: Date): Promise<readonly Price[]> {
+  const rows = await slice(reader, orgId, at).where('subject_kind', '=', 'gpu').execute();
+  return rows.map(toPrice);
+}
+
 /** What may count for a model, likewise. */
 export async function readModelPrices(
   reader: Reader,
@@ -258,6 +264,12 @@ export async function listReserveOptions(
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
     .execute();
+  return rows.map(toOption);
+}
+
+/** All of them at once: they are few, at most one for each machine, GPU, region and term. */
+export async function readAllReserveOptions(reader: Reader): Promise<readonly ReserveOption[]> {
+  const rows = await onOffer(reader).execute();
   return rows.map(toOption);
 }
 

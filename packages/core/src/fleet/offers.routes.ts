@@ -1,0 +1,154 @@
+import type { Answer, Contract, PlacementObstacle } from '@millrace/contract';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { decodeCursor, requirePrincipal, toPage, type HttpServer } from '@millrace/platform/http';
+import { toCents, toNearestUsdNumber, toPercentage } from '@millrace/platform/money';
+import { z } from 'zod';
+import { pageOf, positionIn } from '../identity/index.ts';
+import type { Obstacle } from './explain.ts';
+import { OfferBook, type Explanation, type PricedOffer, type RentalWish } from './offers.service.ts';
+import type { ReserveOffer } from './reserve-offers.ts';
+
+export interface OfferRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  readonly clock: Clock;
+}
+
+type Operations = Contract['operations'];
+type WireRentalOption = Answer<Operations['listRentalOptions']>['items'][number];
+type WireReserveOption = Answer<Operations['listReserveOptions']>['items'][number];
+type WireExplanation = Answer<Operations['explainPlacement']>;
+
+/** The offers change while somebody turns the pages, so a cursor says after which offer to go on, not at which number. */
+const cursorShape = z.object({ offer: z.string().min(1).max(200) });
+
+/** Tenants: what can be had, for how much, and why something cannot. */
+export function serveOffers({ server, operations, db, clock }: OfferRoutes): void {
+  const offers = new OfferBook({ db, clock });
+  server.serve(operations.listRentalOptions, async ({ query, context }) => {
+    const { limit, cursor, ...filter } = query;
+    const after = cursor === undefined ? '' : decodeCursor(cursor, cursorShape).offer;
+    const all = await offers.rentalOffers(requirePrincipal(context), filter);
+    const rows = all
+      .map((offer) => ({ offer, position: positionOf(offer) }))
+      .toSorted((one, other) => (one.position < other.position ? -1 : 1))
+      .filter(({ position }) => position > after);
+    return toPage({
+      rows,
+      limit,
+      toItem: ({ offer }) => toWireRentalOption(offer),
+      positionOf: ({ position }) => ({ offer: position }),
+    });
+  });
+
+  server.serve(operations.listReserveOptions, async ({ query, context }) => {
+    const { limit, cursor, ...filter } = query;
+    const after = positionIn('rso', cursor);
+    const all = await offers.reserveOffers(requirePrincipal(context), filter);
+    const rows = all
+      .map((offer) => ({ id: offer.option.id, offer }))
+      .filter(({ id }) => after === null || id < after);
+    return pageOf(rows, limit, ({ offer }) => toWireReserveOption(offer));
+  });
+
+  server.serve(operations.explainPlacement, async ({ body, context }) =>
+    toWireExplanation(await offers.explain(requirePrincipal(context), body), body),
+  );
+}
+
+const COUNT_DIGITS = 6;
+
+function positionOf({ region, machineType, gpuType, connectionType, gpuCount }: PricedOffer): string {
+  const count = String(gpuCount).padStart(COUNT_DIGITS, '0');
+  return `${region} ${machineType} ${gpuType} ${connectionType} ${count}`;
+}
+
+function toWireRentalOption(offer: PricedOffer): WireRentalOption {
+  const { gpuType, gpuCount, region, machineType, gpuFormFactor, connectionType } = offer;
+  return {
+    gpuType,
+    gpuCount,
+    region,
+    machineType,
+    gpuFormFactor,
+    connectionType,
+    costPerHour: toNearestUsdNumber(offer.costPerHour),
+    costPerHourCents: Number(toCents(offer.costPerHour, 'up')),
+    totalAvailable: offer.totalAvailable,
+    enabled: offer.enabled,
+    nodes: offer.nodes.map(({ cpuModel, vcpuCount, ramGb, storageGb, gpuCount: gpus }) => ({
+      cpuModel,
+      vcpuCount,
+      ramGb,
+      storageGb,
+      gpuCount: gpus,
+    })),
+  };
+}
+
+function toWireReserveOption({ option, perHour, originalPerHour, enabled }: ReserveOffer): WireReserveOption {
+  return {
+    id: option.id,
+    machineType: option.machineType,
+    // The contract lets operators name no others.
+    gpuType: option.gpuType as WireReserveOption['gpuType'],
+    region: option.region as WireReserveOption['region'],
+    termPeriodDays: option.termPeriodDays,
+    discountPercentage: toPercentage(option.discount),
+    costPerHour: toNearestUsdNumber(perHour),
+    originalCostPerHour: toNearestUsdNumber(originalPerHour),
+    enabled,
+    earlyTerminationRefundPercentage: toPercentage(option.refund),
+  };
+}
+
+function toWireExplanation(explanation: Explanation, asked: RentalWish): WireExplanation {
+  const { placeable, nodesConsidered, nodesFitting, costPerHour } = explanation;
+  return {
+    placeable,
+    nodesConsidered,
+    nodesFitting,
+    obstacles: explanation.obstacles.map((obstacle) => ({
+      code: obstacle.code,
+      message: messageOf(obstacle, asked),
+      nodeCount: obstacle.nodeCount,
+    })),
+    costPerHour: costPerHour === null ? null : toNearestUsdNumber(costPerHour),
+    capacityExpectedAt: explanation.capacityExpectedAt?.toISOString() ?? null,
+    alternatives: explanation.alternatives.map(({ pool, gpuCount, totalAvailable, costPerHour: cost }) => ({
+      region: pool.region,
+      gpuType: pool.gpuType,
+      gpuCount,
+      networkType: pool.connectionType,
+      costPerHour: toNearestUsdNumber(cost),
+      totalAvailable,
+    })),
+  };
+}
+
+function messageOf({ code }: Obstacle, asked: RentalWish): string {
+  const messages: Readonly<Record<PlacementObstacle, string>> = {
+    REGION_NOT_OFFERED: `A ${asked.rentalType} cannot be rented in ${asked.region} with this key: test keys rent in mock-region only, live keys everywhere else that rental-options lists.`,
+    GPU_COUNT_NOT_OFFERED: 'Bare metal is rented by whole nodes of 8 GPUs: ask for 8, 16, 24 and so on.',
+    NO_NODES_IN_REGION: `There are no hosts for a ${asked.rentalType} in ${asked.region}.`,
+    REGION_DISABLED: 'The region is not open for new work.',
+    CLUSTER_SILENT: 'Their engine does not answer, or has not yet.',
+    CLUSTER_UNWATCHED: 'Nobody has looked at them for some minutes, so none is sold.',
+    NODE_REGISTERING: 'They are new, and their hardware is not known yet.',
+    NODE_OFFLINE: 'They cannot be reached.',
+    NODE_DRAINING: 'They take nothing new, before maintenance or removal.',
+    NODE_QUARANTINED: 'They were taken out of use after a failure.',
+    WRONG_GPU_TYPE: `Their GPUs are not ${asked.gpuType}.`,
+    WRONG_NETWORK: `They are not connected by ${asked.networkType}.`,
+    CUDA_TOO_OLD: `Their driver does not support ${asked.cudaVersion ?? 'this CUDA'}.`,
+    NODE_TOO_SMALL:
+      asked.rentalType === 'bare-metal'
+        ? 'They do not have exactly 8 GPUs.'
+        : `They have fewer than ${asked.gpuCount} GPUs, and a virtual machine lies on one host.`,
+    NO_FREE_GPUS: 'Too many of their GPUs are in use.',
+    FABRIC_TOO_SMALL: 'Too few whole hosts are free on one fast network.',
+  };
+  return messages[code];
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '@millrace/platform/clock';
+
+interface Load<T> {
+  /** The answer is as things stood then, or later. */
+  readonly startedMs: number;
+  readonly answer: Promise<T>;
+  done: boolean;
+}
+
+/**
+ * The latest answer to a question that costs something, for many who ask it. It is never asked twice at once, and nobody
+ * gets an answer that was begun longer ago than they allow. A failed one is told to those who waited for it and to
+ * nobody else.
+ */
+export class Recent<T> {
+  readonly #clock: Clock;
+  readonly #load: () => Promise<T>;
+  #latest: Load<T> | null = null;
+
+  constructor(clock: Clock, load: () => Promise<T>) {
+    this.#clock = clock;
+    this.#load = load;
+  }
+
+  async get(maxAgeMs: number): Promise<T> {
+    const sinceMs = this.#clock.monotonicMs() - maxAgeMs;
+    for (;;) {
+      const latest = this.#latest;
+      if (latest !== null && latest.startedMs >= sinceMs) return latest.answer;
+      if (latest === null || latest.done) return this.#start().answer;
+      // Too old for this caller, and still under way: the next one begins when it is done.
+      await latest.answer.catch(() => undefined);
+    }
+  }
+
+  #start(): Load<T> {
+    const startedMs = this.#clock.monotonicMs();
+    const answer = this.#load();
+    const load: Load<T> = { startedMs, answer, done: false };
+    this.#latest = load;
+    answer.then(
+      () => {
+        load.done = true;
+      },
+      () => {
+        load.done = true;
+        if (this.#latest === load) this.#latest = null;
+      },
+    );
+    return load;
+  }
+}
