@@ -1,0 +1,228 @@
+import { place, releaseAllocation, type Placement, type PlacementWish } from '@millrace/core/fleet';
+import { atMost, defineBench, type BenchRun, type Measure } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import { isFault } from '@millrace/platform/fault';
+import type { OrgId } from '@millrace/platform/ids';
+import { ensureUp } from '@millrace/services';
+import {
+  createOrganisation,
+  createTestDatabase,
+  plantFleet,
+  testIds,
+  type TestDatabase,
+} from '@millrace/testing';
+import { createRandom } from '@millrace/testing/random';
+import { Pool } from 'pg';
+
+const CLIENTS = 32;
+const NODES_IN_CLUSTER = 1_000;
+const FABRIC_SIZE = 32;
+const ORGANISATIONS = 100;
+/** The size that the bar is for, and those that show how the cost grows. */
+const BAR_NODES = 10_000;
+const SIZES = [1_000, BAR_NODES, 100_000];
+const QUICK_SIZES = [1_000];
+const BAR_MS = 20;
+const BAR_TIMES = 5;
+
+const random = createRandom(1);
+
+/** A fleet of which 70 % is sold: most nodes whole, some in part, as best fit leaves them. */
+const sellMost = `
+  with numbered as (
+    select node_id, row_number() over (order by node_id) % 20 as place from node_capacity),
+  chosen as (
+    select node_id, gen_random_uuid() as allocation_id, case when place < 13 then 8 else 4 end as gpus
+      from numbered where place < 15),
+  made as (
+    insert into allocations (id, org_id, mode, external_id, holder, region, gpu_count, node_count, state, created_at)
+    select allocation_id, $1, 'live', gen_random_uuid(), 'rental', $2, gpus, 1, 'live', now() from chosen)
+  insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
+  select chosen.allocation_id, gpu.id, chosen.node_id, $1, 'live'
+    from chosen
+    join lateral (select id from gpus where gpus.node_id = chosen.node_id order by pci_address limit chosen.gpus) as gpu on true`;
+
+const REGION = 'bench-1';
+const bareTable = `
+  create table bare_rows (id uuid primary key, org_id uuid not null, node_id uuid not null, created_at timestamptz not null);
+  create index on bare_rows (node_id)`;
+
+interface Stage {
+  readonly database: TestDatabase;
+  readonly pool: Pool;
+  readonly orgIds: readonly OrgId[];
+  readonly live: { readonly orgId: OrgId; readonly placement: Placement }[];
+  readonly placeMs: number[];
+}
+
+function wishOf(stage: Stage, fields: Partial<PlacementWish>): PlacementWish {
+  return {
+    orgId: random.pick(stage.orgIds),
+    externalId: testIds.nextUuid(),
+    holder: 'rental',
+    mode: 'live',
+    offer: 'virtual-machine',
+    region: REGION,
+    gpuType: 'h100',
+    connectionType: 'ethernet',
+    cuda: null,
+    gpusPerNode: 1,
+    nodeCount: 1,
+    except: [],
+    only: null,
+    ports: [{ internalPort: 22, protocol: 'tcp' }],
+    freesAt: null,
+    ...fields,
+  };
+}
+
+async function setUp(stage: Stage, nodes: number): Promise<void> {
+  const { database, orgIds } = stage;
+  for (let planted = 0; planted < nodes; planted += NODES_IN_CLUSTER) {
+    await plantFleet(database.db, {
+      nodes: Math.min(NODES_IN_CLUSTER, nodes - planted),
+      region: REGION,
+      fabricSize: FABRIC_SIZE,
+      // Nobody watches here, and a run may take longer than that is allowed for.
+      watchedAt: new Date(systemClock.nowMs() + 3_600_000),
+    });
+  }
+  const client = await database.connect();
+  const [org] = await client
+    .query<{ id: string }>('select id from organisations limit 1')
+    .then(({ rows }) => rows);
+  if (org === undefined || orgIds.length === 0) throw new Error('There are organisations.');
+  await client.query(sellMost, [org.id, REGION]);
+  await client.query(bareTable);
+  await client.query('vacuum analyze');
+  await client.query('checkpoint');
+  await client.end();
+}
+
+const committed = { name: 'place', isolation: 'read committed' } as const;
+
+/** Places, and gives back what was placed longest ago once enough is sold: only the placing is timed. */
+async function placeAndRelease(stage: Stage, fields: Partial<PlacementWish>, keep: number): Promise<void> {
+  const { database, live, placeMs } = stage;
+  const wish = wishOf(stage, fields);
+  const startedMs = systemClock.monotonicMs();
+  const placement = await database.db.transaction(committed, (tx) => place(tx, wish));
+  placeMs.push(systemClock.monotonicMs() - startedMs);
+  live.push({ orgId: wish.orgId, placement });
+  const oldest = live.length > keep ? live.shift() : undefined;
+  if (oldest === undefined) return;
+  await database.db.transaction({ ...committed, name: 'release' }, (tx) =>
+    releaseAllocation(tx, oldest.orgId, oldest.placement.allocationId),
+  );
+}
+
+async function refused(stage: Stage, fields: Partial<PlacementWish>): Promise<void> {
+  const outcome = await stage.database.db
+    .transaction(committed, (tx) => place(tx, wishOf(stage, fields)))
+    .then(
+      () => 'placed',
+      (error: unknown) => (isFault(error) ? error.reason : String(error)),
+    );
+  if (outcome !== 'INSUFFICIENT_CAPACITY') throw new Error(`Expected a refusal and got ${outcome}.`);
+}
+
+async function bareInsert({ pool }: Stage): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query({
+      name: 'bare-insert',
+      text: 'insert into bare_rows (id, org_id, node_id, created_at) values ($1, $2, $3, now())',
+      values: [testIds.nextUuid(), testIds.nextUuid(), testIds.nextUuid()],
+    });
+    await client.query('commit');
+  } finally {
+    client.release();
+  }
+}
+
+const sizes = [1, 1, 1, 2, 2, 4, 8] as const;
+
+interface Figures {
+  readonly measures: Readonly<Record<string, Measure>>;
+  readonly placeP50Ms: number;
+  readonly placeP99Ms: number;
+  readonly bareP99Ms: number;
+}
+
+const quantile = (values: readonly number[], part: number): number => {
+  const sorted = values.toSorted((one, other) => one - other);
+  return Number((sorted[Math.floor(sorted.length * part)] ?? 0).toFixed(2));
+};
+
+async function measureSize(run: BenchRun, nodes: number): Promise<Figures> {
+  await using database = await createTestDatabase({ poolSize: CLIENTS, statementTimeoutMs: 300_000 });
+  const pool = new Pool({ connectionString: database.url, max: CLIENTS });
+  pool.on('error', () => undefined);
+  try {
+    const orgIds: OrgId[] = [];
+    for (let made = 0; made < ORGANISATIONS; made += 1) orgIds.push(await createOrganisation(database.db));
+    const stage: Stage = { database, pool, orgIds, live: [], placeMs: [] };
+    const startedMs = systemClock.monotonicMs();
+    await setUp(stage, nodes);
+    run.note(`${nodes} nodes planted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
+
+    const sides = {
+      'bare insert': () => bareInsert(stage),
+      'place, then release': () => placeAndRelease(stage, { gpusPerNode: random.pick(sizes) }, 4 * CLIENTS),
+    };
+    await run.measure(sides, { concurrency: CLIENTS, rounds: 1 });
+    stage.placeMs.length = 0;
+    const crowd = await run.measure(sides, { concurrency: CLIENTS });
+    const crowdMs = [...stage.placeMs];
+    const alone = await run.measure(sides, { concurrency: 1, rounds: 2 });
+    const others = await run.measure(
+      {
+        'gang of 4, then release': () =>
+          placeAndRelease(stage, { gpusPerNode: 8, nodeCount: 4, ports: [] }, 8),
+        'refused: nothing of this kind': () => refused(stage, { gpuType: 'b200' }),
+        'refused: too many GPUs': () => refused(stage, { gpusPerNode: 9 }),
+        'refused: CUDA too old': () => refused(stage, { cuda: 1_300 }),
+        'refused gang, every fabric looked at': () =>
+          refused(stage, { gpusPerNode: 8, nodeCount: FABRIC_SIZE + 1, ports: [] }),
+      },
+      { concurrency: 1, rounds: 2 },
+    );
+    return {
+      measures: {
+        'bare insert': crowd['bare insert'],
+        'place, then release': crowd['place, then release'],
+        'bare insert, one client': alone['bare insert'],
+        'place, then release, one client': alone['place, then release'],
+        ...others,
+      },
+      placeP50Ms: quantile(crowdMs, 0.5),
+      placeP99Ms: quantile(crowdMs, 0.99),
+      bareP99Ms: crowd['bare insert'].p99Ms,
+    };
+  } finally {
+    await pool.end();
+  }
+}
+
+export const bench = defineBench({
+  name: 'placement',
+  about:
+    'Placing machines on a fleet that is 70 % sold, from 32 clients, against a bare indexed insert, and how it grows with the fleet.',
+  async run(run) {
+    await ensureUp(['postgres']);
+    const figures: Record<string, Measure | number> = {};
+    const bars = [];
+    for (const nodes of run.quick ? QUICK_SIZES : SIZES) {
+      const measured = await measureSize(run, nodes);
+      const name = (what: string): string => `${nodes} nodes: ${what}`;
+      for (const [side, measure] of Object.entries(measured.measures)) figures[name(side)] = measure;
+      figures[name('place p50 ms')] = measured.placeP50Ms;
+      figures[name('place p99 ms')] = measured.placeP99Ms;
+      const limitMs = Math.max(BAR_MS, BAR_TIMES * measured.bareP99Ms);
+      if (nodes === BAR_NODES || run.quick)
+        bars.push(atMost(name('place p99 ms'), limitMs, measured.placeP99Ms));
+    }
+    return { figures, bars };
+  },
+});
