@@ -45,7 +45,7 @@ const chargesMade = 40;
 const nodesMade = 40;
 
 /** An operation without a body has less to get wrong: one call of it for so many of one with a body. */
-const bodilessShare = 4;
+const bodilessShare = 2;
 
 /**
  * Calls every served operation with bodies sampled from its own schema and with mutations of them, and judges
