@@ -109,8 +109,8 @@ class IncusWorld implements DriverWorld {
     const call = create().catch(() => undefined);
     while ((await this.#countInstances()) === before) await systemClock.sleep(2);
     await this.killMember(this.#endpoints().members[0]?.name ?? '');
-    await call;
-    await this.heal();
+    // The call waits for what the dead daemon did; it learns that nobody knows when the daemon is back.
+    await Promise.all([call, this.heal()]);
   }
 
   async killMember(nodeName: string): Promise<void> {
