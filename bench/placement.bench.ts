@@ -51,8 +51,14 @@ interface Stage {
   readonly database: TestDatabase;
   readonly pool: Pool;
   readonly orgIds: readonly OrgId[];
-  readonly live: { readonly orgId: OrgId; readonly placement: Placement }[];
+  /** What the placing alone took. */
   readonly placeMs: number[];
+}
+
+/** What one side has sold, oldest first, and how much of it is kept. */
+interface Kept {
+  readonly most: number;
+  readonly live: { readonly orgId: OrgId; readonly placement: Placement }[];
 }
 
 function wishOf(stage: Stage, fields: Partial<PlacementWish>): PlacementWish {
@@ -102,14 +108,15 @@ async function setUp(stage: Stage, nodes: number): Promise<void> {
 const committed = { name: 'place', isolation: 'read committed' } as const;
 
 /** Places, and gives back what was placed longest ago once enough is sold: only the placing is timed. */
-async function placeAndRelease(stage: Stage, fields: Partial<PlacementWish>, keep: number): Promise<void> {
-  const { database, live, placeMs } = stage;
+async function placeAndRelease(stage: Stage, kept: Kept, fields: Partial<PlacementWish>): Promise<void> {
+  const { database, placeMs } = stage;
+  const { live, most } = kept;
   const wish = wishOf(stage, fields);
   const startedMs = systemClock.monotonicMs();
   const placement = await database.db.transaction(committed, (tx) => place(tx, wish));
   placeMs.push(systemClock.monotonicMs() - startedMs);
   live.push({ orgId: wish.orgId, placement });
-  const oldest = live.length > keep ? live.shift() : undefined;
+  const oldest = live.length > most ? live.shift() : undefined;
   if (oldest === undefined) return;
   await database.db.transaction({ ...committed, name: 'release' }, (tx) =>
     releaseAllocation(tx, oldest.orgId, oldest.placement.allocationId),
@@ -162,14 +169,16 @@ async function measureSize(run: BenchRun, nodes: number): Promise<Figures> {
   try {
     const orgIds: OrgId[] = [];
     for (let made = 0; made < ORGANISATIONS; made += 1) orgIds.push(await createOrganisation(database.db));
-    const stage: Stage = { database, pool, orgIds, live: [], placeMs: [] };
+    const stage: Stage = { database, pool, orgIds, placeMs: [] };
+    const machines: Kept = { most: 4 * CLIENTS, live: [] };
+    const gangs: Kept = { most: 8, live: [] };
     const startedMs = systemClock.monotonicMs();
     await setUp(stage, nodes);
     run.note(`${nodes} nodes planted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
 
     const sides = {
       'bare insert': () => bareInsert(stage),
-      'place, then release': () => placeAndRelease(stage, { gpusPerNode: random.pick(sizes) }, 4 * CLIENTS),
+      'place, then release': () => placeAndRelease(stage, machines, { gpusPerNode: random.pick(sizes) }),
     };
     await run.measure(sides, { concurrency: CLIENTS, rounds: 1 });
     stage.placeMs.length = 0;
@@ -179,7 +188,7 @@ async function measureSize(run: BenchRun, nodes: number): Promise<Figures> {
     const others = await run.measure(
       {
         'gang of 4, then release': () =>
-          placeAndRelease(stage, { gpusPerNode: 8, nodeCount: 4, ports: [] }, 8),
+          placeAndRelease(stage, gangs, { gpusPerNode: 8, nodeCount: 4, ports: [] }),
         'refused: nothing of this kind': () => refused(stage, { gpuType: 'b200' }),
         'refused: too many GPUs': () => refused(stage, { gpusPerNode: 9 }),
         'refused: CUDA too old': () => refused(stage, { cuda: 1_300 }),
