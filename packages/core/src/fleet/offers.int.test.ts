@@ -16,8 +16,6 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
-import { createPrice } from '../prices/prices.service.ts';
 import { OfferBook, OFFERS_MAX_AGE_MS, type RentalWish } from './offers.service.ts';
 import { shapeOf, type MachineType } from './offers.ts';
 import { refusalOf } from './placement.fixture.ts';
@@ -45,17 +43,10 @@ beforeAll(async () => {
   orgId = await createOrganisation(db);
   for (const gpuType of gpuTypes) {
     for (const machineType of ['virtual-machine', 'bare-metal'] as const) {
-      const subject = { kind: 'gpu', gpuType, machineType, region: null, networkType: null } as const;
-      await db.transaction(readCommitted, (tx) =>
-        createPrice(tx, systemCause('test', 'live'), {
-          orgId: null,
-          subject,
-          unit: 'gpu_hour',
-          priceNanoUsd: '2000000001',
-          validFrom: new Date(0),
-          validUntil: null,
-          reason: 'test',
-        }),
+      await run(
+        `insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
+         values ($1, 'gpu', $2, $3, 'gpu_hour', 2000000001, 'epoch', 'epoch')`,
+        [testIds.nextUuid(), gpuType, machineType],
       );
     }
   }
