@@ -3,7 +3,6 @@ import {
   type ComputeDriver,
   type EngineEvent,
   type Inventory,
-  type InventoryGpu,
   type InventoryNode,
 } from '@millrace/compute';
 import type { SimulatedClock } from '@millrace/platform/clock';
@@ -31,49 +30,11 @@ import {
 
 /** A fleet whose engines say what a test lets them say, on a clock that it moves by hand. */
 
+export { gpu, node, unreachable } from './inventory.fixture.ts';
+
 export const quiet = createLogger({ name: 'fleet', level: 'silent' });
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
-
-export function gpu(index: number, fields: Partial<InventoryGpu> = {}): InventoryGpu {
-  return {
-    pciAddress: `0000:${(0x10 + index).toString(16)}:00.0`,
-    uuid: null,
-    model: 'NVIDIA H100 80GB HBM3',
-    ramMb: null,
-    numaNode: index < 4 ? 0 : 1,
-    driverVersion: '580.95.05',
-    cudaVersion: '13.0',
-    ...fields,
-  };
-}
-
-export function node(
-  name: string,
-  gpus: readonly InventoryGpu[] = Array.from({ length: 8 }, (_, index) => gpu(index)),
-  fields: Partial<InventoryNode> = {},
-): InventoryNode {
-  return {
-    name,
-    reachable: true,
-    detail: null,
-    address: '127.0.0.1',
-    hardware: {
-      cpuModel: 'AMD EPYC 9654',
-      cpuCount: 192,
-      ramMb: 2_000_000,
-      storageGb: 10_000,
-      gpus,
-      fabric: null,
-      connectionType: null,
-    },
-    ...fields,
-  };
-}
-
-export function unreachable(name: string): InventoryNode {
-  return { name, reachable: false, detail: 'offline', address: null, hardware: null };
-}
 
 /** An engine that only reports, and reports what it is told. */
 export class ScriptedEngine {
