@@ -13,7 +13,7 @@ import { createDb, type Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
 import { createIdSource, fromUuid, toUuid, type AllocationId, type OrgId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
-import { sql } from 'kysely';
+import { Pool } from 'pg';
 import { CLUSTER, layout, planOf, REGION, type Plan } from './plans.ts';
 
 /**
@@ -41,6 +41,8 @@ const db = createDb({
   ids: createIdSource({ clock: systemClock, cell: orders.cell }),
   log: createLogger({ name: 'client', level: 'silent' }),
 });
+const pool = new Pool({ connectionString: orders.url, max: 2 });
+pool.on('error', () => undefined);
 const driver = createMockDriver({
   cluster: CLUSTER,
   clock: systemClock,
@@ -137,9 +139,10 @@ async function placeOnce(live: Live): Promise<Placement> {
 
 /** How far it came before, as the rows tell. */
 async function stateOf({ plan, orgId }: Live): Promise<{ id: AllocationId; state: string } | null> {
-  const { rows } = await sql<{ id: string; state: string }>`
-    select id, state from allocations where external_id = ${plan.externalId} and org_id = ${toUuid(orgId)}
-     order by created_at desc limit 1`.execute(db.kysely);
+  const { rows } = await pool.query<{ id: string; state: string }>(
+    'select id, state from allocations where external_id = $1 and org_id = $2 order by created_at desc limit 1',
+    [plan.externalId, toUuid(orgId)],
+  );
   const [row] = rows;
   return row === undefined ? null : { id: fromUuid('alc', row.id), state: row.state };
 }
@@ -216,5 +219,6 @@ async function work(): Promise<void> {
 say('ready');
 await Promise.all(Array.from({ length: orders.clients }, work));
 await driver.close();
+await pool.end();
 await db.close();
 say('finished');
