@@ -1,6 +1,7 @@
 import {
   createTestDatabase,
   eventually,
+  freePorts,
   startWorkerProcess,
   testNames,
   type TestDatabase,
@@ -24,12 +25,18 @@ async function rows(text: string): Promise<Record<string, unknown>[]> {
 }
 
 test('a worker that is told nothing has a mock fleet that can be placed on, and leaves no lease when it stops', async () => {
-  await using worker = await startWorkerProcess({ database, names });
+  const [metricsPort] = await freePorts(1);
+  const env = { MILLRACE_PROMETHEUS_PORT: String(metricsPort) };
+  await using worker = await startWorkerProcess({ database, names, env });
   await eventually({ what: 'the mock fleet' }, async () => {
     const [found] = await rows(`select count(*)::int as nodes, coalesce(sum(gpus_free), 0)::int as gpus
       from node_capacity where placeable and mode = 'test'`);
     return found?.['nodes'] === 16 && found['gpus'] === 128;
   });
+  const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  expect(metrics).toMatch(/^millrace_fleet_nodes\{[^}]*status="node_ready"/m);
+  expect(metrics).toMatch(/^millrace_fleet_read_age_seconds\{[^}]*cluster="mock"/m);
+  expect(metrics).toMatch(/^millrace_fleet_reads_total\{[^}]*outcome="read"/m);
   expect(await worker.stop()).toBe(0);
   expect(await rows('select observer from clusters')).toEqual([{ observer: null }]);
   expect(await rows('select holder from cluster_observers')).toEqual([]);
