@@ -22,6 +22,7 @@ export interface MockNode {
   readonly storageGb: number;
   /** GPUs are spread over this many NUMA nodes, in the order of their addresses. */
   readonly numaNodes: number;
+  /** The InfiniBand fabric that it is on; null: ethernet. */
   readonly fabric: string | null;
 }
 
@@ -35,8 +36,8 @@ const cudaVersion = '13.0';
 
 /**
  * The mock fleet that test keys meet unless an operator says otherwise: 16 nodes of 8 GPUs, eight of H100, four of H200
- * and four of B200, each kind on a fabric of its own. Each node has a loopback address of its own, so that two nodes can
- * have the same port open, as real ones can.
+ * and four of B200. Every second node is on ethernet; the others of each kind are on an InfiniBand fabric of their own.
+ * Each node has a loopback address of its own, so that two nodes can have the same port open, as real ones can.
  */
 export const defaultLayout: MockLayout = {
   images: ['ubuntu-24.04', 'ubuntu-22.04', 'debian-12'],
@@ -51,7 +52,7 @@ export const defaultLayout: MockLayout = {
       ramMb: 2_048_000,
       storageGb: 28_000,
       numaNodes: 2,
-      fabric: `mock-${gpuModel}`,
+      fabric: index % 2 === 0 ? null : `mock-${gpuModel}`,
     };
   }),
 };
