@@ -6,21 +6,30 @@ import type { ConnectionType } from './placement.ts';
 
 /** All SQL about why a wish can or cannot be placed. It answers counts and times, and nothing of who rents what. */
 
-// One read of the region's nodes. Fabrics are told apart only for gangs, which are the only ones they matter to.
+// One read of the region's nodes. Their state is looked up only where it says more than that they are ready, and fabrics
+// are told apart only for gangs, which are the only ones they matter to.
 const factsStatement = defineStatement(
   'fleet-explain-facts',
   `select provider.enabled and provider.configured and provider_region.enabled and provider_region.configured
             as region_on,
-          capacity.open, coalesce(cluster.beat_at >= $4, false) as watched, node.status, capacity.ready,
-          capacity.gpu_type, capacity.connection_type, capacity.cuda, capacity.gpus_total, capacity.gpus_free,
-          capacity.idle, case when $5 then capacity.fabric_id end as fabric_id, count(*)::int as nodes
-     from node_capacity as capacity
-     join nodes as node on node.id = capacity.node_id
-     join clusters as cluster on cluster.id = capacity.cluster_id
-     join providers as provider on provider.id = capacity.provider_id
+          alike.open, coalesce(cluster.beat_at >= $4, false) as watched, alike.status, alike.ready, alike.gpu_type,
+          alike.connection_type, alike.cuda, alike.gpus_total, alike.gpus_free, alike.idle, alike.fabric_id,
+          sum(alike.nodes)::int as nodes
+     from (
+       select capacity.cluster_id, capacity.provider_id, capacity.region, capacity.open, capacity.ready,
+              capacity.gpu_type, capacity.connection_type, capacity.cuda, capacity.gpus_total, capacity.gpus_free,
+              capacity.idle, case when $5 then capacity.fabric_id end as fabric_id,
+              case when capacity.ready then 'node_ready' else (
+                select node.status from nodes as node where node.id = capacity.node_id) end as status,
+              count(*) as nodes
+         from node_capacity as capacity
+        where capacity.mode = $1 and capacity.offer = $2 and capacity.region = $3
+        group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13) as alike
+     join clusters as cluster on cluster.id = alike.cluster_id
+     join providers as provider on provider.id = alike.provider_id
      join provider_regions as provider_region
-       on provider_region.provider_id = capacity.provider_id and provider_region.region = capacity.region
-    where capacity.mode = $1 and capacity.offer = $2 and capacity.region = $3 and node.status <> 'node_removed'
+       on provider_region.provider_id = alike.provider_id and provider_region.region = alike.region
+    where alike.status <> 'node_removed'
     group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12`,
 );
 
@@ -67,23 +76,25 @@ export async function readFacts(
 }
 
 /** How many ends of rentals are looked at, soonest first. What is only free after as many is not known. */
-const ENDS_READ = 2_000;
+const ENDS_READ = 1_000;
 
-// A node that a maintenance window drained comes back when the last of the windows that hold it ends.
+// One look-up for each allocation and each node, so that it grows neither with the fleet nor with what has ended. A node
+// that a maintenance window drained comes back when the last of the windows that hold it ends.
 const changesStatement = defineStatement(
   'fleet-explain-changes',
   `with ending as materialized (
-       select soon.frees_at, sold.node_id, count(*)::int as held,
-              count(*) filter (where gpu.state = 'present')::int as present
+       select soon.frees_at, ended.node_id, ended.held, ended.present
          from (
            select allocation.id, allocation.frees_at
              from allocations as allocation
             where allocation.region = $3 and allocation.mode = $1 and allocation.state <> 'released'
               and allocation.frees_at > $8
             order by allocation.frees_at limit ${ENDS_READ}) as soon
-         join allocated_gpus as sold on sold.allocation_id = soon.id and sold.released_at is null
-         join gpus as gpu on gpu.id = sold.gpu_id
-        group by soon.id, 1, 2),
+        cross join lateral (
+           select sold.node_id, count(*)::int as held, count(*) filter (where gpu.state = 'present')::int as present
+             from allocated_gpus as sold join gpus as gpu on gpu.id = sold.gpu_id
+            where sold.allocation_id = soon.id and sold.released_at is null
+            group by 1) as ended),
      away as materialized (
        select held.node_id, max(maintenance.ends_at) as takes_from
          from maintenance_nodes as held
@@ -94,7 +105,8 @@ const changesStatement = defineStatement(
        select capacity.node_id, capacity.fabric_id, capacity.gpus_free, capacity.gpus_total, capacity.gpus_allocated,
               away.takes_from
          from (select node_id from ending union select node_id from away) as touched
-         join node_capacity as capacity on capacity.node_id = touched.node_id
+        cross join lateral (
+           select * from node_capacity where node_capacity.node_id = touched.node_id offset 0) as capacity
          join nodes as node on node.id = capacity.node_id
          join clusters as cluster on cluster.id = capacity.cluster_id and cluster.beat_at >= $7
          left join away on away.node_id = capacity.node_id and node.status = 'node_draining'
