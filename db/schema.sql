@@ -61,27 +61,29 @@ CREATE FUNCTION public.recount_nodes(ids uuid[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public'
     AS $$
+declare
+  one uuid;
 begin
   perform 1 from node_capacity where node_id = any ((select ids)::uuid[]) order by node_id for no key update;
-  update node_capacity as capacity
-     set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
-         largest_numa_free = counted.largest
-    from (
-      select node_id, sum(total)::smallint as total, sum(free)::smallint as free,
-             sum(allocated)::smallint as allocated, max(free)::smallint as largest
-        from (
-          select gpu.node_id, gpu.numa_node,
-                 count(*) filter (where gpu.state = 'present') as total,
-                 count(*) filter (where gpu.state = 'present' and sold.gpu_id is null) as free,
-                 count(sold.gpu_id) as allocated
-            from gpus as gpu
-            left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
-           where gpu.node_id = any ((select ids)::uuid[])
-           group by gpu.node_id, gpu.numa_node) as by_numa
-       group by node_id) as counted
-   where capacity.node_id = counted.node_id
-     and (capacity.gpus_total, capacity.gpus_free, capacity.gpus_allocated, capacity.largest_numa_free)
-         is distinct from (counted.total, counted.free, counted.allocated, counted.largest);
+  foreach one in array ids loop
+    update node_capacity as capacity
+       set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
+           largest_numa_free = counted.largest
+      from (
+        select coalesce(sum(total), 0)::smallint as total, coalesce(sum(free), 0)::smallint as free,
+               coalesce(sum(allocated), 0)::smallint as allocated, coalesce(max(free), 0)::smallint as largest
+          from (
+            select count(*) filter (where gpu.state = 'present') as total,
+                   count(*) filter (where gpu.state = 'present' and sold.gpu_id is null) as free,
+                   count(sold.gpu_id) as allocated
+              from gpus as gpu
+              left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
+             where gpu.node_id = one
+             group by gpu.numa_node) as by_numa) as counted
+     where capacity.node_id = one
+       and (capacity.gpus_total, capacity.gpus_free, capacity.gpus_allocated, capacity.largest_numa_free)
+           is distinct from (counted.total, counted.free, counted.allocated, counted.largest);
+  end loop;
 end $$;
 
 CREATE FUNCTION public.refuse_audit_log_change() RETURNS trigger
