@@ -127,6 +127,12 @@ export async function findProvider(reader: Reader, id: string): Promise<Provider
   return { id, variant, driver, mode, enabled, configured, regions: regions.get(id) ?? [] };
 }
 
+/** Locks a provider against everybody else who throws its switches. Before any lock of a node. */
+export async function lockProvider(tx: Tx, id: string): Promise<ProviderRecord | null> {
+  await sql`select 1 from providers where id = ${id} for no key update`.execute(tx.kysely);
+  return findProvider(tx, id);
+}
+
 async function readRegions(reader: Reader, ids: readonly string[]): Promise<Map<string, ProviderRegion[]>> {
   const regions = new Map<string, ProviderRegion[]>(ids.map((id) => [id, []]));
   if (ids.length === 0) return regions;

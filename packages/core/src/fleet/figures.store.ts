@@ -35,3 +35,15 @@ export async function countGpus(reader: Reader): Promise<readonly GpuFigures[]> 
     free: Number(free),
   }));
 }
+
+/** Drained nodes that somebody still holds GPUs of though they should be empty by now; also those that are away. */
+export async function countOverdueDrains(reader: Reader, now: Date): Promise<number> {
+  const { rows } = await sql<{ nodes: bigint }>`
+    select count(*) as nodes
+      from nodes as node
+      join node_capacity as capacity on capacity.node_id = node.id
+     where node.drain_deadline_at < ${now} and coalesce(node.back_to, node.status) = 'node_draining'
+       and capacity.gpus_allocated > 0
+  `.execute(reader.kysely);
+  return Number(rows[0]?.nodes ?? 0n);
+}

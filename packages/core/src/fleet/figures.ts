@@ -5,12 +5,16 @@ import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { msToSeconds } from '@millrace/platform/money';
 import { gauge } from '@millrace/platform/telemetry';
-import { countGpus, countNodes } from './figures.store.ts';
+import { countGpus, countNodes, countOverdueDrains } from './figures.store.ts';
 import { readWatches } from './observer.store.ts';
 
 const nodesGauge = gauge('millrace_fleet_nodes', 'Nodes by status');
 const gpusGauge = gauge('millrace_fleet_gpus', 'GPUs that are present, by region, type and mode');
 const freeGauge = gauge('millrace_fleet_gpus_free', 'GPUs that could be sold now, by region, type and mode');
+const overdueGauge = gauge(
+  'millrace_fleet_drains_overdue',
+  'Drained nodes on which somebody still is after the deadline of the drain',
+);
 const ageGauge = gauge(
   'millrace_fleet_read_age_seconds',
   'How long ago a cluster was last read; the longest ago first',
@@ -38,6 +42,7 @@ export class FleetFigures {
   async record(): Promise<void> {
     const nodes = await countNodes(this.#db);
     for (const status of machineStateNames) nodesGauge.record(nodes.get(status) ?? 0, { status });
+    overdueGauge.record(await countOverdueDrains(this.#db, this.#clock.now()));
     await this.#recordGpus();
     await this.#recordAges();
   }

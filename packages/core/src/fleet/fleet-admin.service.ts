@@ -4,7 +4,14 @@ import { Fault } from '@millrace/platform/fault';
 import type { ClusterId, GpuId, NodeId } from '@millrace/platform/ids';
 import { appendAudit, type Cause } from '../identity/index.ts';
 import type { ClusterRecord, ProviderRecord } from './clusters.ts';
-import { findCluster, findProvider, lockCluster, refreshOpen, switchProvider } from './clusters.store.ts';
+import {
+  findCluster,
+  findProvider,
+  lockCluster,
+  lockProvider,
+  refreshOpen,
+  switchProvider,
+} from './clusters.store.ts';
 import { problemWithEndpoint } from './endpoints.ts';
 import {
   forgetHardwareDigest,
@@ -34,7 +41,7 @@ export async function updateProvider(
   id: string,
   change: ProviderChange & { readonly reason: string },
 ): Promise<ProviderRecord> {
-  const before = await findProvider(tx, id);
+  const before = await lockProvider(tx, id);
   if (before === null) throw new Fault('PROVIDER_NOT_FOUND');
   const { enabled, regions = [], reason } = change;
   regions.forEach(({ region }, index) => {
@@ -249,7 +256,7 @@ export async function markGpu(
   );
   if (before === null) throw new Fault('GPU_NOT_FOUND');
   if ((before === 'faulty') === faulty) return node;
-  if (!faulty) await forgetHardwareDigest(tx, nodeId);
+  await forgetHardwareDigest(tx, nodeId);
   await appendAudit(tx, null, cause, {
     action: faulty ? 'gpu.taken_out' : 'gpu.put_back',
     resource: { kind: 'gpu', id: gpuId },

@@ -305,7 +305,9 @@ export async function writeGpus(
   if (changes.length > 0) {
     await sql`
       update gpus as gpu
-         set state = change.state, state_reason = change.state_reason, device_uuid = change.device_uuid,
+         set state = change.state,
+             state_reason = case when gpu.state = change.state then gpu.state_reason else change.state_reason end,
+             device_uuid = change.device_uuid,
              model = change.model, gpu_type = change.gpu_type, ram_mb = change.ram_mb, numa_node = change.numa_node
         from json_to_recordset(${JSON.stringify(changes)}::json) as change (id uuid, state text, state_reason text,
                device_uuid text, model text, gpu_type text, ram_mb int, numa_node smallint)

@@ -479,6 +479,16 @@ describe('the times in which nodes are away', () => {
     expect(await windowsOf(db, [], inside)).toEqual([]);
   });
 
+  it('do not reach into the past: a start that has just passed means now', async () => {
+    const nodeId = await only(await plant());
+    const justNow = hours(-0.01);
+    expect(await windowsOf(db, [nodeId], justNow)).toEqual([]);
+    const window = await announce([nodeId], { startsAt: hours(-0.05), endsAt: hours(1) });
+    expect(window.startsAt).toEqual(clock.now());
+    expect(await windowsOf(db, [nodeId], justNow)).toEqual([]);
+    expect(await windowsOf(db, [nodeId], clock.now())).toHaveLength(1);
+  });
+
   it('are none for a window that was called off before it began', async () => {
     const id = await only(await plant());
     const window = await announce([id]);

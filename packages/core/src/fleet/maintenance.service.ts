@@ -54,12 +54,15 @@ export interface WindowWish {
 
 /** Announces a window. Those who have something on its nodes are told in the same transaction, the rest by a sweep. */
 export async function announceMaintenance(tx: Tx, cause: Cause, wish: WindowWish): Promise<WindowRecord> {
-  const { startsAt, endsAt, summary } = wish;
-  const problem = problemWith({ startsAt, endsAt }, tx.clock.now());
+  const { endsAt, summary } = wish;
+  const now = tx.clock.now();
+  const problem = problemWith(wish, now);
   if (problem !== null) {
     const issue = { path: [problem.field], message: problem.message, code: 'custom' };
     throw new Fault('VALIDATION_FAILED', { issues: [issue] });
   }
+  // What has passed may have been billed already, so no window reaches back before its announcement.
+  const startsAt = wish.startsAt < now ? now : wish.startsAt;
   const nodeIds = [...new Set(wish.nodeIds)];
   if ((await countPresentNodes(tx, nodeIds)) !== nodeIds.length) throw new Fault('NODE_NOT_FOUND');
   const drainsAt = new Date(startsAt.getTime() - wish.drainBeforeMs);

@@ -83,7 +83,10 @@ export async function moveNode(
 
 function refusalOf(node: NodeRecord, to: MachineState): Fault {
   if (node.status === 'node_removed') return new Fault('NODE_NOT_FOUND');
+  const unread = node.status === 'node_offline' && node.hardwareReadAt === null;
   return new Fault('INVALID_STATE_TRANSITION', {
-    message: `The node is ${node.status} and cannot become ${to}.`,
+    message: unread
+      ? `The node is ${node.status}, was never read and cannot become ${to}. Quarantine it to keep it out of use.`
+      : `The node is ${node.status} and cannot become ${to}.`,
   });
 }

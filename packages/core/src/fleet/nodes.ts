@@ -115,6 +115,8 @@ function moveTo(node: Standing, to: MachineState, backTo: BackTo | null): MoveDe
 }
 
 function laterFrom(node: Standing, wanted: 'node_ready' | 'node_draining'): MoveDecision {
+  // It registers first when it is back, and nothing would remember that it was to be drained.
+  if (wanted === 'node_draining' && !node.hardwareRead) return { kind: 'refused' };
   const backTo = node.hardwareRead ? wanted : 'node_registering';
   return node.backTo === backTo ? { kind: 'stay' } : { kind: 'later', backTo };
 }

@@ -1,0 +1,184 @@
+import type { Db, Tx } from '@millrace/platform/db';
+import { plantFleet } from '@millrace/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemCause } from '../identity/index.ts';
+import { countOverdueDrains } from './figures.store.ts';
+import { actOnNode, markGpu, updateProvider } from './fleet-admin.service.ts';
+import {
+  createFleetWorld,
+  gpu,
+  MINUTE_MS,
+  node,
+  SECOND_MS,
+  unreachable,
+  type FleetWorld,
+} from './fleet.fixture.ts';
+import { listNodes, place, type FleetSync } from './index.ts';
+
+/** What operators say, and what the reads of the engine make of it. */
+
+const cause = systemCause('test', 'live');
+let world: FleetWorld;
+let sync: FleetSync;
+
+beforeEach(async () => {
+  world = await createFleetWorld();
+  sync = world.worker('one');
+  await world.configure('a');
+});
+afterEach(() => world.drop());
+
+const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+  world.db.transaction({ name: 'test', isolation: 'read committed' }, work);
+
+const read = async (): Promise<void> => {
+  await world.clock.advance(10 * SECOND_MS);
+  await sync.tick();
+  expect((await sync.look(await world.clusterId('a'))).outcome).toBe('read');
+};
+
+async function rentOne() {
+  const orgId = await world.organisation();
+  const externalId = '01980000-0000-7000-8000-000000000001';
+  const wish = { mode: 'live', offer: 'virtual-machine', region: 'eu', gpuType: 'h100' } as const;
+  const size = { connectionType: 'ethernet', cuda: null, gpusPerNode: 1, nodeCount: 1 } as const;
+  const rest = { except: [], only: null, ports: [], freesAt: null, holder: 'rental' } as const;
+  return run((tx) => place(tx, { ...wish, ...size, ...rest, orgId, externalId }));
+}
+
+const free = async (): Promise<number> => {
+  const rows = await world.rows<{ free: number }>('select sum(gpus_free)::int as free from node_capacity');
+  return rows[0]?.free ?? 0;
+};
+
+describe('a GPU that an operator took out', () => {
+  async function takenOut() {
+    world.engine('a').nodes = [node('n1')];
+    await read();
+    const before = await world.node('n1');
+    const [first] = before.gpus;
+    if (first === undefined) throw new Error('no GPU was read');
+    const mark = (faulty: boolean) =>
+      run((tx) => markGpu(tx, cause, before.id, first.id, { faulty, reason: 'row remapping failed' }));
+    await mark(true);
+    const now = async () => (await world.node('n1')).gpus.find(({ id }) => id === first.id);
+    return { mark, now };
+  }
+
+  it('stays out however often the engine shows it, and the node says so', async () => {
+    const { now } = await takenOut();
+    await read();
+    expect(await now()).toMatchObject({ state: 'faulty', stateReason: 'row remapping failed' });
+    expect(await free()).toBe(7);
+    expect((await world.node('n1')).statusReason).toContain('1 faulty (0000:10:00.0)');
+  });
+
+  it('keeps the reason for it when the engine tells something new of the device', async () => {
+    const { now } = await takenOut();
+    world.engine('a').nodes = [
+      node(
+        'n1',
+        Array.from({ length: 8 }, (_, index) => gpu(index, { ramMb: 81_000 })),
+      ),
+    ];
+    await read();
+    expect(await now()).toMatchObject({
+      state: 'faulty',
+      ramMb: 81_000,
+      stateReason: 'row remapping failed',
+    });
+  });
+
+  it('and put back is sold again from the next read that shows it, though nothing else changed', async () => {
+    const { mark, now } = await takenOut();
+    await read();
+    await mark(false);
+    expect([(await now())?.state, await free()]).toEqual(['missing', 7]);
+    await read();
+    expect(await now()).toMatchObject({ state: 'present', stateReason: null });
+    expect([await free(), (await world.node('n1')).statusReason]).toEqual([8, null]);
+  });
+
+  it('and put back is not sold while the engine does not show it', async () => {
+    const { mark, now } = await takenOut();
+    world.engine('a').nodes = [
+      node(
+        'n1',
+        Array.from({ length: 7 }, (_, index) => gpu(index + 1)),
+      ),
+    ];
+    await read();
+    await mark(false);
+    await read();
+    expect([(await now())?.state, await free()]).toEqual(['missing', 7]);
+  });
+});
+
+describe('a drain', () => {
+  it('of an offline node that was never read is refused, as it is while it registers: nothing would remember it', async () => {
+    world.engine('a').nodes = [unreachable('n1')];
+    for (let reads = 0; reads < 3; reads += 1) await read();
+    const { id, status, backTo } = await world.node('n1');
+    expect([status, backTo]).toEqual(['node_offline', 'node_registering']);
+    const drained = run((tx) => actOnNode(tx, cause, id, 'drain', { reason: 'bad rack' }));
+    await expect(drained).rejects.toMatchObject({ reason: 'INVALID_STATE_TRANSITION' });
+    await run((tx) => actOnNode(tx, cause, id, 'quarantine', { reason: 'bad rack' }));
+    world.engine('a').nodes = [node('n1')];
+    await read();
+    expect((await world.node('n1')).status).toBe('node_quarantined');
+  });
+
+  it('is overdue when its deadline has passed and somebody is still there, also while the node is away', async () => {
+    world.engine('a').nodes = [node('n1'), node('n2', [])];
+    await read();
+    await rentOne();
+    const deadlineAt = new Date(world.clock.nowMs() + MINUTE_MS);
+    for (const name of ['n1', 'n2']) {
+      const { id } = await world.node(name);
+      await run((tx) => actOnNode(tx, cause, id, 'drain', { reason: 'old fans', deadlineAt }));
+    }
+    const overdue = () => countOverdueDrains(world.db, world.clock.now());
+    expect(await overdue()).toBe(0);
+    await world.clock.advance(2 * MINUTE_MS);
+    expect(await overdue()).toBe(1);
+    world.engine('a').nodes = [unreachable('n1'), node('n2', [])];
+    for (let reads = 0; reads < 3; reads += 1) await read();
+    expect((await world.node('n1')).status).toBe('node_offline');
+    expect(await overdue()).toBe(1);
+  });
+});
+
+it('a list of nodes costs the same statements however many nodes and GPUs are on the page', async () => {
+  await plantFleet(world.db, { nodes: 60 });
+  const counted = async (limit: number): Promise<number> => {
+    let statements = 0;
+    const kysely = world.db.kysely.withPlugin({
+      transformQuery: ({ node: query }) => {
+        statements += 1;
+        return query;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    const reader: Db = { ...world.db, kysely };
+    const nodes = await listNodes(reader, {}, { limit, after: null });
+    expect(nodes).toHaveLength(Math.min(60, limit + 1));
+    expect(nodes.every((each) => each.gpus.length === 8)).toBe(true);
+    return statements;
+  };
+  expect([await counted(1), await counted(20), await counted(200)]).toEqual([2, 2, 2]);
+});
+
+it('switches thrown at once are written down one after the other: each begins where the last one ended', async () => {
+  await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      run((tx) => updateProvider(tx, cause, 'own', { enabled: index % 2 === 0, reason: `switch ${index}` })),
+    ),
+  );
+  const lines = await world.rows<{ before: { enabled: boolean }; after: { enabled: boolean } }>(
+    `select before, after from audit_log where action = 'provider.switched' order by id`,
+  );
+  expect(lines).toHaveLength(8);
+  expect(lines.slice(1).map(({ before }) => before.enabled)).toEqual(
+    lines.slice(0, -1).map(({ after }) => after.enabled),
+  );
+});
