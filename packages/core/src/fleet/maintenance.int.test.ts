@@ -25,7 +25,7 @@ import { findWindow, listWindows, windowsOf } from './maintenance.store.ts';
 import { moveNode } from './nodes.service.ts';
 import { findNode } from './nodes.store.ts';
 import { place } from './placement.service.ts';
-import { releaseAllocation } from './placement.store.ts';
+import { releaseAllocation } from './allocations.store.ts';
 
 const HOUR_MS = 3_600_000;
 const cause = systemCause('test', 'live');

@@ -14,7 +14,7 @@ import {
 } from '@millrace/testing';
 import type { Placement, PlacementWish } from './placement.ts';
 import { place } from './placement.service.ts';
-import { releaseAllocation } from './placement.store.ts';
+import { releaseAllocation } from './allocations.store.ts';
 
 /** A region of its own, with the ways to fill it, ask for its GPUs and look at what became of it. */
 export interface Scene {

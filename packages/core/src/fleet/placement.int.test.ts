@@ -3,10 +3,11 @@ import type { Fault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { createOrganisation, testIds } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findPlacement, markReleasing, setFreesAt } from './allocations.store.ts';
 import { gpusOf, openGround, placing, refusalOf, type Ground } from './placement.fixture.ts';
 import type { Placement } from './placement.ts';
 import { place, UNWATCHED_MS } from './placement.service.ts';
-import { FABRIC_SAMPLE, findPlacement, markReleasing, setFreesAt } from './placement.store.ts';
+import { FABRIC_SAMPLE } from './placement.store.ts';
 
 let ground: Ground;
 
@@ -279,9 +280,15 @@ describe('a gang', () => {
     expect(nodesOf(await scene.place())).toEqual(nodeIds);
   });
 
+  it('may be larger than the number of idle nodes that are counted to compare fabrics', async () => {
+    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, ports: [] });
+    await scene.plant({ nodes: 131, offer: 'bare-metal' });
+    expect(nodesOf(await scene.place({ nodeCount: 130 }))).toHaveLength(130);
+  });
+
   it('finds its fabric among more idle nodes than are looked at first', async () => {
     const scene = ground.scene(gang);
-    await scene.plant({ nodes: FABRIC_SAMPLE + 150, fabricSize: 2, offer: 'bare-metal' });
+    await scene.plant({ nodes: 2 * FABRIC_SAMPLE + 150, fabricSize: 2, offer: 'bare-metal' });
     const { nodeIds } = await scene.plant({ nodes: 4, offer: 'bare-metal' });
     expect(nodesOf(await scene.place())).toEqual(nodeIds);
     expect(await refusalOf(scene.place())).toBe(full);

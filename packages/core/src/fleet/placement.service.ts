@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { Tx } from '@millrace/platform/db';
-import { Fault } from '@millrace/platform/fault';
+import { Fault, isFault } from '@millrace/platform/fault';
 import type { NodeId } from '@millrace/platform/ids';
+import { findPlacement, insertAllocation } from './allocations.store.ts';
 import {
   chooseGpus,
   choosePorts,
@@ -14,9 +15,7 @@ import {
 } from './placement.ts';
 import {
   FABRIC_SAMPLE,
-  findPlacement,
   goBack,
-  insertAllocation,
   lockFirstFree,
   lockGang,
   lockWaiting,
@@ -57,9 +56,13 @@ const systemTools: PlacementTools = { random: (bound) => randomInt(bound) };
  * the caller takes the locks of the ledger after it, never before.
  */
 export async function place(tx: Tx, wish: PlacementWish, tools = systemTools): Promise<Placement> {
-  const known = await findPlacement(tx, wish.orgId, wish.externalId);
-  if (known !== null) return known;
   const nodes = await takeNodes(tx, wish, tools);
+  if (isFault(nodes)) {
+    // Nothing is found for a machine that has its GPUs already, so this is asked only of those who would be refused.
+    const known = await findPlacement(tx, wish.orgId, wish.externalId);
+    if (known !== null) return known;
+    throw nodes;
+  }
   const placement: Placement = {
     allocationId: tx.ids.next('alc'),
     externalId: wish.externalId,
@@ -69,14 +72,19 @@ export async function place(tx: Tx, wish: PlacementWish, tools = systemTools): P
   return placement;
 }
 
-async function takeNodes(tx: Tx, wish: PlacementWish, tools: PlacementTools): Promise<readonly PlacedNode[]> {
+/** Nodes with their locks held, or why there are none. */
+async function takeNodes(
+  tx: Tx,
+  wish: PlacementWish,
+  tools: PlacementTools,
+): Promise<readonly PlacedNode[] | Fault> {
   const take = wish.nodeCount === 1 ? takeOneNode : takeGang;
   let search: Search = { wish, fitness: null };
   let refusal = new Fault('INSUFFICIENT_CAPACITY');
   await markPlace(tx);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const outcome = await take(tx, search, tools);
-    if (outcome === 'none') throw refusal;
+    if (outcome === 'none') return refusal;
     if (outcome !== 'lost' && !('why' in outcome)) return outcome;
     if (outcome !== 'lost') {
       if (search.fitness === null) refusal = outcome.why;
@@ -84,7 +92,7 @@ async function takeNodes(tx: Tx, wish: PlacementWish, tools: PlacementTools): Pr
     }
     await goBack(tx);
   }
-  throw new Fault('SERVICE_UNAVAILABLE', {
+  return new Fault('SERVICE_UNAVAILABLE', {
     message: 'Too many rentals are being placed on the same machines at this moment.',
     retryAfterSeconds: 1,
   });

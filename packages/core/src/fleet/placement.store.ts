@@ -1,29 +1,9 @@
-import {
-  defineStatement,
-  runStatement,
-  type PreparedStatement,
-  type Reader,
-  type Tx,
-} from '@millrace/platform/db';
-import {
-  fromUuid,
-  toUuid,
-  type AllocationId,
-  type FabricId,
-  type NodeId,
-  type OrgId,
-} from '@millrace/platform/ids';
+import { defineStatement, runStatement, type PreparedStatement, type Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type FabricId, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import {
-  type Candidate,
-  type FabricCandidate,
-  type FreeGpu,
-  type Placement,
-  type PlacementNeed,
-  type PlacementWish,
-} from './placement.ts';
+import type { Candidate, FabricCandidate, FreeGpu, PlacementNeed, PlacementWish } from './placement.ts';
 
-/** All SQL about who has which GPUs. */
+/** All SQL that looks for nodes with room and locks them. */
 
 /** Random starting points are below this, as `node_capacity.spread` is. */
 export const SPREAD_BOUND = 2_147_483_647;
@@ -34,10 +14,10 @@ const CANDIDATES = 16;
 /** Of each number of free GPUs: more than one, so that some can be held by others; few, so that tight fits come first. */
 const CANDIDATES_OF_A_KIND = 8;
 
-/** Idle nodes looked at, to find fabrics for a gang, before all of them are. */
-export const FABRIC_SAMPLE = 128;
+/** Idle nodes looked at on either side of the starting point, to find fabrics for a gang, before all of them are. */
+export const FABRIC_SAMPLE = 64;
 
-/** Fabrics with more idle nodes than this are all large: which of them is the larger is not worth a count. */
+/** Fabrics with more idle nodes than this, and than the gang needs, are all large: which is the larger is not worth a count. */
 const IDLE_NODES_COUNTED = 128;
 
 /**
@@ -64,6 +44,11 @@ const pool = `
 const needed = `${pool}
         and (${unseen(6, 'int')} is null or capacity.cuda >= ${unseen(6, 'int')})
         and capacity.node_id <> all ($7::uuid[])`;
+
+// A machine that has its GPUs looks for none, so that nobody has to ask for them first.
+const unplaced = `not exists (
+          select from allocations as allocation
+           where allocation.external_id = (select $9::uuid) and allocation.state = 'live')`;
 
 const freePorts = (protocol: string): string => `
               cluster.port_last - cluster.port_first + 1 - (
@@ -101,28 +86,29 @@ const candidateColumns =
 // One descent of the index for each number of free GPUs and side of the starting point, however many nodes there are.
 const candidatesStatements = defineVariants(
   'fleet-candidates',
-  9,
+  10,
   (matches) => `
   select candidate.node_id, candidate.gpus_free, candidate.gpus_total, candidate.largest_numa_free, candidate.spread
     from generate_series($8::int, case when $2 = 'bare-metal' then $8::int else (
            select max(capacity.gpus_free) from node_capacity as capacity where ${pool})::int end) as kind (gpus_free)
    cross join lateral (
      (select ${candidateColumns} from node_capacity as capacity
-       where ${matches} and ${whole} and capacity.gpus_free = kind.gpus_free and capacity.spread >= ${unseen(9, 'int')}
+       where ${matches} and ${whole} and capacity.gpus_free = kind.gpus_free and capacity.spread >= ${unseen(10, 'int')}
        order by capacity.spread limit ${CANDIDATES_OF_A_KIND})
      union all
      (select ${candidateColumns} from node_capacity as capacity
-       where ${matches} and ${whole} and capacity.gpus_free = kind.gpus_free and capacity.spread < ${unseen(9, 'int')}
+       where ${matches} and ${whole} and capacity.gpus_free = kind.gpus_free and capacity.spread < ${unseen(10, 'int')}
        order by capacity.spread limit ${CANDIDATES_OF_A_KIND})) as candidate
+   where ${unplaced}
    limit ${CANDIDATES}`,
 );
 
 const oneNodeStatements = defineVariants(
   'fleet-candidate-by-name',
-  9,
+  10,
   (matches) => `
   select ${candidateColumns} from node_capacity as capacity
-   where ${matches} and ${holds} and capacity.node_id = $9`,
+   where ${matches} and ${holds} and capacity.node_id = $10 and ${unplaced}`,
 );
 
 interface CandidateRow {
@@ -150,16 +136,20 @@ function runVariant<Row>(
   return runStatement<Row>(tx, thorough, [...values, watchedSince, tcpPorts, udpPorts]);
 }
 
-/** Nodes with enough free GPUs, tightest first, from a starting point in the order of `spread`. Nothing is locked. */
+/**
+ * Nodes with enough free GPUs, tightest first, from a starting point in the order of `spread`; none for a machine that
+ * has its GPUs. Nothing is locked.
+ */
 export async function readCandidates(
   tx: Tx,
-  need: PlacementNeed,
+  wish: PlacementWish,
   fitness: Fitness | null,
   start: number,
 ): Promise<readonly Candidate[]> {
-  const variants = need.only === null ? candidatesStatements : oneNodeStatements;
-  const where = need.only === null ? start : toUuid(need.only);
-  const rows = await runVariant<CandidateRow>(tx, variants, [...needValues(need), where], fitness);
+  const variants = wish.only === null ? candidatesStatements : oneNodeStatements;
+  const where = wish.only === null ? start : toUuid(wish.only);
+  const values = [...needValues(wish), wish.externalId, where];
+  const rows = await runVariant<CandidateRow>(tx, variants, values, fitness);
   return rows.map((row) => ({
     nodeId: fromUuid('nod', row.node_id),
     gpusFree: row.gpus_free,
@@ -169,23 +159,30 @@ export async function readCandidates(
   }));
 }
 
+const idle = `capacity.gpus_free = ${unseen(8, 'int')} and capacity.idle and capacity.fabric_id is not null`;
+
 const fabricsStatements = defineVariants(
   'fleet-fabrics',
-  10,
+  12,
   (matches) => `
   select seen.fabric_id, seen.turn, (
            select count(*)::int from (
              select from node_capacity as capacity
               where capacity.fabric_id = seen.fabric_id and capacity.idle and capacity.gpus_total = ${unseen(8, 'int')} and ${matches}
-              limit ${IDLE_NODES_COUNTED}) as idle_node
+              limit ${unseen(12, 'int')}) as idle_node
          ) as idle_nodes
     from (
-      select sample.fabric_id, min(sample.spread) as turn from (
-        select capacity.fabric_id, capacity.spread from node_capacity as capacity
-         where ${matches} and capacity.gpus_free = ${unseen(8, 'int')} and capacity.idle and capacity.fabric_id is not null
-           and capacity.spread >= ${unseen(9, 'int')}
-         order by capacity.spread limit ${unseen(10, 'int')}) as sample
-       group by sample.fabric_id) as seen`,
+      select sample.fabric_id, min(sample.turn) as turn from (
+        (select capacity.fabric_id, capacity.spread - ${unseen(10, 'int')} as turn from node_capacity as capacity
+          where ${matches} and ${idle} and capacity.spread >= ${unseen(10, 'int')}
+          order by capacity.spread limit ${unseen(11, 'int')})
+        union all
+        (select capacity.fabric_id, capacity.spread - ${unseen(10, 'int')} + ${SPREAD_BOUND}
+           from node_capacity as capacity
+          where ${matches} and ${idle} and capacity.spread < ${unseen(10, 'int')}
+          order by capacity.spread limit ${unseen(11, 'int')})) as sample
+       group by sample.fabric_id) as seen
+   where ${unplaced}`,
 );
 
 interface FabricRow {
@@ -194,14 +191,18 @@ interface FabricRow {
   idle_nodes: number;
 }
 
-/** Fabrics with idle nodes of this size, of those that a sample from the starting point on touches. */
+/**
+ * Fabrics with idle nodes of this size, of those that a sample around the starting point touches; none for a machine
+ * that has its GPUs.
+ */
 export async function readFabrics(
   tx: Tx,
-  need: PlacementNeed,
+  wish: PlacementWish,
   fitness: Fitness | null,
   look: { readonly start: number; readonly sample: number },
 ): Promise<readonly FabricCandidate[]> {
-  const values = [...needValues(need), look.start, look.sample];
+  const counted = Math.max(IDLE_NODES_COUNTED, wish.nodeCount);
+  const values = [...needValues(wish), wish.externalId, look.start, look.sample, counted];
   const rows = await runVariant<FabricRow>(tx, fabricsStatements, values, fitness);
   return rows.map((row) => ({
     fabricId: fromUuid('fab', row.fabric_id),
@@ -321,144 +322,6 @@ export async function readLocked(tx: Tx, nodeIds: readonly NodeId[]): Promise<re
     portRange: { first: row.port_first, last: row.port_last },
     watchedAt: row.beat_at,
   }));
-}
-
-const allocateStatement = defineStatement(
-  'fleet-allocate',
-  `with made as (
-     insert into allocations
-       (id, org_id, mode, external_id, holder, region, gpu_count, node_count, state, frees_at, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, 'live', $9, $10)),
-   sold as (
-     insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
-     select $1, gpu_id, node_id, $2, $3 from unnest($11::uuid[], $12::uuid[]) as given (gpu_id, node_id))
-   insert into allocated_ports (allocation_id, node_id, org_id, mode, protocol, external_port, internal_port)
-   select $1, node_id, $2, $3, protocol, external_port, internal_port
-     from unnest($13::uuid[], $14::text[], $15::int4[], $16::int4[])
-       as given (node_id, protocol, external_port, internal_port)`,
-);
-
-/** Writes the whole placement in one statement. The database counts what is left of the nodes. */
-export async function insertAllocation(tx: Tx, wish: PlacementWish, placement: Placement): Promise<void> {
-  const gpus = placement.nodes.flatMap(({ nodeId, gpus: taken }) =>
-    taken.map(({ gpuId }) => ({ nodeId, gpuId })),
-  );
-  const ports = placement.nodes.flatMap(({ nodeId, ports: given }) =>
-    given.map((port) => ({ nodeId, ...port })),
-  );
-  await runStatement(tx, allocateStatement, [
-    toUuid(placement.allocationId),
-    toUuid(wish.orgId),
-    wish.mode,
-    wish.externalId,
-    wish.holder,
-    wish.region,
-    gpus.length,
-    placement.nodes.length,
-    wish.freesAt,
-    tx.clock.now(),
-    gpus.map(({ gpuId }) => toUuid(gpuId)),
-    gpus.map(({ nodeId }) => toUuid(nodeId)),
-    ports.map(({ nodeId }) => toUuid(nodeId)),
-    ports.map(({ protocol }) => protocol),
-    ports.map(({ externalPort }) => externalPort),
-    ports.map(({ internalPort }) => internalPort),
-  ]);
-}
-
-const placementStatement = defineStatement(
-  'fleet-placement',
-  `select allocation.id, allocation.external_id,
-          (select jsonb_agg(jsonb_build_object('node', sold.node_id, 'id', sold.gpu_id, 'pci', gpu.pci_address)
-                            order by sold.node_id, gpu.pci_address)
-             from allocated_gpus as sold join gpus as gpu on gpu.id = sold.gpu_id
-            where sold.allocation_id = allocation.id) as gpus,
-          (select jsonb_agg(jsonb_build_object('node', port.node_id, 'protocol', port.protocol,
-                                               'external', port.external_port, 'internal', port.internal_port)
-                            order by port.node_id, port.external_port)
-             from allocated_ports as port where port.allocation_id = allocation.id) as ports
-     from allocations as allocation
-    where allocation.org_id = $1 and allocation.external_id = $2 and allocation.state = 'live'`,
-);
-
-interface PlacementRow {
-  id: string;
-  external_id: string;
-  gpus: readonly { node: string; id: string; pci: string }[];
-  ports: readonly { node: string; protocol: 'tcp' | 'udp'; external: number; internal: number }[] | null;
-}
-
-/** The live placement of a machine, if it has one. */
-export async function findPlacement(
-  reader: Reader,
-  orgId: OrgId,
-  externalId: string,
-): Promise<Placement | null> {
-  const [row] = await runStatement<PlacementRow>(reader, placementStatement, [toUuid(orgId), externalId]);
-  if (row === undefined) return null;
-  const byNode = Map.groupBy(row.gpus, (gpu) => gpu.node);
-  return {
-    allocationId: fromUuid('alc', row.id),
-    externalId: row.external_id,
-    nodes: [...byNode].map(([node, gpus]) => ({
-      nodeId: fromUuid('nod', node),
-      gpus: gpus.map((gpu) => ({ gpuId: fromUuid('gpu', gpu.id), pciAddress: gpu.pci })),
-      ports: (row.ports ?? [])
-        .filter((port) => port.node === node)
-        .map((port) => ({
-          protocol: port.protocol,
-          externalPort: port.external,
-          internalPort: port.internal,
-        })),
-    })),
-  };
-}
-
-/** Keeps the GPUs from being sold while the engine has not confirmed that the machine is gone. False: it was not live. */
-export async function markReleasing(tx: Tx, orgId: OrgId, allocationId: AllocationId): Promise<boolean> {
-  const { numAffectedRows } = await sql`
-    update allocations set state = 'releasing'
-     where id = ${toUuid(allocationId)} and org_id = ${toUuid(orgId)} and state = 'live'`.execute(tx.kysely);
-  return numAffectedRows === 1n;
-}
-
-const releaseStatement = defineStatement(
-  'fleet-release',
-  `with freed as (
-     update allocations set state = 'released', released_at = $3
-      where id = $1 and org_id = $2 and state <> 'released'
-     returning id),
-   ports as (
-     update allocated_ports as port set released_at = $3
-       from freed where port.allocation_id = freed.id and port.released_at is null),
-   gpus as (
-     update allocated_gpus as sold set released_at = $3
-       from freed where sold.allocation_id = freed.id and sold.released_at is null)
-   select id from freed`,
-);
-
-/**
- * Gives GPUs and ports back. False: they were given back before. All hangs on the guarded row, so that of two who
- * release at once the second waits for it and then finds nothing to do.
- */
-export async function releaseAllocation(tx: Tx, orgId: OrgId, allocationId: AllocationId): Promise<boolean> {
-  const values = [toUuid(allocationId), toUuid(orgId), tx.clock.now()];
-  const freed = await runStatement<{ id: string }>(tx, releaseStatement, values);
-  return freed.length === 1;
-}
-
-/** Says when a live allocation is known to end, or that it no longer is. */
-export async function setFreesAt(
-  tx: Tx,
-  orgId: OrgId,
-  allocationId: AllocationId,
-  freesAt: Date | null,
-): Promise<void> {
-  await sql`
-    update allocations set frees_at = ${freesAt}
-     where id = ${toUuid(allocationId)} and org_id = ${toUuid(orgId)} and state <> 'released'`.execute(
-    tx.kysely,
-  );
 }
 
 /** A place to come back to: going back lets go of every lock taken since, also of those on rows that did not suit. */
