@@ -19,6 +19,8 @@ export const answerSchema = z.object({
 export const operationSchema = z.object({
   status_code: z.number().int(),
   err: z.string().nullish(),
+  description: z.string().nullish(),
+  location: z.string().max(256).nullish(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
   resources: z.record(z.string(), z.array(z.string()).nullish()).nullish(),
 });
@@ -93,6 +95,9 @@ export const instancesSchema = z.array(z.unknown()).max(1_000_000);
 
 export const projectSchema = z.object({ config: texts });
 export const volumeSchema = z.object({ config: texts });
+export const serverConfigSchema = z.object({ config: texts });
+export const aliasSchema = z.object({ target: z.string().regex(/^[0-9a-f]{64}$/) });
+export const imageVolumeSchema = z.object({ created_at: z.string().min(1).max(64) });
 
 const cardSchema = z.object({
   pci_address: z.string().max(64).nullish(),

@@ -5,6 +5,7 @@ import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
 import type { IncusFiles } from './incus-files.ts';
+import type { IncusImages } from './incus-images.ts';
 import { differenceFrom, instanceBody, isUntouched, keys } from './incus-instance.ts';
 import { placeOf, type IncusInstances } from './incus-instances.ts';
 import { isPort, portDevices } from './incus-ports.ts';
@@ -23,6 +24,7 @@ interface Parts {
   readonly cluster: IncusCluster;
   readonly instances: IncusInstances;
   readonly files: IncusFiles;
+  readonly images: IncusImages;
   readonly settings: IncusSettings;
 }
 
@@ -77,12 +79,13 @@ export class IncusMaker {
   }
 
   async #post(wish: MachineWish, signal: AbortSignal): Promise<void> {
-    const { client, cluster, settings, instances } = this.#parts;
+    const { client, cluster, settings, instances, images } = this.#parts;
     const target = await cluster.target(wish.nodeName, signal);
     const address = await this.#listenAddress(wish.nodeName, signal);
     const { project } = placeOf(wish);
     const body = instanceBody(wish, address, settings);
     const query = { project, target };
+    const fingerprint = await images.prepare(wish.nodeName, wish.image, signal);
     try {
       await client.write(
         { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
@@ -95,6 +98,7 @@ export class IncusMaker {
       await instances.pause(signal);
       return;
     }
+    await images.confirm(wish.nodeName, fingerprint, signal);
     await instances.patchConfig(wish, { [keys.made]: '1' }, signal);
   }
 
@@ -140,8 +144,12 @@ export class IncusMaker {
   async #prepare(wish: MachineWish, signal: AbortSignal): Promise<void> {
     const { instances, files, settings } = this.#parts;
     await instances.patiently(signal, async () => {
-      const { config } = await instances.get(wish, signal);
-      if (config?.[keys.ready] === undefined) await files.prepare(wish, settings.sshUser, signal);
+      try {
+        await files.prepare(wish, settings.sshUser, signal);
+      } catch (error) {
+        const { config } = await instances.get(wish, signal);
+        if (config?.[keys.ready] === undefined) throw error;
+      }
     });
   }
 

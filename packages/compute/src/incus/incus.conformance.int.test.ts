@@ -8,8 +8,9 @@ import { startTcpProxy, testLog, type TcpProxy } from '@millrace/testing';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { describeDriver, type DriverWorld, type WorldFacts } from '../conformance/index.ts';
+import { isDriverError } from '../driver-error.ts';
 import type { ComputeDriver, MachineView, MachineWish } from '../driver.ts';
-import { instancesSchema, membersSchema, serverSchema } from './incus-answers.ts';
+import { aliasSchema, instancesSchema, membersSchema, serverSchema } from './incus-answers.ts';
 import { IncusClient } from './incus-client.ts';
 import { createIncusDriver, type IncusDriverOptions } from './index.ts';
 import { instanceBody } from './incus-instance.ts';
@@ -20,6 +21,8 @@ import { settingsOf } from './incus-settings.ts';
 
 const abilities = { exec: true, setKeys: true, consoleLog: true, metrics: true, events: true };
 const gpuPciAddresses = ['1b', '43', '52', '61', '9d', 'c3', 'd1', 'df'].map((bus) => `0000:${bus}:00.0`);
+/** From the row to the middle of the image. */
+const unpackingMs = 20;
 const bounds = { callMs: 40_000, bootMs: 20_000, failoverMs: 60_000 };
 
 class IncusWorld implements DriverWorld {
@@ -103,12 +106,15 @@ class IncusWorld implements DriverWorld {
     for (const proxy of this.#proxies) proxy.dropConnections();
   }
 
-  /** The row is the first thing that is made, so the daemon dies between it and the disk, or soon after. */
+  /** The daemon dies while it unpacks the image, which is the worst moment: what is half unpacked looks whole to it. */
   async killEngineDuringCreate(create: () => Promise<void>): Promise<void> {
+    const member = this.#endpoints().members[0]?.name ?? '';
+    await this.#forgetImage(member);
     const before = await this.#countInstances();
     const call = create().catch(() => undefined);
     while ((await this.#countInstances()) === before) await systemClock.sleep(2);
-    await this.killMember(this.#endpoints().members[0]?.name ?? '');
+    await systemClock.sleep(unpackingMs);
+    await this.killMember(member);
     // The call waits for what the dead daemon did; it learns that nobody knows when the daemon is back.
     await Promise.all([call, this.heal()]);
   }
@@ -159,6 +165,19 @@ class IncusWorld implements DriverWorld {
       { what, method: 'PATCH', path: '/1.0', body },
       AbortSignal.timeout(bounds.callMs),
     );
+  }
+
+  async #forgetImage(nodeName: string): Promise<void> {
+    const signal = AbortSignal.timeout(bounds.callMs);
+    const alias = `/1.0/images/aliases/${this.#endpoints().sshImageAlias}`;
+    const { target } = await this.#raw().read({ what: 'find the image', path: alias }, aliasSchema, signal);
+    const path = `/1.0/storage-pools/default/volumes/image/${target}`;
+    const query = { target: nodeName };
+    await this.#raw()
+      .write({ what: 'forget the image', method: 'DELETE', path, query }, signal)
+      .catch((error: unknown) => {
+        if (!isDriverError(error, 'not_found')) throw error;
+      });
   }
 
   async #countInstances(): Promise<number> {

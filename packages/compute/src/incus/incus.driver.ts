@@ -24,6 +24,7 @@ import { IncusError } from './incus-errors.ts';
 import { readEvents } from './incus-events.ts';
 import { execInside } from './incus-exec.ts';
 import { IncusFiles } from './incus-files.ts';
+import { IncusImages } from './incus-images.ts';
 import { keys, metricsOf, viewOf } from './incus-instance.ts';
 import { IncusInstances, placeOf } from './incus-instances.ts';
 import { listOwned } from './incus-list.ts';
@@ -59,7 +60,8 @@ export class IncusDriver implements ComputeDriver {
     const cluster = new IncusCluster(client, options);
     const instances = new IncusInstances(client);
     const files = new IncusFiles(client);
-    const parts = { client, cluster, instances, files, settings };
+    const images = new IncusImages({ client, cluster, settings, log: options.log });
+    const parts = { client, cluster, instances, files, images, settings };
     this.#client = client;
     this.#settings = settings;
     this.#cluster = cluster;

@@ -1,0 +1,129 @@
+import type { Logger } from '@millrace/platform/log';
+import { isDriverError } from '../driver-error.ts';
+import { aliasSchema, imageVolumeSchema, operationsSchema, serverConfigSchema } from './incus-answers.ts';
+import type { IncusClient } from './incus-client.ts';
+import type { IncusCluster } from './incus-cluster.ts';
+import { IncusError } from './incus-errors.ts';
+import type { IncusSettings } from './incus-settings.ts';
+
+/**
+ * A member unpacks an image once and makes machines from that copy. A daemon that dies while it unpacks leaves half a copy
+ * which it takes for a whole one ever after, and every machine made from it lacks files: if the tenant is lucky, so many
+ * that it does not start. So a copy is used only if a machine was made from it to the end, which is noted in the cluster's
+ * settings by the time at which the copy was made; another is thrown away, and the next machine unpacks the image anew.
+ */
+export class IncusImages {
+  readonly #client: IncusClient;
+  readonly #cluster: IncusCluster;
+  readonly #settings: IncusSettings;
+  readonly #log: Logger;
+  /** What is noted, or would be if we were allowed to: by node and image, when the copy was made. */
+  readonly #whole = new Map<string, string>();
+
+  constructor(parts: {
+    readonly client: IncusClient;
+    readonly cluster: IncusCluster;
+    readonly settings: IncusSettings;
+    readonly log: Logger;
+  }) {
+    this.#client = parts.client;
+    this.#cluster = parts.cluster;
+    this.#settings = parts.settings;
+    this.#log = parts.log;
+  }
+
+  /** Before a machine is made: nothing but a whole copy, or none, is there. Gives the image's fingerprint. */
+  async prepare(nodeName: string, alias: string, signal: AbortSignal): Promise<string> {
+    const fingerprint = await this.#fingerprint(alias, signal);
+    const madeAt = await this.#copyMadeAt(nodeName, fingerprint, signal);
+    if (madeAt === null || (await this.#isWhole(nodeName, fingerprint, madeAt, signal))) return fingerprint;
+    // It may be unpacked right now by another call, whose machine we then wait for inside the daemon.
+    if (!(await this.#isMaking(nodeName, signal))) await this.#discard(nodeName, fingerprint, signal);
+    return fingerprint;
+  }
+
+  /** After a machine was made to the end: the copy that it was made from is whole. */
+  async confirm(nodeName: string, fingerprint: string, signal: AbortSignal): Promise<void> {
+    const madeAt = await this.#copyMadeAt(nodeName, fingerprint, signal);
+    if (madeAt === null || (await this.#isWhole(nodeName, fingerprint, madeAt, signal))) return;
+    this.#whole.set(`${nodeName} ${fingerprint}`, madeAt);
+    const body = { config: { [noteOf(nodeName, fingerprint)]: madeAt } };
+    try {
+      await this.#client.write(
+        { what: 'note that an image is whole', method: 'PATCH', path: '/1.0', body },
+        signal,
+      );
+    } catch (error) {
+      // A certificate that is limited to projects may not write here; then each process finds out for itself.
+      if (signal.aborted || !isDriverError(error)) throw error;
+      this.#log.info({ nodeName, err: error }, 'that an image is whole is remembered by this process alone');
+    }
+  }
+
+  async #fingerprint(alias: string, signal: AbortSignal): Promise<string> {
+    const path = `/1.0/images/aliases/${encodeURIComponent(alias)}`;
+    const found = await this.#client.find({ what: 'find the image', path }, aliasSchema, signal);
+    if (found !== null) return found.value.target;
+    throw new IncusError('not_found', `The cluster has no image ${alias}.`);
+  }
+
+  #copyPath(fingerprint: string): string {
+    return `/1.0/storage-pools/${encodeURIComponent(this.#settings.storagePool)}/volumes/image/${fingerprint}`;
+  }
+
+  async #copyMadeAt(nodeName: string, fingerprint: string, signal: AbortSignal): Promise<string | null> {
+    const query = { target: await this.#cluster.target(nodeName, signal) };
+    const asked = { what: 'look at the copy of the image', path: this.#copyPath(fingerprint), query };
+    const found = await this.#client.find(asked, imageVolumeSchema, signal);
+    return found?.value.created_at ?? null;
+  }
+
+  async #isWhole(
+    nodeName: string,
+    fingerprint: string,
+    madeAt: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const known = `${nodeName} ${fingerprint}`;
+    if (this.#whole.get(known) === madeAt) return true;
+    const asked = { what: 'read the notes on images', path: '/1.0' };
+    const { config } = await this.#client.read(asked, serverConfigSchema, signal);
+    if (config?.[noteOf(nodeName, fingerprint)] !== madeAt) return false;
+    this.#whole.set(known, madeAt);
+    return true;
+  }
+
+  async #isMaking(nodeName: string, signal: AbortSignal): Promise<boolean> {
+    const query = { recursion: '1', 'all-projects': 'true' };
+    const asked = { what: 'list operations', path: '/1.0/operations', query };
+    const operations = await this.#client.read(asked, operationsSchema, signal);
+    const target = await this.#cluster.target(nodeName, signal);
+    return (operations?.running ?? []).some(
+      ({ description, location }) =>
+        /^creating instance/i.test(description ?? '') && (target === undefined || location === target),
+    );
+  }
+
+  async #discard(nodeName: string, fingerprint: string, signal: AbortSignal): Promise<void> {
+    const query = { target: await this.#cluster.target(nodeName, signal) };
+    this.#log.warn({ nodeName, fingerprint }, 'a copy of an image that nobody vouches for is thrown away');
+    try {
+      await this.#client.write(
+        {
+          what: 'throw away the copy of the image',
+          method: 'DELETE',
+          path: this.#copyPath(fingerprint),
+          query,
+        },
+        signal,
+      );
+    } catch (error) {
+      if (!isDriverError(error, 'not_found')) throw error;
+    }
+  }
+}
+
+/** A setting of the whole cluster: one of a member cannot be changed without saying anew which roles it has. */
+function noteOf(nodeName: string, fingerprint: string): string {
+  return `user.millrace.whole.${fingerprint.slice(0, 32)}.${nodeName}`;
+}
