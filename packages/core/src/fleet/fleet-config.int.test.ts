@@ -1,4 +1,5 @@
 import { defaultFleet } from '@millrace/platform/config';
+import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { clusterSetting, createFleetWorld, node, providerSetting, type FleetWorld } from './fleet.fixture.ts';
 import { applyFleetConfig, listClusters, listProviders, switchProvider } from './index.ts';
@@ -108,6 +109,43 @@ it('does not take over a cluster of the same name that was registered by hand', 
   await world.rows(`update clusters set origin = 'operator'`);
   const refused = await applyFleetConfig(world.db, [providerSetting([clusterSetting('a')])]);
   expect(refused).toEqual([{ name: 'a', problem: 'a cluster of this name was registered by hand' }]);
+});
+
+it('gives way to a cluster of the same name that is registered by hand at the same moment', async () => {
+  await world.configure();
+  const [client, watcher] = [await world.database.connect(), await world.database.connect()];
+  await client.query('begin');
+  await client.query(`insert into clusters (id, name, provider_id, region, driver, endpoint, offer, connection_type,
+      origin, status, status_since, created_at)
+    values (gen_random_uuid(), 'a', 'own', 'eu', 'incus', 'https://a.example:8443', 'virtual-machine', 'ethernet',
+      'operator', 'connecting', now(), now())`);
+  const outcome = applyFleetConfig(world.db, [providerSetting([clusterSetting('a')])]).catch(
+    (error: unknown) => error,
+  );
+  await eventually({ what: 'the configuration to wait for the name' }, async () => {
+    const { rowCount } =
+      await watcher.query(`select 1 from pg_stat_activity where datname = current_database()
+      and wait_event_type = 'Lock' and query like '%insert into clusters%'`);
+    return rowCount === 1;
+  });
+  await client.query('commit');
+  await Promise.all([client.end(), watcher.end()]);
+  expect(await outcome).toEqual([{ name: 'a', problem: 'a cluster of this name was registered by hand' }]);
+});
+
+it('does not make a provider of test keys one of live keys, or the other way round, and says so', async () => {
+  await world.configure('a');
+  await watched('a');
+  const mock = providerSetting([clusterSetting('a', { endpoint: 'mock:' })], {
+    variant: 'mock',
+    driver: 'mock',
+  });
+  const refused = await applyFleetConfig(world.db, [mock]);
+  expect(refused).toEqual([{ name: 'a', problem: expect.stringContaining('another id') as string }]);
+  expect(await world.cluster('a')).toMatchObject({ mode: 'live', driver: 'incus', configured: false });
+  expect(await selling()).toEqual([{ open: false }]);
+  await world.configure('a');
+  expect(await selling()).toEqual([{ open: true }]);
 });
 
 it('a switch that is thrown while a cluster connects is not lost', async () => {

@@ -14,17 +14,24 @@ export async function lockConfiguration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${CONFIGURATION_LOCK})`.execute(tx.kysely);
 }
 
-export async function upsertProvider(tx: Tx, provider: ProviderSetting): Promise<void> {
+/** False where the provider is one of the other mode, which its nodes are sold in: it is then not touched. */
+export async function upsertProvider(tx: Tx, provider: ProviderSetting): Promise<boolean> {
   const { id, variant, driver } = provider;
+  const mode = variant === 'mock' ? 'test' : 'live';
   await sql`
     insert into providers as known (id, variant, driver, mode, updated_at)
-    values (${id}, ${variant}, ${driver}, ${variant === 'mock' ? 'test' : 'live'}, ${tx.clock.now()})
+    values (${id}, ${variant}, ${driver}, ${mode}, ${tx.clock.now()})
     on conflict (id) do update
-       set variant = excluded.variant, driver = excluded.driver, mode = excluded.mode, configured = true,
-           updated_at = excluded.updated_at
-     where (known.variant, known.driver, known.mode, known.configured)
-           is distinct from (excluded.variant, excluded.driver, excluded.mode, true)
+       set variant = excluded.variant, driver = excluded.driver, configured = true, updated_at = excluded.updated_at
+     where known.mode = excluded.mode
+       and (known.variant, known.driver, known.configured) is distinct from (excluded.variant, excluded.driver, true)
   `.execute(tx.kysely);
+  const known = await tx.kysely
+    .selectFrom('providers')
+    .select('mode')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  return known.mode === mode;
 }
 
 export async function upsertRegions(
@@ -51,20 +58,24 @@ export async function listConfigured(tx: Tx): Promise<readonly ClusterRecord[]> 
   return rows.map(toCluster);
 }
 
+/** False when somebody registered a cluster of this name by hand since the names were read. */
 export async function insertCluster(
   tx: Tx,
   provider: ProviderSetting,
   setting: ClusterSetting,
-): Promise<void> {
+): Promise<boolean> {
   const now = tx.clock.now();
   const { name, region, endpoint, credential, offer, connectionType, ports } = setting;
-  await sql`
+  const { rows } = await sql`
     insert into clusters (id, name, provider_id, region, driver, endpoint, credential_ref, settings, offer,
       connection_type, port_first, port_last, origin, status, status_since, created_at)
     values (${toUuid(tx.ids.next('cls'))}, ${name}, ${provider.id}, ${region}, ${provider.driver}, ${endpoint},
       ${credential}, ${JSON.stringify(setting.settings)}, ${offer}, ${connectionType}, ${ports.first}, ${ports.last},
       'configuration', 'connecting', ${now}, ${now})
+    on conflict (name) where status <> 'removed' do nothing
+    returning id
   `.execute(tx.kysely);
+  return rows.length === 1;
 }
 
 /** What may change of a cluster. Its observer sees it at its next look. */

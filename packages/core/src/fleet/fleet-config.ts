@@ -1,5 +1,5 @@
 import type { ClusterSetting, ProviderSetting } from '@millrace/platform/config';
-import type { Db } from '@millrace/platform/db';
+import type { Db, Tx } from '@millrace/platform/db';
 import { refreshOpen } from './clusters.store.ts';
 import type { ClusterRecord } from './clusters.ts';
 import { problemWithEndpoint } from './endpoints.ts';
@@ -30,25 +30,46 @@ export async function applyFleetConfig(
 ): Promise<readonly RefusedCluster[]> {
   return db.transaction({ name: 'apply fleet configuration', isolation: 'read committed' }, async (tx) => {
     await lockConfiguration(tx);
+    const refused: RefusedCluster[] = [];
+    const accepted: ProviderSetting[] = [];
     for (const provider of providers) {
-      await upsertProvider(tx, provider);
-      await upsertRegions(tx, provider.id, provider.regions);
+      if (await upsertProvider(tx, provider)) {
+        await upsertRegions(tx, provider.id, provider.regions);
+        accepted.push(provider);
+      } else refused.push(...provider.clusters.map(({ name }) => ({ name, problem: otherMode(provider) })));
     }
     const known = new Map((await listConfigured(tx)).map((cluster) => [cluster.name, cluster]));
-    const refused: RefusedCluster[] = [];
-    for (const provider of providers) {
+    for (const provider of accepted) {
       for (const setting of provider.clusters) {
-        const cluster = known.get(setting.name);
-        const problem = problemWith(provider, setting, cluster);
+        const problem = await applyCluster(tx, provider, setting, known.get(setting.name));
         if (problem !== null) refused.push({ name: setting.name, problem });
-        else if (cluster === undefined) await insertCluster(tx, provider, setting);
-        else await updateCluster(tx, cluster, setting);
       }
     }
-    await unconfigure(tx, providers);
+    await unconfigure(tx, accepted);
     await refreshOpen(tx);
     return refused;
   });
+}
+
+async function applyCluster(
+  tx: Tx,
+  provider: ProviderSetting,
+  setting: ClusterSetting,
+  cluster: ClusterRecord | undefined,
+): Promise<string | null> {
+  const problem = problemWith(provider, setting, cluster);
+  if (problem !== null) return problem;
+  if (cluster === undefined) return (await insertCluster(tx, provider, setting)) ? null : BY_HAND;
+  await updateCluster(tx, cluster, setting);
+  return null;
+}
+
+const BY_HAND = 'a cluster of this name was registered by hand';
+
+/** What is sold to test keys is never sold to live ones, so a provider keeps its mode for as long as it is known. */
+function otherMode({ id, variant }: ProviderSetting): string {
+  const before = variant === 'mock' ? 'live' : 'test';
+  return `its provider ${id} was one for ${before} keys before, and sells nothing now: give it another id`;
 }
 
 /**
@@ -63,7 +84,7 @@ function problemWith(
   const endpoint = problemWithEndpoint(provider.driver, setting.endpoint);
   if (endpoint !== null) return `its endpoint ${endpoint}`;
   if (cluster === undefined) return null;
-  if (cluster.origin !== 'configuration') return 'a cluster of this name was registered by hand';
+  if (cluster.origin !== 'configuration') return BY_HAND;
   const same =
     cluster.providerId === provider.id &&
     cluster.region === setting.region &&
