@@ -265,6 +265,30 @@ describe('nodes', () => {
     expect([past.status, past.json.issues[0].path]).toEqual([400, ['deadlineAt']]);
   });
 
+  it('keep each word of an operator with its reason, none twice for a replay, and none that was refused', async () => {
+    const id = nodeAt(0);
+    const headers = { 'idempotency-key': uniqueId() };
+    const drain = (reason: string, more: Record<string, string> = {}) =>
+      call('POST', `nodes/${id}/drain`, { reason }, more);
+    const answers = [
+      await drain('old fans', headers),
+      await drain('old fans', headers),
+      await drain('also a bad cable'),
+      await act(id, 'resume', { reason: 'mended' }),
+      await call('DELETE', `nodes/${id}?reason=too+early`),
+      await act(id, 'drain', { reason: 'no' }),
+      await act(id, 'quarantine', { reason: 'smells' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 409, 400, 200]);
+    const by = operator.owner.userId;
+    expect(await auditOf(id)).toEqual([
+      ['node.quarantined', 'smells', by],
+      ['node.resumed', 'mended', by],
+      ['node.drained', 'also a bad cable', by],
+      ['node.drained', 'old fans', by],
+    ]);
+  });
+
   it('tell what happened to them, newest first', async () => {
     const id = nodeAt(0);
     await act(id, 'quarantine', { reason: 'smells' });
