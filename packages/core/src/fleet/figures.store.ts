@@ -25,7 +25,10 @@ export async function countGpus(reader: Reader): Promise<readonly GpuFigures[]> 
   const { rows } = await sql<{ region: string; gpu_type: GpuType; mode: Mode; total: bigint; free: bigint }>`
     select region, gpu_type, mode, sum(gpus_total)::bigint as total,
            coalesce(sum(gpus_free) filter (where placeable), 0)::bigint as free
-      from node_capacity where gpu_type is not null group by region, gpu_type, mode
+      from node_capacity as capacity
+      join nodes as node on node.id = capacity.node_id
+     where gpu_type is not null and node.status <> 'node_removed'
+     group by region, gpu_type, mode
   `.execute(reader.kysely);
   return rows.map(({ region, gpu_type: gpuType, mode, total, free }) => ({
     region,

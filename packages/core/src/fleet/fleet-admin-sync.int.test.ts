@@ -2,7 +2,7 @@ import type { Db, Tx } from '@millrace/platform/db';
 import { plantFleet } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemCause } from '../identity/index.ts';
-import { countOverdueDrains } from './figures.store.ts';
+import { countGpus, countOverdueDrains } from './figures.store.ts';
 import { actOnNode, markGpu, updateProvider } from './fleet-admin.service.ts';
 import {
   createFleetWorld,
@@ -146,6 +146,19 @@ describe('a drain', () => {
     expect((await world.node('n1')).status).toBe('node_offline');
     expect(await overdue()).toBe(1);
   });
+});
+
+it('a removed node is no longer counted, whatever its engine still lists', async () => {
+  world.engine('a').nodes = [node('n1'), node('n2')];
+  await read();
+  const counted = async () => (await countGpus(world.db)).map(({ total, free: left }) => [total, left]);
+  expect(await counted()).toEqual([[16, 16]]);
+  const { id } = await world.node('n1');
+  await run((tx) => actOnNode(tx, cause, id, 'drain', { reason: 'sold' }));
+  expect(await counted()).toEqual([[16, 8]]);
+  await run((tx) => actOnNode(tx, cause, id, 'remove', { reason: 'sold' }));
+  await read();
+  expect(await counted()).toEqual([[8, 8]]);
 });
 
 it('a list of nodes costs the same statements however many nodes and GPUs are on the page', async () => {
