@@ -212,6 +212,16 @@ describe('POST placement/explain', () => {
     }
   });
 
+  it.each([
+    [{ rentalType: 'bare-metal', gpuCount: 8, region: 'mock-region' }, 'The mock region is for test keys'],
+    [{ rentalType: 'bare-metal', gpuCount: 8, region: 'private-cloud' }, 'Bare metal cannot be rented in'],
+  ])('says of what is not offered at all why, and where to look', async (wish, why) => {
+    const { json } = await explain(wish);
+    expect(json.obstacles).toEqual([
+      { code: 'REGION_NOT_OFFERED', message: expect.stringContaining(why) as string, nodeCount: 0 },
+    ]);
+  });
+
   it('says what is in the way, and what could be had instead at which price', async () => {
     const { json } = await explain({ rentalType: 'virtual-machine', gpuCount: 8, gpuType: 'h200' });
     expect(json).toMatchObject({ placeable: false, nodesConsidered: 2, nodesFitting: 0, costPerHour: 24 });

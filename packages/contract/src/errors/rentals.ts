@@ -221,7 +221,7 @@ export const rentalErrors = {
     status: 409,
     interfaceStatus: 400,
     message: 'The object is not in a state from which this can be done.',
-    suggestion: 'Read its status and the states page of the docs.',
+    suggestion: 'Read its status, and do first what leads to a state from which this is possible.',
     retryable: false,
   },
 } as const satisfies Record<string, ErrorDefinition>;

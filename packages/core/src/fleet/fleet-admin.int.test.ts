@@ -151,12 +151,13 @@ describe('an act on a node', () => {
     expect((await findNode(database.db, nodeId))?.status).toBe('node_removed');
   });
 
-  it('that its state does not allow is refused, and says in which state it is', async () => {
+  it('that its state does not allow is refused, and says in which state it is and what to do first', async () => {
     const { nodeId } = await plantOne();
     const early = run((tx) => actOnNode(tx, cause, nodeId, 'remove', { reason: 'old' }));
     await expect(early).rejects.toMatchObject({
       reason: 'INVALID_STATE_TRANSITION',
-      message: expect.stringContaining('node_ready') as string,
+      message: 'The node is node_ready, and in that state it cannot be removed.',
+      suggestion: 'Drain or quarantine it first.',
     });
     const client = await database.connect();
     await client.query(`update nodes set status = 'node_registering' where id = $1`, [toUuid(nodeId)]);

@@ -1,4 +1,10 @@
-import { machineStates, verdictOn, type MachineAction, type MachineState } from '@millrace/contract';
+import {
+  machineStates,
+  verdictOn,
+  type MachineAction,
+  type MachineState,
+  type Reason,
+} from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { ClusterId, GpuId, NodeId } from '@millrace/platform/ids';
@@ -175,11 +181,41 @@ export interface NodeAct {
 }
 
 const acts = {
-  drain: { to: 'node_draining', action: 'node.drained' },
-  resume: { to: 'node_ready', action: 'node.resumed' },
-  quarantine: { to: 'node_quarantined', action: 'node.quarantined' },
-  remove: { to: 'node_removed', action: 'node.removed' },
-} as const satisfies Partial<Record<MachineAction, { to: MachineState; action: `node.${string}` }>>;
+  drain: { to: 'node_draining', done: 'drained', action: 'node.drained' },
+  resume: { to: 'node_ready', done: 'resumed', action: 'node.resumed' },
+  quarantine: { to: 'node_quarantined', done: 'quarantined', action: 'node.quarantined' },
+  remove: { to: 'node_removed', done: 'removed', action: 'node.removed' },
+} as const satisfies Partial<
+  Record<MachineAction, { to: MachineState; done: string; action: `node.${string}` }>
+>;
+
+/** What helps, where the state of a node does not let something be done to it. */
+const wayOut: Readonly<Record<keyof typeof acts, Partial<Record<MachineState, string>>>> = {
+  drain: {
+    node_registering: 'It takes no work yet. Quarantine it to keep it out of use.',
+    node_quarantined: 'It takes nothing new already. Resume it first if it shall be drained instead.',
+  },
+  resume: { node_registering: 'It becomes ready by itself once its hardware has been read.' },
+  quarantine: {},
+  remove: {
+    node_registering: 'Quarantine it first.',
+    node_ready: 'Drain or quarantine it first.',
+  },
+};
+
+function refusalOf(act: keyof typeof acts, status: MachineState, reason: Reason): Fault {
+  if (status === 'node_removed') {
+    return new Fault(reason, {
+      message: 'The node was removed, and nothing can be done to it any more.',
+      suggestion: 'GET /v2/admin/nodes lists the nodes that are there.',
+    });
+  }
+  const suggestion = wayOut[act][status];
+  return new Fault(reason, {
+    message: `The node is ${status}, and in that state it cannot be ${acts[act].done}.`,
+    ...(suggestion === undefined ? {} : { suggestion }),
+  });
+}
 
 /**
  * An operator's word on a node. It counts more than a maintenance window's: one that holds the node lets go of it, and
@@ -199,11 +235,7 @@ export async function actOnNode(
   const before = await findNode(tx, nodeId);
   if (before === null) throw new Fault('NODE_NOT_FOUND');
   const verdict = verdictOn(machineStates, act, before.status);
-  if (verdict !== 'allowed' && verdict !== 'repeat') {
-    throw new Fault(verdict, {
-      message: `The node is ${before.status}, and in that state this cannot be done to it.`,
-    });
-  }
+  if (verdict !== 'allowed' && verdict !== 'repeat') throw refusalOf(act, before.status, verdict);
   const { node } = await moveNode(tx, nodeId, to, {
     reason,
     actor: cause.actor,

@@ -19,7 +19,7 @@ import {
   type Touched,
 } from './maintenance.ts';
 import {
-  countPresentNodes,
+  findPresentNodes,
   findDrainable,
   findHeld,
   findUnfinishedWindows,
@@ -64,7 +64,9 @@ export async function announceMaintenance(tx: Tx, cause: Cause, wish: WindowWish
   // What has passed may have been billed already, so no window reaches back before its announcement.
   const startsAt = wish.startsAt < now ? now : wish.startsAt;
   const nodeIds = [...new Set(wish.nodeIds)];
-  if ((await countPresentNodes(tx, nodeIds)) !== nodeIds.length) throw new Fault('NODE_NOT_FOUND');
+  const present = await findPresentNodes(tx, nodeIds);
+  const absent = nodeIds.find((nodeId) => !present.has(nodeId));
+  if (absent !== undefined) throw new Fault('NODE_NOT_FOUND', { message: `There is no node ${absent}.` });
   const drainsAt = new Date(startsAt.getTime() - wish.drainBeforeMs);
   const window = await insertWindow(tx, { summary, drainsAt, startsAt, endsAt }, nodeIds);
   await appendAudit(tx, null, cause, {
@@ -165,7 +167,12 @@ async function giveBackSome(tx: Tx, window: MaintenanceWindow): Promise<boolean>
   const holds = await lockHolds(tx, window, nodeIds, 'held');
   for (const node of holds) {
     if (!isGivenBack(standingOf(node), node.isHeldByOther)) continue;
-    await moveNode(tx, node.nodeId, 'node_ready', moveOf(window, 'is over'));
+    await moveNode(
+      tx,
+      node.nodeId,
+      'node_ready',
+      moveOf(window, window.status === 'cancelled' ? 'was cancelled' : 'is over'),
+    );
   }
   await setHold(tx, window.id, idsOf(holds), 'left');
   return nodeIds.length === NODES_AT_ONCE;

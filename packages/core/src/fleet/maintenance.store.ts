@@ -50,15 +50,18 @@ export async function insertWindow(
   return toWindow(row);
 }
 
-/** Of these nodes, how many are in the fleet. */
-export async function countPresentNodes(reader: Reader, nodeIds: readonly NodeId[]): Promise<number> {
-  const { count } = await reader.kysely
+/** Of these nodes, those that are in the fleet. */
+export async function findPresentNodes(
+  reader: Reader,
+  nodeIds: readonly NodeId[],
+): Promise<ReadonlySet<NodeId>> {
+  const rows = await reader.kysely
     .selectFrom('nodes')
-    .select((select) => select.fn.countAll<bigint>().as('count'))
+    .select('id')
     .where('id', 'in', nodeIds.map(toUuid))
     .where('status', '<>', 'node_removed')
-    .executeTakeFirstOrThrow();
-  return Number(count);
+    .execute();
+  return new Set(rows.map((row) => fromUuid('nod', row.id)));
 }
 
 /** With all that is shown of it. */

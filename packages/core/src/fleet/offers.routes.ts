@@ -1,6 +1,7 @@
 import type { Answer, Contract, PlacementObstacle } from '@millrace/contract';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
 import { decodeCursor, requirePrincipal, toPage, type HttpServer } from '@millrace/platform/http';
 import { toCents, toNearestUsdNumber, toPercentage } from '@millrace/platform/money';
 import { z } from 'zod';
@@ -53,9 +54,10 @@ export function serveOffers({ server, operations, db, clock }: OfferRoutes): voi
     return pageOf(rows, limit, ({ offer }) => toWireReserveOption(offer));
   });
 
-  server.serve(operations.explainPlacement, async ({ body, context }) =>
-    toWireExplanation(await offers.explain(requirePrincipal(context), body), body),
-  );
+  server.serve(operations.explainPlacement, async ({ body, context }) => {
+    const asker = requirePrincipal(context);
+    return toWireExplanation(await offers.explain(asker, body), body, asker.mode);
+  });
 }
 
 const COUNT_DIGITS = 6;
@@ -104,7 +106,7 @@ function toWireReserveOption({ option, perHour, originalPerHour, enabled }: Rese
   };
 }
 
-function toWireExplanation(explanation: Explanation, asked: RentalWish): WireExplanation {
+function toWireExplanation(explanation: Explanation, asked: RentalWish, mode: Mode): WireExplanation {
   const { placeable, nodesConsidered, nodesFitting, costPerHour } = explanation;
   return {
     placeable,
@@ -112,7 +114,7 @@ function toWireExplanation(explanation: Explanation, asked: RentalWish): WireExp
     nodesFitting,
     obstacles: explanation.obstacles.map((obstacle) => ({
       code: obstacle.code,
-      message: messageOf(obstacle, asked),
+      message: messageOf(obstacle, asked, mode),
       nodeCount: obstacle.nodeCount,
     })),
     costPerHour: costPerHour === null ? null : toNearestUsdNumber(costPerHour),
@@ -128,27 +130,37 @@ function toWireExplanation(explanation: Explanation, asked: RentalWish): WireExp
   };
 }
 
-function messageOf({ code }: Obstacle, asked: RentalWish): string {
+function messageOf({ code }: Obstacle, asked: RentalWish, mode: Mode): string {
+  const isMetal = asked.rentalType === 'bare-metal';
   const messages: Readonly<Record<PlacementObstacle, string>> = {
-    REGION_NOT_OFFERED: `A ${asked.rentalType} cannot be rented in ${asked.region} with this key: test keys rent in mock-region only, live keys everywhere else that rental-options lists.`,
-    GPU_COUNT_NOT_OFFERED: 'Bare metal is rented by whole nodes of 8 GPUs: ask for 8, 16, 24 and so on.',
-    NO_NODES_IN_REGION: `There are no hosts for a ${asked.rentalType} in ${asked.region}.`,
-    REGION_DISABLED: 'The region is not open for new work.',
-    CLUSTER_SILENT: 'Their engine does not answer, or has not yet.',
-    CLUSTER_UNWATCHED: 'Nobody has looked at them for some minutes, so none is sold.',
+    REGION_NOT_OFFERED: notOffered(asked, mode),
+    GPU_COUNT_NOT_OFFERED: 'Bare metal is rented by whole hosts of 8 GPUs: ask for 8, 16, 24 and so on.',
+    NO_NODES_IN_REGION: `There are no hosts for ${isMetal ? 'bare metal' : 'virtual machines'} in ${asked.region}: rental-options lists where there are.`,
+    REGION_DISABLED: 'The operator takes no new work there at the moment.',
+    CLUSTER_SILENT: 'What runs them does not answer, or has not yet, so none is rented out.',
+    CLUSTER_UNWATCHED: 'Nobody has looked at them for five minutes, so none is rented out.',
     NODE_REGISTERING: 'They are new, and their hardware is not known yet.',
     NODE_OFFLINE: 'They cannot be reached.',
     NODE_DRAINING: 'They take nothing new, before maintenance or removal.',
-    NODE_QUARANTINED: 'They were taken out of use after a failure.',
+    NODE_QUARANTINED: 'They were taken out of use, after a failure or by the operator.',
     WRONG_GPU_TYPE: `Their GPUs are not ${asked.gpuType}.`,
     WRONG_NETWORK: `They are not connected by ${asked.networkType}.`,
     CUDA_TOO_OLD: `Their driver does not support ${asked.cudaVersion ?? 'this CUDA'}.`,
-    NODE_TOO_SMALL:
-      asked.rentalType === 'bare-metal'
-        ? 'They do not have exactly 8 GPUs.'
-        : `They have fewer than ${asked.gpuCount} GPUs, and a virtual machine lies on one host.`,
-    NO_FREE_GPUS: 'Too many of their GPUs are in use.',
-    FABRIC_TOO_SMALL: 'Too few whole hosts are free on one fast network.',
+    NODE_TOO_SMALL: isMetal
+      ? 'They do not have exactly 8 GPUs.'
+      : `They have fewer than ${asked.gpuCount} GPUs, and a virtual machine lies on one host.`,
+    NO_FREE_GPUS: isMetal ? 'They are not wholly free.' : `They have fewer than ${asked.gpuCount} GPUs free.`,
+    FABRIC_TOO_SMALL: `They are free, but fewer of them share one fast network than ${asked.gpuCount} GPUs need.`,
   };
   return messages[code];
+}
+
+function notOffered({ rentalType, region }: RentalWish, mode: Mode): string {
+  if (mode === 'test') {
+    return 'Test keys rent virtual machines in mock-region and nothing else: ask for those, or use a live key.';
+  }
+  const what = rentalType === 'bare-metal' ? 'Bare metal' : 'Virtual machines';
+  const why =
+    region === 'mock-region' ? 'The mock region is for test keys' : `${what} cannot be rented in ${region}`;
+  return `${why}: rental-options lists what can be rented, and where.`;
 }
