@@ -53,7 +53,9 @@ export const adminMaintenanceOperations = {
     body: z
       .object({
         nodeIds: z.array(nodeId).min(1).max(1000),
-        startsAt: timestamp,
+        startsAt: timestamp.meta({
+          description: 'A start that has just passed, by at most five minutes, means now.',
+        }),
         endsAt: timestamp,
         summary: z.string().trim().min(3).max(500),
         drainBeforeSeconds: z
