@@ -64,6 +64,20 @@ describe('what every driver refuses', () => {
     expect(isRefused(() => checkWish({ ...plain, orgId: 'org_1/../x' as OrgId }))).toBe(true);
   });
 
+  it('refuses half a character, which no database and no file keeps', () => {
+    const half = 'a\ud800b';
+    const [key = ''] = plain.sshKeys;
+    const wishes = [{ userData: half }, { labels: { team: half } }, { sshKeys: [`${key} ${half}`] }];
+    for (const changes of wishes) {
+      expect(
+        isRefused(() => checkWish({ ...plain, ...changes })),
+        JSON.stringify(changes),
+      ).toBe(true);
+    }
+    const command = { argv: ['echo', half], timeoutMs: 1_000, maxBytes: 1_000 };
+    expect(isRefused(() => checkCommand(command))).toBe(true);
+  });
+
   it('refuses sizes that are not whole numbers within bounds, and two ports at one spot', () => {
     for (const size of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
       for (const key of ['cpuCount', 'ramMb', 'diskGb']) {

@@ -12,6 +12,8 @@ const hostnamePattern =
 const pciPattern = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
 const labelPattern = /^[a-z][a-z0-9_.-]{0,62}$/;
 const control = /[\u0000-\u001f\u007f]/;
+/** Without half characters, of which every engine and database makes something else. */
+const isText = (value: string): boolean => value.isWellFormed();
 
 const most = {
   cpus: 4_096,
@@ -46,7 +48,7 @@ export function checkRef(machine: MachineRef): void {
 export function checkKeys(keys: readonly string[]): void {
   insist(keys.length <= most.keys, `A machine has at most ${most.keys} keys.`);
   for (const key of keys) {
-    const isLine = key.trim() !== '' && key.length <= most.keyChars && !control.test(key);
+    const isLine = key.trim() !== '' && key.length <= most.keyChars && !control.test(key) && isText(key);
     insist(isLine, 'A key is one line of authorized_keys.');
   }
 }
@@ -69,7 +71,7 @@ function checkLabels(labels: Readonly<Record<string, string>>): void {
   for (const [key, value] of entries) {
     insist(labelPattern.test(key), 'A label has a key that is not one.');
     insist(
-      value.length <= most.labelChars && !control.test(value),
+      value.length <= most.labelChars && !control.test(value) && isText(value),
       `The label ${key} is not one short line.`,
     );
   }
@@ -94,7 +96,8 @@ export function checkWish(wish: MachineWish): void {
   checkPorts(wish.ports);
   checkLabels(wish.labels);
   const userData = wish.userData ?? '';
-  insist(userData.length <= most.userDataChars && !userData.includes('\0'), 'The user data is too long.');
+  insist(userData.length <= most.userDataChars, `User data has at most ${most.userDataChars} characters.`);
+  insist(!userData.includes('\0') && isText(userData), 'User data is text, without a NUL in it.');
 }
 
 export function checkCommand(command: ExecCommand): void {
@@ -103,7 +106,8 @@ export function checkCommand(command: ExecCommand): void {
     (command.argv[0] ?? '') !== '' && chars <= most.argvChars,
     'A command has a name and is not endless.',
   );
-  insist(!command.argv.some((word) => word.includes('\0')), 'A command has no NUL in it.');
+  const isPlain = command.argv.every((word) => !word.includes('\0') && isText(word));
+  insist(isPlain, 'A command is text, without a NUL in it.');
   insist(isCount(command.timeoutMs, 86_400_000), 'A command has from 1 ms to a day.');
   insist(isCount(command.maxBytes, 64 * 1_024 * 1_024), 'A command may answer up to 64 MiB.');
 }

@@ -43,16 +43,18 @@ const commands: Readonly<Record<string, Command>> = {
   },
   ls: (words, inside) => {
     const path = words.findLast((word) => !word.startsWith('-')) ?? '/';
-    const names = folders(inside)[path.length > 1 ? path.replace(/\/$/, '') : path];
+    const names = folders(inside).get(path.length > 1 ? path.replace(/\/$/, '') : path);
     return names === undefined
       ? fail(2, `ls: cannot access '${path}': No such file or directory\n`)
       : say(names.map((name) => `${name}\n`).join(''));
   },
   cat: (words, inside) => {
     const known = files(inside);
-    const missing = words.find((path) => !Object.hasOwn(known, path));
+    const missing = words.find((path) => !known.has(path));
     if (missing !== undefined) return fail(1, `cat: ${missing}: No such file or directory\n`);
-    return say(words.map((path) => known[path] ?? '').join(''));
+    let text = '';
+    for (const path of words) if (text.length < inside.maxBytes) text += known.get(path) ?? '';
+    return say(text);
   },
   seq: (words, { maxBytes }) => {
     const [from, to] = words.length === 1 ? [1, Number(words[0])] : [Number(words[0]), Number(words[1])];
@@ -122,29 +124,36 @@ export function lastBytes(text: string, maxBytes: number): string {
   return new TextDecoder().decode(bytes.subarray(bytes.length - maxBytes)).replace(/^\uFFFD+/, '');
 }
 
-function folders({ machine }: Inside): Readonly<Record<string, readonly string[]>> {
+function folders({ machine }: Inside): ReadonlyMap<string, readonly string[]> {
   const gpus = visibleGpus(machine).map((_, index) => `nvidia${index}`);
   const control = gpus.length > 0 ? ['nvidia-uvm', 'nvidiactl'] : [];
-  return {
-    '/': ['bin', 'dev', 'etc', 'home', 'proc', 'root', 'tmp', 'usr', 'var'],
-    '/dev': [
-      ...['console', 'full', 'null'],
-      ...gpus,
-      ...control,
-      ...['random', 'urandom', 'vda', 'vda1', 'zero'],
-    ],
-    '/etc': ['hostname', 'os-release'],
-    '/proc': ['cpuinfo', 'meminfo'],
-  };
+  const devices = [
+    'console',
+    'full',
+    'null',
+    ...gpus,
+    ...control,
+    'random',
+    'urandom',
+    'vda',
+    'vda1',
+    'zero',
+  ];
+  return new Map([
+    ['/', ['bin', 'dev', 'etc', 'home', 'proc', 'root', 'tmp', 'usr', 'var']],
+    ['/dev', devices],
+    ['/etc', ['hostname', 'os-release']],
+    ['/proc', ['cpuinfo', 'meminfo']],
+  ]);
 }
 
-function files({ machine }: Inside): Readonly<Record<string, string>> {
+function files({ machine }: Inside): ReadonlyMap<string, string> {
   const processors = Array.from({ length: machine.cpuCount }, (_, index) => `processor\t: ${index}\n`);
-  return {
-    '/etc/hostname': `${machine.hostname}\n`,
-    '/etc/os-release': `NAME="Millrace mock"\nPRETTY_NAME="${machine.image}, not really"\n`,
-    '/proc/cpuinfo': processors.join(''),
-    '/proc/meminfo': `MemTotal: ${machine.ramMb * 1_024} kB\n`,
-    [`/home/${sshUser}/.ssh/authorized_keys`]: machine.sshKeys.map((key) => `${key}\n`).join(''),
-  };
+  return new Map([
+    ['/etc/hostname', `${machine.hostname}\n`],
+    ['/etc/os-release', `NAME="Millrace mock"\nPRETTY_NAME="${machine.image}, not really"\n`],
+    ['/proc/cpuinfo', processors.join('')],
+    ['/proc/meminfo', `MemTotal: ${machine.ramMb * 1_024} kB\n`],
+    [`/home/${sshUser}/.ssh/authorized_keys`, machine.sshKeys.map((key) => `${key}\n`).join('')],
+  ]);
 }

@@ -4,9 +4,10 @@ import type { MachineRef, PortMapping } from '../driver.ts';
 import type { Inside } from './commands.ts';
 import { hostKeyOf } from './host-key.ts';
 import type { MockNode } from './layout.ts';
-import type { MockMemory } from './memory.ts';
+import type { Kept, MockMemory } from './memory.ts';
 import { stateAt, type MockMachine } from './mock-machine.ts';
-import { serveSsh } from './ssh-server.ts';
+import { breakAfter, serveSsh } from './ssh-server.ts';
+import { Turns } from './turns.ts';
 
 export interface DoorsOptions {
   readonly memory: MockMemory;
@@ -23,17 +24,26 @@ interface Door {
   readonly sockets: Set<Socket>;
 }
 
+/** What is behind a door. */
+type Behind = Omit<Inside, 'maxBytes'>;
+
 interface Doorway {
   readonly ref: MachineRef;
   readonly doors: Map<string, Door>;
   /** The boot that the open connections belong to: none outlives it. */
   boots: number;
-  work: Promise<void>;
+  /** Looks at the memory. However many stand at the doors, there is one look at a time. */
+  readonly looks: Turns<Kept | null>;
+  /** Brings the doors in line with what a look finds. */
+  readonly work: Turns<void>;
 }
 
 const sshPort = 22;
 const watchMs = 1_000;
+/** Of one machine, through all of its ports. */
 const mostSockets = 64;
+/** How long someone who was told the one line there is may take to hang up. */
+const hangUpMs = 5_000;
 const nameOf = ({ internalPort, externalPort }: PortMapping): string => `${externalPort}:${internalPort}`;
 
 /**
@@ -59,24 +69,34 @@ export class Doors {
     const wanted = this.#wantedOf(machine);
     if (known === undefined && wanted.length === 0) return;
     const isInLine =
-      known?.boots === machine?.boots &&
-      known?.doors.size === wanted.length &&
+      known?.work.isIdle === true &&
+      known.boots === machine?.boots &&
+      known.doors.size === wanted.length &&
       wanted.every((port) => known.doors.has(nameOf(port)));
-    if (this.#isClosed || isInLine) return known?.work;
-    const doorway = known ?? { ref, doors: new Map(), boots: machine?.boots ?? 0, work: Promise.resolve() };
-    this.#doorways.set(key, doorway);
+    if (this.#isClosed || isInLine) return;
     // One after the other, each by what the memory says then: the last one to run has seen the newest record.
-    doorway.work = doorway.work.then(() => this.#apply(key, doorway));
-    return doorway.work;
+    await (known ?? this.#add(key, ref, machine?.boots ?? 0)).work.run();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopWatching?.();
     const doorways = [...this.#doorways.values()];
-    await Promise.all(doorways.map(({ work }) => work));
+    await Promise.all(doorways.map(({ work }) => work.settled()));
     await Promise.all(doorways.flatMap(({ doors }) => [...doors.values()].map(shut)));
     this.#doorways.clear();
+  }
+
+  #add(key: string, ref: MachineRef, boots: number): Doorway {
+    const doorway: Doorway = {
+      ref,
+      boots,
+      doors: new Map(),
+      looks: new Turns(() => this.#options.memory.read(ref)),
+      work: new Turns(() => this.#apply(key, doorway)),
+    };
+    this.#doorways.set(key, doorway);
+    return doorway;
   }
 
   #wantedOf(machine: MockMachine | null): readonly PortMapping[] {
@@ -86,7 +106,7 @@ export class Doors {
   }
 
   async #apply(key: string, doorway: Doorway): Promise<void> {
-    const kept = await this.#options.memory.read(doorway.ref).catch(() => undefined);
+    const kept = await doorway.looks.run().catch(() => undefined);
     if (this.#isClosed || kept === undefined) return;
     const machine = kept?.machine ?? null;
     const wanted = new Map(this.#wantedOf(machine).map((port) => [nameOf(port), port]));
@@ -103,18 +123,19 @@ export class Doors {
       const door = await this.#open(doorway, mapping, this.#options.bind ?? node.address);
       if (door !== null) doorway.doors.set(name, door);
     }
-    if (wanted.size === 0) this.#doorways.delete(key);
+    // Whoever asks from now on begins anew; a run that waits already would open doors that nobody knows of.
+    if (wanted.size === 0 && !doorway.work.hasWaiting) this.#doorways.delete(key);
   }
 
   async #open(doorway: Doorway, mapping: PortMapping, host: string): Promise<Door | null> {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
-      if (sockets.size >= mostSockets) {
+      socket.on('error', () => socket.destroy());
+      if (socketsOf(doorway) >= mostSockets) {
         socket.destroy();
         return;
       }
       sockets.add(socket);
-      socket.on('error', () => socket.destroy());
       socket.once('close', () => sockets.delete(socket));
       this.#watch();
       void this.#welcome(socket, doorway, mapping);
@@ -130,18 +151,23 @@ export class Doors {
 
   async #welcome(socket: Socket, doorway: Doorway, mapping: PortMapping): Promise<void> {
     const { seed, clock } = this.#options;
-    const look = (): Promise<Omit<Inside, 'maxBytes'> | null> => this.#look(doorway, mapping);
+    const look = (): Promise<Behind | null> => this.#look(doorway, mapping);
+    const isSsh = mapping.internalPort === sshPort;
+    // What nobody reads would keep the connection open after its other end has closed it.
+    if (!isSsh) socket.resume();
     const inside = await look().catch(() => null);
     if (inside === null || socket.destroyed) socket.destroy();
-    else if (mapping.internalPort === sshPort) {
-      serveSsh(socket, { hostKey: hostKeyOf(seed, inside.machine.externalId), clock, look });
-    } else socket.end(`millrace mock: port ${mapping.internalPort} of ${inside.machine.hostname}\r\n`);
+    else if (isSsh) serveSsh(socket, { hostKey: hostKeyOf(seed, inside.machine.externalId), clock, look });
+    else {
+      breakAfter(hangUpMs, socket, clock);
+      socket.end(`millrace mock: port ${mapping.internalPort} of ${inside.machine.hostname}\r\n`);
+    }
   }
 
   /** What is behind the door now; null when it should not be open. */
-  async #look(doorway: Doorway, mapping: PortMapping): Promise<Omit<Inside, 'maxBytes'> | null> {
-    const { memory, seed, clock, nodes } = this.#options;
-    const machine = (await memory.read(doorway.ref))?.machine;
+  async #look(doorway: Doorway, mapping: PortMapping): Promise<Behind | null> {
+    const { seed, clock, nodes } = this.#options;
+    const machine = (await doorway.looks.run())?.machine;
     const node = nodes.get(machine?.nodeName ?? '');
     const nowMs = clock.nowMs();
     if (machine === undefined || node === undefined || machine.boots !== doorway.boots) return null;
@@ -159,15 +185,17 @@ export class Doors {
   }
 
   async #patrol(): Promise<void> {
-    const visited = [...this.#doorways.values()].filter(({ doors }) =>
-      [...doors.values()].some(({ sockets }) => sockets.size > 0),
-    );
+    const visited = [...this.#doorways.values()].filter((doorway) => socketsOf(doorway) > 0);
     for (const doorway of visited) {
-      const kept = await this.#options.memory.read(doorway.ref).catch(() => undefined);
+      const kept = await doorway.looks.run().catch(() => undefined);
       if (kept !== undefined) await this.sync(doorway.ref, kept?.machine ?? null);
     }
     if (visited.length > 0) this.#watch();
   }
+}
+
+function socketsOf({ doors }: Doorway): number {
+  return [...doors.values()].reduce((sum, { sockets }) => sum + sockets.size, 0);
 }
 
 /** Breaks what is open and gives the port back. */

@@ -165,6 +165,23 @@ describe('a fault asked for by label', () => {
     expect(outcomes).toEqual(Array.from({ length: 3 }, () => ['done', 'done', 'unavailable']).flat());
   });
 
+  it('flaky: ends after a day, so that no rhythm of calls keeps a machine from being cleared away', async () => {
+    const { clock, connect } = mockEngine();
+    const driver = connect();
+    const wish = faulty('flaky', { every: 2 });
+    await driver.create(wish, patient());
+    const lookAndEnd = async (): Promise<boolean> => {
+      await driver.describe(wish, patient());
+      return driver.terminate(wish, patient()).then(
+        () => true,
+        () => false,
+      );
+    };
+    expect([await lookAndEnd(), await lookAndEnd(), await lookAndEnd()]).toEqual([false, false, false]);
+    await clock.advance(24 * 60 * 60_000);
+    expect(await lookAndEnd()).toBe(true);
+  });
+
   it('is refused when it is misspelt, has a foreign argument, or one out of bounds', async () => {
     const driver = mockEngine().connect();
     const hopeless = [

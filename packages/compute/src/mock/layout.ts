@@ -1,5 +1,6 @@
 import { share } from '@millrace/platform/money';
-import type { InventoryNode } from '../driver.ts';
+import { DriverError } from '../driver-error.ts';
+import type { InventoryNode, MachineWish } from '../driver.ts';
 import { bytesOf } from './dice.ts';
 
 export type MockGpuModel = 'h100' | 'h200' | 'b200';
@@ -107,6 +108,20 @@ export function inventoryNodeOf(node: MockNode, seed: string): InventoryNode {
       })),
     },
   };
+}
+
+/** Refuses a machine that this node cannot be, whoever else is on it. */
+export function requireHardware(node: MockNode, images: readonly string[], wish: MachineWish): void {
+  if (!images.includes(wish.image)) {
+    throw new DriverError('not_found', `The cluster has no image ${wish.image}.`);
+  }
+  const gpus = gpuAddressesOf(node);
+  const missing = wish.gpuPciAddresses.find((address) => !gpus.includes(address));
+  if (missing !== undefined) {
+    throw new DriverError('no_capacity', `The node ${node.name} has no GPU at ${missing}.`);
+  }
+  const fits = wish.cpuCount <= node.cpuCount && wish.ramMb <= node.ramMb && wish.diskGb <= node.storageGb;
+  if (!fits) throw new DriverError('no_capacity', `The node ${node.name} is smaller than that.`);
 }
 
 /** What the engine says of a node that it cannot reach. */

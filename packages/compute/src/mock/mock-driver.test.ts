@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import type { ComputeDriver, MachineRef, MachineView } from '../driver.ts';
 import { runCommand, splitLine } from './commands.ts';
+import { createProcessMemory } from './index.ts';
 import { hostKeyOf } from './host-key.ts';
 import { defaultLayout } from './layout.ts';
 import { makeMachine, metricsAt, stateAt } from './mock-machine.ts';
@@ -133,6 +134,31 @@ describe('nodes of the mock engine', () => {
     expect(inventory.nodes[1]).toMatchObject({ name: 'mock-02', reachable: false, hardware: null });
     controls.heal();
     expect((await driver.listOwned(patient())).machines).toHaveLength(2);
+  });
+
+  it('a memory that is away ends events as a lost connection does, and leaves nothing waiting', async () => {
+    const memory = createProcessMemory();
+    const engine = mockEngine({ ...memory, changesSince: () => Promise.reject(new Error('no database')) });
+    const driver = engine.connect();
+    const heard = driver.events(new AbortController().signal)[Symbol.asyncIterator]().next();
+    await expect(heard).rejects.toMatchObject({ name: 'DriverError', kind: 'unavailable' });
+    expect(engine.clock.sleeping).toBe(0);
+  });
+
+  it('a call that waits for the clock is over when the connection is closed', async () => {
+    const { clock, connect } = mockEngine();
+    const [first, second] = [connect(), connect()];
+    const late = first.create(faulty('create-late', { after_ms: 80_000_000 }), patient());
+    const wish = wishFor();
+    await first.create(wish, patient());
+    await clock.advance(10_000);
+    const command = { argv: ['sleep', '80000'], timeoutMs: 86_400_000, maxBytes: 10 };
+    const slow = second.exec(wish, command, patient());
+    await expect.poll(() => clock.sleeping).toBe(2);
+    await Promise.all([first.close(), second.close()]);
+    await expect(late).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(slow).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(clock.sleeping).toBe(0);
   });
 
   it('a removed node is in no inventory, and its machines are gone with it', async () => {

@@ -23,8 +23,8 @@ import { Doors } from './doors.ts';
 import { readFault } from './faults.ts';
 import {
   defaultLayout,
-  gpuAddressesOf,
   inventoryNodeOf,
+  requireHardware,
   silentNodeOf,
   type MockLayout,
   type MockNode,
@@ -40,6 +40,7 @@ import {
   powerOff,
   powerOn,
   refusalAt,
+  requireSmall,
   stateAt,
   viewOf,
   type MachineCall,
@@ -118,7 +119,7 @@ class MockDriver implements ComputeDriver {
   }
 
   create(wish: MachineWish, signal: AbortSignal): Promise<void> {
-    return this.#call(signal, async () => {
+    return this.#call(signal, async (giveUp) => {
       checkWish(wish);
       const fault = readFault(wish.labels);
       if (fault?.name === 'create-fails') {
@@ -133,7 +134,7 @@ class MockDriver implements ComputeDriver {
         }
         return powerOn({ ...machine, sshKeys: wish.sshKeys, ports: wish.ports }, nowMs);
       });
-      if (fault?.name === 'create-late') await this.#clock.sleep(fault.after_ms, signal);
+      if (fault?.name === 'create-late') await this.#clock.sleep(fault.after_ms, giveUp);
     });
   }
 
@@ -233,7 +234,7 @@ class MockDriver implements ComputeDriver {
   }
 
   exec(machine: MachineRef, command: ExecCommand, signal: AbortSignal): Promise<ExecResult> {
-    return this.#call(signal, async () => {
+    return this.#call(signal, async (giveUp) => {
       checkCommand(command);
       const found = await this.#require(machine, 'exec');
       const nowMs = this.#clock.nowMs();
@@ -243,7 +244,7 @@ class MockDriver implements ComputeDriver {
       const node = this.#nodeOf(found.nodeName);
       const inside = { machine: found, node, seed: this.#seed, nowMs, maxBytes: command.maxBytes };
       const { waitMs, ...result } = runCommand(command.argv, inside);
-      if (waitMs > 0) await this.#clock.sleep(Math.min(waitMs, command.timeoutMs), signal);
+      if (waitMs > 0) await this.#clock.sleep(Math.min(waitMs, command.timeoutMs), giveUp);
       if (waitMs > command.timeoutMs) {
         throw new DriverError('unavailable', `The command took longer than ${command.timeoutMs} ms.`);
       }
@@ -258,7 +259,7 @@ class MockDriver implements ComputeDriver {
   }
 
   /** Runs a call to its end, or to the end of the caller's patience, and makes a `DriverError` of whatever failed. */
-  async #call<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async #call<T>(signal: AbortSignal, work: (giveUp: AbortSignal) => Promise<T>): Promise<T> {
     const giveUp = AbortSignal.any([signal, this.#closing.signal]);
     if (giveUp.aborted) throw this.#givenUp();
     if (this.#health.isSilent) throw new DriverError('unavailable', 'The mock engine does not answer.');
@@ -268,7 +269,7 @@ class MockDriver implements ComputeDriver {
         const onAbort = (): void => reject(this.#givenUp());
         giveUp.addEventListener('abort', onAbort);
         stopWaiting = () => giveUp.removeEventListener('abort', onAbort);
-        work().then(resolve, reject);
+        work(giveUp).then(resolve, reject);
       });
     } catch (error) {
       if (isDriverError(error)) throw error;
@@ -345,6 +346,7 @@ class MockDriver implements ComputeDriver {
         await this.#doors?.sync(machine, next);
         return next;
       }
+      if (next !== null) requireSmall(next);
       const dies = call === 'create' && this.#health.takeDeath();
       const written = dies && next !== null ? { ...powerOff(next), isHalfMade: true } : next;
       const labels = (next ?? kept?.machine)?.labels ?? {};
@@ -387,16 +389,7 @@ class MockDriver implements ComputeDriver {
     if (this.#health.isNodeSilent(node.name)) {
       throw new DriverError('unavailable', `The node ${node.name} does not answer.`);
     }
-    if (!this.#layout.images.includes(wish.image)) {
-      throw new DriverError('not_found', `The cluster has no image ${wish.image}.`);
-    }
-    const gpus = gpuAddressesOf(node);
-    const missing = wish.gpuPciAddresses.find((address) => !gpus.includes(address));
-    if (missing !== undefined) {
-      throw new DriverError('no_capacity', `The node ${node.name} has no GPU at ${missing}.`);
-    }
-    const fits = wish.cpuCount <= node.cpuCount && wish.ramMb <= node.ramMb && wish.diskGb <= node.storageGb;
-    if (!fits) throw new DriverError('no_capacity', `The node ${node.name} is smaller than that.`);
+    requireHardware(node, this.#layout.images, wish);
   }
 
   #requirePower(machine: MockMachine, nowMs: number): void {

@@ -31,8 +31,15 @@ export async function* streamEvents(source: EventSource, signal: AbortSignal): A
     on(signal, onAbort),
     on(closing, onAbort),
   ];
+  const read = async (cursor: bigint | null): ReturnType<MockMemory['changesSince']> => {
+    try {
+      return await memory.changesSince(cursor);
+    } catch (error) {
+      throw new DriverError('unavailable', "The mock engine's memory did not answer.", { cause: error });
+    }
+  };
   try {
-    let { cursor } = await memory.changesSince(null);
+    let { cursor } = await read(null);
     while (!signal.aborted) {
       if (isLost || closing.aborted)
         throw new DriverError('unavailable', 'The connection for events was lost.');
@@ -40,7 +47,7 @@ export async function* streamEvents(source: EventSource, signal: AbortSignal): A
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      const news = await memory.changesSince(cursor);
+      const news = await read(cursor);
       cursor = news.cursor;
       for (const change of news.changes) yield { kind: 'machine', ...pick(change) };
       yield* nodes.splice(0);

@@ -2,7 +2,7 @@ import { msToSeconds } from '@millrace/platform/money';
 import { DriverError } from '../driver-error.ts';
 import type { MachineMetrics, MachinePower, MachineView, MachineWish } from '../driver.ts';
 import { bytesOf, pickInt } from './dice.ts';
-import { readFault } from './faults.ts';
+import { longestMs, readFault } from './faults.ts';
 
 /**
  * All that the mock engine knows of a machine. What the machine does follows from this record and the time alone, by the
@@ -49,6 +49,8 @@ export interface MachineState {
 
 export const sshUser = 'ubuntu';
 const mebibyte = 1_048_576;
+/** A row holds a mebibyte as its database writes it, which puts a space here and there. */
+const mostRecordBytes = 1_000_000;
 
 /** A new machine, on since now. */
 export function makeMachine(wish: MachineWish, nowMs: number): MockMachine {
@@ -74,6 +76,12 @@ export function makeMachine(wish: MachineWish, nowMs: number): MockMachine {
     terminateAskedAtMs: null,
     calls: 0,
   };
+}
+
+/** Refuses a record that no memory keeps: that is the wish's fault, and asking again would not help. */
+export function requireSmall(machine: MockMachine): void {
+  if (Buffer.byteLength(JSON.stringify(machine)) <= mostRecordBytes) return;
+  throw new DriverError('refused', 'The keys, user data and labels of this machine are too long together.');
 }
 
 export function powerOn(machine: MockMachine, nowMs: number): MockMachine {
@@ -156,7 +164,8 @@ export function refusalAt(
     const isSilent = nowMs >= fromMs && nowMs < fromMs + fault.for_ms;
     if (isSilent) return new DriverError('unavailable', 'The mock engine is silent about this machine.');
   }
-  if (fault?.name === 'flaky' && machine.calls % fault.every === 0) {
+  const isYoung = nowMs < machine.createdAtMs + longestMs;
+  if (fault?.name === 'flaky' && isYoung && machine.calls % fault.every === 0) {
     return new DriverError('unavailable', 'The mock engine lost this call, as it does every so often.');
   }
   const away = hostAway(machine, seed);

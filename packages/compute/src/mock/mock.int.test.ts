@@ -70,6 +70,22 @@ describe('the mock engine in PostgreSQL', () => {
     await serving.close();
   });
 
+  it('a machine with more text than a row holds is refused for good, at creation and by new keys', async () => {
+    const { serving } = twoProcesses();
+    const long = (count: number): string[] =>
+      Array.from({ length: count }, (_, index) => `ssh-ed25519 AAAA ${'k'.repeat(16_000)}${index}`);
+    const wish = wishFor({ orgId, sshKeys: long(80) });
+    const refused = { kind: 'refused', isFinal: true };
+    await expect(serving.create(wish, patient())).rejects.toMatchObject(refused);
+    expect(await serving.describe(wish, patient())).toBeNull();
+    // All that stays below the bound is kept as it is.
+    const userData = '\u0001'.repeat(65_536);
+    await serving.create({ ...wish, sshKeys: long(30), userData }, patient());
+    await expect(serving.setKeys(wish, long(80), patient())).rejects.toMatchObject(refused);
+    await serving.terminate(wish, patient());
+    await serving.close();
+  });
+
   it('a cut by another process breaks an open session within a second of the clock, and lets nobody in', async () => {
     const { clock, serving, other } = twoProcesses();
     const pair = ssh2.utils.generateKeyPairSync('ed25519');

@@ -1,5 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '@millrace/platform/clock';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
 import { runCommand, splitLine, type Inside } from './commands.ts';
@@ -14,29 +16,45 @@ export interface Guest {
 
 const mostTries = 6;
 const loginMs = 30_000;
-const mostOutputBytes = 1_048_576;
+const mostSessions = 10;
+const mostOutputBytes = 65_536;
+/** What may wait for a client that does not read. Sessions that end leave their answers to it. */
+const mostUnreadBytes = 1_048_576;
 const mostLineChars = 4_096;
 
 /**
  * Serves one connection to one mock machine: public keys only, the few commands of `commands.ts`, and a prompt that runs
  * them line by line. Before anything is answered the machine is looked at anew, so what was cut off answers nothing,
- * whichever process did the cutting. No forwarding, no files, nothing of the host.
+ * whichever process did the cutting. No forwarding, no files, nothing of the host. What a client can have at once is
+ * bounded, and one that does not fetch its answers gets no more of them.
  */
 export function serveSsh(socket: Socket, guest: Guest): void {
+  // From the first byte: a client that never says who it is must not stay either.
+  const isIn = breakAfter(loginMs, socket, guest.clock);
   const server = new ssh2.Server({ hostKeys: [guest.hostKey], ident: 'millrace-mock' }, (client) => {
-    const tooLate = guest.clock.after(loginMs, () => socket.destroy());
     let tries = 0;
     client.on('error', () => socket.destroy());
-    client.on('close', tooLate);
     client.on('authentication', (context) => {
       tries += 1;
       if (tries > mostTries) socket.destroy();
-      else void judge(context, guest, socket);
+      else orBreak(socket, judge(context, guest, socket));
     });
-    client.once('ready', tooLate);
+    client.once('ready', isIn);
     client.on('ready', () => serveSessions(client, guest, socket));
   });
   server.injectSocket(socket);
+}
+
+/** Ends a connection after so long, unless it ended before or the returned function is called. */
+export function breakAfter(ms: number, socket: Socket, clock: Clock): () => void {
+  const cancel = clock.after(ms, () => socket.destroy());
+  socket.once('close', cancel);
+  return cancel;
+}
+
+/** Whatever goes wrong with one client is that client's trouble: a promise nobody awaits would end the process. */
+function orBreak(socket: Socket, work: Promise<void>): void {
+  work.catch(() => socket.destroy());
 }
 
 async function judge(context: AuthContext, guest: Guest, socket: Socket): Promise<void> {
@@ -62,56 +80,107 @@ function isSignedBy(line: string, context: PublicKeyAuthContext): boolean {
 }
 
 function serveSessions(client: Connection, guest: Guest, socket: Socket): void {
-  client.on('session', (acceptSession) => {
+  const gone = new AbortController();
+  let sessions = 0;
+  // Each session may wait for the connection to take more, and that is no leak.
+  socket.setMaxListeners(socket.getMaxListeners() + mostSessions);
+  socket.once('close', () => gone.abort());
+  client.on('session', (acceptSession, reject) => {
+    if (socket.writableLength > mostUnreadBytes) socket.destroy();
+    if (sessions >= mostSessions || socket.destroyed) {
+      reject();
+      return;
+    }
+    sessions += 1;
+    const end = new AbortController();
+    const over = AbortSignal.any([gone.signal, end.signal]);
     const session = acceptSession();
     let isTerminal = false;
+    session.once('close', () => {
+      sessions -= 1;
+      end.abort();
+    });
     session.on('pty', (accept) => {
       isTerminal = true;
       accept?.();
     });
-    session.on('exec', (accept, _reject, { command }) => void serveLine(accept(), command, guest, socket));
-    session.on('shell', (accept) => servePrompt(accept(), isTerminal, guest, socket));
+    // A second request on one channel gets none from ssh2, whatever its types say.
+    session.on('exec', (accept, _reject, { command }) => {
+      const channel: ServerChannel | undefined = accept();
+      if (channel !== undefined) serveLine({ channel, guest, socket, over, newline: '\n' }, command);
+    });
+    session.on('shell', (accept) => {
+      const channel: ServerChannel | undefined = accept();
+      const newline = isTerminal ? '\r\n' : '\n';
+      if (channel !== undefined) servePrompt({ channel, guest, socket, over, newline }, isTerminal);
+    });
   });
 }
 
-async function serveLine(channel: ServerChannel, line: string, guest: Guest, socket: Socket): Promise<void> {
-  channel.on('error', () => socket.destroy());
-  const exitCode = await runLine(channel, line, guest, socket);
-  if (exitCode === null) return;
+/** One channel and all that is needed to answer on it. */
+interface Talk {
+  readonly channel: ServerChannel;
+  readonly guest: Guest;
+  readonly socket: Socket;
+  readonly newline: string;
+  /** Aborts when the channel or its connection is gone. */
+  readonly over: AbortSignal;
+}
+
+function leave({ channel }: Talk, exitCode: number): void {
   channel.exit(exitCode);
   channel.end();
 }
 
-/** A prompt: a line, its answer, the next. Who has a terminal types blind unless it is echoed. */
-function servePrompt(channel: ServerChannel, isTerminal: boolean, guest: Guest, socket: Socket): void {
-  let pending = '';
-  let work = Promise.resolve();
-  const newline = isTerminal ? '\r\n' : '\n';
-  const leave = (): void => {
-    channel.exit(0);
-    channel.end();
-  };
-  const take = async (line: string): Promise<void> => {
-    if (!channel.writable) return;
-    if (line.trim() === 'exit') {
-      leave();
-      return;
-    }
-    if (line.trim() !== '') await runLine(channel, line, guest, socket, newline);
-    if (channel.writable) channel.write('$ ');
-  };
+function serveLine(talk: Talk, line: string): void {
+  const { channel, socket } = talk;
   channel.on('error', () => socket.destroy());
+  // No command reads its input, and a channel of which nobody reads never closes.
+  channel.resume();
+  const work = runLine(talk, line).then((exitCode) => {
+    if (exitCode !== null) leave(talk, exitCode);
+  });
+  orBreak(socket, work);
+}
+
+/** A prompt: a line, its answer, the next. Who has a terminal types blind unless it is echoed. */
+function servePrompt(talk: Talk, isTerminal: boolean): void {
+  const { channel, socket } = talk;
+  channel.on('error', () => socket.destroy());
+  orBreak(socket, answerLines(talk, isTerminal));
+}
+
+async function answerLines(talk: Talk, isTerminal: boolean): Promise<void> {
+  const { channel, socket, newline } = talk;
+  let pending = '';
   channel.write(`This machine is a mock: it knows a few commands and runs none of yours.${newline}$ `);
-  channel.on('data', (chunk: Buffer) => {
+  // What was typed is taken when what came before it is answered; ssh2 tells the client to wait.
+  for await (const chunk of channel as AsyncIterable<Buffer>) {
     const typed = chunk.toString('utf8');
     if (isTerminal) channel.write(echoOf(typed));
     const { lines, rest, isOver } = readTyped(pending + typed);
     pending = rest;
     // Someone who pours data in is not typing.
-    if (pending.length > mostLineChars || lines.length > mostLineChars) socket.destroy();
-    else for (const line of lines) work = work.then(() => take(line));
-    if (isOver) work = work.then(leave);
-  });
+    if (pending.length > mostLineChars) socket.destroy();
+    for (const line of lines) {
+      if (line.trim() === 'exit') return leave(talk, 0);
+      if (line.trim() !== '' && (await runLine(talk, line)) === null) return;
+      channel.write('$ ');
+      await fetched(talk);
+    }
+    await fetched(talk);
+    if (isOver) break;
+  }
+  leave(talk, 0);
+}
+
+/** When the client has taken what was written for it, or is gone. */
+async function fetched({ channel, socket, over }: Talk): Promise<void> {
+  for (const stream of [channel, socket] satisfies Duplex[]) {
+    if (stream.writableNeedDrain && !over.aborted) {
+      await once(stream, 'drain', { signal: over }).catch(() => undefined);
+    }
+  }
 }
 
 // What a terminal sends for the key that takes back, for giving a line up, and for the end.
@@ -140,12 +209,10 @@ function readTyped(text: string): { lines: string[]; rest: string; isOver: boole
   return { lines, rest: line, isOver };
 }
 
+/** The exit code; null when nobody is there any more to be told. */
 async function runLine(
-  channel: ServerChannel,
+  { channel, guest, socket, newline, over }: Talk,
   line: string,
-  guest: Guest,
-  socket: Socket,
-  newline = '\n',
 ): Promise<number | null> {
   const argv = line.length > mostLineChars ? null : splitLine(line);
   const inside = await lookOrBreak(guest, socket);
@@ -156,8 +223,8 @@ async function runLine(
   }
   const outcome = runCommand(argv, { ...inside, maxBytes: mostOutputBytes });
   if (outcome.waitMs > 0) {
-    await guest.clock.sleep(outcome.waitMs);
-    if ((await lookOrBreak(guest, socket)) === null) return null;
+    await guest.clock.sleep(outcome.waitMs, over).catch(() => undefined);
+    if (over.aborted || (await lookOrBreak(guest, socket)) === null) return null;
   }
   channel.write(outcome.stdout.replaceAll('\n', newline));
   channel.stderr.write(outcome.stderr.replaceAll('\n', newline));
