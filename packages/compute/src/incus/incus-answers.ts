@@ -96,6 +96,7 @@ export const instancesSchema = z.array(z.unknown()).max(1_000_000);
 export const projectSchema = z.object({ config: texts });
 export const volumeSchema = z.object({ config: texts });
 export const serverConfigSchema = z.object({ config: texts });
+export const networkSchema = z.object({ config: texts });
 export const aliasSchema = z.object({ target: z.string().regex(/^[0-9a-f]{64}$/) });
 export const imageVolumeSchema = z.object({ created_at: z.string().min(1).max(64) });
 

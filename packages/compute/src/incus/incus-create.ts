@@ -1,6 +1,7 @@
 import { isDriverError } from '../driver-error.ts';
 import type { MachineWish } from '../driver.ts';
-import type { IncusInstance } from './incus-answers.ts';
+import { addressIn } from './incus-addresses.ts';
+import { networkSchema, type IncusInstance } from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
@@ -18,6 +19,9 @@ import type { IncusSettings } from './incus-settings.ts';
  */
 const abandonedMs = 2_500;
 const rounds = 6;
+const looks = 100;
+/** Told only at the start, of whichever of two is not running. */
+const addressTaken = /already (?:defined|in use|assigned|allocated)[^:]* another/i;
 
 interface Parts {
   readonly client: IncusClient;
@@ -45,24 +49,28 @@ export class IncusMaker {
     await ensureProject(client, settings, wish.orgId, signal);
     for (let round = 1; ; round += 1) {
       try {
-        const instance = await this.#made(wish, signal);
-        if (instance === null) continue;
+        const instance = await this.#made(wish, round, signal);
+        if (instance === null && round < looks) continue;
+        if (instance === null)
+          throw new IncusError('busy', 'Others make and delete this machine all the time.');
         await this.#finish(wish, instance, signal);
         return;
       } catch (error) {
-        // Another call took it away between two of our steps: it was half-made in its eyes. Begin again.
-        const isLost = isDriverError(error, 'not_found') && error instanceof IncusError && error.code === 404;
+        // Another call took it away between two of our steps, since it was half-made in its eyes; or we did, since its
+        // address is another's. Begin again.
+        const isLost =
+          error instanceof IncusError && (error.code === 404 || addressTaken.test(error.message));
         if (!isLost || round >= rounds || (await instances.find(wish, signal)) !== null) throw error;
       }
     }
   }
 
   /** An instance with a whole disk that is what was asked for, or null to look again. */
-  async #made(wish: MachineWish, signal: AbortSignal): Promise<IncusInstance | null> {
+  async #made(wish: MachineWish, round: number, signal: AbortSignal): Promise<IncusInstance | null> {
     const { instances, cluster } = this.#parts;
     const found = await instances.find(wish, signal);
     if (found === null) {
-      await this.#post(wish, signal);
+      await this.#post(wish, round, signal);
       return null;
     }
     const instance = found.value;
@@ -78,19 +86,11 @@ export class IncusMaker {
     return null;
   }
 
-  async #post(wish: MachineWish, signal: AbortSignal): Promise<void> {
-    const { client, cluster, settings, instances, images } = this.#parts;
-    const target = await cluster.target(wish.nodeName, signal);
-    const address = await this.#listenAddress(wish.nodeName, signal);
-    const { project } = placeOf(wish);
-    const body = instanceBody(wish, address, settings);
-    const query = { project, target };
+  async #post(wish: MachineWish, round: number, signal: AbortSignal): Promise<void> {
+    const { instances, images } = this.#parts;
     const fingerprint = await images.prepare(wish.nodeName, wish.image, signal);
     try {
-      await client.write(
-        { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
-        signal,
-      );
+      await this.#request(wish, round, signal);
     } catch (error) {
       // Another call was first, and its instance is found by the next look.
       const isSecond = (error instanceof IncusError && error.isDuplicate) || isDriverError(error, 'busy');
@@ -100,6 +100,28 @@ export class IncusMaker {
     }
     await images.confirm(wish.nodeName, fingerprint, signal);
     await instances.patchConfig(wish, { [keys.made]: '1' }, signal);
+  }
+
+  async #request(wish: MachineWish, round: number, signal: AbortSignal): Promise<void> {
+    const { client, cluster, settings } = this.#parts;
+    const listenAddress = await this.#listenAddress(wish.nodeName, signal);
+    const query = { project: placeOf(wish).project, target: await cluster.target(wish.nodeName, signal) };
+    const body = instanceBody(wish, listenAddress, settings, await this.#ownAddress(wish, round, signal));
+    await client.write(
+      { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
+      signal,
+    );
+  }
+
+  /** The ports of a VM lead to an address that must be known before it boots; a container needs none. */
+  async #ownAddress(wish: MachineWish, round: number, signal: AbortSignal): Promise<string | null> {
+    const { client, settings } = this.#parts;
+    if (settings.instanceType === 'container') return null;
+    const path = `/1.0/networks/${encodeURIComponent(settings.network)}`;
+    const { config } = await client.read({ what: 'read the network', path }, networkSchema, signal);
+    const address = addressIn(config?.['ipv4.address'] ?? '', wish.externalId, round);
+    if (address !== null) return address;
+    throw new IncusError('refused', `The network ${settings.network} has no IPv4 addresses for VMs.`);
   }
 
   /** Waits for whoever makes it; what nobody makes any more is deleted, if it never ran. */
