@@ -61,12 +61,12 @@ function settings(): Record<string, string> {
   writeFileSync(credentials, JSON.stringify({ lab: certificate }));
   const cluster = {
     name: 'lab',
-    region: 'eu',
+    region: 'eu-west-1',
     endpoints: incus.members.map(({ url }) => url),
     credential: 'lab',
     settings: { instanceType: 'container', network: incus.network, storagePool: 'default' },
   };
-  const provider = { id: 'own', variant: 'private-cloud', regions: [{ region: 'eu' }], clusters: [cluster] };
+  const provider = { id: 'own', variant: 'V8', regions: [{ region: 'eu-west-1' }], clusters: [cluster] };
   return {
     MILLRACE_PROVIDERS: JSON.stringify([provider]),
     MILLRACE_FLEET_CREDENTIALS_FILE: credentials,

@@ -43,8 +43,8 @@ test('a worker that is told nothing has a mock fleet that can be placed on, and 
 });
 
 test('a worker whose engines cannot be reached starts, is ready, and says what is wrong', async () => {
-  const cluster = { name: 'far', region: 'eu', endpoint: 'https://127.0.0.1:1', credential: 'far' };
-  const provider = { id: 'own', variant: 'private-cloud', regions: [{ region: 'eu' }], clusters: [cluster] };
+  const cluster = { name: 'far', region: 'eu-west-1', endpoint: 'https://127.0.0.1:1', credential: 'far' };
+  const provider = { id: 'own', variant: 'V8', regions: [{ region: 'eu-west-1' }], clusters: [cluster] };
   const env = { MILLRACE_PROVIDERS: JSON.stringify([provider]) };
   await using worker = await startWorkerProcess({ database, names, env });
   expect((await fetch(`${worker.healthUrl}/readyz`)).status).toBe(200);

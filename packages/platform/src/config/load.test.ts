@@ -149,21 +149,21 @@ const readProviders = (list: unknown) =>
 test('a provider has regions and clusters, and what is left out is what most have', () => {
   const cluster = {
     name: 'eu-1',
-    region: 'eu',
+    region: 'eu-north-2',
     endpoints: ['https://a:8443', 'https://b:8443'],
     credential: 'eu',
   };
-  const provider = { id: 'own', variant: 'private-cloud', regions: [{ region: 'eu' }], clusters: [cluster] };
+  const provider = { id: 'own', variant: 'V8', regions: [{ region: 'eu-north-2' }], clusters: [cluster] };
   expect(readProviders([provider])).toEqual([
     {
       id: 'own',
-      variant: 'private-cloud',
+      variant: 'V8',
       driver: 'incus',
-      regions: [{ region: 'eu', customPorts: false }],
+      regions: [{ region: 'eu-north-2', customPorts: false }],
       clusters: [
         {
           name: 'eu-1',
-          region: 'eu',
+          region: 'eu-north-2',
           endpoint: 'https://a:8443,https://b:8443',
           offer: 'virtual-machine',
           connectionType: 'ethernet',
@@ -181,15 +181,22 @@ test('the mock provider has a fleet without being told', () => {
 });
 
 test('clusters that cannot be right are named where they stand', () => {
-  const cluster = { name: 'a', region: 'eu', endpoint: 'https://a:8443' };
-  const own = { id: 'own', variant: 'private-cloud', regions: [{ region: 'eu' }] };
+  const cluster = { name: 'a', region: 'eu-west-1', endpoint: 'https://a:8443' };
+  const own = { id: 'own', variant: 'V8', regions: [{ region: 'eu-west-1' }, { region: 'eu' }] };
   const problems: [unknown, string][] = [
     [
       [{ ...own, clusters: [{ ...cluster, region: 'us' }] }],
       'at 0.clusters.0.region: is not among the regions',
     ],
     [[{ ...own, clusters: [cluster, cluster] }], 'cluster names must differ'],
-    [[{ ...own, clusters: [{ name: 'a', region: 'eu' }] }], 'needs endpoint or endpoints'],
+    [[{ ...own, clusters: [{ name: 'a', region: 'eu-west-1' }] }], 'needs endpoint or endpoints'],
+    [
+      [{ ...own, clusters: [{ ...cluster, region: 'eu' }] }],
+      'at 0.clusters.0.region: is no region in which the interface rents virtual-machine: use one of us-central-1',
+    ],
+    [[{ ...own, clusters: [{ ...cluster, offer: 'bare-metal' }] }], 'the interface rents bare-metal'],
+    [[{ ...own, variant: 'private-cloud' }], 'at 0.id: must be private-cloud'],
+    [[{ ...own, id: 'mock' }], 'at 0.id: is the id of the variant of that name'],
     [[{ ...own, clusters: [{ ...cluster, password: 'x' }] }], 'at 0.clusters.0'],
     [[{ ...own, driver: 'mock' }], 'come together'],
     [[{ id: 'mock', variant: 'mock', driver: 'incus' }], 'come together'],

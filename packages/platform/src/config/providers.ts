@@ -1,3 +1,4 @@
+import { bareMetalRegions, virtualMachineRegions } from '@millrace/contract';
 import { z } from 'zod';
 import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
@@ -97,6 +98,15 @@ function toSetting(provider: ProviderInput): ProviderSetting {
   return { ...provider, driver, clusters };
 }
 
+/** The variants that the interface knows by one id each. */
+const fixedIds: ReadonlySet<string> = new Set(['private-cloud', 'mock']);
+
+/** Where tenants can ask for it, and what the operator rents out by hand. Elsewhere it could not be rented by anybody. */
+const regionsOf: Readonly<Record<'virtual-machine' | 'bare-metal', readonly string[]>> = {
+  'virtual-machine': [...virtualMachineRegions, 'private-cloud'],
+  'bare-metal': [...bareMetalRegions, 'private-cloud'],
+};
+
 function checkProvider(provider: ProviderInput, issue: z.core.$RefinementCtx, index: number): void {
   const complain = (message: string, ...path: (string | number)[]): void => {
     issue.addIssue({ code: 'custom', message, path: [index, ...path] });
@@ -105,11 +115,27 @@ function checkProvider(provider: ProviderInput, issue: z.core.$RefinementCtx, in
   if (provider.driver !== undefined && (provider.driver === 'mock') !== isMock) {
     complain('the variant mock and the driver mock come together: test keys reach nothing else', 'driver');
   }
+  const isFixed = isMock || provider.variant === 'private-cloud';
+  if (isFixed && provider.id !== provider.variant) {
+    complain(`must be ${provider.variant}, since that is the id of this variant in the interface`, 'id');
+  }
+  if (!isFixed && fixedIds.has(provider.id)) {
+    complain('is the id of the variant of that name, and of no other', 'id');
+  }
   const regions = new Set(provider.regions.map(({ region }) => region));
   if (regions.size !== provider.regions.length) complain('regions must differ', 'regions');
   provider.clusters.forEach((cluster, at) => {
     if (!regions.has(cluster.region))
       complain('is not among the regions of its provider', 'clusters', at, 'region');
+    const named = cluster.offer === 'marketplace' ? null : regionsOf[cluster.offer];
+    if (named !== null && !named.includes(cluster.region)) {
+      complain(
+        `is no region in which the interface rents ${cluster.offer}: use one of ${named.join(', ')}`,
+        'clusters',
+        at,
+        'region',
+      );
+    }
     const told = Number(cluster.endpoint !== undefined) + Number(cluster.endpoints !== undefined);
     if (told > 1 || (told === 0 && !isMock)) complain('needs endpoint or endpoints', 'clusters', at);
   });
