@@ -75,7 +75,7 @@ export async function fuzz(
 
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, operation] of targets.entries()) {
-      const sample = samples[index]?.[round];
+      const sample = sampleFor(operation, samples[index] ?? [], round);
       const tally = tallies.get(operation.id);
       if (sample === undefined || tally === undefined) continue;
       const input = toInput(operation, sample, pools, random);
@@ -96,6 +96,12 @@ export async function fuzz(
     if (tally.succeeded === 0) failures.push(`${id}: none of ${tally.calls} calls succeeded`);
   }
   return { tallies, failures };
+}
+
+/** Those without a body have their turns spread over the whole run: most of them need what others have made. */
+function sampleFor(operation: Operation, samples: readonly Sample[], round: number): Sample | undefined {
+  if (operation.body !== undefined) return samples[round];
+  return round % bodilessShare === 0 ? samples[round / bodilessShare] : undefined;
 }
 
 /** Nodes to be drained, quarantined and removed, and one that stays. */

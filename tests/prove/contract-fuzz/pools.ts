@@ -125,6 +125,11 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (typeof body !== 'object' || body === null) return body;
       if (operationId === 'createSshPublicKey') return { ...body, publicKey: newSshPublicKey() };
       if (operationId === 'adminRefund') return { ...body, transferId: someOf(charges), amountNanoUsd: '1' };
+      if (operationId === 'adminCreatePrice' && random.chance(0.5)) {
+        // A unit fits one kind of subject, which no schema says.
+        const subject = { kind: 'volume', region: `region-${random.int(0, 100)}` };
+        return { ...body, organisationId: null, subject, unit: 'gb_hour', priceNanoUsd: '1' };
+      }
       if (operationId === 'adminCreateCluster') return { ...body, ...newCluster(), credentialRef: null };
       if (operationId === 'adminUpdateProvider') return { ...body, regions: [] };
       if (operationId === 'adminDrainNode') return { ...body, deadlineAt: undefined };

@@ -89,6 +89,7 @@ function strings(schema: JsonSchema): fc.Arbitrary<string> {
       .date({ min: new Date('2020-01-01'), max: new Date('2045-01-01'), noInvalidDate: true })
       .map((date) => date.toISOString());
   }
+  if (schema.format === 'uri') return fc.webUrl({ validSchemes: ['https'] });
   if (schema.pattern !== undefined) {
     const pattern = new RegExp(schema.pattern, 'u');
     return fc
