@@ -2241,6 +2241,8 @@ CREATE INDEX events_unpublished_idx ON public.events USING btree (shard, recorde
 
 CREATE UNIQUE INDEX gpus_address_idx ON public.gpus USING btree (node_id, pci_address) WHERE (state <> 'replaced'::text);
 
+CREATE INDEX gpus_device_idx ON public.gpus USING btree (device_uuid) WHERE (state = 'present'::text);
+
 CREATE INDEX gpus_node_idx ON public.gpus USING btree (node_id);
 
 CREATE INDEX id_blocks_cell_idx ON public.id_blocks USING btree (kind, cell, block);
@@ -2298,6 +2300,8 @@ CREATE INDEX node_capacity_cluster_idx ON public.node_capacity USING btree (clus
 CREATE INDEX node_capacity_gang_idx ON public.node_capacity USING btree (fabric_id, node_id) WHERE (placeable AND idle);
 
 CREATE INDEX node_capacity_pool_idx ON public.node_capacity USING btree (mode, offer, region, gpu_type, connection_type, gpus_free, spread) WHERE placeable;
+
+CREATE INDEX nodes_cluster_idx ON public.nodes USING btree (cluster_id) WHERE ((status <> 'node_removed'::text) OR (forgotten_at IS NULL));
 
 CREATE UNIQUE INDEX nodes_name_idx ON public.nodes USING btree (cluster_id, name) WHERE (status <> 'node_removed'::text);
 

@@ -126,6 +126,8 @@ create table nodes (
 ) with (fillfactor = 85);
 create unique index nodes_name_idx on nodes (cluster_id, name) where status <> 'node_removed';
 create index nodes_status_idx on nodes (status, id);
+-- For reads of a cluster, which ask for all that its engine may list.
+create index nodes_cluster_idx on nodes (cluster_id) where status <> 'node_removed' or forgotten_at is null;
 revoke delete on nodes from millrace_app;
 comment on table nodes is 'Machines of the clusters, as their engines report them.';
 comment on column nodes.name is 'The engine''s own name of it.';
@@ -171,6 +173,8 @@ create table gpus (
 create unique index gpus_address_idx on gpus (node_id, pci_address) where state <> 'replaced';
 -- For the count of a node, which is taken at every placement and looks at replaced GPUs too.
 create index gpus_node_idx on gpus (node_id);
+-- For the question whether a device that turns up is known elsewhere.
+create index gpus_device_idx on gpus (device_uuid) where state = 'present';
 revoke delete on gpus from millrace_app;
 comment on table gpus is 'Devices that can be sold, one row each.';
 comment on column gpus.device_uuid is 'The maker''s id of the device. Another id at the same address is another GPU: the old row becomes replaced.';

@@ -43,6 +43,8 @@ export class ScriptedEngine {
   reads = 0;
   /** Awaited in the middle of a read. */
   during: () => Promise<void> = async () => undefined;
+  /** Awaited when a driver of it is closed. */
+  closing: () => Promise<void> = async () => undefined;
   readonly #hints: ((event: EngineEvent) => void)[] = [];
 
   hint(nodeName: string): void {
@@ -70,7 +72,7 @@ export class ScriptedEngine {
       consoleLog: refuse,
       metrics: refuse,
       exec: refuse,
-      close: async () => undefined,
+      close: () => this.closing(),
     };
   }
 

@@ -39,6 +39,11 @@ export function findGpuModel(text: string): GpuModel | null {
   return models.find((entry) => entry.name.test(name))?.model ?? null;
 }
 
+/** Whether this is all that an engine says of a card of which it has no name: its maker and a number. */
+export function isNameless(text: string): boolean {
+  return /^(?:NVIDIA|AMD|Habana) (?:[0-9a-f]{4}|GPU)$/i.test(text);
+}
+
 /** The newest CUDA of a driver as a number: 12.8 is 1208. */
 export function cudaNumber(version: string): number | null {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,2})(?:\.|$)/.exec(version) ?? [];

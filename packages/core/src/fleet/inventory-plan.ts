@@ -1,7 +1,8 @@
 import type { GpuType, MachineState } from '@millrace/contract';
 import type { GpuId, NodeId } from '@millrace/platform/ids';
 import type { SeenGpu, SeenHardware, SeenNode } from './inventory.ts';
-import type { BackTo, GpuFormFactor, GpuState, NodeMove } from './nodes.ts';
+import { findGpuModel, isNameless } from './gpu-models.ts';
+import { boundedReason, type BackTo, type GpuFormFactor, type GpuState, type NodeMove } from './nodes.ts';
 
 /** What a read changes of a node. Pure: the same facts give the same plan, and known facts give none. */
 
@@ -95,14 +96,15 @@ export function planNode(known: KnownHardware, seen: SeenNode | undefined, times
       move: awayMove(known, seen, times),
     };
   }
-  const { hardware } = seen;
-  const changed = known.hardwareDigest !== hardware.digest;
-  const gpus = changed ? compareGpus(known.gpus, hardware.gpus) : noGpuChange;
+  const hardware = { ...seen.hardware, gpus: recognised(known.gpus, seen.hardware.gpus) };
+  const gpus =
+    known.hardwareDigest === hardware.digest ? noGpuChange : compareGpus(known.gpus, hardware.gpus);
+  const digest = gpus.isSettled ? hardware.digest : `unsettled:${hardware.digest}`;
   const note = noteOf(known.gpus, gpus, hardware);
   const move = backMove(known, gpus.lost, note);
   return {
     ...unchanged(known),
-    hardware: changed ? hardware : null,
+    hardware: known.hardwareDigest === digest ? null : { ...hardware, digest },
     ...saleOf(hardware.gpus),
     gpuChanges: gpus.changes,
     newGpus: gpus.added,
@@ -151,7 +153,7 @@ function awayMove(known: KnownNode, seen: SeenNode | undefined, times: ReadTimes
 function backMove(known: KnownNode, lost: readonly KnownGpu[], note: string | null): NodeMove | null {
   const { status } = known;
   if (lost.length > 0 && status !== 'node_quarantined') {
-    return moveOf(known, 'node_quarantined', `Rented GPUs are gone: ${addresses(lost)}`);
+    return moveOf(known, 'node_quarantined', boundedReason(`Rented GPUs are gone: ${addresses(lost)}`));
   }
   if (status === 'node_registering') {
     return { ...moveOf(known, 'node_ready', 'Its hardware was read'), statusReason: note };
@@ -184,24 +186,51 @@ interface GpuComparison {
   readonly added: readonly SeenGpu[];
   /** Sold, and not there any more. */
   readonly lost: readonly KnownGpu[];
+  /** False: something is at the address of a GPU that is sold, and waits until it is not. The next read looks again. */
+  readonly isSettled: boolean;
 }
 
-const noGpuChange: GpuComparison = { changes: [], added: [], lost: [] };
+const noGpuChange: GpuComparison = { changes: [], added: [], lost: [], isSettled: true };
 
-/** GPUs are told apart by their address; another device at an address is another GPU. */
+/**
+ * While a machine has a GPU the driver of its host does not, and the engine may tell neither its id nor its name. What
+ * is sold and still at its address is then what it was.
+ */
+function recognised(known: readonly KnownGpu[], seen: readonly SeenGpu[]): readonly SeenGpu[] {
+  const sold = new Map(known.flatMap((gpu) => (gpu.sold ? [[gpu.pciAddress, gpu] as const] : [])));
+  return seen.map((gpu) => {
+    const old = sold.get(gpu.pciAddress);
+    if (old === undefined || gpu.deviceUuid !== null || !isNameless(gpu.model)) return gpu;
+    const { model, gpuType, ramMb } = old;
+    return { ...gpu, model, gpuType, ramMb, formFactor: findGpuModel(model)?.formFactor ?? null };
+  });
+}
+
+/**
+ * GPUs are told apart by their address; another device at an address is another GPU. A machine is given what is at an
+ * address, so while one has it nobody else can be sold what is there now.
+ */
 export function compareGpus(known: readonly KnownGpu[], seen: readonly SeenGpu[]): GpuComparison {
   const before = new Map(known.map((gpu) => [gpu.pciAddress, gpu]));
   const changes: GpuChange[] = [];
   const added: SeenGpu[] = [];
   const lost: KnownGpu[] = [];
+  let isSettled = true;
   for (const gpu of seen) {
     const old = before.get(gpu.pciAddress);
     before.delete(gpu.pciAddress);
     if (old === undefined) added.push(gpu);
     else if (isAnother(old, gpu)) {
-      changes.push(stateChange(old, 'replaced', `Another device is at its address: ${gpu.model}`));
-      added.push(gpu);
-      if (old.sold && old.state === 'present') lost.push(old);
+      const reason = `Another device is at its address: ${gpu.model}`;
+      if (old.sold) {
+        isSettled = false;
+        if (old.state !== 'present') continue;
+        changes.push(stateChange(old, 'missing', reason));
+        lost.push(old);
+      } else {
+        changes.push(stateChange(old, 'replaced', reason));
+        added.push(gpu);
+      }
     } else {
       const change = refreshed(old, gpu);
       if (change !== null) changes.push(change);
@@ -212,13 +241,14 @@ export function compareGpus(known: readonly KnownGpu[], seen: readonly SeenGpu[]
     changes.push(stateChange(old, 'missing', 'The engine no longer lists it'));
     if (old.sold) lost.push(old);
   }
-  return { changes, added, lost };
+  return { changes, added, lost, isSettled };
 }
 
-/** By the maker's id where both are known; otherwise by what it is. */
+/** By the maker's id where both are known; otherwise by what it is sold as, for which there are several names. */
 function isAnother(old: KnownGpu, seen: SeenGpu): boolean {
-  return old.deviceUuid !== null && seen.deviceUuid !== null
-    ? old.deviceUuid !== seen.deviceUuid
+  if (old.deviceUuid !== null && seen.deviceUuid !== null) return old.deviceUuid !== seen.deviceUuid;
+  return old.gpuType !== null && seen.gpuType !== null
+    ? old.gpuType !== seen.gpuType
     : old.model !== seen.model;
 }
 
@@ -268,7 +298,8 @@ export function noteOf(
   if (absent.length > 0) {
     const faulty = new Set(absent.filter((gpu) => gpu.state === 'faulty').map((gpu) => gpu.pciAddress));
     const missing = absent.length - faulty.size;
-    const present = hardware.gpus.filter((gpu) => !faulty.has(gpu.pciAddress)).length;
+    const gone = new Set(absent.map((gpu) => gpu.pciAddress));
+    const present = hardware.gpus.filter((gpu) => !gone.has(gpu.pciAddress)).length;
     return `${present} of ${present + absent.length} GPUs: ${missing} missing, ${faulty.size} faulty (${addresses(absent)})`;
   }
   if (hardware.gpus.length === 0) return 'It has no GPUs';

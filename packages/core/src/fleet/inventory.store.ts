@@ -92,6 +92,32 @@ function toKnownGpu(row: GpuRow): KnownGpu {
   };
 }
 
+export interface DevicePlace {
+  readonly deviceUuid: string;
+  readonly nodeName: string;
+  readonly clusterId: ClusterId;
+  readonly clusterName: string;
+}
+
+/** The nodes, of any cluster, that have these devices as far as is known. */
+export async function findElsewhere(tx: Tx, deviceUuids: readonly string[]): Promise<readonly DevicePlace[]> {
+  if (deviceUuids.length === 0) return [];
+  const { rows } = await sql<{ device_uuid: string; node: string; cluster_id: string; cluster: string }>`
+    select gpu.device_uuid, node.name as node, node.cluster_id, cluster.name as cluster
+      from gpus as gpu
+      join nodes as node on node.id = gpu.node_id
+      join clusters as cluster on cluster.id = node.cluster_id
+     where gpu.device_uuid = any (${deviceUuids}::text[]) and gpu.state = 'present'
+       and node.status <> 'node_removed'
+  `.execute(tx.kysely);
+  return rows.map((row) => ({
+    deviceUuid: row.device_uuid,
+    nodeName: row.node,
+    clusterId: fromUuid('cls', row.cluster_id),
+    clusterName: row.cluster,
+  }));
+}
+
 /** The fabrics of a cluster by name, with these among them. */
 export async function ensureFabrics(
   tx: Tx,

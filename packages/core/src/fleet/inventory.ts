@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Inventory, InventoryGpu, InventoryNode, NodeHardware } from '@millrace/compute';
 import type { GpuType } from '@millrace/contract';
 import { cudaNumber, findGpuModel } from './gpu-models.ts';
-import { boundedReason, type GpuFormFactor } from './nodes.ts';
+import { boundedReason, boundedText, type GpuFormFactor } from './nodes.ts';
 import type { ConnectionType } from './placement.ts';
 
 /**
@@ -100,20 +100,27 @@ export function checkInventory(inventory: Inventory, defaults: ClusterDefaults):
     names.add(node.name);
     seen.push(checkNode(node, defaults, devices));
   }
-  return { ok: true, engine: boundedReason(inventory.engine).slice(0, 200), nodes: seen, unnamed };
+  return { ok: true, engine: clean(inventory.engine) ?? 'unknown', nodes: seen, unnamed };
 }
 
 function checkNode(node: InventoryNode, defaults: ClusterDefaults, devices: Set<string>): SeenNode {
   const { name, hardware } = node;
   if (!node.reachable || hardware === null) {
-    const detail = node.detail === null ? '' : `: ${boundedReason(node.detail)}`;
-    return { name, hardware: null, absurd: false, problem: `The engine does not reach it${detail}` };
+    const detail = node.detail === null ? '' : `: ${node.detail}`;
+    return unread(name, `The engine does not reach it${detail}`, false);
   }
   const problem = absurdityOf(node, hardware) ?? doubled(hardware, devices);
-  if (problem !== null) {
-    return { name, hardware: null, absurd: true, problem: `What it reports cannot be true: ${problem}` };
-  }
+  if (problem !== null) return disbelieved(name, problem);
   return { name, hardware: describe(node, hardware, defaults), absurd: false, problem: '' };
+}
+
+function unread(name: string, problem: string, absurd: boolean): SeenNode {
+  return { name, hardware: null, absurd, problem: boundedReason(problem) };
+}
+
+/** A node whose report is not taken over. */
+export function disbelieved(name: string, problem: string): SeenNode {
+  return unread(name, `What it reports cannot be true: ${problem}`, true);
 }
 
 function absurdityOf(node: InventoryNode, hardware: NodeHardware): string | null {
@@ -128,7 +135,8 @@ function absurdityOf(node: InventoryNode, hardware: NodeHardware): string | null
     const wrong = absurdGpu(gpu);
     if (wrong !== null) return wrong;
   }
-  if (new Set(gpus.map((gpu) => gpu.pciAddress)).size !== gpus.length) return 'two GPUs at one address';
+  const addresses = new Set(gpus.map((gpu) => gpu.pciAddress.toLowerCase()));
+  if (addresses.size !== gpus.length) return 'two GPUs at one address';
   return null;
 }
 
@@ -199,6 +207,5 @@ function describeGpu(gpu: InventoryGpu): SeenGpu {
 }
 
 function clean(text: string): string | null {
-  const bounded = text.trim() === '' ? null : boundedReason(text).slice(0, 200);
-  return bounded;
+  return boundedText(text, 200);
 }

@@ -147,10 +147,17 @@ const REASON_LENGTH = 1_000;
 
 /** Texts from engines and people, as the columns take them. */
 export function boundedReason(text: string): string {
-  // PostgreSQL takes neither NUL nor half a character, and a reason is one line.
+  return boundedText(text, REASON_LENGTH) ?? 'no reason given';
+}
+
+/** A text of others in one line, at most this long; null when there is nothing in it. */
+export function boundedText(text: string, longest: number): string | null {
+  // PostgreSQL takes neither NUL nor half a character, and cutting makes halves.
   const clean = text
-    .toWellFormed()
+    .slice(0, 10 * longest)
     .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
-    .trim();
-  return clean === '' ? 'no reason given' : clean.slice(0, REASON_LENGTH);
+    .trim()
+    .slice(0, longest)
+    .toWellFormed();
+  return clean === '' ? null : clean;
 }

@@ -30,6 +30,8 @@ export interface ObserverTuning {
   readonly readEveryMs: number;
   /** How long one read may take. */
   readonly readTimeoutMs: number;
+  /** How long a look may take, with all that it writes. One that takes longer is given up, and another begins. */
+  readonly lookTimeoutMs: number;
   /** How long to wait after a hint for others that belong to it. */
   readonly hintDelayMs: number;
   /** How long to wait after a look that failed. */
@@ -42,6 +44,7 @@ export const defaultTuning: ObserverTuning = {
   silentMs: 90_000,
   readEveryMs: 30_000,
   readTimeoutMs: 20_000,
+  lookTimeoutMs: 120_000,
   hintDelayMs: 500,
   retryMs: 5_000,
 };

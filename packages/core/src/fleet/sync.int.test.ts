@@ -206,7 +206,7 @@ describe('hardware that changes', () => {
     await read();
     expect((await world.node('n1')).status).toBe('node_quarantined');
     expect(await world.rows('select gpus_allocated, gpus_free from node_capacity')).toEqual([
-      { gpus_allocated: 1, gpus_free: 1 },
+      { gpus_allocated: 1, gpus_free: 0 },
     ]);
   });
 });

@@ -7,6 +7,7 @@ import {
   isTouched,
   planNew,
   planNode,
+  type KnownHardware,
   type KnownNode,
   type NewNode,
   type NodePlan,
@@ -14,6 +15,7 @@ import {
 } from './inventory-plan.ts';
 import {
   ensureFabrics,
+  findElsewhere,
   insertNodes,
   readKnown,
   readKnownHardware,
@@ -21,7 +23,13 @@ import {
   updateNodes,
   writeGpus,
 } from './inventory.store.ts';
-import { checkInventory, type CheckedInventory, type ClusterDefaults, type SeenNode } from './inventory.ts';
+import {
+  checkInventory,
+  disbelieved,
+  type CheckedInventory,
+  type ClusterDefaults,
+  type SeenNode,
+} from './inventory.ts';
 import { announceNew, lockCapacity, lockClusterCapacity, writeMoves } from './nodes.store.ts';
 import { boundedReason, syncActor, type BackTo, type NodeMove } from './nodes.ts';
 import {
@@ -34,11 +42,17 @@ import {
 import { judge } from './observer.ts';
 
 /**
- * What a look at a cluster leads to: a read becomes rows, or silence is judged. Each is one transaction that begins by
- * locking the cluster and making sure that this observer still holds it, so an observer that was overtaken writes nothing.
+ * What a look at a cluster leads to: a read becomes rows, or silence is judged. Every transaction begins by locking the
+ * cluster and making sure that this observer still holds it, so an observer that was overtaken writes nothing.
  */
 
 const isolation = 'read committed';
+
+/**
+ * How many nodes one transaction writes. Placements, operators and other clusters wait for its locks, and no statement
+ * may come near the time that PostgreSQL gives it.
+ */
+const NODES_AT_ONCE = 1_000;
 
 export interface ReadReport {
   readonly outcome: 'read';
@@ -72,12 +86,40 @@ export async function applyRead(
   // Outside the transaction: of a large cluster it takes a while.
   const checked = checkInventory(inventory, defaultsOf(cluster));
   if (!checked.ok) return applySilence(db, cluster.id, checked.problem, look);
-  return db.transaction({ name: 'apply inventory', isolation }, async (tx) => {
-    const terms = termsAt(tx, look);
-    await boundPause(tx, terms.leaseMs);
-    const watched = await lockWatched(tx, cluster.id, terms);
-    return watched === null ? { outcome: 'lost' } : writeRead(tx, watched, checked, terms);
-  });
+  let report: ReadReport = { ...nothingRead, unnamed: checked.unnamed };
+  let rest: Rest | null = null;
+  do {
+    const before: Rest | null = rest;
+    const part: Part | null = await db.transaction({ name: 'apply inventory', isolation }, async (tx) => {
+      const terms = termsAt(tx, look);
+      await boundPause(tx, terms.leaseMs);
+      const watched = await lockWatched(tx, cluster.id, terms);
+      return watched === null ? null : writeRead(tx, watched, { checked, rest: before }, terms);
+    });
+    if (part === null) return { outcome: 'lost' };
+    report = sum(report, part.report);
+    rest = part.rest;
+  } while (rest.fresh.length > 0 || rest.touched.length > 0);
+  return report;
+}
+
+const nothingRead: ReadReport = {
+  outcome: 'read',
+  connected: false,
+  newNodes: 0,
+  changedNodes: 0,
+  moves: [],
+  unnamed: 0,
+};
+
+function sum(one: ReadReport, other: Omit<ReadReport, 'outcome' | 'unnamed'>): ReadReport {
+  return {
+    ...one,
+    connected: one.connected || other.connected,
+    newNodes: one.newNodes + other.newNodes,
+    changedNodes: one.changedNodes + other.changedNodes,
+    moves: [...one.moves, ...other.moves],
+  };
 }
 
 export type LookTerms = Omit<LeaseTerms, 'now'> & { readonly silentMs: number };
@@ -95,79 +137,155 @@ function defaultsOf({ settings, connectionType }: ClusterRecord): ClusterDefault
 
 type Believed = Extract<CheckedInventory, { ok: true }>;
 
+/** What of a read is still to be written. All of it is of one moment, however long the writing takes. */
+interface Rest {
+  readonly readAt: Date;
+  /** When the engine answered before this read. */
+  readonly seenBefore: Date | null;
+  readonly fresh: readonly FreshNode[];
+  readonly touched: readonly NodeId[];
+}
+
+interface Part {
+  readonly report: Omit<ReadReport, 'outcome' | 'unnamed'>;
+  readonly rest: Rest;
+}
+
 async function writeRead(
   tx: Tx,
   watched: WatchedCluster,
-  checked: Believed,
+  read: { readonly checked: Believed; readonly rest: Rest | null },
   terms: LeaseTerms,
-): Promise<ReadReport> {
+): Promise<Part> {
   const { cluster, watch } = watched;
+  const { checked } = read;
   const connected = cluster.status !== 'connected';
-  const times: ReadTimes = { now: terms.now, watchingSince: watch.watchingSince };
   const seen = new Map(checked.nodes.map((node) => [node.name, node]));
-  const known = await readKnown(tx, cluster.id);
-  const fresh = newNodes(tx, known, checked.nodes, terms.now);
+  const all = read.rest ?? (await findChanges(tx, watched, seen, terms.now));
+  const fresh = all.fresh.slice(0, NODES_AT_ONCE);
+  const touched = all.touched.slice(0, NODES_AT_ONCE - fresh.length);
+  const times: ReadTimes = { now: all.readAt, watchingSince: watch.watchingSince };
 
   // In this order everywhere: the cluster, the switches, then nodes by id.
   if (connected || fresh.length > 0) await lockOpen(tx);
-  const touched = known.filter((node) => isTouched(node, seen.get(node.name), times)).map((node) => node.id);
   if (connected) await lockClusterCapacity(tx, cluster.id);
   else await lockCapacity(tx, touched);
 
   // Read again under the lock: an operator may have moved a node, or a placement sold a GPU, since.
-  const plans = (await readKnownHardware(tx, touched)).map((node) =>
-    planNode(node, seen.get(node.name), times),
-  );
-  await writePlans(tx, watched, { plans, fresh, now: terms.now });
+  const known = await readKnownHardware(tx, touched);
+  const believed = await believeDevices(tx, cluster, seen, { known, fresh });
+  const plans = known.map((node) => planNode(node, believed(node.name), times));
+  const added = fresh.map(({ id, name }) => {
+    const node = believed(name);
+    if (node === undefined) throw new Error(`The node ${name} is new and was not reported.`);
+    return { ...planNew(node, all.readAt), id };
+  });
+  await writePlans(tx, cluster, { plans, fresh: added, now: all.readAt, seenBefore: all.seenBefore });
   const finding = {
     status: 'connected',
     statusReason: null,
-    seenAt: terms.now,
+    seenAt: all.readAt,
     engine: checked.engine,
   } as const;
   await writeFinding(tx, watched, finding, terms);
   if (connected || fresh.length > 0) await refreshOpen(tx, { clusterId: cluster.id });
   return {
-    outcome: 'read',
-    connected,
-    newNodes: fresh.length,
-    changedNodes: plans.length,
-    moves: plans.flatMap(({ move }) => (move === null ? [] : [move])),
-    unnamed: checked.unnamed,
+    report: {
+      connected,
+      newNodes: fresh.length,
+      changedNodes: plans.length,
+      moves: plans.flatMap(({ move }) => (move === null ? [] : [move])),
+    },
+    rest: {
+      ...all,
+      fresh: all.fresh.slice(fresh.length),
+      touched: all.touched.slice(touched.length),
+    },
   };
 }
 
-type FreshNode = NewNode & { readonly id: NodeId };
+type Seen = ReadonlyMap<string, SeenNode>;
 
-function newNodes(
-  tx: Tx,
-  known: readonly KnownNode[],
-  seen: readonly SeenNode[],
-  now: Date,
-): readonly FreshNode[] {
+/** What is new or has changed, as far as the rows tell without a lock. */
+async function findChanges(tx: Tx, { cluster, watch }: WatchedCluster, seen: Seen, now: Date): Promise<Rest> {
+  const known = await readKnown(tx, cluster.id);
   const names = new Set(known.map((node) => node.name));
-  return seen
-    .filter((node) => !names.has(node.name))
-    .map((node) => ({ ...planNew(node, now), id: tx.ids.next('nod') }));
+  const times: ReadTimes = { now, watchingSince: watch.watchingSince };
+  return {
+    readAt: now,
+    seenBefore: watch.lastSeenAt,
+    fresh: [...seen.keys()]
+      .filter((name) => !names.has(name))
+      .map((name) => ({ name, id: tx.ids.next('nod') })),
+    touched: known.filter((node) => isTouched(node, seen.get(node.name), times)).map((node) => node.id),
+  };
+}
+
+interface FreshNode {
+  readonly id: NodeId;
+  readonly name: string;
+}
+
+/**
+ * What was reported of nodes, except that a node is not believed which has a device that is in use under another name:
+ * the same machine would be sold twice after it was renamed, or reached through two clusters.
+ */
+async function believeDevices(
+  tx: Tx,
+  cluster: ClusterRecord,
+  seen: Seen,
+  nodes: { readonly known: readonly KnownHardware[]; readonly fresh: readonly FreshNode[] },
+): Promise<(name: string) => SeenNode | undefined> {
+  const present = new Map(
+    nodes.known.map(({ name, gpus }) => [
+      name,
+      new Set(gpus.flatMap((gpu) => (gpu.state === 'present' ? (gpu.deviceUuid ?? []) : []))),
+    ]),
+  );
+  const claims = [...nodes.known, ...nodes.fresh].flatMap(({ name }) =>
+    (seen.get(name)?.hardware?.gpus ?? []).flatMap(({ deviceUuid }) =>
+      deviceUuid === null || present.get(name)?.has(deviceUuid) === true ? [] : [{ name, deviceUuid }],
+    ),
+  );
+  const places = await findElsewhere(
+    tx,
+    claims.map(({ deviceUuid }) => deviceUuid),
+  );
+  // Another node of this read that no longer reports it has just lost it.
+  const taken = new Map(
+    places
+      .filter(({ clusterId, nodeName }) => clusterId !== cluster.id || !seen.get(nodeName)?.hardware)
+      .map((place) => [place.deviceUuid, place]),
+  );
+  const refused = new Map(
+    claims.flatMap(({ name, deviceUuid }) => {
+      const place = taken.get(deviceUuid);
+      if (place === undefined) return [];
+      const problem = `the GPU ${deviceUuid} is in the node ${place.nodeName} of the cluster ${place.clusterName}`;
+      return [[name, disbelieved(name, problem)] as const];
+    }),
+  );
+  return (name) => refused.get(name) ?? seen.get(name);
 }
 
 async function writePlans(
   tx: Tx,
-  { cluster, watch }: WatchedCluster,
+  cluster: ClusterRecord,
   changes: {
     readonly plans: readonly NodePlan[];
-    readonly fresh: readonly FreshNode[];
+    readonly fresh: readonly (NewNode & { readonly id: NodeId })[];
     readonly now: Date;
+    readonly seenBefore: Date | null;
   },
 ): Promise<void> {
-  const { plans, fresh, now } = changes;
+  const { plans, fresh, now, seenBefore } = changes;
   if (plans.length === 0 && fresh.length === 0) return;
   const named = [...plans, ...fresh].flatMap(({ hardware }) => hardware?.fabric ?? []);
   const fabrics = await ensureFabrics(tx, cluster.id, [...new Set(named)]);
   const cause = { actor: syncActor, at: now };
   await insertNodes(tx, cluster, fresh, { now, fabrics });
   await announceNew(tx, cluster, fresh, cause);
-  await updateNodes(tx, plans, { now, seenBefore: watch.lastSeenAt });
+  await updateNodes(tx, plans, { now, seenBefore });
   await updateCapacity(tx, plans, fabrics);
   const added = fresh.map(({ id, hardware }) => ({
     nodeId: id,

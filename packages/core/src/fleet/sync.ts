@@ -90,6 +90,7 @@ export class FleetSync {
   async tick(): Promise<readonly ClusterId[]> {
     const { db, holder } = this.#parts;
     const { leaseMs, beatMs } = this.#tuning;
+    this.#giveUp([...this.#watchers].filter(([, watcher]) => watcher.isStuck()).map(([id]) => id));
     const held = await db.transaction({ name: 'watch clusters', isolation: 'read committed' }, async (tx) => {
       const now = tx.clock.now();
       const terms = { holder, now, leaseMs, beatMs };
@@ -100,7 +101,7 @@ export class FleetSync {
       const claimed = await claimClusters(tx, terms, share - mine.length);
       return [...mine.slice(0, share), ...claimed];
     });
-    await this.#hold(held);
+    this.#hold(held);
     return held;
   }
 
@@ -109,16 +110,21 @@ export class FleetSync {
     return this.#watcherOf(id).look();
   }
 
-  async #hold(held: readonly ClusterId[]): Promise<void> {
-    const lost = [...this.#watchers.entries()].filter(([id]) => !held.includes(id));
-    for (const [id] of lost) this.#watchers.delete(id);
-    // Not waited for: a look under way may take long, and what it finds is refused where it is written.
-    for (const [id, watcher] of lost) {
-      watcher.stop().catch((error: unknown) => {
+  #hold(held: readonly ClusterId[]): void {
+    const kept = new Set(held);
+    this.#giveUp([...this.#watchers.keys()].filter((id) => !kept.has(id)));
+    if (this.#beating !== null) for (const id of held) this.#watcherOf(id).start();
+  }
+
+  /** Not waited for: a look under way may take long or never end, and what it finds is refused where it is written. */
+  #giveUp(ids: readonly ClusterId[]): void {
+    for (const id of ids) {
+      const watcher = this.#watchers.get(id);
+      this.#watchers.delete(id);
+      watcher?.stop().catch((error: unknown) => {
         this.#parts.log.warn({ err: error, clusterId: id }, 'a watcher did not end well');
       });
     }
-    if (this.#beating !== null) for (const id of held) this.#watcherOf(id).start();
   }
 
   #watcherOf(id: ClusterId): Watcher {
@@ -139,6 +145,7 @@ class Watcher {
   #looking: Loop | null = null;
   #listening: Loop | null = null;
   #nextReadMs = 0;
+  #lookingSinceMs: number | null = null;
   #cancelHint: (() => void) | null = null;
 
   constructor(id: ClusterId, parts: SyncParts, tuning: ObserverTuning) {
@@ -168,7 +175,22 @@ class Watcher {
     await this.#drop();
   }
 
+  /** Whoever beats for a cluster says that it is looked at, and a look that does not end is none. */
+  isStuck(): boolean {
+    const sinceMs = this.#lookingSinceMs;
+    return sinceMs !== null && this.#parts.clock.monotonicMs() - sinceMs > this.#tuning.lookTimeoutMs;
+  }
+
   async look(): Promise<LookReport> {
+    this.#lookingSinceMs = this.#parts.clock.monotonicMs();
+    try {
+      return await this.#look();
+    } finally {
+      this.#lookingSinceMs = null;
+    }
+  }
+
+  async #look(): Promise<LookReport> {
     const { db, clock } = this.#parts;
     const cluster = await findCluster(db, this.#id);
     if (cluster === null || cluster.status === 'removed') return { outcome: 'lost' };
@@ -182,7 +204,7 @@ class Watcher {
   }
 
   async #readAndApply(cluster: ClusterRecord): Promise<LookReport> {
-    const { db, clock, holder } = this.#parts;
+    const { db, clock, log, holder } = this.#parts;
     const { leaseMs, beatMs, silentMs, readTimeoutMs } = this.#tuning;
     const terms: LookTerms = { holder, leaseMs, beatMs, silentMs };
     const startMs = clock.monotonicMs();
@@ -190,13 +212,19 @@ class Watcher {
       const driver = await this.#connect(cluster);
       return driver.readInventory(signal);
     }).catch((error: unknown) => ({ failed: error }));
-    if ('failed' in read) {
-      const { failed } = read;
-      return applySilence(db, cluster.id, failed instanceof Error ? failed.message : String(failed), terms);
-    }
+    if ('failed' in read) return applySilence(db, cluster.id, messageOf(read.failed), terms);
     const readMs = clock.monotonicMs();
     readSeconds.record(msToSeconds(readMs - startMs), { driver: cluster.driver });
-    const report = await applyRead(db, cluster, read, terms);
+    const report = await applyRead(db, cluster, read, terms).catch((error: unknown) => {
+      // Nothing more is known of it than if it had not answered. Where the database is what is wrong this fails too.
+      log.error({ err: error, clusterId: cluster.id }, 'what an engine reported could not be written');
+      return applySilence(
+        db,
+        cluster.id,
+        `What it reported could not be written: ${messageOf(error)}`,
+        terms,
+      );
+    });
     applySeconds.record(msToSeconds(clock.monotonicMs() - readMs), { driver: cluster.driver });
     return report;
   }
@@ -256,4 +284,8 @@ class Watcher {
       log.warn({ ...about, count: bad.length, nodes: some }, 'nodes are out of use');
     }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
