@@ -86,6 +86,7 @@ async function rent(orgId: OrgId) {
   await db.kysely
     .updateTable('clusters')
     .set({ beat_at: clock.now(), watching_since: clock.now() })
+    .where('region', '=', region)
     .execute();
   return run((tx) =>
     place(tx, {
