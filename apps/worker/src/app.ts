@@ -42,6 +42,8 @@ const DAY_MS = 24 * HOUR_MS;
 const MEBIBYTE = 1_048_576;
 const CHECK_TIMEOUT_MS = 2_000;
 const STREAM_CHECK_MS = 60_000;
+const NATS_LOOK_MS = 50;
+const NATS_LOOKS = 40;
 
 /** Builds the process: what it needs first, then what it does, then the face that says it is ready. */
 export async function startWorker(config: WorkerConfig): Promise<Worker> {
@@ -180,7 +182,12 @@ function keepStream(
 ): void {
   const loop = startLoop(
     { name: 'keep the event stream', clock: systemClock, log, idleMs: STREAM_CHECK_MS },
-    async () => {
+    async (signal) => {
+      // While we start, a connection that is still being made is nothing to warn of.
+      for (let look = 0; look < NATS_LOOKS && !nats.connected() && !signal.aborted; look += 1) {
+        await systemClock.sleep(NATS_LOOK_MS, signal).catch(() => undefined);
+      }
+      if (signal.aborted) return 'idle';
       await ensureEventStream(nats, channels, {
         replicas: config.nats.replicas,
         maxAgeMs: config.worker.streamMaxAgeDays * DAY_MS,

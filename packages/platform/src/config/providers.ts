@@ -101,9 +101,9 @@ function toSetting(provider: ProviderInput): ProviderSetting {
 /** The variants that the interface knows by one id each. */
 const fixedIds: ReadonlySet<string> = new Set(['private-cloud', 'mock']);
 
-/** Where tenants can ask for it, and what the operator rents out by hand. Elsewhere it could not be rented by anybody. */
+/** Where live keys can ask for it, and what the operator rents out by hand. Elsewhere nobody could ever rent it. */
 const regionsOf: Readonly<Record<'virtual-machine' | 'bare-metal', readonly string[]>> = {
-  'virtual-machine': [...virtualMachineRegions, 'private-cloud'],
+  'virtual-machine': [...virtualMachineRegions.filter((region) => region !== 'mock-region'), 'private-cloud'],
   'bare-metal': [...bareMetalRegions, 'private-cloud'],
 };
 
@@ -127,7 +127,7 @@ function checkProvider(provider: ProviderInput, issue: z.core.$RefinementCtx, in
   provider.clusters.forEach((cluster, at) => {
     if (!regions.has(cluster.region))
       complain('is not among the regions of its provider', 'clusters', at, 'region');
-    const named = cluster.offer === 'marketplace' ? null : regionsOf[cluster.offer];
+    const named = isMock || cluster.offer === 'marketplace' ? null : regionsOf[cluster.offer];
     if (named !== null && !named.includes(cluster.region)) {
       complain(
         `is no region in which the interface rents ${cluster.offer}: use one of ${named.join(', ')}`,
@@ -165,7 +165,7 @@ const variables = {
   file: {
     env: 'MILLRACE_PROVIDERS_FILE',
     schema: values.fileContent.pipe(values.json(listShape)).nullable().default(null),
-    expected: 'the path of a file with such a JSON list',
+    expected: 'the path of a file with a JSON list of providers, as MILLRACE_PROVIDERS has it',
     example: '/etc/millrace/providers.json',
   },
 } as const;
