@@ -86,6 +86,18 @@ export async function listClusters(
   return rows.map(toCluster);
 }
 
+/** Where all clusters are reached that were not removed. */
+export async function listReaches(
+  reader: Reader,
+): Promise<readonly Pick<ClusterRecord, 'name' | 'driver' | 'endpoint'>[]> {
+  return reader.kysely
+    .selectFrom('clusters')
+    .select(['name', 'driver', 'endpoint'])
+    .where('status', '<>', 'removed')
+    .orderBy('id')
+    .execute();
+}
+
 /** Locks a cluster against its observer and everybody else who changes it. Before any lock of its nodes. */
 export async function lockCluster(tx: Tx, id: ClusterId): Promise<ClusterRecord | null> {
   await sql`select 1 from clusters where id = ${toUuid(id)} for no key update`.execute(tx.kysely);

@@ -39,3 +39,20 @@ function problemWithServer(text: string): string | null {
   }
   return url.search === '' && url.hash === '' ? null : wanted;
 }
+
+export interface Reach {
+  readonly driver: DriverKind;
+  readonly endpoint: string;
+}
+
+/** Whether two clusters are one, because a server of both is the same. Engines of the mock are wherever they are named. */
+export function isSameEngine(one: Reach, other: Reach): boolean {
+  if (one.driver !== other.driver || one.driver === 'mock') return false;
+  const servers = new Set(serversOf(one.endpoint));
+  return serversOf(other.endpoint).some((server) => servers.has(server));
+}
+
+function serversOf(endpoint: string): readonly string[] {
+  if (endpoint.startsWith('unix:')) return [endpoint];
+  return endpoint.split(',').map((server) => (URL.canParse(server) ? new URL(server).host : server));
+}

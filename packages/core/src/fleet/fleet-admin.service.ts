@@ -13,12 +13,13 @@ import type { ClusterRecord, ProviderRecord } from './clusters.ts';
 import {
   findCluster,
   findProvider,
+  listReaches,
   lockCluster,
   lockProvider,
   refreshOpen,
   switchProvider,
 } from './clusters.store.ts';
-import { problemWithEndpoint } from './endpoints.ts';
+import { isSameEngine, problemWithEndpoint } from './endpoints.ts';
 import {
   forgetHardwareDigest,
   insertOperatorCluster,
@@ -28,6 +29,7 @@ import {
   setGpuState,
   type NewCluster,
 } from './fleet-admin.store.ts';
+import { lockConfiguration } from './fleet-config.store.ts';
 import { leaveNode } from './maintenance.store.ts';
 import type { NodeMove, NodeRecord } from './nodes.ts';
 import { moveNode } from './nodes.service.ts';
@@ -97,6 +99,11 @@ export async function createCluster(
   }
   const problem = problemWithEndpoint(fields.driver, fields.endpoint);
   if (problem !== null) throw invalid(['endpoint'], problem);
+  await lockConfiguration(tx);
+  const double = (await listReaches(tx)).find((known) => isSameEngine(known, fields));
+  if (double !== undefined && double.name !== fields.name) {
+    throw invalid(['endpoint'], `is that of the cluster ${double.name}: its machines would be sold twice`);
+  }
   if (fields.credentialRef !== null && !knowsCredential(fields.credentialRef)) {
     throw new Fault('CREDENTIAL_UNKNOWN');
   }

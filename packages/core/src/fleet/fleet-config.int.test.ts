@@ -1,6 +1,8 @@
 import { defaultFleet } from '@millrace/platform/config';
 import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemCause } from '../identity/index.ts';
+import { createCluster } from './fleet-admin.service.ts';
 import { clusterSetting, createFleetWorld, node, providerSetting, type FleetWorld } from './fleet.fixture.ts';
 import { applyFleetConfig, listClusters, listProviders, switchProvider } from './index.ts';
 
@@ -102,6 +104,40 @@ it('changes how a cluster is reached, but not what it is', async () => {
   ]);
   expect(refused).toEqual([{ name: 'a', problem: expect.stringContaining('another name') as string }]);
   expect(await world.cluster('a')).toMatchObject({ offer: 'virtual-machine', configured: true });
+});
+
+it('does not know one engine by two names, whose machines would be sold twice', async () => {
+  const at = (name: string, endpoint: string) => clusterSetting(name, { endpoint });
+  const apply = (...clusters: readonly ReturnType<typeof at>[]) =>
+    applyFleetConfig(world.db, [providerSetting(clusters)]);
+  expect(await apply(at('a', 'https://one:1,https://two:1'), at('b', 'https://three:1'))).toEqual([]);
+  expect(await apply(at('b', 'https://three:1'), at('renamed', 'https://TWO:1/'))).toEqual([
+    {
+      name: 'renamed',
+      problem: 'its endpoint is that of the cluster a, which has to be removed first',
+    },
+  ]);
+  expect(await apply(at('a', 'https://three:1'), at('b', 'https://one:1'))).toEqual([]);
+  expect(await apply(at('a', 'https://one:1'), at('b', 'https://one:1'))).toMatchObject([{ name: 'b' }]);
+  const byHand = world.db.transaction({ name: 'register', isolation: 'read committed' }, (tx) =>
+    createCluster(
+      tx,
+      systemCause('test', 'live'),
+      {
+        name: 'c',
+        providerId: 'own',
+        region: 'eu',
+        driver: 'incus',
+        endpoint: 'https://one:1',
+        credentialRef: null,
+        settings: {},
+        offer: 'virtual-machine',
+        connectionType: 'ethernet',
+      },
+      () => true,
+    ),
+  );
+  await expect(byHand).rejects.toMatchObject({ reason: 'VALIDATION_FAILED' });
 });
 
 it('does not take over a cluster of the same name that was registered by hand', async () => {

@@ -9,7 +9,7 @@ import type { ClusterRecord } from './clusters.ts';
 
 const CONFIGURATION_LOCK = 7_102_500_016;
 
-/** Workers that start together take turns. */
+/** Workers that start together take turns, and whoever registers a cluster takes one with them. */
 export async function lockConfiguration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${CONFIGURATION_LOCK})`.execute(tx.kysely);
 }

@@ -2,7 +2,7 @@ import type { ClusterSetting, ProviderSetting } from '@millrace/platform/config'
 import type { Db, Tx } from '@millrace/platform/db';
 import { refreshOpen } from './clusters.store.ts';
 import type { ClusterRecord } from './clusters.ts';
-import { problemWithEndpoint } from './endpoints.ts';
+import { isSameEngine, problemWithEndpoint } from './endpoints.ts';
 import {
   insertCluster,
   listConfigured,
@@ -39,10 +39,16 @@ export async function applyFleetConfig(
       } else refused.push(...provider.clusters.map(({ name }) => ({ name, problem: otherMode(provider) })));
     }
     const known = new Map((await listConfigured(tx)).map((cluster) => [cluster.name, cluster]));
+    const named = new Set(accepted.flatMap(({ clusters }) => clusters.map(({ name }) => name)));
+    const reached: NamedReach[] = [...known.values()].filter(({ name }) => !named.has(name));
     for (const provider of accepted) {
       for (const setting of provider.clusters) {
-        const problem = await applyCluster(tx, provider, setting, known.get(setting.name));
-        if (problem !== null) refused.push({ name: setting.name, problem });
+        const { name, endpoint } = setting;
+        const reach = { name, driver: provider.driver, endpoint };
+        const problem =
+          doubleOf(reach, reached) ?? (await applyCluster(tx, provider, setting, known.get(name)));
+        if (problem === null) reached.push(reach);
+        else refused.push({ name, problem });
       }
     }
     await unconfigure(tx, accepted);
@@ -62,6 +68,16 @@ async function applyCluster(
   if (cluster === undefined) return (await insertCluster(tx, provider, setting)) ? null : BY_HAND;
   await updateCluster(tx, cluster, setting);
   return null;
+}
+
+type NamedReach = Pick<ClusterRecord, 'name' | 'driver' | 'endpoint'>;
+
+/** The machines of an engine that is known by two names would be sold twice. */
+function doubleOf(reach: NamedReach, reached: readonly NamedReach[]): string | null {
+  const other = reached.find((known) => isSameEngine(known, reach));
+  return other === undefined
+    ? null
+    : `its endpoint is that of the cluster ${other.name}, which has to be removed first`;
 }
 
 const BY_HAND = 'a cluster of this name was registered by hand';
