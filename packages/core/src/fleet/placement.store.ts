@@ -32,7 +32,7 @@ export interface Fitness {
 
 /**
  * A value that the planner does not see. It would otherwise find that it can plan a little better for this value than
- * for any, and plan each placement anew, which takes four times as long as finding the nodes.
+ * for any, and plan each placement anew, which takes twice as long as finding the nodes.
  */
 const unseen = (place: number, type: 'text' | 'int' | 'timestamptz'): string => `(select $${place}::${type})`;
 
