@@ -149,6 +149,10 @@ Try it, in another terminal:
   curl ${address}/v2/customer/balance -H "Authorization: Bearer $MILLRACE_API_KEY"
   curl ${address}/v2/events -H "Authorization: Bearer $MILLRACE_API_KEY"
 
+The test key sees a mock fleet, for nothing:
+
+  curl ${address}/v2/on-demand/rental-options -H "Authorization: Bearer $(npm run --silent dev -- --key test)"
+
 Every error of the api is explained at ${address}/docs/errors.
 
 The keys stay the same between starts (.millrace/dev.json). The organisation was given ${String(PLAY_MONEY_USD)} USD of play money, once.
