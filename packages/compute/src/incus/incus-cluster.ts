@@ -105,14 +105,19 @@ export class IncusCluster {
 
   async #readHardware(member: IncusMember, signal: AbortSignal): Promise<NodeHardware> {
     const query = { target: await this.target(member.server_name, signal) };
-    const pool = `/1.0/storage-pools/${encodeURIComponent(this.#options.storagePool)}/resources`;
+    const { storagePool } = this.#options;
+    const pool = `/1.0/storage-pools/${encodeURIComponent(storagePool)}/resources`;
     const [resources, { space }] = await Promise.all([
       this.#client.read(
         { what: 'read the hardware', path: '/1.0/resources', query },
         resourcesSchema,
         signal,
       ),
-      this.#client.read({ what: 'read the pool', path: pool, query }, poolResourcesSchema, signal),
+      this.#client.read(
+        { what: `read the pool ${storagePool}`, path: pool, query },
+        poolResourcesSchema,
+        signal,
+      ),
     ]);
     return hardwareOf(resources, space.total, member.config);
   }

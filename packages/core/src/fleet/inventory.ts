@@ -107,7 +107,7 @@ function checkNode(node: InventoryNode, defaults: ClusterDefaults, devices: Set<
   const { name, hardware } = node;
   if (!node.reachable || hardware === null) {
     const detail = node.detail === null ? '' : `: ${node.detail}`;
-    return unread(name, `The engine does not reach it${detail}`, false);
+    return unread(name, `The engine does not reach it, or cannot read it${detail}`, false);
   }
   const problem = absurdityOf(node, hardware) ?? doubled(hardware, devices);
   if (problem !== null) return disbelieved(name, problem);
