@@ -50,6 +50,7 @@ test('a worker whose engines cannot be reached starts, is ready, and says what i
   expect((await fetch(`${worker.healthUrl}/readyz`)).status).toBe(200);
   await eventually({ what: 'the reason' }, async () => {
     const [found] = await rows('select status, status_reason from clusters');
-    return found?.['status'] === 'connecting' && /settings are wrong/.test(String(found['status_reason']));
+    const reason = 'Its settings are wrong: network: it is missing; storagePool: it is missing.';
+    return found?.['status'] === 'connecting' && found['status_reason'] === reason;
   });
 });

@@ -62,7 +62,7 @@ async function connectDriver(cluster: ClusterRecord, parts: DriverParts): Promis
     case 'incus': {
       const settings = incusSettings.safeParse(cluster.settings);
       if (!settings.success) {
-        throw new DriverError('refused', `Its settings are wrong: ${z.prettifyError(settings.error)}`);
+        throw new DriverError('refused', `Its settings are wrong: ${problemsOf(settings.error)}.`);
       }
       return createIncusDriver({ ...settings.data, ...(await reachOf(cluster, parts)), clock, log });
     }
@@ -71,11 +71,24 @@ async function connectDriver(cluster: ClusterRecord, parts: DriverParts): Promis
   }
 }
 
+/** In one line, since it becomes the reason that an operator reads. */
+function problemsOf({ issues }: z.ZodError): string {
+  return issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+    .join('; ');
+}
+
+/** What every cluster must be told. */
+const needed = z
+  .string({ error: ({ input }) => (input === undefined ? 'it is missing' : undefined) })
+  .min(1)
+  .max(63);
+
 const incusSettings = z
   .strictObject({
     instanceType: z.enum(['container', 'virtual-machine']).default('virtual-machine'),
-    network: z.string().min(1).max(63),
-    storagePool: z.string().min(1).max(63),
+    network: needed,
+    storagePool: needed,
     sshUser: z.string().min(1).max(32).default('ubuntu'),
     portAddresses: z.record(z.string(), z.string()).optional(),
     owner: z.string().min(1).max(63).optional(),
@@ -84,8 +97,8 @@ const incusSettings = z
     /** The fast network that all of its nodes share; read by fleet sync. */
     fabric: z.string().optional(),
   })
-  .transform(({ fabric: _fabric, portAddresses, owner, allowsNesting, instancesPerOrg, ...needed }) => ({
-    ...needed,
+  .transform(({ fabric: _fabric, portAddresses, owner, allowsNesting, instancesPerOrg, ...others }) => ({
+    ...others,
     ...(portAddresses === undefined ? {} : { portAddresses }),
     ...(owner === undefined ? {} : { owner }),
     ...(allowsNesting === undefined ? {} : { allowsNesting }),
