@@ -57,7 +57,8 @@ export interface ComputeDriver {
   /**
    * Ends every way into the machine and out of it: ports, network, then power, by force. From the moment that it
    * resolves the tenant can do nothing with the machine, so billing may stop. What was open is broken, not drained.
-   * A machine that is not there has no access: done.
+   * A machine that is not there has no access: done. A cut is for good: `create`, `start`, `reboot` and new ports are a
+   * `conflict` from then on, however late a call comes in that was sent before, and `terminate` is all that follows.
    */
   cutAccess(machine: MachineRef, signal: AbortSignal): Promise<void>;
 
@@ -79,7 +80,10 @@ export interface ComputeDriver {
    */
   events(signal: AbortSignal): AsyncIterable<EngineEvent>;
 
-  /** The newest part of what the machine wrote to its console, at most `maxBytes`. */
+  /**
+   * The newest part of what the machine wrote to its console, at most `maxBytes`. Some engines hand out what a running
+   * machine wrote once and no more: who needs it again keeps it. Of a machine that is off it is all there, each time.
+   */
   consoleLog(
     machine: MachineRef,
     options: { readonly maxBytes: number },

@@ -49,7 +49,7 @@ function runOf(pid: number, parent: number): number {
  * left by runs that were killed.
  */
 export async function leaveIncusCluster(): Promise<void> {
-  if (!existsSync(folder)) return;
+  if (!existsSync(usersDir)) return;
   await withLock(
     path.join(folder, 'lock'),
     () => {},

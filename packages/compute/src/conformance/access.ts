@@ -80,6 +80,21 @@ export function describeAccess(stage: Stage): void {
     }
   });
 
+  it('a cut is for good: create, start, reboot and new ports are a conflict, and terminate is done', async () => {
+    const wish = await stage.make();
+    await stage.driver.cutAccess(wish, stage.signal());
+    const { other } = stage;
+    await expectFailure(other.create(wish, stage.signal()), ['conflict'], 'create');
+    await expectFailure(other.start(wish, stage.signal()), ['conflict'], 'start');
+    await expectFailure(other.reboot(wish, { graceMs: 0 }, stage.signal()), ['conflict'], 'reboot');
+    await expectFailure(other.setPorts(wish, wish.ports, stage.signal()), ['conflict'], 'setPorts');
+    await other.setPorts(wish, [], stage.signal());
+    await other.stop(wish, { graceMs: 0 }, stage.signal());
+    expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
+    await other.terminate(wish, stage.signal());
+    expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
+  });
+
   if (stage.world.abilities.setKeys) describeKeys(stage);
   else describeNoKeys(stage);
 }

@@ -50,9 +50,14 @@ export function describeRefusals(stage: Stage): void {
         setPorts: driver.setPorts(machine, [], stage.signal()),
         cutAccess: driver.cutAccess(machine, stage.signal()),
         terminate: driver.terminate(machine, stage.signal()),
+        setKeys: driver.setKeys(machine, [], stage.signal()),
+        consoleLog: driver.consoleLog(machine, { maxBytes: 100 }, stage.signal()),
+        metrics: driver.metrics(machine, stage.signal()),
+        exec: driver.exec(machine, { argv: ['true'], timeoutMs: 1_000, maxBytes: 100 }, stage.signal()),
       };
       for (const [method, call] of Object.entries(calls)) {
-        await expectFailure(call, ['refused'], `${method} of ${JSON.stringify(externalId.slice(0, 30))}`);
+        const kind = stage.can(method) ? 'refused' : 'unsupported';
+        await expectFailure(call, [kind], `${method} of ${JSON.stringify(externalId.slice(0, 30))}`);
       }
     }
   });

@@ -29,15 +29,21 @@ function describeNoExec(stage: Stage): void {
 }
 
 function describeConsole(stage: Stage): void {
-  it('consoleLog gives the newest part, and no more bytes than asked for', async () => {
+  it('consoleLog gives the newest part, no more bytes than asked for, and all of a machine that is off', async () => {
     const wish = await stage.make();
     const whole = await stage.until('something on the console', stage.facts.bounds.bootMs, async () => {
       const text = await stage.driver.consoleLog(wish, { maxBytes: 65_536 }, stage.signal());
       return text.length > 8 && text;
     });
-    const some = await stage.driver.consoleLog(wish, { maxBytes: 8 }, stage.signal());
-    expect(Buffer.byteLength(some)).toBeLessThanOrEqual(8);
     expect(Buffer.byteLength(whole)).toBeLessThanOrEqual(65_536);
+    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    const read = (maxBytes: number): Promise<string> =>
+      stage.driver.consoleLog(wish, { maxBytes }, stage.signal());
+    const [before, some, after] = [await read(65_536), await read(8), await read(65_536)];
+    expect(after).toBe(before);
+    expect(before.endsWith(some)).toBe(true);
+    expect(some).not.toBe('');
+    expect(Buffer.byteLength(some)).toBeLessThanOrEqual(8);
   });
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { MachineWish } from '../driver.ts';
+import type { MachineRef, MachineWish } from '../driver.ts';
 import { expectFailure, type Stage } from './stage.ts';
 
 /** Making a machine: exactly what was asked for, once, whoever asks how often. */
@@ -111,6 +111,13 @@ export function describeCreation(stage: Stage): void {
     session.end();
     await expectOneOf(stage, wish);
   });
+
+  it('terminate releases a machine that a crash left half-made', async () => {
+    const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    await leaveHalfMade.call(stage.world, wish);
+    await stage.driver.terminate(wish, stage.signal());
+    expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
+  });
 }
 
 /** Ending a machine, and what is said of one that is not there. */
@@ -135,21 +142,9 @@ export function describeEnding(stage: Stage): void {
   });
 
   it('what needs a machine is refused with not_found when there is none', async () => {
-    const nobody = stage.nobody();
-    const { driver } = stage;
-    await expectFailure(driver.start(nobody, stage.signal()), ['not_found'], 'start');
-    await expectFailure(driver.stop(nobody, { graceMs: 0 }, stage.signal()), ['not_found'], 'stop');
-    await expectFailure(driver.reboot(nobody, { graceMs: 0 }, stage.signal()), ['not_found'], 'reboot');
-    await expectFailure(driver.setPorts(nobody, [], stage.signal()), ['not_found'], 'setPorts');
-    const log = driver.consoleLog(nobody, { maxBytes: 100 }, stage.signal());
-    await expectFailure(log, [driver.can.consoleLog ? 'not_found' : 'unsupported'], 'consoleLog');
-    const figures = driver.metrics(nobody, stage.signal());
-    await expectFailure(figures, [driver.can.metrics ? 'not_found' : 'unsupported'], 'metrics');
-    const keys = driver.setKeys(nobody, [], stage.signal());
-    await expectFailure(keys, [driver.can.setKeys ? 'not_found' : 'unsupported'], 'setKeys');
-    const command = { argv: ['true'], timeoutMs: 1_000, maxBytes: 100 };
-    const ran = driver.exec(nobody, command, stage.signal());
-    await expectFailure(ran, [driver.can.exec ? 'not_found' : 'unsupported'], 'exec');
+    for (const [method, call] of Object.entries(callsThatNeed(stage, stage.nobody()))) {
+      await expectFailure(call(), [stage.can(method) ? 'not_found' : 'unsupported'], method);
+    }
   });
 
   it("an organisation's reference finds nothing of another's, and harms nothing", async () => {
@@ -158,9 +153,26 @@ export function describeEnding(stage: Stage): void {
     expect(await stage.driver.describe(foreign, stage.signal())).toBeNull();
     await stage.driver.cutAccess(foreign, stage.signal());
     await stage.driver.terminate(foreign, stage.signal());
-    await expectFailure(stage.driver.stop(foreign, { graceMs: 0 }, stage.signal()), ['not_found']);
+    for (const [method, call] of Object.entries(callsThatNeed(stage, foreign))) {
+      await expectFailure(call(), [stage.can(method) ? 'not_found' : 'unsupported'], method);
+    }
     expect(await stage.view(wish)).toMatchObject({ power: 'on', ports: wish.ports });
   });
+}
+
+/** Every method that makes no sense without a machine, on this one. */
+function callsThatNeed(stage: Stage, machine: MachineRef): Readonly<Record<string, () => Promise<unknown>>> {
+  const { driver } = stage;
+  return {
+    start: () => driver.start(machine, stage.signal()),
+    stop: () => driver.stop(machine, { graceMs: 0 }, stage.signal()),
+    reboot: () => driver.reboot(machine, { graceMs: 0 }, stage.signal()),
+    setPorts: () => driver.setPorts(machine, [], stage.signal()),
+    setKeys: () => driver.setKeys(machine, [], stage.signal()),
+    consoleLog: () => driver.consoleLog(machine, { maxBytes: 100 }, stage.signal()),
+    metrics: () => driver.metrics(machine, stage.signal()),
+    exec: () => driver.exec(machine, { argv: ['true'], timeoutMs: 1_000, maxBytes: 100 }, stage.signal()),
+  };
 }
 
 /** That the engine has this machine exactly once, on one node. */

@@ -67,6 +67,11 @@ export class Stage {
     return this.#connections[1] ?? expect.fail('There is no second connection.');
   }
 
+  /** Whether the engine has this method: those that `can` does not name every engine has. */
+  can(method: string): boolean {
+    return !Object.entries(this.world.abilities).some(([name, isThere]) => name === method && !isThere);
+  }
+
   node(index: number): WorldNode {
     return this.facts.nodes[index] ?? expect.fail(`The world has no node ${index}.`);
   }

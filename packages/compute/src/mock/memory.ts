@@ -18,6 +18,7 @@ export interface Change {
  */
 export interface MockMemory {
   read(machine: MachineRef): Promise<Kept | null>;
+  /** All of them. Keys and user data may be left out: they are most of a record, and no list shows them. */
   list(): Promise<readonly Kept[]>;
   /**
    * Writes `next` (null deletes) if the record still has this version (null: if there is none), and gives its new

@@ -40,6 +40,7 @@ import {
   powerOff,
   powerOn,
   refusalAt,
+  requireAccess,
   requireSmall,
   stateAt,
   viewOf,
@@ -128,6 +129,7 @@ class MockDriver implements ComputeDriver {
       this.#requireHardware(wish);
       await this.#change(wish, 'create', 'created', (machine, nowMs) => {
         if (machine === null) return makeMachine(wish, nowMs);
+        requireAccess(machine);
         if (machine.isHalfMade) return { ...makeMachine(wish, nowMs), createdAtMs: machine.createdAtMs };
         if (!isSameMachine(machine, wish)) {
           throw new DriverError('conflict', 'A machine of this id exists and is not what was asked for.');
@@ -171,6 +173,7 @@ class MockDriver implements ComputeDriver {
   setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void> {
     return this.#changeExisting(machine, signal, 'setPorts', 'ports changed', (found) => {
       checkPorts(ports);
+      if (ports.length > 0) requireAccess(found);
       return { ...found, ports };
     });
   }
@@ -178,7 +181,7 @@ class MockDriver implements ComputeDriver {
   cutAccess(machine: MachineRef, signal: AbortSignal): Promise<void> {
     return this.#call(signal, async () => {
       await this.#change(machine, 'cutAccess', 'cut off', (found) =>
-        found === null ? null : { ...powerOff(found), ports: [] },
+        found === null ? null : { ...powerOff(found), ports: [], isCut: true },
       );
     });
   }

@@ -16,6 +16,8 @@ export interface MockMachine extends MachineWish {
   readonly onSinceMs: number | null;
   /** How often it was powered on. */
   readonly boots: number;
+  /** Whether its access was cut, which is for good. */
+  readonly isCut: boolean;
   readonly terminateAskedAtMs: number | null;
   /** Calls about this machine, counted only for the fault `flaky`. */
   readonly calls: number;
@@ -73,6 +75,7 @@ export function makeMachine(wish: MachineWish, nowMs: number): MockMachine {
     isHalfMade: false,
     onSinceMs: nowMs,
     boots: 1,
+    isCut: false,
     terminateAskedAtMs: null,
     calls: 0,
   };
@@ -84,7 +87,14 @@ export function requireSmall(machine: MockMachine): void {
   throw new DriverError('refused', 'The keys, user data and labels of this machine are too long together.');
 }
 
+/** Refuses what would let somebody in again. */
+export function requireAccess(machine: MockMachine): void {
+  if (!machine.isCut) return;
+  throw new DriverError('conflict', 'The access to this machine was cut; it can only be terminated.');
+}
+
 export function powerOn(machine: MockMachine, nowMs: number): MockMachine {
+  requireAccess(machine);
   return machine.onSinceMs === null ? { ...machine, onSinceMs: nowMs, boots: machine.boots + 1 } : machine;
 }
 
@@ -212,7 +222,9 @@ export function viewOf(machine: MockMachine, address: string, seed: string, nowM
 /** What it has written to its console by now. */
 export function consoleAt(machine: MockMachine, seed: string, nowMs: number): string {
   const { onSinceMs, isUp, power } = stateAt(machine, seed, nowMs);
-  if (onSinceMs === null) return '';
+  if (machine.isHalfMade) return '';
+  // Of one that is off: all that its last boot wrote.
+  const ageMs = onSinceMs === null ? Number.POSITIVE_INFINITY : nowMs - onSinceMs;
   const bootMs = bootMsOf(machine, seed);
   const lines: readonly [atMs: number, text: string][] = [
     [0, 'Linux version 6.8.0-mock (a machine that is not there)'],
@@ -226,9 +238,10 @@ export function consoleAt(machine: MockMachine, seed: string, nowMs: number): st
     [1_400, `systemd[1]: Hostname set to <${machine.hostname}>.`],
   ];
   const written = lines
-    .filter(([atMs]) => nowMs >= onSinceMs + atMs)
+    .filter(([atMs]) => ageMs >= atMs)
     .map(([atMs, text]) => `[${msToSeconds(atMs).toFixed(6).padStart(12)}] ${text}\n`);
-  if (power === 'error') written.push('Kernel panic - not syncing: VFS: Unable to mount root fs\n');
+  if (onSinceMs === null) written.push('reboot: Power down\n');
+  else if (power === 'error') written.push('Kernel panic - not syncing: VFS: Unable to mount root fs\n');
   if (isUp) written.push(`\nstarted in ${bootMs} ms\n${machine.hostname} login: `);
   return written.join('');
 }

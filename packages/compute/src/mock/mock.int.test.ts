@@ -58,13 +58,16 @@ describe('the mock engine in PostgreSQL', () => {
   });
 
   it('what one process makes another sees whole, and a create from both is one machine', async () => {
-    const { serving, other } = twoProcesses();
+    const { first, serving, other } = twoProcesses();
     const wish = wishFor({ orgId, labels: { team: 'a' }, userData: '#cloud-config' });
     await Promise.all([serving, other, serving, other].map((driver) => driver.create(wish, patient())));
     const view = await other.describe(wish, patient());
     expect(view).toEqual(await serving.describe(wish, patient()));
     expect(view).toMatchObject({ externalId: wish.externalId, orgId, labels: { team: 'a' }, power: 'on' });
     expect((await other.listOwned(patient())).machines).toEqual([view]);
+    // Lists are of all machines, and the longest part of each is not for them.
+    expect((await first.list()).map(({ machine }) => machine.userData)).toEqual([null]);
+    expect((await first.read(wish))?.machine.userData).toBe('#cloud-config');
     await serving.terminate(wish, patient());
     expect(await other.describe(wish, patient())).toBeNull();
     await serving.close();

@@ -27,7 +27,8 @@ export function createPostgresMemory(
     read: (machine) => readMachine(db, cluster, machine),
     async list() {
       const { rows } = await sql<Row>`
-        select machine, change_seq from mock_machines where cluster = ${cluster} and machine is not null
+        select machine || '{"sshKeys": [], "userData": null}' as machine, change_seq
+          from mock_machines where cluster = ${cluster} and machine is not null
       `.execute(db.kysely);
       return rows.map(fromRow);
     },

@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { sabotages, untouched } from './sabotage.fixture.ts';
+
+const report = z.object({
+  testResults: z.array(
+    z.object({
+      assertionResults: z.array(
+        z.object({ ancestorTitles: z.array(z.string()), title: z.string(), status: z.string() }),
+      ),
+    }),
+  ),
+});
+
+const vitest = path.join(
+  path.dirname(createRequire(import.meta.url).resolve('vitest/package.json')),
+  'vitest.mjs',
+);
+const exactly = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+const tests = new Set(Object.values(sabotages).map(({ caughtBy }) => caughtBy));
+/** Of each broken driver the test that must notice, of the good one all of these. */
+const pattern = [
+  ...Object.entries(sabotages).map(
+    ([name, { caughtBy }]) => `the ${exactly(name)} driver .* ${exactly(caughtBy)}$`,
+  ),
+  ...[...tests].map((title) => `the ${untouched} driver .* ${exactly(title)}$`),
+].join('|');
+
+/** How each test ended, by the name of the driver and its own. */
+async function runSuite(): Promise<Map<string, string>> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'mr-suite-'));
+  try {
+    const file = path.join(folder, 'report.json');
+    const config = path.join(folder, 'vitest.config.mjs');
+    await writeFile(config, `export default { test: { include: ['sabotage-suite.fixture.ts'] } };\n`);
+    const options = ['--reporter=json', `--outputFile=${file}`, '-t', pattern];
+    const argv = [vitest, 'run', '--config', config, '--root', import.meta.dirname, ...options];
+    const output = await new Promise<string>((resolve) => {
+      // It ends with a failure, as it should: what counts is the report.
+      execFile(process.execPath, argv, { cwd: import.meta.dirname }, (_error, stdout, stderr) => {
+        resolve(`${stdout}\n${stderr}`);
+      });
+    });
+    const text = await readFile(file, 'utf8').catch(() => expect.fail(`There is no report:\n${output}`));
+    const { testResults } = report.parse(JSON.parse(text));
+    const ended = testResults.flatMap(({ assertionResults }) => assertionResults);
+    const ran = ended.filter(({ status }) => status === 'passed' || status === 'failed');
+    return new Map(ran.map(({ ancestorTitles: [of], title, status }) => [`${of} > ${title}`, status]));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+describe('the conformance suite notices a driver that', () => {
+  let statuses: ReadonlyMap<string, string>;
+  beforeAll(async () => {
+    statuses = await runSuite();
+  }, 180_000);
+
+  for (const [name, { caughtBy }] of Object.entries(sabotages)) {
+    it(name, () => {
+      expect(statuses.get(`the ${untouched} driver > ${caughtBy}`)).toBe('passed');
+      expect(statuses.get(`the ${name} driver > ${caughtBy}`)).toBe('failed');
+    });
+  }
+});

@@ -1,0 +1,188 @@
+import type { MachineRef } from '../driver.ts';
+import { isDriverError, type ComputeDriver, type DriverErrorKind, type MachineWish } from '../index.ts';
+
+/** What a driver can get wrong, and the test of the suite that must notice. */
+export interface Sabotage {
+  readonly caughtBy: string;
+  /** The methods of the broken driver; all others are those of the good one. */
+  break(driver: ComputeDriver): Partial<ComputeDriver>;
+}
+
+const after = (kind: DriverErrorKind) => (error: unknown) => {
+  if (!isDriverError(error, kind)) throw error;
+};
+
+/** The keys that machines were made with, whichever connection made them. */
+const firstKeys = new Map<string, readonly string[]>();
+
+/** Each is a mistake that somebody who writes a driver makes. */
+export const sabotages: Readonly<Record<string, Sabotage>> = {
+  'takes silence for absence': {
+    caughtBy: 'a machine whose member died is never called gone, and the member is named as unseen',
+    break: (driver) => ({
+      describe: (machine, signal) =>
+        driver.describe(machine, signal).catch((error: unknown) => {
+          after('unavailable')(error);
+          return null;
+        }),
+    }),
+  },
+  'calls a machine released that nobody could ask': {
+    caughtBy: 'a machine whose member died is never called gone, and the member is named as unseen',
+    break: (driver) => ({
+      terminate: (machine, signal) => driver.terminate(machine, signal).catch(after('unavailable')),
+    }),
+  },
+  'hides the nodes that it could not ask': {
+    caughtBy: 'a machine whose member died is never called gone, and the member is named as unseen',
+    break: (driver) => ({
+      listOwned: async (signal) => ({ ...(await driver.listOwned(signal)), unseen: [] }),
+    }),
+  },
+  'answers before the engine is done': {
+    caughtBy: 'terminate releases the machine before it answers, and a second one is done too',
+    break: (driver) => ({
+      terminate: async (machine, signal) => {
+        setImmediate(() => void driver.terminate(machine, signal).catch(() => undefined));
+      },
+    }),
+  },
+  'takes any machine of the id for the one that was asked for': {
+    caughtBy:
+      'create with another node, GPU, size or image under the same id is a conflict and changes nothing',
+    break: (driver) => ({
+      create: (wish, signal) => driver.create(wish, signal).catch(after('conflict')),
+    }),
+  },
+  'makes a second machine when it is asked again': {
+    caughtBy: 'create twice at once from two connections is one machine',
+    break: (driver) => ({
+      create: async (wish, signal) => {
+        await driver.create(wish, signal);
+        await driver.create(
+          { ...wish, orgId: 'org_00000000000000000000000000' as MachineWish['orgId'] },
+          signal,
+        );
+      },
+    }),
+  },
+  'forgets whose machine it is': {
+    caughtBy: "an organisation's reference finds nothing of another's, and harms nothing",
+    break: (driver) => {
+      const owners = new Map<string, MachineRef['orgId']>();
+      const owned = ({ externalId, orgId }: MachineRef): MachineRef => ({
+        externalId,
+        orgId: owners.get(externalId) ?? orgId,
+      });
+      return {
+        create: (wish, signal) => {
+          owners.set(wish.externalId, wish.orgId);
+          return driver.create(wish, signal);
+        },
+        consoleLog: (machine, options, signal) => driver.consoleLog(owned(machine), options, signal),
+      };
+    },
+  },
+  'lists what it made itself': {
+    caughtBy:
+      'listOwned has machines that the caller never heard of, by organisation, and agrees with describe',
+    break: (driver) => {
+      const made = new Set<string>();
+      return {
+        create: (wish, signal) => {
+          made.add(wish.externalId);
+          return driver.create(wish, signal);
+        },
+        listOwned: async (signal) => {
+          const { machines, unseen } = await driver.listOwned(signal);
+          return { unseen, machines: machines.filter(({ externalId }) => made.has(externalId)) };
+        },
+      };
+    },
+  },
+  'powers off and leaves the ports': {
+    caughtBy: 'cutAccess breaks an open session, refuses new ones, and the machine is off',
+    break: (driver) => ({
+      cutAccess: (machine, signal) => driver.stop(machine, { graceMs: 0 }, signal).catch(after('not_found')),
+    }),
+  },
+  'lets a late create undo a cut': {
+    caughtBy: 'a cut is for good: create, start, reboot and new ports are a conflict, and terminate is done',
+    break: (driver) => ({
+      cutAccess: async (machine, signal) => {
+        await driver.setPorts(machine, [], signal);
+        await driver.stop(machine, { graceMs: 0 }, signal);
+      },
+    }),
+  },
+  'adds keys and takes none away': {
+    caughtBy: 'setKeys replaces the keys of a machine that runs: the old is refused, the new gets in',
+    break: (driver) => ({
+      create: (wish, signal) => {
+        firstKeys.set(wish.externalId, wish.sshKeys);
+        return driver.create(wish, signal);
+      },
+      setKeys: (machine, next, signal) =>
+        driver.setKeys(machine, [...(firstKeys.get(machine.externalId) ?? []), ...next], signal),
+    }),
+  },
+  'runs commands through a shell': {
+    caughtBy:
+      'exec runs a command without a shell, and gives its output, its exit code, and no more than asked for',
+    break: (driver) => ({
+      exec: (machine, command, signal) => {
+        const argv = command.argv.flatMap((word) => word.replace('$HOME', '/root').split(' '));
+        return driver.exec(machine, { ...command, argv }, signal);
+      },
+    }),
+  },
+  'shows the oldest part of the console': {
+    caughtBy:
+      'consoleLog gives the newest part, no more bytes than asked for, and all of a machine that is off',
+    break: (driver) => ({
+      consoleLog: async (machine, { maxBytes }, signal) =>
+        (await driver.consoleLog(machine, { maxBytes: 65_536 }, signal)).slice(0, maxBytes),
+    }),
+  },
+  'throws what its library throws': {
+    caughtBy: 'what needs a machine is refused with not_found when there is none',
+    break: (driver) => ({
+      reboot: (machine, options, signal) =>
+        driver.reboot(machine, options, signal).catch((error: unknown) => {
+          throw new Error(String(error));
+        }),
+    }),
+  },
+  'does not notice that nobody waits any more': {
+    caughtBy: 'a caller that gives up gets its answer at once, before and while the call is under way',
+    break: (driver) => ({
+      create: (wish) => driver.create(wish, new AbortController().signal),
+    }),
+  },
+  'ends events quietly when the connection is lost': {
+    caughtBy: 'events throw unavailable when the connection to the engine is lost',
+    break: (driver) => ({
+      events: async function* (signal) {
+        try {
+          yield* driver.events(signal);
+        } catch (error) {
+          after('unavailable')(error);
+        }
+      },
+    }),
+  },
+};
+
+/** The driver of which nothing was exchanged: it shows that the way of doing so breaks nothing. */
+export const untouched = 'untouched';
+
+/** A driver with some of its methods exchanged. */
+export function sabotaged(driver: ComputeDriver, broken: Partial<ComputeDriver>): ComputeDriver {
+  const methods: Partial<Record<PropertyKey, unknown>> = broken;
+  return new Proxy(driver, {
+    get(good, name) {
+      const value: unknown = methods[name] ?? Reflect.get(good, name, good);
+      return typeof value === 'function' && !(name in broken) ? value.bind(good) : value;
+    },
+  });
+}
