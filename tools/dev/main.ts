@@ -149,6 +149,10 @@ Try it, in another terminal:
   curl ${address}/v2/customer/balance -H "Authorization: Bearer $MILLRACE_API_KEY"
   curl ${address}/v2/events -H "Authorization: Bearer $MILLRACE_API_KEY"
 
+The test key rents from a mock fleet, whose machines are not real:
+
+  curl ${address}/v2/alpha/on-demand/rental-options -H "Authorization: Bearer $(npm run --silent dev -- --key test)"
+
 The test key sees a mock fleet, for nothing:
 
   curl ${address}/v2/on-demand/rental-options -H "Authorization: Bearer $(npm run --silent dev -- --key test)"
