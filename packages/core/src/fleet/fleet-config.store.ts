@@ -52,8 +52,11 @@ export async function upsertRegions(
   `.execute(tx.kysely);
 }
 
-/** All clusters that a name of the configuration could mean. */
-export async function listConfigured(tx: Tx): Promise<readonly ClusterRecord[]> {
+/** All clusters that a name of the configuration could mean, locked in the order of their ids. */
+export async function lockConfigured(tx: Tx): Promise<readonly ClusterRecord[]> {
+  await sql`select 1 from clusters where status <> 'removed' order by id for no key update`.execute(
+    tx.kysely,
+  );
   const rows = await clustersQuery(tx).where('cluster.status', '<>', 'removed').execute();
   return rows.map(toCluster);
 }

@@ -5,8 +5,8 @@ import type { ClusterRecord } from './clusters.ts';
 import { isSameEngine, problemWithEndpoint } from './endpoints.ts';
 import {
   insertCluster,
-  listConfigured,
   lockConfiguration,
+  lockConfigured,
   unconfigure,
   updateCluster,
   upsertProvider,
@@ -38,7 +38,7 @@ export async function applyFleetConfig(
         accepted.push(provider);
       } else refused.push(...provider.clusters.map(({ name }) => ({ name, problem: otherMode(provider) })));
     }
-    const known = new Map((await listConfigured(tx)).map((cluster) => [cluster.name, cluster]));
+    const known = new Map((await lockConfigured(tx)).map((cluster) => [cluster.name, cluster]));
     const named = new Set(accepted.flatMap(({ clusters }) => clusters.map(({ name }) => name)));
     const reached: NamedReach[] = [...known.values()].filter(({ name }) => !named.has(name));
     for (const provider of accepted) {

@@ -144,13 +144,13 @@ export function providerSetting(
   return { id: 'own', variant: 'private-cloud', driver: 'incus', regions, clusters, ...fields };
 }
 
-export async function createFleetWorld(): Promise<FleetWorld> {
+export async function createFleetWorld(poolSize = 8): Promise<FleetWorld> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
   const db = createDb({
     url: database.url,
-    poolSize: 8,
+    poolSize,
     statementTimeoutMs: 60_000,
     clock: hybridClock(clock),
     ids,

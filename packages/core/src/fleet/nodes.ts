@@ -111,6 +111,8 @@ export function decideMove(node: Standing, wanted: MachineState): MoveDecision {
 
 function moveTo(node: Standing, to: MachineState, backTo: BackTo | null): MoveDecision {
   if (to === 'node_offline' && backTo === null) return { kind: 'refused' };
+  // Nobody knows what it has, whoever wishes it: only a read makes it ready.
+  if (to === 'node_ready' && !node.hardwareRead) return { kind: 'refused' };
   return canMove(machineStates, node.status, to) ? { kind: 'move', to, backTo } : { kind: 'refused' };
 }
 

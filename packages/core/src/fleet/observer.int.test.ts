@@ -183,6 +183,26 @@ it('an observer whose cluster another has taken meanwhile writes nothing', async
   expect((await two.look(id)).outcome).toBe('read');
 });
 
+it('workers that were all away come back at once, and do not wait for each other in a circle', async () => {
+  await world.configure('a', 'b', 'c', 'd', 'e');
+  const workers = ['one', 'two', 'three', 'four'].map((holder) => world.worker(holder));
+  for (let round = 0; round < 5; round += 1) {
+    await world.clock.advance(MINUTE_MS);
+    await Promise.all(workers.map((worker) => worker.tick()));
+  }
+  const deadlocks = 'select deadlocks::text from pg_stat_database where datname = current_database()';
+  expect(await world.rows(deadlocks)).toEqual([{ deadlocks: '0' }]);
+});
+
+it('a worker that died before the clock went back has no share of the clusters', async () => {
+  await world.configure('a', 'b');
+  await world.worker('gone').tick();
+  world.clock.stepWallClock(-60 * MINUTE_MS);
+  const sync = world.worker('one');
+  await sync.tick();
+  expect(await sync.tick()).toHaveLength(2);
+});
+
 it('clusters are shared out evenly, and each has one observer at a time', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   for (const name of names) world.engine(name).nodes = [node(`node-${name}`)];

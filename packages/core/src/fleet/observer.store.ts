@@ -21,21 +21,30 @@ export async function announceObserver(
 ): Promise<number> {
   const { holder, now, ttlMs } = observer;
   const expires = new Date(now.getTime() + ttlMs);
-  await sql`delete from cluster_observers where expires_at <= ${now} and holder <> ${holder}`.execute(
-    tx.kysely,
-  );
+  // Further off than anybody could have written: it is from before the clock went back.
+  const absurd = new Date(now.getTime() + 2 * ttlMs);
   await sql`
     insert into cluster_observers (holder, expires_at) values (${holder}, ${expires})
     on conflict (holder) do update set expires_at = excluded.expires_at
   `.execute(tx.kysely);
-  const { rows } = await sql<{ alive: bigint }>`select count(*) as alive from cluster_observers`.execute(
-    tx.kysely,
-  );
+  // Whoever is renewing its row at this moment lives, and is not waited for: it may be waiting for ours.
+  await sql`
+    delete from cluster_observers where holder in (
+      select holder from cluster_observers
+       where (expires_at <= ${now} or expires_at > ${absurd}) and holder <> ${holder} for update skip locked)
+  `.execute(tx.kysely);
+  const { rows } = await sql<{ alive: bigint }>`
+    select count(*) as alive from cluster_observers where expires_at > ${now} and expires_at <= ${absurd}
+  `.execute(tx.kysely);
   return Number(rows[0]?.alive ?? 1n);
 }
 
+/** Gives back all that an observer holds. Rows are locked in order, as by everybody who locks several. */
 export async function retireObserver(tx: Tx, holder: string): Promise<void> {
   await sql`delete from cluster_observers where holder = ${holder}`.execute(tx.kysely);
+  await sql`select 1 from clusters where observer = ${holder} order by id for no key update`.execute(
+    tx.kysely,
+  );
   await sql`update clusters set observer = null, observer_until = null where observer = ${holder}`.execute(
     tx.kysely,
   );
@@ -110,12 +119,16 @@ async function writeBeats(tx: Tx, rows: readonly WatchRow[], terms: LeaseTerms):
   `.execute(tx.kysely);
 }
 
-/** Gives clusters to whoever is next. Only what this observer still holds is touched. */
+/**
+ * Gives clusters to whoever is next. Only what this observer still holds is touched, and nothing that is being written:
+ * that is given away with the next beat.
+ */
 export async function releaseClusters(tx: Tx, holder: string, ids: readonly ClusterId[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`
     update clusters set observer = null, observer_until = null
-     where observer = ${holder} and id = any (${ids.map(toUuid)}::uuid[])
+     where id in (select id from clusters where observer = ${holder} and id = any (${ids.map(toUuid)}::uuid[])
+                   for no key update skip locked)
   `.execute(tx.kysely);
 }
 
