@@ -10,6 +10,7 @@ export function mockWorld(
   close: () => Promise<void> = async () => undefined,
 ): DriverWorld {
   const clock = new SimulatedClock();
+  const asked = new Asked();
   const controls = createMockControls();
   let memory: MockMemory | undefined;
   const connect = async () => {
@@ -19,7 +20,7 @@ export function mockWorld(
   const nodes = defaultLayout.nodes.slice(0, 3);
   return {
     open: async () => {
-      memory = await openMemory(clock);
+      memory = asked.watch(await openMemory(clock));
       return {
         nodes: nodes.map((node) => ({ name: node.name, gpuPciAddresses: gpuAddressesOf(node) })),
         image: 'ubuntu-24.04',
@@ -33,7 +34,12 @@ export function mockWorld(
     connect,
     abilities: { exec: true, setKeys: true, consoleLog: true, metrics: true, events: true },
     reach: (view, port) => ({ host: view.address ?? '', port }),
-    advance: (ms) => clock.advance(ms),
+    // Simulated seconds pass in no time, so whoever looks at the memory each second is waited for: a real database
+    // would otherwise see minutes go by in the time of one answer.
+    advance: async (ms) => {
+      await clock.advance(ms);
+      await asked.answered();
+    },
     leaveHalfMade: async (wish) => {
       controls.dieDuringNextCreate();
       const driver = await connect();
@@ -58,4 +64,37 @@ export function mockWorld(
     },
     heal: async () => controls.heal(),
   };
+}
+
+/** The calls of a memory that have not been answered. */
+class Asked {
+  readonly #open = new Set<Promise<unknown>>();
+
+  watch(memory: MockMemory): MockMemory {
+    const noted = <T>(call: Promise<T>): Promise<T> => {
+      const over = call.then(
+        () => undefined,
+        () => undefined,
+      );
+      this.#open.add(over);
+      void over.then(() => this.#open.delete(over));
+      return call;
+    };
+    return {
+      read: (machine) => noted(memory.read(machine)),
+      list: () => noted(memory.list()),
+      write: (...change) => noted(memory.write(...change)),
+      changesSince: (cursor) => noted(memory.changesSince(cursor)),
+      onChange: (listener) => memory.onChange(listener),
+    };
+  }
+
+  async answered(): Promise<void> {
+    // Those that the passing time woke ask in a later turn.
+    await new Promise(setImmediate);
+    while (this.#open.size > 0) {
+      await Promise.all(this.#open);
+      await new Promise(setImmediate);
+    }
+  }
 }
