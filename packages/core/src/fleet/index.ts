@@ -22,7 +22,6 @@ export type { NodeGpu, NodeRecord } from './nodes.ts';
 export { applyFleetConfig, type RefusedCluster } from './fleet-config.ts';
 export { FleetSync, type LookReport, type SyncParts } from './sync.ts';
 export { readWatches, type WatchState } from './observer.store.ts';
-export { isWatched } from './observer.ts';
 export { shapeOf, shareOfNode, type NodeHardware, type NodeShare, type Shape } from './offers.ts';
 export { serveOffers, type OfferRoutes } from './offers.routes.ts';
 export { startFleetFigures } from './figures.ts';

@@ -86,8 +86,8 @@ describe('leases and what is shown', () => {
   });
 
   it('are not sold when nobody has looked for five minutes', () => {
-    expect(isWatched(at(0), at(299), 300_000)).toBe(true);
-    expect(isWatched(at(0), at(300), 300_000)).toBe(false);
+    expect(isWatched(at(0), at(300), 300_000)).toBe(true);
+    expect(isWatched(at(0), at(301), 300_000)).toBe(false);
     expect(isWatched(null, at(0), 300_000)).toBe(false);
   });
 });

@@ -78,7 +78,7 @@ export function judge(watch: Beaten, now: Date, silentMs: number): 'waiting' | '
 
 /** Whether somebody has looked lately enough for what is shown to be sold. */
 export function isWatched(beatAt: Date | null, now: Date, unwatchedMs: number): boolean {
-  return beatAt !== null && now.getTime() - beatAt.getTime() < unwatchedMs;
+  return beatAt !== null && now.getTime() - beatAt.getTime() <= unwatchedMs;
 }
 
 /** Whether the lease of another may be taken: it ran out, or its end lies beyond what anybody could have written. */

@@ -3,6 +3,7 @@ import type { Tx } from '@millrace/platform/db';
 import { Fault, isFault } from '@millrace/platform/fault';
 import type { NodeId } from '@millrace/platform/ids';
 import { findPlacement, insertAllocation } from './allocations.store.ts';
+import { isWatched } from './observer.ts';
 import {
   chooseGpus,
   choosePorts,
@@ -166,7 +167,7 @@ async function fill(tx: Tx, wish: PlacementWish, nodeIds: readonly NodeId[]): Pr
   const placed: PlacedNode[] = [];
   for (const node of await readLocked(tx, nodeIds)) {
     const { nodeId } = node;
-    if (!isWatched(node, tx.clock.nowMs())) return { nodeId, why: notWatched() };
+    if (!isWatched(node.watchedAt, tx.clock.now(), UNWATCHED_MS)) return { nodeId, why: notWatched() };
     const gpus = chooseGpus(node.free, wish.gpusPerNode);
     if (gpus === null) return { nodeId, why: miscounted(node) };
     const ports = choosePorts(wish.ports, node.takenPorts, node.portRange);
@@ -174,10 +175,6 @@ async function fill(tx: Tx, wish: PlacementWish, nodeIds: readonly NodeId[]): Pr
     placed.push({ nodeId, gpus, ports });
   }
   return placed;
-}
-
-function isWatched({ watchedAt }: LockedNode, nowMs: number): boolean {
-  return watchedAt !== null && nowMs - watchedAt.getTime() <= UNWATCHED_MS;
 }
 
 function notWatched(): Fault {
