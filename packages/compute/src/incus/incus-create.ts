@@ -7,7 +7,7 @@ import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
 import type { IncusFiles } from './incus-files.ts';
 import type { IncusImages } from './incus-images.ts';
-import { differenceFrom, instanceBody, isUntouched, keys } from './incus-instance.ts';
+import { differenceFrom, instanceBody, isUntouched, keys, refuseIfCut } from './incus-instance.ts';
 import { placeOf, type IncusInstances } from './incus-instances.ts';
 import { isPort, portDevices } from './incus-ports.ts';
 import { ensureProject } from './incus-project.ts';
@@ -74,9 +74,7 @@ export class IncusMaker {
       return null;
     }
     const instance = found.value;
-    if (instance.config?.[keys.cut] !== undefined) {
-      throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
-    }
+    refuseIfCut(instance.config);
     const difference = differenceFrom(instance, wish, await cluster.nodeNameOf(instance, signal));
     if (difference !== null) {
       throw new IncusError('conflict', `A machine of this id exists, but ${difference}.`);
@@ -188,9 +186,7 @@ export class IncusMaker {
     await instances.edit(
       machine,
       ({ config, devices }) => {
-        if (config?.[keys.cut] !== undefined && ports.length > 0) {
-          throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
-        }
+        if (ports.length > 0) refuseIfCut(config);
         const current = devices ?? {};
         const others = Object.entries(current).filter(([, device]) => !isPort(device));
         const opened = portDevices(current, ports, address, settings.instanceType);

@@ -2,6 +2,7 @@ import { msToSeconds, nanosecondsToMs } from '@millrace/platform/money';
 import type { MachineMetrics, MachinePower, MachineRef, MachineView, MachineWish } from '../driver.ts';
 import { vendorData } from './cloud-init.ts';
 import type { IncusDevices, IncusInstance, IncusState } from './incus-answers.ts';
+import { IncusError } from './incus-errors.ts';
 import { instanceName, refOf } from './incus-names.ts';
 import { portDevices, portsOf } from './incus-ports.ts';
 import type { IncusSettings } from './incus-settings.ts';
@@ -24,6 +25,12 @@ export const keys = {
   /** Its access was cut, which nothing undoes. */
   cut: 'user.millrace.cut',
 } as const;
+
+/** Whatever would let somebody in again is refused once access was cut. */
+export function refuseIfCut(config: IncusInstance['config']): void {
+  if (config?.[keys.cut] === undefined) return;
+  throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
+}
 
 const nicName = 'eth0';
 

@@ -20,12 +20,11 @@ import { stateSchema } from './incus-answers.ts';
 import { IncusClient } from './incus-client.ts';
 import { IncusCluster } from './incus-cluster.ts';
 import { IncusMaker } from './incus-create.ts';
-import { IncusError } from './incus-errors.ts';
 import { readEvents } from './incus-events.ts';
 import { execInside } from './incus-exec.ts';
 import { IncusFiles } from './incus-files.ts';
 import { IncusImages } from './incus-images.ts';
-import { keys, metricsOf, viewOf } from './incus-instance.ts';
+import { keys, metricsOf, refuseIfCut, viewOf } from './incus-instance.ts';
 import { IncusInstances, placeOf } from './incus-instances.ts';
 import { listOwned } from './incus-list.ts';
 import { isAccess } from './incus-ports.ts';
@@ -91,10 +90,7 @@ export class IncusDriver implements ComputeDriver {
 
   async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
     checkRef(machine);
-    const instance = await this.#instances.get(machine, signal);
-    if (instance.config?.[keys.cut] !== undefined) {
-      throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
-    }
+    refuseIfCut((await this.#instances.get(machine, signal)).config);
     await this.#instances.start(machine, signal);
   }
 
@@ -105,10 +101,7 @@ export class IncusDriver implements ComputeDriver {
 
   async reboot(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void> {
     checkRef(machine);
-    const instance = await this.#instances.get(machine, signal);
-    if (instance.config?.[keys.cut] !== undefined) {
-      throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
-    }
+    refuseIfCut((await this.#instances.get(machine, signal)).config);
     await this.#instances.restart(machine, options.graceMs, signal);
   }
 
