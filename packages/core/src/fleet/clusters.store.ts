@@ -1,6 +1,6 @@
-import type { Reader, Tx } from '@millrace/platform/db';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type ClusterId } from '@millrace/platform/ids';
-import { sql } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type {
   ClusterRecord,
   ClusterSettings,
@@ -120,23 +120,22 @@ export async function listProviders(
     reader,
     rows.map((row) => row.id),
   );
-  return rows.map((row) => ({
-    id: row.id,
-    variant: row.variant,
-    driver: row.driver,
-    mode: row.mode,
-    enabled: row.enabled,
-    configured: row.configured,
-    regions: regions.get(row.id) ?? [],
-  }));
+  return rows.map((row) => toProvider(row, regions.get(row.id) ?? []));
+}
+
+function toProvider(
+  row: Selectable<Tables['providers']>,
+  regions: readonly ProviderRegion[],
+): ProviderRecord {
+  const { id, variant, driver, mode, enabled, configured } = row;
+  return { id, variant, driver, mode, enabled, configured, regions };
 }
 
 export async function findProvider(reader: Reader, id: string): Promise<ProviderRecord | null> {
   const row = await reader.kysely.selectFrom('providers').selectAll().where('id', '=', id).executeTakeFirst();
   if (row === undefined) return null;
   const regions = await readRegions(reader, [id]);
-  const { variant, driver, mode, enabled, configured } = row;
-  return { id, variant, driver, mode, enabled, configured, regions: regions.get(id) ?? [] };
+  return toProvider(row, regions.get(id) ?? []);
 }
 
 /** Locks a provider against everybody else who throws its switches. Before any lock of a node. */
@@ -210,7 +209,7 @@ export async function refreshOpen(tx: Tx, filter: OpenFilter = {}): Promise<void
   `.execute(tx.kysely);
 }
 
-/** The operator's switches. Answers whether there is such a provider, with all of these regions. */
+/** The operator's switches. The caller knows that the provider has these regions. */
 export async function switchProvider(
   tx: Tx,
   id: string,
@@ -218,25 +217,22 @@ export async function switchProvider(
     readonly enabled?: boolean;
     readonly regions?: readonly { readonly region: string; readonly enabled: boolean }[];
   },
-): Promise<boolean> {
+): Promise<void> {
   const now = tx.clock.now();
-  const found = await tx.kysely
+  await tx.kysely
     .updateTable('providers')
     .set({ updated_at: now, ...(change.enabled === undefined ? {} : { enabled: change.enabled }) })
     .where('id', '=', id)
-    .executeTakeFirst();
-  if (found.numUpdatedRows === 0n) return false;
+    .execute();
   for (const { region, enabled } of change.regions ?? []) {
-    const switched = await tx.kysely
+    await tx.kysely
       .updateTable('provider_regions')
       .set({ enabled, updated_at: now })
       .where('provider_id', '=', id)
       .where('region', '=', region)
-      .executeTakeFirst();
-    if (switched.numUpdatedRows === 0n) return false;
+      .execute();
   }
   await refreshOpen(tx, { providerId: id });
-  return true;
 }
 
 export async function countClusters(reader: Reader): Promise<number> {
