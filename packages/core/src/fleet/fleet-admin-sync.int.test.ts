@@ -14,6 +14,7 @@ import {
   type FleetWorld,
 } from './fleet.fixture.ts';
 import { listNodes, place, type FleetSync } from './index.ts';
+import { wishFor } from './wish.fixture.ts';
 
 /** What operators say, and what the reads of the engine make of it. */
 
@@ -39,11 +40,7 @@ const read = async (): Promise<void> => {
 
 async function rentOne() {
   const orgId = await world.organisation();
-  const externalId = '01980000-0000-7000-8000-000000000001';
-  const wish = { mode: 'live', offer: 'virtual-machine', region: 'eu', gpuType: 'h100' } as const;
-  const size = { connectionType: 'ethernet', cuda: null, gpusPerNode: 1, nodeCount: 1 } as const;
-  const rest = { except: [], only: null, ports: [], freesAt: null, holder: 'rental' } as const;
-  return run((tx) => place(tx, { ...wish, ...size, ...rest, orgId, externalId }));
+  return run((tx) => place(tx, wishFor(orgId, 'eu')));
 }
 
 const free = async (): Promise<number> => {

@@ -4,7 +4,6 @@ import {
   createOrganisation,
   createTestDatabase,
   plantFleet,
-  testIds,
   uniqueId,
   type TestDatabase,
 } from '@millrace/testing';
@@ -15,6 +14,7 @@ import { actOnNode, markGpu, removeCluster, updateProvider } from './fleet-admin
 import { moveNode } from './nodes.service.ts';
 import { findNode } from './nodes.store.ts';
 import { place } from './placement.service.ts';
+import { wishFor } from './wish.fixture.ts';
 
 const cause = systemCause('test', 'live');
 const actor = { kind: 'system', id: 'test' } as const;
@@ -31,25 +31,7 @@ const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
   database.db.transaction({ name: 'test', isolation: 'read committed' }, work);
 
 const rent = (region: string, only: NodeId | null = null) =>
-  run((tx) =>
-    place(tx, {
-      orgId,
-      externalId: testIds.nextUuid(),
-      holder: 'rental',
-      mode: 'live',
-      offer: 'virtual-machine',
-      region,
-      gpuType: 'h100',
-      connectionType: 'ethernet',
-      cuda: null,
-      gpusPerNode: 1,
-      nodeCount: 1,
-      except: [],
-      only,
-      ports: [],
-      freesAt: null,
-    }),
-  );
+  run((tx) => place(tx, wishFor(orgId, region, { only })));
 
 async function plantOne() {
   const region = `r-${uniqueId()}`;

@@ -26,6 +26,7 @@ import { moveNode } from './nodes.service.ts';
 import { findNode } from './nodes.store.ts';
 import { place } from './placement.service.ts';
 import { releaseAllocation } from './allocations.store.ts';
+import { wishFor } from './wish.fixture.ts';
 
 const HOUR_MS = 3_600_000;
 const cause = systemCause('test', 'live');
@@ -88,25 +89,7 @@ async function rent(orgId: OrgId) {
     .set({ beat_at: clock.now(), watching_since: clock.now() })
     .where('region', '=', region)
     .execute();
-  return run((tx) =>
-    place(tx, {
-      orgId,
-      externalId: testIds.nextUuid(),
-      holder: 'rental',
-      mode: 'live',
-      offer: 'virtual-machine',
-      region,
-      gpuType: 'h100',
-      connectionType: 'ethernet',
-      cuda: null,
-      gpusPerNode: 1,
-      nodeCount: 1,
-      except: [],
-      only: null,
-      ports: [],
-      freesAt: null,
-    }),
-  );
+  return run((tx) => place(tx, wishFor(orgId, region)));
 }
 
 const tenant = () => createOrganisation(db);

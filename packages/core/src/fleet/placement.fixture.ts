@@ -6,7 +6,6 @@ import {
   createTestDatabase,
   fleetBreaks,
   plantFleet,
-  testIds,
   uniqueId,
   type FleetOptions,
   type PlantedFleet,
@@ -15,6 +14,7 @@ import {
 import type { Placement, PlacementWish } from './placement.ts';
 import { place } from './placement.service.ts';
 import { releaseAllocation } from './allocations.store.ts';
+import { wishFor } from './wish.fixture.ts';
 
 /** A region of its own, with the ways to fill it, ask for its GPUs and look at what became of it. */
 export interface Scene {
@@ -66,25 +66,9 @@ export async function openGround(poolSize: number): Promise<Ground> {
 
 function sceneOf(db: Db, orgId: OrgId, base: Partial<PlacementWish>): Scene {
   const region = `region-${uniqueId()}`;
-  const wish = (fields: Partial<PlacementWish> = {}): PlacementWish => ({
-    orgId,
-    externalId: testIds.nextUuid(),
-    holder: 'rental',
-    mode: 'live',
-    offer: 'virtual-machine',
-    region,
-    gpuType: 'h100',
-    connectionType: 'ethernet',
-    cuda: null,
-    gpusPerNode: 1,
-    nodeCount: 1,
-    except: [],
-    only: null,
-    ports: [{ internalPort: 22, protocol: 'tcp' }],
-    freesAt: null,
-    ...base,
-    ...fields,
-  });
+  const ports = [{ internalPort: 22, protocol: 'tcp' }] as const;
+  const wish = (fields: Partial<PlacementWish> = {}): PlacementWish =>
+    wishFor(orgId, region, { ports, ...base, ...fields });
   const placeOne = (fields: Partial<PlacementWish> = {}): Promise<Placement> =>
     db.transaction(placing, (tx) => place(tx, wish(fields)));
   return {

@@ -3,7 +3,7 @@ import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFleetWorld, gpu, node, SECOND_MS, type FleetWorld } from './fleet.fixture.ts';
 import { moveNode, place, releaseAllocation, type FleetSync, type LookReport } from './index.ts';
-import type { PlacementWish } from './placement.ts';
+import { wishFor } from './wish.fixture.ts';
 
 /** Engines that report what no other does, and machines that are not where they were. */
 
@@ -37,23 +37,7 @@ async function later(ms: number): Promise<void> {
 /** Takes GPUs as a rental does, and answers how to give them back. */
 async function rent(gpusPerNode: number, externalId = '01980000-0000-7000-8000-000000000001') {
   const orgId = await world.organisation();
-  const wish: PlacementWish = {
-    mode: 'live',
-    offer: 'virtual-machine',
-    region: 'eu',
-    gpuType: 'h100',
-    connectionType: 'ethernet',
-    cuda: null,
-    gpusPerNode,
-    nodeCount: 1,
-    except: [],
-    only: null,
-    orgId,
-    externalId,
-    holder: 'rental',
-    ports: [],
-    freesAt: null,
-  };
+  const wish = wishFor(orgId, 'eu', { gpusPerNode, externalId });
   const options = { name: 'rent', isolation: 'read committed' } as const;
   const placement = await world.db.transaction(options, (tx) => place(tx, wish));
   return () => world.db.transaction(options, (tx) => releaseAllocation(tx, orgId, placement.allocationId));

@@ -9,6 +9,7 @@ import {
   SECOND_MS,
 } from './fleet.fixture.ts';
 import { moveNode, place, type FleetSync } from './index.ts';
+import { wishFor } from './wish.fixture.ts';
 
 let world: FleetWorld;
 let sync: FleetSync;
@@ -38,23 +39,7 @@ const later = async (ms: number): Promise<void> => {
 async function rent(gpusPerNode: number, externalId = '01980000-0000-7000-8000-000000000001') {
   const orgId = await world.organisation();
   return world.db.transaction({ name: 'rent', isolation: 'read committed' }, (tx) =>
-    place(tx, {
-      mode: 'live',
-      offer: 'virtual-machine',
-      region: 'eu',
-      gpuType: 'h100',
-      connectionType: 'ethernet',
-      cuda: null,
-      gpusPerNode,
-      nodeCount: 1,
-      except: [],
-      only: null,
-      orgId,
-      externalId,
-      holder: 'rental',
-      ports: [],
-      freesAt: null,
-    }),
+    place(tx, wishFor(orgId, 'eu', { gpusPerNode, externalId })),
   );
 }
 

@@ -1,0 +1,25 @@
+import type { OrgId } from '@millrace/platform/ids';
+import { testIds } from '@millrace/testing';
+import type { PlacementWish } from './placement.ts';
+
+/** What a rental of one GPU asks of placement, but for what a test says otherwise. */
+export function wishFor(orgId: OrgId, region: string, fields: Partial<PlacementWish> = {}): PlacementWish {
+  return {
+    orgId,
+    externalId: testIds.nextUuid(),
+    holder: 'rental',
+    mode: 'live',
+    offer: 'virtual-machine',
+    region,
+    gpuType: 'h100',
+    connectionType: 'ethernet',
+    cuda: null,
+    gpusPerNode: 1,
+    nodeCount: 1,
+    except: [],
+    only: null,
+    ports: [],
+    freesAt: null,
+    ...fields,
+  };
+}
