@@ -2,19 +2,18 @@ import type { GpuType, MachineState } from '@millrace/contract';
 import type { GpuId, NodeId } from '@millrace/platform/ids';
 import type { SeenGpu, SeenHardware, SeenNode } from './inventory.ts';
 import { findGpuModel, isNameless } from './gpu-models.ts';
-import { boundedReason, type BackTo, type GpuFormFactor, type GpuState, type NodeMove } from './nodes.ts';
+import {
+  boundedReason,
+  type BackTo,
+  type GpuFacts,
+  type GpuFormFactor,
+  type GpuState,
+  type NodeMove,
+} from './nodes.ts';
 
 /** What a read changes of a node. Pure: the same facts give the same plan, and known facts give none. */
 
-export interface KnownGpu {
-  readonly id: GpuId;
-  readonly pciAddress: string;
-  readonly deviceUuid: string | null;
-  readonly model: string;
-  readonly gpuType: GpuType | null;
-  readonly ramMb: number | null;
-  readonly numaNode: number | null;
-  readonly state: GpuState;
+export interface KnownGpu extends GpuFacts {
   readonly sold: boolean;
 }
 

@@ -3,7 +3,8 @@ import type { Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type ClusterId, type FabricId, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { ClusterRecord } from './clusters.ts';
-import type { KnownGpu, KnownHardware, KnownNode, NewNode, NodePlan } from './inventory-plan.ts';
+import type { KnownHardware, KnownNode, NewNode, NodePlan } from './inventory-plan.ts';
+import { gpuColumns, toGpuFacts, type GpuFactsRow } from './nodes.store.ts';
 import { actorText, syncActor, type BackTo } from './nodes.ts';
 
 /**
@@ -47,19 +48,6 @@ export async function readKnown(tx: Tx, clusterId: ClusterId): Promise<readonly 
   return rows.map(toKnown);
 }
 
-interface GpuRow {
-  id: string;
-  node_id: string;
-  pci_address: string;
-  device_uuid: string | null;
-  model: string;
-  gpu_type: KnownGpu['gpuType'];
-  ram_mb: number | null;
-  numa_node: number | null;
-  state: KnownGpu['state'];
-  sold: boolean;
-}
-
 /** Some nodes with their GPUs, as they are now. The caller holds the locks of their capacity. */
 export async function readKnownHardware(tx: Tx, ids: readonly NodeId[]): Promise<readonly KnownHardware[]> {
   if (ids.length === 0) return [];
@@ -67,29 +55,17 @@ export async function readKnownHardware(tx: Tx, ids: readonly NodeId[]): Promise
   const { rows: nodes } = await sql<KnownRow>`
     select ${knownColumns} from nodes as node where node.id = any (${uuids}::uuid[])
   `.execute(tx.kysely);
-  const { rows: gpus } = await sql<GpuRow>`
-    select gpu.id, gpu.node_id, gpu.pci_address, gpu.device_uuid, gpu.model, gpu.gpu_type, gpu.ram_mb, gpu.numa_node,
-           gpu.state, sold.gpu_id is not null as sold
+  const { rows: gpus } = await sql<GpuFactsRow & { sold: boolean }>`
+    select ${gpuColumns}, sold.gpu_id is not null as sold
       from gpus as gpu
       left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
      where gpu.node_id = any (${uuids}::uuid[]) and gpu.state <> 'replaced'
   `.execute(tx.kysely);
   const byNode = Map.groupBy(gpus, (gpu) => gpu.node_id);
-  return nodes.map((row) => ({ ...toKnown(row), gpus: (byNode.get(row.id) ?? []).map(toKnownGpu) }));
-}
-
-function toKnownGpu(row: GpuRow): KnownGpu {
-  return {
-    id: fromUuid('gpu', row.id),
-    pciAddress: row.pci_address,
-    deviceUuid: row.device_uuid,
-    model: row.model,
-    gpuType: row.gpu_type,
-    ramMb: row.ram_mb,
-    numaNode: row.numa_node,
-    state: row.state,
-    sold: row.sold,
-  };
+  return nodes.map((row) => ({
+    ...toKnown(row),
+    gpus: (byNode.get(row.id) ?? []).map((gpu) => ({ ...toGpuFacts(gpu), sold: gpu.sold })),
+  }));
 }
 
 export interface DevicePlace {

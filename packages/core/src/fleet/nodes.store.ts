@@ -5,7 +5,14 @@ import { fromUuid, toUuid, type ClusterId, type NodeId } from '@millrace/platfor
 import { appendOutboxAll, type EventEntry } from '@millrace/platform/outbox';
 import { sql, type Selectable } from 'kysely';
 import type { ClusterRecord, FleetPage } from './clusters.ts';
-import { actorText, announcementOf, type NodeGpu, type NodeMove, type NodeRecord } from './nodes.ts';
+import {
+  actorText,
+  announcementOf,
+  type GpuFacts,
+  type NodeGpu,
+  type NodeMove,
+  type NodeRecord,
+} from './nodes.ts';
 
 /** All SQL about nodes as people see them, and about their states. */
 
@@ -106,8 +113,7 @@ interface GpuRow extends Omit<Selectable<Tables['gpus']>, 'first_seen_at'> {
 
 async function readGpus(reader: Reader, nodeIds: readonly string[]): Promise<Map<string, NodeGpu[]>> {
   const { rows } = await sql<GpuRow>`
-    select gpu.id, gpu.node_id, gpu.pci_address, gpu.device_uuid, gpu.model, gpu.gpu_type, gpu.ram_mb, gpu.numa_node,
-           gpu.state, gpu.state_reason, allocation.external_id
+    select ${gpuColumns}, gpu.state_reason, allocation.external_id
       from gpus as gpu
       left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
       left join allocations as allocation on allocation.id = sold.allocation_id
@@ -119,7 +125,13 @@ async function readGpus(reader: Reader, nodeIds: readonly string[]): Promise<Map
   return byNode;
 }
 
-function toGpu(row: GpuRow): NodeGpu {
+/** The columns that `toGpuFacts` reads, of a table called `gpu`. */
+export const gpuColumns = sql`gpu.id, gpu.node_id, gpu.pci_address, gpu.device_uuid, gpu.model, gpu.gpu_type, gpu.ram_mb,
+  gpu.numa_node, gpu.state`;
+
+export type GpuFactsRow = Omit<Selectable<Tables['gpus']>, 'state_reason' | 'first_seen_at'>;
+
+export function toGpuFacts(row: GpuFactsRow): GpuFacts {
   return {
     id: fromUuid('gpu', row.id),
     pciAddress: row.pci_address,
@@ -129,9 +141,11 @@ function toGpu(row: GpuRow): NodeGpu {
     ramMb: row.ram_mb,
     numaNode: row.numa_node,
     state: row.state,
-    stateReason: row.state_reason,
-    allocatedTo: row.external_id,
   };
+}
+
+function toGpu(row: GpuRow): NodeGpu {
+  return { ...toGpuFacts(row), stateReason: row.state_reason, allocatedTo: row.external_id };
 }
 
 async function withGpus(reader: Reader, rows: readonly NodeRow[]): Promise<readonly NodeRecord[]> {

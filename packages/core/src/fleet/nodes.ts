@@ -11,7 +11,8 @@ export type GpuState = 'present' | 'missing' | 'faulty' | 'replaced';
 /** What an offline node is again when it is back. */
 export type BackTo = 'node_registering' | 'node_ready' | 'node_draining';
 
-export interface NodeGpu {
+/** A device as it is known. */
+export interface GpuFacts {
   readonly id: GpuId;
   readonly pciAddress: string;
   readonly deviceUuid: string | null;
@@ -21,6 +22,9 @@ export interface NodeGpu {
   readonly ramMb: number | null;
   readonly numaNode: number | null;
   readonly state: GpuState;
+}
+
+export interface NodeGpu extends GpuFacts {
   readonly stateReason: string | null;
   /** The external id of the rental or instance that has it. */
   readonly allocatedTo: string | null;
