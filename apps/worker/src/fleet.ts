@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { DriverError, type ComputeDriver } from '@millrace/compute';
-import { createIncusDriver, type IncusReach } from '@millrace/compute/incus';
+import { createIncusDriver, readIncusSettings, type IncusReach } from '@millrace/compute/incus';
 import { createMockDriver, createPostgresMemory } from '@millrace/compute/mock';
 import { applyFleetConfig, FleetSync, startFleetFigures, type ClusterRecord } from '@millrace/core/fleet';
 import { systemClock } from '@millrace/platform/clock';
@@ -8,7 +8,6 @@ import { defaultFleet, type CredentialSetting } from '@millrace/platform/config'
 import type { Db } from '@millrace/platform/db';
 import type { Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import { z } from 'zod';
 import type { WorkerConfig } from './config.ts';
 
 const FIGURES_EVERY_MS = 30_000;
@@ -60,50 +59,13 @@ async function connectDriver(cluster: ClusterRecord, parts: DriverParts): Promis
       return createMockDriver({ cluster: cluster.name, clock, memory, doors: null });
     }
     case 'incus': {
-      const settings = incusSettings.safeParse(cluster.settings);
-      if (!settings.success) {
-        throw new DriverError('refused', `Its settings are wrong: ${problemsOf(settings.error)}.`);
-      }
-      return createIncusDriver({ ...settings.data, ...(await reachOf(cluster, parts)), clock, log });
+      const settings = readIncusSettings(cluster.settings);
+      return createIncusDriver({ ...settings, ...(await reachOf(cluster, parts)), clock, log });
     }
     case 'ironic':
       throw new DriverError('unsupported', 'This release has no driver for Ironic.');
   }
 }
-
-/** In one line, since it becomes the reason that an operator reads. */
-function problemsOf({ issues }: z.ZodError): string {
-  return issues
-    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
-    .join('; ');
-}
-
-/** What every cluster must be told. */
-const needed = z
-  .string({ error: ({ input }) => (input === undefined ? 'it is missing' : undefined) })
-  .min(1)
-  .max(63);
-
-const incusSettings = z
-  .strictObject({
-    instanceType: z.enum(['container', 'virtual-machine']).default('virtual-machine'),
-    network: needed,
-    storagePool: needed,
-    sshUser: z.string().min(1).max(32).default('ubuntu'),
-    portAddresses: z.record(z.string(), z.string()).optional(),
-    owner: z.string().min(1).max(63).optional(),
-    allowsNesting: z.boolean().optional(),
-    instancesPerOrg: z.int().min(1).optional(),
-    /** The fast network that all of its nodes share; read by fleet sync. */
-    fabric: z.string().optional(),
-  })
-  .transform(({ fabric: _fabric, portAddresses, owner, allowsNesting, instancesPerOrg, ...others }) => ({
-    ...others,
-    ...(portAddresses === undefined ? {} : { portAddresses }),
-    ...(owner === undefined ? {} : { owner }),
-    ...(allowsNesting === undefined ? {} : { allowsNesting }),
-    ...(instancesPerOrg === undefined ? {} : { instancesPerOrg }),
-  }));
 
 async function reachOf(cluster: ClusterRecord, { credentials }: DriverParts): Promise<IncusReach> {
   const { endpoint, credentialRef } = cluster;

@@ -2,6 +2,7 @@ import type { ComputeDriver } from '../driver.ts';
 import { IncusDriver } from './incus.driver.ts';
 import type { IncusDriverOptions } from './incus-settings.ts';
 
+export { readIncusSettings } from './incus-configured.ts';
 export type { IncusDriverOptions, InstanceType } from './incus-settings.ts';
 export type { IncusReach, IncusTls } from './incus-transport.ts';
 

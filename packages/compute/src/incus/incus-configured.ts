@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { DriverError } from '../driver-error.ts';
+import type { IncusDriverOptions } from './incus-settings.ts';
+
+/** What every cluster must be told. */
+const needed = z
+  .string({ error: ({ input }) => (input === undefined ? 'it is missing' : undefined) })
+  .min(1)
+  .max(63);
+
+const incusSettings = z
+  .strictObject({
+    instanceType: z.enum(['container', 'virtual-machine']).default('virtual-machine'),
+    network: needed,
+    storagePool: needed,
+    sshUser: z.string().min(1).max(32).default('ubuntu'),
+    portAddresses: z.record(z.string(), z.string()).optional(),
+    owner: z.string().min(1).max(63).optional(),
+    allowsNesting: z.boolean().optional(),
+    instancesPerOrg: z.int().min(1).optional(),
+    /** The fast network that all of its nodes share; read by fleet sync. */
+    fabric: z.string().optional(),
+  })
+  .transform(({ fabric: _fabric, portAddresses, owner, allowsNesting, instancesPerOrg, ...others }) => ({
+    ...others,
+    ...(portAddresses === undefined ? {} : { portAddresses }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(allowsNesting === undefined ? {} : { allowsNesting }),
+    ...(instancesPerOrg === undefined ? {} : { instancesPerOrg }),
+  }));
+
+type ConfiguredSettings = Omit<IncusDriverOptions, 'clock' | 'log' | 'socketPath' | 'endpoints' | 'tls'>;
+
+/** What an operator wrote about a cluster. Whatever is wrong with it becomes the reason of its silence. */
+export function readIncusSettings(written: unknown): ConfiguredSettings {
+  const settings = incusSettings.safeParse(written);
+  if (settings.success) return settings.data;
+  throw new DriverError('refused', `Its settings are wrong: ${problemsOf(settings.error)}.`);
+}
+
+/** In one line, since it becomes the reason that an operator reads. */
+function problemsOf({ issues }: z.ZodError): string {
+  return issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+    .join('; ');
+}
