@@ -117,6 +117,8 @@ export interface Gateway extends PotClient {
   readonly clock: SimulatedClock;
   /** Uses a reservation: the event is in the stream, then it is settled. */
   use(reservation: Reservation, actual: bigint): Promise<void>;
+  /** Resolves when no question to the ledger is open, also none asked ahead in the background. */
+  idle(): Promise<void>;
 }
 
 export interface PotWorld {
@@ -197,12 +199,16 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
 
   function gateway({ ledger = service.lease }: Parameters<PotWorld['gateway']>[0] = {}): Gateway {
     let requests = 0;
+    const open = new Set<Promise<unknown>>();
     const own = new SimulatedClock(systemClock.nowMs());
     const client = createPotClient({
       valkey: fromGateways,
       requestLease: (request) => {
         requests += 1;
-        return ledger(request);
+        const reply = ledger(request);
+        open.add(reply);
+        void reply.catch(() => undefined).finally(() => open.delete(reply));
+        return reply;
       },
       publishEnd: stream.publishEnd,
       cell: 1,
@@ -218,6 +224,7 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
         stream.publishUsage(usageOf(reservation, actual));
         await client.settle(reservation, actual);
       },
+      idle: async () => void (await Promise.allSettled(open)),
     };
   }
 
