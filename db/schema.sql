@@ -908,12 +908,169 @@ COMMENT ON COLUMN public.meter_transitions.at IS 'From when it holds. A pause or
 
 COMMENT ON COLUMN public.meter_transitions.recorded_at IS 'When it was written down, by the clock of the process.';
 
+CREATE TABLE public.rentals (
+    id uuid NOT NULL,
+    wire_id integer NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    kind text NOT NULL,
+    user_id uuid NOT NULL,
+    key_id uuid,
+    provider_id text NOT NULL,
+    region text NOT NULL,
+    gpu_type text NOT NULL,
+    gpus_per_node integer NOT NULL,
+    node_count integer NOT NULL,
+    gpu_count integer GENERATED ALWAYS AS ((gpus_per_node * node_count)) STORED NOT NULL,
+    connection_type text NOT NULL,
+    cuda integer,
+    name text,
+    label text,
+    tags jsonb NOT NULL,
+    image text,
+    user_data text,
+    ssh_keys text[] NOT NULL,
+    custom_ports integer[] DEFAULT '{}'::integer[] NOT NULL,
+    labels jsonb NOT NULL,
+    monitoring boolean DEFAULT false NOT NULL,
+    convert_on_expiry boolean NOT NULL,
+    disk_price jsonb,
+    status text NOT NULL,
+    status_reason text,
+    status_since timestamp with time zone NOT NULL,
+    task text,
+    task_options jsonb NOT NULL,
+    task_deadline_at timestamp with time zone,
+    power text NOT NULL,
+    gpu_held boolean DEFAULT true NOT NULL,
+    attempt smallint DEFAULT 1 NOT NULL,
+    first_attempt smallint DEFAULT 1 NOT NULL,
+    allocation_id uuid,
+    trouble_since timestamp with time zone,
+    billing_paused_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone,
+    started_at timestamp with time zone,
+    end_accepted_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    end_reason text,
+    expires_at timestamp with time zone,
+    max_nano_usd bigint,
+    idle_after_seconds integer,
+    idle_action text,
+    told_expiring_at timestamp with time zone,
+    next_action_at timestamp with time zone,
+    deadline_at timestamp with time zone,
+    transitions integer DEFAULT 1 NOT NULL,
+    steps integer DEFAULT 0 NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    CONSTRAINT rentals_attempt_check CHECK ((attempt >= 1)),
+    CONSTRAINT rentals_check CHECK (((first_attempt >= 1) AND (first_attempt <= attempt))),
+    CONSTRAINT rentals_connection_type_check CHECK ((connection_type = ANY (ARRAY['ethernet'::text, 'infiniband'::text]))),
+    CONSTRAINT rentals_cuda_check CHECK ((cuda >= 0)),
+    CONSTRAINT rentals_disk_price_check CHECK ((jsonb_typeof(disk_price) = 'object'::text)),
+    CONSTRAINT rentals_end_reason_check CHECK (((length(end_reason) >= 1) AND (length(end_reason) <= 255))),
+    CONSTRAINT rentals_ended_when_ended CHECK (((status = 'Terminated'::text) = (ended_at IS NOT NULL))),
+    CONSTRAINT rentals_gpu_type_check CHECK ((gpu_type = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text]))),
+    CONSTRAINT rentals_gpus_per_node_check CHECK (((gpus_per_node >= 1) AND (gpus_per_node <= 64))),
+    CONSTRAINT rentals_idle_action_check CHECK ((idle_action = ANY (ARRAY['stop'::text, 'terminate'::text]))),
+    CONSTRAINT rentals_idle_after_seconds_check CHECK ((idle_after_seconds >= 300)),
+    CONSTRAINT rentals_idle_is_whole CHECK (((idle_after_seconds IS NULL) = (idle_action IS NULL))),
+    CONSTRAINT rentals_image_check CHECK (((length(image) >= 1) AND (length(image) <= 255))),
+    CONSTRAINT rentals_kind_check CHECK ((kind = ANY (ARRAY['virtual-machine'::text, 'bare-metal'::text, 'instance'::text]))),
+    CONSTRAINT rentals_label_check CHECK ((length(label) <= 1000)),
+    CONSTRAINT rentals_labels_check CHECK ((jsonb_typeof(labels) = 'object'::text)),
+    CONSTRAINT rentals_leaving_has_a_task CHECK (((status = ANY (ARRAY['Terminating'::text, 'Failed'::text])) = ((task IS NOT NULL) AND (task = 'release'::text)))),
+    CONSTRAINT rentals_leaving_was_accepted CHECK (((status <> 'Terminating'::text) OR (end_accepted_at IS NOT NULL))),
+    CONSTRAINT rentals_live_ones_are_looked_at CHECK ((((status = 'Terminated'::text) = (next_action_at IS NULL)) AND ((next_action_at IS NULL) = (deadline_at IS NULL)))),
+    CONSTRAINT rentals_max_nano_usd_check CHECK ((max_nano_usd > 0)),
+    CONSTRAINT rentals_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rentals_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+    CONSTRAINT rentals_node_count_check CHECK (((node_count >= 1) AND (node_count <= 10000))),
+    CONSTRAINT rentals_pending_has_a_task CHECK (((status <> 'Pending'::text) OR (task = 'provision'::text))),
+    CONSTRAINT rentals_power_check CHECK ((power = ANY (ARRAY['on'::text, 'off'::text, 'changing'::text]))),
+    CONSTRAINT rentals_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
+    CONSTRAINT rentals_running_was_started CHECK (((status <> ALL (ARRAY['Running'::text, 'Unknown'::text])) OR (started_at IS NOT NULL))),
+    CONSTRAINT rentals_status_check CHECK ((status = ANY (ARRAY['Pending'::text, 'Running'::text, 'Unknown'::text, 'Failed'::text, 'Terminating'::text, 'Terminated'::text]))),
+    CONSTRAINT rentals_status_reason_check CHECK (((length(status_reason) >= 1) AND (length(status_reason) <= 1000))),
+    CONSTRAINT rentals_steps_check CHECK ((steps >= 0)),
+    CONSTRAINT rentals_tags_check CHECK ((jsonb_typeof(tags) = 'object'::text)),
+    CONSTRAINT rentals_task_check CHECK ((task = ANY (ARRAY['provision'::text, 'stop'::text, 'start'::text, 'reboot'::text, 'release'::text]))),
+    CONSTRAINT rentals_task_has_a_deadline CHECK (((task IS NULL) = (task_deadline_at IS NULL))),
+    CONSTRAINT rentals_task_options_check CHECK ((jsonb_typeof(task_options) = 'object'::text)),
+    CONSTRAINT rentals_transitions_check CHECK ((transitions >= 1)),
+    CONSTRAINT rentals_unknown_knows_since_when CHECK (((status <> 'Unknown'::text) OR (trouble_since IS NOT NULL))),
+    CONSTRAINT rentals_user_data_check CHECK ((length(user_data) <= 65536)),
+    CONSTRAINT rentals_version_check CHECK ((version >= 1)),
+    CONSTRAINT rentals_wire_id_check CHECK ((wire_id > 0))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.rentals IS 'Machines sold to tenants. One mechanism for virtual machines, bare metal and marketplace instances; kind tells them apart.';
+
+COMMENT ON COLUMN public.rentals.id IS 'Also its externalId on the wire and, for its first machine, its name at the engine.';
+
+COMMENT ON COLUMN public.rentals.wire_id IS 'The 32-bit id that clients know.';
+
+COMMENT ON COLUMN public.rentals.provider_id IS 'Who runs its machines now.';
+
+COMMENT ON COLUMN public.rentals.cuda IS 'The CUDA that its nodes must support at least, as a number: 12.8 is 1208.';
+
+COMMENT ON COLUMN public.rentals.image IS 'As it was asked for; null: the default of the cluster.';
+
+COMMENT ON COLUMN public.rentals.user_data IS 'The tenant''s, applied once after the proof and forgotten then.';
+
+COMMENT ON COLUMN public.rentals.ssh_keys IS 'The tenant''s public keys as they were when it was accepted, one line of authorized_keys each.';
+
+COMMENT ON COLUMN public.rentals.labels IS 'Handed to the engine; the mock reads its faults there. Only test mode takes them from tags.';
+
+COMMENT ON COLUMN public.rentals.disk_price IS 'The frozen price of its disk while it is stopped and its GPUs are given back.';
+
+COMMENT ON COLUMN public.rentals.task IS 'What is being done to it. One at a time; release overrides the others.';
+
+COMMENT ON COLUMN public.rentals.task_deadline_at IS 'When the task has failed if it is not done.';
+
+COMMENT ON COLUMN public.rentals.gpu_held IS 'False after a stop that gave the GPUs back.';
+
+COMMENT ON COLUMN public.rentals.attempt IS 'Counts the placements it ever had. Machines carry the attempt that they belong to.';
+
+COMMENT ON COLUMN public.rentals.first_attempt IS 'The first attempt of the present task: one automatic move to another host is made for each task.';
+
+COMMENT ON COLUMN public.rentals.allocation_id IS 'The GPUs it holds now.';
+
+COMMENT ON COLUMN public.rentals.trouble_since IS 'The last good sign before its engine fell silent or its machine was missing; null while all is well.';
+
+COMMENT ON COLUMN public.rentals.billing_paused_at IS 'From when its meters are paused because of that trouble.';
+
+COMMENT ON COLUMN public.rentals.end_accepted_at IS 'When its end was accepted: billing stopped there. Null: it failed before anyone ended it.';
+
+COMMENT ON COLUMN public.rentals.expires_at IS 'The end of its time to live.';
+
+COMMENT ON COLUMN public.rentals.max_nano_usd IS 'It is ended before it costs more than this.';
+
+COMMENT ON COLUMN public.rentals.told_expiring_at IS 'The end that rental.expiring was last told for, so that it is told once.';
+
+COMMENT ON COLUMN public.rentals.next_action_at IS 'When somebody must look at it again, whoever did so last.';
+
+COMMENT ON COLUMN public.rentals.deadline_at IS 'When that look is late: counted and alerted.';
+
+COMMENT ON COLUMN public.rentals.transitions IS 'The number of its newest transition.';
+
+COMMENT ON COLUMN public.rentals.steps IS 'The number of its newest step.';
+
+COMMENT ON COLUMN public.rentals.version IS 'Grows with each change: who decided by an older one decides again.';
+
 CREATE VIEW public.metered_things AS
- SELECT NULL::text AS kind,
-    NULL::text AS id,
-    NULL::uuid AS org_id,
-    NULL::text AS mode
-  WHERE false;
+ SELECT
+        CASE
+            WHEN (rentals.kind = 'instance'::text) THEN 'instance'::text
+            ELSE 'rental'::text
+        END AS kind,
+    (rentals.wire_id)::text AS id,
+    rentals.org_id,
+    rentals.mode
+   FROM public.rentals
+  WHERE ((rentals.status = ANY (ARRAY['Running'::text, 'Unknown'::text])) OR ((rentals.status = 'Pending'::text) AND (rentals.started_at IS NOT NULL)));
 
 COMMENT ON VIEW public.metered_things IS 'What should have an open or paused meter now. Empty until there are things to sell; each kind adds its rows.';
 
@@ -1733,6 +1890,144 @@ COMMENT ON TABLE public.relays IS 'The relay processes alive now. Each takes its
 
 COMMENT ON COLUMN public.relays.expires_at IS 'Kept ahead by the process while it lives, by the clock of the database.';
 
+CREATE TABLE public.rental_machines (
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    external_id text NOT NULL,
+    allocation_id uuid,
+    cluster_id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    gpu_addresses text[] NOT NULL,
+    ports jsonb NOT NULL,
+    cpu_count integer NOT NULL,
+    ram_mb integer NOT NULL,
+    disk_gb integer NOT NULL,
+    state text NOT NULL,
+    proof_key text,
+    address text,
+    private_ip text,
+    ssh_user text,
+    host_key text,
+    cut_at timestamp with time zone,
+    absent_seen smallint DEFAULT 0 NOT NULL,
+    gone_at timestamp with time zone,
+    tries integer DEFAULT 0 NOT NULL,
+    next_try_at timestamp with time zone,
+    doomed_at timestamp with time zone,
+    last_error text,
+    CONSTRAINT rental_machines_absent_seen_check CHECK (((absent_seen >= 0) AND (absent_seen <= 2))),
+    CONSTRAINT rental_machines_attempt_check CHECK ((attempt >= 1)),
+    CONSTRAINT rental_machines_cpu_count_check CHECK ((cpu_count >= 1)),
+    CONSTRAINT rental_machines_disk_gb_check CHECK ((disk_gb >= 1)),
+    CONSTRAINT rental_machines_doomed_since CHECK (((doomed_at IS NOT NULL) = (state = ANY (ARRAY['doomed'::text, 'gone'::text])))),
+    CONSTRAINT rental_machines_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 63))),
+    CONSTRAINT rental_machines_gone_is_confirmed CHECK ((((state = 'gone'::text) = (gone_at IS NOT NULL)) AND ((state <> 'gone'::text) OR (absent_seen = 2)))),
+    CONSTRAINT rental_machines_last_error_check CHECK ((length(last_error) <= 2000)),
+    CONSTRAINT rental_machines_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_machines_ports_check CHECK ((jsonb_typeof(ports) = 'array'::text)),
+    CONSTRAINT rental_machines_position_check CHECK (("position" >= 1)),
+    CONSTRAINT rental_machines_proof_key_is_forgotten CHECK (((proof_key IS NULL) OR (state = ANY (ARRAY['wanted'::text, 'made'::text, 'proven'::text])))),
+    CONSTRAINT rental_machines_ram_mb_check CHECK ((ram_mb >= 1)),
+    CONSTRAINT rental_machines_state_check CHECK ((state = ANY (ARRAY['wanted'::text, 'made'::text, 'proven'::text, 'open'::text, 'doomed'::text, 'gone'::text]))),
+    CONSTRAINT rental_machines_tries_check CHECK ((tries >= 0))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.rental_machines IS 'The machines of rentals at their engines: one for each node, and new ones for each attempt. Written before the engine is asked, so nothing is made that nobody knows of.';
+
+COMMENT ON COLUMN public.rental_machines.external_id IS 'Its name at the engine: the rental''s id, with attempt and position added where they are not the first.';
+
+COMMENT ON COLUMN public.rental_machines.allocation_id IS 'The GPUs it holds. Null while it is stopped and has given them back.';
+
+COMMENT ON COLUMN public.rental_machines.state IS 'wanted: the engine may or may not have it. made: it exists with the platform''s key. proven: seen to be as sold, and that key is gone. open: the tenant can get in. doomed: to be removed. gone: the engine said so twice.';
+
+COMMENT ON COLUMN public.rental_machines.proof_key IS 'The private half of the one-time platform key, sealed; forgotten with the proof.';
+
+COMMENT ON COLUMN public.rental_machines.host_key IS 'The SSH host key seen in the proof, as SHA256 fingerprint. Later logins must show the same.';
+
+COMMENT ON COLUMN public.rental_machines.cut_at IS 'When the engine had ended all access.';
+
+COMMENT ON COLUMN public.rental_machines.absent_seen IS 'How often the engine has said that it has no such machine.';
+
+COMMENT ON COLUMN public.rental_machines.next_try_at IS 'Doomed only: when its removal is tried again.';
+
+CREATE TABLE public.rental_steps (
+    rental_id uuid NOT NULL,
+    seq integer NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    attempt smallint NOT NULL,
+    name text NOT NULL,
+    status text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    message text,
+    CONSTRAINT rental_steps_attempt_check CHECK ((attempt >= 1)),
+    CONSTRAINT rental_steps_ended_when_ended CHECK (((status = 'running'::text) = (ended_at IS NULL))),
+    CONSTRAINT rental_steps_message_check CHECK ((length(message) <= 1000)),
+    CONSTRAINT rental_steps_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_steps_name_check CHECK (((length(name) >= 1) AND (length(name) <= 50))),
+    CONSTRAINT rental_steps_seq_check CHECK ((seq >= 1)),
+    CONSTRAINT rental_steps_status_check CHECK ((status = ANY (ARRAY['running'::text, 'done'::text, 'failed'::text, 'undone'::text])))
+);
+
+COMMENT ON TABLE public.rental_steps IS 'What was done to bring a rental up or down, with times, as the tenant sees it.';
+
+COMMENT ON COLUMN public.rental_steps.message IS 'For people, nothing secret.';
+
+CREATE TABLE public.rental_terms (
+    rental_id uuid NOT NULL,
+    seq integer NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    term_type text NOT NULL,
+    price jsonb NOT NULL,
+    hold_id uuid,
+    meter_name text NOT NULL,
+    effective_at timestamp with time zone,
+    ends_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT rental_terms_in_order CHECK ((ends_at > effective_at)),
+    CONSTRAINT rental_terms_meter_name_check CHECK (((length(meter_name) >= 1) AND (length(meter_name) <= 50))),
+    CONSTRAINT rental_terms_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_terms_price_check CHECK ((jsonb_typeof(price) = 'object'::text)),
+    CONSTRAINT rental_terms_reserved_ends CHECK (((term_type = 'reserved'::text) OR (ends_at IS NULL))),
+    CONSTRAINT rental_terms_seq_check CHECK ((seq >= 1)),
+    CONSTRAINT rental_terms_term_type_check CHECK ((term_type = ANY (ARRAY['on-demand'::text, 'reserved'::text, 'private-cloud'::text])))
+);
+
+COMMENT ON TABLE public.rental_terms IS 'What a rental is paid by, one row for each term in its order: the first, each extension, and what follows on demand. The price is frozen.';
+
+COMMENT ON COLUMN public.rental_terms.hold_id IS 'What was set aside for it when it was accepted, until its meter takes it over.';
+
+COMMENT ON COLUMN public.rental_terms.meter_name IS 'The meter of the rental that charges it.';
+
+COMMENT ON COLUMN public.rental_terms.effective_at IS 'Null until the machine is proven usable: nothing is owed before.';
+
+COMMENT ON COLUMN public.rental_terms.ends_at IS 'Reserved: the committed end.';
+
+CREATE TABLE public.rental_transitions (
+    rental_id uuid NOT NULL,
+    seq integer NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    from_status text,
+    to_status text NOT NULL,
+    reason text,
+    actor text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT rental_transitions_actor_check CHECK (((length(actor) >= 1) AND (length(actor) <= 100))),
+    CONSTRAINT rental_transitions_begin_somewhere CHECK (((seq = 1) = (from_status IS NULL))),
+    CONSTRAINT rental_transitions_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_transitions_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000))),
+    CONSTRAINT rental_transitions_seq_check CHECK ((seq >= 1))
+);
+
+COMMENT ON TABLE public.rental_transitions IS 'What became of each rental, by whom and why. Append-only.';
+
 CREATE TABLE public.required_actions (
     id bigint NOT NULL,
     org_id uuid NOT NULL,
@@ -2156,6 +2451,30 @@ ALTER TABLE ONLY public.relay_leases
 ALTER TABLE ONLY public.relays
     ADD CONSTRAINT relays_pkey PRIMARY KEY (holder);
 
+ALTER TABLE ONLY public.rental_machines
+    ADD CONSTRAINT rental_machines_external_id_key UNIQUE (external_id);
+
+ALTER TABLE ONLY public.rental_machines
+    ADD CONSTRAINT rental_machines_pkey PRIMARY KEY (rental_id, attempt, "position");
+
+ALTER TABLE ONLY public.rental_steps
+    ADD CONSTRAINT rental_steps_pkey PRIMARY KEY (rental_id, seq);
+
+ALTER TABLE ONLY public.rental_terms
+    ADD CONSTRAINT rental_terms_pkey PRIMARY KEY (rental_id, seq);
+
+ALTER TABLE ONLY public.rental_transitions
+    ADD CONSTRAINT rental_transitions_pkey PRIMARY KEY (rental_id, seq);
+
+ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_id_mode_key UNIQUE (id, mode);
+
+ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_wire_id_key UNIQUE (wire_id);
+
 ALTER TABLE ONLY public.required_actions
     ADD CONSTRAINT required_actions_pkey PRIMARY KEY (id);
 
@@ -2355,6 +2674,22 @@ COMMENT ON INDEX public.prices_one_from_an_instant_idx IS 'Two prices for the sa
 
 CREATE INDEX prices_org_idx ON public.prices USING btree (org_id) WHERE (org_id IS NOT NULL);
 
+CREATE INDEX rental_machines_allocation_idx ON public.rental_machines USING btree (allocation_id);
+
+CREATE INDEX rental_machines_cluster_idx ON public.rental_machines USING btree (cluster_id) WHERE (state <> 'gone'::text);
+
+CREATE INDEX rental_machines_node_idx ON public.rental_machines USING btree (node_id) WHERE (state <> 'gone'::text);
+
+CREATE INDEX rentals_allocation_idx ON public.rentals USING btree (allocation_id) WHERE (allocation_id IS NOT NULL);
+
+CREATE INDEX rentals_due_idx ON public.rentals USING btree (next_action_at) WHERE (next_action_at IS NOT NULL);
+
+CREATE INDEX rentals_ended_idx ON public.rentals USING btree (org_id, mode, ended_at, id) WHERE (status = 'Terminated'::text);
+
+CREATE INDEX rentals_key_idx ON public.rentals USING btree (key_id) WHERE (status <> 'Terminated'::text);
+
+CREATE INDEX rentals_live_idx ON public.rentals USING btree (org_id, mode, kind, id) WHERE (status <> 'Terminated'::text);
+
 CREATE INDEX required_actions_due_idx ON public.required_actions USING btree (cause_kind, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'claimed'::text]));
 
 CREATE UNIQUE INDEX required_actions_once_idx ON public.required_actions USING btree (org_id, mode, cause_kind, cause_id, action) WHERE (state = ANY (ARRAY['pending'::text, 'claimed'::text]));
@@ -2402,6 +2737,8 @@ CREATE TRIGGER node_transitions_append_only BEFORE DELETE OR UPDATE ON public.no
 CREATE TRIGGER prices_append_only BEFORE DELETE OR UPDATE ON public.prices FOR EACH ROW EXECUTE FUNCTION public.keep_price();
 
 CREATE TRIGGER prices_no_truncate BEFORE TRUNCATE ON public.prices FOR EACH STATEMENT EXECUTE FUNCTION public.keep_price();
+
+CREATE TRIGGER rental_transitions_append_only BEFORE DELETE OR UPDATE ON public.rental_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
@@ -2550,6 +2887,45 @@ ALTER TABLE ONLY public.prices
 ALTER TABLE ONLY public.provider_regions
     ADD CONSTRAINT provider_regions_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES public.providers(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.rental_machines
+    ADD CONSTRAINT rental_machines_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rental_machines
+    ADD CONSTRAINT rental_machines_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rental_machines
+    ADD CONSTRAINT rental_machines_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rental_machines
+    ADD CONSTRAINT rental_machines_rental_id_mode_fkey FOREIGN KEY (rental_id, mode) REFERENCES public.rentals(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rental_steps
+    ADD CONSTRAINT rental_steps_rental_id_mode_fkey FOREIGN KEY (rental_id, mode) REFERENCES public.rentals(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rental_terms
+    ADD CONSTRAINT rental_terms_rental_id_mode_fkey FOREIGN KEY (rental_id, mode) REFERENCES public.rentals(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rental_transitions
+    ADD CONSTRAINT rental_transitions_rental_id_fkey FOREIGN KEY (rental_id) REFERENCES public.rentals(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_allocation_is_its_own FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_mode_of_provider FOREIGN KEY (provider_id, mode) REFERENCES public.providers(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES public.providers(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.required_actions
     ADD CONSTRAINT required_actions_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
@@ -2694,6 +3070,78 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.members TO millrace_app;
 GRANT SELECT,UPDATE ON TABLE public.meter_shards TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.meter_transitions TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(provider_id) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(name) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(label) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(tags) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(user_data) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(monitoring) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(convert_on_expiry) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(status_reason) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(status_since) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(task) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(task_options) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(task_deadline_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(power) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(gpu_held) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(attempt) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(first_attempt) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(allocation_id) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(trouble_since) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(billing_paused_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(started_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(end_accepted_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(ended_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(end_reason) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(expires_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(max_nano_usd) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(idle_after_seconds) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(idle_action) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(told_expiring_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(next_action_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(deadline_at) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(transitions) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(steps) ON TABLE public.rentals TO millrace_app;
+
+GRANT UPDATE(version) ON TABLE public.rentals TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.metered_things TO millrace_app;
 
@@ -2888,6 +3336,58 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.providers TO millrace_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.relay_leases TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.relays TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(allocation_id) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(gpu_addresses) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(ports) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(state) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(proof_key) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(address) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(private_ip) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(ssh_user) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(host_key) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(cut_at) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(absent_seen) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(gone_at) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(tries) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(next_try_at) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(doomed_at) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(last_error) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.rental_steps TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.rental_steps TO millrace_app;
+
+GRANT UPDATE(ended_at) ON TABLE public.rental_steps TO millrace_app;
+
+GRANT UPDATE(message) ON TABLE public.rental_steps TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.rental_terms TO millrace_app;
+
+GRANT UPDATE(hold_id) ON TABLE public.rental_terms TO millrace_app;
+
+GRANT UPDATE(effective_at) ON TABLE public.rental_terms TO millrace_app;
+
+GRANT UPDATE(ends_at) ON TABLE public.rental_terms TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.rental_transitions TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.required_actions TO millrace_app;
 

@@ -696,6 +696,133 @@ export interface RelaysTable {
   expires_at: Date;
 }
 
+export interface RentalMachinesTable {
+  rental_id: string;
+  attempt: number;
+  position: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  external_id: string;
+  allocation_id: string | null;
+  cluster_id: string;
+  node_id: string;
+  gpu_addresses: string[];
+  ports: ColumnType<Json, string, string>;
+  cpu_count: number;
+  ram_mb: number;
+  disk_gb: number;
+  state: 'wanted' | 'made' | 'proven' | 'open' | 'doomed' | 'gone';
+  proof_key: string | null;
+  address: string | null;
+  private_ip: string | null;
+  ssh_user: string | null;
+  host_key: string | null;
+  cut_at: Date | null;
+  absent_seen: Generated<number>;
+  gone_at: Date | null;
+  tries: Generated<number>;
+  next_try_at: Date | null;
+  doomed_at: Date | null;
+  last_error: string | null;
+}
+
+export interface RentalStepsTable {
+  rental_id: string;
+  seq: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  attempt: number;
+  name: string;
+  status: 'running' | 'done' | 'failed' | 'undone';
+  started_at: Date;
+  ended_at: Date | null;
+  message: string | null;
+}
+
+export interface RentalTermsTable {
+  rental_id: string;
+  seq: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  term_type: 'on-demand' | 'reserved' | 'private-cloud';
+  price: ColumnType<Json, string, string>;
+  hold_id: string | null;
+  meter_name: string;
+  effective_at: Date | null;
+  ends_at: Date | null;
+  created_at: Date;
+}
+
+export interface RentalTransitionsTable {
+  rental_id: string;
+  seq: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  from_status: string | null;
+  to_status: string;
+  reason: string | null;
+  actor: string;
+  at: Date;
+}
+
+export interface RentalsTable {
+  id: string;
+  wire_id: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  kind: 'virtual-machine' | 'bare-metal' | 'instance';
+  user_id: string;
+  key_id: string | null;
+  provider_id: string;
+  region: string;
+  gpu_type: 'h100' | 'h200' | 'b200';
+  gpus_per_node: number;
+  node_count: number;
+  gpu_count: GeneratedAlways<number>;
+  connection_type: 'ethernet' | 'infiniband';
+  cuda: number | null;
+  name: string | null;
+  label: string | null;
+  tags: ColumnType<Json, string, string>;
+  image: string | null;
+  user_data: string | null;
+  ssh_keys: string[];
+  custom_ports: Generated<number[]>;
+  labels: ColumnType<Json, string, string>;
+  monitoring: Generated<boolean>;
+  convert_on_expiry: boolean;
+  disk_price: ColumnType<Json | null, string | null, string | null>;
+  status: string;
+  status_reason: string | null;
+  status_since: Date;
+  task: 'provision' | 'stop' | 'start' | 'reboot' | 'release' | null;
+  task_options: ColumnType<Json, string, string>;
+  task_deadline_at: Date | null;
+  power: 'on' | 'off' | 'changing';
+  gpu_held: Generated<boolean>;
+  attempt: Generated<number>;
+  first_attempt: Generated<number>;
+  allocation_id: string | null;
+  trouble_since: Date | null;
+  billing_paused_at: Date | null;
+  created_at: Date;
+  updated_at: Date | null;
+  started_at: Date | null;
+  end_accepted_at: Date | null;
+  ended_at: Date | null;
+  end_reason: string | null;
+  expires_at: Date | null;
+  max_nano_usd: bigint | null;
+  idle_after_seconds: number | null;
+  idle_action: 'stop' | 'terminate' | null;
+  told_expiring_at: Date | null;
+  next_action_at: Date | null;
+  deadline_at: Date | null;
+  transitions: Generated<number>;
+  steps: Generated<number>;
+  version: Generated<number>;
+}
+
 export interface RequiredActionsTable {
   id: GeneratedAlways<bigint>;
   org_id: string;
@@ -855,6 +982,11 @@ export interface GeneratedTables {
   providers: ProvidersTable;
   relay_leases: RelayLeasesTable;
   relays: RelaysTable;
+  rental_machines: RentalMachinesTable;
+  rental_steps: RentalStepsTable;
+  rental_terms: RentalTermsTable;
+  rental_transitions: RentalTransitionsTable;
+  rentals: RentalsTable;
   required_actions: RequiredActionsTable;
   reserve_options: ReserveOptionsTable;
   schema_migrations: SchemaMigrationsTable;

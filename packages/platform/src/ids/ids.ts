@@ -42,6 +42,7 @@ export const idKinds = [
   'gpu',
   'alc',
   'mnt',
+  'rnt',
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 
@@ -78,6 +79,7 @@ export type FabricId = IdOf<'fab'>;
 export type NodeId = IdOf<'nod'>;
 export type GpuId = IdOf<'gpu'>;
 export type AllocationId = IdOf<'alc'>;
+export type RentalId = IdOf<'rnt'>;
 export type MaintenanceId = IdOf<'mnt'>;
 
 /** Makes the ids of one process. */

@@ -25,6 +25,7 @@ export {
   type LeaseId,
   type LedgerAccountId,
   type MaintenanceId,
+  type RentalId,
   type MemberId,
   type MeterId,
   type NodeId,

@@ -1,0 +1,1 @@
+export type { Rental, RentalKind, RentalMachine, RentalStep, RentalTerm, RentalView } from './rental.ts';

@@ -1,0 +1,179 @@
+import type { PortMapping } from '@millrace/compute';
+import type { Reader, Tables, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
+import type { Selectable, Updateable } from 'kysely';
+import type { RentalMachine } from './rental.ts';
+
+/** All SQL about the machines of rentals. Whoever writes here holds the lock of the rental. */
+
+type MachineRow = Selectable<Tables['rental_machines']> & { node_name: string };
+
+function toMachine(row: MachineRow): RentalMachine {
+  return {
+    rentalId: fromUuid('rnt', row.rental_id),
+    attempt: row.attempt,
+    position: row.position,
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    externalId: row.external_id,
+    allocationId: row.allocation_id === null ? null : fromUuid('alc', row.allocation_id),
+    clusterId: fromUuid('cls', row.cluster_id),
+    nodeId: fromUuid('nod', row.node_id),
+    nodeName: row.node_name,
+    gpuAddresses: row.gpu_addresses,
+    ports: row.ports as unknown as readonly PortMapping[],
+    cpuCount: row.cpu_count,
+    ramMb: row.ram_mb,
+    diskGb: row.disk_gb,
+    state: row.state,
+    proofKey: row.proof_key,
+    address: row.address,
+    privateIp: row.private_ip,
+    sshUser: row.ssh_user,
+    hostKey: row.host_key,
+    cutAt: row.cut_at,
+    absentSeen: row.absent_seen,
+    goneAt: row.gone_at,
+    tries: row.tries,
+    nextTryAt: row.next_try_at,
+    doomedAt: row.doomed_at,
+    lastError: row.last_error,
+  };
+}
+
+export type NewMachine = Pick<
+  RentalMachine,
+  | 'rentalId'
+  | 'attempt'
+  | 'position'
+  | 'orgId'
+  | 'mode'
+  | 'externalId'
+  | 'allocationId'
+  | 'clusterId'
+  | 'nodeId'
+  | 'gpuAddresses'
+  | 'ports'
+  | 'cpuCount'
+  | 'ramMb'
+  | 'diskGb'
+>;
+
+export async function insertMachines(tx: Tx, orgId: OrgId, machines: readonly NewMachine[]): Promise<void> {
+  await tx.kysely
+    .insertInto('rental_machines')
+    .values(
+      machines.map((machine) => ({
+        rental_id: toUuid(machine.rentalId),
+        attempt: machine.attempt,
+        position: machine.position,
+        org_id: toUuid(orgId),
+        mode: machine.mode,
+        external_id: machine.externalId,
+        allocation_id: machine.allocationId === null ? null : toUuid(machine.allocationId),
+        cluster_id: toUuid(machine.clusterId),
+        node_id: toUuid(machine.nodeId),
+        gpu_addresses: [...machine.gpuAddresses],
+        ports: JSON.stringify(machine.ports),
+        cpu_count: machine.cpuCount,
+        ram_mb: machine.ramMb,
+        disk_gb: machine.diskGb,
+        state: 'wanted' as const,
+      })),
+    )
+    .execute();
+}
+
+/** `there`: those that the engine may still have. */
+export async function listMachines(
+  reader: Reader,
+  orgId: OrgId,
+  rentalId: RentalId,
+  which: 'there' | 'all' = 'there',
+): Promise<readonly RentalMachine[]> {
+  let query = reader.kysely
+    .selectFrom('rental_machines as machine')
+    .innerJoin('nodes as node', 'node.id', 'machine.node_id')
+    .selectAll('machine')
+    .select('node.name as node_name')
+    .where('machine.rental_id', '=', toUuid(rentalId))
+    .where('machine.org_id', '=', toUuid(orgId));
+  if (which === 'there') query = query.where('machine.state', '<>', 'gone');
+  const rows = await query.orderBy('machine.attempt').orderBy('machine.position').execute();
+  return rows.map(toMachine);
+}
+
+export type MachineChanges = Partial<
+  Pick<
+    RentalMachine,
+    | 'allocationId'
+    | 'gpuAddresses'
+    | 'ports'
+    | 'state'
+    | 'proofKey'
+    | 'address'
+    | 'privateIp'
+    | 'sshUser'
+    | 'hostKey'
+    | 'cutAt'
+    | 'absentSeen'
+    | 'goneAt'
+    | 'tries'
+    | 'nextTryAt'
+    | 'doomedAt'
+    | 'lastError'
+  >
+>;
+
+function toUpdate(changes: MachineChanges): Updateable<Tables['rental_machines']> {
+  const row: Updateable<Tables['rental_machines']> = {
+    allocation_id: changes.allocationId == null ? changes.allocationId : toUuid(changes.allocationId),
+    gpu_addresses: changes.gpuAddresses === undefined ? undefined : [...changes.gpuAddresses],
+    ports: changes.ports === undefined ? undefined : JSON.stringify(changes.ports),
+    state: changes.state,
+    proof_key: changes.proofKey,
+    address: changes.address,
+    private_ip: changes.privateIp,
+    ssh_user: changes.sshUser,
+    host_key: changes.hostKey,
+    cut_at: changes.cutAt,
+    absent_seen: changes.absentSeen,
+    gone_at: changes.goneAt,
+    tries: changes.tries,
+    next_try_at: changes.nextTryAt,
+    doomed_at: changes.doomedAt,
+    last_error: changes.lastError,
+  };
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
+}
+
+/** Guarded by the stage that was decided about. False: the machine has moved on meanwhile, and nothing was written. */
+export async function saveMachine(tx: Tx, before: RentalMachine, changes: MachineChanges): Promise<boolean> {
+  const { numUpdatedRows } = await tx.kysely
+    .updateTable('rental_machines')
+    .set(toUpdate(changes))
+    .where('rental_id', '=', toUuid(before.rentalId))
+    .where('attempt', '=', before.attempt)
+    .where('position', '=', before.position)
+    .where('org_id', '=', toUuid(before.orgId))
+    .where('state', '=', before.state)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** Everything that the rental has or had at engines is to be removed, or all of one attempt. */
+export async function doomMachines(
+  tx: Tx,
+  orgId: OrgId,
+  rentalId: RentalId,
+  options: { readonly now: Date; readonly attempt?: number },
+): Promise<void> {
+  let query = tx.kysely
+    .updateTable('rental_machines')
+    .set({ state: 'doomed', doomed_at: options.now, next_try_at: options.now, tries: 0, proof_key: null })
+    .where('rental_id', '=', toUuid(rentalId))
+    .where('org_id', '=', toUuid(orgId))
+    .where('state', 'not in', ['doomed', 'gone']);
+  if (options.attempt !== undefined) query = query.where('attempt', '=', options.attempt);
+  await query.execute();
+}

@@ -1,0 +1,136 @@
+import { canMove, rentalStates } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { toUuid } from '@millrace/platform/ids';
+import { appendOutbox } from '@millrace/platform/outbox';
+import type { Rental, RentalState } from './rental.ts';
+import { insertTransition, saveRental, type RentalChanges } from './rentals.store.ts';
+
+/** The one way in which a rental changes: its row, its transition, what the tenant is told, and who works on it next. */
+
+/** The durable object that works on rentals, one for each, and what it is called for. */
+export const rentalDriver = { service: 'Rental', handler: 'drive' } as const;
+
+/** A look that is this much overdue is an alert: nobody works on the rental. */
+export const LATE_MS = 15 * 60_000;
+
+export interface RentalMove {
+  readonly to: RentalState;
+  /** Shown to the tenant as the status's reason; null where the status says it all. */
+  readonly reason: string | null;
+  readonly actor: Actor;
+  readonly changes?: RentalChanges;
+  /** What the event of this status says beside the rental itself. */
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+const eventOf: Readonly<Record<RentalState, `rental.${string}`>> = {
+  Pending: 'rental.pending',
+  Running: 'rental.running',
+  Unknown: 'rental.unknown',
+  Failed: 'rental.failed',
+  Terminating: 'rental.terminating',
+  Terminated: 'rental.terminated',
+};
+
+/** What every event about a rental says of it. */
+export function eventData(rental: Rental): Readonly<Record<string, unknown>> {
+  return {
+    rentalId: rental.wireId,
+    externalId: toUuid(rental.id),
+    rentalType: rental.kind,
+    name: rental.name,
+    region: rental.region,
+    gpuType: rental.gpuType,
+    gpuCount: rental.gpuCount,
+  };
+}
+
+export async function tellOfRental(
+  tx: Tx,
+  rental: Rental,
+  event: {
+    readonly type: `rental.${string}`;
+    readonly actor: Actor;
+    readonly data?: Readonly<Record<string, unknown>>;
+  },
+): Promise<void> {
+  await appendOutbox(tx, {
+    kind: 'event',
+    orgId: rental.orgId,
+    mode: rental.mode,
+    type: event.type,
+    resource: { kind: 'rental', id: String(rental.wireId) },
+    data: { ...eventData(rental), ...event.data },
+    actor: event.actor,
+    occurredAt: tx.clock.now(),
+  });
+}
+
+/** Has the rental worked on as soon as this transaction has committed. */
+export async function callDriver(tx: Tx, rental: Rental, actor: Actor): Promise<void> {
+  await appendOutbox(tx, {
+    kind: 'command',
+    orgId: rental.orgId,
+    mode: rental.mode,
+    service: rentalDriver.service,
+    key: toUuid(rental.id),
+    handler: rentalDriver.handler,
+    payload: { orgId: rental.orgId, rentalId: rental.id },
+    actor,
+  });
+}
+
+/** Due at once, so that a sweep takes it up should the call get lost. */
+export function dueNow(now: Date): Pick<Rental, 'nextActionAt' | 'deadlineAt'> {
+  return { nextActionAt: now, deadlineAt: new Date(now.getTime() + LATE_MS) };
+}
+
+/**
+ * Moves a rental whose lock is held to another status. Throws where the table of states knows no such way: that is a
+ * mistake of ours, so callers look first and answer the tenant by the same table.
+ */
+export async function moveRental(tx: Tx, rental: Rental, move: RentalMove): Promise<Rental> {
+  const { to, reason, actor } = move;
+  if (!canMove(rentalStates, rental.status, to)) {
+    throw new Error(`Rental ${rental.id} cannot go from ${rental.status} to ${to}.`);
+  }
+  const now = tx.clock.now();
+  const due = to === 'Terminated' ? { nextActionAt: null, deadlineAt: null } : dueNow(now);
+  const moved = await saveRental(tx, rental, {
+    updatedAt: now,
+    ...due,
+    ...move.changes,
+    status: to,
+    statusReason: reason,
+    statusSince: now,
+    transitions: rental.transitions + 1,
+  });
+  await insertTransition(tx, moved, {
+    from: rental.status,
+    to,
+    reason,
+    actor: `${actor.kind}:${actor.id}`,
+    at: now,
+  });
+  await tellOfRental(tx, moved, {
+    type: eventOf[to],
+    actor,
+    ...(move.data === undefined ? {} : { data: move.data }),
+  });
+  if (to !== 'Terminated') await callDriver(tx, moved, actor);
+  return moved;
+}
+
+/** Changes a rental without moving it, and has it worked on. */
+export async function changeRental(
+  tx: Tx,
+  rental: Rental,
+  changes: RentalChanges,
+  actor: Actor,
+): Promise<Rental> {
+  const now = tx.clock.now();
+  const changed = await saveRental(tx, rental, { updatedAt: now, ...dueNow(now), ...changes });
+  await callDriver(tx, changed, actor);
+  return changed;
+}

@@ -1,0 +1,184 @@
+import type { GpuType, RentalAction, RentalState } from '@millrace/contract';
+import type { PortMapping } from '@millrace/compute';
+import type { Mode } from '@millrace/platform/envelope';
+import type {
+  AllocationId,
+  ClusterId,
+  HoldId,
+  KeyId,
+  NodeId,
+  OrgId,
+  RentalId,
+  UserId,
+} from '@millrace/platform/ids';
+import type { NanoUsd } from '@millrace/platform/money';
+import type { MoneyCause } from '../ledger/index.ts';
+import type { FrozenPrice } from '../prices/index.ts';
+
+/** The words of this feature as values. A rental is a machine sold to a tenant, whichever of three kinds it is. */
+
+export type RentalKind = 'virtual-machine' | 'bare-metal' | 'instance';
+
+/** What is being done to a rental: one thing at a time. `release` overrides the others. */
+export type RentalTask = 'provision' | 'stop' | 'start' | 'reboot' | 'release';
+
+export type Power = 'on' | 'off' | 'changing';
+
+export interface IdleRule {
+  readonly afterSeconds: number;
+  readonly action: 'stop' | 'terminate';
+}
+
+/** What a stop, a start or a reboot was asked with. */
+export interface TaskOptions {
+  /** Stop: give the GPUs back as well. */
+  readonly release?: boolean;
+  /** Reboot: do not wait for the machine to obey. */
+  readonly force?: boolean;
+  /** Stop: who asked for it, where that was not the tenant. */
+  readonly because?: 'balance' | 'budget' | 'idle';
+}
+
+export interface Rental {
+  readonly id: RentalId;
+  readonly wireId: number;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly kind: RentalKind;
+  readonly userId: UserId;
+  readonly keyId: KeyId | null;
+  readonly providerId: string;
+  readonly region: string;
+  readonly gpuType: GpuType;
+  readonly gpusPerNode: number;
+  readonly nodeCount: number;
+  readonly gpuCount: number;
+  readonly connectionType: 'ethernet' | 'infiniband';
+  readonly cuda: number | null;
+  readonly name: string | null;
+  readonly label: string | null;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly image: string | null;
+  readonly userData: string | null;
+  readonly sshKeys: readonly string[];
+  readonly customPorts: readonly number[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly monitoring: boolean;
+  readonly convertOnExpiry: boolean;
+  readonly diskPrice: FrozenPrice | null;
+  readonly status: RentalState;
+  readonly statusReason: string | null;
+  readonly statusSince: Date;
+  readonly task: RentalTask | null;
+  readonly taskOptions: TaskOptions;
+  readonly taskDeadlineAt: Date | null;
+  readonly power: Power;
+  readonly gpuHeld: boolean;
+  readonly attempt: number;
+  readonly firstAttempt: number;
+  readonly allocationId: AllocationId | null;
+  readonly troubleSince: Date | null;
+  readonly billingPausedAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date | null;
+  readonly startedAt: Date | null;
+  readonly endAcceptedAt: Date | null;
+  readonly endedAt: Date | null;
+  readonly endReason: string | null;
+  readonly expiresAt: Date | null;
+  readonly maxNanoUsd: NanoUsd | null;
+  readonly idle: IdleRule | null;
+  readonly toldExpiringAt: Date | null;
+  readonly nextActionAt: Date | null;
+  readonly deadlineAt: Date | null;
+  readonly transitions: number;
+  readonly steps: number;
+  readonly version: number;
+}
+
+/**
+ * `wanted`: the engine may or may not have it. `made`: it exists, with the platform's key. `proven`: seen to be as sold,
+ * and that key is gone. `open`: the tenant can get in. `doomed`: to be removed. `gone`: the engine said so twice.
+ */
+export type MachineStage = 'wanted' | 'made' | 'proven' | 'open' | 'doomed' | 'gone';
+
+/** One machine of a rental at its engine. */
+export interface RentalMachine {
+  readonly rentalId: RentalId;
+  readonly attempt: number;
+  readonly position: number;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  readonly externalId: string;
+  readonly allocationId: AllocationId | null;
+  readonly clusterId: ClusterId;
+  readonly nodeId: NodeId;
+  /** The engine's own name of the node. */
+  readonly nodeName: string;
+  readonly gpuAddresses: readonly string[];
+  readonly ports: readonly PortMapping[];
+  readonly cpuCount: number;
+  readonly ramMb: number;
+  readonly diskGb: number;
+  readonly state: MachineStage;
+  /** Sealed. */
+  readonly proofKey: string | null;
+  readonly address: string | null;
+  readonly privateIp: string | null;
+  readonly sshUser: string | null;
+  readonly hostKey: string | null;
+  readonly cutAt: Date | null;
+  readonly absentSeen: number;
+  readonly goneAt: Date | null;
+  readonly tries: number;
+  readonly nextTryAt: Date | null;
+  readonly doomedAt: Date | null;
+  readonly lastError: string | null;
+}
+
+/** What a rental is paid by. */
+export interface RentalTerm {
+  readonly seq: number;
+  readonly termType: 'on-demand' | 'reserved' | 'private-cloud';
+  readonly price: FrozenPrice;
+  /** What was set aside when it was accepted, until its meter takes it over. */
+  readonly holdId: HoldId | null;
+  readonly meterName: string;
+  /** Null until the machine is proven usable. */
+  readonly effectiveAt: Date | null;
+  readonly endsAt: Date | null;
+}
+
+export type StepStatus = 'running' | 'done' | 'failed' | 'undone';
+
+export interface RentalStep {
+  readonly seq: number;
+  readonly attempt: number;
+  readonly name: string;
+  readonly status: StepStatus;
+  readonly startedAt: Date;
+  readonly endedAt: Date | null;
+  readonly message: string | null;
+}
+
+/** All that decides what is to be done next. */
+export interface RentalView {
+  readonly rental: Rental;
+  /** Those that are not gone, in the order of attempt and position. */
+  readonly machines: readonly RentalMachine[];
+  readonly terms: readonly RentalTerm[];
+}
+
+/** What its charges carry as their cause. */
+export function causeOfRental(rental: Pick<Rental, 'kind' | 'wireId'>): MoneyCause {
+  return { kind: rental.kind === 'instance' ? 'instance' : 'rental', id: String(rental.wireId) };
+}
+
+/** The machines of the present attempt. */
+export function machinesOf(view: RentalView): readonly RentalMachine[] {
+  return view.machines.filter(
+    (machine) => machine.attempt === view.rental.attempt && machine.state !== 'doomed',
+  );
+}
+
+export type { RentalAction, RentalState };
