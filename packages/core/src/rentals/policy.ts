@@ -1,0 +1,45 @@
+/** How long things may take, in milliseconds. Tests give shorter ones; the product has these. */
+export interface RentalPolicy {
+  /** One attempt to bring a machine up, from the placement to Running. */
+  readonly attemptMs: number;
+  /** Between two looks at a machine that is not up yet. */
+  readonly pollMs: number;
+  /** After a failure that may pass; doubles up to the longest. */
+  readonly firstRetryMs: number;
+  readonly longestRetryMs: number;
+  /** The engine must say twice that a machine is gone, this far apart. */
+  readonly absentGapMs: number;
+  /** A removal that takes longer has its node quarantined, and goes on. */
+  readonly releaseLateMs: number;
+  /** Access must be cut this soon after an end was accepted. */
+  readonly cutWithinMs: number;
+  /** The longest that one call to an engine may take. */
+  readonly createTimeoutMs: number;
+  readonly callTimeoutMs: number;
+  readonly loginTimeoutMs: number;
+  /** A stop, start or reboot that takes longer has failed. */
+  readonly powerMs: number;
+  /** What a machine is given to obey before it is forced. */
+  readonly graceMs: number;
+  /** A rental with nothing to do is looked at this often all the same. */
+  readonly checkUpMs: number;
+  /** While somebody works on a rental others stay away for so long after each of its rounds. */
+  readonly workingMs: number;
+}
+
+export const defaultPolicy: RentalPolicy = {
+  attemptMs: 10 * 60_000,
+  pollMs: 300,
+  firstRetryMs: 1_000,
+  longestRetryMs: 15_000,
+  absentGapMs: 2_000,
+  releaseLateMs: 10 * 60_000,
+  cutWithinMs: 5_000,
+  createTimeoutMs: 120_000,
+  callTimeoutMs: 30_000,
+  loginTimeoutMs: 10_000,
+  powerMs: 5 * 60_000,
+  graceMs: 20_000,
+  checkUpMs: 60 * 60_000,
+  workingMs: 30_000,
+};
