@@ -1,0 +1,53 @@
+import type { ProviderVariant } from '@millrace/contract';
+import type { UserId } from '@millrace/platform/ids';
+import type { NanoUsd } from '@millrace/platform/money';
+import type { Rental, RentalMachine, RentalStep, RentalTerm } from './rental.ts';
+
+/** All that is shown of a rental, as `readRecords` answers it for a whole page and `toWire` shows it. */
+
+/** Without what is large, or only for the engine: a page of rentals must not carry 200 times a tenant's user data. */
+export type ShownRental = Omit<Rental, 'userData' | 'sshKeys' | 'labels' | 'diskPrice'>;
+
+/** A machine of the rental's present attempt, also when it is gone by now. */
+export interface ShownMachine extends Pick<
+  RentalMachine,
+  | 'position'
+  | 'externalId'
+  | 'gpuAddresses'
+  | 'ports'
+  | 'cpuCount'
+  | 'ramMb'
+  | 'diskGb'
+  | 'state'
+  | 'address'
+  | 'privateIp'
+  | 'sshUser'
+  | 'hostKey'
+> {
+  /** Of its node; null before the node was read. */
+  readonly cpuModel: string | null;
+  readonly gpuFormFactor: 'sxm5' | 'sxm6' | 'pcie' | null;
+}
+
+/** Who accepted the rental for the organisation. */
+export interface Maker {
+  readonly id: UserId;
+  readonly name: string | null;
+  readonly email: string;
+  readonly picture: string | null;
+}
+
+export interface RentalRecord {
+  readonly rental: ShownRental;
+  /** Of the rental's provider; it decides the shape of `providerData`. */
+  readonly variant: ProviderVariant;
+  readonly createdBy: Maker;
+  /** In the order of their positions. */
+  readonly machines: readonly ShownMachine[];
+  /** In their order; at least one. */
+  readonly terms: readonly RentalTerm[];
+  /** The newest of them, oldest first. */
+  readonly steps: readonly RentalStep[];
+  /** What it has cost by the instant of the reading, posted or not. */
+  readonly cost: NanoUsd;
+}
