@@ -1,0 +1,421 @@
+import { randomInt } from 'node:crypto';
+import type { ApiKeyLimits } from '@millrace/contract';
+import type { ComputeDriver } from '@millrace/compute';
+import {
+  createMockControls,
+  createMockDriver,
+  createProcessMemory,
+  type MockControls,
+  type MockLayout,
+  type MockMemory,
+} from '@millrace/compute/mock';
+import type { SimulatedClock } from '@millrace/platform/clock';
+import type { ProviderSetting } from '@millrace/platform/config';
+import { createDb, type Db, type Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import {
+  createIdSource,
+  toUuid,
+  type ClusterId,
+  type KeyId,
+  type OrgId,
+  type UserId,
+} from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { outboxShards } from '@millrace/platform/outbox';
+import { createSealer, type Sealer } from '@millrace/platform/secrets';
+import {
+  createTenant,
+  createTestDatabase,
+  fleetBreaks,
+  hybridClock,
+  testClock,
+  uniqueId,
+  type TestDatabase,
+} from '@millrace/testing';
+import { sql } from 'kysely';
+import sshpk from 'sshpk';
+import { openKeyBudget } from '../billing/index.ts';
+import { applyFleetConfig, FleetSync, listClusters } from '../fleet/index.ts';
+import {
+  createApiKeyService,
+  issueFullKey,
+  systemCause,
+  type Cause,
+  type KeyCall,
+} from '../identity/index.ts';
+import { applyLedger, listTransfers, readBalance, requireDone, type MoneyCause } from '../ledger/index.ts';
+import { sweepMeters } from '../metering/index.ts';
+
+/**
+ * Rentals with everything under them: real tables, the real ledger, two mock engines whose doors are open on loopback,
+ * and a clock that a test moves by hand. Live keys rent in `us-central-1`, test keys in `mock-region`.
+ */
+
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+
+export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1_000_000_000)));
+export const quiet = createLogger({ name: 'rentals', level: 'silent' });
+export const readCommitted = 'read committed' as const;
+
+/** What live mode costs here: one GPU for an hour, before discounts, and one GB of disk. */
+export const GPU_HOUR: NanoUsd = nanoUsd(3_980_000_001n);
+export const DISK_GB_HOUR: NanoUsd = nanoUsd(137_000n);
+
+export const liveRegion = 'us-central-1';
+export const testRegion = 'mock-region';
+
+export interface SshPair {
+  /** In OpenSSH's form. */
+  readonly privateKey: string;
+  /** A line of `authorized_keys`. */
+  readonly publicKey: string;
+}
+
+export function newSshPair(): SshPair {
+  const key = sshpk.generatePrivateKey('ed25519');
+  return { privateKey: key.toString('openssh'), publicKey: key.toPublic().toString('ssh') };
+}
+
+/** Someone who rents: an organisation, its owner, and a key for each mode with the same SSH key behind it. */
+export interface Tenant {
+  readonly orgId: OrgId;
+  readonly userId: UserId;
+  readonly keys: Readonly<Record<Mode, KeyId>>;
+  readonly ssh: SshPair;
+  /** A request by the tenant's own key, or by another one of its. */
+  call(mode: Mode, keyId?: KeyId): KeyCall;
+}
+
+/** One mock engine: what it knows, how a test hurts it, and a connection whose doors are open. */
+export interface Engine {
+  readonly clusterId: ClusterId;
+  readonly memory: MockMemory;
+  readonly controls: MockControls;
+  readonly driver: ComputeDriver;
+}
+
+export interface RentalWorld {
+  readonly database: TestDatabase;
+  readonly db: Db;
+  readonly clock: SimulatedClock;
+  readonly sealer: Sealer;
+  readonly engines: Readonly<Record<Mode, Engine>>;
+  /** As the drive, the reconciler and sampling ask for them. */
+  readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
+  tenant(options?: { readonly balanceUsd?: number; readonly ssh?: 'none' }): Promise<Tenant>;
+  topUp(orgId: OrgId, amountUsd: number): Promise<void>;
+  /** Another key of the tenant's, with limits of its own. */
+  limitedKey(tenant: Tenant, mode: Mode, limits: Partial<ApiKeyLimits>): Promise<KeyId>;
+  rotate(tenant: Tenant, mode: Mode, keyId: KeyId): Promise<KeyId>;
+  /** A term on offer for live H100 machines: 20 % off, half of the rest given back. */
+  offerTerm(termPeriodDays: number): Promise<void>;
+  run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Somebody looks at both engines: without it nothing is placed five minutes later. */
+  watch(): Promise<void>;
+  /** Moves the clock, and has the engines looked at afterwards. */
+  advance(ms: number): Promise<void>;
+  sweepMeters(): Promise<void>;
+  balance(orgId: OrgId, mode?: Mode): Promise<{ balance: bigint; held: bigint; available: bigint }>;
+  /** What the organisation paid for a thing so far: charges less what was given back. */
+  paid(orgId: OrgId, cause: MoneyCause): Promise<bigint>;
+  rows<Row>(text: string): Promise<Row[]>;
+  /** Sentences about what is wrong with the fleet's rows: none, after every test. */
+  breaks(): Promise<readonly string[]>;
+  drop(): Promise<void>;
+}
+
+const models = { h100: 4, h200: 1, b200: 1 } as const;
+
+/** Addresses of its own for each world, so that worlds at the same time can have the same ports open. */
+function layoutOf(nodes: number): MockLayout {
+  const block = `127.${randomInt(90, 250)}.${randomInt(1, 250)}`;
+  const kinds = Object.entries(models).flatMap(([model, share]) =>
+    Array.from({ length: share * nodes }, () => model as keyof typeof models),
+  );
+  return {
+    images: ['ubuntu-24.04', 'debian-12'],
+    nodes: kinds.map((gpuModel, index) => ({
+      name: `node-${index + 1}`,
+      address: `${block}.${index + 1}`,
+      gpuModel,
+      gpuCount: 8,
+      cpuCount: 192,
+      ramMb: 2_048_000,
+      storageGb: 28_000,
+      numaNodes: 2,
+      fabric: null,
+    })),
+  };
+}
+
+function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSetting {
+  const region = mode === 'live' ? liveRegion : testRegion;
+  const id =
+    mode === 'test' ? 'mock' : variant === 'private-cloud' ? variant : `provider-${variant.toLowerCase()}`;
+  return {
+    id,
+    variant: mode === 'test' ? 'mock' : variant,
+    driver: mode === 'test' ? 'mock' : 'incus',
+    regions: [{ region, customPorts: true }],
+    clusters: [
+      {
+        name: mode,
+        region,
+        endpoint: mode === 'test' ? 'mock:' : 'https://live.example:8443',
+        offer: 'virtual-machine',
+        connectionType: 'ethernet',
+        credential: null,
+        ports: { first: 20_000, last: 29_999 },
+        settings: {},
+      },
+    ],
+  };
+}
+
+export interface RentalWorldOptions {
+  /** Of the provider that live keys rent from. */
+  readonly variant?: Exclude<ProviderSetting['variant'], 'mock'>;
+  /** How many times over the layout: one is four nodes of H100, one of H200, one of B200. */
+  readonly nodes?: number;
+  readonly poolSize?: number;
+  /** False: machines are on and nobody can log in; faster where no test does. */
+  readonly doors?: boolean;
+}
+
+export async function createRentalWorld(options: RentalWorldOptions = {}): Promise<RentalWorld> {
+  const { variant = 'V8', nodes = 1, poolSize = 10, doors = true } = options;
+  const database = await createTestDatabase();
+  const clock = testClock();
+  const ids = createIdSource({ clock, cell: 1 });
+  const db = createDb({ url: database.url, poolSize, clock: hybridClock(clock), ids, log: quiet });
+  await applyFleetConfig(db, [providerOf('live', variant), providerOf('test', 'mock')]);
+  const clusters = await listClusters(db, {}, { limit: 10, after: null });
+  const engineOf = (mode: Mode): Engine & { readonly reader: ComputeDriver } => {
+    const cluster = clusters.find(({ name }) => name === mode);
+    if (cluster === undefined) throw new Error(`There is no cluster ${mode}.`);
+    const shared = {
+      cluster: mode,
+      clock,
+      memory: createProcessMemory(),
+      controls: createMockControls(),
+      layout: layoutOf(nodes),
+    };
+    return {
+      clusterId: cluster.id,
+      memory: shared.memory,
+      controls: shared.controls,
+      driver: createMockDriver({ ...shared, doors: doors ? { bind: null } : null }),
+      reader: createMockDriver({ ...shared, doors: null }),
+    };
+  };
+  const engines = { live: engineOf('live'), test: engineOf('test') };
+  const all = Object.values(engines);
+  const engineBy = (clusterId: ClusterId): (typeof all)[number] => {
+    const found = all.find((engine) => engine.clusterId === clusterId);
+    if (found === undefined) throw new Error(`There is no cluster ${clusterId}.`);
+    return found;
+  };
+  const sync = new FleetSync({
+    db,
+    clock: hybridClock(clock),
+    log: quiet,
+    holder: 'world',
+    drivers: { of: async (id) => engineBy(id).reader, renew: async () => undefined },
+  });
+  const watch = async (): Promise<void> => {
+    await sync.tick();
+    for (const { clusterId } of all) await sync.look(clusterId);
+  };
+  const money = moneyOf(db, clock);
+  await watch();
+  await plantPrices(db, clock.now());
+  return {
+    database,
+    db,
+    clock,
+    engines,
+    sealer: createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' }),
+    drivers: async (clusterId) => engineBy(clusterId).driver,
+    ...money,
+    ...peopleOf(database, db, clock, money.topUp),
+    run: (work) => db.transaction({ name: 'test', isolation: readCommitted }, work),
+    watch,
+    advance: async (ms) => {
+      await clock.advance(ms);
+      await watch();
+    },
+    rows: async <Row>(text: string) => (await sql.raw<Row>(text).execute(db.kysely)).rows,
+    async breaks() {
+      const client = await database.connect();
+      try {
+        return await fleetBreaks(client);
+      } finally {
+        await client.end();
+      }
+    },
+    drop: async () => {
+      await sync.stop();
+      await Promise.all(all.flatMap(({ driver, reader }) => [driver.close(), reader.close()]));
+      await db.close();
+      await database.drop();
+    },
+  };
+}
+
+const byTest = (mode: Mode): Cause => systemCause('test', mode);
+
+/** Whoever rents, and their keys. */
+function peopleOf(database: TestDatabase, db: Db, clock: SimulatedClock, topUp: RentalWorld['topUp']) {
+  const service = createApiKeyService({ announce: () => undefined, onKeyCreated: openKeyBudget });
+  const within = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    db.transaction({ name: 'test', isolation: readCommitted }, work);
+  const fullKey = async (orgId: OrgId, userId: UserId, mode: Mode): Promise<KeyId> => {
+    const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
+    const { key } = await within((tx) => issueFullKey(tx, byTest(mode), { orgId, user, mode, name: mode }));
+    return key.id;
+  };
+  const tenant: RentalWorld['tenant'] = async ({ balanceUsd = 1_000, ssh: wanted } = {}) => {
+    const { orgId, ownerId: userId } = await createTenant(database.db);
+    if (balanceUsd > 0) await topUp(orgId, balanceUsd);
+    const ssh = newSshPair();
+    if (wanted !== 'none')
+      for (const mode of ['live', 'test'] as const)
+        await addSsh(db, { orgId, userId, mode, ssh, now: clock.now() });
+    const keys = {
+      live: await fullKey(orgId, userId, 'live'),
+      test: await fullKey(orgId, userId, 'test'),
+    };
+    const call = (mode: Mode, keyId: KeyId = keys[mode]): KeyCall => ({
+      orgId,
+      keyId,
+      cause: { actor: { kind: 'key', id: keyId }, mode, requestId: null, ip: null },
+    });
+    return { orgId, userId, keys, ssh, call };
+  };
+  const limitedKey: RentalWorld['limitedKey'] = async (who, mode, limits) => {
+    const none: ApiKeyLimits = {
+      maxUsdPerHour: null,
+      maxLiveRentals: null,
+      maxRentalSeconds: null,
+      budget: null,
+      rpm: null,
+      tpm: null,
+      models: null,
+      regions: null,
+      gpuTypes: null,
+    };
+    const wish = {
+      name: `limited ${uniqueId()}`,
+      mode,
+      scopes: ['rentals:read', 'rentals:write', 'catalog:read'] as const,
+      limits: { ...none, ...limits },
+      allowedIps: [],
+      expiresAt: null,
+    };
+    const { key } = await within((tx) => service.create(tx, who.call(mode), wish));
+    return key.id;
+  };
+  const rotate: RentalWorld['rotate'] = async (who, mode, keyId) => {
+    const { key } = await within((tx) => service.rotate(tx, who.call(mode), keyId, HOUR_MS));
+    return key.id;
+  };
+  return { tenant, limitedKey, rotate };
+}
+
+async function addSsh(
+  db: Db,
+  key: {
+    readonly orgId: OrgId;
+    readonly userId: UserId;
+    readonly mode: Mode;
+    readonly ssh: SshPair;
+    readonly now: Date;
+  },
+): Promise<void> {
+  await db.transaction({ name: 'test', isolation: readCommitted }, async (tx) => {
+    await tx.kysely
+      .insertInto('ssh_public_keys')
+      .values({
+        id: toUuid(tx.ids.next('ssh')),
+        org_id: toUuid(key.orgId),
+        user_id: toUuid(key.userId),
+        mode: key.mode,
+        name: 'laptop',
+        algorithm: 'ssh-ed25519',
+        bits: 256,
+        public_key: key.ssh.publicKey,
+        fingerprint: sshpk.parseKey(key.ssh.publicKey, 'ssh').fingerprint('sha256').toString(),
+        created_at: key.now,
+      })
+      .execute();
+  });
+}
+
+function moneyOf(db: Db, clock: SimulatedClock) {
+  const topUp = async (orgId: OrgId, amountUsd: number): Promise<void> => {
+    const amount = usd(amountUsd);
+    const [result] = await db.transaction({ name: 'test', isolation: readCommitted }, (tx) =>
+      applyLedger(tx, [
+        {
+          do: 'credit',
+          kind: 'top_up',
+          orgId,
+          mode: 'live',
+          cause: { kind: 'payment', id: uniqueId() },
+          step: 'paid',
+          amount,
+          from: [{ account: { kind: 'payments_clearing' }, amount }],
+          description: 'Top-up',
+        },
+      ]),
+    );
+    requireDone(result);
+  };
+  return {
+    topUp,
+    sweepMeters: async () => {
+      const shards = Array.from({ length: outboxShards }, (_, shard) => shard);
+      await sweepMeters(db, { shards, now: clock.now(), log: quiet });
+    },
+    balance: async (orgId: OrgId, mode: Mode = 'live') => {
+      const { balance, held, available } = await readBalance(db, orgId, mode, clock.now());
+      return { balance, held, available };
+    },
+    paid: async (orgId: OrgId, cause: MoneyCause) => {
+      const transfers = await listTransfers(
+        db,
+        orgId,
+        { mode: 'live', cause },
+        { limit: 1_000, after: null },
+      );
+      return transfers.reduce((sum, transfer) => sum - transfer.amount, 0n);
+    },
+    offerTerm: async (termPeriodDays: number) => {
+      await db.transaction({ name: 'test', isolation: readCommitted }, (tx) =>
+        sql`insert into reserve_options (id, machine_type, gpu_type, region, term_period_days, discount_ppm, refund_ppm,
+              created_at)
+            values (${toUuid(tx.ids.next('rso'))}, 'virtual-machine', 'h100', null, ${termPeriodDays}, 200000, 500000,
+              ${clock.now()})`.execute(tx.kysely),
+      );
+    },
+  };
+}
+
+async function plantPrices(db: Db, now: Date): Promise<void> {
+  await db.transaction({ name: 'test', isolation: readCommitted }, async (tx) => {
+    for (const gpuType of Object.keys(models)) {
+      await sql`insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
+        values (${toUuid(tx.ids.next('prc'))}, 'gpu', ${gpuType}, 'virtual-machine', 'gpu_hour', ${GPU_HOUR}, ${now},
+          ${now})`.execute(tx.kysely);
+    }
+    await sql`insert into prices (id, subject_kind, unit, price_nano_usd, valid_from, created_at)
+      values (${toUuid(tx.ids.next('prc'))}, 'disk', 'gb_hour', ${DISK_GB_HOUR}, ${now}, ${now})`.execute(
+      tx.kysely,
+    );
+  });
+}
