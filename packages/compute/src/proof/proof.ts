@@ -1,0 +1,108 @@
+import ssh2 from 'ssh2';
+import { checkKeys } from '../check-wish.ts';
+import { countByDevices, countByDriver, listDevices, listGpus } from './gpu-count.ts';
+import { callSsh, SshFailure, type SshCall, type SshTarget } from './ssh-call.ts';
+
+/** What a look at a machine over SSH came to. Whoever is told `not-yet` looks again until its own deadline. */
+export type ProofLook =
+  | { readonly outcome: 'in'; readonly hostKey: string; readonly gpuCount: number }
+  | NotIn;
+
+interface NotIn {
+  /**
+   * `not-yet`: it may still come: nobody listens, nobody answers, the key is not installed, the GPUs do not answer.
+   * `wrong-host-key`: another machine answers at this place than the one whose key was pinned.
+   */
+  readonly outcome: 'not-yet' | 'wrong-host-key';
+  readonly detail: string;
+}
+
+export interface ProofKey {
+  /** OpenSSH's own form, without a passphrase: sealed by whoever keeps it. */
+  readonly privateKey: string;
+  /** A line of `authorized_keys`. */
+  readonly publicKey: string;
+}
+
+/** A key for one attempt at one machine. */
+export function newProofKey(): ProofKey {
+  const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'millrace-proof' });
+  return { privateKey: pair.private, publicKey: pair.public.trim() };
+}
+
+/**
+ * Logs in and counts the GPUs that the system inside sees. The host key that it was shown is for the caller to keep and
+ * to give with every later call. Fewer GPUs than sold may be drivers that are still loading: the caller decides for how
+ * long it looks again. Never throws, but for a private key that is none.
+ */
+export function loginAndCount(target: SshTarget, signal: AbortSignal): Promise<ProofLook> {
+  return look(target, signal, async (call) => {
+    const gpuCount = await countGpus(call);
+    if (gpuCount !== null) return { outcome: 'in', hostKey: call.hostKey, gpuCount };
+    return { outcome: 'not-yet', detail: 'The machine lets us in and does not tell its GPUs.' };
+  });
+}
+
+async function countGpus({ run }: SshCall): Promise<number | null> {
+  const gpus = await run({ line: listGpus });
+  return countByDriver(gpus) ?? countByDevices(gpus, await run({ line: listDevices }));
+}
+
+/**
+ * Whether the server that we know refuses the key, which it must have said itself. `unreachable` is everything that is
+ * no answer of it: silence, another host key, a connection that ends before the server has judged the key.
+ */
+export async function keyIsRefused(
+  target: SshTarget,
+  signal: AbortSignal,
+): Promise<'refused' | 'accepted' | 'unreachable'> {
+  try {
+    await callSsh(target, signal, async () => undefined);
+    return 'accepted';
+  } catch (error) {
+    if (!(error instanceof SshFailure)) throw error;
+    // A server that wants a second proof as well has taken the key for the first.
+    if (error.kind === 'not-enough') return 'accepted';
+    return error.kind === 'refused' ? 'refused' : 'unreachable';
+  }
+}
+
+/**
+ * Replaces the keys of the user who logs in, for engines that cannot reach inside. All of the new file or none of it is
+ * in force, wherever the connection breaks; asked again it does the same again. Refuses what is no line of keys, as
+ * drivers do.
+ */
+export async function replaceKeysOverSsh(
+  target: SshTarget,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<{ readonly outcome: 'replaced' } | NotIn> {
+  checkKeys(keys);
+  const text = keys.map((key) => `${key.trim()}\n`).join('');
+  return look(target, signal, async ({ run }) => {
+    const { exitCode } = await run({ line: installKeys(Buffer.byteLength(text)), input: text });
+    if (exitCode === 0) return { outcome: 'replaced' };
+    return { outcome: 'not-yet', detail: 'The machine lets us in and does not take the keys.' };
+  });
+}
+
+/** The keys come as input, never as words of a command. A connection that breaks is an end of input, so bytes count. */
+function installKeys(bytes: number): string {
+  const [file, fresh] = ['.ssh/authorized_keys', '.ssh/authorized_keys.millrace'];
+  const write = `cd && umask 077 && mkdir -p .ssh && cat >${fresh}`;
+  return `${write} && [ "$(wc -c <${fresh})" -eq ${bytes} ] && mv -f ${fresh} ${file}`;
+}
+
+async function look<T>(
+  target: SshTarget,
+  signal: AbortSignal,
+  work: (call: SshCall) => Promise<T | NotIn>,
+): Promise<T | NotIn> {
+  try {
+    return await callSsh(target, signal, work);
+  } catch (error) {
+    if (!(error instanceof SshFailure)) throw error;
+    const outcome = error.kind === 'wrong-host-key' ? 'wrong-host-key' : 'not-yet';
+    return { outcome, detail: error.message };
+  }
+}

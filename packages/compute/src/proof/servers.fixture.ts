@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import ssh2, { type AuthContext, type Connection, type ServerChannel } from 'ssh2';
+
+/** A server of a test, at a port of its own. */
+export interface TestServer {
+  readonly host: string;
+  readonly port: number;
+  /** Connections that somebody still holds open. */
+  readonly open: number;
+  /** What clients were told so far, in bytes. */
+  readonly sent: number;
+  close(): Promise<void>;
+}
+
+/** A server that reads nothing sees nobody leave, so what is not for SSH is read and dropped. */
+export function serveTcp(welcome: (socket: Socket) => void): Promise<TestServer> {
+  return listen((socket) => {
+    socket.resume();
+    welcome(socket);
+  });
+}
+
+async function listen(welcome: (socket: Socket) => void): Promise<TestServer> {
+  const sockets = new Set<Socket>();
+  let sent = 0;
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      sent += socket.bytesWritten;
+    });
+    welcome(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+  return {
+    host: '127.0.0.1',
+    port: address.port,
+    get open() {
+      return sockets.size;
+    },
+    get sent() {
+      return [...sockets].reduce((sum, { bytesWritten }) => sum + bytesWritten, sent);
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+export interface SshBehaviour {
+  readonly hostKey?: string;
+  readonly banner?: string;
+  /** The server's own part of an authentication; everybody gets in where it is left out. */
+  readonly judge?: (context: AuthContext, client: Connection) => void;
+  /** What becomes of a command; it is left unanswered where this is left out. */
+  readonly run?: (channel: ServerChannel, line: string) => void;
+  readonly onClient?: (client: Connection) => void;
+}
+
+export const newHostKey = (): string => ssh2.utils.generateKeyPairSync('ed25519').private;
+
+/** An SSH server that behaves as it is told. */
+export function serveSshd(behaviour: SshBehaviour): Promise<TestServer> {
+  const { hostKey = newHostKey(), banner, judge, run, onClient } = behaviour;
+  return listen((socket) => {
+    const config = { hostKeys: [hostKey], ...(banner !== undefined && { banner }) };
+    const server = new ssh2.Server(config, (client) => {
+      client.on('error', () => socket.destroy());
+      client.on('authentication', (context) => (judge ?? ((any) => any.accept()))(context, client));
+      client.on('session', (accept) => {
+        accept().on('exec', (acceptExec, _reject, { command }) => {
+          const channel = acceptExec();
+          channel.on('error', () => socket.destroy());
+          channel.resume();
+          run?.(channel, command);
+        });
+      });
+      onClient?.(client);
+    });
+    server.injectSocket(socket);
+  });
+}
+
+/** Writes for as long as the other side is there to take it. */
+export function pour(stream: Socket | ServerChannel, text: string): void {
+  const go = (): void => {
+    while (!stream.destroyed && stream.writable && stream.write(text));
+  };
+  stream.on('drain', go);
+  go();
+}
+
+/** Answers a command by a table of what commands say; others are not found, as a shell would have it. */
+export function shellOf(answers: Readonly<Record<string, readonly [code: number, stdout: string]>>) {
+  return (channel: ServerChannel, line: string): void => {
+    const [code, stdout] = answers[line] ?? [127, ''];
+    channel.write(stdout);
+    channel.exit(code);
+    channel.end();
+  };
+}
