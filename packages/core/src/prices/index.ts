@@ -29,6 +29,7 @@ export {
   endEarly,
   parseFrozenPrice,
   rateOf,
+  termMsOf,
   type EarlyEnd,
   type FrozenPrice,
 } from './frozen.ts';
