@@ -2554,6 +2554,8 @@ CREATE INDEX entitlements_org_idx ON public.entitlements USING btree (org_id, id
 
 CREATE INDEX events_recorded_idx ON public.events USING brin (recorded_at);
 
+CREATE INDEX events_resource_idx ON public.events USING btree (org_id, resource_kind, resource_id, seq);
+
 CREATE INDEX events_test_mode_idx ON public.events USING btree (org_id, seq) WHERE (mode = 'test'::text);
 
 CREATE INDEX events_unpublished_idx ON public.events USING btree (shard, recorded_at, seq) WHERE (published_at IS NULL);
@@ -2684,11 +2686,11 @@ CREATE INDEX rentals_allocation_idx ON public.rentals USING btree (allocation_id
 
 CREATE INDEX rentals_due_idx ON public.rentals USING btree (next_action_at) WHERE (next_action_at IS NOT NULL);
 
-CREATE INDEX rentals_ended_idx ON public.rentals USING btree (org_id, mode, ended_at, id) WHERE (status = 'Terminated'::text);
+CREATE INDEX rentals_ended_idx ON public.rentals USING btree (org_id, mode, kind, ended_at, id) WHERE (status = 'Terminated'::text);
 
 CREATE INDEX rentals_key_idx ON public.rentals USING btree (key_id) WHERE (status <> 'Terminated'::text);
 
-CREATE INDEX rentals_live_idx ON public.rentals USING btree (org_id, mode, kind, id) WHERE (status <> 'Terminated'::text);
+CREATE INDEX rentals_live_idx ON public.rentals USING btree (org_id, mode, kind, status, id) WHERE (status <> 'Terminated'::text);
 
 CREATE INDEX required_actions_due_idx ON public.required_actions USING btree (cause_kind, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'claimed'::text]));
 

@@ -74,8 +74,8 @@ create table rentals (
   constraint rentals_idle_is_whole check ((idle_after_seconds is null) = (idle_action is null)),
   constraint rentals_unknown_knows_since_when check (status <> 'Unknown' or trouble_since is not null)
 ) with (fillfactor = 80);
-create index rentals_live_idx on rentals (org_id, mode, kind, id) where status <> 'Terminated';
-create index rentals_ended_idx on rentals (org_id, mode, ended_at, id) where status = 'Terminated';
+create index rentals_live_idx on rentals (org_id, mode, kind, status, id) where status <> 'Terminated';
+create index rentals_ended_idx on rentals (org_id, mode, kind, ended_at, id) where status = 'Terminated';
 create index rentals_due_idx on rentals (next_action_at) where next_action_at is not null;
 create index rentals_key_idx on rentals (key_id) where status <> 'Terminated';
 create index rentals_allocation_idx on rentals (allocation_id) where allocation_id is not null;
@@ -230,3 +230,6 @@ create or replace view metered_things as
   select case when kind = 'instance' then 'instance' else 'rental' end as kind, wire_id::text as id, org_id, mode
     from rentals
    where status in ('Running', 'Unknown') or (status = 'Pending' and started_at is not null);
+
+-- What happened to one thing is read by itself, however much else happened to its organisation.
+create index events_resource_idx on events (org_id, resource_kind, resource_id, seq);
