@@ -26,7 +26,7 @@ import {
 } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import type { WorkerConfig } from './config.ts';
-import { startFleet } from './fleet.ts';
+import { openDrivers, startFleet } from './fleet.ts';
 import { startPots } from './pots.ts';
 import { startSweeps } from './sweeps.ts';
 
@@ -114,7 +114,8 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   });
   lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
   await startPots(config, { db, nats, lifecycle, log });
-  await startFleet(config, { db, lifecycle, log, holder });
+  const drivers = openDrivers(config, { db, lifecycle, log });
+  await startFleet(config, { db, lifecycle, log, holder, drivers });
 
   const { consoleUrl } = config.stripe;
   const stripe = stripeGatewayOf(config.stripe);

@@ -2,6 +2,7 @@ import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type ClusterId } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
 import type {
+  ClusterReach,
   ClusterRecord,
   ClusterSettings,
   ClusterStatus,
@@ -65,6 +66,19 @@ export function toCluster(row: ClusterRow): ClusterRecord {
 export async function findCluster(reader: Reader, id: ClusterId): Promise<ClusterRecord | null> {
   const row = await clustersQuery(reader).where('cluster.id', '=', toUuid(id)).executeTakeFirst();
   return row === undefined ? null : toCluster(row);
+}
+
+/** How the engine of a cluster is reached; also of one that was removed, for what may be left there. */
+export async function findReach(reader: Reader, id: ClusterId): Promise<ClusterReach | null> {
+  const row = await reader.kysely
+    .selectFrom('clusters')
+    .select(['name', 'driver', 'endpoint', 'credential_ref', 'settings'])
+    .where('id', '=', toUuid(id))
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const { name, driver, endpoint, credential_ref: credentialRef } = row;
+  // A check of the table: it is an object.
+  return { id, name, driver, endpoint, credentialRef, settings: row.settings as ClusterSettings };
 }
 
 /** By id; one more than the limit, if there is one. Those that were removed are left out unless asked for. */

@@ -39,6 +39,12 @@ export interface ClusterRecord {
   readonly removedAt: Date | null;
 }
 
+/** Which engine a cluster has, and how it is reached. */
+export type ClusterReach = Pick<
+  ClusterRecord,
+  'id' | 'name' | 'driver' | 'endpoint' | 'credentialRef' | 'settings'
+>;
+
 export interface ProviderRegion {
   readonly region: string;
   readonly enabled: boolean;

@@ -20,6 +20,7 @@ import {
 import { sql } from 'kysely';
 import {
   applyFleetConfig,
+  createDriverPool,
   FleetSync,
   listClusters,
   listNodes,
@@ -183,7 +184,11 @@ export async function createFleetWorld(poolSize = 8): Promise<FleetWorld> {
         clock: hybridClock(clock),
         log: quiet,
         holder,
-        driverFor: async ({ name }) => engine(name).driver(),
+        drivers: createDriverPool({
+          db,
+          log: quiet,
+          connect: async ({ name }) => engine(name).driver(),
+        }),
         ...parts,
       }),
     configure: async (...names) => {

@@ -11,7 +11,14 @@ export {
   switchProvider,
   type OpenFilter,
 } from './clusters.store.ts';
-export type { ClusterRecord, ClusterStatus, FleetPage, ProviderRecord, ProviderRegion } from './clusters.ts';
+export type {
+  ClusterReach,
+  ClusterRecord,
+  ClusterStatus,
+  FleetPage,
+  ProviderRecord,
+  ProviderRegion,
+} from './clusters.ts';
 export type { KnowsCredential } from './fleet-admin.service.ts';
 export { serveFleet, type FleetRoutes } from './fleet.routes.ts';
 export { sweepMaintenance } from './maintenance.service.ts';
@@ -20,8 +27,11 @@ export { moveNode, type MovedNode, type MoveOptions } from './nodes.service.ts';
 export { findNode, listNodes, type NodeFilter } from './nodes.store.ts';
 export type { NodeGpu, NodeRecord } from './nodes.ts';
 export { applyFleetConfig, type RefusedCluster } from './fleet-config.ts';
+export { createDriverPool, type DriverPool, type DriverPoolParts } from './drivers.ts';
 export { FleetSync, type LookReport, type SyncParts } from './sync.ts';
 export { readWatches, type WatchState } from './observer.store.ts';
 export { shapeOf, shareOfNode, type NodeHardware, type NodeShare, type Shape } from './offers.ts';
 export { serveOffers, type OfferRoutes } from './offers.routes.ts';
+export { readNetworks, readRegion, type RegionOffer } from './regions.store.ts';
+export { OfferBook } from './offers.service.ts';
 export { startFleetFigures } from './figures.ts';

@@ -1,8 +1,8 @@
 import { createMockControls, createMockDriver, createProcessMemory } from '@millrace/compute/mock';
 import { defaultFleet } from '@millrace/platform/config';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createFleetWorld, SECOND_MS, type FleetWorld } from './fleet.fixture.ts';
-import { applyFleetConfig } from './index.ts';
+import { createFleetWorld, quiet, SECOND_MS, type FleetWorld } from './fleet.fixture.ts';
+import { applyFleetConfig, createDriverPool } from './index.ts';
 
 let world: FleetWorld;
 beforeEach(async () => {
@@ -14,9 +14,12 @@ it('the mock engine is watched like any other: its nodes go and come back, and s
   const { clock } = world;
   const controls = createMockControls();
   const memory = createProcessMemory();
-  const sync = world.worker('one', {
-    driverFor: async ({ name }) => createMockDriver({ cluster: name, clock, memory, controls, doors: null }),
+  const drivers = createDriverPool({
+    db: world.db,
+    log: quiet,
+    connect: async ({ name }) => createMockDriver({ cluster: name, clock, memory, controls, doors: null }),
   });
+  const sync = world.worker('one', { drivers });
   await applyFleetConfig(world.db, defaultFleet);
   const id = await world.clusterId('mock');
   const watchFor = async (ms: number): Promise<void> => {

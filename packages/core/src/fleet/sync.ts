@@ -1,4 +1,4 @@
-import type { ComputeDriver, EngineEvent } from '@millrace/compute';
+import type { EngineEvent } from '@millrace/compute';
 import { withDeadline, type Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
@@ -8,6 +8,7 @@ import { groupsOf, msToSeconds } from '@millrace/platform/money';
 import { counter, histogram } from '@millrace/platform/telemetry';
 import { countClusters, findCluster } from './clusters.store.ts';
 import type { ClusterRecord } from './clusters.ts';
+import type { DriverPool } from './drivers.ts';
 import {
   announceObserver,
   beatAll,
@@ -43,8 +44,9 @@ export interface SyncParts {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Names this process among the observers; another start of it has another name. */
   readonly holder: string;
-  /** A driver of the cluster's engine. It may be built before the engine can be reached. */
-  readonly driverFor: (cluster: ClusterRecord) => Promise<ComputeDriver>;
+  readonly drivers: Pick<DriverPool, 'of' | 'renew'>;
+  /** Hears of machines of which an engine said something; null: of some of the cluster, it is not known which. */
+  readonly onMachine?: (clusterId: ClusterId, externalId: string | null) => void;
   readonly tuning?: Partial<ObserverTuning>;
 }
 
@@ -90,7 +92,7 @@ export class FleetSync {
   async tick(): Promise<readonly ClusterId[]> {
     const { db, holder } = this.#parts;
     const { leaseMs, beatMs } = this.#tuning;
-    this.#giveUp([...this.#watchers].filter(([, watcher]) => watcher.isStuck()).map(([id]) => id));
+    this.#giveUpStuck();
     const held = await db.transaction({ name: 'watch clusters', isolation: 'read committed' }, async (tx) => {
       const now = tx.clock.now();
       const terms = { holder, now, leaseMs, beatMs };
@@ -114,6 +116,13 @@ export class FleetSync {
     const kept = new Set(held);
     this.#giveUp([...this.#watchers.keys()].filter((id) => !kept.has(id)));
     if (this.#beating !== null) for (const id of held) this.#watcherOf(id).start();
+  }
+
+  /** With their drivers, since a call that never ends may be the driver's fault. */
+  #giveUpStuck(): void {
+    const stuck = [...this.#watchers].filter(([, watcher]) => watcher.isStuck()).map(([id]) => id);
+    this.#giveUp(stuck);
+    for (const id of stuck) this.#parts.drivers.renew(id);
   }
 
   /** Not waited for: a look under way may take long or never end, and what it finds is refused where it is written. */
@@ -141,7 +150,6 @@ class Watcher {
   readonly #id: ClusterId;
   readonly #parts: SyncParts;
   readonly #tuning: ObserverTuning;
-  #driver: { readonly driver: ComputeDriver; readonly key: string } | null = null;
   #looking: Loop | null = null;
   #listening: Loop | null = null;
   #nextReadMs = 0;
@@ -172,7 +180,6 @@ class Watcher {
   async stop(): Promise<void> {
     this.#cancelHint?.();
     await Promise.all([this.#looking?.stop(), this.#listening?.stop()]);
-    await this.#drop();
   }
 
   /** Whoever beats for a cluster says that it is looked at, and a look that does not end is none. */
@@ -198,18 +205,18 @@ class Watcher {
     const { readEveryMs } = this.#tuning;
     this.#nextReadMs = report.outcome === 'read' ? clock.monotonicMs() + readEveryMs : 0;
     // Whatever the driver keeps of its engine may be what is wrong: credentials are read anew, too.
-    if (report.outcome === 'silent') await this.#drop();
+    if (report.outcome === 'silent') this.#parts.drivers.renew(cluster.id);
     this.#tell(cluster, report);
     return report;
   }
 
   async #readAndApply(cluster: ClusterRecord): Promise<LookReport> {
-    const { db, clock, log, holder } = this.#parts;
+    const { db, clock, log, holder, drivers } = this.#parts;
     const { leaseMs, beatMs, silentMs, readTimeoutMs } = this.#tuning;
     const terms: LookTerms = { holder, leaseMs, beatMs, silentMs };
     const startMs = clock.monotonicMs();
     const read = await withDeadline(clock, 'Reading the inventory', readTimeoutMs, async (signal) => {
-      const driver = await this.#connect(cluster);
+      const driver = await drivers.of(cluster.id);
       return driver.readInventory(signal);
     }).catch((error: unknown) => ({ failed: error }));
     if ('failed' in read) return applySilence(db, cluster.id, messageOf(read.failed), terms);
@@ -229,35 +236,26 @@ class Watcher {
     return report;
   }
 
-  async #connect(cluster: ClusterRecord): Promise<ComputeDriver> {
-    const { driver: kind, endpoint, credentialRef, settings } = cluster;
-    const key = JSON.stringify([kind, endpoint, credentialRef, settings]);
-    if (this.#driver?.key === key) return this.#driver.driver;
-    await this.#drop();
-    const driver = await this.#parts.driverFor(cluster);
-    this.#driver = { driver, key };
-    return driver;
-  }
-
-  async #drop(): Promise<void> {
-    const dropped = this.#driver;
-    this.#driver = null;
-    await dropped?.driver.close();
-  }
-
   /** Follows what the engine says until it stops saying it. What was missed is found by reading. */
   async #listen(signal: AbortSignal): Promise<void> {
-    const driver = this.#driver?.driver;
-    if (driver === undefined || !driver.can.events) return;
+    // Nothing is said about an engine that cannot be connected: whoever reads it finds that out and says so.
+    const driver = await this.#parts.drivers.of(this.#id).catch(() => null);
+    if (driver === null || !driver.can.events || signal.aborted) return;
     try {
       for await (const event of driver.events(signal)) this.#heed(event);
     } finally {
-      if (!signal.aborted) this.#hint();
+      if (!signal.aborted) this.#missed();
     }
   }
 
   #heed(event: EngineEvent): void {
     if (event.kind === 'node') this.#hint();
+    else this.#parts.onMachine?.(this.#id, event.externalId);
+  }
+
+  #missed(): void {
+    this.#hint();
+    this.#parts.onMachine?.(this.#id, null);
   }
 
   /** Several hints that belong together are one read. */

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { DriverError } from '../driver-error.ts';
+import { defaultLayout, type MockLayout } from './layout.ts';
+
+const byte = (text: string): boolean => Number(text) <= 255;
+
+const mockSettings = z.looseObject({
+  firstAddress: z
+    .string()
+    .regex(/^\d{1,3}(?:\.\d{1,3}){3}$/, 'must be an IPv4 address')
+    .refine((text) => text.split('.').every(byte), 'must be an IPv4 address')
+    .refine((text) => roomAfter(text), `must leave room for ${defaultLayout.nodes.length} nodes before .255`)
+    .optional(),
+});
+
+/**
+ * The hardware as an operator wants it. Its machines' doors are opened at the addresses of the nodes, so installations
+ * that share a host need addresses of their own, and tenants elsewhere need addresses that they can reach.
+ */
+export function readMockLayout(written: unknown): MockLayout {
+  const settings = mockSettings.safeParse(written);
+  if (!settings.success) {
+    const problems = settings.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    throw new DriverError('refused', `Its settings are wrong: ${problems.join('; ')}.`);
+  }
+  const { firstAddress } = settings.data;
+  if (firstAddress === undefined) return defaultLayout;
+  const { network, host } = splitAddress(firstAddress);
+  return {
+    ...defaultLayout,
+    nodes: defaultLayout.nodes.map((node, index) => ({ ...node, address: `${network}.${host + index}` })),
+  };
+}
+
+function splitAddress(text: string): { readonly network: string; readonly host: number } {
+  const cut = text.lastIndexOf('.');
+  return { network: text.slice(0, cut), host: Number(text.slice(cut + 1)) };
+}
+
+function roomAfter(text: string): boolean {
+  return splitAddress(text).host + defaultLayout.nodes.length <= 255;
+}
