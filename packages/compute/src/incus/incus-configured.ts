@@ -20,8 +20,12 @@ const incusSettings = z
     instancesPerOrg: z.int().min(1).optional(),
     /** The fast network that all of its nodes share; read by fleet sync. */
     fabric: z.string().optional(),
+    /** What a machine is made from when nobody names an image; read by rentals. */
+    defaultImage: z.string().min(1).max(255).optional(),
+    /** The images that tenants may name; read by rentals. */
+    images: z.array(z.string().min(1).max(255)).max(1_000).optional(),
   })
-  .transform(({ fabric: _fabric, portAddresses, owner, allowsNesting, instancesPerOrg, ...others }) => ({
+  .transform(({ fabric: _fabric, defaultImage: _image, images: _images, portAddresses, owner, allowsNesting, instancesPerOrg, ...others }) => ({
     ...others,
     ...(portAddresses === undefined ? {} : { portAddresses }),
     ...(owner === undefined ? {} : { owner }),

@@ -11,6 +11,9 @@ import { insertTransition, saveRental, type RentalChanges } from './rentals.stor
 /** The durable object that works on rentals, one for each, and what it is called for. */
 export const rentalDriver = { service: 'Rental', handler: 'drive' } as const;
 
+/** A call that nobody has answered by then is made again. */
+const CALL_AGAIN_MS = 20_000;
+
 /** A look that is this much overdue is an alert: nobody works on the rental. */
 export const LATE_MS = 15 * 60_000;
 
@@ -81,9 +84,13 @@ export async function callDriver(tx: Tx, rental: Rental, actor: Actor): Promise<
   });
 }
 
-/** Due at once, so that a sweep takes it up should the call get lost. */
-export function dueNow(now: Date): Pick<Rental, 'nextActionAt' | 'deadlineAt'> {
-  return { nextActionAt: now, deadlineAt: new Date(now.getTime() + LATE_MS) };
+/** Somebody was called and should look at it soon; a sweep calls again should that get lost. */
+export function dueSoon(now: Date): ReturnType<typeof dueAt> {
+  return dueAt(new Date(now.getTime() + CALL_AGAIN_MS));
+}
+
+export function dueAt(when: Date): { readonly nextActionAt: Date; readonly deadlineAt: Date } {
+  return { nextActionAt: when, deadlineAt: new Date(when.getTime() + LATE_MS) };
 }
 
 /**
@@ -96,7 +103,7 @@ export async function moveRental(tx: Tx, rental: Rental, move: RentalMove): Prom
     throw new Error(`Rental ${rental.id} cannot go from ${rental.status} to ${to}.`);
   }
   const now = tx.clock.now();
-  const due = to === 'Terminated' ? { nextActionAt: null, deadlineAt: null } : dueNow(now);
+  const due = to === 'Terminated' ? { nextActionAt: null, deadlineAt: null } : dueSoon(now);
   const moved = await saveRental(tx, rental, {
     updatedAt: now,
     ...due,
@@ -130,7 +137,7 @@ export async function changeRental(
   actor: Actor,
 ): Promise<Rental> {
   const now = tx.clock.now();
-  const changed = await saveRental(tx, rental, { updatedAt: now, ...dueNow(now), ...changes });
+  const changed = await saveRental(tx, rental, { updatedAt: now, ...dueSoon(now), ...changes });
   await callDriver(tx, changed, actor);
   return changed;
 }

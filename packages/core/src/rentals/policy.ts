@@ -4,6 +4,8 @@ export interface RentalPolicy {
   readonly attemptMs: number;
   /** Between two looks at a machine that is not up yet. */
   readonly pollMs: number;
+  /** So often a machine may show fewer GPUs than were sold, while its drivers load. */
+  readonly gpuLooks: number;
   /** After a failure that may pass; doubles up to the longest. */
   readonly firstRetryMs: number;
   readonly longestRetryMs: number;
@@ -30,6 +32,7 @@ export interface RentalPolicy {
 export const defaultPolicy: RentalPolicy = {
   attemptMs: 10 * 60_000,
   pollMs: 300,
+  gpuLooks: 60,
   firstRetryMs: 1_000,
   longestRetryMs: 15_000,
   absentGapMs: 2_000,

@@ -69,7 +69,7 @@ export function toRental(row: RentalRow): Rental {
   };
 }
 
-export type NewRental = Omit<Rental, 'gpuCount' | 'transitions' | 'steps' | 'version'>;
+export type NewRental = Omit<Rental, 'gpuCount' | 'transitions' | 'version'>;
 
 function toInsert(rental: NewRental): Insertable<Tables['rentals']> {
   return {
@@ -222,8 +222,8 @@ export async function findByWireId(
 }
 
 /**
- * The rental with its lock held. Whoever changes a rental, its machines, terms or steps holds it: it is taken after the
- * fleet's locks (a placement in the same transaction comes first) and before those of the ledger.
+ * The rental with its lock held. Whoever changes a rental, its machines, terms or steps holds it: it is taken before the
+ * locks of the fleet (placing, releasing), and those before the ledger's.
  */
 export async function lockRental(tx: Tx, orgId: OrgId, id: RentalId): Promise<Rental | null> {
   const row = await tx.kysely
@@ -278,4 +278,34 @@ export async function insertTransition(
       at,
     })
     .execute();
+}
+
+/** Notes when it must be looked at next, unless it was changed since: then whoever changed it has said so. */
+export async function touchRental(
+  reader: Reader,
+  seen: Rental,
+  { nextActionAt, deadlineAt }: { readonly nextActionAt: Date; readonly deadlineAt: Date },
+): Promise<void> {
+  await reader.kysely
+    .updateTable('rentals')
+    .set({ next_action_at: nextActionAt, deadline_at: deadlineAt })
+    .where('id', '=', toUuid(seen.id))
+    .where('org_id', '=', toUuid(seen.orgId))
+    .where('version', '=', seen.version)
+    .where('status', '<>', 'Terminated')
+    .execute();
+}
+
+/** Rentals of every organisation that are due, locked; those that somebody else has are left to them. */
+export async function lockDue(tx: Tx, now: Date, limit: number): Promise<readonly Rental[]> {
+  const rows = await tx.kysely
+    .selectFrom('rentals')
+    .selectAll()
+    .where('next_action_at', '<=', now)
+    .orderBy('next_action_at')
+    .limit(limit)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute();
+  return rows.map(toRental);
 }

@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decide, type Plan } from './decide.ts';
+import { defaultPolicy } from './policy.ts';
+import type { MachineStage, RentalMachine, RentalView } from './rental.ts';
+import { at, machineWith, rentalWith, running, viewOf } from './view.fixture.ts';
+
+const now = at(1_000);
+const plan = (view: RentalView, due: { at: Date } | null = null): Plan =>
+  decide(view, { now, policy: defaultPolicy, due });
+const doings = (view: RentalView, due: { at: Date } | null = null): string[] =>
+  plan(view, due).acts.map((act) => act.do);
+
+describe('a rental that is being made', () => {
+  it.each<[string, Partial<RentalMachine>, string[]]>([
+    ['is asked of the engine', { state: 'wanted' }, ['create']],
+    ['is given GPUs again if it was proven before', { state: 'wanted', hostKey: 'SHA256:x' }, ['revive']],
+    ['is proven once it is made', { state: 'made' }, ['prove']],
+    ['is opened once it is proven', { state: 'proven' }, ['open']],
+  ])('%s', (_, machine, acts) => {
+    expect(doings(viewOf(rentalWith(), machineWith(machine)))).toEqual(acts);
+  });
+
+  it('waits for the turn of a machine after a failure, and never past its deadline', () => {
+    const waiting = machineWith({ state: 'made', nextTryAt: at(2_000) });
+    expect(plan(viewOf(rentalWith(), waiting))).toEqual({ acts: [], wait: at(2_000) });
+    const soon = rentalWith({ taskDeadlineAt: at(1_500) });
+    expect(plan(viewOf(soon, waiting)).wait).toEqual(at(1_500));
+  });
+
+  it('is given up at its deadline, whatever its machines do', () => {
+    const late = rentalWith({ taskDeadlineAt: now });
+    for (const state of ['wanted', 'made', 'proven'] as const) {
+      expect(doings(viewOf(late, machineWith({ state })))).toEqual(['give up']);
+    }
+  });
+
+  it('of several machines is opened only when all of them are proven', () => {
+    const two = [machineWith({ state: 'proven' }), machineWith({ position: 2, state: 'made' })];
+    expect(doings(viewOf(rentalWith({ nodeCount: 2 }), ...two))).toEqual(['prove']);
+    const ready = two.map((machine) => ({ ...machine, state: 'proven' as const }));
+    expect(doings(viewOf(rentalWith({ nodeCount: 2 }), ...ready))).toEqual(['open']);
+  });
+
+  it('after a move is made on the other host while the first machine is removed', () => {
+    const moved = rentalWith({ attempt: 2 });
+    const left = machineWith({ state: 'doomed', doomedAt: at(0) });
+    expect(doings(viewOf(moved, left, machineWith({ attempt: 2 })))).toEqual(['create', 'cut']);
+  });
+});
+
+describe('a rental that ends', () => {
+  const ending = rentalWith({ status: 'Terminating', task: 'release', endAcceptedAt: at(0) });
+  it('has its access cut before anything else, then its machine removed, then ends', () => {
+    const doomed = machineWith({ state: 'doomed', doomedAt: at(0) });
+    expect(doings(viewOf(ending, doomed))).toEqual(['cut']);
+    expect(doings(viewOf(ending, { ...doomed, cutAt: at(10) }))).toEqual(['remove']);
+    expect(doings(viewOf(ending))).toEqual(['end']);
+  });
+
+  it('has nothing else done, also when something was due', () => {
+    expect(doings(viewOf(ending), { at: at(0) })).toEqual(['end']);
+    expect(doings(viewOf({ ...ending, status: 'Failed' }), { at: at(0) })).toEqual(['end']);
+  });
+
+  it('has ended for ever', () => {
+    expect(plan(viewOf(rentalWith({ status: 'Terminated', task: null })), { at: at(0) })).toEqual({
+      acts: [],
+      wait: null,
+    });
+  });
+});
+
+describe('a rental that runs', () => {
+  const open = machineWith({ state: 'open', hostKey: 'SHA256:x' });
+  it('is looked at when something is due, and once in a while', () => {
+    const checkUp = new Date(now.getTime() + defaultPolicy.checkUpMs);
+    expect(plan(viewOf(running(), open))).toEqual({ acts: [], wait: checkUp });
+    expect(plan(viewOf(running(), open), { at: at(5_000) }).wait).toEqual(at(5_000));
+    expect(doings(viewOf(running(), open), { at: now })).toEqual(['carry out']);
+  });
+
+  it('is switched as it was asked, unless something else is due', () => {
+    const stopping = running({ task: 'stop', taskDeadlineAt: at(9_000) });
+    expect(doings(viewOf(stopping, open))).toEqual(['stop']);
+    expect(doings(viewOf(stopping, open), { at: now })).toEqual(['carry out']);
+    const waiting = { ...open, nextTryAt: at(3_000) };
+    expect(plan(viewOf(stopping, waiting))).toMatchObject({ acts: [], wait: at(3_000) });
+  });
+
+  it('whose engine is silent is not switched, and still ends when it must', () => {
+    const unknown = running({
+      status: 'Unknown',
+      troubleSince: at(0),
+      task: 'stop',
+      taskDeadlineAt: at(9_000),
+    });
+    expect(doings(viewOf(unknown, open))).toEqual([]);
+    expect(doings(viewOf(unknown, open), { at: now })).toEqual(['carry out']);
+  });
+});
+
+describe('whatever the rows say', () => {
+  const stages: readonly MachineStage[] = ['wanted', 'made', 'proven', 'open', 'doomed'];
+  const statuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;
+  const anyView = fc
+    .record({
+      status: fc.constantFrom(...statuses),
+      attempt: fc.integer({ min: 1, max: 2 }),
+      machines: fc.array(
+        fc.record({
+          state: fc.constantFrom(...stages),
+          attempt: fc.integer({ min: 1, max: 2 }),
+          nextTryMs: fc.option(fc.integer({ min: 0, max: 5_000 })),
+          isCut: fc.boolean(),
+        }),
+        { maxLength: 4 },
+      ),
+      task: fc.constantFrom('stop' as const, 'start' as const, 'reboot' as const, null),
+    })
+    .map(({ status, attempt, machines, task }) => {
+      const leaving = status === 'Failed' || status === 'Terminating';
+      const doing = status === 'Pending' ? 'provision' : leaving ? 'release' : task;
+      const rental = rentalWith({ status, attempt, task: doing, startedAt: at(0) });
+      const rows = machines.map((machine, index) =>
+        machineWith({
+          position: index + 1,
+          attempt: machine.attempt,
+          state: leaving ? 'doomed' : machine.state,
+          nextTryAt: machine.nextTryMs === null ? null : at(machine.nextTryMs),
+          cutAt: machine.isCut ? at(0) : null,
+        }),
+      );
+      return viewOf(rental, ...rows);
+    });
+
+  it('there is something to do, or an instant to look again, until it has ended', () => {
+    fc.assert(
+      fc.property(anyView, fc.option(fc.integer({ min: 0, max: 5_000 })), (view, dueMs) => {
+        const { acts, wait } = plan(view, dueMs === null ? null : { at: at(dueMs) });
+        expect(acts.length > 0 || wait !== null).toBe(true);
+        if (acts.length === 0) expect(Number(wait)).toBeGreaterThan(now.getTime());
+      }),
+    );
+  });
+
+  it('a doomed machine is never brought up or opened, and nobody is removed who is not doomed', () => {
+    fc.assert(
+      fc.property(anyView, (view) => {
+        for (const act of plan(view).acts) {
+          if (!('machine' in act)) continue;
+          const removes = act.do === 'cut' || act.do === 'remove';
+          expect(act.machine.state === 'doomed').toBe(removes);
+        }
+      }),
+    );
+  });
+});

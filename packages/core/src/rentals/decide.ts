@@ -1,0 +1,131 @@
+import type { RentalPolicy } from './policy.ts';
+import { machinesOf, type RentalMachine, type RentalView } from './rental.ts';
+
+/**
+ * What is to be done about a rental now. Pure: the same rows at the same instant give the same plan, whoever asks and
+ * however often, so that the work can be taken up by anyone after anything.
+ */
+
+/** Something to be done to one machine. Acts of one plan do not depend on each other. */
+export type MachineAct = {
+  readonly do: 'create' | 'revive' | 'prove' | 'cut' | 'remove';
+  readonly machine: RentalMachine;
+};
+
+export type Act =
+  | MachineAct
+  /** Every machine is proven: let the tenant in, and Running begins. */
+  | { readonly do: 'open' }
+  /** The attempt took too long. */
+  | { readonly do: 'give up'; readonly why: string }
+  /** Everything is gone: the rental has ended. */
+  | { readonly do: 'end' }
+  | { readonly do: 'stop' | 'start' | 'reboot' }
+  /** A term, a time to live or a limit has come. */
+  | { readonly do: 'carry out' };
+
+export interface Plan {
+  /** All can be done at once. None: nothing before `wait`. */
+  readonly acts: readonly Act[];
+  /** When to look again if nothing was to be done. Null: never, it has ended. */
+  readonly wait: Date | null;
+}
+
+/** What the rows alone do not tell. */
+export interface Surroundings {
+  readonly now: Date;
+  readonly policy: RentalPolicy;
+  /** The next thing that its terms, its time to live or its limits ask for; null: nothing that is known of. */
+  readonly due: { readonly at: Date } | null;
+}
+
+export function decide(view: RentalView, around: Surroundings): Plan {
+  const { rental } = view;
+  const removal = removeDoomed(view, around);
+  switch (rental.status) {
+    case 'Terminated':
+      return { acts: [], wait: null };
+    case 'Terminating':
+    case 'Failed':
+      return view.machines.length === 0 ? { acts: [{ do: 'end' }], wait: null } : removal;
+    case 'Pending':
+      return both(provision(view, around), removal);
+    case 'Running':
+      return both(live(view, around), removal);
+    case 'Unknown':
+      return both(fallDue(around), removal);
+  }
+}
+
+const nothing: Plan = { acts: [], wait: null };
+
+function at(when: Date): Plan {
+  return { acts: [], wait: when };
+}
+
+function both(one: Plan, other: Plan): Plan {
+  const waits = [one.wait, other.wait].filter((wait) => wait !== null);
+  return {
+    acts: [...one.acts, ...other.acts],
+    wait: waits.length === 0 ? null : new Date(Math.min(...waits.map(Number))),
+  };
+}
+
+/** The plan of each machine by itself. */
+function each(machines: readonly RentalMachine[], planOf: (machine: RentalMachine) => Plan): Plan {
+  return machines.map(planOf).reduce(both, nothing);
+}
+
+/** A machine's act now, or when its turn comes again after a failure. */
+function inTurn(machine: RentalMachine, now: Date, act: MachineAct['do']): Plan {
+  const { nextTryAt } = machine;
+  if (nextTryAt !== null && nextTryAt > now) return at(nextTryAt);
+  return { acts: [{ do: act, machine }], wait: null };
+}
+
+function removeDoomed(view: RentalView, { now }: Surroundings): Plan {
+  const doomed = view.machines.filter((machine) => machine.state === 'doomed');
+  return each(doomed, (machine) => inTurn(machine, now, machine.cutAt === null ? 'cut' : 'remove'));
+}
+
+function provision(view: RentalView, { now }: Surroundings): Plan {
+  const { taskDeadlineAt } = view.rental;
+  const machines = machinesOf(view);
+  if (machines.length === 0) return { acts: [{ do: 'give up', why: 'It has no machines.' }], wait: null };
+  if (taskDeadlineAt !== null && taskDeadlineAt <= now) {
+    return { acts: [{ do: 'give up', why: 'The machine was not usable in time.' }], wait: null };
+  }
+  const unproven = machines.filter((machine) => machine.state === 'wanted' || machine.state === 'made');
+  if (unproven.length === 0) return turnOfAll(machines, now, { do: 'open' });
+  const plan = each(unproven, (machine) => inTurn(machine, now, bringUp(machine)));
+  return both(plan, taskDeadlineAt === null ? nothing : at(taskDeadlineAt));
+}
+
+/** A machine that was proven before has its disk already: it is not made again but given GPUs and switched on. */
+function bringUp(machine: RentalMachine): MachineAct['do'] {
+  if (machine.state === 'made') return 'prove';
+  return machine.hostKey === null ? 'create' : 'revive';
+}
+
+function live(view: RentalView, around: Surroundings): Plan {
+  const { rental } = view;
+  const { now } = around;
+  const due = fallDue(around);
+  const isTask = rental.task === 'stop' || rental.task === 'start' || rental.task === 'reboot';
+  if (due.acts.length > 0 || !isTask) return due;
+  return both(turnOfAll(machinesOf(view), now, { do: rental.task }), due);
+}
+
+/** An act on all machines at once, when the turn of the last of them has come. */
+function turnOfAll(machines: readonly RentalMachine[], now: Date, act: Act): Plan {
+  const turnMs = Math.max(0, ...machines.map(({ nextTryAt }) => nextTryAt?.getTime() ?? 0));
+  return turnMs > now.getTime() ? at(new Date(turnMs)) : { acts: [act], wait: null };
+}
+
+/** What is due by the clock comes before what was asked for: an end makes the rest pointless. */
+function fallDue({ now, due, policy }: Surroundings): Plan {
+  const checkUp = at(new Date(now.getTime() + policy.checkUpMs));
+  if (due === null) return checkUp;
+  if (due.at > now) return both(at(due.at), checkUp);
+  return { acts: [{ do: 'carry out' }], wait: null };
+}

@@ -1,0 +1,133 @@
+import { DriverError, isDriverError, type ComputeDriver } from '@millrace/compute';
+import { withDeadline, type Clock } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import type { ClusterId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { Sealer } from '@millrace/platform/secrets';
+import { listMachines, saveMachine } from './machines.store.ts';
+import type { RentalPolicy } from './policy.ts';
+import type { Rental, RentalMachine, RentalView } from './rental.ts';
+import { findRental, lockRental } from './rentals.store.ts';
+import { listTerms } from './terms.store.ts';
+
+/** What all acts on a rental share: what they need, how they speak to engines, and how they write down what came of it. */
+
+export interface DriveParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** The driver of a cluster. Rejects while its engine cannot be spoken to at all. */
+  readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
+  /** Seals the one-time keys of proofs. */
+  readonly sealer: Sealer;
+  readonly policy: RentalPolicy;
+}
+
+export const rentalsActor: Actor = { kind: 'system', id: 'rentals' };
+
+/** How often a long call looks whether its rental is still wanted. */
+const WATCH_MS = 1_000;
+
+/**
+ * A call to an engine with an end: by its own time, by the caller, or because the rental has moved on to another status
+ * meanwhile. A tenant who ends a rental does not wait for its boot.
+ */
+export async function askEngine<T>(
+  parts: DriveParts,
+  rental: Rental,
+  options: { readonly what: string; readonly timeoutMs: number; readonly signal: AbortSignal },
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const overtaken = new AbortController();
+  let cancel = (): void => undefined;
+  const watch = (): void => {
+    cancel = parts.clock.after(WATCH_MS, () => {
+      void findRental(parts.db, rental.orgId, rental.id).then(
+        (now) => {
+          if (overtaken.signal.aborted) return;
+          if (now?.status !== rental.status)
+            overtaken.abort(new DriverError('unavailable', 'No longer wanted.'));
+          else watch();
+        },
+        // A look that fails says nothing; the call has its own end.
+        () => watch(),
+      );
+    });
+  };
+  watch();
+  try {
+    return await withDeadline(parts.clock, options.what, options.timeoutMs, (deadline) =>
+      call(AbortSignal.any([deadline, options.signal, overtaken.signal])),
+    );
+  } finally {
+    cancel();
+    overtaken.abort();
+  }
+}
+
+export interface Failure {
+  /** Asking again would give the same answer. */
+  readonly isFinal: boolean;
+  readonly message: string;
+}
+
+/** What went wrong with an engine. Whatever is not the engine's own word may pass. */
+export function failureOf(error: unknown): Failure {
+  if (isDriverError(error)) return { isFinal: error.isFinal, message: error.message };
+  return { isFinal: false, message: error instanceof Error ? error.message : String(error) };
+}
+
+const MESSAGE_MAX = 2_000;
+
+/** When to try again after so many failures. */
+export function retryAt(now: Date, tries: number, policy: RentalPolicy): Date {
+  const delayMs = Math.min(policy.longestRetryMs, policy.firstRetryMs * 2 ** Math.min(tries, 20));
+  return new Date(now.getTime() + delayMs);
+}
+
+/** The failure is noted on the machine, and its turn comes again later. */
+export async function tryLater(
+  parts: DriveParts,
+  machine: RentalMachine,
+  failure: Failure,
+  options: { readonly afterMs?: number } = {},
+): Promise<void> {
+  await parts.db.transaction({ name: 'try machine later', isolation: 'read committed' }, async (tx) => {
+    const now = tx.clock.now();
+    await saveMachine(tx, machine, {
+      tries: machine.tries + 1,
+      nextTryAt:
+        options.afterMs === undefined
+          ? retryAt(now, machine.tries, parts.policy)
+          : new Date(now.getTime() + options.afterMs),
+      lastError: failure.message.slice(0, MESSAGE_MAX),
+    });
+  });
+}
+
+/** The rental as it is now, with its lock held, for writing down what came of an act. */
+export async function lockView(tx: Tx, seen: Rental): Promise<RentalView | null> {
+  const rental = await lockRental(tx, seen.orgId, seen.id);
+  if (rental === null) return null;
+  return {
+    rental,
+    machines: await listMachines(tx, seen.orgId, seen.id),
+    terms: await listTerms(tx, seen.orgId, seen.id),
+  };
+}
+
+/** The machine as it is now, if it still is where it was when it was acted on. */
+export function sameMachine(view: RentalView, seen: RentalMachine): RentalMachine | null {
+  const { attempt, position, state } = seen;
+  return (
+    view.machines.find(
+      (machine) => machine.attempt === attempt && machine.position === position && machine.state === state,
+    ) ?? null
+  );
+}
+
+/** Whether the rental is still doing what it was doing when an act on it began. */
+export function sameTask(now: Rental, seen: Rental): boolean {
+  return now.status === seen.status && now.task === seen.task && now.attempt === seen.attempt;
+}

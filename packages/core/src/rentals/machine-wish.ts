@@ -1,0 +1,49 @@
+import type { MachineWish } from '@millrace/compute';
+import type { ClusterRecord } from '../fleet/index.ts';
+import { SSH_PORT } from './placing.ts';
+import type { Rental, RentalMachine } from './rental.ts';
+
+/** What is asked of the engine for a machine. */
+
+/** The image of a cluster that names none: engines of ours always have one of this name. */
+const FALLBACK_IMAGE = 'default';
+
+export function imageOf(rental: Pick<Rental, 'image'>, cluster: Pick<ClusterRecord, 'settings'>): string {
+  const { defaultImage } = cluster.settings;
+  return rental.image ?? (typeof defaultImage === 'string' ? defaultImage : FALLBACK_IMAGE);
+}
+
+/** Only SSH is open during the proof. */
+export function proofPorts(machine: RentalMachine): MachineWish['ports'] {
+  return machine.ports.filter(({ internalPort }) => internalPort === SSH_PORT);
+}
+
+/** Where the platform and the tenant log in. */
+export function sshPortOf(machine: RentalMachine): number | null {
+  return proofPorts(machine)[0]?.externalPort ?? null;
+}
+
+/** With the platform's key and nothing of the tenant's: that comes after the proof. */
+export function wishOf(
+  rental: Rental,
+  machine: RentalMachine,
+  more: { readonly image: string; readonly platformKey: string },
+): MachineWish {
+  return {
+    externalId: machine.externalId,
+    orgId: rental.orgId,
+    mode: rental.mode,
+    nodeName: machine.nodeName,
+    gpuPciAddresses: machine.gpuAddresses,
+    cpuCount: machine.cpuCount,
+    ramMb: machine.ramMb,
+    diskGb: machine.diskGb,
+    image: more.image,
+    hostname:
+      rental.nodeCount === 1 ? `rental-${rental.wireId}` : `rental-${rental.wireId}-${machine.position}`,
+    sshKeys: [more.platformKey],
+    userData: null,
+    ports: proofPorts(machine),
+    labels: { ...rental.labels, 'millrace.rental': String(rental.wireId) },
+  };
+}
