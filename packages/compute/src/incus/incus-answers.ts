@@ -96,7 +96,12 @@ export const instancesSchema = z.array(z.unknown()).max(1_000_000);
 export const projectSchema = z.object({ config: texts });
 export const volumeSchema = z.object({ config: texts });
 export const serverConfigSchema = z.object({ config: texts });
-export const networkSchema = z.object({ config: texts });
+export const networkSchema = z.object({
+  managed: z.boolean(),
+  status: z.string().max(64).nullish(),
+  config: texts,
+});
+export type IncusNetwork = z.infer<typeof networkSchema>;
 export const aliasSchema = z.object({ target: z.string().regex(/^[0-9a-f]{64}$/) });
 export const imageVolumeSchema = z.object({ created_at: z.string().min(1).max(64) });
 

@@ -1,6 +1,8 @@
+import { isDriverError } from '../driver-error.ts';
 import type { Inventory, InventoryNode, NodeHardware } from '../driver.ts';
 import {
   membersSchema,
+  networkSchema,
   poolResourcesSchema,
   resourcesSchema,
   serverSchema,
@@ -10,7 +12,7 @@ import {
 } from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
 import { IncusError } from './incus-errors.ts';
-import { hardwareOf, hostOf, isOnline, nodeOf } from './incus-inventory.ts';
+import { hardwareOf, hostOf, isOnline, networkProblem, nodeOf } from './incus-inventory.ts';
 import type { IncusDriverOptions } from './incus-settings.ts';
 
 /** How many members are asked at once: enough to hide the slow ones, few enough for the daemon that forwards. */
@@ -19,7 +21,7 @@ const askAtOnce = 8;
 /** The daemon or the cluster as such: its members, their addresses, their hardware. */
 export class IncusCluster {
   readonly #client: IncusClient;
-  readonly #options: Pick<IncusDriverOptions, 'portAddresses' | 'storagePool'>;
+  readonly #options: Pick<IncusDriverOptions, 'portAddresses' | 'storagePool' | 'network' | 'instanceType'>;
   /** Where ports of a daemon of its own are opened. */
   readonly #ownAddress: string;
   #server: IncusServer | null = null;
@@ -83,18 +85,34 @@ export class IncusCluster {
   async readInventory(signal: AbortSignal): Promise<Inventory> {
     const members = await this.members(signal);
     const server = await this.server(signal);
+    const problem = await this.#networkProblem(signal);
     const nodes: InventoryNode[] = [];
     for (let first = 0; first < members.length; first += askAtOnce) {
       const batch = members.slice(first, first + askAtOnce);
-      nodes.push(...(await Promise.all(batch.map((member) => this.#readNode(member, signal)))));
+      nodes.push(...(await Promise.all(batch.map((member) => this.#readNode(member, problem, signal)))));
     }
     return { engine: `${server.server} ${server.server_version}`, nodes };
   }
 
-  async #readNode(member: IncusMember, signal: AbortSignal): Promise<InventoryNode> {
+  /** Asked once for all members: Incus counts everybody on a network before it shows it. */
+  async #networkProblem(signal: AbortSignal): Promise<string | null> {
+    const { network } = this.#options;
+    const path = `/1.0/networks/${encodeURIComponent(network)}`;
+    try {
+      const asked = { what: `read the network ${network}`, path };
+      const found = await this.#client.find(asked, networkSchema, signal);
+      return networkProblem(this.#options, found?.value ?? null);
+    } catch (error) {
+      // A certificate that is limited to projects may not look, which says nothing about what is there.
+      if (isDriverError(error, 'refused')) return null;
+      throw error;
+    }
+  }
+
+  async #readNode(member: IncusMember, problem: string | null, signal: AbortSignal): Promise<InventoryNode> {
     const address = await this.addressOf(member.server_name, signal);
     const told = { name: member.server_name, status: member.status, message: member.message };
-    if (!isOnline(member)) return nodeOf(told, address, null, null);
+    if (!isOnline(member) || problem !== null) return nodeOf(told, address, null, problem);
     try {
       return nodeOf(told, address, await this.#readHardware(member, signal), null);
     } catch (error) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { resourcesSchema } from './incus-answers.ts';
-import { gpuOf, hardwareOf, hostOf, nodeOf } from './incus-inventory.ts';
+import { gpuOf, hardwareOf, hostOf, networkProblem, nodeOf } from './incus-inventory.ts';
 
 const card = {
   driver: 'nvidia',
@@ -123,4 +123,23 @@ it('the address of a member is the host of its URL', () => {
   expect(hostOf('https://10.91.0.12:8443')).toBe('10.91.0.12');
   expect(hostOf('https://[fd00::12]:8443')).toBe('fd00::12');
   expect(hostOf('not a URL')).toBeNull();
+});
+
+it('a network that is not there, not of Incus, not ready or without addresses for VMs is named', () => {
+  const container = { network: 'tenants', instanceType: 'container' } as const;
+  const vm = { network: 'tenants', instanceType: 'virtual-machine' } as const;
+  const whole = { managed: true, status: 'Created', config: { 'ipv4.address': '10.20.0.1/16' } };
+  const bare = { ...whole, config: { 'ipv4.address': 'none' } };
+  expect(networkProblem(container, whole)).toBeNull();
+  expect(networkProblem(vm, whole)).toBeNull();
+  expect(networkProblem(container, bare)).toBeNull();
+  const problems = [
+    networkProblem(vm, bare),
+    networkProblem(vm, null),
+    networkProblem(container, null),
+    networkProblem(container, { managed: false, status: '', config: {} }),
+    networkProblem(container, { ...whole, status: 'Pending' }),
+    networkProblem(container, { managed: true }),
+  ];
+  for (const problem of problems) expect(problem).toContain('tenants');
 });

@@ -1,6 +1,8 @@
 import { bytesToMebibytes, splitBy } from '@millrace/platform/money';
 import type { InventoryGpu, InventoryNode, NodeHardware } from '../driver.ts';
-import type { IncusCard, IncusMember, IncusResources } from './incus-answers.ts';
+import { addressIn } from './incus-addresses.ts';
+import type { IncusCard, IncusMember, IncusNetwork, IncusResources } from './incus-answers.ts';
+import type { IncusSettings } from './incus-settings.ts';
 
 // What a member reports, as hardware that can be sold. Pure.
 
@@ -94,4 +96,19 @@ export function nodeOf(
     address,
     hardware,
   };
+}
+
+/** Why no machine could be put on the network of the settings; null if nothing speaks against it. */
+export function networkProblem(
+  { network: name, instanceType }: Pick<IncusSettings, 'network' | 'instanceType'>,
+  network: IncusNetwork | null,
+): string | null {
+  if (network === null) return `Its settings name the network ${name}, which Incus does not have.`;
+  // Asked by name, Incus also shows the cards and bridges of the host itself.
+  if (!network.managed) return `Its settings name ${name}, which is a network of the host and none of Incus.`;
+  if (network.status !== 'Created')
+    return `The network ${name} is not ready: ${network.status ?? 'unknown'}.`;
+  const isForVms = instanceType === 'virtual-machine';
+  const hasAddresses = addressIn(network.config?.['ipv4.address'] ?? '', name, 1) !== null;
+  return isForVms && !hasAddresses ? `The network ${name} has no IPv4 addresses for VMs.` : null;
 }

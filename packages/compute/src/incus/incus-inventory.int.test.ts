@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { systemClock } from '@millrace/platform/clock';
+import { testLog, useIncusCluster } from '@millrace/testing';
+import { expect, it, onTestFinished } from 'vitest';
+import type { InventoryNode } from '../driver.ts';
+import { createIncusDriver, type IncusDriverOptions } from './index.ts';
+
+// What an operator's settings name, against the cluster that test files share. Nothing is changed there.
+
+async function nodesWith(
+  changes: Partial<Pick<IncusDriverOptions, 'network' | 'storagePool' | 'instanceType'>>,
+): Promise<readonly InventoryNode[]> {
+  const cluster = await useIncusCluster();
+  const driver = createIncusDriver({
+    endpoints: cluster.members.map(({ url }) => url),
+    tls: {
+      clientCertificate: readFileSync(cluster.clientCertificateFile, 'utf8'),
+      clientKey: readFileSync(cluster.clientKeyFile, 'utf8'),
+      serverCertificate: readFileSync(cluster.serverCertificateFile, 'utf8'),
+    },
+    instanceType: 'container',
+    network: cluster.network,
+    storagePool: 'default',
+    sshUser: 'ubuntu',
+    clock: systemClock,
+    log: testLog('incus'),
+    ...changes,
+  });
+  onTestFinished(() => driver.close());
+  const { nodes } = await driver.readInventory(AbortSignal.timeout(50_000));
+  expect(nodes).toHaveLength(3);
+  return nodes;
+}
+
+it('nodes can be sold when network and pool are there, for containers and for VMs', async () => {
+  for (const instanceType of ['container', 'virtual-machine'] as const) {
+    for (const node of await nodesWith({ instanceType })) {
+      expect(node).toMatchObject({ reachable: true, detail: null });
+    }
+  }
+});
+
+it.each([
+  ['a network that does not exist', { network: 'no-such-network' }, 'no-such-network'],
+  // Incus shows the cards of the host itself when asked for them by name.
+  ['a card of the host', { network: 'eth0' }, 'eth0'],
+  ['a pool that does not exist', { storagePool: 'no-such-pool' }, 'no-such-pool'],
+])(
+  '%s in the settings takes every node out of sale, and is named as the reason',
+  async (_title, changes, named) => {
+    for (const node of await nodesWith(changes)) {
+      expect(node).toMatchObject({ reachable: false, hardware: null });
+      expect(node.detail).toContain(named);
+    }
+  },
+);
