@@ -44,6 +44,7 @@ const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
   ['unavailable', 503, 'Incus is shutting down'],
   ['unavailable', 500, 'Failed to begin transaction: no available cowsql leader server found'],
   ['unavailable', 500, 'Failed to fetch from "instances" table: database is locked'],
+  ['failed', 500, 'Failed to start device "cloud-init": exec: "mkisofs": executable file not found in $PATH'],
   ['failed', 500, 'Failed to run: /usr/libexec/incus/incusd forkstart a b c: exit status 1'],
 ];
 
@@ -69,6 +70,11 @@ describe('a failure that Incus tells', () => {
       true,
     );
     expect(fromAnswer('make it', 500, 'whatever', false).isDuplicate).toBe(false);
+  });
+
+  it('says which package the node lacks when a VM cannot be given its keys', () => {
+    const text = 'Failed to start device "cloud-init": exec: "mkisofs": executable file not found in $PATH';
+    expect(fromAnswer('start the instance', 500, text, false).message).toContain('the package genisoimage');
   });
 
   it('is cut to a length that fits a log', () => {

@@ -28,6 +28,8 @@ const stillInUse = /still in use/;
 // Whatever could be a passing state of the cluster comes before what is final: to call a passing failure final loses a
 // rental, while the reverse only costs another question.
 const sentences: readonly (readonly [RegExp, DriverErrorKind])[] = [
+  // The node lacks a program, which no other machine on it changes: see `help`.
+  [/executable file not found|neither mkisofs nor genisoimage/, 'failed'],
   // The helper through which files are written ends when its container starts or stops.
   [/forkfile/, 'busy'],
   [/address already in use|port is already in use/, 'no_capacity'],
@@ -64,6 +66,11 @@ const sentences: readonly (readonly [RegExp, DriverErrorKind])[] = [
   [/forbidden|not allowed|not authorized|invalid|unsupported/, 'refused'],
 ];
 
+/** Incus makes the disk with a VM's keys and user data by another program, and says no more than that it has none. */
+const isoMaker = /mkisofs|genisoimage/;
+const isoMakerHelp =
+  'Install a program called mkisofs on the node (on Debian and Ubuntu the package genisoimage): VMs get their keys from a disk that it writes.';
+
 const duplicate = /unique constraint failed|already exists/;
 const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
   [400, 'refused'],
@@ -91,7 +98,8 @@ export function fromAnswer(what: string, code: number, text: string, isRead: boo
   // Only that the thing is absent is an answer to a look; a daemon that fails over one says nothing about the thing.
   const told = isRead && !lookKinds.has(kind) && code >= 500 ? 'unavailable' : kind;
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
-  return new IncusError(told, `Incus could not ${what}: ${shown} (${code})`, {
+  const help = isoMaker.test(sentence) ? ` ${isoMakerHelp}` : '';
+  return new IncusError(told, `Incus could not ${what}: ${shown} (${code})${help}`, {
     code,
     isDuplicate: duplicate.test(sentence),
   });

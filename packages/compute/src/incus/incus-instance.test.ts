@@ -115,6 +115,36 @@ describe('a wish as an instance', () => {
     expect(JSON.parse(json ?? '')).toMatchObject({ hostname: 'trainer', ssh_authorized_keys: wish.sshKeys });
   });
 
+  it('a VM gets a disk with its keys and user data, and ports that lead to an address of its own', () => {
+    const settingsOfVms: IncusSettings = { ...settings, instanceType: 'virtual-machine' };
+    const body = instanceBody({ ...wish, gpuPciAddresses: [] }, '10.0.0.2', settingsOfVms, '10.20.0.7');
+    expect(body.type).toBe('virtual-machine');
+    expect(body.devices).toEqual({
+      root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
+      // Without a path and a pool: the only disk of this kind that a restricted project lets in.
+      'cloud-init': { type: 'disk', source: 'cloud-init:config' },
+      eth0: { type: 'nic', name: 'eth0', network: 'bridge0', 'ipv4.address': '10.20.0.7' },
+      'port-ssh-2201': {
+        type: 'proxy',
+        listen: 'tcp:10.0.0.2:2201',
+        connect: 'tcp:0.0.0.0:22',
+        nat: 'true',
+      },
+    });
+    expect(body.config).toMatchObject({
+      'security.secureboot': 'false',
+      'cloud-init.user-data': wish.userData,
+    });
+    expect(body.config['cloud-init.vendor-data']).toContain('ssh_authorized_keys');
+    const bare = instanceBody({ ...wish, userData: null }, '10.0.0.2', settingsOfVms, '10.20.0.7');
+    expect(bare.config).not.toHaveProperty('cloud-init.user-data');
+  });
+
+  it('a container gets no such disk, which Incus refuses for it', () => {
+    const { devices } = instanceBody(wish, '10.0.0.2', settings);
+    expect(Object.values(devices).filter(({ source }) => source !== undefined)).toEqual([]);
+  });
+
   it('nesting is off unless the operator set it', () => {
     expect(instanceBody(wish, '10.0.0.2', settings).config['security.nesting']).toBeUndefined();
     const nested = instanceBody(wish, '10.0.0.2', { ...settings, allowsNesting: true });

@@ -34,6 +34,12 @@ export function refuseIfCut(config: IncusInstance['config']): void {
 
 const nicName = 'eth0';
 
+/**
+ * The disk on which a VM finds its keys and user data, made anew by Incus at every start. Incus shares them with no VM that
+ * does not ask for it, and writes into none: without this disk nobody could log in.
+ */
+const cloudInitDisk: IncusDevices = { 'cloud-init': { type: 'disk', source: 'cloud-init:config' } };
+
 export function gpuDevices(addresses: readonly string[]): IncusDevices {
   return Object.fromEntries(
     addresses.map((pci) => [
@@ -100,6 +106,7 @@ export function instanceBody(
         network: settings.network,
         ...(nicAddress !== null && { 'ipv4.address': nicAddress }),
       },
+      ...(settings.instanceType === 'virtual-machine' && cloudInitDisk),
       ...gpuDevices(wish.gpuPciAddresses),
       ...portDevices({}, wish.ports, listenAddress, settings.instanceType),
     },
