@@ -9,6 +9,7 @@ import type { Place } from '../common/find.ts';
 import { describeMachine } from '../common/machine.ts';
 import type { Revision } from '../common/machine.ts';
 import { createRandom, freshSeed } from '@millrace/testing/random';
+import { CannotProve } from './define.ts';
 import type { Proof, ProofReport } from './define.ts';
 import { renderSection, replaceSection } from './figures.ts';
 
@@ -24,8 +25,13 @@ what ran.
   --all           every proof, each in a process of its own
   --allow-dirty   write figures although files are changed, and say so in them
   --list          the proofs there are
+
+A proof without a short form is optional and run by hand only; \`--all --short\` passes over it. Ends with 1 when a
+proof failed, and with 3 when one was not run because it is optional or this machine lacks something.
 `;
 
+/** Unlike success, and unlike failure. */
+const notRunCode = 3;
 const shortSeed = 1;
 const figuresFile = 'docs/figures.md';
 
@@ -75,14 +81,29 @@ async function proveAll(
   args: readonly string[],
   output: Output,
 ): Promise<number> {
-  let failed = 0;
-  for (const name of names) if ((await setting.again([name, ...args])) !== 0) failed += 1;
-  output.line(`${names.length - failed} passed, ${failed} failed`);
+  const codes = new Map<string, number>();
+  for (const name of names) codes.set(name, await setting.again([name, ...args]));
+  const passed = names.filter((name) => codes.get(name) === 0);
+  const left = names.filter((name) => codes.get(name) === notRunCode);
+  const failed = names.length - passed.length - left.length;
+  if (left.length > 0) output.line(`not run: ${left.join(', ')}`);
+  output.line(`${passed.length} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
 
+/** Neither passed nor failed: it counts as neither, and whoever asked for it alone is told by the code. */
+function notRun(reason: string, output: Output): number {
+  output.line(`  NOT RUN: ${reason}`);
+  output.line('0 passed, 0 failed');
+  return notRunCode;
+}
+
 async function proveShort(proof: Proof, seed: number, output: Output): Promise<number> {
-  const { report } = await runProof(proof, 'short', seed, output);
+  output.line(`${proof.name} (short, seed ${seed}): ${proof.proves}`);
+  if (proof.short === null) {
+    return notRun(`it is optional. By hand: npm run prove -- ${proof.name}`, output);
+  }
+  const { report } = await runProof(proof.short, { name: proof.name, form: 'short', seed }, output);
   return verdict(report, output);
 }
 
@@ -102,7 +123,15 @@ async function proveLong(
         'name the commit they belong to. Commit first, or pass --allow-dirty, which marks them.',
     );
   }
-  const { report, elapsedSeconds } = await runProof(proof, 'long', seed, output);
+  output.line(`${proof.name} (long, seed ${seed}): ${proof.proves}`);
+  const outcome = await runProof(proof.long, { name: proof.name, form: 'long', seed }, output).catch(
+    (error: unknown) => {
+      if (error instanceof CannotProve) return error;
+      throw error;
+    },
+  );
+  if (outcome instanceof CannotProve) return notRun(outcome.message, output);
+  const { report, elapsedSeconds } = outcome;
   const section = renderSection({
     name: proof.name,
     proves: proof.proves,
@@ -121,21 +150,20 @@ async function proveLong(
 }
 
 async function runProof(
-  proof: Proof,
-  form: 'short' | 'long',
-  seed: number,
+  prove: Proof['long'],
+  { name, form, seed }: { readonly name: string; readonly form: 'short' | 'long'; readonly seed: number },
   output: Output,
 ): Promise<{ report: ProofReport; elapsedSeconds: number }> {
-  output.line(`${proof.name} (${form}, seed ${seed}): ${proof.proves}`);
   const startedMs = performance.now();
   let report: ProofReport;
   try {
-    report = await proof[form]({
+    report = await prove({
       seed,
       random: createRandom(seed),
       note: (line) => output.line(`  ${line}`),
     });
   } catch (error) {
+    if (error instanceof CannotProve) throw error;
     report = {
       figures: {},
       failures: [error instanceof Error ? (error.stack ?? error.message) : errorText(error)],
@@ -146,7 +174,7 @@ async function runProof(
   for (const failure of report.failures ?? []) output.line(`  FAILED: ${failure}`);
   if ((report.failures ?? []).length > 0) {
     const again = form === 'short' ? ' --short' : '';
-    output.line(`  again: npm run prove -- ${proof.name} --seed ${seed}${again}`);
+    output.line(`  again: npm run prove -- ${name} --seed ${seed}${again}`);
   }
   output.line(`  took ${elapsedSeconds} s`);
   return { report, elapsedSeconds };

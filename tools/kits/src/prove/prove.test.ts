@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
 import { collectOutput, scratchRepository } from '../common/scratch.fixture.ts';
 import { proveCommand } from './command.ts';
+import { CannotProve } from './define.ts';
 import type { ProveSetting } from './command.ts';
 import { replaceSection } from './figures.ts';
 
@@ -17,11 +18,13 @@ export const proof = {
   }),
 };`;
 
+const codes: Readonly<Record<string, number>> = { bad: 1, optional: 3 };
+
 function settingIn(root: string, changedFiles: readonly string[] = []): ProveSetting {
   return {
     place: { root, folder: 'tests/prove', suffix: '.prove.mjs', exportName: 'proof' },
     revision: () => ({ commit: 'abc123', changedFiles }),
-    again: (args) => Promise.resolve(args[0] === 'bad' ? 1 : 0),
+    again: (args) => Promise.resolve(codes[args[0] ?? ''] ?? 0),
   };
 }
 
@@ -100,6 +103,37 @@ test('--all runs each proof and closes with the count of both kinds', async () =
   const output = collectOutput();
   expect(await proveCommand(settingIn(scratch.root), ['--all', '--short'], output)).toBe(1);
   expect(output.lines.at(-1)).toBe('2 passed, 1 failed');
+});
+
+test('an optional proof has no short form, and is neither passed nor failed in a run of all', async () => {
+  using scratch = scratchRepository({
+    'tests/prove/feed.prove.mjs': proofFile('feed'),
+    'tests/prove/optional.prove.mjs': `export const proof = { name: 'optional', proves: '', short: null };`,
+  });
+  const alone = collectOutput();
+  expect(await proveCommand(settingIn(scratch.root), ['optional', '--short'], alone)).toBe(3);
+  expect(alone.lines.at(-1)).toBe('0 passed, 0 failed');
+  const all = collectOutput();
+  expect(await proveCommand(settingIn(scratch.root), ['--all', '--short'], all)).toBe(0);
+  expect(all.lines).toContain('not run: optional');
+  expect(all.lines.at(-1)).toBe('1 passed, 0 failed');
+});
+
+test('a proof that this machine cannot run says what is missing, and is neither passed nor written down', async () => {
+  const name = 'engine';
+  // The scratch repository cannot import the class by its package, so the test hands it over.
+  Object.assign(globalThis, { CannotProve });
+  using scratch = scratchRepository({
+    'tests/prove/engine.prove.mjs': `export const proof = {
+      name: '${name}', proves: '', short: null,
+      long: async () => { throw new globalThis.CannotProve('there is no /usr/bin/engine'); },
+    };`,
+  });
+  const output = collectOutput();
+  expect(await proveCommand(settingIn(scratch.root), [name], output)).toBe(3);
+  expect(output.lines).toContain('  NOT RUN: there is no /usr/bin/engine');
+  expect(output.lines.at(-1)).toBe('0 passed, 0 failed');
+  expect(existsSync(join(scratch.root, 'docs/figures.md'))).toBe(false);
 });
 
 test('sections stand in order of name whatever the order of the runs', () => {
