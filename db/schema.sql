@@ -1048,7 +1048,7 @@ COMMENT ON COLUMN public.rentals.expires_at IS 'The end of its time to live.';
 
 COMMENT ON COLUMN public.rentals.max_nano_usd IS 'It is ended before it costs more than this.';
 
-COMMENT ON COLUMN public.rentals.told_expiring_at IS 'The end that rental.expiring was last told for, so that it is told once.';
+COMMENT ON COLUMN public.rentals.told_expiring_at IS 'The instant at which the newest rental.expiring was due, so that each is told once.';
 
 COMMENT ON COLUMN public.rentals.next_action_at IS 'When somebody must look at it again, whoever did so last.';
 
@@ -1109,12 +1109,14 @@ CREATE TABLE public.meters (
     transitions integer DEFAULT 1 NOT NULL,
     opened_at timestamp with time zone NOT NULL,
     closed_at timestamp with time zone,
+    kept_nano_usd_per_hour bigint DEFAULT 0 NOT NULL,
     CONSTRAINT meters_cause_id_check CHECK (((length(cause_id) >= 1) AND (length(cause_id) <= 100))),
     CONSTRAINT meters_cause_kind_check CHECK ((((length(cause_kind) >= 1) AND (length(cause_kind) <= 50)) AND (POSITION((':'::text) IN (cause_kind)) = 0))),
     CONSTRAINT meters_closed_when_closed CHECK (((state = 'closed'::text) = (closed_at IS NOT NULL))),
     CONSTRAINT meters_elapsed_before_ms_check CHECK ((elapsed_before_ms >= 0)),
     CONSTRAINT meters_funding_check CHECK ((funding = ANY (ARRAY['ahead'::text, 'committed'::text]))),
     CONSTRAINT meters_held_nano_usd_check CHECK ((held_nano_usd >= 0)),
+    CONSTRAINT meters_kept_nano_usd_per_hour_check CHECK ((kept_nano_usd_per_hour >= 0)),
     CONSTRAINT meters_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT meters_name_check CHECK (((length(name) >= 1) AND (length(name) <= 50))),
     CONSTRAINT meters_only_what_runs_is_due CHECK (((next_post_at IS NULL) OR (state = 'open'::text))),
@@ -1191,6 +1193,8 @@ COMMENT ON COLUMN public.meters.next_post_at IS 'When a sweep posts it next and 
 COMMENT ON COLUMN public.meters.postings IS 'How often it was settled; numbers the steps of its charges.';
 
 COMMENT ON COLUMN public.meters.transitions IS 'The number of its newest transition.';
+
+COMMENT ON COLUMN public.meters.kept_nano_usd_per_hour IS 'What an hour of retention costs: the rate of what is kept, at which retention_ms is set aside.';
 
 CREATE TABLE public.mock_machines (
     cluster text NOT NULL,

@@ -105,7 +105,7 @@ comment on column rentals.billing_paused_at is 'From when its meters are paused 
 comment on column rentals.end_accepted_at is 'When its end was accepted: billing stopped there. Null: it failed before anyone ended it.';
 comment on column rentals.expires_at is 'The end of its time to live.';
 comment on column rentals.max_nano_usd is 'It is ended before it costs more than this.';
-comment on column rentals.told_expiring_at is 'The end that rental.expiring was last told for, so that it is told once.';
+comment on column rentals.told_expiring_at is 'The instant at which the newest rental.expiring was due, so that each is told once.';
 comment on column rentals.next_action_at is 'When somebody must look at it again, whoever did so last.';
 comment on column rentals.deadline_at is 'When that look is late: counted and alerted.';
 comment on column rentals.transitions is 'The number of its newest transition.';
@@ -233,3 +233,8 @@ create or replace view metered_things as
 
 -- What happened to one thing is read by itself, however much else happened to its organisation.
 create index events_resource_idx on events (org_id, resource_kind, resource_id, seq);
+
+-- What is kept of a thing whose money has ended may cost less than running it: the disk of a rental without its GPUs.
+alter table meters add column kept_nano_usd_per_hour bigint not null default 0 check (kept_nano_usd_per_hour >= 0);
+update meters set kept_nano_usd_per_hour = rate_nano_usd_per_hour where retention_ms > 0;
+comment on column meters.kept_nano_usd_per_hour is 'What an hour of retention costs: the rate of what is kept, at which retention_ms is set aside.';

@@ -33,6 +33,9 @@ export function meterProbe(basis: MeterBasis): Probe {
                elapsed.last_kind, elapsed.count as transition_count,
                greatest(0, extract(epoch from judged.term_ends_at - judged.closed_at) * 1000) as rest_ms
           from judged left join elapsed on elapsed.meter_id = judged.id
+      ),
+      rests as (
+        select f.id, ${costOf(sql`f.elapsed_ms + f.rest_ms`)} - ${costOf(sql`f.elapsed_ms`)} as price from facts f
       )
       select coalesce(f.id, charges.meter_id) as subject, coalesce(f.org_id, charges.org_id) as org_id,
              f.id is not null as is_there, charges.meter_id is not null as is_charged,
@@ -44,12 +47,12 @@ export function meterProbe(basis: MeterBasis): Probe {
              f.transition_count = f.transitions and f.last_kind = case f.state
                when 'paused' then 'paused' when 'closed' then 'closed' else f.last_kind end
                and (f.state = 'open') = (f.last_kind in ('opened', 'resumed')) as fits_state,
-             div((${costOf(sql`f.elapsed_ms + f.rest_ms`)} - ${costOf(sql`f.elapsed_ms`)}) * (1000000 - f.refund_ppm),
-                 1000000) as rest_of_term,
+             rests.price - div(rests.price * f.refund_ppm, 1000000) as rest_of_term,
              f.hold_id is not null as has_hold, h.id is not null as found_hold, h.closed_at is not null as hold_closed,
              h.held_nano_usd as hold_held, (h.org_id, h.mode) = (f.org_id, f.mode) as hold_is_own
         from facts f
         full join charges on charges.meter_id = f.id and charges.org_id = f.org_id
+        left join rests on rests.id = f.id
         left join ledger_holds h on h.id = f.hold_id`,
     checks: meterChecks,
   };

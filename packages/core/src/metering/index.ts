@@ -1,6 +1,7 @@
 export {
   changeMeters,
   closeMeter,
+  costsOf,
   meterCost,
   openMeters,
   pauseMeter,
@@ -10,7 +11,7 @@ export {
   type MeterFunding,
   type MeterWish,
 } from './metering.service.ts';
-export { costAt, type Meter, type MeterState } from './metering.ts';
+export { costAt, elapsedAt, owedAt, unpostedAt, type Meter, type MeterState } from './metering.ts';
 export type { RestOfTerm } from './plans.ts';
 export { listMetersOf } from './meters.store.ts';
 export { sweepDueShards, sweepMeters, type SweepOptions, type SweepReport } from './sweep.service.ts';

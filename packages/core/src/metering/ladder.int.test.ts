@@ -242,7 +242,11 @@ describe('the look at all wallets', () => {
         meters.push(
           await world.open(orgId, {
             ratePerHour: nanoUsd(BigInt(random.int(1, 2_000_000_000))),
-            funding: { kind: 'ahead', retentionMs: random.pick([0, 0, random.int(1, 48 * HOUR_MS)]) },
+            funding: {
+              kind: 'ahead',
+              retentionMs: random.pick([0, 0, random.int(1, 48 * HOUR_MS)]),
+              ...random.pick([{}, { keptRatePerHour: nanoUsd(BigInt(random.int(0, 50_000_000))) }]),
+            },
           }),
         );
       }

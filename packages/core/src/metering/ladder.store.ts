@@ -33,8 +33,8 @@ const coverAt = (now: Date) => sql`
   (sum(held_nano_usd)::float8 - sum(
      rate_nano_usd_per_hour::float8 / 3600000 * (
        greatest(0, elapsed_before_ms - posted_ms
-                   + date_part('epoch', ${now}::timestamptz - running_since) * 1000)
-       + retention_ms)))::bigint`;
+                   + date_part('epoch', ${now}::timestamptz - running_since) * 1000))
+     + kept_nano_usd_per_hour::float8 / 3600000 * retention_ms))::bigint`;
 
 /** How fast one wallet's money goes, for whoever tells people their runway. */
 export async function readBurn(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<Burn> {

@@ -176,6 +176,18 @@ describe('levelling', () => {
     expect([...targets.values()]).toEqual([700n, 300n]);
   });
 
+  it('keeps it back at what keeping costs', () => {
+    const kept = meterWith({
+      held: nanoUsd(1_000n),
+      retentionMs: 4_000,
+      keptRatePerHour: nanoUsd(360_000n),
+    });
+    const other = meterWith({ held: nanoUsd(0n) });
+    const targets = levelTargets([kept, other], zeroUsd, at(0), defaultPolicy);
+    expect([...targets.values()]).toEqual([700n, 300n]);
+    expect(burnOf([kept], at(50)).cover).toBe(550n);
+  });
+
   it('does not hold more than a full hold', () => {
     const meter = meterWith();
     const targets = levelTargets([meter], nanoUsd(10n ** 15n), at(0), defaultPolicy);

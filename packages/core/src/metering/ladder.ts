@@ -1,7 +1,7 @@
 import type { EventData } from '@millrace/contract';
 import { addUsd, nanoUsd, splitBy, toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
 import { runwayMs, type Balance, type Burn } from '../ledger/index.ts';
-import { elapsedAt, holdFor, holdTarget, settle, smaller, type Meter } from './metering.ts';
+import { elapsedAt, holdFor, holdTarget, retentionOf, settle, smaller, type Meter } from './metering.ts';
 import { ladderRungs, type LadderStep, type MeteringPolicy } from './policy.ts';
 
 /** What happens to a wallet as its money ends: pure decisions. */
@@ -31,7 +31,7 @@ export function burnOf(meters: readonly Meter[], now: Date): WalletBurn {
 /** What a meter's hold still has for running time. */
 function coverOf(meter: Meter, now: Date): NanoUsd {
   const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
-  return nanoUsd(meter.held - settle(meter, elapsedMs).charge - holdFor(meter, elapsedMs, meter.retentionMs));
+  return nanoUsd(meter.held - settle(meter, elapsedMs).charge - retentionOf(meter));
 }
 
 const depths: readonly LadderStep[] = ['fine', ...ladderRungs.map((rung) => rung.step)];
@@ -130,7 +130,7 @@ export function levelTargets(
     meters.map((meter) => {
       const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
       const full = holdTarget(meter, elapsedMs, now, policy);
-      const level = holdFor(meter, elapsedMs, aheadMs + meter.retentionMs);
+      const level = addUsd(holdFor(meter, elapsedMs, aheadMs), retentionOf(meter));
       return [meter.id, smaller(level, full)];
     }),
   );

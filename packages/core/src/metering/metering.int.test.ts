@@ -4,6 +4,7 @@ import { createRandom } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { applyLedger, findHold, requireDone } from '../ledger/index.ts';
 import { burnOf, meterCost, openMeters, sweepMeters, type Meter } from './index.ts';
+import { nextSlot } from './metering.ts';
 import {
   allShards,
   createMeteringWorld,
@@ -184,6 +185,30 @@ describe('a meter', () => {
     );
     expect(payable?.balance_nano_usd).toBe(meteredTotal(supplierRate, elapsedMs));
     expect(await world.paid(orgId, meter.cause)).toBe(meteredTotal(rate, elapsedMs));
+  });
+
+  it('sets aside what keeping its data costs, and gives that back with the rest', async () => {
+    const orgId = await world.organisation(100);
+    const funding = { kind: 'ahead', retentionMs: 72 * HOUR_MS, keptRatePerHour: usd(0.05) } as const;
+    const plain = await world.open(orgId, { name: 'plain' });
+    const meter = await world.open(orgId, { funding });
+    const fullMs = nextSlot(meter.id, meter.openedAt, HOUR_MS).getTime() - meter.openedAt.getTime();
+    expect(meter.held).toBe(meteredTotal(usd(3.6), fullMs + 15 * MINUTE_MS) + usd(3.6));
+    expect(meter.coveredUntil?.getTime()).toBe(meter.openedAt.getTime() + fullMs + 72.25 * HOUR_MS);
+    await world.close(plain);
+    await world.close(meter);
+    expect(await world.balance(orgId)).toMatchObject({ held: 0n, available: usd(100) });
+  });
+
+  it('that takes the place of another is opened with what there is, also where new work is refused', async () => {
+    const orgId = await world.organisation(1);
+    await expect(world.open(orgId)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
+    const meter = await world.open(orgId, { demand: 'rest' });
+    expect(meter.held).toBe(usd(1));
+    expect(await world.balance(orgId)).toMatchObject({ available: 0n });
+    const bare = await world.open(orgId, { demand: 'rest' });
+    expect(bare).toMatchObject({ held: 0n, state: 'open', coveredUntil: bare.openedAt });
+    for (const one of [meter, bare]) await world.close(one);
   });
 
   it('of a term has its whole price held, is posted by the hour, and costs nothing after its end', async () => {

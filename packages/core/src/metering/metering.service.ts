@@ -6,14 +6,16 @@ import {
   applyLedger,
   findHold,
   requireDone,
+  type Demand,
   type LedgerCommand,
   type MoneyCause,
   type Product,
 } from '../ledger/index.ts';
-import { costAt, scheduleOf, type Meter, type Transition } from './metering.ts';
+import { costAt, owedAt, scheduleOf, type Meter, type Transition } from './metering.ts';
 import {
   insertMeter,
   insertTransitions,
+  listCostParts,
   listMetersOf,
   listTransitions,
   lockMeters,
@@ -26,7 +28,12 @@ import { defaultPolicy } from './policy.ts';
 
 /** How a meter is paid for, and for how long its data is kept after all other money has gone. */
 export type MeterFunding =
-  | { readonly kind: 'ahead'; readonly retentionMs?: number }
+  | {
+      readonly kind: 'ahead';
+      readonly retentionMs?: number;
+      /** What an hour of keeping costs, where that is less than running. */
+      readonly keptRatePerHour?: NanoUsd;
+    }
   | { readonly kind: 'committed'; readonly termEndsAt: Date; readonly refund: Ppm };
 
 export interface MeterWish {
@@ -43,6 +50,11 @@ export interface MeterWish {
   readonly unit: string;
   readonly supplier?: { readonly orgId: OrgId; readonly ratePerHour: NanoUsd };
   readonly funding: MeterFunding;
+  /**
+   * What a hold that is taken now is for. `running` goes on under budgets and freezes that keep new work out; `rest` does
+   * so too and is content with what there is: the ladder follows then, not a refusal.
+   */
+  readonly demand?: Demand | 'rest';
   /** The hold that was taken when the thing was accepted. Without one, one is taken now, or the opening refused. */
   readonly holdId?: HoldId;
   /** From when it costs. */
@@ -71,6 +83,8 @@ function meterOf(id: MeterId, orgId: OrgId, wish: MeterWish): Meter {
     termEndsAt: wish.funding.kind === 'committed' ? wish.funding.termEndsAt : null,
     refund: wish.funding.kind === 'committed' ? wish.funding.refund : ppm(0),
     retentionMs: wish.funding.kind === 'ahead' ? (wish.funding.retentionMs ?? 0) : 0,
+    keptRatePerHour:
+      wish.funding.kind === 'ahead' ? (wish.funding.keptRatePerHour ?? wish.ratePerHour) : zeroUsd,
     state: 'open',
     runningSince: wish.at,
     elapsedBeforeMs: 0,
@@ -103,7 +117,7 @@ async function adoptHold(tx: Tx, meter: Meter, holdId: HoldId): Promise<Meter> {
 }
 
 /** The same step whoever opens it: two who open one name at once take one hold. */
-function holdCommand(meter: Meter): LedgerCommand {
+function holdCommand(meter: Meter, demand: MeterWish['demand'] = 'new'): LedgerCommand {
   return {
     do: 'hold',
     orgId: meter.orgId,
@@ -111,7 +125,8 @@ function holdCommand(meter: Meter): LedgerCommand {
     cause: meter.cause,
     step: `meter:open:${meter.name}`,
     amount: openingHold(meter, defaultPolicy),
-    demand: 'new',
+    demand: demand === 'rest' ? 'running' : demand,
+    ...(demand === 'rest' ? { atLeast: zeroUsd } : {}),
     ...(meter.keyId === null ? {} : { keyId: meter.keyId }),
   };
 }
@@ -126,19 +141,24 @@ export async function openMeters(
   wishes: readonly MeterWish[],
 ): Promise<readonly Meter[]> {
   const opened: Meter[] = [];
-  const fresh: Meter[] = [];
+  const fresh: { readonly meter: Meter; readonly wish: MeterWish }[] = [];
   for (const wish of wishes) {
     const known = await findByName(tx, orgId, wish);
     if (known !== null) opened.push(known);
     else {
       const meter = meterOf(tx.ids.next('mtr'), orgId, wish);
-      fresh.push(wish.holdId === undefined ? meter : await adoptHold(tx, meter, wish.holdId));
+      fresh.push({
+        wish,
+        meter: wish.holdId === undefined ? meter : await adoptHold(tx, meter, wish.holdId),
+      });
     }
   }
-  const withoutHold = fresh.filter((meter) => meter.holdId === null && meter.ratePerHour > 0n);
-  const answers = (await applyLedger(tx, withoutHold.map(holdCommand))).map(requireDone);
-  for (const meter of fresh) {
-    const answer = answers[withoutHold.indexOf(meter)];
+  const withoutHold = fresh.filter(({ meter }) => meter.holdId === null && meter.ratePerHour > 0n);
+  const commands = withoutHold.map(({ meter, wish }) => holdCommand(meter, wish.demand));
+  const answers = (await applyLedger(tx, commands)).map(requireDone);
+  for (const one of fresh) {
+    const { meter } = one;
+    const answer = answers[withoutHold.indexOf(one)];
     const funded = answer === undefined ? meter : { ...meter, holdId: answer.holdId, held: answer.held };
     opened.push(await insertOpened(tx, funded));
   }
@@ -265,4 +285,19 @@ export async function meterCost(
 ): Promise<{ readonly cost: NanoUsd; readonly meters: readonly Meter[] }> {
   const meters = await listMetersOf(reader, orgId, mode, cause);
   return { cost: addUsd(...meters.map((meter) => costAt(meter, at))), meters };
+}
+
+/** What each of many things has cost its tenant by `at`, posted or not. One without meters cost nothing and is not in it. */
+export async function costsOf(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  causes: { readonly kind: MoneyCause['kind']; readonly ids: readonly MoneyCause['id'][] },
+  at: Date,
+): Promise<ReadonlyMap<MoneyCause['id'], NanoUsd>> {
+  const costs = new Map<string, NanoUsd>();
+  for (const meter of await listCostParts(reader, orgId, mode, causes)) {
+    costs.set(meter.causeId, addUsd(costs.get(meter.causeId) ?? zeroUsd, owedAt(meter, at)));
+  }
+  return costs;
 }

@@ -254,11 +254,24 @@ describe('money given back', () => {
 describe('the rest of a term', () => {
   const term = meterWith({ funding: 'committed', termEndsAt: at(1_000), refund: ppm(250_000) });
 
-  it('is owed less the refund, rounded down', () => {
+  it('is owed less the refund, which is rounded down', () => {
     expect(restOfTerm(term, 400, at(400))).toEqual({ amount: 450n, ofSupplier: 0n });
-    expect(restOfTerm(term, 399, at(399))).toEqual({ amount: 450n, ofSupplier: 0n });
+    expect(restOfTerm(term, 399, at(399))).toEqual({ amount: 451n, ofSupplier: 0n });
     expect(restOfTerm({ ...term, refund: ppm(0) }, 400, at(400)).amount).toBe(600n);
     expect(restOfTerm({ ...term, refund: ppm(1_000_000) }, 400, at(400)).amount).toBe(0n);
+  });
+
+  it('is what a quote says, to the nano-USD', () => {
+    const parts = fc.integer({ min: 0, max: 1_000_000 }).map(ppm);
+    fc.assert(
+      fc.property(rates, parts, fc.integer({ min: 0, max: 30 * 24 * HOUR }), (ratePerHour, refund, ms) => {
+        const termMs = 30 * 24 * HOUR;
+        const meter = meterWith({ ratePerHour, refund, funding: 'committed', termEndsAt: at(termMs) });
+        const rest = meteredTotal(ratePerHour, termMs) - meteredTotal(ratePerHour, ms);
+        const back = (rest * BigInt(refund)) / 1_000_000n;
+        expect(restOfTerm(meter, ms, at(ms)).amount).toBe(rest - back);
+      }),
+    );
   });
 
   it('does not count time that a pause took out', () => {
@@ -328,6 +341,8 @@ describe('what a meter holds', () => {
     const meter = meterWith({ retentionMs: 7 });
     const untilSlot = nextSlot(meter.id, at(50), HOUR).getTime() - at(50).getTime();
     expect(holdTarget(meter, 50, at(50), defaultPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 7));
+    const cheap = { ...meter, retentionMs: 100, keptRatePerHour: nanoUsd(900_001n) };
+    expect(holdTarget(cheap, 50, at(50), defaultPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 26));
   });
 });
 
@@ -367,6 +382,17 @@ describe('the schedule of a meter', () => {
     expect(scheduleOf(kept, held(enough), at(0), defaultPolicy).nextPostAt).toEqual(slot);
     const none = scheduleOf(kept, held(HOUR), at(0), defaultPolicy);
     expect(none).toEqual({ coveredUntil: at(HOUR), nextPostAt: at(Math.min(slotMs, MINUTE)) });
+  });
+
+  it('pays for keeping at what keeping costs, after all that runs and out of whatever is left', () => {
+    const kept = meterWith({ retentionMs: HOUR, keptRatePerHour: nanoUsd(360_000n) });
+    const until = (nano: number) => scheduleOf(kept, held(nano), at(0), defaultPolicy).coveredUntil;
+    expect(until(HOUR / 10 + 5_000)).toEqual(at(HOUR + 5_000));
+    expect(until(HOUR / 10)).toEqual(at(HOUR));
+    expect(until(HOUR / 20)).toEqual(at(HOUR / 2));
+    expect(until(0)).toEqual(at(0));
+    const free = { ...kept, keptRatePerHour: zeroUsd };
+    expect(scheduleOf(free, held(7), at(0), defaultPolicy).coveredUntil).toEqual(at(HOUR + 7));
   });
 
   it('of a term is always its slot: its money is there', () => {

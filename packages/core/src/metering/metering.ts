@@ -1,12 +1,12 @@
 import type { Mode } from '@millrace/platform/envelope';
 import { toUuid, type HoldId, type KeyId, type MeterId, type OrgId } from '@millrace/platform/ids';
 import {
+  addUsd,
   affordableMs,
+  hourlyCharge,
   meteredTotal,
   nanoUsd,
   negateUsd,
-  ppm,
-  ppmPerWhole,
   roundExact,
   shareOf,
   splitBy,
@@ -48,6 +48,8 @@ export interface Meter {
   readonly termEndsAt: Date | null;
   readonly refund: Ppm;
   readonly retentionMs: number;
+  /** What an hour of keeping its data costs once it is stopped: its own rate, or that of its disk alone. */
+  readonly keptRatePerHour: NanoUsd;
   readonly state: MeterState;
   readonly runningSince: Date | null;
   readonly elapsedBeforeMs: number;
@@ -109,6 +111,30 @@ export function elapsedByTransitions(
 /** What a meter has cost by an instant, the rest of a term that was ended early included. */
 export function costAt(meter: Meter, at: Date): NanoUsd {
   return nanoUsd(meteredTotal(meter.ratePerHour, elapsedAt(meter, at)) + meter.restOfTerm);
+}
+
+/** What the cost of a meter follows from. */
+export type CostParts = Pick<
+  Meter,
+  | 'ratePerHour'
+  | 'runningSince'
+  | 'elapsedBeforeMs'
+  | 'termEndsAt'
+  | 'postedMs'
+  | 'posted'
+  | 'shortfall'
+  | 'restOfTerm'
+>;
+
+/** What has run up and is not posted yet. A clock behind the one of the last posting has seen nothing run up. */
+export function unpostedAt(meter: CostParts, at: Date): NanoUsd {
+  const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, at));
+  return subtractUsd(meteredTotal(meter.ratePerHour, elapsedMs), meter.posted);
+}
+
+/** What the tenant has paid or is to pay for a meter: all of it but what the operator bore. */
+export function owedAt(meter: CostParts, at: Date): NanoUsd {
+  return subtractUsd(addUsd(meter.posted, unpostedAt(meter, at), meter.restOfTerm), meter.shortfall);
 }
 
 /** What brings the books from what is posted to what is due: a charge, or money given back. Never both. */
@@ -186,8 +212,8 @@ export function borneOf(meter: Pick<Meter, 'shortfall'>, giveBack: NanoUsd): Nan
 }
 
 /**
- * What the rest of a term costs when it ends early: its price, less the refund, rounded down. The rest is counted from
- * the end to the end of the term, so time that a pause took out is not owed.
+ * What the rest of a term costs when it ends early: its price, less the refund, which is rounded down as a quote rounds
+ * it. The rest is counted from the end to the end of the term, so time that a pause took out is not owed.
  */
 export function restOfTerm(
   meter: Meter,
@@ -196,9 +222,10 @@ export function restOfTerm(
 ): { readonly amount: NanoUsd; readonly ofSupplier: NanoUsd } {
   if (meter.termEndsAt === null) return { amount: zeroUsd, ofSupplier: zeroUsd };
   const restMs = Math.max(0, meter.termEndsAt.getTime() - endedAt.getTime());
-  const owed = ppm(ppmPerWhole - meter.refund);
-  const part = (ratePerHour: NanoUsd): NanoUsd =>
-    roundExact(shareOf(holdFor({ ratePerHour }, elapsedMs, restMs), owed), 'down');
+  const part = (ratePerHour: NanoUsd): NanoUsd => {
+    const rest = holdFor({ ratePerHour }, elapsedMs, restMs);
+    return subtractUsd(rest, roundExact(shareOf(rest, meter.refund), 'down'));
+  };
   const amount = part(meter.ratePerHour);
   const ofSupplier = meter.supplier === null ? zeroUsd : part(meter.supplier.ratePerHour);
   return { amount, ofSupplier: smaller(ofSupplier, amount) };
@@ -214,8 +241,13 @@ export function nextSlot(meterId: MeterId, now: Date, postEveryMs: number): Date
 /** What should be set aside from `now` on: until the next posting, the margin, and the retention of its data. */
 export function holdTarget(meter: Meter, elapsedMs: number, now: Date, policy: MeteringPolicy): NanoUsd {
   const slot = nextSlot(meter.id, now, policy.postEveryMs);
-  const aheadMs = slot.getTime() - now.getTime() + policy.marginMs + meter.retentionMs;
-  return holdFor(meter, elapsedMs, aheadMs);
+  const aheadMs = slot.getTime() - now.getTime() + policy.marginMs;
+  return addUsd(holdFor(meter, elapsedMs, aheadMs), retentionOf(meter));
+}
+
+/** What keeping its data costs for the whole time of its retention; rounded up, so that it always covers it. */
+export function retentionOf(meter: Pick<Meter, 'retentionMs' | 'keptRatePerHour'>): NanoUsd {
+  return roundExact(hourlyCharge(meter.keptRatePerHour, meter.retentionMs), 'up');
 }
 
 /** What `aheadMs` more will be posted as, to the nano-USD. */
@@ -234,13 +266,24 @@ export interface Schedule {
 const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
 
 /**
+ * For how long this much keeps the data: it runs until only the retention is left, and is kept for that long then. Null:
+ * it costs nothing.
+ */
+function paidFor(meter: Meter, held: NanoUsd): number | null {
+  const running = nanoUsd(held - retentionOf(meter));
+  if (running < 0n) return Number(affordableMs(held, meter.keptRatePerHour) ?? 0n);
+  const runningMs = affordableMs(running, meter.ratePerHour);
+  return runningMs === null ? null : Number(runningMs) + meter.retentionMs;
+}
+
+/**
  * When a meter with this much held from `now` on is posted next: at its slot, or earlier when the hold does not reach
  * over it, so that money that came in meanwhile is found in time.
  */
 export function scheduleOf(meter: Meter, held: NanoUsd, now: Date, policy: MeteringPolicy): Schedule {
-  const paidMs = affordableMs(held, meter.ratePerHour);
+  const paidMs = paidFor(meter, held);
   if (paidMs === null) return { coveredUntil: null, nextPostAt: null };
-  const coveredMs = Math.min(LAST_INSTANT_MS, now.getTime() + Number(paidMs));
+  const coveredMs = Math.min(LAST_INSTANT_MS, now.getTime() + paidMs);
   const slot = nextSlot(meter.id, now, policy.postEveryMs);
   const coveredUntil = new Date(coveredMs);
   if (meter.funding === 'committed') return { coveredUntil, nextPostAt: slot };

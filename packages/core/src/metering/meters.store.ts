@@ -1,11 +1,11 @@
-import type { Reader, Tx } from '@millrace/platform/db';
+import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type MeterId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { sql, type RawBuilder } from 'kysely';
 import type { MoneyCause, Product } from '../ledger/index.ts';
-import type { Funding, Meter, MeterState, Transition } from './metering.ts';
+import type { CostParts, Funding, Meter, MeterState, Transition } from './metering.ts';
 
 /** All SQL about meters. */
 
@@ -28,6 +28,7 @@ interface MeterRow {
   term_ends_at: Date | null;
   refund_ppm: number;
   retention_ms: bigint;
+  kept_nano_usd_per_hour: bigint;
   state: MeterState;
   running_since: Date | null;
   elapsed_before_ms: bigint;
@@ -45,10 +46,23 @@ interface MeterRow {
   closed_at: Date | null;
 }
 
+type CostRow = Pick<
+  MeterRow,
+  | 'cause_id'
+  | 'rate_nano_usd_per_hour'
+  | 'running_since'
+  | 'elapsed_before_ms'
+  | 'term_ends_at'
+  | 'posted_ms'
+  | 'posted_nano_usd'
+  | 'shortfall_nano_usd'
+  | 'rest_of_term_nano_usd'
+>;
+
 const columns = sql`meter.id, meter.org_id, meter.mode, meter.cause_kind, meter.cause_id, meter.name, meter.product,
   meter.key_id, meter.rate_nano_usd_per_hour, meter.quantity, meter.unit, meter.supplier_org_id,
   meter.supplier_rate_nano_usd_per_hour, meter.supplier_posted_nano_usd, meter.funding, meter.term_ends_at,
-  meter.refund_ppm, meter.retention_ms, meter.state, meter.running_since, meter.elapsed_before_ms, meter.posted_ms,
+  meter.refund_ppm, meter.retention_ms, meter.kept_nano_usd_per_hour, meter.state, meter.running_since, meter.elapsed_before_ms, meter.posted_ms,
   meter.posted_nano_usd, meter.shortfall_nano_usd, meter.rest_of_term_nano_usd, meter.hold_id, meter.held_nano_usd,
   meter.covered_until, meter.next_post_at, meter.postings, meter.transitions, meter.opened_at, meter.closed_at`;
 
@@ -76,6 +90,7 @@ function fromRow(row: MeterRow): Meter {
     termEndsAt: row.term_ends_at,
     refund: ppm(row.refund_ppm),
     retentionMs: Number(row.retention_ms),
+    keptRatePerHour: nanoUsd(row.kept_nano_usd_per_hour),
     state: row.state,
     runningSince: row.running_since,
     elapsedBeforeMs: Number(row.elapsed_before_ms),
@@ -126,6 +141,38 @@ export async function listMetersOf(
           and meter.cause_id = ${cause.id}
         order by meter.id`,
   );
+}
+
+const costPartsStatement = defineStatement(
+  'metering-cost-parts',
+  `
+  select meter.cause_id, meter.rate_nano_usd_per_hour, meter.running_since, meter.elapsed_before_ms, meter.term_ends_at,
+         meter.posted_ms, meter.posted_nano_usd, meter.shortfall_nano_usd, meter.rest_of_term_nano_usd
+    from meters meter
+   where meter.org_id = $1 and meter.cause_kind = $3 and meter.cause_id = any ($4::text[]) and meter.mode = $2`,
+);
+
+/** What the cost of many things of one kind follows from, a row for each of their meters. */
+export async function listCostParts(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  causes: { readonly kind: MoneyCause['kind']; readonly ids: readonly MoneyCause['id'][] },
+): Promise<readonly (CostParts & { readonly causeId: string })[]> {
+  if (causes.ids.length === 0) return [];
+  const values = [toUuid(orgId), mode, causes.kind, causes.ids];
+  const rows = await runStatement<CostRow>(reader, costPartsStatement, values);
+  return rows.map((row) => ({
+    causeId: row.cause_id,
+    ratePerHour: nanoUsd(row.rate_nano_usd_per_hour),
+    runningSince: row.running_since,
+    elapsedBeforeMs: Number(row.elapsed_before_ms),
+    termEndsAt: row.term_ends_at,
+    postedMs: Number(row.posted_ms),
+    posted: nanoUsd(row.posted_nano_usd),
+    shortfall: nanoUsd(row.shortfall_nano_usd),
+    restOfTerm: nanoUsd(row.rest_of_term_nano_usd),
+  }));
 }
 
 /** A wallet's meters that cost as they run, locked. */
@@ -223,14 +270,14 @@ export async function insertMeter(tx: Tx, meter: Meter): Promise<boolean> {
   const { numAffectedRows } = await sql`
     insert into meters (id, org_id, mode, shard, cause_kind, cause_id, name, product, key_id, rate_nano_usd_per_hour,
                         quantity, unit, supplier_org_id, supplier_rate_nano_usd_per_hour, funding, term_ends_at,
-                        refund_ppm, retention_ms, state, running_since, hold_id, held_nano_usd, covered_until,
-                        next_post_at, transitions, opened_at)
+                        refund_ppm, retention_ms, kept_nano_usd_per_hour, state, running_since, hold_id,
+                        held_nano_usd, covered_until, next_post_at, transitions, opened_at)
     values (${toUuid(meter.id)}, ${toUuid(meter.orgId)}, ${meter.mode}, ${shardOf(meter.orgId)}, ${meter.cause.kind},
             ${meter.cause.id}, ${meter.name}, ${meter.product}, ${meter.keyId === null ? null : toUuid(meter.keyId)},
             ${meter.ratePerHour}, ${meter.quantity}, ${meter.unit},
             ${meter.supplier === null ? null : toUuid(meter.supplier.orgId)}, ${meter.supplier?.ratePerHour ?? null},
-            ${meter.funding}, ${meter.termEndsAt}, ${meter.refund}, ${meter.retentionMs}, ${meter.state},
-            ${meter.runningSince}, ${meter.holdId === null ? null : toUuid(meter.holdId)}, ${meter.held},
+            ${meter.funding}, ${meter.termEndsAt}, ${meter.refund}, ${meter.retentionMs},
+            ${meter.keptRatePerHour}, ${meter.state}, ${meter.runningSince}, ${meter.holdId === null ? null : toUuid(meter.holdId)}, ${meter.held},
             ${meter.coveredUntil}, ${meter.nextPostAt}, ${meter.transitions}, ${meter.openedAt})
     on conflict (org_id, cause_kind, cause_id, name) do nothing
   `.execute(tx.kysely);

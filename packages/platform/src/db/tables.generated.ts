@@ -410,6 +410,7 @@ export interface MetersTable {
   transitions: Generated<number>;
   opened_at: Date;
   closed_at: Date | null;
+  kept_nano_usd_per_hour: Generated<bigint>;
 }
 
 export interface MockMachinesTable {
