@@ -22,7 +22,7 @@ export type {
 export type { KnowsCredential } from './fleet-admin.service.ts';
 export { serveFleet, type FleetRoutes } from './fleet.routes.ts';
 export { sweepMaintenance } from './maintenance.service.ts';
-export { windowsOf, type NodeAway } from './maintenance.store.ts';
+export { windowsBetween, windowsOf, type NodeAway } from './maintenance.store.ts';
 export { moveNode, type MovedNode, type MoveOptions } from './nodes.service.ts';
 export { findNode, listNodes, type NodeFilter } from './nodes.store.ts';
 export type { NodeGpu, NodeRecord } from './nodes.ts';

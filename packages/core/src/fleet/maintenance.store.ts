@@ -386,10 +386,19 @@ export interface NodeAway {
  * The windows that these nodes are in at a moment. By the times alone: it does not matter whether a worker has
  * noticed yet, so what is asked twice about a moment that has passed is answered alike.
  */
-export async function windowsOf(
+export function windowsOf(
   reader: Reader,
   nodeIds: readonly NodeId[],
   at: Date,
+): Promise<readonly NodeAway[]> {
+  return windowsBetween(reader, nodeIds, { from: at, to: at });
+}
+
+/** The same for any moment of a stretch of time, its ends included. */
+export async function windowsBetween(
+  reader: Reader,
+  nodeIds: readonly NodeId[],
+  { from, to }: { readonly from: Date; readonly to: Date },
 ): Promise<readonly NodeAway[]> {
   if (nodeIds.length === 0) return [];
   const { rows } = await sql<{ node_id: string; id: string; starts_at: Date; over_at: Date }>`
@@ -397,7 +406,8 @@ export async function windowsOf(
       from maintenance_nodes as part
       join maintenance_windows as windows on windows.id = part.window_id
      where part.node_id = any (${nodeIds.map(toUuid)}::uuid[])
-       and windows.starts_at <= ${at} and coalesce(windows.ended_at, windows.ends_at) > ${at}
+       and windows.starts_at <= ${to} and coalesce(windows.ended_at, windows.ends_at) > ${from}
+       and coalesce(windows.ended_at, windows.ends_at) > windows.starts_at
      order by part.node_id, windows.starts_at, windows.id
   `.execute(reader.kysely);
   return rows.map((row) => ({

@@ -1,0 +1,96 @@
+import type { MachineView } from '@millrace/compute';
+import { expect, it } from 'vitest';
+import { defaultReconcilePolicy as policy } from './reconcile.ts';
+import { planStrays, type Stray, type StrayFacts } from './strays.ts';
+import { at, orgId } from './view.fixture.ts';
+
+const NOW = 3_600_000;
+
+const view = (externalId: string, fields: Partial<MachineView> = {}): MachineView => ({
+  orgId,
+  externalId,
+  nodeName: 'node-1',
+  power: 'on',
+  detail: null,
+  gpuPciAddresses: [],
+  privateIps: [],
+  address: null,
+  ports: [],
+  sshUser: 'ubuntu',
+  labels: {},
+  createdAt: at(0),
+  ...fields,
+});
+
+const stray = (externalId: string, agoMs: number, nodeName = 'node-1'): Stray => ({
+  orgId,
+  externalId,
+  nodeName,
+  firstSeenAt: at(NOW - agoMs),
+  reapBegunAt: null,
+});
+
+const facts = (fields: Partial<StrayFacts> = {}): StrayFacts => ({
+  now: at(NOW),
+  unknown: [],
+  listedCount: 100,
+  unseen: new Set(),
+  remembered: [],
+  elsewhere: new Map(),
+  reapAllowedUntil: null,
+  policy,
+  ...fields,
+});
+
+const ids = (machines: readonly { readonly externalId: string }[]) =>
+  machines.map(({ externalId }) => externalId);
+
+it('a machine that nobody knows is removed once two comparisons a minute apart have seen it', () => {
+  expect(ids(planStrays(facts({ unknown: [view('a')] })).fresh)).toEqual(['a']);
+  const seen = (agoMs: number) =>
+    planStrays(facts({ unknown: [view('a')], remembered: [stray('a', agoMs)] }));
+  expect([ids(seen(59_999).waiting), ids(seen(59_999).reap)]).toEqual([['a'], []]);
+  expect([ids(seen(60_000).waiting), ids(seen(60_000).reap)]).toEqual([[], ['a']]);
+});
+
+it('a machine that was made, or whose rental was, less than a minute ago is left alone', () => {
+  const remembered = [stray('a', 600_000)];
+  const young = view('a', { createdAt: at(NOW - 59_000) });
+  expect(planStrays(facts({ unknown: [young], remembered })).reap).toEqual([]);
+  const elsewhere = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 59_000) }]]);
+  expect(planStrays(facts({ unknown: [view('a')], remembered, elsewhere })).reap).toEqual([]);
+  const older = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 60_000) }]]);
+  expect(ids(planStrays(facts({ unknown: [view('a')], remembered, elsewhere: older })).reap)).toEqual(['a']);
+});
+
+it('a machine that a rental has on another cluster is never removed', () => {
+  const elsewhere = new Map([['a', { isLive: true, rentalCreatedAt: at(0) }]]);
+  const plan = planStrays(facts({ unknown: [view('a')], remembered: [stray('a', 600_000)], elsewhere }));
+  expect([ids(plan.misplaced), plan.reap, ids(plan.forget)]).toEqual([['a'], [], ['a']]);
+});
+
+it('one that is listed no more is forgotten, unless its node could not be asked', () => {
+  const remembered = [stray('a', 600_000), stray('b', 600_000, 'node-2')];
+  expect(ids(planStrays(facts({ remembered, unseen: new Set(['node-2']) })).forget)).toEqual(['a']);
+});
+
+it('few are removed at a time, and of many a person is asked, who may allow it for a while', () => {
+  const many = Array.from({ length: 11 }, (_, index) => `m${String(index)}`);
+  const given = facts({
+    unknown: many.map((id) => view(id)),
+    remembered: many.map((id) => stray(id, 600_000)),
+  });
+  const plan = planStrays(given);
+  expect([plan.isPersonNeeded, plan.reap, plan.held.length]).toEqual([true, [], 11]);
+  const fewer = planStrays({ ...given, listedCount: 110 });
+  expect([fewer.isPersonNeeded, fewer.reap.length, fewer.held.length]).toEqual([false, 5, 6]);
+  const allowed = planStrays({ ...given, reapAllowedUntil: at(NOW + 1) });
+  expect([allowed.isPersonNeeded, allowed.reap.length]).toEqual([false, 5]);
+  expect(planStrays({ ...given, reapAllowedUntil: at(NOW) }).isPersonNeeded).toBe(true);
+  const three = {
+    unknown: given.unknown.slice(0, 3),
+    remembered: given.remembered.slice(0, 3),
+    listedCount: 3,
+  };
+  expect(planStrays({ ...given, ...three }).reap).toHaveLength(3);
+});

@@ -1,0 +1,87 @@
+import type { MachineView } from '@millrace/compute';
+import type { OrgId } from '@millrace/platform/ids';
+import { isTooMany, type ReconcilePolicy } from './reconcile.ts';
+
+/** Machines of ours at an engine that no rental knows. Pure. */
+
+/** A stray as it is remembered. */
+export interface Stray {
+  readonly orgId: OrgId;
+  readonly externalId: string;
+  readonly nodeName: string;
+  readonly firstSeenAt: Date;
+  readonly reapBegunAt: Date | null;
+}
+
+/** What the rows say of a machine that is not known as one of this cluster's. */
+export interface KnownElsewhere {
+  /** It belongs to a rental that has it, or may have it, on another cluster. */
+  readonly isLive: boolean;
+  readonly rentalCreatedAt: Date;
+}
+
+export interface StrayFacts {
+  readonly now: Date;
+  /** Listed by the engine and not known on this cluster. */
+  readonly unknown: readonly MachineView[];
+  /** How many machines the engine lists. */
+  readonly listedCount: number;
+  readonly unseen: ReadonlySet<string>;
+  readonly remembered: readonly Stray[];
+  readonly elsewhere: ReadonlyMap<string, KnownElsewhere>;
+  readonly reapAllowedUntil: Date | null;
+  readonly policy: ReconcilePolicy;
+}
+
+export interface StrayPlan {
+  /** Seen for the first time. */
+  readonly fresh: readonly MachineView[];
+  /** Seen before, and not long enough ago. */
+  readonly waiting: readonly Stray[];
+  /** To be removed now. */
+  readonly reap: readonly Stray[];
+  /** To be removed once a person says so, or in a later comparison. */
+  readonly held: readonly Stray[];
+  /** More than is removed unasked. */
+  readonly isPersonNeeded: boolean;
+  /** Not there any more, or known by now. */
+  readonly forget: readonly Stray[];
+  /** A rental has it on another cluster. Nothing is done: either could be the wrong one. */
+  readonly misplaced: readonly MachineView[];
+}
+
+const keyOf = ({ orgId, externalId }: Pick<Stray, 'orgId' | 'externalId'>): string =>
+  `${orgId}/${externalId}`;
+
+export function planStrays(facts: StrayFacts): StrayPlan {
+  const { now, policy } = facts;
+  const misplaced = facts.unknown.filter(
+    ({ externalId }) => facts.elsewhere.get(externalId)?.isLive === true,
+  );
+  const strays = facts.unknown.filter((machine) => !misplaced.includes(machine));
+  const remembered = new Map(facts.remembered.map((stray) => [keyOf(stray), stray]));
+  const seen = new Map(strays.map((machine) => [keyOf(machine), machine]));
+  const again = facts.remembered.filter((stray) => seen.has(keyOf(stray)));
+  const isRipe = (stray: Stray): boolean => {
+    const madeAt = seen.get(keyOf(stray))?.createdAt ?? null;
+    const rentedAt = facts.elsewhere.get(stray.externalId)?.rentalCreatedAt ?? null;
+    return [stray.firstSeenAt, madeAt, rentedAt].every(
+      (when) => when === null || now.getTime() - when.getTime() >= policy.strayAfterMs,
+    );
+  };
+  const ripe = again.filter(isRipe);
+  const isAllowed = facts.reapAllowedUntil !== null && facts.reapAllowedUntil > now;
+  const limit = { floor: policy.reapFloor, percent: policy.reapPercent };
+  const isPersonNeeded = !isAllowed && isTooMany(ripe.length, facts.listedCount, limit);
+  const reap = isPersonNeeded ? [] : ripe.slice(0, policy.reapAtOnce);
+  return {
+    fresh: strays.filter((machine) => !remembered.has(keyOf(machine))),
+    waiting: again.filter((stray) => !isRipe(stray)),
+    reap,
+    held: ripe.slice(reap.length),
+    isPersonNeeded,
+    // One on a node that nobody could ask may still be there.
+    forget: facts.remembered.filter((stray) => !seen.has(keyOf(stray)) && !facts.unseen.has(stray.nodeName)),
+    misplaced,
+  };
+}
