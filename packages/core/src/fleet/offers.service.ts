@@ -148,6 +148,16 @@ export class OfferBook {
     };
   }
 
+  /** Whether `explain` would call it placeable, for those who need to know no more. */
+  async canPlace({ mode }: Pick<Asker, 'mode'>, asked: RentalWish): Promise<boolean> {
+    const wish = wishOf(mode, asked);
+    const shape = shapeOf(wish.machineType, wish.gpuCount);
+    const watchedSince = watchedSinceAt(this.#clock.now());
+    const byFabric = shape !== null && shape.nodeCount > 1;
+    const facts = await readFacts(this.#db, wish, { watchedSince, byFabric });
+    return judge(wish, isRentable(wish), facts).placeable;
+  }
+
   async #load(): Promise<Snapshot> {
     const now = await readAvailability(this.#db, watchedSinceAt(this.#clock.now()));
     let hardware = await this.#hardware.get(HARDWARE_MAX_AGE_MS);

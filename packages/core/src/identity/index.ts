@@ -45,4 +45,5 @@ export {
   grantPlatformRole,
   lockOrganisation,
 } from './organisations.store.ts';
+export { findSshKeys } from './ssh-keys.store.ts';
 export { mintKey, parseKey, type KeyMode } from './api-key.ts';

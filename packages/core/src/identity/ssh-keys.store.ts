@@ -81,6 +81,23 @@ export async function listSshKeys(
   return rows.map(toRecord);
 }
 
+/** Those of a person's keys that are named, or all of them; oldest first. */
+export async function findSshKeys(
+  reader: Reader,
+  orgId: OrgId,
+  owner: SshKeyOwner,
+  ids: readonly SshKeyId[] | 'all',
+): Promise<readonly SshKeyRecord[]> {
+  let query = reader.kysely
+    .selectFrom('ssh_public_keys')
+    .selectAll()
+    .where('org_id', '=', toUuid(orgId))
+    .where('user_id', '=', toUuid(owner.userId))
+    .where('mode', '=', owner.mode);
+  if (ids !== 'all') query = query.where('id', 'in', ids.map(toUuid));
+  return (await query.orderBy('id').execute()).map(toRecord);
+}
+
 /** What was deleted, or null when the person has no such key here. */
 export async function deleteSshKey(
   tx: Tx,

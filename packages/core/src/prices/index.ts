@@ -1,5 +1,6 @@
 export { servePrices, type PriceRoutes } from './prices.routes.ts';
 export {
+  diskPriceFor,
   gpuPricesFor,
   modelPriceFor,
   quoteFor,
@@ -24,6 +25,7 @@ export {
   type RentalWish,
 } from './quote.ts';
 export {
+  afterTerm,
   commitmentOf,
   costOfRunning,
   endEarly,

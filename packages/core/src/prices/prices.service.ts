@@ -34,10 +34,12 @@ import {
   readModelPrices,
   readRentalPrices,
   readReserveOptions,
+  readStoragePrices,
   setEntitlementRevoked,
   setPriceEnd,
 } from './prices.store.ts';
-import { quote, type Quote, type RentalWish } from './quote.ts';
+import type { FrozenPrice } from './frozen.ts';
+import { freezeStorage, quote, type Quote, type RentalWish } from './quote.ts';
 import { resolvePrice, type PricedThing } from './resolve.ts';
 
 /** What operators do with the price book, and what others ask of it. */
@@ -192,6 +194,23 @@ export async function quoteFor(
   const reserveOptions = wish.termType === 'reserved' ? await readReserveOptions(reader, subject) : [];
   const entitlements = wish.discountPercentage === 0 ? [] : await listEntitlements(reader, orgId, now);
   return quote({ ...request, orgId, mode, book, reserveOptions, entitlements });
+}
+
+/**
+ * What the local disk of a rental costs while it is stopped without its GPUs, as it is sold now; null where the book has
+ * no price for it.
+ */
+export async function diskPriceFor(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  disk: { readonly region: string; readonly sizeGb: number; readonly now: Date },
+): Promise<FrozenPrice | null> {
+  const { region, sizeGb, now } = disk;
+  const thing = { kind: 'disk', region } as const;
+  const book = mode === 'test' ? [] : await readStoragePrices(reader, orgId, now);
+  const isPriced = mode === 'test' || resolvePrice(book, orgId, thing, now) !== null;
+  return isPriced ? freezeStorage({ orgId, mode, book, now }, thing, sizeGb) : null;
 }
 
 /** What an hour of one GPU costs, before any discount; null where the book has no price, so that it cannot be rented. */

@@ -197,6 +197,12 @@ export async function readGpuPrices(reader: Reader, orgId: OrgId, at: Date): Pro
   return rows.map(toPrice);
 }
 
+/** What may count for volumes and disks of this organisation, likewise. */
+export async function readStoragePrices(reader: Reader, orgId: OrgId, at: Date): Promise<readonly Price[]> {
+  const rows = await slice(reader, orgId, at).where('subject_kind', 'in', ['volume', 'disk']).execute();
+  return rows.map(toPrice);
+}
+
 /** What may count for a model, likewise. */
 export async function readModelPrices(
   reader: Reader,

@@ -1,5 +1,11 @@
 import { randomInt } from 'node:crypto';
-import type { ApiKeyLimits } from '@millrace/contract';
+import {
+  createContract,
+  defaultProviders,
+  type ApiKeyLimits,
+  type BodyInput,
+  type Contract,
+} from '@millrace/contract';
 import type { ComputeDriver } from '@millrace/compute';
 import {
   createMockControls,
@@ -25,6 +31,7 @@ import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
 import { createSealer, type Sealer } from '@millrace/platform/secrets';
+import { createWireIdAllocator } from '@millrace/platform/wire-ids';
 import {
   createTenant,
   createTestDatabase,
@@ -47,6 +54,9 @@ import {
 } from '../identity/index.ts';
 import { applyLedger, listTransfers, readBalance, requireDone, type MoneyCause } from '../ledger/index.ts';
 import { sweepMeters } from '../metering/index.ts';
+import { orderOfVirtualMachine } from './create.ts';
+import { createRental } from './create.service.ts';
+import type { Rental } from './rental.ts';
 
 /**
  * Rentals with everything under them: real tables, the real ledger, two mock engines whose doors are open on loopback,
@@ -91,6 +101,8 @@ export interface Tenant {
   call(mode: Mode, keyId?: KeyId): KeyCall;
 }
 
+export type RentalBody = BodyInput<Contract['operations']['createVirtualMachineRental']>;
+
 /** One mock engine: what it knows, how a test hurts it, and a connection whose doors are open. */
 export interface Engine {
   readonly clusterId: ClusterId;
@@ -112,6 +124,8 @@ export interface RentalWorld {
   /** Another key of the tenant's, with limits of its own. */
   limitedKey(tenant: Tenant, mode: Mode, limits: Partial<ApiKeyLimits>): Promise<KeyId>;
   rotate(tenant: Tenant, mode: Mode, keyId: KeyId): Promise<KeyId>;
+  /** Accepts an order as the route would: one H100 of the mode's own region unless said otherwise. */
+  rent(tenant: Tenant, mode: Mode, wish?: Partial<RentalBody>, keyId?: KeyId): Promise<Rental>;
   /** A term on offer for live H100 machines: 20 % off, half of the rest given back. */
   offerTerm(termPeriodDays: number): Promise<void>;
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
@@ -171,7 +185,7 @@ function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSe
         connectionType: 'ethernet',
         credential: null,
         ports: { first: 20_000, last: 29_999 },
-        settings: {},
+        settings: { defaultImage: 'ubuntu-24.04' },
       },
     ],
   };
@@ -225,7 +239,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     clock: hybridClock(clock),
     log: quiet,
     holder: 'world',
-    drivers: { of: async (id) => engineBy(id).reader, renew: async () => undefined },
+    drivers: { of: async (id) => engineBy(id).reader, renew: () => undefined },
   });
   const watch = async (): Promise<void> => {
     await sync.tick();
@@ -243,6 +257,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     drivers: async (clusterId) => engineBy(clusterId).driver,
     ...money,
     ...peopleOf(database, db, clock, money.topUp),
+    rent: renterOf(db),
     run: (work) => db.transaction({ name: 'test', isolation: readCommitted }, work),
     watch,
     advance: async (ms) => {
@@ -268,6 +283,21 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
 }
 
 const byTest = (mode: Mode): Cause => systemCause('test', mode);
+
+const orderBody = createContract({ providers: defaultProviders }).operations.createVirtualMachineRental.body;
+
+/** Orders go through the contract, so that its defaults are theirs. */
+function renterOf(db: Db): RentalWorld['rent'] {
+  const wireIds = createWireIdAllocator({ db, cell: 1, kind: 'rental', chunk: 50 });
+  return async (tenant, mode, wish = {}, keyId) => {
+    const region = mode === 'live' ? liveRegion : testRegion;
+    const body = orderBody.parse({ gpuCount: 1, region, ...wish });
+    const wireId = await wireIds.next();
+    return db.transaction({ name: 'create rental', isolation: readCommitted }, (tx) =>
+      createRental(tx, tenant.call(mode, keyId), orderOfVirtualMachine(body), wireId),
+    );
+  };
+}
 
 /** Whoever rents, and their keys. */
 function peopleOf(database: TestDatabase, db: Db, clock: SimulatedClock, topUp: RentalWorld['topUp']) {

@@ -69,7 +69,8 @@ export function toRental(row: RentalRow): Rental {
   };
 }
 
-export type NewRental = Omit<Rental, 'gpuCount' | 'transitions' | 'version'>;
+export type NewRental = Omit<Rental, 'gpuCount' | 'transitions' | 'steps' | 'version'> &
+  Partial<Pick<Rental, 'steps'>>;
 
 function toInsert(rental: NewRental): Insertable<Tables['rentals']> {
   return {

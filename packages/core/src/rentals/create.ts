@@ -1,0 +1,230 @@
+import type { ApiKeyLimits, Body, Contract, GpuType } from '@millrace/contract';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import { parseId, type SshKeyId } from '@millrace/platform/ids';
+import {
+  addUsd,
+  formatUsd,
+  fromUsdNumber,
+  secondsToMs,
+  toNearestUsdNumber,
+  zeroUsd,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import { defaultPolicy as metering } from '../metering/index.ts';
+import { commitmentOf, costOfRunning, rateOf, type FrozenPrice, type RentalWish } from '../prices/index.ts';
+import type { IdleRule, RentalKind } from './rental.ts';
+
+/** What somebody orders, and what may stand against it. Pure: the same order under the same limits is judged alike. */
+
+/** What a hold at create reaches over: until the first posting, and what metering adds to that. */
+export const HOLD_WINDOW_MS = metering.postEveryMs + metering.marginMs;
+
+/** An order of any kind of rental. Whatever differs between the kinds on the wire is settled here. */
+export interface RentalOrder {
+  readonly kind: Exclude<RentalKind, 'instance'>;
+  readonly region: RentalWish['region'];
+  readonly gpuType: GpuType;
+  readonly gpusPerNode: number;
+  readonly nodeCount: number;
+  readonly connectionType: 'ethernet' | 'infiniband';
+  readonly cuda: number | null;
+  readonly termType: 'on-demand' | 'reserved';
+  readonly termPeriodDays: number | null;
+  readonly discountPercentage: number;
+  readonly convertOnExpiry: boolean;
+  readonly monitoring: boolean;
+  readonly customPorts: readonly number[];
+  readonly name: string | null;
+  readonly label: string | null;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly image: string | null;
+  readonly userData: string | null;
+  /** `all`: every key of the person who orders. */
+  readonly sshKeys: readonly SshKeyId[] | 'all';
+  readonly ttlSeconds: number | null;
+  readonly maxUsd: NanoUsd | null;
+  readonly idle: IdleRule | null;
+}
+
+type VirtualMachineBody = Body<Contract['operations']['createVirtualMachineRental']>;
+
+const LABEL_MAX = 1_000;
+
+export function orderOfVirtualMachine(body: VirtualMachineBody): RentalOrder {
+  return {
+    kind: 'virtual-machine',
+    region: body.region,
+    gpuType: body.gpuType,
+    gpusPerNode: body.gpuCount,
+    nodeCount: 1,
+    connectionType: body.networkType,
+    cuda: null,
+    termType: body.termType,
+    termPeriodDays: body.termPeriodDays ?? null,
+    discountPercentage: body.discountPercentage,
+    convertOnExpiry: body.convertToOnDemandOnExpiry,
+    monitoring: body.monitoringEnabled ?? false,
+    customPorts: [...new Set(body.customPorts ?? [])],
+    name: body.name ?? null,
+    label: requireLabel(body.label),
+    tags: body.tags ?? {},
+    image: requireImage(body.image),
+    userData: body.userData ?? null,
+    sshKeys: body.sshKeyIds === undefined ? 'all' : body.sshKeyIds.map(requireSshKeyId),
+    ttlSeconds: body.ttlSeconds ?? null,
+    maxUsd: body.maxUsd === undefined ? null : requireMaxUsd(body.maxUsd),
+    idle: body.idle ?? null,
+  };
+}
+
+/** The interface bounds no label, and a row must. */
+function requireLabel(label: string | undefined): string | null {
+  if (label === undefined) return null;
+  if (label.length > LABEL_MAX) throw invalid('label', `must have at most ${LABEL_MAX} characters`);
+  return label;
+}
+
+const imagePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?$/;
+
+/** What no engine could have is refused at once; whether this one has it is for the engine to say. */
+function requireImage(image: string | undefined): string | null {
+  if (image === undefined) return null;
+  const isName = imagePattern.test(image) && !image.includes('..') && !image.includes('//');
+  if (!isName) throw new Fault('IMAGE_NOT_FOUND');
+  return image;
+}
+
+function requireSshKeyId(text: string): SshKeyId {
+  const id = parseId('ssh', text);
+  if (id === null) throw new Fault('SSH_KEY_NOT_FOUND');
+  return id;
+}
+
+function requireMaxUsd(maxUsd: number): NanoUsd {
+  const amount = fromUsdNumber(maxUsd);
+  if (amount === null || amount <= 0n) {
+    throw invalid('maxUsd', 'must have at most nine decimals and be below 8388608');
+  }
+  return amount;
+}
+
+/** The order as the price book reads it. */
+export function wishOfOrder(order: RentalOrder): RentalWish {
+  return {
+    rentalType: order.kind,
+    gpuCount: order.gpusPerNode * order.nodeCount,
+    gpuType: order.gpuType,
+    region: order.region,
+    networkType: order.connectionType,
+    termType: order.termType,
+    discountPercentage: order.discountPercentage,
+    ...(order.termPeriodDays === null ? {} : { termPeriodDays: order.termPeriodDays }),
+  };
+}
+
+const labelPattern = /^millrace\.fault(?:\.[a-z][a-z0-9_-]{0,40})?$/;
+
+/** Of the tenant's tags the engine sees those that make a mock machine misbehave, and none in live mode. */
+export function labelsOf(mode: Mode, tags: RentalOrder['tags']): Readonly<Record<string, string>> {
+  if (mode === 'live') return {};
+  return Object.fromEntries(Object.entries(tags).filter(([key]) => labelPattern.test(key)));
+}
+
+const secondsPerDay = 86_400;
+
+/**
+ * When the order's time to live is over, counted from the moment it is accepted; null: never. A key that bounds how long
+ * a rental may last bounds it also where nothing was said.
+ */
+export function timeToLive(
+  order: RentalOrder,
+  limits: Pick<ApiKeyLimits, 'maxRentalSeconds'>,
+): number | null {
+  const { maxRentalSeconds: longest } = limits;
+  const { ttlSeconds } = order;
+  if (longest === null) return ttlSeconds;
+  const termSeconds = order.termType === 'reserved' ? (order.termPeriodDays ?? 0) * secondsPerDay : 0;
+  const wanted = Math.max(ttlSeconds ?? 0, termSeconds);
+  if (wanted > longest) {
+    throw limitReached('maxRentalSeconds', `Rentals of this API key may last ${longest} seconds at most.`);
+  }
+  return ttlSeconds ?? longest;
+}
+
+/** What a key may rent at all, whatever else runs. */
+export function requireAllowed(order: RentalOrder, limits: Pick<ApiKeyLimits, 'regions' | 'gpuTypes'>): void {
+  const { regions, gpuTypes } = limits;
+  if (regions !== null && !regions.includes(order.region)) {
+    throw limitReached('regions', `This API key may not rent in ${order.region}.`);
+  }
+  if (gpuTypes !== null && !gpuTypes.includes(order.gpuType)) {
+    throw limitReached('gpuTypes', `This API key may not rent ${order.gpuType}.`);
+  }
+}
+
+/** What the live rentals of a key, and of those it replaced, come to. */
+export interface KeyLoad {
+  readonly liveRentals: number;
+  readonly perHour: NanoUsd;
+}
+
+export function hasAmountLimit(limits: Pick<ApiKeyLimits, 'maxLiveRentals' | 'maxUsdPerHour'>): boolean {
+  return limits.maxLiveRentals !== null || limits.maxUsdPerHour !== null;
+}
+
+export function requireRoom(
+  limits: Pick<ApiKeyLimits, 'maxLiveRentals' | 'maxUsdPerHour'>,
+  load: KeyLoad,
+  price: FrozenPrice,
+): void {
+  const { maxLiveRentals, maxUsdPerHour } = limits;
+  if (maxLiveRentals !== null && load.liveRentals >= maxLiveRentals) {
+    throw limitReached(
+      'maxLiveRentals',
+      `This API key may have ${maxLiveRentals} rentals at a time, and has ${load.liveRentals}.`,
+    );
+  }
+  if (maxUsdPerHour === null) return;
+  // Both sides are the number that is nearest to an amount of nine decimals, so they compare as the amounts do.
+  const total = addUsd(load.perHour, rateOf(price));
+  if (toNearestUsdNumber(total) > maxUsdPerHour) {
+    throw limitReached(
+      'maxUsdPerHour',
+      `The rentals of this API key may cost ${maxUsdPerHour} USD an hour; with this one they would cost ${formatUsd(total)}.`,
+    );
+  }
+}
+
+/** A machine that would be ended within this time is of no use to anybody. */
+const LEAST_USE_SECONDS = 60;
+
+/**
+ * The tenant's own limit against what is known of the cost: the whole of a term, the whole of a time to live, and a
+ * minute of anything. Beyond that the limit ends the rental when it is reached.
+ */
+export function requireWithinCap(order: RentalOrder, ttlSeconds: number | null, price: FrozenPrice): void {
+  const { maxUsd } = order;
+  if (maxUsd === null) return;
+  const seconds = order.ttlSeconds === null ? LEAST_USE_SECONDS : (ttlSeconds ?? LEAST_USE_SECONDS);
+  const known = price.reserve === null ? costOfRunning(price, secondsToMs(seconds)) : commitmentOf(price);
+  if (known > maxUsd && known > zeroUsd) {
+    throw new Fault('MAX_USD_EXCEEDED', {
+      message: `This would cost ${formatUsd(known)} USD, and maxUsd is ${formatUsd(maxUsd)}.`,
+    });
+  }
+}
+
+function limitReached(limit: keyof ApiKeyLimits, message: string): Fault {
+  return new Fault('KEY_LIMIT_EXCEEDED', {
+    message,
+    issues: [{ path: ['limits', limit], message, code: 'key_limit' }],
+  });
+}
+
+function invalid(field: string, message: string): Fault {
+  return new Fault('VALIDATION_FAILED', {
+    message: `${field} ${message}.`,
+    issues: [{ path: [field], message, code: 'custom' }],
+  });
+}
