@@ -30,7 +30,14 @@ export { applyFleetConfig, type RefusedCluster } from './fleet-config.ts';
 export { createDriverPool, type DriverPool, type DriverPoolParts } from './drivers.ts';
 export { FleetSync, type LookReport, type SyncParts } from './sync.ts';
 export { readWatches, type WatchState } from './observer.store.ts';
-export { shapeOf, shareOfNode, type NodeHardware, type NodeShare, type Shape } from './offers.ts';
+export {
+  shapeOf,
+  shareOfNode,
+  usualFormFactor,
+  type NodeHardware,
+  type NodeShare,
+  type Shape,
+} from './offers.ts';
 export { serveOffers, type OfferRoutes } from './offers.routes.ts';
 export { readNetworks, readRegion, type RegionOffer } from './regions.store.ts';
 export { OfferBook } from './offers.service.ts';

@@ -264,7 +264,7 @@ export function offersOf(pools: readonly Pool[]): readonly RentalOffer[] {
 }
 
 /** Where no engine told. Sync names it for every model that rentals offer. */
-const usualFormFactor: Readonly<Record<GpuType, GpuFormFactor>> = {
+export const usualFormFactor: Readonly<Record<GpuType, GpuFormFactor>> = {
   h100: 'sxm5',
   h200: 'sxm5',
   b200: 'sxm6',

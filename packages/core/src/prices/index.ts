@@ -26,6 +26,7 @@ export {
 } from './quote.ts';
 export {
   afterTerm,
+  amountOf,
   commitmentOf,
   costOfRunning,
   endEarly,

@@ -1,0 +1,140 @@
+import type { ProviderData, ProviderDataOf, ProviderVariant } from '@millrace/contract';
+import { splitBy } from '@millrace/platform/money';
+import { SSH_PORT } from './placing.ts';
+import type { RentalRecord, ShownMachine } from './records.ts';
+
+/** What a rental says about where it runs, in the closed shape of its provider's variant. Pure. */
+
+const MB_OF_A_GB = 1_024;
+
+/** Whole GB, as sizes are given out. */
+export function gbOf(mb: number): number {
+  return splitBy(mb, MB_OF_A_GB)[0];
+}
+
+export const UNKNOWN_CPU = 'unknown';
+
+/** How the tenant gets into a machine; null before it is let in, and after it is no longer. */
+export interface Entrance {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly hostKey: string | null;
+}
+
+export function entranceOf(machine: ShownMachine): Entrance | null {
+  const ssh = machine.ports.find(({ internalPort }) => internalPort === SSH_PORT);
+  const { state, address: host, sshUser: user, hostKey } = machine;
+  if (state !== 'open' || host === null || user === null || ssh === undefined) return null;
+  return { host, port: ssh.externalPort, user, hostKey };
+}
+
+/** Ports of the tenant's own choice that are open now. */
+export function openPortsOf(
+  machine: ShownMachine,
+): readonly { readonly host: string; readonly externalPort: number; readonly internalPort: number }[] {
+  const { state, address: host } = machine;
+  if (state !== 'open' || host === null) return [];
+  return machine.ports
+    .filter(({ internalPort }) => internalPort !== SSH_PORT)
+    .map(({ externalPort, internalPort }) => ({ host, externalPort, internalPort }));
+}
+
+/** What the rental has in all. */
+function sizesOf({ machines }: RentalRecord) {
+  const sum = (amountOf: (machine: ShownMachine) => number): number =>
+    machines.reduce((total, machine) => total + amountOf(machine), 0);
+  return {
+    cpuModel: machines[0]?.cpuModel ?? UNKNOWN_CPU,
+    gpuCount: sum(({ gpuAddresses }) => gpuAddresses.length),
+    ramGb: sum(({ ramMb }) => gbOf(ramMb)),
+    storageGb: sum(({ diskGb }) => diskGb),
+    cpus: sum(({ cpuCount }) => cpuCount),
+  };
+}
+
+/** Fields of every variant. What is not known yet, or no longer true, is left out. */
+function commonOf({ rental, machines }: RentalRecord) {
+  const entrances = machines.flatMap((machine) => entranceOf(machine) ?? []);
+  const reachable = machines.flatMap(({ state, address, privateIp }) =>
+    state === 'open' && address !== null && privateIp !== null ? [{ publicIp: address, privateIp }] : [],
+  );
+  const gpuFormFactor = machines[0]?.gpuFormFactor ?? null;
+  return {
+    providerId: rental.providerId,
+    ...(machines[0] === undefined ? {} : { externalId: machines[0].externalId }),
+    ...(entrances.length === 0
+      ? {}
+      : { sshNetworking: entrances.map(({ host, port, user }) => ({ host, port, user })) }),
+    ...(reachable.length === 0 ? {} : { nodeNetworking: reachable }),
+    networkType: rental.connectionType,
+    ...(gpuFormFactor === null ? {} : { gpuFormFactor }),
+  };
+}
+
+type Builders = { readonly [Variant in ProviderVariant]: (record: RentalRecord) => ProviderDataOf<Variant> };
+
+function inVcpus(record: RentalRecord) {
+  const { cpus, ...sizes } = sizesOf(record);
+  return { ...sizes, vcpuCount: cpus };
+}
+
+function inCpus(record: RentalRecord) {
+  const { cpus, ...sizes } = sizesOf(record);
+  return { ...sizes, cpuCount: cpus };
+}
+
+/** Where a variant may count in either: what a bare machine has are CPUs, what a virtual one has are not. */
+function asItIs(record: RentalRecord) {
+  return record.rental.kind === 'bare-metal' ? inCpus(record) : inVcpus(record);
+}
+
+const countedInVcpus = (record: RentalRecord) => ({ ...commonOf(record), resources: inVcpus(record) });
+
+function withCustomPorts(record: RentalRecord) {
+  const { customPorts } = record.rental;
+  return customPorts.length === 0 ? {} : { customPorts: [...customPorts] };
+}
+
+function forwardsOf({ machines }: RentalRecord) {
+  const forwards = machines.flatMap((machine) =>
+    machine.state === 'open'
+      ? machine.ports.map(({ externalPort, internalPort }) => ({ externalPort, internalPort }))
+      : [],
+  );
+  return forwards.length === 0 ? {} : { portForwards: forwards };
+}
+
+function privateCloudOf(record: RentalRecord): ProviderDataOf<'private-cloud'> {
+  const { machines } = record;
+  const entrance = machines.map(entranceOf).find((found) => found !== null);
+  return {
+    ...commonOf(record),
+    resources: asItIs(record),
+    nodes: machines.flatMap(({ state, address, privateIp }) =>
+      state === 'open' && privateIp !== null
+        ? [{ role: 'compute' as const, ...(address === null ? {} : { publicIp: address }), privateIp }]
+        : [],
+    ),
+    // The interface wants a text here also before anybody can log in.
+    sshUser: entrance?.user ?? '',
+    ...(entrance == null ? {} : { sshPort: entrance.port }),
+  };
+}
+
+const builders: Builders = {
+  V1: countedInVcpus,
+  V2: (record) => ({ ...commonOf(record), resources: asItIs(record), ...forwardsOf(record) }),
+  V3: (record) => ({ ...commonOf(record), resources: inCpus(record) }),
+  V4: countedInVcpus,
+  V5: countedInVcpus,
+  V6: countedInVcpus,
+  V7: countedInVcpus,
+  V8: (record) => ({ ...commonOf(record), resources: asItIs(record), ...withCustomPorts(record) }),
+  'private-cloud': privateCloudOf,
+  mock: (record) => ({ ...countedInVcpus(record), ...withCustomPorts(record) }),
+};
+
+export function providerDataOf(record: RentalRecord): ProviderData {
+  return builders[record.variant](record);
+}

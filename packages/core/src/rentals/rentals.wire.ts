@@ -1,0 +1,157 @@
+import type { Answer, Contract, Region } from '@millrace/contract';
+import { toUuid } from '@millrace/platform/ids';
+import { ppm, toNearestUsdNumber, toPercentage } from '@millrace/platform/money';
+import { usualFormFactor } from '../fleet/index.ts';
+import { amountOf, rateOf } from '../prices/index.ts';
+import { entranceOf, gbOf, openPortsOf, providerDataOf, UNKNOWN_CPU } from './provider-data.ts';
+import type { RentalRecord } from './records.ts';
+import type { RentalTerm } from './rental.ts';
+
+/** Rentals on the wire: the closed record that create answers, and all that our own operations show. */
+
+type Operations = Contract['operations'];
+export type WireRentalRecord = Answer<Operations['createVirtualMachineRental']>;
+export type WireRental = Answer<Operations['getRental']>;
+type WireTerm = WireRental['currentTerm'];
+
+const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null;
+
+/** Fields that both records have. */
+function common(record: RentalRecord) {
+  const { rental } = record;
+  return {
+    id: rental.wireId,
+    createdAt: rental.createdAt.toISOString(),
+    updatedAt: timeOf(rental.updatedAt),
+    // Nothing is ever deleted: what has ended stays for the record.
+    deletedAt: null,
+    userId: rental.userId,
+    orgId: rental.orgId,
+    startedAt: timeOf(rental.startedAt),
+    terminatedAt: timeOf(rental.endedAt),
+    externalId: toUuid(rental.id),
+    rentalId: rental.wireId,
+    providerData: providerDataOf(record),
+    rentalType: rentalTypeOf(record),
+    name: rental.name,
+    label: rental.label,
+    // Regions come from the contract's list: no other was ever accepted.
+    region: rental.region as Region,
+    convertToOnDemandOnExpiry: rental.convertOnExpiry,
+    managedK8sClusterId: null,
+    gpuType: rental.gpuType,
+    gpuCount: rental.gpuCount,
+    meta: metaOf(record),
+  };
+}
+
+function rentalTypeOf({ rental }: RentalRecord): WireRental['rentalType'] {
+  if (rental.kind === 'instance') throw new Error('An instance is shown by the marketplace.');
+  return rental.kind;
+}
+
+function metaOf({ rental }: RentalRecord): NonNullable<WireRental['meta']> {
+  const { endReason, status } = rental;
+  const isLeaving = status === 'Terminating' || status === 'Terminated';
+  return {
+    monitoring_enabled: rental.monitoring,
+    rental_type: rental.kind,
+    ...(isLeaving && endReason !== null ? { termination_reason: endReason } : {}),
+  };
+}
+
+/** What create answers: the interface's record and nothing beside it. */
+export function toWireRentalRecord(record: RentalRecord): WireRentalRecord {
+  return common(record);
+}
+
+export function toWireRental(record: RentalRecord, now: Date): WireRental {
+  const { rental, machines, createdBy } = record;
+  return {
+    ...common(record),
+    currentTerm: toWireTerm(record, now),
+    gpuFormFactor: machines[0]?.gpuFormFactor ?? usualFormFactor[rental.gpuType],
+    nodes: machines.map(({ cpuModel, gpuAddresses, ramMb, diskGb, cpuCount }) => ({
+      cpuModel: cpuModel ?? UNKNOWN_CPU,
+      gpuCount: gpuAddresses.length,
+      ramGb: gbOf(ramMb),
+      storageGb: diskGb,
+      cpuCount,
+    })),
+    connectionType: rental.connectionType,
+    createdBy: {
+      id: createdBy.id,
+      name: createdBy.name,
+      email: createdBy.email,
+      picture: createdBy.picture,
+    },
+    supportsFeature: { attachedStorage: rental.kind === 'bare-metal' },
+    status: rental.status,
+    statusReason: rental.statusReason,
+    statusSince: rental.statusSince.toISOString(),
+    power: rental.power,
+    gpuHeld: rental.gpuHeld,
+    ssh: machines.flatMap((machine) => {
+      const entrance = entranceOf(machine);
+      if (entrance === null) return [];
+      const { host, port, user, hostKey } = entrance;
+      return { host, port, user, command: `ssh -p ${port} ${user}@${host}`, hostKeyFingerprint: hostKey };
+    }),
+    ports: machines.flatMap(openPortsOf),
+    image: rental.image,
+    tags: { ...rental.tags },
+    expiresAt: timeOf(rental.expiresAt),
+    maxUsd: rental.maxNanoUsd === null ? null : toNearestUsdNumber(rental.maxNanoUsd),
+    costSoFarNanoUsd: String(record.cost),
+    steps: record.steps.map(({ name, status, startedAt, endedAt, message }) => ({
+      name,
+      status,
+      startedAt: startedAt.toISOString(),
+      endedAt: timeOf(endedAt),
+      message,
+    })),
+  };
+}
+
+/** The term that counts now: the last that has begun, and before the machine is proven the first. */
+function currentTermOf({ rental, terms }: RentalRecord, now: Date): RentalTerm {
+  const begun = terms.findLast(({ effectiveAt }) => effectiveAt !== null && effectiveAt <= now);
+  const term = begun ?? terms[0];
+  if (term === undefined) throw new Error(`Rental ${rental.id} has no term.`);
+  return term;
+}
+
+/** A term says when it began; one that has not begun says when it was agreed. */
+function toWireTerm(record: RentalRecord, now: Date): WireTerm {
+  const term = currentTermOf(record, now);
+  const { price, termType } = term;
+  const effectiveAt = (term.effectiveAt ?? record.rental.createdAt).toISOString();
+  const costPerHour = toNearestUsdNumber(rateOf(price));
+  if (termType !== 'reserved') {
+    return {
+      termType,
+      effectiveAt,
+      costPerHour,
+      reservedUntil: null,
+      reservationEndsAt: null,
+      termPeriodDays: null,
+      discountPercentage: null,
+      originalCostPerHour: null,
+    };
+  }
+  return {
+    termType,
+    effectiveAt,
+    costPerHour,
+    reservedUntil: timeOf(term.endsAt),
+    reservationEndsAt: timeOf(lastEndOf(record)),
+    termPeriodDays: price.reserve?.termPeriodDays ?? 0,
+    discountPercentage: toPercentage(ppm(price.discountPpm)),
+    originalCostPerHour: toNearestUsdNumber(amountOf(price.originalNanoUsdPerHour)),
+  };
+}
+
+/** The end after all extensions. */
+function lastEndOf({ terms }: RentalRecord): Date | null {
+  return terms.findLast(({ termType, endsAt }) => termType === 'reserved' && endsAt !== null)?.endsAt ?? null;
+}
