@@ -283,6 +283,17 @@ describe('the figures of a machine', () => {
     });
   });
 
+  it('of a VM without an agent are those of its card; what nobody measured is null, though the engine writes zeros', () => {
+    const { network } = running;
+    const vm = { status_code: 103, cpu: { usage: 0 }, memory: { usage: 0 }, disk: null, network };
+    expect(metricsOf(stateSchema.parse(vm), at)).toMatchObject({
+      cpuSeconds: null,
+      ramUsedBytes: null,
+      diskUsedBytes: null,
+      networkInBytes: 696,
+    });
+  });
+
   it('of a machine that is off are null, though the engine writes zeros', () => {
     const off = { ...running, status_code: 102, cpu: { usage: 0 }, memory: { usage: 0 }, network: null };
     expect(metricsOf(stateSchema.parse(off), at)).toMatchObject({

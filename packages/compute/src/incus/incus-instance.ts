@@ -209,6 +209,11 @@ function known(value: number | null | undefined, isRunning: boolean): number | n
   return isRunning && typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
+/** As `known`, of what every machine that runs has used some of: without an agent in a VM, Incus writes 0 here too. */
+function used(value: number | null | undefined, isRunning: boolean): number | null {
+  return value === 0 ? null : known(value, isRunning);
+}
+
 function total(values: readonly (number | null)[]): number | null {
   const counted = values.filter((value) => value !== null);
   return counted.length === 0 ? null : counted.reduce((sum, value) => sum + value, 0);
@@ -217,12 +222,12 @@ function total(values: readonly (number | null)[]): number | null {
 export function metricsOf(state: IncusState, at: Date): MachineMetrics {
   const isRunning = statusOn.has(state.status_code);
   const cards = Object.values(state.network ?? {}).filter(({ type }) => type !== 'loopback');
-  const cpuNs = known(state.cpu?.usage, isRunning);
+  const cpuNs = used(state.cpu?.usage, isRunning);
   const disks = Object.values(state.disk ?? {}).map(({ usage }) => known(usage, (usage ?? 0) > 0));
   return {
     at,
     cpuSeconds: cpuNs === null ? null : msToSeconds(nanosecondsToMs(cpuNs)),
-    ramUsedBytes: known(state.memory?.usage, isRunning),
+    ramUsedBytes: used(state.memory?.usage, isRunning),
     diskUsedBytes: total(disks),
     networkInBytes: total(cards.map(({ counters }) => known(counters?.bytes_received, isRunning))),
     networkOutBytes: total(cards.map(({ counters }) => known(counters?.bytes_sent, isRunning))),
