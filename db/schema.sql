@@ -2079,6 +2079,21 @@ ALTER TABLE public.required_actions ALTER COLUMN id ADD GENERATED ALWAYS AS IDEN
     CACHE 1
 );
 
+CREATE TABLE public.reservation_requests (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    user_id uuid NOT NULL,
+    gpu_count bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT reservation_requests_gpu_count_check CHECK (((gpu_count >= 1) AND (gpu_count <= '9007199254740991'::bigint))),
+    CONSTRAINT reservation_requests_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+);
+
+COMMENT ON TABLE public.reservation_requests IS 'Who asked for a large reservation, and for how much. Append-only: the answer is given by people.';
+
+COMMENT ON COLUMN public.reservation_requests.user_id IS 'The person whose key asked.';
+
 CREATE TABLE public.reserve_options (
     id uuid NOT NULL,
     machine_type text NOT NULL,
@@ -2482,6 +2497,9 @@ ALTER TABLE ONLY public.rentals
 ALTER TABLE ONLY public.required_actions
     ADD CONSTRAINT required_actions_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.reservation_requests
+    ADD CONSTRAINT reservation_requests_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.reserve_options
     ADD CONSTRAINT reserve_options_pkey PRIMARY KEY (id);
 
@@ -2699,6 +2717,10 @@ CREATE INDEX rentals_live_idx ON public.rentals USING btree (org_id, mode, kind,
 CREATE INDEX required_actions_due_idx ON public.required_actions USING btree (cause_kind, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'claimed'::text]));
 
 CREATE UNIQUE INDEX required_actions_once_idx ON public.required_actions USING btree (org_id, mode, cause_kind, cause_id, action) WHERE (state = ANY (ARRAY['pending'::text, 'claimed'::text]));
+
+CREATE INDEX reservation_requests_live_idx ON public.reservation_requests USING btree (id) WHERE (mode = 'live'::text);
+
+CREATE INDEX reservation_requests_org_idx ON public.reservation_requests USING btree (org_id, mode, created_at);
 
 CREATE INDEX reserve_options_subject_idx ON public.reserve_options USING btree (machine_type, gpu_type, term_period_days, id);
 
@@ -2934,6 +2956,12 @@ ALTER TABLE ONLY public.rentals
 
 ALTER TABLE ONLY public.required_actions
     ADD CONSTRAINT required_actions_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.reservation_requests
+    ADD CONSTRAINT reservation_requests_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.reservation_requests
+    ADD CONSTRAINT reservation_requests_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
@@ -3408,6 +3436,8 @@ GRANT UPDATE(attempts) ON TABLE public.required_actions TO millrace_app;
 GRANT UPDATE(done_at) ON TABLE public.required_actions TO millrace_app;
 
 GRANT SELECT,USAGE ON SEQUENCE public.required_actions_id_seq TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.reservation_requests TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.reserve_options TO millrace_app;
 

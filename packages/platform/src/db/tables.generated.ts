@@ -840,6 +840,15 @@ export interface RequiredActionsTable {
   done_at: Date | null;
 }
 
+export interface ReservationRequestsTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  user_id: string;
+  gpu_count: bigint;
+  created_at: Date;
+}
+
 export interface ReserveOptionsTable {
   id: string;
   machine_type: 'virtual-machine' | 'bare-metal';
@@ -989,6 +998,7 @@ export interface GeneratedTables {
   rental_transitions: RentalTransitionsTable;
   rentals: RentalsTable;
   required_actions: RequiredActionsTable;
+  reservation_requests: ReservationRequestsTable;
   reserve_options: ReserveOptionsTable;
   schema_migrations: SchemaMigrationsTable;
   sessions: SessionsTable;

@@ -43,6 +43,7 @@ export const idKinds = [
   'alc',
   'mnt',
   'rnt',
+  'rrq',
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 
@@ -80,6 +81,7 @@ export type NodeId = IdOf<'nod'>;
 export type GpuId = IdOf<'gpu'>;
 export type AllocationId = IdOf<'alc'>;
 export type RentalId = IdOf<'rnt'>;
+export type ReservationRequestId = IdOf<'rrq'>;
 export type MaintenanceId = IdOf<'mnt'>;
 
 /** Makes the ids of one process. */

@@ -26,6 +26,7 @@ export {
   type LedgerAccountId,
   type MaintenanceId,
   type RentalId,
+  type ReservationRequestId,
   type MemberId,
   type MeterId,
   type NodeId,
