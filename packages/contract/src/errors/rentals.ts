@@ -57,10 +57,28 @@ export const rentalErrors = {
     suggestion: 'Wait until it is done; events and status tell when.',
     retryable: true,
   },
+  CONSOLE_NOT_SUPPORTED: {
+    status: 400,
+    message: 'What runs this rental keeps no console that could be shown.',
+    suggestion: 'Log in over SSH; events and steps of the rental tell what happened to it.',
+    retryable: false,
+  },
   TERM_NOT_EXTENDABLE: {
     status: 400,
     message: 'Only a reserved term can be extended, and only until it ends.',
     suggestion: 'On-demand rentals run until they are terminated; there is nothing to extend.',
+    retryable: false,
+  },
+  RELEASE_NOT_SUPPORTED: {
+    status: 400,
+    message: 'The GPUs of this rental cannot be given back while it lasts.',
+    suggestion: 'Stop it without release, which keeps its GPUs, or terminate it.',
+    retryable: false,
+  },
+  RENTAL_IS_OFF: {
+    status: 400,
+    message: 'The rental is switched off.',
+    suggestion: 'Start it; there is nothing to reboot.',
     retryable: false,
   },
   REGION_MISMATCH: {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inputOf, list, optionOf, priceOf, h100 } from './book.fixture.ts';
 import {
+  afterTerm,
   commitmentOf,
   costOfRunning,
   endEarly,
@@ -92,6 +93,25 @@ describe('a term ended early', () => {
 
   it('is not a thing that happens on demand', () => {
     expect(() => endEarly(onDemand, 0)).toThrow('Only a reserved term can be ended early.');
+  });
+});
+
+describe('after a term', () => {
+  it('the price is the one on demand that was agreed with the term', () => {
+    const after = afterTerm(termAt(500_000));
+    expect(after).toMatchObject({ rateNanoUsdPerHour: '10', discountPpm: 0, reserve: null });
+    expect(parseFrozenPrice(JSON.parse(JSON.stringify(after)))).toEqual(after);
+    const claimed = { ...termAt(0), originalNanoUsdPerHour: '200' };
+    const { reserve } = claimed;
+    if (reserve === null) throw new Error('no term');
+    const entitled = { ...claimed, reserve: { ...reserve, onDemandNanoUsdPerHour: '190' } };
+    expect(afterTerm(entitled)).toMatchObject({ rateNanoUsdPerHour: '190', discountPpm: 50_000 });
+    const free = { ...entitled, originalNanoUsdPerHour: '0' };
+    expect(afterTerm(free).discountPpm).toBe(0);
+  });
+
+  it('there is none without a term', () => {
+    expect(() => afterTerm(onDemand)).toThrow('Only a reserved term has a price for afterwards.');
   });
 });
 

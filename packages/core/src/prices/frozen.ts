@@ -1,9 +1,11 @@
 import { parseId, type IdKind, type IdOf } from '@millrace/platform/ids';
 import {
+  divideHalfEven,
   meteredTotal,
   nanoUsd,
   parseNanoUsd,
   ppm,
+  ppmPerWhole,
   roundExact,
   shareOf,
   subtractUsd,
@@ -81,6 +83,16 @@ export function commitmentOf(frozen: FrozenPrice): NanoUsd {
 
 export function termMsOf(termPeriodDays: number): number {
   return termPeriodDays * msPerDay;
+}
+
+/** The price at which a rental goes on after its term, as it was agreed with the term. */
+export function afterTerm(frozen: FrozenPrice): FrozenPrice {
+  const { reserve, originalNanoUsdPerHour: original } = frozen;
+  if (reserve === null) throw new RangeError('Only a reserved term has a price for afterwards.');
+  const rate = reserve.onDemandNanoUsdPerHour;
+  const whole = BigInt(original);
+  const off = whole === 0n ? 0n : divideHalfEven((whole - BigInt(rate)) * BigInt(ppmPerWhole), whole);
+  return { ...frozen, rateNanoUsdPerHour: rate, discountPpm: ppm(Number(off)), reserve: null };
 }
 
 /** What becomes of a commitment that is ended `elapsedMs` after it began; the three parts are the whole of it. */

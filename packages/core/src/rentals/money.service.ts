@@ -1,28 +1,41 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
-import { applyLedger, requireDone } from '../ledger/index.ts';
+import { isFault } from '@millrace/platform/fault';
+import type { HoldId } from '@millrace/platform/ids';
+import {
+  addUsd,
+  affordableMs,
+  divideRoundDown,
+  meteredTotal,
+  nanoUsd,
+  ppm,
+  ppmPerWhole,
+  zeroUsd,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import { applyLedger, findHold, readBalance, requireDone } from '../ledger/index.ts';
 import {
   changeMeters,
   listMetersOf,
   openMeters,
   type Meter,
+  type MeterFunding,
   type MeterWish,
   type RestOfTerm,
 } from '../metering/index.ts';
 import { rateOf, termMsOf } from '../prices/index.ts';
-import { ppm } from '@millrace/platform/money';
+import { rentalsActor } from './drive-parts.ts';
 import { saveMachine } from './machines.store.ts';
 import { moveRental } from './move.ts';
 import { defaultPolicy } from './policy.ts';
 import { causeOfRental, machinesOf, type Rental, type RentalTerm, type RentalView } from './rental.ts';
+import { currentTerm, DISK_PREFIX, isDisk, keptDisk } from './terms.ts';
 import { saveTerm } from './terms.store.ts';
 
 /**
  * What a rental costs: its meters and its holds, changed in the transaction in which the rental itself changes. The
  * lock of the rental is held; the ledger's locks come last.
  */
-
-const rentalsActor: Actor = { kind: 'system', id: 'rentals' };
 
 /** All that was ever metered of a rental, oldest first. */
 export function metersOf(reader: Reader, rental: Rental): Promise<readonly Meter[]> {
@@ -65,7 +78,38 @@ export async function giveBackHolds(tx: Tx, view: RentalView): Promise<void> {
   for (const { seq } of waiting) await saveTerm(tx, rental.orgId, rental.id, seq, { holdId: null });
 }
 
-function termWish(rental: Rental, term: RentalTerm, at: Date): MeterWish {
+/** For how long the disk of a rental is kept when the money for it has ended, where that much could be set aside. */
+export const RETENTION_MS = 72 * 3_600_000;
+
+/** No more than this part of what a wallet has when a meter is opened is set aside for keeping a disk. */
+const RETENTION_PART = 4n;
+
+const diskRateOf = (rental: Rental): NanoUsd =>
+  rental.diskPrice === null ? zeroUsd : rateOf(rental.diskPrice);
+
+/** As the rental runs, with its disk paid for beyond that, as far as the wallet can bear it. */
+function aheadOf(rental: Rental, means: NanoUsd): MeterFunding {
+  const keptRatePerHour = diskRateOf(rental);
+  const paidMs = affordableMs(nanoUsd(divideRoundDown(means, RETENTION_PART)), keptRatePerHour);
+  return {
+    kind: 'ahead',
+    retentionMs: Math.min(RETENTION_MS, Number(paidMs ?? RETENTION_MS)),
+    keptRatePerHour,
+  };
+}
+
+async function fundingOf(tx: Tx, rental: Rental, term: RentalTerm, at: Date): Promise<MeterFunding> {
+  const { reserve } = term.price;
+  if (reserve !== null) {
+    const termEndsAt = new Date(at.getTime() + termMsOf(reserve.termPeriodDays));
+    return { kind: 'committed', termEndsAt, refund: ppm(reserve.refundPpm) };
+  }
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
+  const hold = term.holdId === null ? null : await findHold(tx, rental.orgId, term.holdId);
+  return aheadOf(rental, addUsd(available, hold?.held ?? zeroUsd));
+}
+
+function termWish(rental: Rental, term: RentalTerm, at: Date, funding: MeterFunding): MeterWish {
   const { price } = term;
   return {
     mode: rental.mode,
@@ -75,14 +119,8 @@ function termWish(rental: Rental, term: RentalTerm, at: Date): MeterWish {
     ratePerHour: rateOf(price),
     quantity: price.quantity,
     unit: 'gpu',
-    funding:
-      price.reserve === null
-        ? { kind: 'ahead' }
-        : {
-            kind: 'committed',
-            termEndsAt: new Date(at.getTime() + termMsOf(price.reserve.termPeriodDays)),
-            refund: ppm(price.reserve.refundPpm),
-          },
+    funding,
+    demand: 'running',
     ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
     ...(term.holdId === null ? {} : { holdId: term.holdId }),
     at,
@@ -99,12 +137,16 @@ export async function openBilling(tx: Tx, view: RentalView, at: Date): Promise<v
   await beginNextTerm(tx, view, at);
 }
 
-/** The meter of the first term that has not begun takes over what was set aside for it. */
+/**
+ * The meter of the first term that has not begun takes over what was set aside for it. Throws the ledger's refusal where
+ * nothing was and nothing can be; nothing has happened then.
+ */
 export async function beginNextTerm(tx: Tx, view: RentalView, at: Date): Promise<void> {
   const { rental } = view;
   const term = view.terms.find(({ effectiveAt }) => effectiveAt === null);
   if (term === undefined) throw new Error(`Rental ${rental.id} has no term that could begin.`);
-  const [meter] = await openMeters(tx, rental.orgId, [termWish(rental, term, at)]);
+  const funding = await fundingOf(tx, rental, term, at);
+  const [meter] = await openMeters(tx, rental.orgId, [termWish(rental, term, at, funding)]);
   await saveTerm(tx, rental.orgId, rental.id, term.seq, {
     effectiveAt: at,
     endsAt: meter?.termEndsAt ?? null,
@@ -163,4 +205,99 @@ export async function failStart(tx: Tx, view: RentalView, why: string): Promise<
     data: { startedAt: rental.startedAt.toISOString(), power: 'off' },
   });
   await giveBackHolds(tx, { ...view, rental: off });
+}
+
+function diskWish(
+  rental: Rental,
+  meters: readonly Meter[],
+  disk: Pick<MeterWish, 'at' | 'funding' | 'demand'>,
+): MeterWish {
+  const nth = meters.filter(isDisk).length + 1;
+  return {
+    mode: rental.mode,
+    cause: causeOfRental(rental),
+    name: `${DISK_PREFIX}${nth}`,
+    product: rental.kind === 'instance' ? 'instance' : 'rental',
+    ratePerHour: diskRateOf(rental),
+    quantity: rental.diskPrice?.quantity ?? 0,
+    unit: 'gb',
+    ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
+    ...disk,
+  };
+}
+
+/** The GPUs are given back: from `at` on only the disk costs. */
+export async function billDiskOnly(tx: Tx, rental: Rental, at: Date): Promise<void> {
+  const meters = await closeMeters(tx, rental, { at, rest: 'waived' });
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
+  const funding = aheadOf(rental, available);
+  await openMeters(tx, rental.orgId, [diskWish(rental, meters, { at, funding, demand: 'rest' })]);
+}
+
+/**
+ * The same for want of money: what was set aside for keeping its disk is spent on that and nothing more is. Answers when
+ * it ends; by then somebody has paid, or the rental ends too.
+ */
+export async function keepDisk(tx: Tx, rental: Rental, at: Date): Promise<Date> {
+  const before = await metersOf(tx, rental);
+  const setAside = before.filter(({ state }) => state !== 'closed').map(({ retentionMs }) => retentionMs);
+  const wantedMs = Math.max(0, ...setAside);
+  const meters = await closeMeters(tx, rental, { at, rest: 'waived' });
+  const { name, ratePerHour } = diskWish(rental, meters, { at, funding: { kind: 'ahead' } });
+  const hold = ratePerHour === 0n ? null : await holdForDisk(tx, rental, name, ratePerHour, wantedMs);
+  const paidMs = hold === null ? null : affordableMs(hold.held, ratePerHour);
+  const until = new Date(at.getTime() + Math.min(wantedMs, Number(paidMs ?? wantedMs)));
+  const funding = { kind: 'committed', termEndsAt: until, refund: ppm(ppmPerWhole) } as const;
+  const wish = diskWish(rental, meters, { at, funding });
+  await openMeters(tx, rental.orgId, [hold === null ? wish : { ...wish, holdId: hold.holdId }]);
+  return until;
+}
+
+/** As much of it as there is, also where new work is refused. */
+async function holdForDisk(
+  tx: Tx,
+  rental: Rental,
+  name: string,
+  ratePerHour: NanoUsd,
+  forMs: number,
+): Promise<{ readonly holdId: HoldId; readonly held: NanoUsd }> {
+  const [answer] = await applyLedger(tx, [
+    {
+      do: 'hold',
+      orgId: rental.orgId,
+      mode: rental.mode,
+      cause: causeOfRental(rental),
+      step: `keep:${name}`,
+      amount: meteredTotal(ratePerHour, forMs),
+      atLeast: zeroUsd,
+      demand: 'running',
+      ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
+    },
+  ]);
+  const { holdId, held } = requireDone(answer);
+  if (holdId === null) throw new Error(`Nothing could be set aside for the disk of ${rental.id}.`);
+  return { holdId, held };
+}
+
+/**
+ * A disk that was kept for want of money is paid as it goes again, if the wallet can. Without a price for disks the
+ * wallet must have an hour of the rental's own price: what costs nothing is not kept for ever.
+ */
+export async function keepPaying(tx: Tx, view: Pick<RentalView, 'rental' | 'terms'>): Promise<boolean> {
+  const { rental } = view;
+  const meters = await metersOf(tx, rental);
+  const kept = keptDisk(meters);
+  if (kept === null) return true;
+  const at = kept.termEndsAt < tx.clock.now() ? kept.termEndsAt : tx.clock.now();
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
+  if (kept.ratePerHour === 0n && available < rateOf(currentTerm(view.terms).price)) return false;
+  const wish = diskWish(rental, meters, { at, funding: aheadOf(rental, available), demand: 'running' });
+  try {
+    await openMeters(tx, rental.orgId, [wish]);
+  } catch (error) {
+    if (isFault(error)) return false;
+    throw error;
+  }
+  await changeMeters(tx, rental.orgId, [{ do: 'close', meterId: kept.id, at }]);
+  return true;
 }

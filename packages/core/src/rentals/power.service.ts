@@ -1,0 +1,225 @@
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import { HOLD_WINDOW_MS } from './create.ts';
+import { place, releaseAllocation, type PlacedNode } from '../fleet/index.ts';
+import { applyLedger, requireDone } from '../ledger/index.ts';
+import { holdAtCreate } from '../prices/index.ts';
+import { rentalsActor } from './drive-parts.ts';
+import { isRepeat } from './life.service.ts';
+import { saveMachine } from './machines.store.ts';
+import { billDiskOnly, keepDisk, metersOf } from './money.service.ts';
+import { changeRental, moveRental, tellOfRental } from './move.ts';
+import { placementWishOf } from './placing.ts';
+import { defaultPolicy } from './policy.ts';
+import {
+  causeOfRental,
+  machinesOf,
+  type Rental,
+  type RentalTask,
+  type RentalTerm,
+  type RentalView,
+  type TaskOptions,
+} from './rental.ts';
+import { billedUntil, currentTerm, freesAt, onDemandPrice, onDemandTerm } from './terms.ts';
+import { insertTerm, saveTerm } from './terms.store.ts';
+
+/**
+ * Switching a rental off and on. What is asked for is written down here, under the lock of the rental; whoever works on
+ * it does it at the engine and comes back to `finishStop` and `finishStart`.
+ */
+
+/** Nothing else is being done to it, and the table of states allows it. */
+function requireIdle(rental: Rental, action: 'start' | 'stop' | 'reboot'): void {
+  isRepeat(rental, action);
+  if (rental.task !== null) throw new Fault('ACTION_IN_PROGRESS');
+}
+
+function begin(
+  tx: Tx,
+  rental: Rental,
+  task: RentalTask,
+  { options, actor }: { readonly options: TaskOptions; readonly actor: Actor },
+): Promise<Rental> {
+  return changeRental(
+    tx,
+    rental,
+    {
+      task,
+      taskOptions: options,
+      taskDeadlineAt: new Date(tx.clock.nowMs() + defaultPolicy.powerMs),
+      power: 'changing',
+      statusReason: null,
+    },
+    actor,
+  );
+}
+
+/** Off, and with `release` without its GPUs too. What is so already is left as it is. */
+export async function stopRental(
+  tx: Tx,
+  { rental, terms }: RentalView,
+  wish: { readonly release: boolean; readonly actor: Actor; readonly because?: TaskOptions['because'] },
+): Promise<Rental> {
+  requireIdle(rental, 'stop');
+  const { release, because } = wish;
+  if (release) requireReleasable(rental, terms);
+  if (rental.power === 'off' && (!release || !rental.gpuHeld)) return rental;
+  const options = { ...(release ? { release } : {}), ...(because === undefined ? {} : { because }) };
+  return begin(tx, rental, 'stop', { options, actor: wish.actor });
+}
+
+/** A term is paid for to its end, and several machines would have to find room again where each has its disk. */
+function requireReleasable(rental: Rental, terms: RentalView['terms']): void {
+  if (currentTerm(terms).termType === 'reserved') {
+    throw new Fault('RELEASE_NOT_SUPPORTED', {
+      message: 'A reserved term is paid for to its end, so giving its GPUs back would save nothing.',
+    });
+  }
+  if (rental.nodeCount > 1) throw new Fault('RELEASE_NOT_SUPPORTED');
+}
+
+/** A machine that is off is not rebooted by accident: whoever wants it on says so. */
+export async function rebootRental(
+  tx: Tx,
+  { rental }: RentalView,
+  wish: { readonly force: boolean; readonly actor: Actor },
+): Promise<Rental> {
+  requireIdle(rental, 'reboot');
+  if (rental.power === 'off') throw new Fault('RENTAL_IS_OFF');
+  return begin(tx, rental, 'reboot', { options: wish.force ? { force: true } : {}, actor: wish.actor });
+}
+
+/**
+ * On again. A rental that gave its GPUs back is placed anew on the host that has its disk, with its next stretch of time
+ * set aside, and proven like a new one; without room there it stays off. Locks: the rental, then capacity. Nobody takes
+ * them for the same rental in the other order: a move to another host happens to what never ran.
+ */
+export async function startRental(
+  tx: Tx,
+  view: RentalView,
+  wish: { readonly actor: Actor },
+): Promise<Rental> {
+  const { rental } = view;
+  requireIdle(rental, 'start');
+  if (rental.power === 'on') return rental;
+  if (rental.gpuHeld) return begin(tx, rental, 'start', { options: {}, actor: wish.actor });
+  return startWithoutGpus(tx, view, wish.actor);
+}
+
+async function startWithoutGpus(tx: Tx, view: RentalView, actor: Actor): Promise<Rental> {
+  const { rental } = view;
+  const machines = machinesOf(view);
+  const [machine] = machines;
+  if (machine === undefined || machines.length > 1) {
+    throw new Error(`Rental ${rental.id} gave its GPUs back and has ${machines.length} machines.`);
+  }
+  const { nodeId } = machine;
+  const placement = await place(tx, placementWishOf(rental, { only: nodeId, freesAt: freesAt(view) }));
+  const placed = placement.nodes.find((node): node is PlacedNode => node.nodeId === nodeId);
+  if (placed === undefined) throw new Error(`Rental ${rental.id} was placed apart from its disk.`);
+  await saveMachine(tx, machine, {
+    state: 'wanted',
+    allocationId: placement.allocationId,
+    gpuAddresses: placed.gpus.map(({ pciAddress }) => pciAddress),
+    ports: placed.ports,
+    tries: 0,
+    nextTryAt: null,
+    lastError: null,
+  });
+  const pending = await moveRental(tx, rental, {
+    to: 'Pending',
+    reason: 'It is being started.',
+    actor,
+    changes: {
+      task: 'provision',
+      taskOptions: {},
+      taskDeadlineAt: new Date(tx.clock.nowMs() + defaultPolicy.attemptMs),
+      firstAttempt: rental.attempt,
+      power: 'changing',
+      allocationId: placement.allocationId,
+    },
+  });
+  await prepareTerm(tx, { ...view, rental: pending });
+  return pending;
+}
+
+/** The term that the start brings, with its first stretch set aside. One that a failed start left is used again. */
+async function prepareTerm(tx: Tx, view: RentalView): Promise<void> {
+  const { rental, terms } = view;
+  const { orgId, mode, id } = rental;
+  const waiting = terms.find(({ effectiveAt }) => effectiveAt === null);
+  const seq = (terms.at(-1)?.seq ?? 0) + 1;
+  const term: RentalTerm = waiting ?? onDemandTerm(seq, onDemandPrice(terms));
+  if (waiting === undefined) await insertTerm(tx, orgId, rental, term);
+  const amount = holdAtCreate(term.price, HOLD_WINDOW_MS);
+  if (amount === 0n) return;
+  const [answer] = await applyLedger(tx, [
+    {
+      do: 'hold',
+      orgId,
+      mode,
+      cause: causeOfRental(rental),
+      step: `start:${rental.transitions}`,
+      amount,
+      demand: 'new',
+      ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
+    },
+  ]);
+  await saveTerm(tx, orgId, id, term.seq, { holdId: requireDone(answer).holdId });
+}
+
+const idle = { task: null, taskOptions: {}, taskDeadlineAt: null } as const;
+
+/** The engine has switched it on, or rebooted it. */
+export async function finishStart(tx: Tx, { rental }: RentalView): Promise<Rental> {
+  return changeRental(tx, rental, { ...idle, power: 'on' }, rentalsActor);
+}
+
+/**
+ * The engine has switched it off, and taken the GPUs out where they are given back. They can be sold again from here on
+ * and are no longer paid for; the disk is.
+ */
+export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
+  const { rental } = view;
+  const { release, because } = rental.taskOptions;
+  if (release !== true) return changeRental(tx, rental, { ...idle, power: 'off' }, rentalsActor);
+  if (rental.allocationId !== null) await releaseAllocation(tx, rental.orgId, rental.allocationId);
+  for (const machine of machinesOf(view)) {
+    await saveMachine(tx, machine, { allocationId: null, gpuAddresses: [], tries: 0, nextTryAt: null });
+  }
+  const isForMoney = because === 'balance' || because === 'budget';
+  const off = await changeRental(
+    tx,
+    rental,
+    {
+      ...idle,
+      ...(isForMoney ? { taskOptions: { because }, statusReason: `Stopped for want of ${because}.` } : {}),
+      power: 'off',
+      gpuHeld: false,
+      allocationId: null,
+    },
+    rentalsActor,
+  );
+  // A start that failed ends here too: it opened nothing, and the disk is paid for already.
+  const meters = await metersOf(tx, off);
+  if (meters.every(({ state, name }) => state === 'closed' || name.startsWith('disk-'))) return off;
+  const at = billedUntil({ ...view, rental: off }, meters, tx.clock.now());
+  if (!isForMoney) await billDiskOnly(tx, off, at);
+  else await keepAndTell(tx, off, { at, cause: because });
+  return off;
+}
+
+/** A disk that only what was set aside pays for, and the notice of when that ends. */
+export async function keepAndTell(
+  tx: Tx,
+  rental: Rental,
+  { at, cause }: { readonly at: Date; readonly cause: 'balance' | 'budget' },
+): Promise<void> {
+  const until = await keepDisk(tx, rental, at);
+  await tellOfRental(tx, rental, {
+    type: 'rental.expiring',
+    actor: rentalsActor,
+    data: { expiresAt: until.toISOString(), cause, next: 'terminate' },
+  });
+}
