@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { freePort } from '@millrace/testing';
-import ssh2 from 'ssh2';
+import ssh2, { type Algorithms } from 'ssh2';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mockEngine, patient, wishFor } from '../mock/world.fixture.ts';
 import { keyIsRefused, loginAndCount, newProofKey, replaceKeysOverSsh, type SshTarget } from './index.ts';
@@ -165,6 +165,19 @@ describe('the proof against servers that mean harm', () => {
     for (const serve of servers) {
       const server = await kept(serve);
       expect(await lookAt(server, targetAt(server), 5_000)).toMatchObject({ outcome: 'not-yet' });
+    }
+  });
+
+  it('one that would have us work, by long groups or by what is packed small, gets no conversation', async () => {
+    const costly: Algorithms[] = [
+      { kex: ['diffie-hellman-group18-sha512'] },
+      { kex: ['diffie-hellman-group-exchange-sha256'] },
+      { compress: ['zlib'] },
+    ];
+    for (const algorithms of costly) {
+      const server = await serving({ ...listing(''), algorithms });
+      expect(await lookAt(server, targetAt(server), 5_000)).toMatchObject({ outcome: 'not-yet' });
+      expect(await keyIsRefused(targetAt(server), patient())).toBe('unreachable');
     }
   });
 

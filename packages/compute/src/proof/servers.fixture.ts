@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
-import ssh2, { type AuthContext, type Connection, type ServerChannel } from 'ssh2';
+import ssh2, { type Algorithms, type AuthContext, type Connection, type ServerChannel } from 'ssh2';
 
 /** A server of a test, at a port of its own. */
 export interface TestServer {
@@ -57,6 +57,7 @@ async function listen(welcome: (socket: Socket) => void): Promise<TestServer> {
 export interface SshBehaviour {
   readonly hostKey?: string;
   readonly banner?: string;
+  readonly algorithms?: Algorithms;
   /** The server's own part of an authentication; everybody gets in where it is left out. */
   readonly judge?: (context: AuthContext, client: Connection) => void;
   /** What becomes of a command; it is left unanswered where this is left out. */
@@ -68,9 +69,13 @@ export const newHostKey = (): string => ssh2.utils.generateKeyPairSync('ed25519'
 
 /** An SSH server that behaves as it is told. */
 export function serveSshd(behaviour: SshBehaviour): Promise<TestServer> {
-  const { hostKey = newHostKey(), banner, judge, run, onClient } = behaviour;
+  const { hostKey = newHostKey(), banner, algorithms, judge, run, onClient } = behaviour;
   return listen((socket) => {
-    const config = { hostKeys: [hostKey], ...(banner !== undefined && { banner }) };
+    const config = {
+      hostKeys: [hostKey],
+      ...(banner !== undefined && { banner }),
+      ...(algorithms !== undefined && { algorithms }),
+    };
     const server = new ssh2.Server(config, (client) => {
       client.on('error', () => socket.destroy());
       client.on('authentication', (context) => (judge ?? ((any) => any.accept()))(context, client));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import { systemClock } from '@millrace/platform/clock';
-import ssh2, { type ClientChannel } from 'ssh2';
+import ssh2, { type Algorithms, type ClientChannel } from 'ssh2';
 
 /** A login: where, as whom, by which key, and who must answer there. */
 export interface SshTarget {
@@ -61,6 +61,29 @@ const limits = {
   outputBytes: 65_536,
   /** All that a server may send in a call: banners, packets that mean nothing, output. */
   receivedBytes: 1_048_576,
+};
+
+/**
+ * What every server of the last ten years has, in an order that never changes, so that a machine is always known by the
+ * same one of its host keys. Not what a server could choose to make us work: groups of 8192 bits, or compressed bombs.
+ */
+const algorithms: Algorithms = {
+  kex: [
+    'curve25519-sha256',
+    'curve25519-sha256@libssh.org',
+    'ecdh-sha2-nistp256',
+    'ecdh-sha2-nistp384',
+    'ecdh-sha2-nistp521',
+  ],
+  serverHostKey: [
+    'ssh-ed25519',
+    'ecdsa-sha2-nistp256',
+    'ecdsa-sha2-nistp384',
+    'ecdsa-sha2-nistp521',
+    'rsa-sha2-512',
+    'rsa-sha2-256',
+  ],
+  compress: ['none'],
 };
 
 const sentences: Readonly<Record<string, string>> = {
@@ -151,6 +174,7 @@ function logIn(options: {
   client.connect({
     sock: socket,
     username: target.user,
+    algorithms,
     // Ours is longer, ends more, and can be given up.
     readyTimeout: 0,
     hostVerifier: (shown: Buffer): boolean => {
