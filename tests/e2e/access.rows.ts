@@ -3,6 +3,7 @@ import { signStripeEvent, testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import { billingAccessRows } from './access.billing.rows.ts';
 import { fleetAccessRows } from './access.fleet.rows.ts';
+import { rentalAccessRows } from './access.rentals.rows.ts';
 import { call, newSshPublicKey, type Input, type World } from './world.ts';
 
 /**
@@ -32,6 +33,7 @@ const newEntitlement = { maxDiscountPercentage: 10, reason: 'framework contract'
 export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...billingAccessRows,
   ...fleetAccessRows,
+  ...rentalAccessRows,
   getOpenapi: { own: nothing, others: 'none' },
   getOpenDocument: { own: async () => ({ params: { file: 'v2.json' } }), others: 'none' },
   getMe: { own: nothing, others: 'none' },

@@ -16,6 +16,7 @@ import {
 import { burnOf } from '@millrace/core/metering';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { servePrices } from '@millrace/core/prices';
+import { serveRentalCreation } from '@millrace/core/rentals';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -113,6 +114,7 @@ export function createApi(deps: ApiDeps): Api {
   servePrices({ server, operations, db, clock });
   serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
+  serveRentalCreation({ server, operations, db, clock, cell: deps.cell });
   serveHealth(server.fastify, deps.lifecycle);
 
   return {

@@ -18,12 +18,8 @@ const pendingByCapability = {
   money: [],
   fleet: [],
   rentals: [
-    'createVirtualMachineRental',
     'listVirtualMachineRentals',
     'terminateVirtualMachineRental',
-    'quoteRental',
-    'requestReservation',
-    'adminListReservationRequests',
     'getRental',
     'updateRental',
     'startRental',

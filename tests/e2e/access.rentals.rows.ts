@@ -1,0 +1,75 @@
+import { contract, type OperationId } from '@millrace/contract';
+import { plantFleet, uniqueId } from '@millrace/testing';
+import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { AccessRow } from './access.rows.ts';
+import { call, newSshPublicKey, type Input, type World } from './world.ts';
+
+/** The rows of rentals. Each stands on a host of its own, and on money of its own. */
+
+const { operations } = contract;
+const nothing = async (): Promise<Input> => ({});
+
+export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
+  createVirtualMachineRental: {
+    own: async (world) => {
+      await readyToRent(world, world.acme);
+      return { body: { gpuCount: 1 } };
+    },
+    others: 'none',
+  },
+  quoteRental: {
+    own: async (world) => {
+      await ensurePrice(world);
+      return { body: { rentalType: 'virtual-machine', gpuCount: 1 } };
+    },
+    others: 'none',
+  },
+  requestReservation: { own: async () => ({ body: { gpuCount: 512 } }), others: 'none' },
+  adminListReservationRequests: { caller: 'operator', own: nothing, others: 'none' },
+};
+
+/** All that an order of one GPU needs: a host, a price, money, and a key to log in with. */
+export async function readyToRent(world: World, who: SeededOrganisation): Promise<void> {
+  await plantFleet(world.fixture.db, { nodes: 1 });
+  await ensurePrice(world);
+  const operator = world.operator.owner.key;
+  const grant = { amountNanoUsd: '100000000000', reason: 'to rent with' };
+  const params = { organisationId: who.organisation.id };
+  await made(call(world, operations.adminGrant, { params, body: grant }, operator));
+  const ssh = { name: `laptop ${uniqueId()}`, publicKey: newSshPublicKey() };
+  await made(call(world, operations.createSshPublicKey, { body: ssh }, who.owner.key));
+}
+
+/** A rental that was accepted, and that nobody works on. */
+export async function rentalOf(world: World, who: SeededOrganisation): Promise<number> {
+  await readyToRent(world, who);
+  const body = { gpuCount: 1 };
+  const { json } = await made(call(world, operations.createVirtualMachineRental, { body }, who.owner.key));
+  return json.id as number;
+}
+
+/** One price for all tests of a world: the second from the same instant is refused. */
+async function ensurePrice(world: World): Promise<void> {
+  const body = {
+    organisationId: null,
+    subject: {
+      kind: 'gpu',
+      gpuType: 'h100',
+      machineType: 'virtual-machine',
+      region: null,
+      networkType: null,
+    },
+    unit: 'gpu_hour',
+    priceNanoUsd: '1990000000',
+    validFrom: '2026-01-01T00:00:00.000Z',
+    reason: 'list price',
+  };
+  const answer = await call(world, operations.adminCreatePrice, { body }, world.operator.owner.key);
+  if (answer.status !== 201 && answer.json?.reason !== 'PRICE_EXISTS') throw new Error(answer.text);
+}
+
+async function made(work: ReturnType<typeof call>): ReturnType<typeof call> {
+  const answer = await work;
+  if (answer.status >= 300) throw new Error(answer.text);
+  return answer;
+}
