@@ -35,6 +35,10 @@ describe('a rental that is being made', () => {
     }
   });
 
+  it('ends when its time to live does', () => {
+    expect(doings(viewOf(rentalWith(), machineWith()), { at: now })).toEqual(['carry out']);
+  });
+
   it('of several machines is opened only when all of them are proven', () => {
     const two = [machineWith({ state: 'proven' }), machineWith({ position: 2, state: 'made' })];
     expect(doings(viewOf(rentalWith({ nodeCount: 2 }), ...two))).toEqual(['prove']);

@@ -49,7 +49,7 @@ export function decide(view: RentalView, around: Surroundings): Plan {
     case 'Failed':
       return view.machines.length === 0 ? { acts: [{ do: 'end' }], wait: null } : removal;
     case 'Pending':
-      return both(provision(view, around), removal);
+      return both(comeUp(view, around), removal);
     case 'Running':
       return both(live(view, around), removal);
     case 'Unknown':
@@ -86,6 +86,12 @@ function inTurn(machine: RentalMachine, now: Date, act: MachineAct['do']): Plan 
 function removeDoomed(view: RentalView, { now }: Surroundings): Plan {
   const doomed = view.machines.filter((machine) => machine.state === 'doomed');
   return each(doomed, (machine) => inTurn(machine, now, machine.cutAt === null ? 'cut' : 'remove'));
+}
+
+/** Its time to live may come to an end while it is made. */
+function comeUp(view: RentalView, around: Surroundings): Plan {
+  const due = fallDue(around);
+  return due.acts.length > 0 ? due : both(provision(view, around), due);
 }
 
 function provision(view: RentalView, { now }: Surroundings): Plan {

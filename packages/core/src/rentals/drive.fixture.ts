@@ -1,0 +1,169 @@
+import { DriverError, type ComputeDriver, type DriverErrorKind } from '@millrace/compute';
+import { systemClock, type SimulatedClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { ClusterId } from '@millrace/platform/ids';
+import { driveOnce, SHORT_WAIT_MS } from './drive.ts';
+import type { DriveParts } from './drive-parts.ts';
+import { defaultPolicy, type RentalPolicy } from './policy.ts';
+import { quiet, type RentalWorld } from './rental.fixture.ts';
+import type { Rental, RentalState } from './rental.ts';
+import { findRental } from './rentals.store.ts';
+
+/** Works on rentals as the workflow does, on a clock that the test moves, with whatever fails that the test wants. */
+
+/** What is to go wrong, once: a call to an engine or a transaction, before it is done or after. */
+export interface Sabotage {
+  /** The name of a driver's method, or of a transaction. */
+  readonly at: string;
+  readonly when: 'before' | 'after';
+  /** Of an engine's call: what it says. A transaction dies with its process. */
+  readonly kind?: DriverErrorKind;
+  /** How often; once if not said. */
+  readonly times?: number;
+}
+
+export interface Saboteur {
+  readonly drivers: DriveParts['drivers'];
+  readonly db: Db;
+  plan(sabotage: Sabotage): void;
+  /** Everything that was called so far, in order. */
+  readonly seen: string[];
+  /** Whether all that was planned has happened. */
+  spent(): boolean;
+}
+
+/** A process that died: nothing of ours catches it. */
+export class Died extends Error {}
+
+export function createSaboteur(world: Pick<RentalWorld, 'db' | 'drivers'>): Saboteur {
+  const seen: string[] = [];
+  let planned: (Sabotage & { left: number }) | null = null;
+  const strike = (at: string, when: Sabotage['when']): Sabotage | null => {
+    if (planned === null || planned.left === 0 || planned.at !== at || planned.when !== when) return null;
+    planned.left -= 1;
+    return planned;
+  };
+  const around = async <T>(
+    at: string,
+    act: () => Promise<T>,
+    fail: (what: Sabotage) => Error,
+  ): Promise<T> => {
+    seen.push(at);
+    const before = strike(at, 'before');
+    if (before !== null) throw fail(before);
+    const result = await act();
+    const after = strike(at, 'after');
+    if (after !== null) throw fail(after);
+    return result;
+  };
+  const wrapped = (driver: ComputeDriver): ComputeDriver =>
+    new Proxy(driver, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== 'function' || typeof name !== 'string') return value;
+        return (...args: unknown[]) =>
+          around(
+            name,
+            () => (value as (...given: unknown[]) => Promise<unknown>).apply(target, args),
+            ({ kind = 'unavailable' }) => new DriverError(kind, `sabotaged: ${name}`),
+          );
+      },
+    });
+  return {
+    seen,
+    plan: (sabotage) => void (planned = { ...sabotage, left: sabotage.times ?? 1 }),
+    spent: () => planned === null || planned.left === 0,
+    drivers: async (clusterId: ClusterId) => wrapped(await world.drivers(clusterId)),
+    db: new Proxy(world.db, {
+      get(target, name) {
+        if (name !== 'transaction') return Reflect.get(target, name, target) as unknown;
+        return (options: { name: string }, work: never) =>
+          around(
+            options.name,
+            () => target.transaction(options as never, work),
+            () => new Died(options.name),
+          );
+      },
+    }),
+  };
+}
+
+export interface DriveOptions {
+  /** Until it has this status. */
+  readonly until: RentalState;
+  readonly saboteur?: Saboteur;
+  readonly policy?: Partial<RentalPolicy>;
+  /** So many work on it at once. */
+  readonly workers?: number;
+  /** More rounds than this, and it never ends. */
+  readonly rounds?: number;
+  /** Time passes while a round is under way too: for calls that themselves wait for it. */
+  readonly ticking?: boolean;
+}
+
+export type DriveWorld = Pick<RentalWorld, 'db' | 'drivers' | 'sealer'> & {
+  readonly clock: SimulatedClock;
+  advance(ms: number): Promise<void>;
+};
+
+export function partsOf(
+  world: DriveWorld,
+  options: Pick<DriveOptions, 'saboteur' | 'policy'> = {},
+): DriveParts {
+  return {
+    db: options.saboteur?.db ?? world.db,
+    clock: world.clock,
+    log: quiet,
+    drivers: options.saboteur?.drivers ?? world.drivers,
+    sealer: world.sealer,
+    policy: { ...defaultPolicy, ...options.policy },
+  };
+}
+
+/**
+ * Rounds until the rental has the status, as several workers at once if asked for. A round that dies is begun again. The
+ * clock moves only when there is nothing to do, and a little with each look at a machine that boots in real time.
+ */
+export async function driveUntil(world: DriveWorld, rental: Rental, options: DriveOptions): Promise<Rental> {
+  const parts = partsOf(world, options);
+  const never = new AbortController().signal;
+  const once = () =>
+    driveOnce(parts, rental.orgId, rental.id, never).catch((error: unknown) => {
+      if (error instanceof Died) return { kind: 'again' } as const;
+      throw error;
+    });
+  const all = () => Promise.all(Array.from({ length: options.workers ?? 1 }, once));
+  for (let round = 0; round < (options.rounds ?? 400); round += 1) {
+    const now = await findRental(world.db, rental.orgId, rental.id);
+    if (now?.status === options.until) return now;
+    const came = await (options.ticking === true ? whileTimePasses(world, all()) : all());
+    const waits = came.flatMap((each) => (each.kind === 'wait' ? [each.forMs] : []));
+    if (waits.length === came.length) await world.advance(Math.max(1, Math.min(...waits)));
+  }
+  const end = await findRental(world.db, rental.orgId, rental.id);
+  throw new Error(`The rental is ${end?.status} (${end?.statusReason}) and never became ${options.until}.`);
+}
+
+/** A second of the test's clock for every few milliseconds of ours. */
+async function whileTimePasses<T>(world: Pick<DriveWorld, 'clock'>, work: Promise<T>): Promise<T> {
+  let isDone = false;
+  const done = work.finally(() => (isDone = true));
+  while (!isDone) {
+    await Promise.race([done.catch(() => undefined), systemClock.sleep(20)]);
+    if (!isDone) await world.clock.advance(1_000);
+  }
+  return done;
+}
+
+/** Rounds until nothing is to be done for a while, whatever its status. */
+export async function driveIdle(world: DriveWorld, rental: Rental): Promise<Rental> {
+  const never = new AbortController().signal;
+  for (let round = 0; round < 400; round += 1) {
+    const came = await driveOnce(partsOf(world), rental.orgId, rental.id, never);
+    const isIdle = came.kind === 'ended' || (came.kind === 'wait' && came.forMs >= SHORT_WAIT_MS);
+    const now = await findRental(world.db, rental.orgId, rental.id);
+    if (isIdle && now !== null) return now;
+    if (came.kind === 'wait') await world.advance(Math.max(1, came.forMs));
+  }
+  throw new Error('There is always something to be done.');
+}

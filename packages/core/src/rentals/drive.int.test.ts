@@ -1,0 +1,134 @@
+import { keyIsRefused, loginAndCount } from '@millrace/compute/proof';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createSaboteur, driveIdle, driveUntil, type Sabotage } from './drive.fixture.ts';
+import { listMachines } from './machines.store.ts';
+import { createRentalWorld, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { causeOfRental, type Rental } from './rental.ts';
+import { listSteps } from './steps.store.ts';
+import { terminateRental } from './life.service.ts';
+
+let world: RentalWorld;
+beforeAll(async () => {
+  world = await createRentalWorld();
+});
+afterAll(() => world.drop());
+afterEach(async () => {
+  expect(await world.breaks()).toEqual([]);
+});
+
+const never = new AbortController().signal;
+
+const machineOf = async (rental: Rental) => {
+  const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+  return machine ?? expect.fail('There is no machine.');
+};
+
+/** What the engines still have of this organisation. */
+const left = async (tenant: Tenant): Promise<number> => {
+  const lists = await Promise.all(Object.values(world.engines).map(({ driver }) => driver.listOwned(never)));
+  return lists.flatMap(({ machines }) => machines).filter(({ orgId }) => orgId === tenant.orgId).length;
+};
+
+/** Nothing is left anywhere, and nothing was paid. */
+async function expectCleanSlate(tenant: Tenant, rental: Rental): Promise<void> {
+  expect(await left(tenant)).toBe(0);
+  expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+  expect((await world.balance(tenant.orgId)).held).toBe(0n);
+  const [{ live } = { live: -1 }] = await world.rows<{ live: number }>(
+    `select count(*)::int as live from allocations where state <> 'released' and external_id in
+       (select id from rentals where wire_id = ${rental.wireId})`,
+  );
+  expect(live).toBe(0);
+}
+
+describe('a rental', () => {
+  it('comes up, is proven, lets its tenant in and nobody else, and goes without a trace', async () => {
+    const tenant = await world.tenant();
+    const accepted = await world.rent(tenant, 'live', { gpuCount: 2 });
+    const rental = await driveUntil(world, accepted, { until: 'Running' });
+    expect(rental).toMatchObject({ power: 'on', task: null, gpuHeld: true });
+    expect(rental.startedAt).not.toBeNull();
+    const machine = await machineOf(rental);
+    expect(machine).toMatchObject({ state: 'open', proofKey: null });
+    const target = {
+      host: machine.address ?? '',
+      port: machine.ports[0]?.externalPort ?? 0,
+      user: machine.sshUser ?? '',
+      privateKey: tenant.ssh.privateKey,
+      hostKey: machine.hostKey,
+    };
+    expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
+    const steps = await listSteps(world.db, rental.orgId, rental.id);
+    expect(steps.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'place done',
+      'create done',
+      'prove done',
+      'open done',
+    ]);
+    await world.run((tx) =>
+      terminateRental(tx, tenant.orgId, rental.id, {
+        reason: 'done',
+        actor: tenant.call('live').cause.actor,
+      }),
+    );
+    await driveUntil(world, rental, { until: 'Terminated' });
+    expect(await left(tenant)).toBe(0);
+    expect(await keyIsRefused(target, never)).toBe('unreachable');
+  });
+});
+
+const places: readonly Sabotage['at'][] = ['create', 'describe', 'setKeys', 'setPorts'];
+const commits = ['take proof key', 'advance machine', 'enter running'];
+
+describe('bringing a rental up', () => {
+  it.each(
+    [...places, ...commits].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))),
+  )('goes on after a failure $when $at', async (sabotage) => {
+    const tenant = await world.tenant();
+    const saboteur = createSaboteur(world);
+    const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+    saboteur.plan(sabotage);
+    const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
+    expect(saboteur.spent()).toBe(true);
+    expect(await left(tenant)).toBe(1);
+    expect(await machineOf(rental)).toMatchObject({ state: 'open', attempt: 1 });
+  });
+
+  it.each(places)(
+    'moves to another host once when %s fails for good, and is clean of the first',
+    async (at) => {
+      const tenant = await world.tenant();
+      const saboteur = createSaboteur(world);
+      const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+      saboteur.plan({ at, when: 'before', kind: 'failed' });
+      const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
+      const machines = await listMachines(world.db, rental.orgId, rental.id, 'all');
+      expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2);
+      expect(machines.at(-1)).toMatchObject({ state: 'open', attempt: 2 });
+      await driveIdle(world, rental);
+      expect(await left(tenant)).toBe(1);
+    },
+  );
+
+  it.each(places)('ends as Failed and costs nothing when %s fails on both hosts', async (at) => {
+    const tenant = await world.tenant();
+    const saboteur = createSaboteur(world);
+    const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+    saboteur.plan({ at, when: 'before', kind: 'failed', times: 2 });
+    const failed = await driveUntil(world, accepted, { until: 'Failed', saboteur });
+    expect(failed.statusReason).not.toBeNull();
+    const ended = await driveUntil(world, failed, { until: 'Terminated', saboteur });
+    await expectCleanSlate(tenant, ended);
+  });
+
+  it('is done once however many work on it at once', async () => {
+    const tenant = await world.tenant();
+    const accepted = await world.rent(tenant, 'live', { gpuCount: 4 });
+    const rental = await driveUntil(world, accepted, { until: 'Running', workers: 4 });
+    expect(await left(tenant)).toBe(1);
+    const meters = await world.rows(
+      `select 1 from meters where cause_kind = 'rental' and cause_id = '${rental.wireId}'`,
+    );
+    expect(meters).toHaveLength(1);
+  });
+});

@@ -1,0 +1,92 @@
+import type { ComputeDriver } from '@millrace/compute';
+import {
+  askEngine,
+  failureOf,
+  lockView,
+  rentalsActor,
+  sameTask,
+  tryLater,
+  type DriveParts,
+} from './drive-parts.ts';
+import { finishStart, finishStop } from './power.service.ts';
+import { changeRental } from './move.ts';
+import { machinesOf, type RentalMachine, type RentalView } from './rental.ts';
+
+/** Switching machines off and on, and what follows in the books once the engine has done it. */
+
+type PowerTask = 'stop' | 'start' | 'reboot';
+
+function call(
+  driver: ComputeDriver,
+  machine: RentalMachine,
+  task: PowerTask,
+  { graceMs, signal }: { readonly graceMs: number; readonly signal: AbortSignal },
+): Promise<void> {
+  switch (task) {
+    case 'stop':
+      return driver.stop(machine, { graceMs }, signal);
+    case 'start':
+      return driver.start(machine, signal);
+    case 'reboot':
+      return driver.reboot(machine, { graceMs }, signal);
+  }
+}
+
+export async function switchPower(
+  parts: DriveParts,
+  view: RentalView,
+  task: PowerTask,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rental } = view;
+  const machines = machinesOf(view);
+  const graceMs = rental.taskOptions.force === true ? 0 : parts.policy.graceMs;
+  const options = { what: `A ${task}`, timeoutMs: parts.policy.callTimeoutMs + graceMs, signal };
+  const outcomes = await Promise.allSettled(
+    machines.map(async (machine) => {
+      const driver = await parts.drivers(machine.clusterId);
+      await askEngine(parts, rental, options, (end) => call(driver, machine, task, { graceMs, signal: end }));
+    }),
+  );
+  const [failure] = outcomes.flatMap((outcome, index) =>
+    outcome.status === 'rejected' ? [{ error: outcome.reason as unknown, machine: machines[index] }] : [],
+  );
+  if (failure?.machine === undefined) return finish(parts, view, task);
+  const { error, machine } = failure;
+  parts.log.warn(
+    { rentalId: rental.id, externalId: machine.externalId, task, err: error },
+    'a switch failed',
+  );
+  const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= parts.clock.now();
+  if (failureOf(error).isFinal || isLate) return giveUpTask(parts, view, task);
+  await tryLater(parts, machine, failureOf(error));
+}
+
+async function finish(parts: DriveParts, view: RentalView, task: PowerTask): Promise<void> {
+  await parts.db.transaction({ name: `finish ${task}`, isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || !sameTask(current.rental, view.rental)) return;
+    if (task === 'stop') await finishStop(tx, current);
+    else await finishStart(tx, current);
+  });
+}
+
+/** It stays as it was, and the tenant sees why. What the machine really is now the reconciler finds out. */
+async function giveUpTask(parts: DriveParts, view: RentalView, task: PowerTask): Promise<void> {
+  await parts.db.transaction({ name: `give up ${task}`, isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || !sameTask(current.rental, view.rental)) return;
+    await changeRental(
+      tx,
+      current.rental,
+      {
+        task: null,
+        taskOptions: {},
+        taskDeadlineAt: null,
+        power: task === 'start' ? 'off' : 'on',
+        statusReason: `The ${task} did not succeed; the host did not carry it out.`,
+      },
+      rentalsActor,
+    );
+  });
+}
