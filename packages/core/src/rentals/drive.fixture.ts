@@ -26,6 +26,8 @@ export interface Saboteur {
   readonly drivers: DriveParts['drivers'];
   readonly db: Db;
   plan(sabotage: Sabotage): void;
+  /** Has something happen just before the so-manieth call or transaction, counted from 0. */
+  interrupt(nth: number, act: () => Promise<unknown>): void;
   /** Everything that was called so far, in order. */
   readonly seen: string[];
   /** Whether all that was planned has happened. */
@@ -38,6 +40,7 @@ export class Died extends Error {}
 export function createSaboteur(world: Pick<RentalWorld, 'db' | 'drivers'>): Saboteur {
   const seen: string[] = [];
   let planned: (Sabotage & { left: number }) | null = null;
+  let interruption: { readonly nth: number; readonly act: () => Promise<unknown> } | null = null;
   const strike = (at: string, when: Sabotage['when']): Sabotage | null => {
     if (planned === null || planned.left === 0 || planned.at !== at || planned.when !== when) return null;
     planned.left -= 1;
@@ -48,7 +51,8 @@ export function createSaboteur(world: Pick<RentalWorld, 'db' | 'drivers'>): Sabo
     act: () => Promise<T>,
     fail: (what: Sabotage) => Error,
   ): Promise<T> => {
-    seen.push(at);
+    const nth = seen.push(at) - 1;
+    if (interruption?.nth === nth) await interruption.act();
     const before = strike(at, 'before');
     if (before !== null) throw fail(before);
     const result = await act();
@@ -72,6 +76,7 @@ export function createSaboteur(world: Pick<RentalWorld, 'db' | 'drivers'>): Sabo
   return {
     seen,
     plan: (sabotage) => void (planned = { ...sabotage, left: sabotage.times ?? 1 }),
+    interrupt: (nth, act) => void (interruption = { nth, act }),
     spent: () => planned === null || planned.left === 0,
     drivers: async (clusterId: ClusterId) => wrapped(await world.drivers(clusterId)),
     db: new Proxy(world.db, {

@@ -1,0 +1,139 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createSaboteur, driveUntil, type Sabotage } from './drive.fixture.ts';
+import { terminateRental } from './life.service.ts';
+import { createRentalWorld, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { causeOfRental, type Rental } from './rental.ts';
+
+/** Ending at any moment, with anything failing on the way out. */
+
+let world: RentalWorld;
+beforeAll(async () => {
+  world = await createRentalWorld();
+});
+afterAll(() => world.drop());
+afterEach(async () => {
+  expect(await world.breaks()).toEqual([]);
+});
+
+const never = new AbortController().signal;
+
+const end = (tenant: Tenant, rental: Rental) =>
+  world.run((tx) =>
+    terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
+  );
+
+async function expectNothingLeft(tenant: Tenant, rental: Rental): Promise<void> {
+  const { machines } = await world.engines.live.driver.listOwned(never);
+  expect(machines.filter(({ orgId }) => orgId === tenant.orgId)).toEqual([]);
+  expect((await world.balance(tenant.orgId)).held).toBe(0n);
+  const live = await world.rows(
+    `select 1 from allocations join rentals on rentals.id = allocations.external_id
+      where allocations.state <> 'released' and rentals.wire_id = ${rental.wireId}`,
+  );
+  expect(live).toEqual([]);
+}
+
+describe('a rental that is ended while it comes up', () => {
+  // Every call to the engine and every transaction of an undisturbed start, in order.
+  const points = 12;
+
+  it.each(Array.from({ length: points }, (_, nth) => nth))(
+    'just before point %i leaves nothing, and costs nothing unless it ran',
+    async (nth) => {
+      const tenant = await world.tenant();
+      const saboteur = createSaboteur(world);
+      const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+      let ended = false;
+      saboteur.interrupt(nth, async () => {
+        await end(tenant, accepted);
+        ended = true;
+      });
+      const over = await driveUntil(world, accepted, { until: 'Terminated', saboteur, rounds: 60 }).catch(
+        (error: unknown) => {
+          // The start has fewer points than that: it runs, and nobody ended it.
+          if (ended) throw error;
+          return null;
+        },
+      );
+      if (over === null) {
+        expect(nth).toBeGreaterThanOrEqual(saboteur.seen.length);
+        await end(tenant, accepted);
+        await driveUntil(world, accepted, { until: 'Terminated' });
+      }
+      await expectNothingLeft(tenant, accepted);
+      if (over?.startedAt === null) expect(await world.paid(tenant.orgId, causeOfRental(accepted))).toBe(0n);
+    },
+  );
+});
+
+describe('a rental that is ended', () => {
+  const failures: readonly Sabotage[] = [
+    ...['cutAccess', 'terminate', 'describe'].flatMap((at) => [
+      { at, when: 'before' as const },
+      { at, when: 'after' as const },
+      { at, when: 'before' as const, times: 3 },
+    ]),
+    ...['note access cut', 'note absence', 'free machine', 'end rental'].flatMap((at) => [
+      { at, when: 'before' as const },
+      { at, when: 'after' as const },
+    ]),
+  ];
+
+  it.each(failures)('goes all the same after a failure $when $at', async (sabotage) => {
+    const tenant = await world.tenant();
+    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const receipt = await end(tenant, rental);
+    const saboteur = createSaboteur(world);
+    saboteur.plan(sabotage);
+    await driveUntil(world, rental, { until: 'Terminated', saboteur });
+    expect(saboteur.spent()).toBe(true);
+    await expectNothingLeft(tenant, rental);
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
+  });
+
+  it('by several at once, and worked on by several at once, is ended once', async () => {
+    const tenant = await world.tenant();
+    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    await world.advance(90_000);
+    const receipts = await Promise.all(Array.from({ length: 8 }, () => end(tenant, rental)));
+    expect(new Set(receipts.map(({ finalCost }) => finalCost)).size).toBe(1);
+    await driveUntil(world, rental, { until: 'Terminated', workers: 4 });
+    await expectNothingLeft(tenant, rental);
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipts[0]?.finalCost);
+  });
+
+  it('is not gone because the engine is silent: its GPUs stay sold until it answers twice', async () => {
+    const tenant = await world.tenant();
+    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    world.engines.live.controls.silenceEngine();
+    await end(tenant, rental);
+    await expect(driveUntil(world, rental, { until: 'Terminated', rounds: 30 })).rejects.toThrow(
+      /Terminating/u,
+    );
+    const held = await world.rows(`select 1 from allocations where state = 'releasing'`);
+    expect(held).toHaveLength(1);
+    world.engines.live.controls.heal();
+    await driveUntil(world, rental, { until: 'Terminated' });
+    await expectNothingLeft(tenant, rental);
+  });
+});
+
+describe('a machine that does not go', () => {
+  it('has its node quarantined after ten minutes, and is gone in the end', async () => {
+    const tenant = await world.tenant();
+    const tags = { 'millrace.fault': 'stuck-terminate', 'millrace.fault.for_ms': '900000' };
+    const rental = await driveUntil(world, await world.rent(tenant, 'test', { tags }), { until: 'Running' });
+    await world.run((tx) =>
+      terminateRental(tx, tenant.orgId, rental.id, {
+        reason: 'done',
+        actor: tenant.call('test').cause.actor,
+      }),
+    );
+    await driveUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
+    const nodes = await world.rows<{ status: string }>(
+      `select node.status from nodes as node join rental_machines as machine on machine.node_id = node.id
+        join rentals on rentals.id = machine.rental_id where rentals.wire_id = ${rental.wireId}`,
+    );
+    expect(nodes).toEqual([{ status: 'node_quarantined' }]);
+  });
+});
