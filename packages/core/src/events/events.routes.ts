@@ -1,8 +1,8 @@
 import { contract } from '@millrace/contract';
-import { requirePrincipal, sse, type HttpServer } from '@millrace/platform/http';
+import { requirePrincipal, sse, type HttpServer, type RequestContext } from '@millrace/platform/http';
 import { Fault } from '@millrace/platform/fault';
 import type { KeyId } from '@millrace/platform/ids';
-import { toWire, type FeedEvent } from './events.ts';
+import { isAbout, toWire, type FeedEvent, type ResourceRef } from './events.ts';
 import type { Feed } from './feed.ts';
 
 const { listEvents } = contract.operations;
@@ -10,26 +10,42 @@ const { listEvents } = contract.operations;
 /** Serves the feed: a page, or a stream that goes on. */
 export function serveEvents(server: HttpServer, feed: Feed): void {
   server.serve(listEvents, async ({ query, context }) => {
-    const { orgId, mode, keyId } = requirePrincipal(context);
-    if (context.wantsEventStream) {
-      const after = resumeAfter(context.header('last-event-id'), query.after);
-      // The stream is opened here, not inside it: a refusal must still be an ordinary answer.
-      const leaving = new AbortController();
-      const signal = AbortSignal.any([leaving.signal, context.signal]);
-      const events = await feed.follow(orgId, { after, mode, signal });
-      return sse(async (stream) => {
-        stream.signal.addEventListener('abort', () => leaving.abort(), { once: true });
-        if (stream.signal.aborted) leaving.abort();
-        for await (const event of events) {
-          if (!(await stream.send({ id: String(event.seq), event: event.type, data: toWire(event) }))) break;
-          if (endsOwnKey(event, keyId)) break;
-        }
-        leaving.abort();
-      });
-    }
+    if (context.wantsEventStream) return streamEvents(feed, context, { after: query.after });
+    const { orgId, mode } = requirePrincipal(context);
     const { events, more } = await feed.page(orgId, { ...query, mode });
     const nextAfter = events.at(-1)?.seq ?? query.after;
     return { items: events.map(toWire), nextCursor: more ? String(nextAfter) : null, nextAfter };
+  });
+}
+
+/**
+ * Answers with the caller's events from `after` on, or from where its last connection ended, for as long as it stays. With
+ * `about`, those of one thing only.
+ */
+export async function streamEvents(
+  feed: Feed,
+  context: RequestContext,
+  from: { readonly after: number; readonly about?: ResourceRef },
+): Promise<ReturnType<typeof sse>> {
+  const { orgId, mode, keyId } = requirePrincipal(context);
+  const after = resumeAfter(context.header('last-event-id'), from.after);
+  const { about } = from;
+  // The end of the caller's own key is listened for as well, and shown only to those who asked for everything.
+  const things = about === undefined ? {} : { about: [about, { kind: 'api-key', id: keyId }] };
+  // The stream is opened here, not inside it: a refusal must still be an ordinary answer.
+  const leaving = new AbortController();
+  const signal = AbortSignal.any([leaving.signal, context.signal]);
+  const events = await feed.follow(orgId, { after, mode, signal, ...things });
+  return sse(async (stream) => {
+    stream.signal.addEventListener('abort', () => leaving.abort(), { once: true });
+    if (stream.signal.aborted) leaving.abort();
+    for await (const event of events) {
+      const shown = about === undefined || isAbout(event, about);
+      const message = { id: String(event.seq), event: event.type, data: toWire(event) };
+      if (shown && !(await stream.send(message))) break;
+      if (endsOwnKey(event, keyId)) break;
+    }
+    leaving.abort();
   });
 }
 

@@ -2,7 +2,7 @@ import type { Db, Reader, Tx } from '@millrace/platform/db';
 import type { Actor, Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
-import type { FeedEvent } from './events.ts';
+import type { FeedEvent, ResourceRef } from './events.ts';
 
 interface EventRow {
   org_id: string;
@@ -57,6 +57,26 @@ export async function listEventsAfter(
     select ${columns} from events
      where org_id = ${toUuid(orgId)} and seq > ${page.after} ${visible}
      order by seq limit ${page.limit}
+  `.execute(reader.kysely);
+  return rows.map(fromRow);
+}
+
+/** The same of some things only, whatever else happened to the organisation meanwhile. */
+export async function listEventsAbout(
+  reader: Reader,
+  orgId: OrgId,
+  page: { readonly about: readonly ResourceRef[]; readonly after: number; readonly limit: number },
+): Promise<FeedEvent[]> {
+  const { about, after, limit } = page;
+  const { rows } = await sql<EventRow>`
+    select event.*
+      from unnest(${about.map(({ kind }) => kind)}::text[], ${about.map(({ id }) => id)}::text[]) as thing (kind, id)
+     cross join lateral (
+           select ${columns} from events
+            where org_id = ${toUuid(orgId)} and resource_kind = thing.kind and resource_id = thing.id
+              and seq > ${after}
+            order by seq limit ${limit}) as event
+     order by event.seq limit ${limit}
   `.execute(reader.kysely);
   return rows.map(fromRow);
 }

@@ -2,6 +2,12 @@ import { eventApiVersion, type EventEnvelope } from '@millrace/contract';
 import { payloadSchemaVersion, type Actor, type Envelope, type Mode } from '@millrace/platform/envelope';
 import { cellOf, parseId, type CellId, type EventId, type OrgId } from '@millrace/platform/ids';
 
+/** One of the things that events are about. */
+export interface ResourceRef {
+  readonly kind: string;
+  readonly id: string;
+}
+
 /** One event of an organisation's feed, numbered and stored. */
 export interface FeedEvent {
   readonly id: EventId;
@@ -9,7 +15,7 @@ export interface FeedEvent {
   /** Counts from 1 within the organisation, without holes. */
   readonly seq: number;
   readonly type: string;
-  readonly resource: { readonly kind: string; readonly id: string };
+  readonly resource: ResourceRef;
   readonly mode: Mode;
   readonly cell: CellId;
   readonly actor: Actor;
@@ -29,6 +35,10 @@ export const writtenApiVersion = eventApiVersion;
  */
 export function visibleTo(mode: Mode, event: Pick<FeedEvent, 'mode'>): boolean {
   return mode === 'live' || event.mode === 'test';
+}
+
+export function isAbout({ resource }: Pick<FeedEvent, 'resource'>, { kind, id }: ResourceRef): boolean {
+  return resource.kind === kind && resource.id === id;
 }
 
 /** The event as readers of the feed and of JetStream see it. */

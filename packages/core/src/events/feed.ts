@@ -7,9 +7,9 @@ import { startLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsSubscription } from '@millrace/platform/nats';
 import { gauge } from '@millrace/platform/telemetry';
-import { visibleTo, type EventChannels, type FeedEvent } from './events.ts';
-import { getFeedHead, getFeedHeads, listEventsAfter } from './events.store.ts';
-import { createFollower, type Follower } from './follower.ts';
+import { isAbout, visibleTo, type EventChannels, type FeedEvent, type ResourceRef } from './events.ts';
+import { getFeedHead, getFeedHeads, listEventsAbout, listEventsAfter } from './events.store.ts';
+import { createFollower, type Follower, type ReadEvents } from './follower.ts';
 
 export interface FeedTuning {
   /** Streams that one process keeps open for one organisation. */
@@ -50,13 +50,19 @@ export interface FeedPage {
 
 export interface Feed {
   page(orgId: OrgId, query: { after: number; limit: number; mode: Mode }): Promise<FeedPage>;
+  /** The same of some things only: what else happened to the organisation costs nothing. */
+  pageAbout(
+    orgId: OrgId,
+    query: { after: number; limit: number; about: readonly ResourceRef[] },
+  ): Promise<FeedPage>;
   /**
-   * Every event after `after`, in order, then those to come, until the signal aborts. Refuses, before the first
-   * event, a place that retention has passed and an organisation that follows too often already.
+   * Every event after `after`, in order, then those to come, until the signal aborts. With `about`, those of these things
+   * only. Refuses, before the first event, a place that retention has passed and an organisation that follows too often
+   * already.
    */
   follow(
     orgId: OrgId,
-    query: { after: number; mode: Mode; signal: AbortSignal },
+    query: { after: number; mode: Mode; about?: readonly ResourceRef[]; signal: AbortSignal },
   ): Promise<AsyncGenerator<FeedEvent, void, undefined>>;
   close(): Promise<void>;
 }
@@ -88,7 +94,19 @@ function tooManyStreams(limit: number): Fault {
 
 const followersGauge = gauge('millrace_feed_followers', 'Event streams this process keeps open');
 
-async function refuseLostPlace(reader: Reader, orgId: OrgId, after: number): Promise<void> {
+/** What a reader can do who has lost its place, by what it keeps its place with. */
+const goOn = {
+  after: (firstSeq: number) =>
+    firstSeq === 1 ? 'read the feed anew with after=0' : `continue with after=${firstSeq - 1}`,
+  cursor: () => 'read again without a cursor',
+} as const;
+
+async function refuseLostPlace(
+  reader: Reader,
+  orgId: OrgId,
+  after: number,
+  by: keyof typeof goOn = 'after',
+): Promise<void> {
   // Nothing was read yet at 0: the reader starts wherever the feed starts, and so misses nothing it had begun.
   if (after === 0) return;
   const { firstSeq, lastSeq } = await getFeedHead(reader, orgId);
@@ -97,14 +115,34 @@ async function refuseLostPlace(reader: Reader, orgId: OrgId, after: number): Pro
     // from a backup. Waiting for it would pass over every event up to it.
     throw new Fault('INVALID_CURSOR', {
       message: `This feed has not reached seq ${after}, so it cannot continue after it.`,
-      suggestion: 'Read what you need from the resources themselves, then read the feed anew with after=0.',
+      suggestion: `Read what you need from the resources themselves, then ${goOn[by](1)}.`,
     });
   }
   if (after + 1 >= firstSeq) return;
   throw new Fault('INVALID_CURSOR', {
     message: `Events before seq ${firstSeq} are no longer kept, so the feed cannot continue after ${after}.`,
-    suggestion: `Read what you need from the resources themselves, then continue with after=${firstSeq - 1}.`,
+    suggestion: `Read what you need from the resources themselves, then ${goOn[by](firstSeq)}.`,
   });
+}
+
+interface Place {
+  /** Undefined: everything. */
+  readonly about: readonly ResourceRef[] | undefined;
+  readonly after: number;
+  readonly limit: number;
+}
+
+async function readNext(reader: Reader, orgId: OrgId, { about, after, limit }: Place): Promise<ReadEvents> {
+  if (about === undefined) {
+    const events = await listEventsAfter(reader, orgId, { after, limit, mode: 'live' });
+    return { events, upTo: events.at(-1)?.seq ?? after, more: events.length >= limit };
+  }
+  // Before the events: numbers become visible in order, so all up to this one are there for the next statement.
+  const { lastSeq } = await getFeedHead(reader, orgId);
+  const events = await listEventsAbout(reader, orgId, { about, after, limit });
+  const last = events.at(-1)?.seq ?? after;
+  const more = events.length >= limit;
+  return { events, upTo: more ? last : Math.max(last, lastSeq), more };
 }
 
 export function createFeed(options: FeedOptions): Feed {
@@ -178,13 +216,13 @@ export function createFeed(options: FeedOptions): Feed {
   async function* run(
     orgId: OrgId,
     follower: Follower,
-    query: { mode: Mode; signal: AbortSignal },
+    query: { wanted: (event: FeedEvent) => boolean; signal: AbortSignal },
   ): AsyncGenerator<FeedEvent, void, undefined> {
     try {
       for (;;) {
         const batch = await follower.next(query.signal);
         if (batch === null) return;
-        for (const event of batch) if (visibleTo(query.mode, event)) yield event;
+        for (const event of batch) if (query.wanted(event)) yield event;
       }
     } finally {
       leave(orgId, follower);
@@ -197,18 +235,23 @@ export function createFeed(options: FeedOptions): Feed {
       const events = await listEventsAfter(db, orgId, { ...query, limit: query.limit + 1 });
       return { events: events.slice(0, query.limit), more: events.length > query.limit };
     },
+    pageAbout: async (orgId, query) => {
+      await refuseLostPlace(db, orgId, query.after, 'cursor');
+      const events = await listEventsAbout(db, orgId, { ...query, limit: query.limit + 1 });
+      return { events: events.slice(0, query.limit), more: events.length > query.limit };
+    },
     follow: async (orgId, query) => {
       refuseTooMany(orgId);
+      const { about, mode } = query;
       const follower = createFollower({
         after: query.after,
         maxBuffered: tuning.maxBuffered,
-        readAfter: (after) => listEventsAfter(db, orgId, { after, limit: tuning.pageSize, mode: 'live' }),
-        pageSize: tuning.pageSize,
+        readAfter: (after) => readNext(db, orgId, { about, after, limit: tuning.pageSize }),
       });
       // Counted before the first wait, so that a burst of connections cannot all pass the limit.
       join(orgId, follower);
       try {
-        await refuseLostPlace(db, orgId, query.after);
+        await refuseLostPlace(db, orgId, query.after, about === undefined ? 'after' : 'cursor');
       } catch (error) {
         leave(orgId, follower);
         throw error;
@@ -216,7 +259,9 @@ export function createFeed(options: FeedOptions): Feed {
       const signal = AbortSignal.any([query.signal, closing.signal]);
       // A generator that nobody starts never reaches its `finally`; the signal always comes.
       signal.addEventListener('abort', () => leave(orgId, follower), { once: true });
-      return run(orgId, follower, { mode: query.mode, signal });
+      const wanted = (event: FeedEvent): boolean =>
+        visibleTo(mode, event) && (about === undefined || about.some((thing) => isAbout(event, thing)));
+      return run(orgId, follower, { wanted, signal });
     },
     close: async () => {
       closing.abort();

@@ -38,7 +38,8 @@ function book() {
     },
     readAfter: async (after: number) => {
       reads += 1;
-      return stored.slice(after, after + 3);
+      const events = stored.slice(after, after + 3);
+      return { events, upTo: events.at(-1)?.seq ?? after, more: events.length === 3 };
     },
     reads: () => reads,
     size: () => stored.length,
@@ -57,7 +58,7 @@ describe('a follower', () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.nat({ max: 5 }), async (script, maxBuffered) => {
         const { store, readAfter, size } = book();
-        const follower = createFollower({ after: 0, maxBuffered: maxBuffered + 1, pageSize: 3, readAfter });
+        const follower = createFollower({ after: 0, maxBuffered: maxBuffered + 1, readAfter });
         const seen: number[] = [];
         let last: FeedEvent | undefined;
         for (const step of script) {
@@ -79,7 +80,7 @@ describe('a follower', () => {
 
   test('needs no read while messages arrive in line', async () => {
     const { store, readAfter, reads } = book();
-    const follower = createFollower({ after: 0, maxBuffered: 10, pageSize: 3, readAfter });
+    const follower = createFollower({ after: 0, maxBuffered: 10, readAfter });
     store();
     expect((await follower.next(never))?.map((event) => event.seq)).toEqual([1]);
     for (let nth = 2; nth <= 5; nth += 1) {
@@ -91,7 +92,7 @@ describe('a follower', () => {
 
   test('holds no more than its buffer for a client that does not read, and then catches up by reading', async () => {
     const { store, readAfter, reads, size } = book();
-    const follower = createFollower({ after: 0, maxBuffered: 2, pageSize: 3, readAfter });
+    const follower = createFollower({ after: 0, maxBuffered: 2, readAfter });
     store();
     await follower.next(never);
     for (let nth = 0; nth < 8; nth += 1) follower.offer(toWire(store()));
@@ -105,7 +106,7 @@ describe('a follower', () => {
   test('ends when its client leaves, also while it waits', async () => {
     const { readAfter } = book();
     const leaving = new AbortController();
-    const follower = createFollower({ after: 0, maxBuffered: 2, pageSize: 3, readAfter });
+    const follower = createFollower({ after: 0, maxBuffered: 2, readAfter });
     const next = follower.next(leaving.signal);
     leaving.abort();
     expect(await next).toBeNull();

@@ -14,11 +14,19 @@ export interface Follower {
   next(signal: AbortSignal): Promise<readonly FeedEvent[] | null>;
 }
 
+/** What a read found: every event of interest up to a number. */
+export interface ReadEvents {
+  readonly events: readonly FeedEvent[];
+  /** Nothing of interest between the last of the events and this one is missing. */
+  readonly upTo: number;
+  /** There may be more after `upTo` already. */
+  readonly more: boolean;
+}
+
 export interface FollowerOptions {
   readonly after: number;
   readonly maxBuffered: number;
-  readonly pageSize: number;
-  readonly readAfter: (seq: number) => Promise<readonly FeedEvent[]>;
+  readonly readAfter: (seq: number) => Promise<ReadEvents>;
 }
 
 export function createFollower(options: FollowerOptions): Follower {
@@ -55,12 +63,12 @@ export function createFollower(options: FollowerOptions): Follower {
 
   const read = async (): Promise<readonly FeedEvent[]> => {
     mustRead = false;
-    const events = await options.readAfter(last).catch((error: unknown) => {
+    const { events, upTo, more } = await options.readAfter(last).catch((error: unknown) => {
       mustRead = true;
       throw error;
     });
-    if (events.length >= options.pageSize) mustRead = true;
-    last = events.at(-1)?.seq ?? last;
+    if (more) mustRead = true;
+    last = Math.max(last, upTo);
     return events;
   };
 

@@ -1,6 +1,6 @@
-export { eventChannels, type EventChannels, type FeedEvent } from './events.ts';
+export { eventChannels, toWire as toWireEvent, type EventChannels, type FeedEvent } from './events.ts';
 export { forgetOldEvents } from './events.store.ts';
-export { serveEvents } from './events.routes.ts';
+export { serveEvents, streamEvents } from './events.routes.ts';
 export { createFeed, defaultFeedTuning, type Feed, type FeedOptions, type FeedTuning } from './feed.ts';
 export { ensureEventStream, type EventStreamOptions } from './stream.ts';
 export {
