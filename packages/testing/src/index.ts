@@ -25,6 +25,7 @@ export { plantFleet, type FleetOptions, type PlantedFleet } from './fleet.ts';
 export { killBackend, killBackends, poolRecovered } from './faults.ts';
 export { useIncusCluster } from './incus-cluster.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
+export { explainKept, recordStatements, type PlanNode, type SentStatement } from './plans.ts';
 export { freePort, freePorts } from './ports.ts';
 export { startProcess, type StartProcessOptions, type TestProcess } from './processes.ts';
 export {
@@ -36,6 +37,7 @@ export {
   type WorkerProcess,
 } from './programs.ts';
 export { createRandom, type Random } from './random.ts';
+export { plantRentals, type PlantedRental, type RentalsOptions } from './rentals.ts';
 export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { checkReader, type SeenEvent } from './scenarios/feed-check.ts';

@@ -18,6 +18,7 @@ export type {
   TransferRecord,
   UsageQuantities,
 } from './ledger.ts';
+export { listTransfersOf, readHeldFor, type CausedTransfer } from './causes.store.ts';
 export {
   findAnyTransfer,
   findHold,

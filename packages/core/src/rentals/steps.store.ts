@@ -5,7 +5,9 @@ import type { Rental, RentalStep, StepStatus } from './rental.ts';
 
 /** All SQL about the steps that tenants see. Whoever writes here holds the lock of the rental. */
 
-function toStep(row: Selectable<Tables['rental_steps']>): RentalStep {
+export type StepRow = Omit<Selectable<Tables['rental_steps']>, 'org_id' | 'mode'>;
+
+export function toStep(row: Omit<StepRow, 'rental_id'>): RentalStep {
   return {
     seq: row.seq,
     attempt: row.attempt,

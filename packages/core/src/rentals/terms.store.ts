@@ -6,7 +6,9 @@ import type { Rental, RentalTerm } from './rental.ts';
 
 /** All SQL about the terms of rentals. Whoever writes here holds the lock of the rental. */
 
-function toTerm(row: Selectable<Tables['rental_terms']>): RentalTerm {
+export type TermRow = Omit<Selectable<Tables['rental_terms']>, 'org_id' | 'mode' | 'created_at'>;
+
+export function toTerm(row: Omit<TermRow, 'rental_id'>): RentalTerm {
   return {
     seq: row.seq,
     termType: row.term_type,

@@ -1,0 +1,80 @@
+import { defineStatement, runStatement, type Reader } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type OrgId, type TransferId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import type { MoneyCause, TransferKind, UsageQuantities } from './ledger.ts';
+
+/** What one cause was charged, was given back, and holds. */
+
+export interface CausedTransfer {
+  readonly id: TransferId;
+  readonly kind: TransferKind;
+  /** Which act of the cause it was. */
+  readonly step: string;
+  /** What the organisation's money changed by: a charge is negative. */
+  readonly amount: NanoUsd;
+  readonly usage: UsageQuantities | null;
+  readonly occurredAt: Date;
+}
+
+interface TransferRow {
+  id: string;
+  kind: TransferKind;
+  idempotency_key: string;
+  amount_nano_usd: bigint;
+  usage: UsageQuantities | null;
+  occurred_at: Date;
+}
+
+/**
+ * Keys of a cause begin with it and a colon, and `;` follows the colon. Written as a range because one plan is kept for
+ * all causes: by `starts_with` it would read all that the organisation was ever charged. Ids may hold a colon, so the
+ * cause itself decides.
+ */
+const ofCause = `org_id = $1 and idempotency_key > $3 || ':' || $4 || ':' and idempotency_key < $3 || ':' || $4 || ';'
+   and cause_kind = $3 and cause_id = $4 and mode = $2`;
+
+const transfersStatement = defineStatement(
+  'ledger-transfers-of-cause',
+  `
+  select id, kind, idempotency_key, amount_nano_usd, usage, occurred_at from ledger_transfers
+   where ${ofCause} and kind <> 'budget'
+   order by id`,
+);
+
+/** Every transfer of one cause, oldest first. */
+export async function listTransfersOf(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  cause: MoneyCause,
+): Promise<readonly CausedTransfer[]> {
+  const values = [toUuid(orgId), mode, cause.kind, cause.id];
+  const rows = await runStatement<TransferRow>(reader, transfersStatement, values);
+  const prefix = `${cause.kind}:${cause.id}:`;
+  return rows.map((row) => ({
+    id: fromUuid('trf', row.id),
+    kind: row.kind,
+    step: row.idempotency_key.slice(prefix.length),
+    amount: nanoUsd(row.amount_nano_usd),
+    usage: row.usage,
+    occurredAt: row.occurred_at,
+  }));
+}
+
+const heldStatement = defineStatement(
+  'ledger-held-for-cause',
+  `select coalesce(sum(held_nano_usd), 0)::bigint as held from ledger_holds where ${ofCause}`,
+);
+
+/** What is set aside for one cause. */
+export async function readHeldFor(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  cause: MoneyCause,
+): Promise<NanoUsd> {
+  const values = [toUuid(orgId), mode, cause.kind, cause.id];
+  const [row] = await runStatement<{ held: bigint }>(reader, heldStatement, values);
+  return nanoUsd(row?.held ?? 0n);
+}

@@ -1,0 +1,330 @@
+import type { PortMapping } from '@millrace/compute';
+import type { ProviderVariant } from '@millrace/contract';
+import { defineStatement, runStatement, type Reader, type Tables } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
+import type { Selectable } from 'kysely';
+import type { Maker, ShownMachine, ShownRental } from './records.ts';
+import type { RentalKind, RentalState, RentalStep, RentalTerm } from './rental.ts';
+import { toRental, type RentalRow } from './rentals.store.ts';
+import { toStep, type StepRow } from './steps.store.ts';
+import { toTerm, type TermRow } from './terms.store.ts';
+
+/**
+ * All SQL that reads rentals for showing: pages of them, and for a whole page at once what belongs to them. Each statement
+ * walks an index of what it shows, so its cost is that of the page; a test reads the plans.
+ */
+
+/** Instances are rentals to us and another list to their tenants. */
+type ListedKind = Exclude<RentalKind, 'instance'>;
+
+/** What no page carries; see `ShownRental`. */
+const unshown = { user_data: null, ssh_keys: [] as string[], labels: {}, disk_price: null };
+
+type ShownRow = Omit<RentalRow, keyof typeof unshown> & {
+  maker_name: string;
+  maker_email: string;
+  maker_image: string | null;
+  variant: ProviderVariant;
+};
+
+/** A rental with what its own row leads to. */
+export interface ListedRental {
+  readonly rental: ShownRental;
+  readonly createdBy: Maker;
+  readonly variant: ProviderVariant;
+}
+
+function toListed(row: ShownRow): ListedRental {
+  const rental = toRental({ ...row, ...unshown });
+  return {
+    rental,
+    createdBy: {
+      id: rental.userId,
+      name: row.maker_name,
+      email: row.maker_email,
+      picture: row.maker_image,
+    },
+    variant: row.variant,
+  };
+}
+
+const rentalColumns = `
+  rental.id, rental.wire_id, rental.org_id, rental.mode, rental.kind, rental.user_id, rental.key_id, rental.provider_id,
+  rental.region, rental.gpu_type, rental.gpus_per_node, rental.node_count, rental.gpu_count, rental.connection_type,
+  rental.cuda, rental.name, rental.label, rental.tags, rental.image, rental.custom_ports, rental.monitoring,
+  rental.convert_on_expiry, rental.status, rental.status_reason, rental.status_since, rental.task, rental.task_options,
+  rental.task_deadline_at, rental.power, rental.gpu_held, rental.attempt, rental.first_attempt, rental.allocation_id,
+  rental.trouble_since, rental.billing_paused_at, rental.created_at, rental.updated_at, rental.started_at,
+  rental.end_accepted_at, rental.ended_at, rental.end_reason, rental.expires_at, rental.max_nano_usd,
+  rental.idle_after_seconds, rental.idle_action, rental.told_expiring_at, rental.next_action_at, rental.deadline_at,
+  rental.transitions, rental.steps, rental.version`;
+
+const shownColumns = `${rentalColumns}, maker.name as maker_name, maker.email as maker_email,
+         maker.image as maker_image, provider.variant`;
+
+const leadsTo = `
+    join users as maker on maker.id = rental.user_id
+    join providers as provider on provider.id = rental.provider_id`;
+
+/** Before every id that there is, and after. */
+const FIRST_UUID = '00000000-0000-0000-0000-000000000000';
+const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+// One descent of the index for each status, so that the rare ones are found without wading through the others.
+const liveStatement = defineStatement(
+  'rentals-live-page',
+  `
+  select ${shownColumns}
+    from (select rental.*
+            from unnest($4::text[]) as wanted (status)
+           cross join lateral (
+                 select * from rentals
+                  where org_id = $1 and mode = $2 and kind = $3 and status = wanted.status and status <> 'Terminated'
+                    and id < $5
+                  order by id desc limit $6) as rental
+           order by rental.id desc limit $6) as rental
+    ${leadsTo}
+   order by rental.id desc`,
+);
+
+export interface LivePage {
+  readonly kind: ListedKind;
+  readonly statuses: readonly RentalState[];
+  readonly after: RentalId | null;
+  readonly limit: number;
+}
+
+/** Rentals that have not ended, newest first; one more than `limit` when there are more. */
+export async function listLiveRentals(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  page: LivePage,
+): Promise<readonly ListedRental[]> {
+  const after = page.after === null ? LAST_UUID : toUuid(page.after);
+  const values = [toUuid(orgId), mode, page.kind, page.statuses, after, page.limit + 1];
+  return (await runStatement<ShownRow>(reader, liveStatement, values)).map(toListed);
+}
+
+const oneStatement = defineStatement(
+  'rentals-one',
+  `
+  select ${shownColumns}
+    from rentals as rental
+    ${leadsTo}
+   where rental.wire_id = $3 and rental.org_id = $1 and rental.mode = $2 and rental.kind <> 'instance'`,
+);
+
+export async function findListedRental(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  wireId: number,
+): Promise<ListedRental | null> {
+  const [row] = await runStatement<ShownRow>(reader, oneStatement, [toUuid(orgId), mode, wireId]);
+  return row === undefined ? null : toListed(row);
+}
+
+/** A rental that has ended, as its history shows it. */
+export interface EndedRental {
+  readonly id: RentalId;
+  readonly wireId: number;
+  readonly kind: RentalKind;
+  readonly name: string | null;
+  readonly label: string | null;
+  readonly region: string;
+  readonly gpuType: RentalRow['gpu_type'];
+  readonly gpuCount: number;
+  readonly status: RentalState;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date;
+  readonly reason: string | null;
+}
+
+type EndedRow = Pick<
+  RentalRow,
+  | 'id'
+  | 'wire_id'
+  | 'kind'
+  | 'name'
+  | 'label'
+  | 'region'
+  | 'gpu_type'
+  | 'gpu_count'
+  | 'status'
+  | 'created_at'
+  | 'started_at'
+  | 'end_reason'
+  | 'status_reason'
+> & { ended_at: Date };
+
+const endedStatement = defineStatement(
+  'rentals-ended-page',
+  `
+  select ended.*
+    from unnest($3::text[]) as wanted (kind)
+   cross join lateral (
+         select id, wire_id, kind, name, label, region, gpu_type, gpu_count, status, created_at, started_at, ended_at,
+                end_reason, status_reason
+           from rentals
+          where org_id = $1 and mode = $2 and kind = wanted.kind and status = 'Terminated'
+            and (ended_at, id) < ($4::timestamptz, $5::uuid) and ended_at >= $6::timestamptz
+          order by ended_at desc, id desc limit $7) as ended
+   order by ended.ended_at desc, ended.id desc limit $7`,
+);
+
+/** After which of the ended ones a page goes on. */
+export interface EndedPosition {
+  readonly endedAt: Date;
+  readonly id: RentalId;
+}
+
+export interface EndedPage {
+  readonly kinds: readonly ListedKind[];
+  /** Ended at or after this. */
+  readonly from: Date | null;
+  /** Ended before this. */
+  readonly until: Date | null;
+  readonly after: EndedPosition | null;
+  readonly limit: number;
+}
+
+/** Rentals that have ended, the last to end first; one more than `limit` when there are more. */
+export async function listEndedRentals(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  page: EndedPage,
+): Promise<readonly EndedRental[]> {
+  const { after, until } = page;
+  const [before, id] =
+    after !== null && (until === null || after.endedAt < until)
+      ? [after.endedAt, toUuid(after.id)]
+      : [until ?? 'infinity', FIRST_UUID];
+  const values = [toUuid(orgId), mode, page.kinds, before, id, page.from ?? '-infinity', page.limit + 1];
+  const rows = await runStatement<EndedRow>(reader, endedStatement, values);
+  return rows.map((row) => ({
+    id: fromUuid('rnt', row.id),
+    wireId: row.wire_id,
+    kind: row.kind,
+    name: row.name,
+    label: row.label,
+    region: row.region,
+    gpuType: row.gpu_type,
+    gpuCount: row.gpu_count,
+    status: row.status as RentalState,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    reason: row.end_reason ?? row.status_reason,
+  }));
+}
+
+type MachineRow = Pick<
+  Selectable<Tables['rental_machines']>,
+  | 'rental_id'
+  | 'position'
+  | 'external_id'
+  | 'gpu_addresses'
+  | 'ports'
+  | 'cpu_count'
+  | 'ram_mb'
+  | 'disk_gb'
+  | 'state'
+  | 'address'
+  | 'private_ip'
+  | 'ssh_user'
+  | 'host_key'
+> &
+  Pick<Selectable<Tables['nodes']>, 'cpu_model' | 'gpu_form_factor'>;
+
+const machinesStatement = defineStatement(
+  'rentals-shown-machines',
+  `
+  select machine.rental_id, machine.position, machine.external_id, machine.gpu_addresses, machine.ports, machine.cpu_count,
+         machine.ram_mb, machine.disk_gb, machine.state, machine.address, machine.private_ip, machine.ssh_user,
+         machine.host_key, node.cpu_model, node.gpu_form_factor
+    from unnest($2::uuid[], $3::int[]) as shown (id, attempt)
+    join rental_machines as machine on machine.rental_id = shown.id and machine.attempt = shown.attempt
+    join nodes as node on node.id = machine.node_id
+   where machine.org_id = $1
+   order by machine.rental_id, machine.position`,
+);
+
+const termsStatement = defineStatement(
+  'rentals-shown-terms',
+  `
+  select rental_id, seq, term_type, price, hold_id, meter_name, effective_at, ends_at from rental_terms
+   where org_id = $1 and rental_id = any ($2::uuid[])
+   order by rental_id, seq`,
+);
+
+/** A rental that is switched on and off for a year has thousands; the last ones tell how it came to be as it is. */
+const STEPS_SHOWN = 50;
+
+const stepsStatement = defineStatement(
+  'rentals-shown-steps',
+  `
+  select step.*
+    from unnest($2::uuid[]) as shown (id)
+   cross join lateral (
+         select rental_id, seq, attempt, name, status, started_at, ended_at, message from rental_steps
+          where rental_id = shown.id and org_id = $1
+          order by seq desc limit ${STEPS_SHOWN}) as step
+   order by step.rental_id, step.seq`,
+);
+
+/** What belongs to the rentals of a page, by the rental. */
+export interface Belongings {
+  readonly machines: ReadonlyMap<RentalId, readonly ShownMachine[]>;
+  readonly terms: ReadonlyMap<RentalId, readonly RentalTerm[]>;
+  readonly steps: ReadonlyMap<RentalId, readonly RentalStep[]>;
+}
+
+/** Three statements, however many rentals there are. */
+export async function readBelongings(
+  reader: Reader,
+  orgId: OrgId,
+  rentals: readonly Pick<ShownRental, 'id' | 'attempt'>[],
+): Promise<Belongings> {
+  const org = toUuid(orgId);
+  const ids = rentals.map(({ id }) => toUuid(id));
+  const attempts = rentals.map(({ attempt }) => attempt);
+  const machines = await runStatement<MachineRow>(reader, machinesStatement, [org, ids, attempts]);
+  const terms = await runStatement<TermRow>(reader, termsStatement, [org, ids]);
+  const steps = await runStatement<StepRow>(reader, stepsStatement, [org, ids]);
+  return {
+    machines: byRental(machines, toShownMachine),
+    terms: byRental(terms, toTerm),
+    steps: byRental(steps, toStep),
+  };
+}
+
+function byRental<Row extends { readonly rental_id: string }, Item>(
+  rows: readonly Row[],
+  toItem: (row: Row) => Item,
+): ReadonlyMap<RentalId, readonly Item[]> {
+  const grouped = Map.groupBy(rows, (row) => row.rental_id);
+  return new Map([...grouped].map(([id, of]) => [fromUuid('rnt', id), of.map(toItem)]));
+}
+
+function toShownMachine(row: MachineRow): ShownMachine {
+  return {
+    position: row.position,
+    externalId: row.external_id,
+    gpuAddresses: row.gpu_addresses,
+    ports: row.ports as unknown as readonly PortMapping[],
+    cpuCount: row.cpu_count,
+    ramMb: row.ram_mb,
+    diskGb: row.disk_gb,
+    state: row.state,
+    address: row.address,
+    privateIp: row.private_ip,
+    sshUser: row.ssh_user,
+    hostKey: row.host_key,
+    cpuModel: row.cpu_model,
+    gpuFormFactor: row.gpu_form_factor,
+  };
+}

@@ -1,0 +1,138 @@
+import type { Db, Reader } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId } from '@millrace/platform/ids';
+import { zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import { listTransfersOf, readHeldFor } from '../ledger/index.ts';
+import { costsOf, listMetersOf } from '../metering/index.ts';
+import { costOf, type RentalCost } from './cost.ts';
+import {
+  findListedRental,
+  listEndedRentals,
+  listLiveRentals,
+  readBelongings,
+  type EndedPage,
+  type EndedRental,
+  type ListedRental,
+  type LivePage,
+} from './listing.store.ts';
+import type { RentalRecord } from './records.ts';
+import { causeOfRental } from './rental.ts';
+
+/** Reading rentals as tenants see them. A page takes the same number of statements however long it is. */
+
+/** One snapshot for all statements: no record shows half of a change. */
+const asOneMoment = { name: 'read rentals', isolation: 'repeatable read' } as const;
+
+/** The tenant and the kind of key that asks. */
+export interface Asker {
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+}
+
+/** Rentals that have not ended, newest first; one more than asked for when there are more. */
+export function listRecords(
+  db: Db,
+  { orgId, mode }: Asker,
+  page: LivePage,
+  at: Date,
+): Promise<readonly RentalRecord[]> {
+  return db.transaction(asOneMoment, async (tx) =>
+    complete(tx, { orgId, mode }, await listLiveRentals(tx, orgId, mode, page), at),
+  );
+}
+
+/** Null when the organisation has no rental of this id in this mode. */
+export function getRecord(db: Db, asker: Asker, wireId: number, at: Date): Promise<RentalRecord | null> {
+  return db.transaction(asOneMoment, (tx) => readRecord(tx, asker, wireId, at));
+}
+
+/** The same inside a transaction that has changed the rental, to answer with what it has become. */
+export async function readRecord(
+  reader: Reader,
+  asker: Asker,
+  wireId: number,
+  at: Date,
+): Promise<RentalRecord | null> {
+  const listed = await findListedRental(reader, asker.orgId, asker.mode, wireId);
+  if (listed === null) return null;
+  const [record] = await complete(reader, asker, [listed], at);
+  return record ?? null;
+}
+
+async function complete(
+  reader: Reader,
+  { orgId, mode }: Asker,
+  listed: readonly ListedRental[],
+  at: Date,
+): Promise<readonly RentalRecord[]> {
+  if (listed.length === 0) return [];
+  const rentals = listed.map(({ rental }) => rental);
+  const { machines, terms, steps } = await readBelongings(reader, orgId, rentals);
+  const costs = await costsOfRentals(reader, { orgId, mode }, rentals, at);
+  return listed.map((one) => ({
+    ...one,
+    machines: machines.get(one.rental.id) ?? [],
+    terms: terms.get(one.rental.id) ?? [],
+    steps: steps.get(one.rental.id) ?? [],
+    cost: costs(one.rental),
+  }));
+}
+
+/** Refuses what the organisation does not have in this mode, whether somebody else has it or nobody. */
+export async function requireRental(reader: Reader, { orgId, mode }: Asker, wireId: number): Promise<void> {
+  if ((await findListedRental(reader, orgId, mode, wireId)) === null) throw new Fault('RENTAL_NOT_FOUND');
+}
+
+export interface HistoryEntry extends EndedRental {
+  readonly finalCost: NanoUsd;
+}
+
+/** Rentals that have ended, the last to end first; one more than asked for when there are more. */
+export function listHistory(
+  db: Db,
+  { orgId, mode }: Asker,
+  page: EndedPage,
+  at: Date,
+): Promise<readonly HistoryEntry[]> {
+  return db.transaction(asOneMoment, async (tx) => {
+    const ended = await listEndedRentals(tx, orgId, mode, page);
+    const costs = await costsOfRentals(tx, { orgId, mode }, ended, at);
+    return ended.map((rental) => ({ ...rental, finalCost: costs(rental) }));
+  });
+}
+
+export interface CostAndHold extends RentalCost {
+  readonly held: NanoUsd;
+}
+
+/** What it has cost, with the money still set aside for it; null when the organisation has no such rental. */
+export function getCost(
+  db: Db,
+  { orgId, mode }: Asker,
+  wireId: number,
+  at: Date,
+): Promise<CostAndHold | null> {
+  return db.transaction(asOneMoment, async (tx) => {
+    const listed = await findListedRental(tx, orgId, mode, wireId);
+    if (listed === null) return null;
+    const cause = causeOfRental(listed.rental);
+    const meters = await listMetersOf(tx, orgId, mode, cause);
+    const transfers = await listTransfersOf(tx, orgId, mode, cause);
+    return { ...costOf(meters, transfers, at), held: await readHeldFor(tx, orgId, mode, cause) };
+  });
+}
+
+type Metered = { readonly wireId: number };
+
+/** See `causeOfRental`: what is listed here are rentals and no instances. */
+async function costsOfRentals(
+  reader: Reader,
+  { orgId, mode }: Asker,
+  rentals: readonly Metered[],
+  at: Date,
+): Promise<(rental: Metered) => NanoUsd> {
+  const ids = rentals.map(({ wireId }) => String(wireId));
+  const costs = await costsOf(reader, orgId, mode, { kind: 'rental', ids }, at);
+  return ({ wireId }) => costs.get(String(wireId)) ?? zeroUsd;
+}

@@ -1,0 +1,84 @@
+import { Client, type QueryConfig } from 'pg';
+
+/** What PostgreSQL makes of the statements that a piece of code sends: for tests that refuse a plan which cannot scale. */
+
+export interface SentStatement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+const reads = /^\s*(select|with|insert|update|delete)\b/i;
+
+/** Every statement that this process sends while the work runs, each text once, with the values it was first sent with. */
+export async function recordStatements(work: () => Promise<unknown>): Promise<readonly SentStatement[]> {
+  const sent = new Map<string, SentStatement>();
+  const { query } = Client.prototype;
+  const send = query as (this: Client, ...all: unknown[]) => unknown;
+  Client.prototype.query = function recording(
+    this: Client,
+    config: string | QueryConfig,
+    ...rest: unknown[]
+  ) {
+    const text = typeof config === 'string' ? config : config.text;
+    const values = typeof config === 'string' ? rest[0] : config.values;
+    if (reads.test(text) && !sent.has(text))
+      sent.set(text, { text, values: Array.isArray(values) ? values : [] });
+    return send.call(this, config, ...rest);
+  } as typeof query;
+  try {
+    await work();
+  } finally {
+    Client.prototype.query = query;
+  }
+  return [...sent.values()];
+}
+
+export interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Index Recheck'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/**
+ * The plan that is kept for any values, and what running it with these took. Whatever it writes is undone. A plan made for
+ * the values at hand would hide what happens once a connection has kept one for all.
+ */
+export async function explainKept(
+  client: Client,
+  { text, values }: SentStatement,
+): Promise<{ readonly plan: PlanNode; readonly nodes: readonly PlanNode[] }> {
+  await client.query('begin');
+  try {
+    await client.query('set local plan_cache_mode = force_generic_plan');
+    await client.query(`prepare explained as ${text}`);
+    const given =
+      values.length === 0 ? '' : `(${values.map((value) => literalOf(client, value)).join(', ')})`;
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+      `explain (analyze, format json) execute explained${given}`,
+    );
+    const plan = rows[0]?.['QUERY PLAN'][0].Plan;
+    if (plan === undefined) throw new Error('PostgreSQL explained nothing.');
+    return { plan, nodes: [...nodesOf(plan)] };
+  } finally {
+    await client.query('rollback');
+    await client.query('deallocate all');
+  }
+}
+
+function* nodesOf(plan: PlanNode): Generator<PlanNode> {
+  yield plan;
+  for (const below of plan.Plans ?? []) yield* nodesOf(below);
+}
+
+function literalOf(client: Client, value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  return client.escapeLiteral(Array.isArray(value) ? `{${value.map(elementOf).join(',')}}` : textOf(value));
+}
+
+const elementOf = (value: unknown): string =>
+  value === null ? 'NULL' : `"${textOf(value).replaceAll(/["\\]/g, '\\$&')}"`;
+
+const textOf = (value: unknown): string => (value instanceof Date ? value.toISOString() : String(value));
