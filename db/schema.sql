@@ -363,6 +363,38 @@ COMMENT ON COLUMN public.budgets.on_exceeded IS 'notify only tells; stop_new_wor
 
 COMMENT ON COLUMN public.budgets.is_key_limit IS 'Made from limits.budget of an API key: not to be changed or deleted while one of its keys is in use.';
 
+CREATE TABLE public.cluster_comparisons (
+    cluster_id uuid NOT NULL,
+    turn bigint DEFAULT 0 NOT NULL,
+    holder text,
+    held_until timestamp with time zone,
+    looked_at timestamp with time zone,
+    watching_since timestamp with time zone,
+    whole_at timestamp with time zone,
+    problem text,
+    reap_allowed_until timestamp with time zone,
+    CONSTRAINT cluster_comparisons_held_whole CHECK (((holder IS NULL) = (held_until IS NULL))),
+    CONSTRAINT cluster_comparisons_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 255))),
+    CONSTRAINT cluster_comparisons_problem_check CHECK (((length(problem) >= 1) AND (length(problem) <= 1000))),
+    CONSTRAINT cluster_comparisons_turn_check CHECK ((turn >= 0)),
+    CONSTRAINT cluster_comparisons_watched_whole CHECK (((looked_at IS NULL) = (watching_since IS NULL)))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.cluster_comparisons IS 'Each cluster''s comparison with its rentals: who makes it, when it was last tried, and when it last succeeded as a whole.';
+
+COMMENT ON COLUMN public.cluster_comparisons.turn IS 'Grows with each comparison that begins. What an older one found is not written any more.';
+
+COMMENT ON COLUMN public.cluster_comparisons.looked_at IS 'When a comparison last began, whether or not the engine answered.';
+
+COMMENT ON COLUMN public.cluster_comparisons.watching_since IS 'Since when there were comparisons without a gap: silence is counted from here at the earliest.';
+
+COMMENT ON COLUMN public.cluster_comparisons.whole_at IS 'When the newest comparison began that the engine answered and whose findings are all written down: the last good sign of every machine of the cluster that is not in trouble.';
+
+COMMENT ON COLUMN public.cluster_comparisons.problem IS 'Why the newest comparison was not whole; null: it was.';
+
+COMMENT ON COLUMN public.cluster_comparisons.reap_allowed_until IS 'Until when a person allows more machines that nobody knows to be removed at once than is done unasked.';
+
 CREATE TABLE public.cluster_observers (
     holder text NOT NULL,
     expires_at timestamp with time zone NOT NULL,
@@ -1894,6 +1926,47 @@ COMMENT ON TABLE public.relays IS 'The relay processes alive now. Each takes its
 
 COMMENT ON COLUMN public.relays.expires_at IS 'Kept ahead by the process while it lives, by the clock of the database.';
 
+CREATE TABLE public.rental_consoles (
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    output text DEFAULT ''::text NOT NULL,
+    dropped boolean DEFAULT false NOT NULL,
+    read_at timestamp with time zone,
+    reading_until timestamp with time zone,
+    CONSTRAINT rental_consoles_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_consoles_output_check CHECK ((octet_length(output) <= 1048576))
+);
+
+COMMENT ON TABLE public.rental_consoles IS 'What was read from the consoles of machines. Engines hand out what a running machine wrote once and no more; the second reader is shown this.';
+
+COMMENT ON COLUMN public.rental_consoles.output IS 'The newest mebibyte at most, without control characters.';
+
+COMMENT ON COLUMN public.rental_consoles.dropped IS 'Whether older output was left out.';
+
+COMMENT ON COLUMN public.rental_consoles.reading_until IS 'Somebody is reading from the engine; the others wait, since what it gets must be kept in its order.';
+
+CREATE TABLE public.rental_idleness (
+    rental_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    sampled_at timestamp with time zone NOT NULL,
+    idle_since timestamp with time zone NOT NULL,
+    counters jsonb NOT NULL,
+    CONSTRAINT rental_idleness_counters_check CHECK ((jsonb_typeof(counters) = 'array'::text)),
+    CONSTRAINT rental_idleness_in_order CHECK ((idle_since <= sampled_at)),
+    CONSTRAINT rental_idleness_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.rental_idleness IS 'Since when rentals with an idle rule have been seen to do nothing. One row for each, since a rule may be longer than samples are kept.';
+
+COMMENT ON COLUMN public.rental_idleness.idle_since IS 'When it was last seen busy, or when watching began anew after a gap.';
+
+COMMENT ON COLUMN public.rental_idleness.counters IS 'What each of its machines had counted at sampled_at; the next sample is compared with it.';
+
 CREATE TABLE public.rental_machines (
     rental_id uuid NOT NULL,
     attempt smallint NOT NULL,
@@ -1957,6 +2030,273 @@ COMMENT ON COLUMN public.rental_machines.cut_at IS 'When the engine had ended al
 COMMENT ON COLUMN public.rental_machines.absent_seen IS 'How often the engine has said that it has no such machine.';
 
 COMMENT ON COLUMN public.rental_machines.next_try_at IS 'Doomed only: when its removal is tried again.';
+
+CREATE TABLE public.rental_samples (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+)
+PARTITION BY LIST (slot);
+
+COMMENT ON TABLE public.rental_samples IS 'What engines measured of the machines of rentals, every 30 seconds where monitoring is on or an idle rule is set, for seven days. No key ties it to rentals: rows are made from theirs, in numbers in which a look at each would cost more than the row.';
+
+COMMENT ON COLUMN public.rental_samples.slot IS 'The number of its day since 1970 in UTC, modulo nine: which part of the ring it lies in.';
+
+COMMENT ON COLUMN public.rental_samples.cpu_seconds IS 'A counter since the machine was switched on, as are those of the network. Null: not measured, never 0.';
+
+COMMENT ON COLUMN public.rental_samples.gpu_percents IS 'The utilisation of each GPU in the order of gpu_addresses; both null where the engine does not report it.';
+
+CREATE TABLE public.rental_samples_0 (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+);
+
+COMMENT ON TABLE public.rental_samples_0 IS 'One day of rental_samples in nine.';
+
+CREATE TABLE public.rental_samples_1 (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+);
+
+COMMENT ON TABLE public.rental_samples_1 IS 'One day of rental_samples in nine.';
+
+CREATE TABLE public.rental_samples_2 (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+);
+
+COMMENT ON TABLE public.rental_samples_2 IS 'One day of rental_samples in nine.';
+
+CREATE TABLE public.rental_samples_3 (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+);
+
+COMMENT ON TABLE public.rental_samples_3 IS 'One day of rental_samples in nine.';
+
+CREATE TABLE public.rental_samples_4 (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+);
+
+COMMENT ON TABLE public.rental_samples_4 IS 'One day of rental_samples in nine.';
+
+CREATE TABLE public.rental_samples_5 (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+);
+
+COMMENT ON TABLE public.rental_samples_5 IS 'One day of rental_samples in nine.';
+
+CREATE TABLE public.rental_samples_6 (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+);
+
+COMMENT ON TABLE public.rental_samples_6 IS 'One day of rental_samples in nine.';
+
+CREATE TABLE public.rental_samples_7 (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+);
+
+COMMENT ON TABLE public.rental_samples_7 IS 'One day of rental_samples in nine.';
+
+CREATE TABLE public.rental_samples_8 (
+    slot smallint NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    cpu_seconds double precision,
+    ram_used_bytes bigint,
+    disk_used_bytes bigint,
+    network_in_bytes bigint,
+    network_out_bytes bigint,
+    gpu_addresses text[],
+    gpu_percents smallint[],
+    CONSTRAINT rental_samples_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT rental_samples_disk_used_bytes_check CHECK ((disk_used_bytes >= 0)),
+    CONSTRAINT rental_samples_gpus_match CHECK ((cardinality(gpu_addresses) = cardinality(gpu_percents))),
+    CONSTRAINT rental_samples_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT rental_samples_network_in_bytes_check CHECK ((network_in_bytes >= 0)),
+    CONSTRAINT rental_samples_network_out_bytes_check CHECK ((network_out_bytes >= 0)),
+    CONSTRAINT rental_samples_ram_used_bytes_check CHECK ((ram_used_bytes >= 0))
+);
+
+COMMENT ON TABLE public.rental_samples_8 IS 'One day of rental_samples in nine.';
 
 CREATE TABLE public.rental_steps (
     rental_id uuid NOT NULL,
@@ -2119,6 +2459,15 @@ COMMENT ON COLUMN public.reserve_options.discount_ppm IS 'Off the on-demand pric
 
 COMMENT ON COLUMN public.reserve_options.refund_ppm IS 'What is given back of the rest of the term when it is ended early, in parts per million.';
 
+CREATE TABLE public.sample_shards (
+    shard smallint NOT NULL,
+    sampled_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    CONSTRAINT sample_shards_shard_check CHECK (((shard >= 0) AND (shard <= 63)))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.sample_shards IS 'Which shard of rentals was last taken up for sampling, so that workers share them out. It spares double work; it is no lock.';
+
 CREATE TABLE public.schema_migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -2169,6 +2518,27 @@ COMMENT ON TABLE public.ssh_public_keys IS 'Public keys that machines are given.
 COMMENT ON COLUMN public.ssh_public_keys.public_key IS 'The OpenSSH form "algorithm base64", without options and without the comment.';
 
 COMMENT ON COLUMN public.ssh_public_keys.fingerprint IS 'As ssh-keygen -l prints it.';
+
+CREATE TABLE public.stray_machines (
+    cluster_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    external_id text NOT NULL,
+    mode text NOT NULL,
+    node_name text NOT NULL,
+    first_seen_at timestamp with time zone NOT NULL,
+    reap_begun_at timestamp with time zone,
+    last_error text,
+    CONSTRAINT stray_machines_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 255))),
+    CONSTRAINT stray_machines_last_error_check CHECK ((length(last_error) <= 2000)),
+    CONSTRAINT stray_machines_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT stray_machines_node_name_check CHECK (((length(node_name) >= 1) AND (length(node_name) <= 255)))
+);
+
+COMMENT ON TABLE public.stray_machines IS 'Machines of ours at engines that no rental knows. Removed once two comparisons far enough apart have seen them; the row goes when the engine lists it no more.';
+
+COMMENT ON COLUMN public.stray_machines.org_id IS 'As the engine says; the organisation need not be known.';
+
+COMMENT ON COLUMN public.stray_machines.reap_begun_at IS 'When its removal was first tried.';
 
 CREATE TABLE public.usage_charges (
     request_id uuid NOT NULL,
@@ -2258,6 +2628,24 @@ COMMENT ON COLUMN public.wallet_ladders.step IS 'The lowest step that was announ
 
 COMMENT ON COLUMN public.wallet_ladders.since IS 'Since when it stands there.';
 
+ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_0 FOR VALUES IN ('0');
+
+ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_1 FOR VALUES IN ('1');
+
+ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_2 FOR VALUES IN ('2');
+
+ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_3 FOR VALUES IN ('3');
+
+ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_4 FOR VALUES IN ('4');
+
+ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_5 FOR VALUES IN ('5');
+
+ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_6 FOR VALUES IN ('6');
+
+ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_7 FOR VALUES IN ('7');
+
+ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_8 FOR VALUES IN ('8');
+
 ALTER TABLE ONLY public.mock_machines ALTER COLUMN change_seq SET DEFAULT nextval('public.mock_machine_changes'::regclass);
 
 ALTER TABLE ONLY public.accounts
@@ -2298,6 +2686,9 @@ ALTER TABLE ONLY public.audit_runs
 
 ALTER TABLE ONLY public.budgets
     ADD CONSTRAINT budgets_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.cluster_comparisons
+    ADD CONSTRAINT cluster_comparisons_pkey PRIMARY KEY (cluster_id);
 
 ALTER TABLE ONLY public.cluster_observers
     ADD CONSTRAINT cluster_observers_pkey PRIMARY KEY (holder);
@@ -2470,11 +2861,47 @@ ALTER TABLE ONLY public.relay_leases
 ALTER TABLE ONLY public.relays
     ADD CONSTRAINT relays_pkey PRIMARY KEY (holder);
 
+ALTER TABLE ONLY public.rental_consoles
+    ADD CONSTRAINT rental_consoles_pkey PRIMARY KEY (rental_id, attempt, "position");
+
+ALTER TABLE ONLY public.rental_idleness
+    ADD CONSTRAINT rental_idleness_pkey PRIMARY KEY (rental_id);
+
 ALTER TABLE ONLY public.rental_machines
     ADD CONSTRAINT rental_machines_external_id_key UNIQUE (external_id);
 
 ALTER TABLE ONLY public.rental_machines
     ADD CONSTRAINT rental_machines_pkey PRIMARY KEY (rental_id, attempt, "position");
+
+ALTER TABLE ONLY public.rental_samples
+    ADD CONSTRAINT rental_samples_pkey PRIMARY KEY (rental_id, at, "position", slot);
+
+ALTER TABLE ONLY public.rental_samples_0
+    ADD CONSTRAINT rental_samples_0_pkey PRIMARY KEY (rental_id, at, "position", slot);
+
+ALTER TABLE ONLY public.rental_samples_1
+    ADD CONSTRAINT rental_samples_1_pkey PRIMARY KEY (rental_id, at, "position", slot);
+
+ALTER TABLE ONLY public.rental_samples_2
+    ADD CONSTRAINT rental_samples_2_pkey PRIMARY KEY (rental_id, at, "position", slot);
+
+ALTER TABLE ONLY public.rental_samples_3
+    ADD CONSTRAINT rental_samples_3_pkey PRIMARY KEY (rental_id, at, "position", slot);
+
+ALTER TABLE ONLY public.rental_samples_4
+    ADD CONSTRAINT rental_samples_4_pkey PRIMARY KEY (rental_id, at, "position", slot);
+
+ALTER TABLE ONLY public.rental_samples_5
+    ADD CONSTRAINT rental_samples_5_pkey PRIMARY KEY (rental_id, at, "position", slot);
+
+ALTER TABLE ONLY public.rental_samples_6
+    ADD CONSTRAINT rental_samples_6_pkey PRIMARY KEY (rental_id, at, "position", slot);
+
+ALTER TABLE ONLY public.rental_samples_7
+    ADD CONSTRAINT rental_samples_7_pkey PRIMARY KEY (rental_id, at, "position", slot);
+
+ALTER TABLE ONLY public.rental_samples_8
+    ADD CONSTRAINT rental_samples_8_pkey PRIMARY KEY (rental_id, at, "position", slot);
 
 ALTER TABLE ONLY public.rental_steps
     ADD CONSTRAINT rental_steps_pkey PRIMARY KEY (rental_id, seq);
@@ -2503,6 +2930,9 @@ ALTER TABLE ONLY public.reservation_requests
 ALTER TABLE ONLY public.reserve_options
     ADD CONSTRAINT reserve_options_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.sample_shards
+    ADD CONSTRAINT sample_shards_pkey PRIMARY KEY (shard);
+
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
@@ -2517,6 +2947,9 @@ ALTER TABLE ONLY public.ssh_public_keys
 
 ALTER TABLE ONLY public.ssh_public_keys
     ADD CONSTRAINT ssh_public_keys_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.stray_machines
+    ADD CONSTRAINT stray_machines_pkey PRIMARY KEY (cluster_id, org_id, external_id);
 
 ALTER TABLE ONLY public.usage_charges
     ADD CONSTRAINT usage_charges_pkey PRIMARY KEY (request_id);
@@ -2567,6 +3000,8 @@ CREATE INDEX audit_log_resource_idx ON public.audit_log USING btree (resource_ki
 CREATE INDEX audit_runs_snapshot_idx ON public.audit_runs USING btree (snapshot_at);
 
 CREATE INDEX budgets_org_idx ON public.budgets USING btree (org_id, mode, id) WHERE (deleted_at IS NULL);
+
+CREATE INDEX cluster_comparisons_due_idx ON public.cluster_comparisons USING btree (looked_at NULLS FIRST);
 
 CREATE UNIQUE INDEX clusters_name_idx ON public.clusters USING btree (name) WHERE (status <> 'removed'::text);
 
@@ -2698,6 +3133,8 @@ COMMENT ON INDEX public.prices_one_from_an_instant_idx IS 'Two prices for the sa
 
 CREATE INDEX prices_org_idx ON public.prices USING btree (org_id) WHERE (org_id IS NOT NULL);
 
+CREATE INDEX rental_consoles_read_idx ON public.rental_consoles USING btree (read_at);
+
 CREATE INDEX rental_machines_allocation_idx ON public.rental_machines USING btree (allocation_id);
 
 CREATE INDEX rental_machines_cluster_idx ON public.rental_machines USING btree (cluster_id) WHERE (state <> 'gone'::text);
@@ -2713,6 +3150,8 @@ CREATE INDEX rentals_ended_idx ON public.rentals USING btree (org_id, mode, kind
 CREATE INDEX rentals_key_idx ON public.rentals USING btree (key_id) WHERE (status <> 'Terminated'::text);
 
 CREATE INDEX rentals_live_idx ON public.rentals USING btree (org_id, mode, kind, status, id) WHERE (status <> 'Terminated'::text);
+
+CREATE INDEX rentals_sampled_idx ON public.rentals USING btree (((wire_id & 63))) WHERE ((status = 'Running'::text) AND (power = 'on'::text) AND (monitoring OR (idle_after_seconds IS NOT NULL)));
 
 CREATE INDEX required_actions_due_idx ON public.required_actions USING btree (cause_kind, due_at) WHERE (state = ANY (ARRAY['pending'::text, 'claimed'::text]));
 
@@ -2733,6 +3172,24 @@ CREATE INDEX usage_charges_transfer_idx ON public.usage_charges USING btree (tra
 CREATE INDEX verifications_identifier_idx ON public.verifications USING btree (identifier);
 
 CREATE INDEX wallet_ladders_low_idx ON public.wallet_ladders USING btree (shard) WHERE (step <> 'fine'::text);
+
+ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_0_pkey;
+
+ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_1_pkey;
+
+ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_2_pkey;
+
+ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_3_pkey;
+
+ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_4_pkey;
+
+ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_5_pkey;
+
+ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_6_pkey;
+
+ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_7_pkey;
+
+ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_8_pkey;
 
 CREATE TRIGGER allocated_gpus_insert_recount AFTER INSERT ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
 
@@ -2806,6 +3263,9 @@ ALTER TABLE ONLY public.budgets
 
 ALTER TABLE ONLY public.budgets
     ADD CONSTRAINT budgets_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.cluster_comparisons
+    ADD CONSTRAINT cluster_comparisons_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.clusters
     ADD CONSTRAINT clusters_provider_id_region_fkey FOREIGN KEY (provider_id, region) REFERENCES public.provider_regions(provider_id, region) ON DELETE RESTRICT;
@@ -2915,6 +3375,12 @@ ALTER TABLE ONLY public.prices
 ALTER TABLE ONLY public.provider_regions
     ADD CONSTRAINT provider_regions_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES public.providers(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.rental_consoles
+    ADD CONSTRAINT rental_consoles_rental_id_mode_fkey FOREIGN KEY (rental_id, mode) REFERENCES public.rentals(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rental_idleness
+    ADD CONSTRAINT rental_idleness_rental_id_mode_fkey FOREIGN KEY (rental_id, mode) REFERENCES public.rentals(id, mode) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.rental_machines
     ADD CONSTRAINT rental_machines_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
 
@@ -2972,6 +3438,9 @@ ALTER TABLE ONLY public.ssh_public_keys
 ALTER TABLE ONLY public.ssh_public_keys
     ADD CONSTRAINT ssh_public_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.stray_machines
+    ADD CONSTRAINT stray_machines_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.wallet_ladders
     ADD CONSTRAINT wallet_ladders_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
@@ -3026,6 +3495,24 @@ GRANT UPDATE(on_exceeded) ON TABLE public.budgets TO millrace_app;
 GRANT UPDATE(deleted_at) ON TABLE public.budgets TO millrace_app;
 
 GRANT UPDATE(is_key_limit) ON TABLE public.budgets TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.cluster_comparisons TO millrace_app;
+
+GRANT UPDATE(turn) ON TABLE public.cluster_comparisons TO millrace_app;
+
+GRANT UPDATE(holder) ON TABLE public.cluster_comparisons TO millrace_app;
+
+GRANT UPDATE(held_until) ON TABLE public.cluster_comparisons TO millrace_app;
+
+GRANT UPDATE(looked_at) ON TABLE public.cluster_comparisons TO millrace_app;
+
+GRANT UPDATE(watching_since) ON TABLE public.cluster_comparisons TO millrace_app;
+
+GRANT UPDATE(whole_at) ON TABLE public.cluster_comparisons TO millrace_app;
+
+GRANT UPDATE(problem) ON TABLE public.cluster_comparisons TO millrace_app;
+
+GRANT UPDATE(reap_allowed_until) ON TABLE public.cluster_comparisons TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.cluster_observers TO millrace_app;
 
@@ -3371,6 +3858,24 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.relay_leases TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.relays TO millrace_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE public.rental_consoles TO millrace_app;
+
+GRANT UPDATE(output) ON TABLE public.rental_consoles TO millrace_app;
+
+GRANT UPDATE(dropped) ON TABLE public.rental_consoles TO millrace_app;
+
+GRANT UPDATE(read_at) ON TABLE public.rental_consoles TO millrace_app;
+
+GRANT UPDATE(reading_until) ON TABLE public.rental_consoles TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.rental_idleness TO millrace_app;
+
+GRANT UPDATE(sampled_at) ON TABLE public.rental_idleness TO millrace_app;
+
+GRANT UPDATE(idle_since) ON TABLE public.rental_idleness TO millrace_app;
+
+GRANT UPDATE(counters) ON TABLE public.rental_idleness TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.rental_machines TO millrace_app;
 
 GRANT UPDATE(allocation_id) ON TABLE public.rental_machines TO millrace_app;
@@ -3404,6 +3909,26 @@ GRANT UPDATE(next_try_at) ON TABLE public.rental_machines TO millrace_app;
 GRANT UPDATE(doomed_at) ON TABLE public.rental_machines TO millrace_app;
 
 GRANT UPDATE(last_error) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.rental_samples TO millrace_app;
+
+GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_0 TO millrace_app;
+
+GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_1 TO millrace_app;
+
+GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_2 TO millrace_app;
+
+GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_3 TO millrace_app;
+
+GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_4 TO millrace_app;
+
+GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_5 TO millrace_app;
+
+GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_6 TO millrace_app;
+
+GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_7 TO millrace_app;
+
+GRANT SELECT,INSERT,TRUNCATE ON TABLE public.rental_samples_8 TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.rental_steps TO millrace_app;
 
@@ -3441,11 +3966,21 @@ GRANT SELECT,INSERT ON TABLE public.reservation_requests TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.reserve_options TO millrace_app;
 
+GRANT SELECT,UPDATE ON TABLE public.sample_shards TO millrace_app;
+
 GRANT SELECT ON TABLE public.schema_migrations TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.ssh_public_keys TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.stray_machines TO millrace_app;
+
+GRANT UPDATE(node_name) ON TABLE public.stray_machines TO millrace_app;
+
+GRANT UPDATE(reap_begun_at) ON TABLE public.stray_machines TO millrace_app;
+
+GRANT UPDATE(last_error) ON TABLE public.stray_machines TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_app;
 

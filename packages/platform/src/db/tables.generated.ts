@@ -127,6 +127,18 @@ export interface BudgetsTable {
   is_key_limit: Generated<boolean>;
 }
 
+export interface ClusterComparisonsTable {
+  cluster_id: string;
+  turn: Generated<bigint>;
+  holder: string | null;
+  held_until: Date | null;
+  looked_at: Date | null;
+  watching_since: Date | null;
+  whole_at: Date | null;
+  problem: string | null;
+  reap_allowed_until: Date | null;
+}
+
 export interface ClusterObserversTable {
   holder: string;
   expires_at: Date;
@@ -697,6 +709,27 @@ export interface RelaysTable {
   expires_at: Date;
 }
 
+export interface RentalConsolesTable {
+  rental_id: string;
+  attempt: number;
+  position: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  output: Generated<string>;
+  dropped: Generated<boolean>;
+  read_at: Date | null;
+  reading_until: Date | null;
+}
+
+export interface RentalIdlenessTable {
+  rental_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  sampled_at: Date;
+  idle_since: Date;
+  counters: ColumnType<Json, string, string>;
+}
+
 export interface RentalMachinesTable {
   rental_id: string;
   attempt: number;
@@ -725,6 +758,23 @@ export interface RentalMachinesTable {
   next_try_at: Date | null;
   doomed_at: Date | null;
   last_error: string | null;
+}
+
+export interface RentalSamplesTable {
+  slot: number;
+  rental_id: string;
+  attempt: number;
+  position: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  at: Date;
+  cpu_seconds: number | null;
+  ram_used_bytes: bigint | null;
+  disk_used_bytes: bigint | null;
+  network_in_bytes: bigint | null;
+  network_out_bytes: bigint | null;
+  gpu_addresses: string[] | null;
+  gpu_percents: number[] | null;
 }
 
 export interface RentalStepsTable {
@@ -860,6 +910,11 @@ export interface ReserveOptionsTable {
   created_at: Date;
 }
 
+export interface SampleShardsTable {
+  shard: number;
+  sampled_at: Generated<Date>;
+}
+
 export interface SchemaMigrationsTable {
   version: number;
   name: string;
@@ -890,6 +945,17 @@ export interface SshPublicKeysTable {
   public_key: string;
   fingerprint: string;
   created_at: Generated<Date>;
+}
+
+export interface StrayMachinesTable {
+  cluster_id: string;
+  org_id: string;
+  external_id: string;
+  mode: 'live' | 'test';
+  node_name: string;
+  first_seen_at: Date;
+  reap_begun_at: Date | null;
+  last_error: string | null;
 }
 
 export interface UsageChargesTable {
@@ -948,6 +1014,7 @@ export interface GeneratedTables {
   audit_marks: AuditMarksTable;
   audit_runs: AuditRunsTable;
   budgets: BudgetsTable;
+  cluster_comparisons: ClusterComparisonsTable;
   cluster_observers: ClusterObserversTable;
   clusters: ClustersTable;
   entitlements: EntitlementsTable;
@@ -992,7 +1059,10 @@ export interface GeneratedTables {
   providers: ProvidersTable;
   relay_leases: RelayLeasesTable;
   relays: RelaysTable;
+  rental_consoles: RentalConsolesTable;
+  rental_idleness: RentalIdlenessTable;
   rental_machines: RentalMachinesTable;
+  rental_samples: RentalSamplesTable;
   rental_steps: RentalStepsTable;
   rental_terms: RentalTermsTable;
   rental_transitions: RentalTransitionsTable;
@@ -1000,9 +1070,11 @@ export interface GeneratedTables {
   required_actions: RequiredActionsTable;
   reservation_requests: ReservationRequestsTable;
   reserve_options: ReserveOptionsTable;
+  sample_shards: SampleShardsTable;
   schema_migrations: SchemaMigrationsTable;
   sessions: SessionsTable;
   ssh_public_keys: SshPublicKeysTable;
+  stray_machines: StrayMachinesTable;
   usage_charges: UsageChargesTable;
   usage_watermarks: UsageWatermarksTable;
   users: UsersTable;

@@ -1,0 +1,251 @@
+import type { ComputeDriver, MachineView } from '@millrace/compute';
+import { withDeadline, type Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { ClusterId, NodeId } from '@millrace/platform/ids';
+import { findCluster, type ClusterRecord } from '../fleet/index.ts';
+import { windowsFor, type Sighting } from './reconcile.acts.ts';
+import {
+  closeSight,
+  firstSight,
+  isTooMany,
+  judge,
+  keyOf,
+  listedOf,
+  type JudgedRental,
+  type Listed,
+  type ReconcilePolicy,
+  type Repair,
+  type Scene,
+  type SeenMachine,
+  type Sight,
+} from './reconcile.ts';
+import {
+  findElsewhere,
+  listKnown,
+  listStrays,
+  type Comparison,
+  type KnownMachine,
+} from './sightings.store.ts';
+import { planStrays, type StrayPlan } from './strays.ts';
+
+/** One look at a cluster: what its engine has, what the rows say, and what follows. Nothing is changed here. */
+
+export interface LookParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** The driver of a cluster. Rejects while its engine cannot be spoken to at all. */
+  readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
+  readonly policy: ReconcilePolicy;
+}
+
+/** A rental with which something is to be done. */
+export interface Finding extends Sighting {
+  readonly wireId: number;
+  readonly externalId: string;
+  readonly repairs: readonly Repair[];
+}
+
+export interface LookResult {
+  readonly cluster: ClusterRecord;
+  readonly scene: Scene;
+  /** Why the engine did not list its machines; null: it did. */
+  readonly problem: string | null;
+  readonly machineCount: number;
+  readonly rentalCount: number;
+  readonly findings: readonly Finding[];
+  /** Null where the engine did not answer. */
+  readonly strays: StrayPlan | null;
+}
+
+/** Null: the cluster is gone. */
+export async function lookAt(parts: LookParts, comparison: Comparison): Promise<LookResult | null> {
+  const cluster = await findCluster(parts.db, comparison.clusterId);
+  if (cluster === null || cluster.status === 'removed') return null;
+  const now = parts.clock.now();
+  const list = await listMachines(parts, cluster.id);
+  // Read after the list: whatever the engine has was written down before it was asked for.
+  const known = await listKnown(parts.db, cluster.id);
+  const seen = 'problem' in list ? null : list;
+  const subjects = await look(parts, { clusterId: cluster.id, list: seen, known });
+  const missing = subjects.flatMap(({ machines }) => machines).filter(({ sight }) => sight === 'missing');
+  const scene: Scene = {
+    now,
+    answered: seen !== null,
+    isSilent: cluster.status === 'silent',
+    watchingSince: comparison.watchingSince,
+    wholeAt: comparison.wholeAt,
+    isVanishingHeld: isTooMany(missing.length, known.length, {
+      floor: parts.policy.vanishedFloor,
+      percent: parts.policy.vanishedPercent,
+    }),
+    policy: parts.policy,
+  };
+  return {
+    cluster,
+    scene,
+    problem: 'problem' in list ? list.problem : null,
+    machineCount: known.length,
+    rentalCount: subjects.length,
+    findings: await judgeAll(parts.db, subjects, scene),
+    strays: seen === null ? null : await lookForStrays(parts.db, { comparison, scene, known, list: seen }),
+  };
+}
+
+interface ListedMachines {
+  readonly listed: Listed;
+  readonly unseen: ReadonlySet<string>;
+}
+
+async function listMachines(
+  { clock, drivers, policy }: LookParts,
+  clusterId: ClusterId,
+): Promise<ListedMachines | { readonly problem: string }> {
+  try {
+    const owned = await withDeadline(clock, 'Listing machines', policy.listTimeoutMs, async (signal) =>
+      (await drivers(clusterId)).listOwned(signal),
+    );
+    return { listed: listedOf(owned), unseen: new Set(owned.unseen) };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+interface Subject {
+  readonly first: KnownMachine;
+  readonly rental: JudgedRental;
+  readonly machines: readonly (SeenMachine & { readonly nodeId: NodeId })[];
+}
+
+/** The rentals that are compared, with what the engine says of each of their machines. */
+async function look(
+  parts: LookParts,
+  facts: {
+    readonly clusterId: ClusterId;
+    readonly list: ListedMachines | null;
+    readonly known: readonly KnownMachine[];
+  },
+): Promise<readonly Subject[]> {
+  const present = facts.known.filter(
+    ({ attempt, state, rental }) =>
+      attempt === rental.attempt &&
+      state !== 'doomed' &&
+      (rental.status === 'Running' || rental.status === 'Unknown'),
+  );
+  const groups = [...Map.groupBy(present, ({ rentalId }) => rentalId).values()].filter((machines) =>
+    // One that is only coming up is the business of whoever brings it up.
+    machines.every(({ state }) => state === 'open'),
+  );
+  const sights = new Map<KnownMachine, Sight>();
+  const doubtful: KnownMachine[] = [];
+  for (const machine of groups.flat()) {
+    const sight = firstSight(machine, facts.list);
+    if (sight === 'doubtful') doubtful.push(machine);
+    else sights.set(machine, sight);
+  }
+  await lookClosely(parts, facts.clusterId, doubtful, sights);
+  return groups.flatMap((machines) => {
+    const [first] = machines;
+    if (first === undefined) return [];
+    return {
+      first,
+      rental: first.rental,
+      machines: machines.map((machine) => ({
+        position: machine.position,
+        absentSeen: machine.absentSeen,
+        nodeId: machine.nodeId,
+        // Of those that there was no time to ask about nothing is known.
+        sight: sights.get(machine) ?? ('unheard' as const),
+      })),
+    };
+  });
+}
+
+const CLOSE_LOOKS_AT_ONCE = 8;
+
+async function lookClosely(
+  { clock, drivers, policy }: LookParts,
+  clusterId: ClusterId,
+  doubtful: readonly KnownMachine[],
+  sights: Map<KnownMachine, Sight>,
+): Promise<void> {
+  const asked = doubtful.slice(0, policy.closeLooks);
+  const ask = async (machine: KnownMachine): Promise<void> => {
+    const view: MachineView | null | undefined = await withDeadline(
+      clock,
+      'Describing a machine',
+      policy.callTimeoutMs,
+      async (signal) => (await drivers(clusterId)).describe(machine, signal),
+    ).catch(() => undefined);
+    if (view !== undefined) sights.set(machine, closeSight(view));
+  };
+  await inTurns(asked, CLOSE_LOOKS_AT_ONCE, ask);
+}
+
+/** So many at a time, whatever becomes of each. */
+export async function inTurns<T>(
+  all: readonly T[],
+  atOnce: number,
+  work: (one: T) => Promise<void>,
+): Promise<void> {
+  const queue = [...all];
+  const lane = async (): Promise<void> => {
+    for (let one = queue.shift(); one !== undefined; one = queue.shift()) await work(one);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, lane));
+}
+
+async function judgeAll(db: Db, subjects: readonly Subject[], scene: Scene): Promise<readonly Finding[]> {
+  // Most are on and as they should be: their maintenance is not asked for.
+  const odd = subjects.filter(
+    ({ rental, machines }) =>
+      rental.status === 'Unknown' ||
+      rental.billingPausedAt !== null ||
+      rental.troubleSince !== null ||
+      machines.some(({ sight, absentSeen }) => sight !== rental.power || absentSeen > 0),
+  );
+  const windows = await windowsFor(
+    db,
+    scene,
+    odd.map(({ rental, machines }) => ({ rental, nodeIds: machines.map(({ nodeId }) => nodeId) })),
+  );
+  return odd.flatMap(({ first, rental, machines }, index) => {
+    const repairs = judge({ rental, machines, windows: windows[index] ?? [] }, scene);
+    if (repairs.length === 0) return [];
+    return {
+      orgId: first.orgId,
+      rentalId: first.rentalId,
+      wireId: first.rental.wireId,
+      externalId: first.externalId,
+      attempt: first.attempt,
+      sights: new Map(machines.map(({ position, sight }) => [position, sight])),
+      repairs,
+    };
+  });
+}
+
+async function lookForStrays(
+  db: Db,
+  facts: {
+    readonly comparison: Comparison;
+    readonly scene: Scene;
+    readonly known: readonly KnownMachine[];
+    readonly list: ListedMachines;
+  },
+): Promise<StrayPlan> {
+  const { comparison, scene, list } = facts;
+  const known = new Set(facts.known.map(keyOf));
+  const unknown = [...list.listed].flatMap(([key, view]) => (known.has(key) ? [] : [view]));
+  return planStrays({
+    now: scene.now,
+    unknown,
+    listedCount: list.listed.size,
+    unseen: list.unseen,
+    remembered: await listStrays(db, comparison.clusterId),
+    elsewhere: await findElsewhere(
+      db,
+      unknown.map(({ externalId }) => externalId),
+    ),
+    reapAllowedUntil: comparison.reapAllowedUntil,
+    policy: scene.policy,
+  });
+}

@@ -1,0 +1,210 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import type { NodeId, OrgId, RentalId } from '@millrace/platform/ids';
+import { markReleasing, windowsBetween, type NodeAway } from '../fleet/index.ts';
+import { changeMeters, type Meter } from '../metering/index.ts';
+import { doomMachines, listMachines, saveMachine } from './machines.store.ts';
+import { failRental, metersOf } from './money.service.ts';
+import { changeRental, moveRental } from './move.ts';
+import { defaultPolicy } from './policy.ts';
+import {
+  judge,
+  judgedOf,
+  lastGoodSign,
+  type JudgedRental,
+  type Repair,
+  type Scene,
+  type SeenMachine,
+  type Sight,
+  type Subject,
+} from './reconcile.ts';
+import { machinesOf, type Rental, type RentalView } from './rental.ts';
+import { lockRental, saveRental } from './rentals.store.ts';
+import { isNewest, type Comparison } from './sightings.store.ts';
+import { listTerms } from './terms.store.ts';
+
+/** What a comparison leads to, each rental in one transaction: judged once more under its lock, then done or not at all. */
+
+export const reconcilerActor: Actor = { kind: 'system', id: 'reconciler' };
+
+/** What was seen of the machines of a rental's attempt, by position. */
+export interface Sighting {
+  readonly orgId: OrgId;
+  readonly rentalId: RentalId;
+  readonly attempt: number;
+  readonly sights: ReadonlyMap<number, Sight>;
+}
+
+/** `overtaken`: a newer comparison has begun, and what this one saw counts no more. */
+export async function repairRental(
+  tx: Tx,
+  comparison: Comparison,
+  sighting: Sighting,
+  scene: Scene,
+): Promise<readonly Repair[] | 'overtaken'> {
+  if (!(await isNewest(tx, comparison))) return 'overtaken';
+  const view = await lockSeen(tx, sighting);
+  const machines = view === null ? null : seenMachines(view, sighting);
+  if (view === null || machines === null) return [];
+  const rental = judgedOf(view.rental);
+  const nodeIds = machinesOf(view).map(({ nodeId }) => nodeId);
+  const [windows = []] = await windowsFor(tx, scene, [{ rental, nodeIds }]);
+  const repairs = judge({ rental, machines, windows }, scene);
+  let current = view;
+  for (const repair of repairs) current = await carryOut(tx, current, repair);
+  return repairs;
+}
+
+async function lockSeen(tx: Tx, { orgId, rentalId }: Sighting): Promise<RentalView | null> {
+  const rental = await lockRental(tx, orgId, rentalId);
+  if (rental === null) return null;
+  const machines = await listMachines(tx, orgId, rentalId);
+  return { rental, machines, terms: await listTerms(tx, orgId, rentalId) };
+}
+
+/** Null: it is not a rental that is compared, or not the one that was seen. */
+function seenMachines(view: RentalView, sighting: Sighting): readonly SeenMachine[] | null {
+  const { rental } = view;
+  const machines = machinesOf(view);
+  if (rental.status !== 'Running' && rental.status !== 'Unknown') return null;
+  if (rental.attempt !== sighting.attempt || machines.length === 0) return null;
+  const seen = machines.flatMap(({ position, absentSeen, state }) => {
+    const sight = sighting.sights.get(position);
+    return sight === undefined || state !== 'open' ? [] : [{ position, absentSeen, sight }];
+  });
+  return seen.length === machines.length ? seen : null;
+}
+
+/** The maintenance of each rental's nodes since its last good sign, in the order of their begin; one query for all. */
+export async function windowsFor(
+  reader: Reader,
+  scene: Scene,
+  asked: readonly { readonly rental: JudgedRental; readonly nodeIds: readonly NodeId[] }[],
+): Promise<readonly Subject['windows'][]> {
+  const { now } = scene;
+  const signs = asked.map(({ rental }) => lastGoodSign(rental, scene));
+  const from = new Date(Math.min(now.getTime(), ...signs.map(Number)));
+  const nodeIds = [...new Set(asked.flatMap((one) => one.nodeIds))];
+  const byNode = Map.groupBy(
+    await windowsBetween(reader, nodeIds, { from, to: now }),
+    ({ nodeId }) => nodeId,
+  );
+  return asked.map((one, index) => {
+    const since = signs[index] ?? now;
+    return one.nodeIds
+      .flatMap((nodeId): readonly NodeAway[] => byNode.get(nodeId) ?? [])
+      .filter(({ endsAt }) => endsAt > since)
+      .toSorted((left, right) => left.startsAt.getTime() - right.startsAt.getTime());
+  });
+}
+
+async function carryOut(tx: Tx, view: RentalView, repair: Repair): Promise<RentalView> {
+  const { rental } = view;
+  const withRental = (next: Rental): RentalView => ({ ...view, rental: next });
+  switch (repair.do) {
+    case 'note':
+      await countAbsence(tx, view, repair.missing);
+      return withRental(await saveRental(tx, rental, { troubleSince: repair.since }));
+    case 'clear':
+      await countAbsence(tx, view, []);
+      return withRental(await saveRental(tx, rental, { troubleSince: null }));
+    case 'unknown':
+      return withRental(await becomeUnknown(tx, rental, repair.since));
+    case 'back':
+      await countAbsence(tx, view, []);
+      return withRental(await comeBack(tx, rental));
+    case 'pause':
+      await stopBilling(tx, rental, repair.at);
+      return withRental(await saveRental(tx, rental, { billingPausedAt: repair.at }));
+    case 'resume':
+      await resumeBilling(tx, rental);
+      return withRental(await saveRental(tx, rental, { billingPausedAt: null }));
+    case 'fail':
+      return withRental(await lose(tx, view, repair));
+    case 'power':
+      return withRental(await saveRental(tx, rental, { power: repair.to, updatedAt: tx.clock.now() }));
+    case 'start':
+      return withRental(await switchBack(tx, rental, 'start'));
+    case 'stop':
+      return withRental(await switchBack(tx, rental, 'stop'));
+  }
+}
+
+/** How often the engine has said in a row that it has none: one more for these, nothing any more for the others. */
+async function countAbsence(tx: Tx, view: RentalView, missing: readonly number[]): Promise<void> {
+  for (const machine of machinesOf(view)) {
+    const absentSeen = missing.includes(machine.position) ? 1 : 0;
+    if (absentSeen !== machine.absentSeen) await saveMachine(tx, machine, { absentSeen });
+  }
+}
+
+function becomeUnknown(tx: Tx, rental: Rental, since: Date): Promise<Rental> {
+  return moveRental(tx, rental, {
+    to: 'Unknown',
+    reason: `Its host has not answered since ${since.toISOString()}.`,
+    actor: reconcilerActor,
+    changes: { troubleSince: since },
+    data: { lastGoodSignAt: since.toISOString() },
+  });
+}
+
+function comeBack(tx: Tx, rental: Rental): Promise<Rental> {
+  return moveRental(tx, rental, {
+    to: 'Running',
+    reason: null,
+    actor: reconcilerActor,
+    changes: { troubleSince: null },
+    ...(rental.startedAt === null ? {} : { data: { startedAt: rental.startedAt.toISOString() } }),
+  });
+}
+
+const losses = {
+  vanished: 'Its machine is gone: its host says that it has none.',
+  host_lost: 'Its host has not answered for too long and counts as lost.',
+} as const;
+
+async function lose(tx: Tx, view: RentalView, repair: Extract<Repair, { do: 'fail' }>): Promise<Rental> {
+  const { rental } = view;
+  await doomMachines(tx, rental.orgId, rental.id, { now: tx.clock.now() });
+  if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
+  return failRental(tx, view, losses[repair.because], {
+    actor: reconcilerActor,
+    lastGoodSign: repair.at,
+  });
+}
+
+/** The one who works on the rental does it, as if it had been asked for. */
+function switchBack(tx: Tx, rental: Rental, task: 'start' | 'stop'): Promise<Rental> {
+  const taskDeadlineAt = new Date(tx.clock.nowMs() + defaultPolicy.powerMs);
+  const taskOptions = task === 'stop' ? { release: true } : {};
+  return changeRental(tx, rental, { task, taskOptions, taskDeadlineAt, power: 'changing' }, reconcilerActor);
+}
+
+/** Nothing after `at` is paid for. What was paused later is paused anew, so that the time between is given back. */
+async function stopBilling(tx: Tx, rental: Rental, at: Date): Promise<void> {
+  const meters = (await metersOf(tx, rental)).filter(({ state }) => state !== 'closed');
+  await changeAll(tx, rental, 'resume', tx.clock.now(), meters);
+  await changeAll(tx, rental, 'pause', at, meters);
+}
+
+/** A term that began meanwhile has a meter of its own, which nobody has paused. */
+async function resumeBilling(tx: Tx, rental: Rental): Promise<void> {
+  const meters = (await metersOf(tx, rental)).filter(({ state }) => state !== 'closed');
+  if (rental.billingPausedAt !== null) await changeAll(tx, rental, 'pause', rental.billingPausedAt, meters);
+  await changeAll(tx, rental, 'resume', tx.clock.now(), meters);
+}
+
+/** Those that are in the state already stay as they are. */
+async function changeAll(
+  tx: Tx,
+  rental: Rental,
+  act: 'pause' | 'resume',
+  at: Date,
+  meters: readonly Meter[],
+): Promise<void> {
+  await changeMeters(
+    tx,
+    rental.orgId,
+    meters.map((meter) => ({ do: act, meterId: meter.id, at })),
+  );
+}

@@ -1,0 +1,124 @@
+import { expect } from 'vitest';
+import { isClean, runAudit } from '../auditor/index.ts';
+import { meterCost } from '../metering/index.ts';
+import { driveUntil, type Saboteur } from './drive.fixture.ts';
+import { GPU_HOUR, quiet, type RentalBody, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import type { ReconcilePolicy, Repair } from './reconcile.ts';
+import { causeOfRental, type Rental, type RentalState } from './rental.ts';
+import { RentalReconciler, type ComparisonReport } from './rentals.reconciler.ts';
+import { findRental } from './rentals.store.ts';
+
+/** Rentals, engines that a test hurts, and those who compare them, on a clock that it moves by hand. */
+
+/** As often as the product looks; and as seldom as nobody takes for a gap, where a test lets much time pass. */
+export const OFTEN_MS = 10_000;
+export const SELDOM_MS = 20_000;
+
+export function reconcilerOf(
+  world: RentalWorld,
+  options: {
+    readonly holder?: string;
+    readonly saboteur?: Saboteur;
+    readonly policy?: Partial<ReconcilePolicy>;
+    readonly drivers?: RentalWorld['drivers'];
+  } = {},
+): RentalReconciler {
+  const { saboteur } = options;
+  return new RentalReconciler({
+    db: saboteur?.db ?? world.db,
+    clock: world.clock,
+    log: quiet,
+    holder: options.holder ?? 'one',
+    drivers: options.drivers ?? saboteur?.drivers ?? world.drivers,
+    ...(options.policy === undefined ? {} : { policy: options.policy }),
+  });
+}
+
+/** Every comparison that is due. */
+export async function compareAll(reconciler: RentalReconciler): Promise<readonly ComparisonReport[]> {
+  const reports: ComparisonReport[] = [];
+  for (;;) {
+    const report = await reconciler.compareNext();
+    if (report === null) return reports;
+    reports.push(report);
+  }
+}
+
+/** Time goes by while everybody looks: the fleet's observer and the reconciler. */
+export async function pass(
+  world: RentalWorld,
+  reconciler: RentalReconciler,
+  ms: number,
+  stepMs = OFTEN_MS,
+): Promise<readonly Repair[]> {
+  const repairs: Repair[] = [];
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    await world.advance(Math.min(stepMs, ms - passed));
+    repairs.push(...(await compareAll(reconciler)).flatMap((report) => report.repairs));
+  }
+  return repairs;
+}
+
+/** A rental that is Running, with labels for its engine that only test mode takes from tags. */
+export async function runningRental(
+  world: RentalWorld,
+  tenant: Tenant,
+  options: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly wish?: Partial<RentalBody>;
+  } = {},
+): Promise<Rental> {
+  const accepted = await world.rent(tenant, 'live', options.wish ?? {});
+  if (options.labels !== undefined) {
+    const client = await world.database.connect();
+    await client.query('update rentals set labels = $1 where wire_id = $2', [
+      options.labels,
+      accepted.wireId,
+    ]);
+    await client.end();
+  }
+  return driveUntil(world, accepted, { until: 'Running' });
+}
+
+export async function current(world: RentalWorld, rental: Rental): Promise<Rental> {
+  return (await findRental(world.db, rental.orgId, rental.id)) ?? expect.fail('The rental is gone.');
+}
+
+/** What one GPU costs in so much time, rounded down once. */
+export function costOf(ms: number): bigint {
+  return (GPU_HOUR * BigInt(ms)) / 3_600_000n;
+}
+
+/** What it has cost by now, posted or not. */
+export async function costBy(world: RentalWorld, rental: Rental): Promise<bigint> {
+  const now = world.clock.now();
+  return (await meterCost(world.db, rental.orgId, rental.mode, causeOfRental(rental), now)).cost;
+}
+
+export async function statusesOf(world: RentalWorld, rental: Rental): Promise<readonly RentalState[]> {
+  const rows = await world.rows<{ to_status: RentalState }>(
+    `select to_status from rental_transitions where rental_id =
+       (select id from rentals where wire_id = ${rental.wireId}) order by seq`,
+  );
+  return rows.map((row) => row.to_status);
+}
+
+export async function eventsOf(world: RentalWorld, rental: Rental): Promise<readonly string[]> {
+  const rows = await world.rows<{ type: string }>(
+    `select type from outbox where kind = 'event' and resource_id = '${rental.wireId}' and type like 'rental.%'
+      order by id`,
+  );
+  return rows.map((row) => row.type);
+}
+
+/** The books agree with themselves and with their causes, and so do the rows of the fleet. */
+export async function expectSound(world: RentalWorld): Promise<void> {
+  await world.sweepMeters();
+  const report = await runAudit(world.db, { kind: 'full' });
+  const drift = (report?.outcomes ?? []).filter(
+    // The world gives its tenants money without a payment.
+    (outcome) => outcome.check !== 'top_up_has_payment' && !isClean([outcome]),
+  );
+  expect(drift).toEqual([]);
+  expect(await world.breaks()).toEqual([]);
+}

@@ -1,0 +1,420 @@
+import { eventually } from '@millrace/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemCause } from '../identity/index.ts';
+import { announceMaintenance } from '../fleet/maintenance.service.ts';
+import { driveUntil } from './drive.fixture.ts';
+import { listMachines } from './machines.store.ts';
+import {
+  compareAll,
+  costBy,
+  costOf,
+  current,
+  eventsOf,
+  expectSound,
+  pass,
+  reconcilerOf,
+  runningRental,
+  SELDOM_MS,
+  statusesOf,
+} from './reconciler.fixture.ts';
+import { createRentalWorld, MINUTE_MS, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import type { Rental } from './rental.ts';
+import type { RentalReconciler } from './rentals.reconciler.ts';
+import { saveRental } from './rentals.store.ts';
+
+let world: RentalWorld;
+let tenant: Tenant;
+let reconciler: RentalReconciler;
+/** The same, which gives up a host after ten minutes. */
+let impatient: RentalReconciler;
+beforeEach(async () => {
+  world = await createRentalWorld();
+  tenant = await world.tenant();
+  reconciler = reconcilerOf(world);
+  impatient = reconcilerOf(world, { policy: { lostAfterMs: 10 * MINUTE_MS } });
+  await compareAll(reconciler);
+});
+afterEach(async () => {
+  await expectSound(world);
+  await world.drop();
+});
+
+const never = new AbortController().signal;
+
+const machineOf = async (rental: Rental) => {
+  const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+  return machine ?? expect.fail('There is no machine.');
+};
+
+const sinceStart = (rental: Rental): number =>
+  world.clock.nowMs() - (rental.startedAt?.getTime() ?? expect.fail('It never started.'));
+
+/** What was posted, once all that is due is. */
+async function paidBy(rental: Rental): Promise<bigint> {
+  await world.sweepMeters();
+  const [{ posted } = { posted: -1n }] = await world.rows<{ posted: bigint }>(
+    `select sum(posted_nano_usd)::bigint as posted from meters where cause_id = '${rental.wireId}'`,
+  );
+  return posted;
+}
+
+describe('an engine that is silent', () => {
+  it('makes its rentals Unknown after 90 s, is billed for 5 min more, and costs nothing from there until it is back', async () => {
+    const rental = await runningRental(world, tenant);
+    await pass(world, reconciler, MINUTE_MS);
+    const goodSign = world.clock.now();
+    world.engines.live.controls.silenceEngine();
+    await pass(world, reconciler, 80 * SECOND_MS);
+    expect((await current(world, rental)).status).toBe('Running');
+    await pass(world, reconciler, 30 * SECOND_MS);
+    const unknown = await current(world, rental);
+    expect(unknown).toMatchObject({ status: 'Unknown', troubleSince: goodSign, billingPausedAt: null });
+    await pass(world, reconciler, 7 * MINUTE_MS, SELDOM_MS);
+    const pausedAt = new Date(unknown.statusSince.getTime() + 5 * MINUTE_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Unknown', billingPausedAt: pausedAt });
+    const billedMs = pausedAt.getTime() - (rental.startedAt?.getTime() ?? 0);
+    expect(await costBy(world, rental)).toBe(costOf(billedMs));
+
+    world.engines.live.controls.heal();
+    await pass(world, reconciler, 10 * SECOND_MS);
+    const back = await current(world, rental);
+    expect(back).toMatchObject({ status: 'Running', power: 'on', troubleSince: null, billingPausedAt: null });
+    await world.clock.advance(90 * MINUTE_MS);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    const backMs = world.clock.nowMs() - back.statusSince.getTime();
+    expect(await costBy(world, rental)).toBe(costOf(billedMs + backMs));
+    expect(await statusesOf(world, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Running']);
+    expect((await eventsOf(world, rental)).slice(-2)).toEqual(['rental.unknown', 'rental.running']);
+  });
+
+  it('is a gap in nothing when it is short', async () => {
+    const rental = await runningRental(world, tenant);
+    world.engines.live.controls.silenceEngine();
+    await pass(world, reconciler, 4 * MINUTE_MS, SELDOM_MS);
+    expect((await current(world, rental)).status).toBe('Unknown');
+    world.engines.live.controls.heal();
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect((await current(world, rental)).status).toBe('Running');
+    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+  });
+
+  it('for long is lost: billing ended at the last good sign, and what is left of it goes when it is back', async () => {
+    const rental = await runningRental(world, tenant);
+    await pass(world, reconciler, 20 * SECOND_MS);
+    const goodSign = world.clock.now();
+    const billed = costOf(sinceStart(rental));
+    world.engines.live.controls.silenceEngine();
+    await pass(world, impatient, 9 * MINUTE_MS, SELDOM_MS);
+    expect((await current(world, rental)).status).toBe('Unknown');
+    await pass(world, impatient, 70 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Failed', troubleSince: goodSign });
+    expect(await costBy(world, rental)).toBe(billed);
+    expect(await paidBy(rental)).toBe(billed);
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    world.engines.live.controls.heal();
+    await driveUntil(world, rental, { until: 'Terminated' });
+    expect((await world.engines.live.driver.listOwned(never)).machines).toEqual([]);
+    expect(await costBy(world, rental)).toBe(billed);
+  });
+
+  it('of which only a node is silent concerns the rentals on that node alone', async () => {
+    const [one, other] = [await runningRental(world, tenant), await runningRental(world, tenant)];
+    const { nodeName } = await machineOf(one);
+    const isTogether = (await machineOf(other)).nodeName === nodeName;
+    world.engines.live.controls.silenceNode(nodeName);
+    await pass(world, reconciler, 110 * SECOND_MS);
+    expect((await current(world, one)).status).toBe('Unknown');
+    expect((await current(world, other)).status).toBe(isTogether ? 'Unknown' : 'Running');
+    world.engines.live.controls.heal();
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect((await current(world, one)).status).toBe('Running');
+    expect(await costBy(world, one)).toBe(costOf(sinceStart(one)));
+    expect(await costBy(world, other)).toBe(costOf(sinceStart(other)));
+  });
+
+  it('about one machine only is silence all the same', async () => {
+    const rental = await runningRental(world, tenant, {
+      labels: { 'millrace.fault': 'engine-silent', 'millrace.fault.after_ms': '60000' },
+    });
+    await pass(world, reconciler, 170 * SECOND_MS);
+    expect((await current(world, rental)).status).toBe('Unknown');
+    await pass(world, reconciler, 30 * SECOND_MS);
+    expect((await current(world, rental)).status).toBe('Running');
+    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+  });
+});
+
+describe('a host that dies', () => {
+  const dying = (forMs: number) => ({
+    'millrace.fault': 'host-dies',
+    'millrace.fault.after_ms': '60000',
+    'millrace.fault.for_ms': String(forMs),
+  });
+
+  it('and comes back costs nothing from the last good sign until the machine is on again', async () => {
+    const rental = await runningRental(world, tenant, { labels: dying(5 * MINUTE_MS) });
+    const repairs = await pass(world, reconciler, 4 * MINUTE_MS, SELDOM_MS);
+    const away = await current(world, rental);
+    expect(away.status).toBe('Unknown');
+    expect(away.billingPausedAt).toEqual(away.troubleSince);
+    expect(repairs).toContainEqual({ do: 'pause', at: away.troubleSince, because: 'host' });
+    const billedMs = (away.troubleSince?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
+    expect(billedMs).toBeGreaterThan(0);
+    expect(await costBy(world, rental)).toBe(costOf(billedMs));
+    await pass(world, reconciler, 3 * MINUTE_MS, SELDOM_MS);
+    const back = await current(world, rental);
+    expect(back).toMatchObject({ status: 'Running', billingPausedAt: null, troubleSince: null });
+    const backMs = world.clock.nowMs() - back.statusSince.getTime();
+    expect(await costBy(world, rental)).toBe(costOf(billedMs + backMs));
+  });
+
+  it('for good is lost, and its machine goes once the host can be asked', async () => {
+    const rental = await runningRental(world, tenant, { labels: dying(15 * MINUTE_MS) });
+    await pass(world, impatient, 12 * MINUTE_MS, SELDOM_MS);
+    const lost = await current(world, rental);
+    expect(lost.status).toBe('Failed');
+    const billedMs = (lost.troubleSince?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
+    expect(await costBy(world, rental)).toBe(costOf(billedMs));
+    await driveUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
+    expect(await statusesOf(world, rental)).toEqual([
+      'Pending',
+      'Running',
+      'Unknown',
+      'Failed',
+      'Terminated',
+    ]);
+    expect(await paidBy(rental)).toBe(costOf(billedMs));
+  });
+
+  it('and leaves the machine off has it switched on again, unbilled until it is', async () => {
+    const rental = await runningRental(world, tenant);
+    const machine = await machineOf(rental);
+    await pass(world, reconciler, 20 * SECOND_MS);
+    const billed = costOf(sinceStart(rental));
+    world.engines.live.controls.silenceNode(machine.nodeName);
+    await pass(world, reconciler, 30 * SECOND_MS);
+    world.engines.live.controls.heal();
+    await world.engines.live.driver.stop(machine, { graceMs: 0 }, never);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', task: 'start' });
+    expect(await costBy(world, rental)).toBe(billed);
+  });
+});
+
+describe('a machine that the engine says it does not have', () => {
+  it('is believed the second time: Unknown, Failed, and billing ended at the last good sign', async () => {
+    const rental = await runningRental(world, tenant);
+    const machine = await machineOf(rental);
+    await pass(world, reconciler, 30 * SECOND_MS);
+    const billed = costOf(sinceStart(rental));
+    world.engines.live.controls.removeNode(machine.nodeName);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect((await current(world, rental)).status).toBe('Running');
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect((await current(world, rental)).status).toBe('Failed');
+    expect(await costBy(world, rental)).toBe(billed);
+    expect(await paidBy(rental)).toBe(billed);
+    await driveUntil(world, rental, { until: 'Terminated' });
+    expect(await statusesOf(world, rental)).toEqual([
+      'Pending',
+      'Running',
+      'Unknown',
+      'Failed',
+      'Terminated',
+    ]);
+    expect((await eventsOf(world, rental)).slice(-3)).toEqual([
+      'rental.unknown',
+      'rental.failed',
+      'rental.terminated',
+    ]);
+  });
+
+  it('and then does have again was never gone', async () => {
+    const rental = await runningRental(world, tenant);
+    const machine = await machineOf(rental);
+    world.engines.live.controls.removeNode(machine.nodeName);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    world.engines.live.controls.heal();
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', troubleSince: null });
+    world.engines.live.controls.removeNode(machine.nodeName);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect((await current(world, rental)).status).toBe('Running');
+    world.engines.live.controls.heal();
+    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+  });
+
+  it('owes nothing for the rest of a term', async () => {
+    await world.offerTerm(30);
+    const rental = await runningRental(world, await world.tenant({ balanceUsd: 5_000 }), {
+      wish: { termType: 'reserved', termPeriodDays: 30 },
+    });
+    await pass(world, reconciler, MINUTE_MS);
+    const before = await costBy(world, rental);
+    expect(before).toBeGreaterThan(0n);
+    world.engines.live.controls.removeNode((await machineOf(rental)).nodeName);
+    await pass(world, reconciler, 20 * SECOND_MS);
+    expect((await current(world, rental)).status).toBe('Failed');
+    expect(await costBy(world, rental)).toBe(before);
+    expect((await world.balance(rental.orgId)).held).toBe(0n);
+  });
+
+  it('together with most others is not believed, and nobody loses a machine by it', async () => {
+    const rentals: Rental[] = [];
+    for (let count = 0; count < 6; count += 1) rentals.push(await runningRental(world, tenant));
+    for (const { nodeName } of await Promise.all(rentals.map(machineOf)))
+      world.engines.live.controls.removeNode(nodeName);
+    await pass(world, reconciler, 3 * MINUTE_MS, SELDOM_MS);
+    for (const rental of rentals) expect((await current(world, rental)).status).toBe('Unknown');
+    world.engines.live.controls.heal();
+    await pass(world, reconciler, 10 * SECOND_MS);
+    for (const rental of rentals) expect((await current(world, rental)).status).toBe('Running');
+  });
+});
+
+describe('when nobody looked for ten minutes', () => {
+  it('and the machines ran: no Unknown, no credit, no gap, nothing twice', async () => {
+    const rental = await runningRental(world, tenant);
+    await pass(world, reconciler, MINUTE_MS);
+    await world.clock.advance(10 * MINUTE_MS);
+    expect(await pass(world, reconciler, 2 * MINUTE_MS)).toEqual([]);
+    expect(await statusesOf(world, rental)).toEqual(['Pending', 'Running']);
+    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+    await world.clock.advance(100 * MINUTE_MS);
+    await world.watch();
+    expect(await pass(world, reconciler, MINUTE_MS)).toEqual([]);
+    expect(await paidBy(rental)).toBeLessThanOrEqual(costOf(sinceStart(rental)));
+    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+  });
+
+  it('an engine that is silent afterwards has its 90 s from then on', async () => {
+    const rental = await runningRental(world, tenant);
+    await pass(world, reconciler, MINUTE_MS);
+    const goodSign = world.clock.now();
+    await world.clock.advance(10 * MINUTE_MS);
+    world.engines.live.controls.silenceEngine();
+    await pass(world, reconciler, 90 * SECOND_MS);
+    expect((await current(world, rental)).status).toBe('Running');
+    await pass(world, reconciler, 20 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Unknown', troubleSince: goodSign });
+  });
+});
+
+describe('power', () => {
+  it('that a tenant switched off from inside is shown, billed on, and shown again when it is back', async () => {
+    const rental = await runningRental(world, tenant);
+    const machine = await machineOf(rental);
+    await world.engines.live.driver.stop(machine, { graceMs: 0 }, never);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', power: 'off', task: null });
+    await world.clock.advance(10 * MINUTE_MS);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+    await world.engines.live.driver.start(machine, never);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', power: 'on' });
+    expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+  });
+
+  it('of a machine that has given its GPUs back and is on is switched off again', async () => {
+    const rental = await runningRental(world, tenant);
+    await world.run((tx) => saveRental(tx, rental, { power: 'off', gpuHeld: false }));
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ task: 'stop', taskOptions: { release: true } });
+  });
+
+  it('that went off in a window of maintenance is not billed from its begin, and comes back when it is over', async () => {
+    const rental = await runningRental(world, tenant);
+    const machine = await machineOf(rental);
+    await pass(world, reconciler, 30 * SECOND_MS);
+    const startsAt = new Date(world.clock.nowMs() + 5 * SECOND_MS);
+    const endsAt = new Date(world.clock.nowMs() + 20 * MINUTE_MS);
+    const billed = costOf(sinceStart(rental) + 5 * SECOND_MS);
+    await world.run((tx) =>
+      announceMaintenance(tx, systemCause('test', 'live'), {
+        nodeIds: [machine.nodeId],
+        startsAt,
+        endsAt,
+        summary: 'New power supplies',
+        drainBeforeMs: 0,
+      }),
+    );
+    await world.clock.advance(6 * SECOND_MS);
+    await world.engines.live.driver.stop(machine, { graceMs: 0 }, never);
+    await pass(world, reconciler, MINUTE_MS);
+    await world.clock.advance(15 * MINUTE_MS);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({
+      status: 'Running',
+      power: 'off',
+      task: null,
+      billingPausedAt: startsAt,
+    });
+    await world.clock.advance(6 * MINUTE_MS);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', task: 'start' });
+    expect(await costBy(world, rental)).toBe(billed);
+  });
+
+  it('of a node that is away for long in maintenance loses nobody anything', async () => {
+    const rental = await runningRental(world, tenant);
+    const machine = await machineOf(rental);
+    await pass(world, reconciler, 30 * SECOND_MS);
+    const billed = costOf(sinceStart(rental));
+    await world.run((tx) =>
+      announceMaintenance(tx, systemCause('test', 'live'), {
+        nodeIds: [machine.nodeId],
+        startsAt: world.clock.now(),
+        endsAt: new Date(world.clock.nowMs() + 12 * MINUTE_MS),
+        summary: 'New memory',
+        drainBeforeMs: 0,
+      }),
+    );
+    world.engines.live.controls.silenceNode(machine.nodeName);
+    await pass(world, impatient, 20 * MINUTE_MS, SELDOM_MS);
+    expect((await current(world, rental)).status).toBe('Unknown');
+    expect(await costBy(world, rental)).toBe(billed);
+    world.engines.live.controls.heal();
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', billingPausedAt: null });
+    expect(await costBy(world, rental)).toBe(billed);
+  });
+});
+
+describe('rentals that nobody works on', () => {
+  it('are called for when their deadline has passed, and counted', async () => {
+    const rental = await runningRental(world, tenant);
+    expect(await reconciler.repairLate()).toBe(0);
+    await world.clock.advance(24 * 60 * MINUTE_MS);
+    expect(await reconciler.repairLate()).toBe(1);
+    expect((await current(world, rental)).nextActionAt?.getTime()).toBeGreaterThan(world.clock.nowMs());
+    expect(await reconciler.repairLate()).toBe(0);
+  });
+});
+
+describe('hints', () => {
+  it('bring a comparison forward, several of them one', async () => {
+    const rental = await runningRental(world, tenant);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    await world.clock.advance(3 * SECOND_MS);
+    await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
+    expect(await compareAll(reconciler)).toEqual([]);
+    reconciler.hint(world.engines.live.clusterId);
+    reconciler.hint(world.engines.live.clusterId);
+    expect(await compareAll(reconciler)).toEqual([]);
+    await world.clock.advance(2 * SECOND_MS);
+    expect(await compareAll(reconciler)).toMatchObject([{ clusterId: world.engines.live.clusterId }]);
+    expect((await current(world, rental)).power).toBe('off');
+  });
+
+  it('are heeded by whoever runs, and nothing else needs them', async () => {
+    const rental = await runningRental(world, tenant);
+    reconciler.start();
+    await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
+    await eventually({ what: 'the loop to see it' }, async () => {
+      await world.clock.advance(SECOND_MS);
+      return (await current(world, rental)).power === 'off';
+    });
+    await reconciler.stop();
+  });
+});
