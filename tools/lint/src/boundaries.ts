@@ -103,8 +103,9 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
     from: { path: at('packages/compute/src/([^/]+)/') },
     to: {
       path: at('packages/compute/src/[^/]+/'),
-      // That only tests lean on the suite is the business of no-test-code-in-product.
-      pathNot: [at('packages/compute/src/$1/'), at('packages/compute/src/conformance/index[.]ts$')],
+      // Neither the suite nor the proof of a machine is a driver. That only tests lean on the suite is the business of
+      // no-test-code-in-product.
+      pathNot: [at('packages/compute/src/$1/'), at('packages/compute/src/(?:conformance|proof)/index[.]ts$')],
     },
   },
 ];

@@ -2,7 +2,6 @@ import { getEventListeners } from 'node:events';
 import { freePort } from '@millrace/testing';
 import ssh2, { type Algorithms } from 'ssh2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { mockEngine, patient, wishFor } from '../mock/world.fixture.ts';
 import { keyIsRefused, loginAndCount, newProofKey, replaceKeysOverSsh, type SshTarget } from './index.ts';
 import {
   newHostKey,
@@ -15,6 +14,7 @@ import {
 } from './servers.fixture.ts';
 
 const { privateKey, publicKey } = newProofKey();
+const patient = (): AbortSignal => AbortSignal.timeout(10_000);
 
 let open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -44,65 +44,6 @@ async function lookAt(server: TestServer, target = targetAt(server), patienceMs 
 
 const serving = (behaviour: SshBehaviour): Promise<TestServer> => kept(serveSshd(behaviour));
 const listing = (stdout: string): SshBehaviour => ({ run: shellOf({ 'nvidia-smi -L': [0, stdout] }) });
-
-async function mockMachine(changes: Parameters<typeof wishFor>[0] = {}) {
-  const engine = mockEngine();
-  const host = '127.0.0.1';
-  const driver = engine.connect({ bind: host });
-  open.push(driver);
-  const port = await freePort();
-  const ports = [{ internalPort: 22, externalPort: port, protocol: 'tcp' as const }];
-  const wish = wishFor({ ports, sshKeys: [publicKey], ...changes });
-  await driver.create(wish, patient());
-  return { ...engine, driver, wish, target: targetAt({ host, port }) };
-}
-
-describe('the proof of a mock machine', () => {
-  it('comes in once the machine has booted, counts its GPUs and shows its host key', async () => {
-    const { clock, target } = await mockMachine();
-    expect(await loginAndCount(target, patient())).toMatchObject({ outcome: 'not-yet' });
-    await clock.advance(10_000);
-    const look = await loginAndCount(target, patient());
-    expect(look).toMatchObject({ outcome: 'in', gpuCount: 2 });
-    const hostKey = look.outcome === 'in' ? look.hostKey : null;
-    expect(hostKey).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
-    expect(await loginAndCount({ ...target, hostKey }, patient())).toEqual(look);
-  });
-
-  it('counts none where there are none, and as many as the system inside sees', async () => {
-    const bare = await mockMachine({ gpuPciAddresses: [] });
-    const short = await mockMachine({ labels: { 'millrace.fault': 'wrong-gpu-count' } });
-    for (const [{ clock, target }, gpuCount] of [[bare, 0] as const, [short, 1] as const]) {
-      await clock.advance(10_000);
-      expect(await loginAndCount(target, patient())).toMatchObject({ outcome: 'in', gpuCount });
-    }
-  });
-
-  it('a key that was taken away is refused, one that is there is accepted, and a machine that is off is neither', async () => {
-    const { clock, driver, wish, target } = await mockMachine();
-    await clock.advance(10_000);
-    expect(await keyIsRefused(target, patient())).toBe('accepted');
-    await driver.setKeys(wish, [newProofKey().publicKey], patient());
-    expect(await keyIsRefused(target, patient())).toBe('refused');
-    expect(await loginAndCount(target, patient())).toMatchObject({ outcome: 'not-yet' });
-    await driver.stop(wish, { graceMs: 0 }, patient());
-    expect(await keyIsRefused(target, patient())).toBe('unreachable');
-  });
-
-  it('another machine at the same place is not mistaken for it, and its refusal proves nothing', async () => {
-    const { clock, driver, wish, target } = await mockMachine();
-    await clock.advance(10_000);
-    const look = await loginAndCount(target, patient());
-    const pinned = { ...target, hostKey: look.outcome === 'in' ? look.hostKey : null };
-    await driver.terminate(wish, patient());
-    const other = wishFor({ ports: wish.ports });
-    await driver.create(other, patient());
-    await clock.advance(10_000);
-    expect(await loginAndCount(pinned, patient())).toMatchObject({ outcome: 'wrong-host-key' });
-    expect(await keyIsRefused(pinned, patient())).toBe('unreachable');
-    expect(await keyIsRefused(target, patient())).toBe('refused');
-  });
-});
 
 describe('the proof against servers that mean harm', () => {
   const silent: Readonly<Record<string, () => Promise<TestServer>>> = {
