@@ -53,6 +53,20 @@ export function checkKeys(keys: readonly string[]): void {
   }
 }
 
+export function checkGpus(addresses: readonly string[]): void {
+  insist(addresses.length <= most.gpus, `A machine has at most ${most.gpus} GPUs.`);
+  insist(new Set(addresses).size === addresses.length, 'A GPU is named twice.');
+  insist(
+    addresses.every((address) => pciPattern.test(address)),
+    'A GPU is named by its PCI address, such as 0000:17:00.0.',
+  );
+}
+
+export function checkUserData(text: string): void {
+  insist(text.length <= most.userDataChars, `User data has at most ${most.userDataChars} characters.`);
+  insist(!text.includes('\0') && isText(text), 'User data is text, without a NUL in it.');
+}
+
 export function checkPorts(ports: readonly PortMapping[]): void {
   insist(ports.length <= most.ports, `A machine has at most ${most.ports} ports.`);
   const taken = new Set<string>();
@@ -86,18 +100,11 @@ export function checkWish(wish: MachineWish): void {
   insist(isCount(wish.cpuCount, most.cpus), `A machine has 1 to ${most.cpus} CPUs.`);
   insist(isCount(wish.ramMb, most.ramMb), `A machine has 1 to ${most.ramMb} MB of memory.`);
   insist(isCount(wish.diskGb, most.diskGb), `A machine has 1 to ${most.diskGb} GB of disk.`);
-  insist(wish.gpuPciAddresses.length <= most.gpus, `A machine has at most ${most.gpus} GPUs.`);
-  insist(new Set(wish.gpuPciAddresses).size === wish.gpuPciAddresses.length, 'A GPU is named twice.');
-  insist(
-    wish.gpuPciAddresses.every((address) => pciPattern.test(address)),
-    'A GPU is named by its PCI address, such as 0000:17:00.0.',
-  );
+  checkGpus(wish.gpuPciAddresses);
   checkKeys(wish.sshKeys);
   checkPorts(wish.ports);
   checkLabels(wish.labels);
-  const userData = wish.userData ?? '';
-  insist(userData.length <= most.userDataChars, `User data has at most ${most.userDataChars} characters.`);
-  insist(!userData.includes('\0') && isText(userData), 'User data is text, without a NUL in it.');
+  checkUserData(wish.userData ?? '');
 }
 
 export function checkCommand(command: ExecCommand): void {

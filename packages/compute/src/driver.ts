@@ -51,14 +51,41 @@ export interface ComputeDriver {
    */
   setKeys(machine: MachineRef, keys: readonly string[], signal: AbortSignal): Promise<void>;
 
+  /**
+   * Gives a machine that is off these GPUs of its node instead of those that it had: one that gave its GPUs back gets
+   * others before it starts again, or none. Done for one that has them already, on or off; otherwise `refused` while it
+   * is on. A GPU that the node does not have is `not_found` or `no_capacity`, here or when the machine is started. From
+   * then on `create` with these GPUs in its wish finds the machine that it asks for.
+   */
+  setGpus(machine: MachineRef, gpuPciAddresses: readonly string[], signal: AbortSignal): Promise<void>;
+
+  /**
+   * Hands user data to a machine that runs, and starts it there in the background, as root. When it resolves the text is
+   * in the machine and was started; how it ends nobody waits for. What it writes is added to `userDataLog` inside.
+   *
+   * Each text is started once in a machine's life: a repeat with the same text does nothing, be the first still running,
+   * ended, failed, or before a reboot. What dies with the machine in the instant of starting is not started again. What
+   * `create` was given is not counted.
+   *
+   * A text that begins with `#!` is a program and runs as it is, in any image. One that begins with `#cloud-config` is
+   * carried out by the image's cloud-init, module by module, without those that make a first boot (disks, network, host
+   * name, the login keys and the host keys: access is what `setKeys` says); in an image without cloud-init it is
+   * `unsupported`. Every other text is `unsupported`. What is `unsupported` leaves nothing in the machine.
+   *
+   * `unavailable` while the machine is off or not up yet. Drivers that cannot reach inside (`can.runUserData` is false)
+   * refuse with `unsupported`: there user data goes with `create`, or over the caller's own SSH session.
+   */
+  runUserData(machine: MachineRef, userData: string, signal: AbortSignal): Promise<void>;
+
   /** Replaces the set of open ports. An empty set closes all, SSH included. */
   setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void>;
 
   /**
    * Ends every way into the machine and out of it: ports, network, then power, by force. From the moment that it
    * resolves the tenant can do nothing with the machine, so billing may stop. What was open is broken, not drained.
-   * A machine that is not there has no access: done. A cut is for good: `create`, `start`, `reboot` and new ports are a
-   * `conflict` from then on, however late a call comes in that was sent before, and `terminate` is all that follows.
+   * A machine that is not there has no access: done. A cut is for good: `create`, `start`, `reboot`, `setGpus`,
+   * `runUserData` and new ports are a `conflict` from then on, however late a call comes in that was sent before, and
+   * `terminate` is all that follows.
    */
   cutAccess(machine: MachineRef, signal: AbortSignal): Promise<void>;
 
@@ -109,6 +136,7 @@ export type DriverKind = 'incus' | 'ironic' | 'mock';
 export interface DriverAbilities {
   readonly exec: boolean;
   readonly setKeys: boolean;
+  readonly runUserData: boolean;
   readonly consoleLog: boolean;
   readonly metrics: boolean;
   /** False: changes are seen only by reading. */

@@ -80,7 +80,7 @@ export function describeAccess(stage: Stage): void {
     }
   });
 
-  it('a cut is for good: create, start, reboot and new ports are a conflict, and terminate is done', async () => {
+  it('a cut is for good: create, start, reboot, GPUs, user data and new ports are a conflict, and terminate is done', async () => {
     const wish = await stage.make();
     await stage.driver.cutAccess(wish, stage.signal());
     const { other } = stage;
@@ -88,6 +88,9 @@ export function describeAccess(stage: Stage): void {
     await expectFailure(other.start(wish, stage.signal()), ['conflict'], 'start');
     await expectFailure(other.reboot(wish, { graceMs: 0 }, stage.signal()), ['conflict'], 'reboot');
     await expectFailure(other.setPorts(wish, wish.ports, stage.signal()), ['conflict'], 'setPorts');
+    await expectFailure(other.setGpus(wish, [], stage.signal()), ['conflict'], 'setGpus');
+    const program = other.runUserData(wish, '#!/bin/sh\n', stage.signal());
+    await expectFailure(program, [stage.can('runUserData') ? 'conflict' : 'unsupported'], 'runUserData');
     await other.setPorts(wish, [], stage.signal());
     await other.stop(wish, { graceMs: 0 }, stage.signal());
     expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });

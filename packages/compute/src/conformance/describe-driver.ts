@@ -1,12 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { describeAccess } from './access.ts';
 import { describeCrashes } from './crash.ts';
+import { describeGpus } from './gpus.ts';
 import { describeRefusals } from './hostile.ts';
 import { describeInside } from './inside.ts';
 import { describeCreation, describeEnding } from './life.ts';
 import { describeLists } from './lists.ts';
 import { describePower } from './power.ts';
+import { describeProof } from './proof.ts';
 import { Stage } from './stage.ts';
+import { describeUserData } from './user-data.ts';
 import type { DriverWorld } from './world.ts';
 
 export interface SuiteOptions {
@@ -41,8 +44,17 @@ export function describeDriver(name: string, world: DriverWorld, options: SuiteO
     describe('power', () => {
       describePower(stage);
     });
+    describe('GPUs', () => {
+      describeGpus(stage);
+    });
     describe('access', () => {
       describeAccess(stage);
+    });
+    describe('proof', () => {
+      describeProof(stage);
+    });
+    describe('user data', () => {
+      describeUserData(stage);
     });
     describe('inside', () => {
       describeInside(stage);

@@ -51,6 +51,8 @@ export function describeRefusals(stage: Stage): void {
         cutAccess: driver.cutAccess(machine, stage.signal()),
         terminate: driver.terminate(machine, stage.signal()),
         setKeys: driver.setKeys(machine, [], stage.signal()),
+        setGpus: driver.setGpus(machine, [], stage.signal()),
+        runUserData: driver.runUserData(machine, '#!/bin/sh\n', stage.signal()),
         consoleLog: driver.consoleLog(machine, { maxBytes: 100 }, stage.signal()),
         metrics: driver.metrics(machine, stage.signal()),
         exec: driver.exec(machine, { argv: ['true'], timeoutMs: 1_000, maxBytes: 100 }, stage.signal()),

@@ -169,6 +169,8 @@ function callsThatNeed(stage: Stage, machine: MachineRef): Readonly<Record<strin
     reboot: () => driver.reboot(machine, { graceMs: 0 }, stage.signal()),
     setPorts: () => driver.setPorts(machine, [], stage.signal()),
     setKeys: () => driver.setKeys(machine, [], stage.signal()),
+    setGpus: () => driver.setGpus(machine, [], stage.signal()),
+    runUserData: () => driver.runUserData(machine, '#!/bin/sh\n', stage.signal()),
     consoleLog: () => driver.consoleLog(machine, { maxBytes: 100 }, stage.signal()),
     metrics: () => driver.metrics(machine, stage.signal()),
     exec: () => driver.exec(machine, { argv: ['true'], timeoutMs: 1_000, maxBytes: 100 }, stage.signal()),

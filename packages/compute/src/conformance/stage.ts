@@ -3,6 +3,7 @@ import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { expect } from 'vitest';
 import { isDriverError, type DriverErrorKind } from '../driver-error.ts';
 import type { ComputeDriver, MachineRef, MachineView, MachineWish, PortMapping } from '../driver.ts';
+import type { SshTarget } from '../proof/index.ts';
 import { acceptsTcp, newKeyPair, openSsh, type KeyPair, type SshSession } from './ssh.ts';
 import type { DriverWorld, WorldFacts, WorldNode } from './world.ts';
 
@@ -139,15 +140,16 @@ export class Stage {
   }
 
   async tryLogin(machine: MachineRef, key: KeyPair): Promise<SshSession> {
+    const { host, port, user, privateKey } = await this.sshTarget(machine, key.private);
+    return openSsh({ ...this.world.ssh, host, port, username: user, privateKey });
+  }
+
+  /** Where and as whom one logs in, to whatever host key. */
+  async sshTarget(machine: MachineRef, privateKey: string): Promise<SshTarget> {
     const view = await this.view(machine);
     const mapping = view.ports.find((port) => port.internalPort === sshPort);
     const { externalPort } = mapping ?? expect.fail('No port leads to SSH.');
-    return openSsh({
-      ...this.world.ssh,
-      ...this.world.reach(view, externalPort),
-      username: view.sshUser,
-      privateKey: key.private,
-    });
+    return { ...this.world.reach(view, externalPort), user: view.sshUser, privateKey, hostKey: null };
   }
 
   /** Whether anything answers at this port of the machine's node. */

@@ -39,6 +39,11 @@ export interface DriverWorld {
    */
   readonly gpuDevices?: { readonly argv: readonly string[]; readonly pattern: RegExp };
 
+  /** Machines run the programs that they are given, in a shell: the mock's do not. */
+  readonly runsPrograms?: boolean;
+  /** Whether the image of the tests has cloud-init; it has unless said. */
+  readonly hasCloudInit?: boolean;
+
   /** Leaves behind what a crash in the middle of `create` leaves, by whatever way the engine allows. */
   leaveHalfMade?(wish: MachineWish): Promise<void>;
   /** Puts a machine there that is not ours and takes it away again. */

@@ -20,6 +20,7 @@ export async function execInside(
   machine: MachineRef,
   command: ExecCommand,
   signal: AbortSignal,
+  input: Buffer = Buffer.alloc(0),
 ): Promise<ExecResult> {
   const { path, query } = placeOf(machine);
   const what = 'run a command in the machine';
@@ -50,6 +51,7 @@ export async function execInside(
       open(fds[2], stderr.attach),
     ]);
     sockets.push(...streams);
+    if (input.length > 0) streams[0].send(input);
     streams[0].close();
     const exitCode = await ended(client, begun.path, control, command, signal);
     return { exitCode, stdout: await stdout.text(), stderr: await stderr.text() };

@@ -19,7 +19,14 @@ import { settingsOf } from './incus-settings.ts';
 
 // The whole suite on three real daemons. They are this file's own, because it kills them.
 
-const abilities = { exec: true, setKeys: true, consoleLog: true, metrics: true, events: true };
+const abilities = {
+  exec: true,
+  setKeys: true,
+  runUserData: true,
+  consoleLog: true,
+  metrics: true,
+  events: true,
+};
 const gpuPciAddresses = ['1b', '43', '52', '61', '9d', 'c3', 'd1', 'df'].map((bus) => `0000:${bus}:00.0`);
 /** From the row to the middle of the image. */
 const unpackingMs = 20;
@@ -27,6 +34,8 @@ const bounds = { callMs: 40_000, bootMs: 20_000, failoverMs: 60_000 };
 
 class IncusWorld implements DriverWorld {
   readonly abilities = abilities;
+  readonly runsPrograms = true;
+  readonly hasCloudInit = false;
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
   readonly #stateDir = path.join(this.#folder, 's');
   #cluster: IncusClusterEndpoints | null = null;

@@ -1,4 +1,12 @@
-import { checkCommand, checkKeys, checkPorts, checkRef, checkWish } from '../check-wish.ts';
+import {
+  checkCommand,
+  checkGpus,
+  checkKeys,
+  checkPorts,
+  checkRef,
+  checkUserData,
+  checkWish,
+} from '../check-wish.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,
@@ -20,15 +28,17 @@ import { stateSchema } from './incus-answers.ts';
 import { IncusClient } from './incus-client.ts';
 import { IncusCluster } from './incus-cluster.ts';
 import { IncusMaker } from './incus-create.ts';
+import { IncusError } from './incus-errors.ts';
 import { readEvents } from './incus-events.ts';
 import { execInside } from './incus-exec.ts';
 import { IncusFiles } from './incus-files.ts';
 import { IncusImages } from './incus-images.ts';
-import { keys, metricsOf, refuseIfCut, viewOf } from './incus-instance.ts';
+import { gpuDevices, gpusOf, isOff, isOn, keys, metricsOf, refuseIfCut, viewOf } from './incus-instance.ts';
 import { IncusInstances, placeOf } from './incus-instances.ts';
 import { listOwned } from './incus-list.ts';
 import { isAccess } from './incus-ports.ts';
 import { settingsOf, type IncusDriverOptions, type IncusSettings } from './incus-settings.ts';
+import { startUserData } from './incus-user-data.ts';
 import { IncusVolumes } from './incus-volumes.ts';
 
 const consoleBytes = 16 * 1_048_576;
@@ -51,6 +61,7 @@ export class IncusDriver implements ComputeDriver {
     this.can = {
       exec: isContainer,
       setKeys: isContainer,
+      runUserData: isContainer,
       consoleLog: isContainer,
       metrics: true,
       events: true,
@@ -112,6 +123,35 @@ export class IncusDriver implements ComputeDriver {
     const instance = await this.#instances.get(machine, signal);
     const sshUser = instance.config?.[keys.sshUser] ?? this.#settings.sshUser;
     await this.#instances.patiently(signal, () => this.#files.writeKeys(machine, keyLines, sshUser, signal));
+  }
+
+  async setGpus(machine: MachineRef, gpuPciAddresses: readonly string[], signal: AbortSignal): Promise<void> {
+    checkRef(machine);
+    checkGpus(gpuPciAddresses);
+    await this.#instances.edit(
+      machine,
+      (instance) => {
+        const { config, devices } = instance;
+        refuseIfCut(config);
+        if (gpusOf(devices ?? {}).join() === gpuPciAddresses.toSorted().join()) return null;
+        if (isOn(instance)) throw new IncusError('refused', 'The machine is on: stop it first.');
+        if (!isOff(instance)) throw new IncusError('busy', `The machine is ${instance.status}.`);
+        const others = Object.entries(devices ?? {}).filter(([, device]) => device['type'] !== 'gpu');
+        const next = { ...Object.fromEntries(others), ...gpuDevices(gpuPciAddresses) };
+        return { config: config ?? {}, devices: next };
+      },
+      signal,
+    );
+  }
+
+  async runUserData(machine: MachineRef, userData: string, signal: AbortSignal): Promise<void> {
+    this.#insist(this.can.runUserData, 'start user data inside a VM that runs');
+    checkRef(machine);
+    checkUserData(userData);
+    const instance = await this.#instances.get(machine, signal);
+    refuseIfCut(instance.config);
+    if (!isOn(instance)) throw new IncusError('unavailable', 'The machine is off: nobody takes user data.');
+    await startUserData(this.#client, machine, userData, signal);
   }
 
   async setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import { msToSeconds } from '@millrace/platform/money';
+import { userDataLog } from '../user-data.ts';
 import { gpuNameOf, gpuUuidOf, type MockNode } from './layout.ts';
 import { sshUser, stateAt, visibleGpus, type MockMachine } from './mock-machine.ts';
 
@@ -147,6 +148,9 @@ function folders({ machine }: Inside): ReadonlyMap<string, readonly string[]> {
   ]);
 }
 
+/** What user data has written, in a machine that runs none of it. */
+const toldOf = (name: string): string => `A mock machine starts nothing: user data ${name} would run now.\n`;
+
 function files({ machine }: Inside): ReadonlyMap<string, string> {
   const processors = Array.from({ length: machine.cpuCount }, (_, index) => `processor\t: ${index}\n`);
   return new Map([
@@ -154,6 +158,9 @@ function files({ machine }: Inside): ReadonlyMap<string, string> {
     ['/etc/os-release', `NAME="Millrace mock"\nPRETTY_NAME="${machine.image}, not really"\n`],
     ['/proc/cpuinfo', processors.join('')],
     ['/proc/meminfo', `MemTotal: ${machine.ramMb * 1_024} kB\n`],
+    ...(machine.userDataRuns.length > 0
+      ? [[userDataLog, machine.userDataRuns.map(toldOf).join('')] as const]
+      : []),
     [`/home/${sshUser}/.ssh/authorized_keys`, machine.sshKeys.map((key) => `${key}\n`).join('')],
   ]);
 }

@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@millrace/platform/clock';
-import { checkCommand, checkKeys, checkPorts, checkRef, checkWish } from '../check-wish.ts';
+import {
+  checkCommand,
+  checkGpus,
+  checkKeys,
+  checkPorts,
+  checkRef,
+  checkUserData,
+  checkWish,
+} from '../check-wish.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,
@@ -17,6 +25,7 @@ import type {
   PortMapping,
   StopOptions,
 } from '../driver.ts';
+import { userDataKindOf, userDataName } from '../user-data.ts';
 import { lastBytes, runCommand } from './commands.ts';
 import { createMockControls, type EngineHealth } from './controls.ts';
 import { Doors } from './doors.ts';
@@ -64,7 +73,14 @@ export interface MockDriverOptions {
   readonly controls?: EngineHealth;
 }
 
-const can: DriverAbilities = { exec: true, setKeys: true, consoleLog: true, metrics: true, events: true };
+const can: DriverAbilities = {
+  exec: true,
+  setKeys: true,
+  runUserData: true,
+  consoleLog: true,
+  metrics: true,
+  events: true,
+};
 const mostAttempts = 50;
 
 /** An engine that runs nothing and behaves as one that does. What test keys rent is made here. */
@@ -170,6 +186,30 @@ class MockDriver implements ComputeDriver {
     });
   }
 
+  setGpus(machine: MachineRef, gpuPciAddresses: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#changeExisting(machine, signal, 'setGpus', 'GPUs changed', (found) => {
+      checkGpus(gpuPciAddresses);
+      requireAccess(found);
+      const next = { ...found, gpuPciAddresses };
+      if (isSameMachine(found, next)) return found;
+      if (found.onSinceMs !== null) throw new DriverError('refused', 'The machine is on: stop it first.');
+      this.#requireHardware(next);
+      return next;
+    });
+  }
+
+  runUserData(machine: MachineRef, userData: string, signal: AbortSignal): Promise<void> {
+    return this.#changeExisting(machine, signal, 'runUserData', 'user data started', (found, nowMs) => {
+      checkUserData(userData);
+      userDataKindOf(userData);
+      requireAccess(found);
+      if (!stateAt(found, this.#seed, nowMs).isUp) throw notUp();
+      const name = userDataName(userData);
+      const isKnown = found.userDataRuns.includes(name);
+      return isKnown ? found : { ...found, userDataRuns: [...found.userDataRuns, name] };
+    });
+  }
+
   setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void> {
     return this.#changeExisting(machine, signal, 'setPorts', 'ports changed', (found) => {
       checkPorts(ports);
@@ -241,9 +281,7 @@ class MockDriver implements ComputeDriver {
       checkCommand(command);
       const found = await this.#require(machine, 'exec');
       const nowMs = this.#clock.nowMs();
-      if (!stateAt(found, this.#seed, nowMs).isUp) {
-        throw new DriverError('unavailable', 'The machine has not started yet, or not at all.');
-      }
+      if (!stateAt(found, this.#seed, nowMs).isUp) throw notUp();
       const node = this.#nodeOf(found.nodeName);
       const inside = { machine: found, node, seed: this.#seed, nowMs, maxBytes: command.maxBytes };
       const { waitMs, ...result } = runCommand(command.argv, inside);
@@ -400,6 +438,10 @@ class MockDriver implements ComputeDriver {
       throw new DriverError('unavailable', 'The machine is off: nobody is there to take keys.');
     }
   }
+}
+
+function notUp(): DriverError {
+  return new DriverError('unavailable', 'The machine has not started yet, or not at all.');
 }
 
 function notFound(): DriverError {

@@ -19,6 +19,8 @@ export interface MockMachine extends MachineWish {
   /** Whether its access was cut, which is for good. */
   readonly isCut: boolean;
   readonly terminateAskedAtMs: number | null;
+  /** The texts that `runUserData` started, by their names. */
+  readonly userDataRuns: readonly string[];
   /** Calls about this machine, counted only for the fault `flaky`. */
   readonly calls: number;
 }
@@ -31,6 +33,8 @@ export type MachineCall =
   | 'stop'
   | 'reboot'
   | 'setKeys'
+  | 'setGpus'
+  | 'runUserData'
   | 'setPorts'
   | 'cutAccess'
   | 'terminate'
@@ -77,6 +81,7 @@ export function makeMachine(wish: MachineWish, nowMs: number): MockMachine {
     boots: 1,
     isCut: false,
     terminateAskedAtMs: null,
+    userDataRuns: [],
     calls: 0,
   };
 }

@@ -123,5 +123,9 @@ async function readChanges(
 }
 
 function fromRow(row: Row): Kept {
-  return { machine: row.machine, version: row.change_seq };
+  // Machines that were made before there were runs of user data have had none.
+  return {
+    machine: { ...row.machine, userDataRuns: row.machine.userDataRuns ?? [] },
+    version: row.change_seq,
+  };
 }

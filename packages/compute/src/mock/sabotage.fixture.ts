@@ -15,6 +15,11 @@ const after = (kind: DriverErrorKind) => (error: unknown) => {
 /** The keys that machines were made with, whichever connection made them. */
 const firstKeys = new Map<string, readonly string[]>();
 
+const reboots = new Map<string, number>();
+const cutIsForGood =
+  'a cut is for good: create, start, reboot, GPUs, user data and new ports are a conflict, and terminate is done';
+const userDataOnce = 'runUserData starts a program once as root, whoever asks how often, also after a reboot';
+
 /** Each is a mistake that somebody who writes a driver makes. */
 export const sabotages: Readonly<Record<string, Sabotage>> = {
   'takes silence for absence': {
@@ -107,7 +112,7 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
     }),
   },
   'lets a late create undo a cut': {
-    caughtBy: 'a cut is for good: create, start, reboot and new ports are a conflict, and terminate is done',
+    caughtBy: cutIsForGood,
     break: (driver) => ({
       cutAccess: async (machine, signal) => {
         await driver.setPorts(machine, [], signal);
@@ -124,6 +129,94 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
       },
       setKeys: (machine, next, signal) =>
         driver.setKeys(machine, [...(firstKeys.get(machine.externalId) ?? []), ...next], signal),
+    }),
+  },
+  'exchanges the GPUs of a machine that runs': {
+    caughtBy: 'setGpus of a machine that is on is refused and changes nothing, unless it has them already',
+    break: (driver) => ({
+      setGpus: async (machine, gpuPciAddresses, signal) => {
+        const view = await driver.describe(machine, signal);
+        if (view?.power === 'on') await driver.stop(machine, { graceMs: 0 }, signal);
+        await driver.setGpus(machine, gpuPciAddresses, signal);
+        if (view?.power === 'on') await driver.start(machine, signal);
+      },
+    }),
+  },
+  'adds GPUs and takes none away': {
+    caughtBy: 'setGpus gives a machine that is off other GPUs, more or none, and inside it sees those',
+    break: (driver) => ({
+      setGpus: async (machine, gpuPciAddresses, signal) => {
+        const had = (await driver.describe(machine, signal))?.gpuPciAddresses ?? [];
+        await driver.setGpus(machine, [...new Set([...had, ...gpuPciAddresses])], signal);
+      },
+    }),
+  },
+  'takes any GPU, be it there or not': {
+    caughtBy:
+      'setGpus refuses what is no GPU, and one that is not there at the latest when the machine starts',
+    break: (driver) => ({
+      setGpus: (machine, gpuPciAddresses, signal) =>
+        driver.setGpus(machine, gpuPciAddresses, signal).catch(after('no_capacity')),
+    }),
+  },
+  'takes a late exchange of GPUs after a cut for done': {
+    caughtBy: cutIsForGood,
+    break: (driver) => ({
+      setGpus: (machine, gpuPciAddresses, signal) =>
+        driver.setGpus(machine, gpuPciAddresses, signal).catch(after('conflict')),
+    }),
+  },
+  'starts user data whenever it is asked to': {
+    caughtBy: userDataOnce,
+    break: (driver) => {
+      let calls = 0;
+      return {
+        runUserData: (machine, text, signal) =>
+          driver.runUserData(machine, `${text}# ${(calls += 1)}\n`, signal),
+      };
+    },
+  },
+  'forgets at a reboot which user data was started': {
+    caughtBy: userDataOnce,
+    break: (driver) => ({
+      reboot: async (machine, options, signal) => {
+        reboots.set(machine.externalId, (reboots.get(machine.externalId) ?? 0) + 1);
+        await driver.reboot(machine, options, signal);
+      },
+      runUserData: (machine, text, signal) =>
+        driver.runUserData(machine, `${text}# ${reboots.get(machine.externalId) ?? 0}\n`, signal),
+    }),
+  },
+  'waits for the end of what user data started': {
+    caughtBy: 'runUserData answers when the program has begun, and does not wait for its end',
+    break: (driver) => ({
+      runUserData: async (machine, text, signal) => {
+        await driver.runUserData(machine, text, signal);
+        const command = { argv: ['sleep', '600'], timeoutMs: 900_000, maxBytes: 100 };
+        await driver.exec(machine, command, signal);
+      },
+    }),
+  },
+  'takes any text for a program': {
+    caughtBy: 'runUserData takes no text that nothing could start, and leaves nothing of it in the machine',
+    break: (driver) => ({
+      runUserData: (machine, text, signal) =>
+        driver.runUserData(machine, text.startsWith('#!') ? text : `#!/bin/sh\n${text}`, signal),
+    }),
+  },
+  'loses the user data of a machine that is off': {
+    caughtBy: 'runUserData of a machine that is off is not lost: it is unavailable, and started once it runs',
+    break: (driver) => ({
+      runUserData: (machine, text, signal) =>
+        driver.runUserData(machine, text, signal).catch(after('unavailable')),
+    }),
+  },
+  'leaves the key of the proof where it was': {
+    caughtBy: 'a one-time key proves a machine by its GPUs, and is refused once the tenant has other keys',
+    break: (driver) => ({
+      setKeys: async (machine, next, signal) => {
+        if (next.length > 0) await driver.setKeys(machine, next, signal);
+      },
     }),
   },
   'runs commands through a shell': {

@@ -32,7 +32,14 @@ export function mockWorld(
     },
     close,
     connect,
-    abilities: { exec: true, setKeys: true, consoleLog: true, metrics: true, events: true },
+    abilities: {
+      exec: true,
+      setKeys: true,
+      runUserData: true,
+      consoleLog: true,
+      metrics: true,
+      events: true,
+    },
     reach: (view, port) => ({ host: view.address ?? '', port }),
     // Simulated seconds pass in no time, so whoever looks at the memory each second is waited for: a real database
     // would otherwise see minutes go by in the time of one answer.

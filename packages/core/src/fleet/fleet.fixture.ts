@@ -56,7 +56,14 @@ export class ScriptedEngine {
     const refuse = (): Promise<never> => Promise.reject(new DriverError('unsupported', 'It only reports.'));
     return {
       kind: 'incus',
-      can: { exec: false, setKeys: false, consoleLog: false, metrics: false, events: true },
+      can: {
+        exec: false,
+        setKeys: false,
+        runUserData: false,
+        consoleLog: false,
+        metrics: false,
+        events: true,
+      },
       volumes: null,
       readInventory: () => this.#report(),
       events: (signal) => this.#follow(signal),
@@ -66,6 +73,8 @@ export class ScriptedEngine {
       stop: refuse,
       reboot: refuse,
       setKeys: refuse,
+      setGpus: refuse,
+      runUserData: refuse,
       setPorts: refuse,
       cutAccess: refuse,
       terminate: refuse,

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import {
+  keyIsRefused,
+  loginAndCount,
+  newProofKey,
+  replaceKeysOverSsh,
+  type ProofLook,
+} from '../proof/index.ts';
+import type { MachineRef } from '../driver.ts';
+import type { Stage } from './stage.ts';
+
+/** That a machine of this engine can be proven the way in which rentals prove theirs. */
+export function describeProof(stage: Stage): void {
+  if (stage.world.abilities.setKeys) describeOneTimeKey(stage);
+  if (stage.world.runsPrograms === true) describeKeysOverSsh(stage);
+}
+
+function proven(
+  stage: Stage,
+  machine: MachineRef,
+  privateKey: string,
+): Promise<Extract<ProofLook, { outcome: 'in' }>> {
+  return stage.until('the machine to let us in', stage.facts.bounds.bootMs, async () => {
+    const look = await loginAndCount(await stage.sshTarget(machine, privateKey), stage.signal());
+    return look.outcome === 'in' && look;
+  });
+}
+
+function describeOneTimeKey(stage: Stage): void {
+  it('a one-time key proves a machine by its GPUs, and is refused once the tenant has other keys', async () => {
+    const node = stage.node(0);
+    const [platform, tenant] = [newProofKey(), newProofKey()];
+    const gpuPciAddresses = [stage.gpu(node, 0), stage.gpu(node, 1)];
+    const wish = await stage.make({ gpuPciAddresses, sshKeys: [platform.publicKey] });
+    const { gpuCount, hostKey } = await proven(stage, wish, platform.privateKey);
+    expect(gpuCount).toBe(2);
+    const target = { ...(await stage.sshTarget(wish, platform.privateKey)), hostKey };
+    expect(await keyIsRefused(target, stage.signal())).toBe('accepted');
+    await stage.driver.setKeys(wish, [], stage.signal());
+    expect(await keyIsRefused(target, stage.signal())).toBe('refused');
+    await stage.driver.setKeys(wish, [tenant.publicKey], stage.signal());
+    expect(await keyIsRefused(target, stage.signal())).toBe('refused');
+    const asTenant = { ...target, privateKey: tenant.privateKey };
+    expect(await loginAndCount(asTenant, stage.signal())).toEqual({ outcome: 'in', hostKey, gpuCount });
+  });
+}
+
+function describeKeysOverSsh(stage: Stage): void {
+  it('keys are replaced over SSH where no engine reaches inside, all of them or none', async () => {
+    const [first, second, third] = [newProofKey(), newProofKey(), newProofKey()];
+    const wish = await stage.make({ sshKeys: [first.publicKey] });
+    const { hostKey } = await proven(stage, wish, first.privateKey);
+    const target = { ...(await stage.sshTarget(wish, first.privateKey)), hostKey };
+    const keys = [second.publicKey, third.publicKey];
+    expect(await replaceKeysOverSsh(target, keys, stage.signal())).toEqual({ outcome: 'replaced' });
+    expect(await keyIsRefused(target, stage.signal())).toBe('refused');
+    expect(await replaceKeysOverSsh(target, [], stage.signal())).toMatchObject({ outcome: 'not-yet' });
+    for (const { privateKey } of [second, third]) {
+      expect(await keyIsRefused({ ...target, privateKey }, stage.signal())).toBe('accepted');
+    }
+  });
+}

@@ -1,0 +1,124 @@
+import { expect, it } from 'vitest';
+import type { MachineRef } from '../driver.ts';
+import { userDataLog } from '../user-data.ts';
+import { expectFailure, type Stage } from './stage.ts';
+
+/** Texts that nothing on a machine that runs could start. */
+const unknown = [
+  'Content-Type: multipart/mixed; boundary="x"\n',
+  '#include\nhttps://example.com/x\n',
+  'echo hello\n',
+  '',
+];
+
+/** Handing a text to a machine that runs. */
+export function describeUserData(stage: Stage): void {
+  if (stage.world.abilities.runUserData) describeStarting(stage);
+  else describeNoStarting(stage);
+}
+
+function describeNoStarting(stage: Stage): void {
+  it('runUserData says that this engine cannot', async () => {
+    const call = stage.driver.runUserData(stage.nobody(), '#!/bin/sh\n', stage.signal());
+    await expectFailure(call, ['unsupported']);
+  });
+}
+
+/** The lines that user data has written in this machine; none where nothing was ever started. */
+async function written(stage: Stage, machine: MachineRef): Promise<string[]> {
+  const command = { argv: ['cat', userDataLog], timeoutMs: 10_000, maxBytes: 65_536 };
+  const { stdout } = await stage.whileTimePasses(stage.driver.exec(machine, command, stage.signal()));
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+function started(stage: Stage, machine: MachineRef, text: string, driver = stage.driver): Promise<true> {
+  return stage.until('user data to be started', stage.facts.bounds.bootMs, async () => {
+    await driver.runUserData(machine, text, stage.signal());
+    return true;
+  });
+}
+
+function describeStarting(stage: Stage): void {
+  it('runUserData starts a program once as root, whoever asks how often, also after a reboot', async () => {
+    const wish = await stage.make();
+    const text = '#!/bin/sh\nid -u\n';
+    await started(stage, wish, text);
+    await Promise.all([started(stage, wish, text), started(stage, wish, text, stage.other)]);
+    await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
+      return (await written(stage, wish)).length > 0;
+    });
+    await stage.driver.reboot(wish, { graceMs: 1_000 }, stage.signal());
+    await started(stage, wish, text, stage.other);
+    const lines = await written(stage, wish);
+    expect(lines).toHaveLength(1);
+    if (stage.world.runsPrograms === true) expect(lines).toEqual(['0']);
+    // Another text is another program.
+    await started(stage, wish, '#!/bin/sh\necho a "quoted" $0 word; # and more\n');
+    await stage.until('what the other writes', stage.facts.bounds.callMs, async () => {
+      return (await written(stage, wish)).length === 2;
+    });
+  });
+
+  it('runUserData answers when the program has begun, and does not wait for its end', async () => {
+    const wish = await stage.make();
+    await started(stage, wish, '#!/bin/sh\necho begun\nsleep 600\necho ended\n');
+    await stage.until('its beginning', stage.facts.bounds.callMs, async () => {
+      return (await written(stage, wish)).length === 1;
+    });
+  });
+
+  it('runUserData takes no text that nothing could start, and leaves nothing of it in the machine', async () => {
+    const wish = await stage.make();
+    await started(stage, wish, '#!/bin/sh\necho up\n');
+    await stage.until('a machine that is up', stage.facts.bounds.callMs, async () => {
+      return (await written(stage, wish)).length === 1;
+    });
+    for (const text of unknown) {
+      const call = stage.driver.runUserData(wish, text, stage.signal());
+      await expectFailure(call, ['unsupported'], JSON.stringify(text));
+    }
+    const hostile = ['#!/bin/sh\n\0', `#!/bin/sh\n${'a'.repeat(65_536)}`, '#!/bin/sh\n\ud800'];
+    for (const text of hostile) {
+      const call = stage.driver.runUserData(wish, text, stage.signal());
+      await expectFailure(call, ['refused'], JSON.stringify(text.slice(0, 20)));
+    }
+    expect(await written(stage, wish)).toHaveLength(1);
+  });
+
+  it('runUserData of a machine that is off is not lost: it is unavailable, and started once it runs', async () => {
+    const wish = await stage.make();
+    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    const text = '#!/bin/sh\necho here\n';
+    await expectFailure(stage.driver.runUserData(wish, text, stage.signal()), ['unavailable']);
+    await stage.driver.start(wish, stage.signal());
+    await started(stage, wish, text);
+    await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
+      return (await written(stage, wish)).length === 1;
+    });
+  });
+
+  if (stage.world.hasCloudInit ?? true) describeCloudInit(stage);
+  else describeNoCloudInit(stage);
+}
+
+const cloudConfig = '#cloud-config\nruncmd: [[id]]\n';
+
+function describeCloudInit(stage: Stage): void {
+  it('runUserData hands a cloud-config to cloud-init, once', async () => {
+    const wish = await stage.make();
+    await started(stage, wish, cloudConfig);
+    await started(stage, wish, cloudConfig, stage.other);
+    await stage.until('a trace of it', stage.facts.bounds.callMs, async () => {
+      return (await written(stage, wish)).length > 0;
+    });
+  });
+}
+
+function describeNoCloudInit(stage: Stage): void {
+  it('runUserData refuses a cloud-config where the image has no cloud-init, and leaves nothing of it', async () => {
+    const wish = await stage.make();
+    const call = stage.driver.runUserData(wish, cloudConfig, stage.signal());
+    await expectFailure(call, ['unsupported']);
+    expect(await written(stage, wish)).toEqual([]);
+  });
+}
