@@ -1,0 +1,175 @@
+import { createContract, defaultProviders, type ApiKeyLimits } from '@millrace/contract';
+import { isFault } from '@millrace/platform/fault';
+import { nanoUsd } from '@millrace/platform/money';
+import { testIds } from '@millrace/testing';
+import { describe, expect, it } from 'vitest';
+import type { FrozenPrice } from '../prices/index.ts';
+import {
+  HOLD_WINDOW_MS,
+  labelsOf,
+  orderOfVirtualMachine,
+  requireAllowed,
+  requireRoom,
+  requireWithinCap,
+  timeToLive,
+  wishOfOrder,
+  type RentalOrder,
+} from './create.ts';
+
+const { body } = createContract({ providers: defaultProviders }).operations.createVirtualMachineRental;
+const order = (wish: object = {}): RentalOrder => orderOfVirtualMachine(body.parse({ gpuCount: 2, ...wish }));
+
+const price: FrozenPrice = {
+  version: 1,
+  product: 'rental',
+  rateNanoUsdPerHour: '3600000000',
+  originalNanoUsdPerHour: '3600000000',
+  discountPpm: 0,
+  quantity: 2,
+  unitNanoUsdPerHour: '1800000000',
+  reserve: null,
+  priceIds: [],
+  frozenAt: '2026-01-01T00:00:00.000Z',
+};
+const reserved: FrozenPrice = {
+  ...price,
+  reserve: {
+    optionId: testIds.next('rso'),
+    termPeriodDays: 30,
+    committedNanoUsd: '2592000000000',
+    refundPpm: 500_000,
+    onDemandNanoUsdPerHour: '3600000000',
+  },
+};
+
+const reasonOf = (work: () => unknown): string => {
+  try {
+    work();
+    return 'accepted';
+  } catch (error) {
+    return isFault(error) ? error.reason : String(error);
+  }
+};
+
+it('an order of the interface alone has the defaults of the interface', () => {
+  expect(order()).toMatchObject({
+    region: 'us-central-1',
+    gpuType: 'h100',
+    connectionType: 'ethernet',
+    termType: 'on-demand',
+    convertOnExpiry: true,
+    monitoring: false,
+    customPorts: [],
+    sshKeys: 'all',
+    ttlSeconds: null,
+    maxUsd: null,
+  });
+  expect(wishOfOrder(order())).toEqual({
+    rentalType: 'virtual-machine',
+    gpuCount: 2,
+    gpuType: 'h100',
+    region: 'us-central-1',
+    networkType: 'ethernet',
+    termType: 'on-demand',
+    discountPercentage: 0,
+  });
+});
+
+it('a hold reaches to the first posting and a quarter of an hour beyond', () => {
+  expect(HOLD_WINDOW_MS).toBe(75 * 60_000);
+});
+
+it('tags reach the engine as faults of the mock, in test mode alone', () => {
+  const tags = {
+    'millrace.fault': 'flaky',
+    'millrace.fault.every': '2',
+    'millrace.faulty': 'no',
+    'millrace.fault.': 'no',
+    'millrace.fault.UPPER': 'no',
+    'millrace.rental': '1',
+  };
+  expect(labelsOf('test', tags)).toEqual({ 'millrace.fault': 'flaky', 'millrace.fault.every': '2' });
+  expect(labelsOf('live', tags)).toEqual({});
+});
+
+it.each([
+  ['ubuntu-24.04', 'accepted'],
+  ['registry.example/cuda:12.8', 'accepted'],
+  ['../x', 'IMAGE_NOT_FOUND'],
+  ['a//b', 'IMAGE_NOT_FOUND'],
+  ['a b', 'IMAGE_NOT_FOUND'],
+  ['-rf', 'IMAGE_NOT_FOUND'],
+])('an image named %j is %s', (image, expected) => {
+  expect(reasonOf(() => order({ image }))).toBe(expected);
+});
+
+describe('how long a rental may last', () => {
+  const bounded = { maxRentalSeconds: 3_600 };
+  it.each([
+    ['nothing said, no limit', {}, { maxRentalSeconds: null }, null],
+    ['a time to live, no limit', { ttlSeconds: 60 }, { maxRentalSeconds: null }, 60],
+    ['nothing said: the limit', {}, bounded, 3_600],
+    ['as long as the limit', { ttlSeconds: 3_600 }, bounded, 3_600],
+    ['longer', { ttlSeconds: 3_601 }, bounded, 'KEY_LIMIT_EXCEEDED'],
+    ['a term within it', { termType: 'reserved', termPeriodDays: 1 }, { maxRentalSeconds: 86_400 }, 86_400],
+    [
+      'a term beyond it',
+      { termType: 'reserved', termPeriodDays: 1 },
+      { maxRentalSeconds: 86_399 },
+      'KEY_LIMIT_EXCEEDED',
+    ],
+    ['a period without a term', { termPeriodDays: 1 }, bounded, 3_600],
+  ] as const)('%s', (_, wish, limits, expected) => {
+    const ttl = (): number | null => timeToLive(order(wish), limits);
+    if (typeof expected === 'string') expect(reasonOf(ttl)).toBe(expected);
+    else expect(ttl()).toBe(expected);
+  });
+});
+
+describe('the amounts of a key', () => {
+  const limits = (fields: Partial<ApiKeyLimits>) => ({
+    maxLiveRentals: null,
+    maxUsdPerHour: null,
+    ...fields,
+  });
+  it.each([
+    ['the last of three', { maxLiveRentals: 3 }, 2, 0n, 'accepted'],
+    ['the fourth of three', { maxLiveRentals: 3 }, 3, 0n, 'KEY_LIMIT_EXCEEDED'],
+    ['none at all', { maxLiveRentals: 0 }, 0, 0n, 'KEY_LIMIT_EXCEEDED'],
+    ['exactly the hour that is left', { maxUsdPerHour: 4.6 }, 0, 1_000_000_000n, 'accepted'],
+    ['one nano-USD beyond it', { maxUsdPerHour: 4.6 }, 0, 1_000_000_001n, 'KEY_LIMIT_EXCEEDED'],
+    ['nothing an hour', { maxUsdPerHour: 0 }, 0, 0n, 'KEY_LIMIT_EXCEEDED'],
+  ] as const)('%s', (_, fields, liveRentals, perHour, expected) => {
+    const load = { liveRentals, perHour: nanoUsd(perHour) };
+    expect(reasonOf(() => requireRoom(limits(fields), load, price))).toBe(expected);
+  });
+
+  it('places and GPUs', () => {
+    const anywhere = { regions: null, gpuTypes: null };
+    expect(reasonOf(() => requireAllowed(order(), anywhere))).toBe('accepted');
+    expect(reasonOf(() => requireAllowed(order(), { ...anywhere, regions: [] }))).toBe('KEY_LIMIT_EXCEEDED');
+    expect(reasonOf(() => requireAllowed(order(), { ...anywhere, gpuTypes: ['b200'] }))).toBe(
+      'KEY_LIMIT_EXCEEDED',
+    );
+  });
+});
+
+describe('the cap of the order itself', () => {
+  it.each([
+    ['no cap', {}, price, 'accepted'],
+    ['a minute', { maxUsd: 0.06 }, price, 'accepted'],
+    ['less than a minute', { maxUsd: 0.059_999_999 }, price, 'MAX_USD_EXCEEDED'],
+    ['the whole time to live', { maxUsd: 3.6, ttlSeconds: 3_600 }, price, 'accepted'],
+    ['less than that', { maxUsd: 3.599_999_999, ttlSeconds: 3_600 }, price, 'MAX_USD_EXCEEDED'],
+    ['the whole term', { maxUsd: 2_592 }, reserved, 'accepted'],
+    ['less than the term', { maxUsd: 2_591.999_999_999 }, reserved, 'MAX_USD_EXCEEDED'],
+    ['a price of nothing', { maxUsd: 0.000_000_001 }, { ...price, rateNanoUsdPerHour: '0' }, 'accepted'],
+  ] as const)('%s', (_, wish, sold, expected) => {
+    const wished = order(wish);
+    expect(reasonOf(() => requireWithinCap(wished, wished.ttlSeconds, sold))).toBe(expected);
+  });
+
+  it('a time to live that only the key sets does not count against it: the cap ends the rental first', () => {
+    expect(reasonOf(() => requireWithinCap(order({ maxUsd: 1 }), 36_000, price))).toBe('accepted');
+  });
+});
