@@ -54,7 +54,7 @@ export interface SshCall {
 /** How long what may take. Everything that the caller's signal ends earlier ends then. */
 const limits = {
   /** From nothing to logged in. */
-  loginMs: 10_000,
+  loginMs: 20_000,
   /** All commands together: the tool that counts GPUs takes seconds where no driver is loaded yet. */
   workMs: 30_000,
   /** Of one command's output. */
