@@ -4,6 +4,7 @@ import { contract, operationsOf, type Operation } from '@millrace/contract';
 import type { Random } from '@millrace/kits';
 import { plantFleet } from '@millrace/testing';
 import { chargeOf } from '../../e2e/access.billing.rows.ts';
+import { readyToRent } from '../../e2e/access.rentals.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
 import { createJudge } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
@@ -61,6 +62,7 @@ export async function fuzz(
   const judge = createJudge();
   const charges: string[] = [];
   for (let made = 0; made < chargesMade; made += 1) charges.push(await chargeOf(world, world.acme));
+  await readyToRent(world, world.acme);
   const pools = createPools(world, random, { charges, ...(await plantedNodes(world)) });
   const tallies = new Map<string, Tally>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),

@@ -19,6 +19,28 @@ export interface Pools {
 /** How many of each kind are remembered: enough for variety, few enough that names repeat and collide. */
 const remembered = 200;
 
+const smallOrder = {
+  gpuCount: 1,
+  gpuType: 'h100',
+  region: plantedProvider.region,
+  networkType: 'ethernet',
+  termType: 'on-demand',
+  discountPercentage: 0,
+  sshKeyIds: undefined,
+  image: undefined,
+  maxUsd: undefined,
+};
+
+const smallWish = {
+  rentalType: 'virtual-machine',
+  gpuCount: 1,
+  gpuType: 'h100',
+  region: plantedProvider.region,
+  termType: 'on-demand',
+  discountPercentage: 0,
+  storageSizeInGb: undefined,
+};
+
 /** What no operation of the control plane makes: the run begins with some. */
 export interface Given {
   /** Transfers that can be refunded. */
@@ -42,6 +64,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const operations: string[] = [];
   const idempotencyKeys: string[] = [];
   const people: string[] = [];
+  const rentals: string[] = [];
   // Organisations that may be suspended: never the caller's own, or the run would lock itself out.
   const victims: string[] = [world.other.organisation.id];
 
@@ -89,6 +112,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return someOf(steady.gpuIds);
       case 'maintenanceId':
         return someOf(windows);
+      case 'rentalId':
+        return someOf(rentals);
       default:
         return undefined;
     }
@@ -133,6 +158,10 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'adminCreateCluster') return { ...body, ...newCluster(), credentialRef: null };
       if (operationId === 'adminUpdateProvider') return { ...body, regions: [] };
       if (operationId === 'adminDrainNode') return { ...body, deadlineAt: undefined };
+      // What is sampled asks for everything at once, and there is one kind of host with one price.
+      if (operationId === 'createVirtualMachineRental' && random.chance(0.5))
+        return { ...body, ...smallOrder };
+      if (operationId === 'quoteRental' && random.chance(0.5)) return { ...body, ...smallWish };
       if (operationId === 'adminCreateMaintenanceWindow') {
         return { ...body, ...newWindow(steady.nodeId, ...nodes.slice(0, random.int(0, 3))) };
       }
@@ -156,6 +185,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'adminAddMember' && answer.json.organisationId === world.acme.organisation.id) {
         remember(people, answer.json.userId);
       }
+      if (operationId === 'createVirtualMachineRental') remember(rentals, String(answer.json.id));
       if (operationId === 'createBudget') remember(budgets, answer.json.id);
       if (operationId === 'createTopUp') remember(payments, answer.json.paymentId);
       if (operationId === 'adminGrant' || operationId === 'adminAdjust') remember(transfers, answer.json.id);
