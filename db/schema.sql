@@ -3149,6 +3149,8 @@ CREATE INDEX rentals_ended_idx ON public.rentals USING btree (org_id, mode, kind
 
 CREATE INDEX rentals_key_idx ON public.rentals USING btree (key_id) WHERE (status <> 'Terminated'::text);
 
+CREATE INDEX rentals_late_idx ON public.rentals USING btree (deadline_at) WHERE (deadline_at IS NOT NULL);
+
 CREATE INDEX rentals_live_idx ON public.rentals USING btree (org_id, mode, kind, status, id) WHERE (status <> 'Terminated'::text);
 
 CREATE INDEX rentals_sampled_idx ON public.rentals USING btree (((wire_id & 63))) WHERE ((status = 'Running'::text) AND (power = 'on'::text) AND (monitoring OR (idle_after_seconds IS NOT NULL)));

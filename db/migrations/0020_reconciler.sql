@@ -45,3 +45,5 @@ grant update (node_name, reap_begun_at, last_error) on stray_machines to millrac
 comment on table stray_machines is 'Machines of ours at engines that no rental knows. Removed once two comparisons far enough apart have seen them; the row goes when the engine lists it no more.';
 comment on column stray_machines.org_id is 'As the engine says; the organisation need not be known.';
 comment on column stray_machines.reap_begun_at is 'When its removal was first tried.';
+
+create index rentals_late_idx on rentals (deadline_at) where deadline_at is not null;

@@ -2,6 +2,7 @@ import { systemClock } from '@millrace/platform/clock';
 import {
   cellConfig,
   ConfigError,
+  fleetConfig,
   loadConfig,
   postgresConfig,
   type Environment,
@@ -58,7 +59,13 @@ async function withContext(
     return opened;
   };
   try {
-    await work({ ...io, cell: config.cell.id, postgresUrl: config.postgres.url, db });
+    await work({
+      ...io,
+      cell: config.cell.id,
+      postgresUrl: config.postgres.url,
+      db,
+      fleet: () => loadConfig([fleetConfig], ...(env === undefined ? [] : [env])).fleet,
+    });
   } finally {
     await opened?.close();
   }

@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+import type { CredentialSetting } from '@millrace/platform/config';
 import type { Db } from '@millrace/platform/db';
 
 /** Where a command speaks to and what it works on. Tests hand in their own. */
@@ -12,6 +13,8 @@ export interface CommandContext extends CommandIo {
   readonly postgresUrl: string;
   /** Opens the database at its first use and checks that its schema is the one this release knows. */
   readonly db: () => Promise<Db>;
+  /** What is needed to speak to engines, read at its first use: most commands need none of it. */
+  readonly fleet: () => { readonly credentials: Readonly<Record<string, CredentialSetting>> };
 }
 
 export interface Flag {

@@ -11,6 +11,7 @@ import {
 } from '@millrace/core/identity';
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
 import { auditCommand } from './audit.ts';
+import { allowReapingCommand, reconcileCommand } from './reconcile.ts';
 import { emailOf, oneOf, optionalText, Refusal, text, type Command, type CommandContext } from './command.ts';
 
 /** Every act of this command is audited under this name: it needs no key, only access to the database. */
@@ -162,6 +163,8 @@ export const commands: readonly Command[] = [
   userAddCommand,
   keyCreateCommand,
   auditCommand,
+  reconcileCommand,
+  allowReapingCommand,
 ];
 
 async function requireOrganisation(db: Db | Reader, slug: string): Promise<Organisation> {

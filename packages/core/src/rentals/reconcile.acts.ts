@@ -176,7 +176,8 @@ async function lose(tx: Tx, view: RentalView, repair: Extract<Repair, { do: 'fai
 /** The one who works on the rental does it, as if it had been asked for. */
 function switchBack(tx: Tx, rental: Rental, task: 'start' | 'stop'): Promise<Rental> {
   const taskDeadlineAt = new Date(tx.clock.nowMs() + defaultPolicy.powerMs);
-  const taskOptions = task === 'stop' ? { release: true } : {};
+  // Why it was stopped decides how long its disk is kept.
+  const taskOptions = task === 'stop' ? { ...rental.taskOptions, release: true } : {};
   return changeRental(tx, rental, { task, taskOptions, taskDeadlineAt, power: 'changing' }, reconcilerActor);
 }
 

@@ -314,8 +314,7 @@ export interface LateRental {
 export async function lockLate(tx: Tx, now: Date, limit: number): Promise<readonly LateRental[]> {
   const { rows } = await sql<{ id: string; org_id: string }>`
     select id, org_id from rentals
-     where next_action_at <= ${now} and deadline_at <= ${now}
-     order by next_action_at limit ${limit} for no key update skip locked
+     where deadline_at <= ${now} order by deadline_at limit ${limit} for no key update skip locked
   `.execute(tx.kysely);
   return rows.map((row) => ({ id: fromUuid('rnt', row.id), orgId: fromUuid('org', row.org_id) }));
 }
@@ -323,7 +322,7 @@ export async function lockLate(tx: Tx, now: Date, limit: number): Promise<readon
 export async function listLate(reader: Reader, now: Date, limit: number): Promise<readonly LateRental[]> {
   const { rows } = await sql<{ id: string; org_id: string }>`
     select id, org_id from rentals
-     where next_action_at <= ${now} and deadline_at <= ${now} order by next_action_at limit ${limit}
+     where deadline_at <= ${now} order by deadline_at limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({ id: fromUuid('rnt', row.id), orgId: fromUuid('org', row.org_id) }));
 }

@@ -1,0 +1,96 @@
+import { createMockDriver, createPostgresMemory } from '@millrace/compute/mock';
+import { applyFleetConfig, listClusters } from '@millrace/core/fleet';
+import type { DryRun } from '@millrace/core/rentals';
+import { systemClock } from '@millrace/platform/clock';
+import { defaultFleet } from '@millrace/platform/config';
+import { createIdSource } from '@millrace/platform/ids';
+import { createOrganisation, createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { exitCodes, runAdmin } from './app.ts';
+
+let database: TestDatabase;
+const never = new AbortController().signal;
+const ids = createIdSource({ clock: systemClock, cell: 1 });
+const stray = ids.nextUuid();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await applyFleetConfig(database.db, defaultFleet);
+  const memory = createPostgresMemory(database.db, { cluster: 'mock', clock: systemClock });
+  const driver = createMockDriver({ cluster: 'mock', clock: systemClock, memory, doors: null });
+  const { nodes } = await driver.readInventory(never);
+  await driver.create(
+    {
+      externalId: stray,
+      orgId: await createOrganisation(database.db),
+      mode: 'test',
+      nodeName: nodes[0]?.name ?? '',
+      gpuPciAddresses: [],
+      cpuCount: 1,
+      ramMb: 1_024,
+      diskGb: 10,
+      image: 'ubuntu-24.04',
+      hostname: 'stray',
+      sshKeys: [],
+      userData: null,
+      ports: [],
+      labels: {},
+    },
+    never,
+  );
+  await driver.close();
+});
+afterAll(() => database.drop());
+
+async function run(...words: readonly string[]) {
+  let [out, err] = ['', ''];
+  const io = { out: (text: string) => void (out += text), err: (text: string) => void (err += text) };
+  return { code: await runAdmin(words, io, { MILLRACE_POSTGRES_URL: database.url }), out, err };
+}
+
+async function count(table: string): Promise<number> {
+  const client = await database.connect();
+  const { rows } = await client.query<{ n: number }>(`select count(*)::int as n from ${table}`);
+  await client.end();
+  return rows[0]?.n ?? -1;
+}
+
+it('says what the reconciler would do, for people and for programs, and does none of it', async () => {
+  const told = await run('reconcile', '--dry-run');
+  expect(told).toMatchObject({ code: exitCodes.ok, err: '' });
+  expect(told.out).toContain('Nothing was done.');
+  expect(told.out).toMatch(new RegExp(`machine ${stray} on mock-\\d+, .*: seen for the first time`));
+  const { clusters, late } = JSON.parse((await run('reconcile', '--dry-run', '--json')).out) as DryRun;
+  expect(clusters).toMatchObject([
+    { cluster: 'mock', problem: null, comparedAt: null, machines: 0, repairs: [] },
+  ]);
+  expect(clusters[0]?.strays).toMatchObject([{ externalId: stray, plan: 'new' }]);
+  expect(late).toEqual([]);
+  expect([await count('stray_machines'), await count('cluster_comparisons')]).toEqual([0, 0]);
+  expect(await count('mock_machines')).toBe(1);
+});
+
+it('only looks, and says so to whoever wants more', async () => {
+  expect(await run('reconcile')).toMatchObject({ code: exitCodes.usage });
+  const absent = await run('reconcile', '--dry-run', '--cluster', 'nowhere');
+  expect(absent).toMatchObject({ code: exitCodes.refused });
+  expect(absent.err).toContain('There is no cluster "nowhere"');
+});
+
+it('writes down who allowed many strays to be removed, and until when', async () => {
+  const allowed = await run('strays', 'allow', '--cluster', 'mock', '--reason', 'leftovers');
+  expect(allowed).toMatchObject({ code: exitCodes.ok });
+  const [cluster] = await listClusters(database.db, {}, { limit: 1, after: null });
+  const client = await database.connect();
+  const { rows } = await client.query(
+    `select reap_allowed_until > now() as allowed,
+            (select reason from audit_log where action = 'strays.allowed' and resource_id = $1) as reason
+       from cluster_comparisons`,
+    [cluster?.id],
+  );
+  await client.end();
+  expect(rows).toEqual([{ allowed: true, reason: 'leftovers' }]);
+  expect(await run('strays', 'allow', '--cluster', 'nowhere', '--reason', 'x')).toMatchObject({
+    code: exitCodes.refused,
+  });
+});

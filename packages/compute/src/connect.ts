@@ -1,0 +1,93 @@
+import { readFile, stat } from 'node:fs/promises';
+import type { Clock } from '@millrace/platform/clock';
+import type { CredentialSetting } from '@millrace/platform/config';
+import type { Db } from '@millrace/platform/db';
+import type { Logger } from '@millrace/platform/log';
+import { DriverError } from './driver-error.ts';
+import type { ComputeDriver, DriverKind } from './driver.ts';
+import { createIncusDriver, readIncusSettings, type IncusReach } from './incus/index.ts';
+import { createMockDriver, createPostgresMemory, readMockLayout } from './mock/index.ts';
+
+/** From what is configured of a cluster to a driver of its engine, for every process that speaks to engines. */
+
+/** How a cluster is reached. */
+export interface Reach {
+  readonly name: string;
+  readonly driver: DriverKind;
+  readonly endpoint: string;
+  readonly credentialRef: string | null;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+export interface ConnectParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly credentials: Readonly<Record<string, CredentialSetting>>;
+  /** Whether this process listens for the machines of mock engines, so that they can be logged into. */
+  readonly opensDoors: boolean;
+}
+
+/** The driver that a cluster asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
+export async function connectDriver(cluster: Reach, parts: ConnectParts): Promise<ComputeDriver> {
+  const { db, clock, log } = parts;
+  switch (cluster.driver) {
+    case 'mock': {
+      const memory = createPostgresMemory(db, { cluster: cluster.name, clock });
+      const layout = readMockLayout(cluster.settings);
+      const doors = parts.opensDoors ? { bind: null } : null;
+      return createMockDriver({ cluster: cluster.name, clock, memory, layout, doors });
+    }
+    case 'incus': {
+      const settings = readIncusSettings(cluster.settings);
+      return createIncusDriver({ ...settings, ...(await reachOf(cluster, parts)), clock, log });
+    }
+    case 'ironic':
+      throw new DriverError('unsupported', 'This release has no driver for Ironic.');
+  }
+}
+
+async function reachOf(cluster: Reach, { credentials }: ConnectParts): Promise<IncusReach> {
+  const { endpoint, credentialRef } = cluster;
+  if (endpoint.startsWith('unix:')) return { socketPath: endpoint.slice('unix:'.length) };
+  const credential = credentialOf(cluster, credentials);
+  if (credential === undefined) {
+    const named =
+      credentialRef === null ? 'It names no credential' : `This process has no credential ${credentialRef}`;
+    throw new DriverError('refused', `${named}; an engine that is reached over the network needs one.`);
+  }
+  return {
+    endpoints: endpoint.split(','),
+    tls: {
+      clientCertificate: await readSecret(credential.certificateFile),
+      clientKey: await readSecret(credential.keyFile),
+      serverCertificate: await readSecret(credential.serverCertificateFile),
+    },
+  };
+}
+
+function credentialOf(
+  { credentialRef }: Reach,
+  credentials: ConnectParts['credentials'],
+): CredentialSetting | undefined {
+  return credentialRef === null ? undefined : credentials[credentialRef];
+}
+
+/** Changes when one of the files of its credential does. One that cannot be read is complained of by whoever reads it. */
+export async function markOf(cluster: Reach, credentials: ConnectParts['credentials']): Promise<string> {
+  const marks = Object.values(credentialOf(cluster, credentials) ?? {}).map(async (path) => {
+    const { mtimeMs, size } = await stat(path);
+    return `${mtimeMs} ${size}`;
+  });
+  return (await Promise.allSettled(marks))
+    .map((mark) => (mark.status === 'fulfilled' ? mark.value : ''))
+    .join();
+}
+
+async function readSecret(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new DriverError('refused', `The file ${path} of its credential cannot be read.`, { cause: error });
+  }
+}
