@@ -147,6 +147,10 @@ export async function beginNextTerm(tx: Tx, view: RentalView, at: Date): Promise
   if (term === undefined) throw new Error(`Rental ${rental.id} has no term that could begin.`);
   const funding = await fundingOf(tx, rental, term, at);
   const [meter] = await openMeters(tx, rental.orgId, [termWish(rental, term, at, funding)]);
+  // While its machine cannot be reached a rental is not billed, whichever term it is in.
+  if (meter !== undefined && rental.billingPausedAt !== null) {
+    await changeMeters(tx, rental.orgId, [{ do: 'pause', meterId: meter.id, at }]);
+  }
   await saveTerm(tx, rental.orgId, rental.id, term.seq, {
     effectiveAt: at,
     endsAt: meter?.termEndsAt ?? null,

@@ -18,7 +18,9 @@ export async function redriveDue(db: Db, limit: number): Promise<number> {
     const now = tx.clock.now();
     const due = await lockDue(tx, now, limit);
     for (const rental of due) {
-      await touchRental(tx, rental, dueSoon(now));
+      // That it was called for again is no sign that anybody works on it: from when it is late stays as it was.
+      const { nextActionAt, deadlineAt } = dueSoon(now);
+      await touchRental(tx, rental, { nextActionAt, deadlineAt: rental.deadlineAt ?? deadlineAt });
       await callDriver(tx, rental, rentalsActor);
     }
     return due.length;
