@@ -3,10 +3,12 @@ import { migrate } from '@millrace/platform/db';
 import { ensureUp, Failure, isPortFree, portHolder, type Endpoints } from '@millrace/services';
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
+import { sealingSettings } from './src/sealing.ts';
 import { PLAY_MONEY_USD, readDemo, seedDemo, type Demo } from './src/seed.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const demoFile = join(root, '.millrace', 'dev.json');
+const sealingFile = join(root, '.millrace', 'dev-sealing.key');
 const print = (text: string): void => void process.stdout.write(text);
 const environment = process.env;
 
@@ -63,9 +65,11 @@ async function run(options: DevOptions, endpoints: Endpoints, demo: Demo): Promi
 
 /** What each process is told. Whatever is set outside wins over nothing here but the addresses of the engines. */
 function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSpec[] {
+  const sealing = sealingSettings(sealingFile);
   const { health, handlers } = workerPorts(options);
   const shared = {
     MILLRACE_RATE_LIMIT_DEFAULT_RPM: '600',
+    ...sealing,
     ...environment,
     MILLRACE_POSTGRES_URL: endpoints.postgresUrl,
     MILLRACE_VALKEY_URL: endpoints.valkeyUrl,

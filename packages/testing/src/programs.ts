@@ -29,6 +29,9 @@ export function engineEnv(options: Pick<ProgramOptions, 'database' | 'names'>): 
     MILLRACE_RESTATE_INGRESS_URL: endpoints.restate.ingressUrl,
     MILLRACE_RESTATE_ADMIN_URL: endpoints.restate.adminUrl,
     MILLRACE_RESTATE_IDENTITY_KEYS: endpoints.restate.identityPublicKey,
+    MILLRACE_RESTATE_PREFIX: options.names.natsPrefix,
+    MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+    MILLRACE_SEALING_KEY_ACTIVE: 'test',
   };
 }
 

@@ -169,6 +169,17 @@ export const restateConfig = fragment('restate', {
     expected: 'the URL of the Restate admin API',
     example: 'http://127.0.0.1:9070',
   },
+  prefix: {
+    env: 'MILLRACE_RESTATE_PREFIX',
+    schema: z
+      .string()
+      .regex(/^[a-z][a-z0-9]{0,31}$/)
+      .or(z.literal(''))
+      .default(''),
+    expected:
+      'a small letter and up to 31 more and digits that keep installations on one Restate apart, or nothing',
+    example: 'staging',
+  },
   identityKeys: {
     env: 'MILLRACE_RESTATE_IDENTITY_KEYS',
     schema: values.listOf(z.string().startsWith('publickeyv1_', 'each key starts with publickeyv1_')),

@@ -3,9 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk/node';
 import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
+import { serviceName } from './service-name.ts';
 
 export interface RestateEndpointOptions {
   readonly services: EndpointOptions['services'];
+  /** Before the names of the services, so that installations can share a Restate. None unless said. */
+  readonly prefix?: string;
   /** Public keys (`publickeyv1_…`) of the Restate servers that may call. At least one. */
   readonly identityKeys: readonly string[];
   /** The address to bind; loopback unless said otherwise. */
@@ -53,7 +56,10 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
   }
   const server = createServer(
     createEndpointHandler({
-      services: options.services,
+      services: options.services.map((service) => ({
+        ...service,
+        name: serviceName(options.prefix ?? '', service.name),
+      })),
       identityKeys: [...options.identityKeys],
       logger: logTo(options.log),
     }),

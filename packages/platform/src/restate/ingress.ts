@@ -1,9 +1,12 @@
 import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import { envelopeHeaders, type Envelope } from '../envelope/index.ts';
+import { serviceName } from './service-name.ts';
 
 export interface RestateIngressOptions {
   readonly url: string;
+  /** As that of the endpoints whose handlers are to be called. */
+  readonly prefix?: string;
   readonly clock?: Clock;
   readonly timeoutMs?: number;
 }
@@ -40,18 +43,20 @@ export class RestateIngressError extends Error {
 
 const defaultTimeoutMs = 10_000;
 
-function urlOf(base: string, call: RestateSend): string {
-  const path = [call.service, call.key, call.handler, 'send'].map(encodeURIComponent).join('/');
+function urlOf(base: string, prefix: string, call: RestateSend): string {
+  const path = [serviceName(prefix, call.service), call.key, call.handler, 'send']
+    .map(encodeURIComponent)
+    .join('/');
   const delay = call.delayMs === undefined || call.delayMs <= 0 ? '' : `?delay=${Math.ceil(call.delayMs)}ms`;
   return `${base.replace(/\/$/, '')}/${path}${delay}`;
 }
 
 /** The way into Restate. It has no authentication of its own: keep it on loopback or a private network. */
 export function createRestateIngress(options: RestateIngressOptions): RestateIngress {
-  const { url, clock = systemClock, timeoutMs = defaultTimeoutMs } = options;
+  const { url, prefix = '', clock = systemClock, timeoutMs = defaultTimeoutMs } = options;
 
   async function post(call: RestateSend, signal: AbortSignal): Promise<string> {
-    const response = await fetch(urlOf(url, call), {
+    const response = await fetch(urlOf(url, prefix, call), {
       method: 'POST',
       headers: {
         ...envelopeHeaders(call.envelope),

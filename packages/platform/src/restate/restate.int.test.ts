@@ -1,7 +1,7 @@
 import { connect, constants } from 'node:http2';
 import { object, TerminalError, type ObjectContext } from '@restatedev/restate-sdk';
 import { readEndpoints } from '@millrace/services';
-import { eventually, testNames } from '@millrace/testing';
+import { eventually, forgetDeployment, testNames } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Envelope } from '../envelope/index.ts';
 import { createLogger } from '../log/index.ts';
@@ -218,5 +218,43 @@ describe('the endpoint', () => {
     deployments.add((await registerDeployment(restate.adminUrl, other.url)).deploymentId);
     await other.close();
     await expect(fetch(other.url)).rejects.toThrow();
+  });
+});
+
+describe('installations that share a Restate', () => {
+  it('have services of their own, by a prefix that handlers and callers know nothing of', async () => {
+    const heard: string[] = [];
+    const listen = async (installation: string) => {
+      const each = object({
+        name: 'Probe',
+        handlers: {
+          record: async (ctx: ObjectContext) => {
+            await step(ctx, 'note', { maxAttempts: 3, timeoutMs: 1_000 }, async () => {
+              heard.push(`${installation} ${ctx.key}`);
+            });
+          },
+        },
+      });
+      const prefix = `${installation}${names.id}`;
+      const served = await createRestateEndpoint({
+        services: [each],
+        prefix,
+        identityKeys: [restate.identityPublicKey],
+        port: 0,
+        log,
+      });
+      const { deploymentId } = await registerDeployment(restate.adminUrl, served.url);
+      const into = createRestateIngress({ url: restate.ingressUrl, prefix });
+      return { served, deploymentId, into };
+    };
+    const [one, two] = [await listen('one'), await listen('two')];
+    await one.into.send(call('first', 'record', { service: 'Probe', idempotencyKey: `${names.id}-p1` }));
+    await two.into.send(call('second', 'record', { service: 'Probe', idempotencyKey: `${names.id}-p2` }));
+    await eventually({ what: 'both heard' }, async () => heard.length === 2);
+    expect(heard.toSorted()).toEqual(['one first', 'two second']);
+    for (const { served, deploymentId } of [one, two]) {
+      await forgetDeployment(deploymentId);
+      await served.close();
+    }
   });
 });
