@@ -16,15 +16,23 @@ import { machinesOf, type RentalMachine, type RentalView } from './rental.ts';
 
 type PowerTask = 'stop' | 'start' | 'reboot';
 
-function call(
+async function call(
   driver: ComputeDriver,
   machine: RentalMachine,
   task: PowerTask,
-  { graceMs, signal }: { readonly graceMs: number; readonly signal: AbortSignal },
+  {
+    graceMs,
+    release,
+    signal,
+  }: { readonly graceMs: number; readonly release: boolean; readonly signal: AbortSignal },
 ): Promise<void> {
   switch (task) {
     case 'stop':
-      return driver.stop(machine, { graceMs }, signal);
+      await driver.stop(machine, { graceMs }, signal);
+      if (!release) return;
+      // They are sold to others next, so nothing of this machine may hold on to them.
+      await driver.setPorts(machine, [], signal);
+      return driver.setGpus(machine, [], signal);
     case 'start':
       return driver.start(machine, signal);
     case 'reboot':
@@ -45,7 +53,9 @@ export async function switchPower(
   const outcomes = await Promise.allSettled(
     machines.map(async (machine) => {
       const driver = await parts.drivers(machine.clusterId);
-      await askEngine(parts, rental, options, (end) => call(driver, machine, task, { graceMs, signal: end }));
+      await askEngine(parts, rental, options, (end) =>
+        call(driver, machine, task, { graceMs, release: rental.taskOptions.release === true, signal: end }),
+      );
     }),
   );
   const [failure] = outcomes.flatMap((outcome, index) =>

@@ -84,7 +84,7 @@ export function isDisk(meter: Pick<Meter, 'name'>): boolean {
 export const DISK_PREFIX = 'disk-';
 
 /** What ending the rental at `at` would leave it at. The whole of a term counts from its start: it is owed. */
-function costBy(meters: readonly Meter[], at: Date): NanoUsd {
+export function costBy(meters: readonly Meter[], at: Date): NanoUsd {
   return addUsd(zeroUsd, ...meters.map((meter) => costAt(meter, meter.termEndsAt ?? at)));
 }
 

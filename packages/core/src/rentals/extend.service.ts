@@ -1,0 +1,158 @@
+import type { ApiKeyLimits } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { Fault, isFault } from '@millrace/platform/fault';
+import { addUsd, formatUsd, ppm, secondsToMs, toPercentage, zeroUsd } from '@millrace/platform/money';
+import { setFreesAt } from '../fleet/index.ts';
+import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
+import { commitmentOf, quoteFor, termMsOf, type Quote, type RentalWish } from '../prices/index.ts';
+import { HOLD_WINDOW_MS } from './create.ts';
+import { isRepeat } from './life.service.ts';
+import { metersOf } from './money.service.ts';
+import { changeRental } from './move.ts';
+import { causeOfRental, type Rental, type RentalTerm, type RentalView } from './rental.ts';
+import { costBy, currentTerm, freesAt, reservationEndsAt } from './terms.ts';
+import { insertTerm } from './terms.store.ts';
+import { requireLifeWithin } from './update.ts';
+
+/** Making a rental last longer: another term from the end of the last, or a later end of its time to live. */
+
+export interface ExtendWish {
+  readonly actor: Actor;
+  readonly limits: Pick<ApiKeyLimits, 'maxRentalSeconds'>;
+}
+
+/** The end of its time to live moves away by this much. Without one there is nothing to move. */
+export async function extendLife(
+  tx: Tx,
+  view: RentalView,
+  ttlSeconds: number,
+  { actor, limits }: ExtendWish,
+): Promise<Rental> {
+  const { rental } = view;
+  isRepeat(rental, 'extend');
+  if (rental.expiresAt === null || rental.expiresAt <= tx.clock.now()) throw new Fault('TERM_NOT_EXTENDABLE');
+  const expiresAt = new Date(rental.expiresAt.getTime() + secondsToMs(ttlSeconds));
+  requireLifeWithin(rental, expiresAt, limits);
+  const extended = await changeRental(tx, rental, { expiresAt }, actor);
+  await sayWhenFree(tx, { ...view, rental: extended });
+  return extended;
+}
+
+/** Another term at the price of today, from the end of the last one, with the whole of it set aside now. */
+export async function extendTerm(
+  tx: Tx,
+  view: RentalView,
+  termPeriodDays: number,
+  { actor, limits }: ExtendWish,
+): Promise<Rental> {
+  const { rental, terms } = view;
+  isRepeat(rental, 'extend');
+  const current = currentTerm(terms);
+  const isOver = current.endsAt !== null && current.endsAt <= tx.clock.now();
+  if (current.termType !== 'reserved' || isOver) throw new Fault('TERM_NOT_EXTENDABLE');
+  requireLifeWithin(rental, endWith(view, termPeriodDays), limits);
+  const { frozen, hold } = await quoteTerm(tx, rental, current, termPeriodDays);
+  const price = frozen.rental;
+  await requireWithinCap(tx, view, commitmentOf(price));
+  const seq = (terms.at(-1)?.seq ?? 0) + 1;
+  const term: RentalTerm = {
+    seq,
+    termType: 'reserved',
+    price,
+    holdId: null,
+    meterName: `gpu-${seq}`,
+    effectiveAt: null,
+    endsAt: null,
+  };
+  const extended = await changeRental(tx, rental, {}, actor);
+  await sayWhenFree(tx, { ...view, rental: extended, terms: [...terms, term] });
+  const holdId = hold === zeroUsd ? null : await setAside(tx, extended, seq, hold);
+  await insertTerm(tx, rental.orgId, rental, { ...term, holdId });
+  return extended;
+}
+
+/** As far as it is known: a rental that is not up yet begins its terms later. */
+function endWith({ rental, terms }: RentalView, termPeriodDays: number): Date {
+  const known = reservationEndsAt(terms);
+  const days = terms.reduce((sum, { price }) => sum + (price.reserve?.termPeriodDays ?? 0), 0);
+  const startMs = known?.getTime() ?? rental.createdAt.getTime() + termMsOf(days);
+  return new Date(startMs + termMsOf(termPeriodDays));
+}
+
+/** What the tenant was entitled to when it made the rental it claims again, as far as it still is. */
+async function quoteTerm(
+  tx: Tx,
+  rental: Rental,
+  current: RentalTerm,
+  termPeriodDays: number,
+): Promise<Quote> {
+  const now = tx.clock.now();
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, now);
+  const ask = (discountPercentage: number): Promise<Quote> =>
+    quoteFor(tx, rental.orgId, rental.mode, {
+      wish: {
+        rentalType: rental.kind === 'bare-metal' ? 'bare-metal' : 'virtual-machine',
+        gpuCount: rental.gpuCount,
+        gpuType: rental.gpuType,
+        region: rental.region as RentalWish['region'],
+        networkType: rental.connectionType,
+        termType: 'reserved',
+        termPeriodDays,
+        discountPercentage,
+      },
+      available,
+      // Only the runway depends on it, and nobody is shown one here.
+      burn: { burnPerHour: zeroUsd, cover: zeroUsd },
+      holdWindowMs: HOLD_WINDOW_MS,
+      now,
+    });
+  try {
+    return await ask(toPercentage(ppm(current.price.discountPpm)));
+  } catch (error) {
+    if (isFault(error) && error.reason === 'DISCOUNT_NOT_ENTITLED') return ask(0);
+    throw error;
+  }
+}
+
+async function requireWithinCap(tx: Tx, view: RentalView, more: Quote['hold']): Promise<void> {
+  const { maxNanoUsd } = view.rental;
+  if (maxNanoUsd === null) return;
+  const waiting = view.terms.filter(({ effectiveAt }) => effectiveAt === null);
+  const known = addUsd(
+    costBy(await metersOf(tx, view.rental), tx.clock.now()),
+    ...waiting.map(({ price }) => commitmentOf(price)),
+    more,
+  );
+  if (known <= maxNanoUsd) return;
+  throw new Fault('MAX_USD_EXCEEDED', {
+    message: `With this term it would cost ${formatUsd(known)} USD, and maxUsd is ${formatUsd(maxNanoUsd)}.`,
+  });
+}
+
+async function setAside(
+  tx: Tx,
+  rental: Rental,
+  seq: number,
+  amount: Quote['hold'],
+): Promise<RentalTerm['holdId']> {
+  const { orgId, mode, keyId } = rental;
+  const [answer] = await applyLedger(tx, [
+    {
+      do: 'hold',
+      orgId,
+      mode,
+      cause: causeOfRental(rental),
+      step: `extend:${seq}`,
+      amount,
+      demand: 'new',
+      ...(keyId === null ? {} : { keyId }),
+    },
+  ]);
+  return requireDone(answer).holdId;
+}
+
+async function sayWhenFree(tx: Tx, view: RentalView): Promise<void> {
+  const { orgId, allocationId } = view.rental;
+  if (allocationId !== null) await setFreesAt(tx, orgId, allocationId, freesAt(view));
+}

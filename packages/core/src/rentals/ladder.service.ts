@@ -1,0 +1,112 @@
+import type { Db, Tx } from '@millrace/platform/db';
+import { isFault } from '@millrace/platform/fault';
+import type { Logger } from '@millrace/platform/log';
+import { readBalance, runwayMs } from '../ledger/index.ts';
+import {
+  burnOf,
+  claimRequiredActions,
+  completeRequiredAction,
+  ladderRungs,
+  type RequiredAction,
+} from '../metering/index.ts';
+import { lockView, rentalsActor } from './drive-parts.ts';
+import { endView } from './life.service.ts';
+import { metersOf } from './money.service.ts';
+import { changeRental } from './move.ts';
+import { keepAndTell, stopRental } from './power.service.ts';
+import type { RentalView } from './rental.ts';
+import { findByWireId } from './rentals.store.ts';
+import { keptDisk } from './terms.ts';
+
+/**
+ * What a wallet that runs out asks of rentals: they are stopped and their GPUs given back, their disks are kept for as
+ * long as was set aside for that, and deleted then. An action is done when its effect is there, not when it was begun:
+ * until then it is taken up again.
+ */
+
+export interface RequiredSweep {
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  /** How many to take up at once. */
+  readonly limit: number;
+}
+
+/** An action that had no effect by then is looked at again. */
+const CLAIM_MS = 20_000;
+
+const isolation = 'read committed';
+
+/** Carries out what is due for rentals and instances. Answers how many were looked at. */
+export async function carryOutRequired(db: Db, { log, limit }: RequiredSweep): Promise<number> {
+  const claimed = await db.transaction({ name: 'claim required actions', isolation }, (tx) =>
+    claimRequiredActions(tx, {
+      kinds: ['rental', 'instance'],
+      now: tx.clock.now(),
+      claimMs: CLAIM_MS,
+      limit,
+    }),
+  );
+  for (const action of claimed) {
+    try {
+      await db.transaction({ name: 'carry out required', isolation }, async (tx) => {
+        if (await carryOut(tx, action)) await completeRequiredAction(tx, action.orgId, action.id);
+      });
+    } catch (error) {
+      log.error({ err: error, orgId: action.orgId, action }, 'a required action could not be carried out');
+    }
+  }
+  return claimed.length;
+}
+
+/** True: nothing more is to be done. */
+async function carryOut(tx: Tx, action: RequiredAction): Promise<boolean> {
+  const { orgId, mode, cause } = action;
+  const found = await findByWireId(tx, orgId, mode, Number(cause.id));
+  const view = found === null ? null : await lockView(tx, found);
+  if (view === null || isEnding(view)) return true;
+  if (action.reason === 'balance' && (await hasRecovered(tx, action))) return true;
+  const kept = keptDisk(await metersOf(tx, view.rental));
+  // It ends by itself when what pays for its disk does.
+  if (kept !== null) return true;
+  return action.action === 'stop' ? stop(tx, view, action.reason) : remove(tx, view, action.reason);
+}
+
+const isEnding = ({ rental: { status } }: RentalView): boolean =>
+  status === 'Failed' || status === 'Terminating' || status === 'Terminated';
+
+const lowest = ladderRungs.at(-1);
+
+/** There is money again, or nothing costs any: what nobody has done yet need not be done. */
+async function hasRecovered(tx: Tx, { orgId, mode }: RequiredAction): Promise<boolean> {
+  const now = tx.clock.now();
+  const { available } = await readBalance(tx, orgId, mode, now);
+  const runway = runwayMs(await burnOf(tx, orgId, mode, now), available);
+  return runway === null || runway > (lowest?.leftAboveMs ?? 0);
+}
+
+type Reason = RequiredAction['reason'];
+
+async function stop(tx: Tx, view: RentalView, because: Reason): Promise<boolean> {
+  const { rental } = view;
+  const isOff = rental.power === 'off' && !rental.gpuHeld;
+  if (rental.status !== 'Running' || rental.task !== null) return false;
+  if (isOff) {
+    const changes = { taskOptions: { because }, statusReason: `Kept for want of ${because}.` };
+    const changed = await changeRental(tx, rental, changes, rentalsActor);
+    await keepAndTell(tx, changed, { at: tx.clock.now(), cause: because });
+    return true;
+  }
+  try {
+    await stopRental(tx, view, { release: true, because, actor: rentalsActor });
+    return false;
+  } catch (error) {
+    if (!isFault(error) || error.reason !== 'RELEASE_NOT_SUPPORTED') throw error;
+    // Its GPUs would be paid for on and on, and nothing pays for them.
+    return remove(tx, view, because);
+  }
+}
+
+async function remove(tx: Tx, view: RentalView, because: Reason): Promise<boolean> {
+  const reason = `The ${because} does not cover it any longer.`;
+  await endView(tx, view, { actor: rentalsActor, reason });
+  return true;
+}
