@@ -204,8 +204,9 @@ async function plantEvents(
            wire_id::text, ${mode}, ${cellOf(orgId)}, ${shardOf(orgId)}, '{"kind": "system", "id": "rentals"}', 1,
            ${eventApiVersion}, at, at,
            jsonb_build_object('rentalId', wire_id, 'externalId', id, 'rentalType', ${kind}::text, 'name', null,
-                              'region', 'us-central-1', 'gpuType', 'h100', 'gpuCount', 1,
-                              'startedAt', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+                              'region', 'us-central-1', 'gpuType', 'h100', 'gpuCount', 1)
+             || case when type = 'rental.running' then jsonb_build_object('startedAt',
+                  to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) else '{}' end
       from ${all}, unnest(${EVENTS.slice(0, brief ? 1 : EVENTS.length)}::text[]) with ordinality as events (type, number)`.execute(
     kysely,
   );

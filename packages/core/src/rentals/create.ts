@@ -79,7 +79,7 @@ export function orderOfVirtualMachine(body: VirtualMachineBody): RentalOrder {
 }
 
 /** The interface bounds no label, and a row must. */
-function requireLabel(label: string | undefined): string | null {
+export function requireLabel(label: string | undefined): string | null {
   if (label === undefined) return null;
   if (label.length > LABEL_MAX) throw invalid('label', `must have at most ${LABEL_MAX} characters`);
   return label;
@@ -101,7 +101,7 @@ function requireSshKeyId(text: string): SshKeyId {
   return id;
 }
 
-function requireMaxUsd(maxUsd: number): NanoUsd {
+export function requireMaxUsd(maxUsd: number): NanoUsd {
   const amount = fromUsdNumber(maxUsd);
   if (amount === null || amount <= 0n) {
     throw invalid('maxUsd', 'must have at most nine decimals and be below 8388608');
@@ -215,7 +215,7 @@ export function requireWithinCap(order: RentalOrder, ttlSeconds: number | null, 
   }
 }
 
-function limitReached(limit: keyof ApiKeyLimits, message: string): Fault {
+export function limitReached(limit: keyof ApiKeyLimits, message: string): Fault {
   return new Fault('KEY_LIMIT_EXCEEDED', {
     message,
     issues: [{ path: ['limits', limit], message, code: 'key_limit' }],

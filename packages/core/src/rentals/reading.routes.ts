@@ -1,0 +1,173 @@
+import type { Answer, Contract, Region } from '@millrace/contract';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import {
+  decodeCursor,
+  encodeCursor,
+  requirePrincipal,
+  toPage,
+  type HttpServer,
+} from '@millrace/platform/http';
+import { parseId, toUuid, type RentalId } from '@millrace/platform/ids';
+import { z } from 'zod';
+import { streamEvents, toWireEvent, type Feed } from '../events/index.ts';
+import { keyCallOf, readCommitted } from '../identity/index.ts';
+import type { EndedPosition } from './listing.store.ts';
+import {
+  getCost,
+  getRecord,
+  listHistory,
+  listRecords,
+  requireRental,
+  type CostAndHold,
+  type HistoryEntry,
+} from './reading.service.ts';
+import type { RentalState } from './rental.ts';
+import { toWireRental } from './rentals.wire.ts';
+import { updateRental } from './update.service.ts';
+import { costOnWire } from './wire-money.ts';
+
+export interface ReadingRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly feed: Feed;
+}
+
+type Operations = Contract['operations'];
+
+const liveStates: readonly RentalState[] = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'];
+const bothTypes = ['virtual-machine', 'bare-metal'] as const;
+
+/** Tenants: their rentals, those that have ended, what happened to one, what it costs, and what may be changed of it. */
+export function serveRentalReading(routes: ReadingRoutes): void {
+  const { server, operations, db, clock } = routes;
+
+  server.serve(operations.listVirtualMachineRentals, async ({ query, context }) => {
+    const asker = requirePrincipal(context);
+    const { limit, status } = query;
+    const statuses = status === undefined ? liveStates : liveStates.filter((state) => state === status);
+    const after = query.cursor === undefined ? null : decodeCursor(query.cursor, livePlace).live;
+    const page = { kind: 'virtual-machine', statuses, after, limit } as const;
+    const now = clock.now();
+    return toPage({
+      rows: await listRecords(db, asker, page, now),
+      limit,
+      toItem: (record) => toWireRental(record, now),
+      positionOf: ({ rental }) => ({ live: rental.id }),
+    });
+  });
+
+  server.serve(operations.getRental, async ({ params, context }) => {
+    const now = clock.now();
+    const record = await getRecord(db, requirePrincipal(context), params.rentalId, now);
+    if (record === null) throw new Fault('RENTAL_NOT_FOUND');
+    return toWireRental(record, now);
+  });
+
+  server.serve(operations.updateRental, ({ params, body, context, transact }) =>
+    transact({ name: 'change rental', isolation: readCommitted }, async (tx) => {
+      const record = await updateRental(tx, keyCallOf(context), params.rentalId, body);
+      return { body: toWireRental(record, tx.clock.now()) };
+    }),
+  );
+
+  server.serve(operations.listRentalHistory, async ({ query, context }) => {
+    const { limit, rentalType } = query;
+    const page = {
+      kinds: rentalType === undefined ? bothTypes : [rentalType],
+      from: query.from === undefined ? null : new Date(query.from),
+      until: query.until === undefined ? null : new Date(query.until),
+      after: query.cursor === undefined ? null : endedPositionOf(query.cursor),
+      limit,
+    };
+    return toPage({
+      rows: await listHistory(db, requirePrincipal(context), page, clock.now()),
+      limit,
+      toItem: toWireEnded,
+      positionOf: ({ id, endedAt }) => ({ ended: endedAt.getTime(), id }),
+    });
+  });
+
+  server.serve(operations.getRentalCost, async ({ params, context }) => {
+    const cost = await getCost(db, requirePrincipal(context), params.rentalId, clock.now());
+    if (cost === null) throw new Fault('RENTAL_NOT_FOUND');
+    return toWireCost(params.rentalId, cost);
+  });
+
+  serveRentalEvents(routes);
+}
+
+function serveRentalEvents({ server, operations, db, feed }: ReadingRoutes): void {
+  server.serve(operations.listRentalEvents, async ({ params, query, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const after = query.cursor === undefined ? 0 : decodeCursor(query.cursor, eventPlace).seq;
+    // What an id of nobody's could have had as events is not looked at.
+    await requireRental(db, { orgId, mode }, params.rentalId);
+    const about = { kind: 'rental', id: String(params.rentalId) };
+    if (context.wantsEventStream) return streamEvents(feed, context, { after, about });
+    const { events, more } = await feed.pageAbout(orgId, { after, limit: query.limit, about: [about] });
+    const last = events.at(-1);
+    return {
+      items: events.map(toWireEvent),
+      nextCursor: more && last !== undefined ? encodeCursor({ seq: last.seq }) : null,
+    };
+  });
+}
+
+const rentalId = z.custom<RentalId>(
+  (value) => typeof value === 'string' && parseId('rnt', value) !== null,
+  'is of another list',
+);
+const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
+
+/** Each list has a shape of its own, so that a cursor of one is refused by the others. */
+const livePlace = z.strictObject({ live: rentalId });
+const endedPlace = z.strictObject({ ended: z.int().min(0).max(LAST_INSTANT_MS), id: rentalId });
+const eventPlace = z.strictObject({ seq: z.int().min(1) });
+
+function endedPositionOf(cursor: string): EndedPosition {
+  const { ended, id } = decodeCursor(cursor, endedPlace);
+  return { endedAt: new Date(ended), id };
+}
+
+function toWireEnded(entry: HistoryEntry): Answer<Operations['listRentalHistory']>['items'][number] {
+  if (entry.kind === 'instance') throw new Error('An instance is shown by the marketplace.');
+  return {
+    rentalId: entry.wireId,
+    externalId: toUuid(entry.id),
+    rentalType: entry.kind,
+    name: entry.name,
+    label: entry.label,
+    // Regions come from the contract's list: no other was ever accepted.
+    region: entry.region as Region,
+    gpuType: entry.gpuType,
+    gpuCount: entry.gpuCount,
+    status: entry.status,
+    createdAt: entry.createdAt.toISOString(),
+    startedAt: entry.startedAt?.toISOString() ?? null,
+    terminatedAt: entry.endedAt.toISOString(),
+    terminationReason: entry.reason,
+    finalCost: costOnWire(entry.finalCost),
+  };
+}
+
+function toWireCost(id: number, cost: CostAndHold): Answer<Operations['getRentalCost']> {
+  return {
+    rentalId: id,
+    totalNanoUsd: String(cost.total),
+    postedNanoUsd: String(cost.posted),
+    heldNanoUsd: String(cost.held),
+    lines: cost.lines.map(({ meter, from, until, seconds, ratePerHour, amount, transferIds }) => ({
+      meter,
+      from: from.toISOString(),
+      until: until?.toISOString() ?? null,
+      seconds,
+      costPerHourNanoUsd: String(ratePerHour),
+      amountNanoUsd: String(amount),
+      transferIds: [...transferIds],
+    })),
+  };
+}
