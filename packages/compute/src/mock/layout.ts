@@ -41,7 +41,7 @@ const cudaVersion = '13.0';
  * Each node has a loopback address of its own, so that two nodes can have the same port open, as real ones can.
  */
 export const defaultLayout: MockLayout = {
-  images: ['ubuntu-24.04', 'ubuntu-22.04', 'debian-12'],
+  images: ['default', 'ubuntu-24.04', 'ubuntu-22.04', 'debian-12'],
   nodes: Array.from({ length: 16 }, (_, index) => {
     const gpuModel = index < 8 ? 'h100' : index < 12 ? 'h200' : 'b200';
     return {
