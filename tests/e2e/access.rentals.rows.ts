@@ -25,8 +25,35 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
     others: 'none',
   },
   requestReservation: { own: async () => ({ body: { gpuCount: 512 } }), others: 'none' },
+  getRentalMetrics: rentalRow(rentalOf),
+  getRentalConsole: rentalRow(goneRentalOf),
   adminListReservationRequests: { caller: 'operator', own: nothing, others: 'none' },
 };
+
+/** What is asked of one rental by its id; the rental is made by `make`. */
+function rentalRow(
+  make: (world: World, who: SeededOrganisation) => Promise<number>,
+  input: Input = {},
+): AccessRow {
+  const of = (rentalId: number): Input => ({ ...input, params: { rentalId: String(rentalId) } });
+  return {
+    own: async (world) => of(await make(world, world.acme)),
+    others: { absent: of(2_147_483_647), foreign: async (world) => of(await make(world, world.other)) },
+  };
+}
+
+/** One whose machine is gone, so that nobody has to be asked about it. */
+async function goneRentalOf(world: World, who: SeededOrganisation): Promise<number> {
+  const rentalId = await rentalOf(world, who);
+  const client = await world.fixture.database.connect();
+  await client.query(
+    `update rental_machines set state = 'gone', absent_seen = 2, gone_at = now(), doomed_at = now()
+      where rental_id = (select id from rentals where wire_id = $1)`,
+    [rentalId],
+  );
+  await client.end();
+  return rentalId;
+}
 
 /** All that an order of one GPU needs: a host, a price, money, and a key to log in with. */
 export async function readyToRent(world: World, who: SeededOrganisation): Promise<void> {

@@ -16,7 +16,7 @@ import {
 import { burnOf } from '@millrace/core/metering';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { servePrices } from '@millrace/core/prices';
-import { serveRentalCreation } from '@millrace/core/rentals';
+import { askForConsole, serveMonitoring, serveRentalCreation } from '@millrace/core/rentals';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -25,7 +25,7 @@ import type { CellId, IdSource } from '@millrace/platform/ids';
 import { serveHealth, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
-import type { NatsWakeUps } from '@millrace/platform/nats';
+import type { NatsClient, NatsWakeUps } from '@millrace/platform/nats';
 import { serveDocuments } from './documents.ts';
 
 /** Everything the control plane stands on. `main.ts` makes it from settings, tests make it as they need it. */
@@ -36,12 +36,14 @@ export interface ApiDeps {
   readonly ids: IdSource;
   readonly log: Logger;
   readonly db: Db;
-  /** May still be away: it only makes things prompt. */
-  readonly nats: NatsWakeUps;
+  /** May still be away: it only makes things prompt. What workers alone can answer has to wait for it. */
+  readonly nats: NatsWakeUps & Pick<NatsClient, 'request'>;
   readonly limiter: Limiter;
   readonly lifecycle: Lifecycle;
   readonly channels: EventChannels;
   readonly keyChangeSubject: string;
+  /** Where workers are asked for consoles. */
+  readonly consoleSubject: string;
   /** Requests a minute of an organisation before its first deposits. */
   readonly organisationRpm: number;
   /** Requests a minute afterwards; as before unless said. */
@@ -115,6 +117,13 @@ export function createApi(deps: ApiDeps): Api {
   serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
   serveRentalCreation({ server, operations, db, clock, cell: deps.cell });
+  serveMonitoring({
+    server,
+    operations,
+    db,
+    clock,
+    askForConsole: askForConsole(nats, { subject: deps.consoleSubject, cell: deps.cell }),
+  });
   serveHealth(server.fastify, deps.lifecycle);
 
   return {

@@ -12,6 +12,7 @@ import {
   type Organisation,
 } from '@millrace/core/identity';
 import { createStripeGateway } from '@millrace/core/payments';
+import { consoleSubject } from '@millrace/core/rentals';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { createIdSource } from '@millrace/platform/ids';
@@ -97,6 +98,7 @@ export async function startApiFixture(
     lifecycle,
     channels: eventChannels(channelPrefix),
     keyChangeSubject: keyChangeSubject(channelPrefix),
+    consoleSubject: consoleSubject(channelPrefix, 1),
     organisationRpm: options.organisationRpm ?? UNLIMITED_RPM,
     fundedRpm: options.fundedRpm ?? UNLIMITED_RPM,
     trustedProxies: ['127.0.0.1'],

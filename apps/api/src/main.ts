@@ -2,6 +2,7 @@ import { createContract, defaultProviders } from '@millrace/contract';
 import { eventChannels } from '@millrace/core/events';
 import { keyChangeSubject } from '@millrace/core/identity';
 import { stripeGatewayOf } from '@millrace/core/payments';
+import { consoleSubject } from '@millrace/core/rentals';
 import { systemClock } from '@millrace/platform/clock';
 import { ConfigError } from '@millrace/platform/config';
 import { createDb, requireSchema } from '@millrace/platform/db';
@@ -69,6 +70,7 @@ async function start(config: ApiConfig): Promise<void> {
     lifecycle,
     channels: eventChannels(config.nats.prefix),
     keyChangeSubject: keyChangeSubject(config.nats.prefix),
+    consoleSubject: consoleSubject(config.nats.prefix, cell),
     organisationRpm: config.rateLimits.defaultRpm,
     fundedRpm: config.rateLimits.fundedRpm,
     trustedProxies: config.http.trustedProxies,

@@ -28,6 +28,7 @@ import { startTelemetry } from '@millrace/platform/telemetry';
 import type { WorkerConfig } from './config.ts';
 import { openDrivers, startFleet } from './fleet.ts';
 import { startPots } from './pots.ts';
+import { startRentals } from './rentals.ts';
 import { startSweeps } from './sweeps.ts';
 
 export interface Worker {
@@ -89,8 +90,12 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   });
   const keys = createApiKeyService({ announce });
 
+  const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
+  const drivers = openDrivers(config, { db, lifecycle, log });
+  const rentals = startRentals(config, { db, nats, drivers, lifecycle, log, holder });
   const endpoint = await createRestateEndpoint({
-    services: [createApiKeyLifecycle({ db, keys })],
+    services: [createApiKeyLifecycle({ db, keys }), rentals.workflow],
+    prefix: config.restate.prefix,
     identityKeys: config.restate.identityKeys,
     port: config.restate.endpointPort,
     sharePort: config.restate.endpointPort !== 0,
@@ -101,7 +106,6 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
 
   const channels = eventChannels(config.nats.prefix);
   keepStream(config, { nats, channels }, lifecycle, log);
-  const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
   const relay = await startRelay({
     db,
     clock,
@@ -109,13 +113,13 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
     holder,
     channels,
     nats,
-    restate: createRestateIngress({ url: config.restate.ingressUrl }),
+    restate: createRestateIngress({ url: config.restate.ingressUrl, prefix: config.restate.prefix }),
     tuning: { leaseTtlMs: config.worker.relayLeaseMs, pollMs: config.worker.relayPollMs },
   });
   lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
   await startPots(config, { db, nats, lifecycle, log });
-  const drivers = openDrivers(config, { db, lifecycle, log });
-  await startFleet(config, { db, lifecycle, log, holder, drivers });
+  const { onMachine } = rentals;
+  await startFleet(config, { db, lifecycle, log, holder, drivers, onMachine });
 
   const { consoleUrl } = config.stripe;
   const stripe = stripeGatewayOf(config.stripe);

@@ -9,6 +9,7 @@ import {
   startFleetFigures,
   type ClusterReach,
   type DriverPool,
+  type SyncParts,
 } from '@millrace/core/fleet';
 import { systemClock } from '@millrace/platform/clock';
 import { defaultFleet, type CredentialSetting } from '@millrace/platform/config';
@@ -46,11 +47,12 @@ interface FleetParts {
   /** Names this process among the observers. */
   readonly holder: string;
   readonly drivers: DriverPool;
+  readonly onMachine: NonNullable<SyncParts['onMachine']>;
 }
 
 /** Watches the clusters. An engine that is away holds nothing up: it is asked again until it answers. */
 export async function startFleet(config: WorkerConfig, parts: FleetParts): Promise<void> {
-  const { db, lifecycle, log, holder, drivers } = parts;
+  const { db, lifecycle, log, holder, drivers, onMachine } = parts;
   const providers = config.providers.list ?? config.providers.file ?? defaultFleet;
   for (const { name, problem } of await applyFleetConfig(db, providers)) {
     log.error({ cluster: name, problem }, 'a cluster of the configuration was left as it is');
@@ -61,6 +63,7 @@ export async function startFleet(config: WorkerConfig, parts: FleetParts): Promi
     log,
     holder,
     drivers,
+    onMachine,
     tuning: { readEveryMs: config.worker.fleetReadMs, silentMs: config.worker.fleetSilentMs },
   });
   sync.start();

@@ -28,8 +28,6 @@ const pendingByCapability = {
     'extendRental',
     'listRentalHistory',
     'listRentalEvents',
-    'getRentalMetrics',
-    'getRentalConsole',
     'getRentalCost',
     'adminTerminateRental',
   ],

@@ -17,6 +17,7 @@ const columnsQuery = `
   from information_schema.columns c
   join information_schema.tables t using (table_schema, table_name)
   where c.table_schema = 'public' and t.table_type in ('BASE TABLE', 'VIEW')
+    and not exists (select from pg_class part where part.relispartition and part.oid = to_regclass(format('%I', c.table_name)))
   order by c.table_name, c.ordinal_position
 `;
 

@@ -4,8 +4,8 @@ import type { NatsClient, NatsOptions, NatsSubscription } from './types.ts';
 /** The part of a client whose messages may be lost by their nature, so that it can begin without a connection. */
 export type NatsWakeUps = Pick<NatsClient, 'notify' | 'subscribe' | 'connected' | 'ping' | 'close'>;
 
-/** With what a relay needs, which tries again until it is answered. */
-export type EarlyNatsClient = NatsWakeUps & Pick<NatsClient, 'publish' | 'ensureStream'>;
+/** With what a relay needs, which tries again until it is answered, and questions that may go unanswered. */
+export type EarlyNatsClient = NatsWakeUps & Pick<NatsClient, 'publish' | 'ensureStream' | 'request'>;
 
 /**
  * Goes on at once and connects as soon as there is a server, however long that takes: for a process that works
@@ -58,6 +58,7 @@ export function connectNatsInBackground(
     connected: () => client?.connected() ?? false,
     publish: async (...message) => reached().publish(...message),
     ensureStream: async (spec) => reached().ensureStream(spec),
+    request: async (...question) => reached().request(...question),
     ping: async () => reached().ping(),
     close: async () => {
       closing.abort();

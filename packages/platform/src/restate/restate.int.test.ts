@@ -243,7 +243,7 @@ describe('installations that share a Restate', () => {
         port: 0,
         log,
       });
-      const { deploymentId } = await registerDeployment(restate.adminUrl, served.url);
+      const { deploymentId } = await registerDeployment(restate.adminUrl, served.url, { replace: true });
       const into = createRestateIngress({ url: restate.ingressUrl, prefix });
       return { served, deploymentId, into };
     };

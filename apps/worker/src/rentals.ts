@@ -1,0 +1,83 @@
+import type { DriverPool } from '@millrace/core/fleet';
+import {
+  carryOutIdle,
+  consoleSubject,
+  createRentalWorkflow,
+  defaultRentalPolicy,
+  forgetOldConsoles,
+  forgetOldSamples,
+  redriveDue,
+  RentalReconciler,
+  sampleDue,
+  serveConsoles,
+} from '@millrace/core/rentals';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { ClusterId } from '@millrace/platform/ids';
+import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { EarlyNatsClient } from '@millrace/platform/nats';
+import { createSealer } from '@millrace/platform/secrets';
+import type { WorkerConfig } from './config.ts';
+
+export interface RentalParts {
+  readonly db: Db;
+  readonly nats: EarlyNatsClient;
+  readonly drivers: DriverPool;
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  /** Names this process among the workers. */
+  readonly holder: string;
+}
+
+export interface Rentals {
+  /** What Restate calls: works on one rental at a time. */
+  readonly workflow: ReturnType<typeof createRentalWorkflow>;
+  /** What is said of a machine of that cluster may concern a rental. */
+  onMachine(clusterId: ClusterId): void;
+}
+
+/** What is due waits no longer than this: terms that end, times to live, and calls that got lost. */
+const REDRIVE_EVERY_MS = 1_000;
+const REDRIVE_BATCH = 200;
+/** How late a sample is at most; how often one is taken is the policy's. */
+const SAMPLES_LOOK_MS = 3_000;
+const FORGET_EVERY_MS = 10 * 60_000;
+
+/** Brings rentals up and down, keeps them as they should be, and watches those that want it. */
+export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals {
+  const { db, nats, lifecycle, log, holder } = parts;
+  const clock = systemClock;
+  const { sealingKeys, activeSealingKey } = config.secrets;
+  const sealer = createSealer({ keys: sealingKeys, activeId: activeSealingKey });
+  const drivers = (clusterId: ClusterId) => parts.drivers.of(clusterId);
+  const loop = (
+    name: string,
+    idleMs: number,
+    step: (signal: AbortSignal) => Promise<'busy' | 'idle'>,
+  ): void => {
+    const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, step);
+    lifecycle.onDrain('consumers', name, () => started.stop());
+  };
+  loop('call for due rentals', REDRIVE_EVERY_MS, async () =>
+    (await redriveDue(db, REDRIVE_BATCH)) >= REDRIVE_BATCH ? 'busy' : 'idle',
+  );
+  loop('sample machines', SAMPLES_LOOK_MS, (signal) =>
+    sampleDue({ db, clock, log, drivers, onIdle: (rental) => carryOutIdle(db, rental) }, signal),
+  );
+  loop('forget samples and consoles', FORGET_EVERY_MS, async () => {
+    await forgetOldSamples(db, clock.now());
+    await forgetOldConsoles(db, clock.now());
+    return 'idle';
+  });
+  const reconciler = new RentalReconciler({ db, clock, log, holder, drivers });
+  reconciler.start();
+  lifecycle.onDrain('consumers', 'reconciler', () => reconciler.stop());
+  const subject = consoleSubject(config.nats.prefix, config.cell.id);
+  const consoles = serveConsoles({ db, clock, log, drivers, nats, subject });
+  lifecycle.onDrain('consumers', 'consoles', () => consoles.stop());
+  return {
+    workflow: createRentalWorkflow({ db, clock, log, drivers, sealer, policy: defaultRentalPolicy }),
+    onMachine: (clusterId) => reconciler.hint(clusterId),
+  };
+}

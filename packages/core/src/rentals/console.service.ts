@@ -1,0 +1,232 @@
+import { isDriverError, type ComputeDriver } from '@millrace/compute';
+import { withDeadline, type Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { payloadSchemaVersion, type Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import { parseId, type ClusterId, type OrgId, type RentalId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { NatsClient } from '@millrace/platform/nats';
+import { z } from 'zod';
+import { cleanConsole, joinConsole, KEPT_BYTES, tailOf } from './console.ts';
+import {
+  findConsole,
+  forgetConsoles,
+  giveConsoleTurnBack,
+  lockConsole,
+  saveConsole,
+  takeConsoleTurn,
+  type ConsoleOf,
+} from './console.store.ts';
+import { listMachines } from './machines.store.ts';
+import { forgottenBefore } from './monitoring.ts';
+import type { Rental, RentalMachine } from './rental.ts';
+import { findByWireId, findRental } from './rentals.store.ts';
+
+/**
+ * The console of a machine: the api asks the workers, who alone speak to engines, and one of them reads what is new into
+ * the database. From there it is shown, so that it is shown again where the engine hands it out once.
+ */
+
+/** `read`: what is kept is as new as can be had. `unsupported`: this engine has no consoles. */
+const outcomes = ['read', 'unsupported', 'unavailable'] as const;
+type ConsoleOutcome = (typeof outcomes)[number];
+
+const replySchema = z.object({ outcome: z.enum(outcomes) });
+const requestSchema = z.object({ orgId: z.string(), rentalId: z.string() });
+
+export function consoleSubject(prefix: string, cell: number): string {
+  return `${prefix === '' ? '' : `${prefix}.`}rentals.${cell}.console`;
+}
+
+const isolation = 'read committed';
+
+// The worker's side.
+
+export interface ConsoleParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
+}
+
+/** A worker answers within this, or somebody else may try. */
+const TURN_MS = 10_000;
+const LOOK_AGAIN_MS = 100;
+/** What was read so lately is new enough: whoever asks all the time does not ask the engine each time. */
+const FRESH_MS = 1_000;
+
+/** Brings what is kept of a rental's console up to date. */
+export async function refreshConsole(
+  parts: ConsoleParts,
+  orgId: OrgId,
+  rentalId: RentalId,
+): Promise<ConsoleOutcome> {
+  const rental = await findRental(parts.db, orgId, rentalId);
+  const machine = rental === null ? null : await shownMachine(parts.db, rental);
+  if (machine === null || machine.state === 'gone') return 'read';
+  const { db, clock } = parts;
+  const deadlineMs = clock.monotonicMs() + TURN_MS;
+  while (clock.monotonicMs() < deadlineMs) {
+    const nowMs = clock.nowMs();
+    const staleBefore = new Date(nowMs - FRESH_MS);
+    const turn = { until: new Date(nowMs + TURN_MS), staleBefore };
+    const isOurs = await db.transaction({ name: 'take console turn', isolation }, (tx) =>
+      takeConsoleTurn(tx, orgId, machine, turn),
+    );
+    if (isOurs) return readConsole(parts, orgId, machine);
+    const kept = await findConsole(db, orgId, machine);
+    if (kept?.readAt != null && kept.readAt > staleBefore) return 'read';
+    await clock.sleep(LOOK_AGAIN_MS);
+  }
+  return 'unavailable';
+}
+
+async function readConsole(
+  parts: ConsoleParts,
+  orgId: OrgId,
+  machine: RentalMachine,
+): Promise<ConsoleOutcome> {
+  const { db, clock, drivers } = parts;
+  try {
+    const text = await withDeadline(clock, 'Reading a console', TURN_MS, async (signal) => {
+      const driver = await drivers(machine.clusterId);
+      return driver.consoleLog(machine, { maxBytes: KEPT_BYTES }, signal);
+    }).catch((error: unknown) => {
+      // A machine that is not there yet has written nothing.
+      if (isDriverError(error, 'not_found')) return '';
+      throw error;
+    });
+    await keepConsole(db, orgId, machine, cleanConsole(text));
+    return 'read';
+  } catch (error) {
+    await giveConsoleTurnBack(db, orgId, machine);
+    return isDriverError(error, 'unsupported') ? 'unsupported' : 'unavailable';
+  }
+}
+
+function keepConsole(db: Db, orgId: OrgId, machine: ConsoleOf, read: string): Promise<void> {
+  return db.transaction({ name: 'keep console', isolation }, async (tx) => {
+    await lockConsole(tx, orgId, machine);
+    const kept = await findConsole(tx, orgId, machine);
+    const { text, isCut } = tailOf(joinConsole(kept?.output ?? '', read), KEPT_BYTES);
+    await saveConsole(tx, orgId, machine, { output: text, isCut: isCut || (kept?.isCut ?? false) });
+  });
+}
+
+/** Of several machines it is the first. */
+async function shownMachine(db: Db, rental: Rental): Promise<RentalMachine | null> {
+  const machines = await listMachines(db, rental.orgId, rental.id, 'all');
+  const [first] = machines.filter(({ attempt }) => attempt === rental.attempt);
+  return first ?? null;
+}
+
+const QUEUE = 'rental-consoles';
+/** A subscription handles its messages one after the other. */
+const AT_ONCE = 8;
+
+/** Answers the api over NATS. Any number of workers may. */
+export function serveConsoles(
+  parts: ConsoleParts & {
+    readonly nats: Pick<NatsClient, 'subscribe'>;
+    readonly subject: string;
+    readonly log: Pick<Logger, 'warn'>;
+  },
+): { stop(): Promise<void> } {
+  const { nats, subject, log } = parts;
+  const listeners = Array.from({ length: AT_ONCE }, () =>
+    nats.subscribe(subject, { queue: QUEUE }, async (message) => {
+      const asked = requestSchema.parse(message.json());
+      const orgId = parseId('org', asked.orgId);
+      const rentalId = parseId('rnt', asked.rentalId);
+      if (orgId === null || rentalId === null) return { outcome: 'unavailable' };
+      const outcome = await refreshConsole(parts, orgId, rentalId).catch((error: unknown) => {
+        log.warn({ err: error, rentalId }, 'a console could not be read');
+        return 'unavailable';
+      });
+      return { outcome };
+    }),
+  );
+  return {
+    stop: async () => {
+      await Promise.all(listeners.map((listener) => listener.close()));
+    },
+  };
+}
+
+const FORGOTTEN_AT_ONCE = 500;
+
+/** Forgets consoles of rentals that ended as long ago as samples are kept. Answers how many. */
+export function forgetOldConsoles(db: Db, now: Date): Promise<number> {
+  return db.transaction({ name: 'forget consoles', isolation }, (tx) =>
+    forgetConsoles(tx, { before: forgottenBefore(now), limit: FORGOTTEN_AT_ONCE }),
+  );
+}
+
+// The side of the api.
+
+/** Has a worker bring what is kept up to date. Rejects when none answers. */
+export type AskForConsole = (rental: Pick<Rental, 'id' | 'orgId' | 'mode'>) => Promise<ConsoleOutcome>;
+
+/** A little longer than a worker takes. */
+const ASK_MS = TURN_MS + 2_000;
+
+export function askForConsole(
+  nats: Pick<NatsClient, 'request'>,
+  { subject, cell }: { readonly subject: string; readonly cell: number },
+): AskForConsole {
+  return async ({ id: rentalId, orgId, mode }) => {
+    const envelope = {
+      cell,
+      mode,
+      actor: { kind: 'system', id: 'api' },
+      schemaVersion: payloadSchemaVersion,
+      traceparent: null,
+    } as const;
+    const answer = await nats.request(subject, { orgId, rentalId }, { envelope, timeoutMs: ASK_MS });
+    return replySchema.parse(answer.json()).outcome;
+  };
+}
+
+export interface ShownConsole {
+  readonly output: string;
+  readonly isCut: boolean;
+  readonly readAt: Date;
+}
+
+export async function showConsole(
+  db: Db,
+  ask: AskForConsole,
+  wanted: {
+    readonly orgId: OrgId;
+    readonly mode: Mode;
+    readonly wireId: number;
+    readonly maxBytes: number;
+    readonly now: Date;
+  },
+): Promise<ShownConsole> {
+  const { orgId, mode, wireId, maxBytes, now } = wanted;
+  const rental = await findByWireId(db, orgId, mode, wireId);
+  if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
+  const machine = await shownMachine(db, rental);
+  const outcome = machine === null || machine.state === 'gone' ? 'read' : await askWorkers(ask, rental);
+  if (outcome === 'unsupported') throw new Fault('CONSOLE_NOT_SUPPORTED');
+  const kept = machine === null ? null : await findConsole(db, orgId, machine);
+  // An engine that cannot be asked now keeps nobody from what it said before.
+  if (kept?.readAt == null && outcome === 'unavailable')
+    throw unavailable('The host of this rental does not answer.');
+  const { text, isCut } = tailOf(kept?.output ?? '', maxBytes);
+  return { output: text, isCut: isCut || (kept?.isCut ?? false), readAt: kept?.readAt ?? now };
+}
+
+async function askWorkers(ask: AskForConsole, rental: Rental): Promise<ConsoleOutcome> {
+  try {
+    return await ask(rental);
+  } catch (error) {
+    throw unavailable('No worker answered, and only workers can read consoles.', error);
+  }
+}
+
+const RETRY_SECONDS = 5;
+
+function unavailable(message: string, cause?: unknown): Fault {
+  return new Fault('SERVICE_UNAVAILABLE', { message, cause, retryAfterSeconds: RETRY_SECONDS });
+}

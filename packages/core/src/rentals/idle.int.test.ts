@@ -1,0 +1,84 @@
+import type { ComputeDriver, MachineMetrics } from '@millrace/compute';
+import { systemClock } from '@millrace/platform/clock';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { driveIdle, driveUntil } from './drive.fixture.ts';
+import { carryOutIdle } from './idle.service.ts';
+import { createRentalWorld, quiet, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import type { IdleRule, Rental } from './rental.ts';
+import { findRental } from './rentals.store.ts';
+import { sampleDue, type SamplingParts } from './sampling.service.ts';
+
+let world: RentalWorld;
+let tenant: Tenant;
+beforeAll(async () => {
+  world = await createRentalWorld();
+  tenant = await world.tenant();
+});
+afterAll(() => world.drop());
+
+async function runningWith(idle: IdleRule): Promise<Rental> {
+  return driveUntil(world, await world.rent(tenant, 'live', { gpuCount: 1, idle }), { until: 'Running' });
+}
+
+const asItIs = async (rental: Rental): Promise<Rental> =>
+  (await findRental(world.db, rental.orgId, rental.id)) ?? expect.fail('It is gone.');
+
+/** Samples machines that do nothing for so many rounds, as a worker does. */
+async function watch(rounds: number): Promise<void> {
+  const metrics = async (): Promise<MachineMetrics> => ({
+    at: world.clock.now(),
+    cpuSeconds: 1,
+    ramUsedBytes: null,
+    diskUsedBytes: null,
+    networkInBytes: 1,
+    networkOutBytes: 1,
+    gpus: null,
+  });
+  const { clock, db } = world;
+  const parts: SamplingParts = {
+    db,
+    clock: { ...systemClock, now: () => clock.now(), nowMs: () => clock.nowMs() },
+    log: quiet,
+    drivers: async (clusterId) =>
+      new Proxy(await world.drivers(clusterId), {
+        get: (target, name): unknown => (name === 'metrics' ? metrics : Reflect.get(target, name, target)),
+      }) satisfies ComputeDriver,
+    onIdle: (rental) => carryOutIdle(db, rental),
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    await world.advance(30 * SECOND_MS);
+    while ((await sampleDue(parts, new AbortController().signal)) === 'busy');
+  }
+}
+
+describe('a rental that idles', () => {
+  it('is stopped and gives its GPUs back, and is left alone while it is off', async () => {
+    const rental = await runningWith({ afterSeconds: 300, action: 'stop' });
+    await watch(10);
+    expect(await asItIs(rental)).toMatchObject({ power: 'on', task: null });
+    await watch(1);
+    expect(await asItIs(rental)).toMatchObject({
+      task: 'stop',
+      taskOptions: { release: true, because: 'idle' },
+    });
+    expect(await driveIdle(world, rental)).toMatchObject({ power: 'off', gpuHeld: false, status: 'Running' });
+    await watch(11);
+    expect(await asItIs(rental)).toMatchObject({ power: 'off', task: null });
+  });
+
+  it('is ended where its rule says so, with the reason', async () => {
+    const rental = await runningWith({ afterSeconds: 300, action: 'terminate' });
+    await watch(11);
+    const ended = await asItIs(rental);
+    expect(ended).toMatchObject({ status: 'Terminating', endReason: 'It idled for 300 seconds.' });
+    await driveUntil(world, rental, { until: 'Terminated' });
+  });
+
+  it('is left alone when its rule was changed since it was seen', async () => {
+    const rule = { afterSeconds: 300, action: 'terminate' } as const;
+    const rental = await runningWith({ ...rule, afterSeconds: 86_400 });
+    await watch(11);
+    await carryOutIdle(world.db, { rentalId: rental.id, orgId: rental.orgId, mode: 'live', rule });
+    expect(await asItIs(rental)).toMatchObject({ status: 'Running', task: null });
+  });
+});

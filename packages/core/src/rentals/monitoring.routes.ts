@@ -1,0 +1,56 @@
+import type { Answer, Contract } from '@millrace/contract';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
+import { showConsole, type AskForConsole } from './console.service.ts';
+import { readMetrics, type RentalMetrics } from './metrics.service.ts';
+
+export interface MonitoringRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly askForConsole: AskForConsole;
+}
+
+/** Tenants: what their machines measure, and what they write to their consoles. */
+export function serveMonitoring(routes: MonitoringRoutes): void {
+  const { server, operations, db, clock } = routes;
+  server.serve(operations.getRentalMetrics, async ({ params, query, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const wireId = params.rentalId;
+    const ask = {
+      orgId,
+      mode,
+      wireId,
+      stepSeconds: query.stepSeconds,
+      ...(query.from === undefined ? {} : { from: new Date(query.from) }),
+      ...(query.until === undefined ? {} : { until: new Date(query.until) }),
+    };
+    return toWireMetrics(wireId, await readMetrics(db, ask, clock.now()));
+  });
+
+  server.serve(operations.getRentalConsole, async ({ params, query, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const { rentalId: wireId } = params;
+    const wanted = { orgId, mode, wireId, maxBytes: query.maxBytes, now: clock.now() };
+    const { output, isCut, readAt } = await showConsole(db, routes.askForConsole, wanted);
+    return { rentalId: wireId, output, truncated: isCut, readAt: readAt.toISOString() };
+  });
+}
+
+function toWireMetrics(
+  rentalId: number,
+  { from, until, stepSeconds, series }: RentalMetrics,
+): Answer<Contract['operations']['getRentalMetrics']> {
+  return {
+    rentalId,
+    from: from.toISOString(),
+    until: until.toISOString(),
+    stepSeconds,
+    series: series.map(({ points, ...each }) => ({
+      ...each,
+      points: points.map(({ at, value }) => ({ at: at.toISOString(), value })),
+    })),
+  };
+}
