@@ -2,7 +2,9 @@ import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemCause } from '../identity/index.ts';
 import { announceMaintenance } from '../fleet/maintenance.service.ts';
-import { driveUntil } from './drive.fixture.ts';
+import { costAt, meterCost } from '../metering/index.ts';
+import { driveIdle, driveUntil } from './drive.fixture.ts';
+import { requireView } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
 import {
   compareAll,
@@ -17,10 +19,17 @@ import {
   SELDOM_MS,
   statusesOf,
 } from './reconciler.fixture.ts';
-import { createRentalWorld, MINUTE_MS, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
-import type { Rental } from './rental.ts';
+import {
+  createRentalWorld,
+  DAY_MS,
+  MINUTE_MS,
+  SECOND_MS,
+  type RentalWorld,
+  type Tenant,
+} from './rental.fixture.ts';
+import { causeOfRental, type Rental } from './rental.ts';
+import { stopRental } from './power.service.ts';
 import type { RentalReconciler } from './rentals.reconciler.ts';
-import { saveRental } from './rentals.store.ts';
 
 let world: RentalWorld;
 let tenant: Tenant;
@@ -56,6 +65,20 @@ async function paidBy(rental: Rental): Promise<bigint> {
     `select sum(posted_nano_usd)::bigint as posted from meters where cause_id = '${rental.wireId}'`,
   );
   return posted;
+}
+
+/** Whoever works on the rental switches it on; from the next comparison on it costs again, and from no earlier instant. */
+async function expectBilledAgain(rental: Rental, billed: bigint): Promise<void> {
+  expect(await driveIdle(world, rental)).toMatchObject({ task: null, power: 'on' });
+  expect(await costBy(world, rental)).toBe(billed);
+  await pass(world, reconciler, 10 * SECOND_MS);
+  expect((await current(world, rental)).billingPausedAt).toBeNull();
+  const [{ elapsed } = { elapsed: -1n }] = await world.rows<{ elapsed: bigint }>(
+    `select elapsed_before_ms as elapsed from meters where cause_id = '${rental.wireId}' and state = 'open'`,
+  );
+  await world.clock.advance(MINUTE_MS);
+  expect(costOf(Number(elapsed))).toBe(billed);
+  expect(await costBy(world, rental)).toBe(costOf(Number(elapsed) + MINUTE_MS));
 }
 
 describe('an engine that is silent', () => {
@@ -115,6 +138,40 @@ describe('an engine that is silent', () => {
     await driveUntil(world, rental, { until: 'Terminated' });
     expect((await world.engines.live.driver.listOwned(never)).machines).toEqual([]);
     expect(await costBy(world, rental)).toBe(billed);
+  });
+
+  it('while a term ends is not billed for the next one either, until it is back', async () => {
+    await world.offerTerm(30);
+    const rental = await runningRental(world, await world.tenant({ balanceUsd: 5_000 }), {
+      wish: { termType: 'reserved', termPeriodDays: 30 },
+    });
+    await world.clock.advance(30 * DAY_MS - 10 * MINUTE_MS);
+    await pass(world, reconciler, 20 * SECOND_MS);
+    world.engines.live.controls.silenceEngine();
+    await pass(world, reconciler, 9 * MINUTE_MS, SELDOM_MS);
+    const { billingPausedAt } = await current(world, rental);
+    expect(billingPausedAt).not.toBeNull();
+    await world.clock.advance(5 * MINUTE_MS);
+    await driveIdle(world, rental);
+    world.engines.live.controls.heal();
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', billingPausedAt: null });
+    await world.clock.advance(MINUTE_MS);
+    const { meters } = await meterCost(
+      world.db,
+      rental.orgId,
+      'live',
+      causeOfRental(rental),
+      world.clock.now(),
+    );
+    const billedMs = (billingPausedAt?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
+    expect(meters.map(({ name, elapsedBeforeMs }) => [name, elapsedBeforeMs])).toEqual([
+      ['gpu', billedMs],
+      ['gpu-2', 0],
+    ]);
+    expect(costAt(meters[1] ?? expect.fail('There is no second meter.'), world.clock.now())).toBe(
+      costOf(MINUTE_MS),
+    );
   });
 
   it('of which only a node is silent concerns the rentals on that node alone', async () => {
@@ -198,6 +255,7 @@ describe('a host that dies', () => {
     await pass(world, reconciler, 10 * SECOND_MS);
     expect(await current(world, rental)).toMatchObject({ status: 'Running', task: 'start' });
     expect(await costBy(world, rental)).toBe(billed);
+    await expectBilledAgain(rental, billed);
   });
 });
 
@@ -316,11 +374,22 @@ describe('power', () => {
     expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
   });
 
-  it('of a machine that has given its GPUs back and is on is switched off again', async () => {
+  it('of a machine that has given its GPUs back and is on is switched off again, and only its disk costs', async () => {
     const rental = await runningRental(world, tenant);
-    await world.run((tx) => saveRental(tx, rental, { power: 'off', gpuHeld: false }));
+    const { actor } = tenant.call('live').cause;
+    await world.run(async (tx) =>
+      stopRental(tx, await requireView(tx, rental.orgId, rental.id), { release: true, actor }),
+    );
+    expect(await driveIdle(world, rental)).toMatchObject({ power: 'off', gpuHeld: false });
+    const meters = () =>
+      world.rows(`select name, state from meters where cause_id = '${rental.wireId}' order by name`);
+    const before = await meters();
+    await world.engines.live.driver.start(await machineOf(rental), never);
     await pass(world, reconciler, 10 * SECOND_MS);
     expect(await current(world, rental)).toMatchObject({ task: 'stop', taskOptions: { release: true } });
+    expect(await driveIdle(world, rental)).toMatchObject({ task: null, power: 'off', gpuHeld: false });
+    expect((await world.engines.live.driver.describe(await machineOf(rental), never))?.power).toBe('off');
+    expect(await meters()).toEqual(before);
   });
 
   it('that went off in a window of maintenance is not billed from its begin, and comes back when it is over', async () => {
@@ -353,7 +422,7 @@ describe('power', () => {
     await world.clock.advance(6 * MINUTE_MS);
     await pass(world, reconciler, 10 * SECOND_MS);
     expect(await current(world, rental)).toMatchObject({ status: 'Running', task: 'start' });
-    expect(await costBy(world, rental)).toBe(billed);
+    await expectBilledAgain(rental, billed);
   });
 
   it('of a node that is away for long in maintenance loses nobody anything', async () => {
