@@ -12,5 +12,6 @@ export type { Topology } from './engine.ts';
 export { Failure } from './failure.ts';
 export { withLock } from './lock.ts';
 export { isPortFree, portHolder } from './ports.ts';
+export { defaultCacheDir } from './site.ts';
 export { status } from './status.ts';
 export type { NodeState, NodeStatus } from './status.ts';

@@ -48,16 +48,17 @@ export async function openSsh(config: ConnectConfig): Promise<SshSession> {
   return {
     hostKey,
     closed,
-    run: (command) => runOver(client, command),
+    // Who is given more time to let us in is also slow to answer.
+    run: (command) => runOver(client, command, config.readyTimeout ?? patienceMs),
     end: () => client.end(),
   };
 }
 
-function runOver(client: ssh2.Client, command: string): Promise<string> {
+function runOver(client: ssh2.Client, command: string, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (): void =>
       reject(new Error('The connection was lost, or fell silent, while the command ran.'));
-    const cancel = systemClock.after(patienceMs, fail);
+    const cancel = systemClock.after(timeoutMs, fail);
     client.once('close', fail);
     client.exec(command, (error, channel: ClientChannel) => {
       if (error !== undefined) {

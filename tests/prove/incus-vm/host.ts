@@ -1,0 +1,207 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { CannotProve } from '@millrace/kits';
+import { eventually } from '@millrace/testing';
+import type { VmImage } from './image.ts';
+
+const run = promisify(execFile);
+const daemon = '/usr/libexec/incus/incusd';
+
+const cableName = 'mrvm0';
+/** Set aside for examples and routed nowhere; laboratories and sandboxes use them all the same. */
+const exampleNetworks = ['198.51.100', '203.0.113'];
+const network = { name: 'tenants', subnet: '10.155.0.1/24' };
+/** What the daemon calls its folder: the sockets of a VM have long names, and a socket's path ends at 108 bytes. */
+const shortDir = '/mnt';
+const isoMaker = '/usr/bin/mkisofs';
+
+export const hostName = 'emulated';
+export const imageAlias = 'debian';
+
+export interface EmulatedHost {
+  readonly socketPath: string;
+  /** Where ports are opened, and reached from outside the host. */
+  readonly address: string;
+  readonly network: string;
+  readonly storagePool: string;
+  /** What Incus says that runs its VMs. */
+  readonly engine: string;
+  /** Runs a command on the host. */
+  enter(file: string, ...args: readonly string[]): Promise<string>;
+  /** Takes the program away with which Incus makes the disks of cloud-init, for as long as the work takes. */
+  withoutIsoMaker(work: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * The inside of the host. Its /usr has the packages in it that this machine has not, its /dev what Incus looks for before
+ * it believes that a host can run VMs: an empty file does, since nothing is ever asked of it.
+ */
+const furnishing = `set -e
+folder=$1 unpacked=$2 address=$3
+echo ${hostName} >/proc/sys/kernel/hostname
+ip link set lo up
+ip addr add "$address/24" dev eth0
+ip link set eth0 up
+mount -t overlay overlay -o "lowerdir=$unpacked/usr:/usr" /usr
+dev=$folder/dev
+mount -t tmpfs -o mode=755 tmpfs "$dev"
+find /dev -maxdepth 1 '(' -type c -o -type l ')' -exec cp -a -t "$dev" {} +
+mkdir "$dev/pts" "$dev/shm" "$dev/mqueue" "$dev/net"
+cp -a /dev/net/tun "$dev/net/"
+for name in kvm vhost-vsock; do [ -e "$dev/$name" ] || : >"$dev/$name"; done
+mount --rbind /dev/pts "$dev/pts"
+mount --rbind /dev/shm "$dev/shm"
+mount --move "$dev" /dev
+mount --rbind /sys/fs/cgroup "$folder/cgroup"
+mount -t sysfs sysfs /sys
+mount --move "$folder/cgroup" /sys/fs/cgroup
+mount --bind "$folder/var" ${shortDir}
+`;
+
+/**
+ * One Incus daemon that runs VMs in software, on a host of its own: namespaces of processes, mounts, names and network.
+ * All of it ends with one process, and that one with ours, however we end.
+ */
+export async function openEmulatedHost(
+  folder: string,
+  unpacked: string,
+  image: VmImage,
+): Promise<EmulatedHost> {
+  const at = (name: string): string => path.join(folder, name);
+  for (const name of ['bin', 'dev', 'cgroup', 'var']) mkdirSync(at(name));
+  chmodSync(folder, 0o711);
+  copyFileSync(path.join(import.meta.dirname, 'emulating-qemu.sh'), at('bin/qemu-system-x86_64'));
+  chmodSync(at('bin/qemu-system-x86_64'), 0o755);
+  // Incus asks for a module of the kernel that it then only needs for an agent, which these machines have not.
+  writeFileSync(at('bin/modprobe'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+
+  const keeper = launchKeeper(at('keeper.log'));
+  const close = async (): Promise<void> => {
+    await endAll(keeper);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const pid = await firstProcess(keeper);
+    const { here, there } = await chooseAddresses();
+    const inside = ['-t', pid, '-m', '-n', '-u', '-p', '--'];
+    const env = {
+      INCUS_DIR: shortDir,
+      HOME: folder,
+      PATH: `${at('bin')}:/usr/libexec/incus:/usr/sbin:/usr/bin:/sbin:/bin`,
+    };
+    const enter = async (file: string, ...args: readonly string[]): Promise<string> => {
+      const running = run('nsenter', [...inside, file, ...args], { env, timeout: 300_000 });
+      // The client of Incus would wait for settings from whoever started it.
+      running.child.stdin?.end();
+      return (await running).stdout;
+    };
+    await connect(pid, here);
+    await enter('sh', '-c', furnishing, 'sh', folder, unpacked, there);
+    const shim = path.join(import.meta.dirname, 'without-vsock.py');
+    const words = ['/usr/bin/python3', shim, daemon, '--group', 'root', '--logfile', at('incusd.log')];
+    launch('nsenter', [...inside, ...words], at('daemon.log'), env);
+    await enter(daemon, 'waitready', '--timeout=60');
+    const engine = await engineOf(enter, at('incusd.log'));
+    await setUp(enter, image);
+    const withoutIsoMaker = async (work: () => Promise<void>): Promise<void> => {
+      await enter('mount', '--bind', '/dev/null', isoMaker);
+      try {
+        await work();
+      } finally {
+        await enter('umount', isoMaker);
+      }
+    };
+    return {
+      socketPath: at('var/unix.socket'),
+      address: there,
+      network: network.name,
+      storagePool: 'default',
+      engine,
+      enter,
+      withoutIsoMaker,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Asleep as the first process of its namespaces; the kernel ends all others there with it. */
+function launchKeeper(log: string): ChildProcess {
+  const spaces = ['--mount', '--net', '--uts', '--pid', '--mount-proc', '--propagation', 'private'];
+  const words = ['--pdeathsig', 'KILL', 'unshare', ...spaces, '--fork', '--kill-child', 'sleep', 'infinity'];
+  return launch('setpriv', words, log);
+}
+
+function launch(
+  file: string,
+  args: readonly string[],
+  log: string,
+  env?: Readonly<Record<string, string>>,
+): ChildProcess {
+  const output = openSync(log, 'a');
+  return spawn(file, args, { stdio: ['ignore', output, output], ...(env && { env }) });
+}
+
+/** As this machine numbers it. `unshare` starts it, and it becomes `sleep` when its mounts are in place. */
+function firstProcess(keeper: ChildProcess): Promise<string> {
+  return eventually({ what: '`unshare` to make namespaces, which takes a full root' }, () => {
+    const child = childOf(keeper);
+    return child !== '' && readFileSync(`/proc/${child}/cmdline`, 'utf8').startsWith('sleep') && child;
+  });
+}
+
+function childOf({ pid }: ChildProcess): string {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+}
+
+/** Both ends of a cable from this machine to the host, in a network that nothing here knows of yet. */
+async function chooseAddresses(): Promise<{ readonly here: string; readonly there: string }> {
+  const { stdout: routes } = await run('ip', ['-4', 'route', 'show', 'table', 'all']);
+  const free = exampleNetworks.find((prefix) => !routes.includes(`${prefix}.`));
+  if (free === undefined) {
+    throw new CannotProve(
+      `this machine uses ${exampleNetworks.join('.0/24 and ')}.0/24, one of which it needs.`,
+    );
+  }
+  return { here: `${free}.1`, there: `${free}.2` };
+}
+
+async function connect(pid: string, here: string): Promise<void> {
+  await run('ip', ['link', 'add', cableName, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pid]);
+  await run('ip', ['addr', 'add', `${here}/24`, 'dev', cableName]);
+  await run('ip', ['link', 'set', cableName, 'up']);
+}
+
+async function setUp(enter: EmulatedHost['enter'], image: VmImage): Promise<void> {
+  await enter('incus', 'storage', 'create', 'default', 'dir');
+  const settings = [`ipv4.address=${network.subnet}`, 'ipv4.nat=false', 'ipv6.address=none'];
+  await enter('incus', 'network', 'create', network.name, ...settings);
+  await enter('incus', 'image', 'import', image.metadataFile, image.diskFile, '--alias', imageAlias);
+}
+
+async function engineOf(enter: EmulatedHost['enter'], log: string): Promise<string> {
+  const answer = JSON.parse(await enter('incus', 'query', '/1.0')) as {
+    environment: { driver: string; driver_version: string; server_version: string };
+  };
+  const { driver, driver_version: version, server_version: incus } = answer.environment;
+  if (driver.includes('qemu')) return `Incus ${incus}, ${driver} ${version}`;
+  const lines = readFileSync(log, 'utf8').split('\n');
+  const reason = lines.findLast((line) => line.includes('virtual-machine')) ?? '';
+  throw new CannotProve(`Incus does not find this host able to run VMs. ${reason}`);
+}
+
+/** The first process cannot be waited for before all others are gone, and `unshare` waits for it. */
+async function endAll(keeper: ChildProcess): Promise<void> {
+  if (keeper.exitCode !== null || keeper.signalCode !== null) return;
+  const over = once(keeper, 'exit');
+  const child = childOf(keeper);
+  if (child === '') keeper.kill('SIGKILL');
+  else process.kill(Number(child), 'SIGKILL');
+  await over;
+}
