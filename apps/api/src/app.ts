@@ -16,7 +16,12 @@ import {
 import { burnOf } from '@millrace/core/metering';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { servePrices } from '@millrace/core/prices';
-import { askForConsole, serveMonitoring, serveRentalCreation } from '@millrace/core/rentals';
+import {
+  askForConsole,
+  serveMonitoring,
+  serveRentalCreation,
+  serveRentalReading,
+} from '@millrace/core/rentals';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -117,6 +122,7 @@ export function createApi(deps: ApiDeps): Api {
   serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
   serveRentalCreation({ server, operations, db, clock, cell: deps.cell });
+  serveRentalReading({ server, operations, db, clock, feed });
   serveMonitoring({
     server,
     operations,

@@ -18,17 +18,11 @@ const pendingByCapability = {
   money: [],
   fleet: [],
   rentals: [
-    'listVirtualMachineRentals',
     'terminateVirtualMachineRental',
-    'getRental',
-    'updateRental',
     'startRental',
     'stopRental',
     'rebootRental',
     'extendRental',
-    'listRentalHistory',
-    'listRentalEvents',
-    'getRentalCost',
     'adminTerminateRental',
   ],
   inference: [

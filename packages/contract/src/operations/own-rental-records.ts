@@ -99,8 +99,10 @@ export function createRentalDetail(providerData: ProviderDataSchema) {
       tags,
       expiresAt: timestamp.nullable().meta({ description: 'The end of its time to live.' }),
       maxUsd: z.number().positive().nullable(),
-      costSoFarNanoUsd: nanoUsd,
-      steps: z.array(step).meta({ description: 'How it was brought up, step by step.' }),
+      costSoFarNanoUsd: nanoUsd.meta({ description: 'As `totalNanoUsd` of its cost, at this moment.' }),
+      steps: z.array(step).meta({
+        description: 'How it was brought up, switched and ended, step by step: the last 50, oldest first.',
+      }),
     })
     .meta({ id: 'RentalDetail' });
 }
@@ -254,18 +256,32 @@ export const terminateAnswer = z
 export const rentalCost = z
   .object({
     rentalId: z.int32(),
-    totalNanoUsd: nanoUsd,
-    postedNanoUsd: nanoUsd,
-    heldNanoUsd: nanoUsd,
+    totalNanoUsd: nanoUsd.meta({
+      description:
+        'What it has cost by now: what is posted, and what has run up since. The lines add up to it.',
+    }),
+    postedNanoUsd: nanoUsd.meta({
+      description:
+        'What was charged for it so far, less what was given back; refunds by the operator are not in it.',
+    }),
+    heldNanoUsd: nanoUsd.meta({ description: 'What is set aside for it.' }),
     lines: z.array(
       z.object({
-        meter: z.enum(['gpu', 'disk', 'term', 'credit']),
+        meter: z.enum(['gpu', 'disk', 'term', 'credit']).meta({
+          description:
+            '`disk`: kept while stopped without GPUs. `term`: what stays owed of a term that was ended early. `credit`: time that was charged and given back, so its amount is negative.',
+        }),
         from: timestamp,
-        until: timestamp.nullable(),
-        seconds: z.int().nonnegative(),
+        until: timestamp.nullable().meta({ description: 'Null: it goes on.' }),
+        seconds: z.int().nonnegative().meta({
+          description: 'That count, without pauses; charged to the millisecond.',
+        }),
         costPerHourNanoUsd: nanoUsd,
         amountNanoUsd: nanoUsd,
-        transferIds: z.array(z.string()),
+        transferIds: z.array(z.string()).meta({
+          description:
+            'The entries of the ledger that it was posted with; the newest part may not be posted yet.',
+        }),
       }),
     ),
   })

@@ -7,8 +7,10 @@ export {
   type AskForConsole,
 } from './console.service.ts';
 export { carryOutIdle } from './idle.service.ts';
+export { carryOutRequired } from './ladder.service.ts';
 export { serveMonitoring, type MonitoringRoutes } from './monitoring.routes.ts';
 export { defaultPolicy as defaultRentalPolicy } from './policy.ts';
+export { serveRentalReading, type ReadingRoutes } from './reading.routes.ts';
 export { redriveDue } from './redrive.ts';
 export { dryRun, formatDryRun, type DryRun } from './dry-run.ts';
 export { RentalReconciler } from './rentals.reconciler.ts';
