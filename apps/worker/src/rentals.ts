@@ -1,6 +1,7 @@
 import type { DriverPool } from '@millrace/core/fleet';
 import {
   carryOutIdle,
+  carryOutRequired,
   consoleSubject,
   createRentalWorkflow,
   defaultRentalPolicy,
@@ -40,6 +41,9 @@ export interface Rentals {
 /** What is due waits no longer than this: terms that end, times to live, and calls that got lost. */
 const REDRIVE_EVERY_MS = 1_000;
 const REDRIVE_BATCH = 200;
+/** What an empty balance asks for; each is taken up again until its effect is there. */
+const REQUIRED_EVERY_MS = 2_000;
+const REQUIRED_BATCH = 100;
 /** How late a sample is at most; how often one is taken is the policy's. */
 const SAMPLES_LOOK_MS = 3_000;
 const FORGET_EVERY_MS = 10 * 60_000;
@@ -61,6 +65,9 @@ export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals 
   };
   loop('call for due rentals', REDRIVE_EVERY_MS, async () =>
     (await redriveDue(db, REDRIVE_BATCH)) >= REDRIVE_BATCH ? 'busy' : 'idle',
+  );
+  loop('carry out what balances require', REQUIRED_EVERY_MS, async () =>
+    (await carryOutRequired(db, { log, limit: REQUIRED_BATCH })) >= REQUIRED_BATCH ? 'busy' : 'idle',
   );
   loop('sample machines', SAMPLES_LOOK_MS, (signal) =>
     sampleDue({ db, clock, log, drivers, onIdle: (rental) => carryOutIdle(db, rental) }, signal),
