@@ -1,0 +1,257 @@
+import { loginAndCount } from '@millrace/compute/proof';
+import { toUuid } from '@millrace/platform/ids';
+import { meteredTotal } from '@millrace/platform/money';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { rateOf } from '../prices/index.ts';
+import { createSaboteur, driveIdle, driveUntil } from './drive.fixture.ts';
+import { bringUp, expectSound, meters, viewOf } from './life.fixture.ts';
+import { requireView, terminateRental } from './life.service.ts';
+import { rebootRental, startRental, stopRental } from './power.service.ts';
+import { createRentalWorld, HOUR_MS, usd, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { causeOfRental, type Rental } from './rental.ts';
+
+/** Switching rentals off and on, with their GPUs kept or given back, and what each costs. */
+
+let world: RentalWorld;
+beforeAll(async () => {
+  world = await createRentalWorld();
+  await world.offerTerm(1);
+});
+afterAll(() => world.drop());
+afterEach(() => expectSound(world));
+
+const never = new AbortController().signal;
+const actorOf = (tenant: Tenant) => tenant.call('live').cause.actor;
+
+const stop = (tenant: Tenant, rental: Rental, release = true): Promise<Rental> =>
+  world.run(async (tx) =>
+    stopRental(tx, await requireView(tx, tenant.orgId, rental.id), { release, actor: actorOf(tenant) }),
+  );
+const start = (tenant: Tenant, rental: Rental): Promise<Rental> =>
+  world.run(async (tx) =>
+    startRental(tx, await requireView(tx, tenant.orgId, rental.id), { actor: actorOf(tenant) }),
+  );
+const reboot = (tenant: Tenant, rental: Rental): Promise<Rental> =>
+  world.run(async (tx) =>
+    rebootRental(tx, await requireView(tx, tenant.orgId, rental.id), { force: true, actor: actorOf(tenant) }),
+  );
+const end = (tenant: Tenant, rental: Rental) =>
+  world.run((tx) => terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: actorOf(tenant) }));
+
+const machineOf = async (rental: Rental) => {
+  const [machine] = (await viewOf(world, rental)).machines;
+  return machine ?? expect.fail('There is no machine.');
+};
+const atEngine = async (rental: Rental) => world.engines.live.driver.describe(await machineOf(rental), never);
+
+/** Free GPUs of the node that the rental's disk is on. */
+const freeBeside = async (rental: Rental): Promise<number> => {
+  const { nodeId } = await machineOf(rental);
+  const [row] = await world.rows<{ gpus_free: number }>(
+    `select gpus_free from node_capacity where node_id = '${toUuid(nodeId)}'`,
+  );
+  return row?.gpus_free ?? -1;
+};
+
+describe('a rental that is stopped and keeps its GPUs', () => {
+  it('is off, costs the same, and comes on again as it was', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant);
+    expect(await stop(tenant, rental, false)).toMatchObject({
+      task: 'stop',
+      power: 'changing',
+      gpuHeld: true,
+    });
+    const off = await driveIdle(world, rental);
+    expect(off).toMatchObject({ status: 'Running', power: 'off', gpuHeld: true, task: null });
+    expect((await atEngine(rental))?.power).toBe('off');
+    expect(await stop(tenant, rental, false)).toEqual(off);
+    await expect(reboot(tenant, rental)).rejects.toMatchObject({ reason: 'RENTAL_IS_OFF' });
+    await world.advance(HOUR_MS);
+    await start(tenant, rental);
+    await expect(start(tenant, rental)).rejects.toMatchObject({ reason: 'ACTION_IN_PROGRESS' });
+    const on = await driveIdle(world, rental);
+    expect(on).toMatchObject({ status: 'Running', power: 'on', task: null });
+    expect(await start(tenant, rental)).toEqual(on);
+    const all = await meters(world, rental);
+    expect(all.map(({ name, state }) => [name, state])).toEqual([['gpu', 'open']]);
+    await end(tenant, rental);
+  });
+
+  it('is rebooted when asked, one thing at a time', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant);
+    await reboot(tenant, rental);
+    for (const act of [reboot, start, stop]) {
+      await expect(act(tenant, rental)).rejects.toMatchObject({ reason: 'ACTION_IN_PROGRESS' });
+    }
+    expect(await driveIdle(world, rental)).toMatchObject({ power: 'on', task: null });
+    await end(tenant, rental);
+    await expect(stop(tenant, rental)).rejects.toMatchObject({ reason: 'ACTION_IN_PROGRESS' });
+    await driveUntil(world, rental, { until: 'Terminated' });
+    await expect(start(tenant, rental)).rejects.toMatchObject({ reason: 'ALREADY_TERMINATED' });
+  });
+});
+
+describe('a rental that gives its GPUs back', () => {
+  it('pays for its disk alone, frees what it had, and is proven anew when it is started', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant, { gpuCount: 2 });
+    const free = await freeBeside(rental);
+    await stop(tenant, rental);
+    const off = await driveIdle(world, rental);
+    expect(off).toMatchObject({ status: 'Running', power: 'off', gpuHeld: false, allocationId: null });
+    expect(await freeBeside(rental)).toBe(free + 2);
+    expect(await machineOf(rental)).toMatchObject({ allocationId: null, gpuAddresses: [] });
+    expect(await atEngine(rental)).toMatchObject({ power: 'off', gpuPciAddresses: [], ports: [] });
+    expect(await stop(tenant, rental)).toEqual(off);
+    await world.advance(3 * HOUR_MS);
+    await world.sweepMeters();
+    const pending = await start(tenant, rental);
+    expect(pending).toMatchObject({ status: 'Pending', task: 'provision', gpuHeld: false });
+    const on = await driveUntil(world, rental, { until: 'Running' });
+    expect(on).toMatchObject({ power: 'on', gpuHeld: true, startedAt: rental.startedAt });
+    const machine = await machineOf(rental);
+    const target = {
+      host: machine.address ?? '',
+      port: machine.ports.find(({ internalPort }) => internalPort === 22)?.externalPort ?? 0,
+      user: machine.sshUser ?? '',
+      privateKey: tenant.ssh.privateKey,
+      hostKey: machine.hostKey,
+    };
+    expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
+    await world.advance(HOUR_MS);
+    const { finalCost } = await end(tenant, rental);
+    const all = await meters(world, rental);
+    expect(all.map(({ name, state }) => [name, state])).toEqual([
+      ['gpu', 'closed'],
+      ['disk-1', 'closed'],
+      ['gpu-2', 'closed'],
+    ]);
+    // Each began where the one before it ended.
+    expect(all.map(({ openedAt }) => openedAt).slice(1)).toEqual(
+      all.map(({ closedAt }) => closedAt).slice(0, 2),
+    );
+    const disk = rental.diskPrice ?? expect.fail('Its disk has no price.');
+    expect(all[1]?.ratePerHour).toBe(rateOf(disk));
+    const cost = all.reduce(
+      (sum, { ratePerHour, elapsedBeforeMs }) => sum + meteredTotal(ratePerHour, elapsedBeforeMs),
+      0n,
+    );
+    expect(finalCost).toBe(cost);
+    await driveUntil(world, rental, { until: 'Terminated' });
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(cost);
+    expect(await world.balance(tenant.orgId)).toMatchObject({ balance: usd(1_000) - cost, held: 0n });
+  });
+
+  it('stays off, with its disk and without a hold, where there is no room on its host', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant, { gpuCount: 8 });
+    await stop(tenant, rental);
+    await driveIdle(world, rental);
+    const { held } = await world.balance(tenant.orgId);
+    // Somebody else takes all that there is.
+    const others = await world.tenant({ balanceUsd: 10_000 });
+    const taken: Rental[] = [];
+    while ((await freeBeside(rental)) > 0) taken.push(await bringUp(world, others, { gpuCount: 8 }));
+    await expect(start(tenant, rental)).rejects.toMatchObject({ reason: 'INSUFFICIENT_CAPACITY' });
+    expect((await viewOf(world, rental)).rental).toMatchObject({
+      status: 'Running',
+      power: 'off',
+      task: null,
+    });
+    expect((await world.balance(tenant.orgId)).held).toBe(held);
+    for (const other of taken) {
+      await end(others, other);
+      await driveUntil(world, other, { until: 'Terminated' });
+    }
+    await start(tenant, rental);
+    await driveUntil(world, rental, { until: 'Running' });
+    await end(tenant, rental);
+    await driveUntil(world, rental, { until: 'Terminated' });
+  });
+
+  it('stays off, with its disk and without a hold, where the start fails, and can be started again', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant);
+    await stop(tenant, rental);
+    await driveIdle(world, rental);
+    const free = await freeBeside(rental);
+    const { held } = await world.balance(tenant.orgId);
+    await start(tenant, rental);
+    const saboteur = createSaboteur(world);
+    saboteur.plan({ at: 'setGpus', when: 'after', kind: 'failed' });
+    const failed = await driveUntil(world, rental, { until: 'Running', saboteur });
+    expect(failed.statusReason).toContain('could not be started');
+    const off = await driveIdle(world, rental);
+    expect(off).toMatchObject({
+      status: 'Running',
+      power: 'off',
+      gpuHeld: false,
+      task: null,
+      allocationId: null,
+    });
+    expect(await freeBeside(rental)).toBe(free);
+    expect((await world.balance(tenant.orgId)).held).toBe(held);
+    expect((await meters(world, rental)).map(({ name, state }) => [name, state])).toEqual([
+      ['gpu', 'closed'],
+      ['disk-1', 'open'],
+    ]);
+    await start(tenant, rental);
+    await driveUntil(world, rental, { until: 'Running' });
+    expect((await viewOf(world, rental)).terms).toHaveLength(2);
+    await end(tenant, rental);
+    await driveUntil(world, rental, { until: 'Terminated' });
+  });
+
+  it('is not started without the money for it', async () => {
+    const tenant = await world.tenant({ balanceUsd: 6 });
+    const rental = await bringUp(world, tenant);
+    await world.advance(45 * 60_000);
+    await stop(tenant, rental);
+    await driveIdle(world, rental);
+    const free = await freeBeside(rental);
+    await expect(start(tenant, rental)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
+    expect(await freeBeside(rental)).toBe(free);
+    expect((await viewOf(world, rental)).rental).toMatchObject({ status: 'Running', power: 'off' });
+    await end(tenant, rental);
+    await driveUntil(world, rental, { until: 'Terminated' });
+  });
+
+  it('is ended while it is off, and while it is being started', async () => {
+    const tenant = await world.tenant();
+    for (const startFirst of [false, true]) {
+      const rental = await bringUp(world, tenant);
+      await stop(tenant, rental);
+      await driveIdle(world, rental);
+      if (startFirst) await start(tenant, rental);
+      await end(tenant, rental);
+      await driveUntil(world, rental, { until: 'Terminated' });
+      expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    }
+  });
+
+  it('is refused of a term, which is paid for to its end', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
+    await expect(stop(tenant, rental)).rejects.toMatchObject({ reason: 'RELEASE_NOT_SUPPORTED' });
+    await stop(tenant, rental, false);
+    expect(await driveIdle(world, rental)).toMatchObject({ power: 'off', gpuHeld: true });
+    await end(tenant, rental);
+  });
+
+  it('does each of it once when several ask and several work at once', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant);
+    const stops = await Promise.allSettled([1, 2, 3].map(() => stop(tenant, rental)));
+    expect(stops.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    await Promise.all([1, 2, 3].map(() => driveIdle(world, rental)));
+    const starts = await Promise.allSettled([1, 2, 3].map(() => start(tenant, rental)));
+    expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    await driveUntil(world, rental, { until: 'Running', workers: 3 });
+    expect((await meters(world, rental)).map(({ name }) => name)).toEqual(['gpu', 'disk-1', 'gpu-2']);
+    await end(tenant, rental);
+    await driveUntil(world, rental, { until: 'Terminated' });
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+  });
+});
