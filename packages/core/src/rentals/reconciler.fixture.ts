@@ -1,3 +1,4 @@
+import { createIdSource, toUuid, type NodeId } from '@millrace/platform/ids';
 import { expect } from 'vitest';
 import { isClean, runAudit } from '../auditor/index.ts';
 import { meterCost } from '../metering/index.ts';
@@ -121,4 +122,21 @@ export async function expectSound(world: RentalWorld): Promise<void> {
   );
   expect(drift).toEqual([]);
   expect(await world.breaks()).toEqual([]);
+}
+
+/** A window of maintenance of one node, as it was announced. */
+export async function announce(
+  world: RentalWorld,
+  nodeId: NodeId,
+  { startsAt, endsAt }: { readonly startsAt: Date; readonly endsAt: Date },
+): Promise<void> {
+  const client = await world.database.connect();
+  await client.query(
+    `with announced as (
+       insert into maintenance_windows (id, summary, status, drains_at, starts_at, ends_at, created_at)
+       values ($4, 'New power supplies', 'announced', $1, $1, $2, $1) returning id)
+     insert into maintenance_nodes (window_id, node_id) select id, $3 from announced`,
+    [startsAt, endsAt, toUuid(nodeId), createIdSource({ clock: world.clock, cell: 1 }).nextUuid()],
+  );
+  await client.end();
 }

@@ -1,12 +1,11 @@
 import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
-import { announceMaintenance } from '../fleet/maintenance.service.ts';
 import { costAt, meterCost } from '../metering/index.ts';
 import { driveIdle, driveUntil } from './drive.fixture.ts';
 import { requireView } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
 import {
+  announce,
   compareAll,
   costBy,
   costOf,
@@ -399,15 +398,7 @@ describe('power', () => {
     const startsAt = new Date(world.clock.nowMs() + 5 * SECOND_MS);
     const endsAt = new Date(world.clock.nowMs() + 20 * MINUTE_MS);
     const billed = costOf(sinceStart(rental) + 5 * SECOND_MS);
-    await world.run((tx) =>
-      announceMaintenance(tx, systemCause('test', 'live'), {
-        nodeIds: [machine.nodeId],
-        startsAt,
-        endsAt,
-        summary: 'New power supplies',
-        drainBeforeMs: 0,
-      }),
-    );
+    await announce(world, machine.nodeId, { startsAt, endsAt });
     await world.clock.advance(6 * SECOND_MS);
     await world.engines.live.driver.stop(machine, { graceMs: 0 }, never);
     await pass(world, reconciler, MINUTE_MS);
@@ -430,15 +421,10 @@ describe('power', () => {
     const machine = await machineOf(rental);
     await pass(world, reconciler, 30 * SECOND_MS);
     const billed = costOf(sinceStart(rental));
-    await world.run((tx) =>
-      announceMaintenance(tx, systemCause('test', 'live'), {
-        nodeIds: [machine.nodeId],
-        startsAt: world.clock.now(),
-        endsAt: new Date(world.clock.nowMs() + 12 * MINUTE_MS),
-        summary: 'New memory',
-        drainBeforeMs: 0,
-      }),
-    );
+    await announce(world, machine.nodeId, {
+      startsAt: world.clock.now(),
+      endsAt: new Date(world.clock.nowMs() + 12 * MINUTE_MS),
+    });
     world.engines.live.controls.silenceNode(machine.nodeName);
     await pass(world, impatient, 20 * MINUTE_MS, SELDOM_MS);
     expect((await current(world, rental)).status).toBe('Unknown');
