@@ -153,13 +153,15 @@ Try it, in another terminal:
   curl ${address}/v2/customer/balance -H "Authorization: Bearer $MILLRACE_API_KEY"
   curl ${address}/v2/events -H "Authorization: Bearer $MILLRACE_API_KEY"
 
-The test key rents from a mock fleet, whose machines are not real:
+The test key rents from a mock fleet, for nothing. Its machines are not real, and you can log into them:
 
-  curl ${address}/v2/alpha/on-demand/rental-options -H "Authorization: Bearer $(npm run --silent dev -- --key test)"
-
-The test key sees a mock fleet, for nothing:
-
-  curl ${address}/v2/on-demand/rental-options -H "Authorization: Bearer $(npm run --silent dev -- --key test)"
+  export TEST_KEY=$(npm run --silent dev -- --key test)
+  curl ${address}/v2/on-demand/rental-options -H "Authorization: Bearer $TEST_KEY"
+  curl ${address}/v2/ssh-public-keys -H "Authorization: Bearer $TEST_KEY" -H 'Content-Type: application/json' \\
+    -d "{\\"name\\":\\"laptop\\",\\"publicKey\\":\\"$(cat ~/.ssh/id_ed25519.pub)\\"}"
+  curl ${address}/v2/on-demand/virtual-machine-rentals -H "Authorization: Bearer $TEST_KEY" \\
+    -H 'Content-Type: application/json' -d '{"region":"mock-region","gpuCount":1,"monitoringEnabled":true}'
+  curl ${address}/v2/on-demand/virtual-machine-rentals -H "Authorization: Bearer $TEST_KEY"   # .ssh says where to log in
 
 Every error of the api is explained at ${address}/docs/errors.
 
