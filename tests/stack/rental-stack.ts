@@ -1,0 +1,242 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createIncusDriver } from '@millrace/compute/incus';
+import type { ComputeDriver } from '@millrace/compute';
+import { systemClock } from '@millrace/platform/clock';
+import {
+  down,
+  ensureUp,
+  killNode,
+  startNode,
+  stopNode,
+  type Endpoints,
+  type IncusClusterEndpoints,
+} from '@millrace/services';
+import {
+  createTestDatabase,
+  engineEnv,
+  eventually,
+  freePorts,
+  startProcess,
+  testLog,
+  testNames,
+  type TestDatabase,
+  type TestProcess,
+} from '@millrace/testing';
+
+/**
+ * The product as it runs: api and workers as processes of their own, a Restate and a three-member Incus cluster that may
+ * be killed because nobody else uses them, and the shared PostgreSQL, Valkey and NATS. Incus hosts have simulated GPUs.
+ */
+
+export const REGION = 'eu-west-1';
+export const GPU_TYPE = 'h100';
+const SEALING_KEYS = `stack:${Buffer.alloc(32, 5).toString('base64')}`;
+
+export interface StackOptions {
+  readonly workers?: number;
+  /** Over what processes are told. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A program that can be killed and is started again at the same place. */
+export interface Supervised {
+  readonly name: string;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  output(): string;
+}
+
+export interface RentalStack {
+  readonly apiUrl: string;
+  readonly database: TestDatabase;
+  readonly api: Supervised;
+  readonly workers: readonly Supervised[];
+  /** The hosts, and how to reach them without any of our processes. */
+  readonly incus: IncusClusterEndpoints;
+  /** What the cluster really has, without any of our processes. */
+  readonly engine: ComputeDriver;
+  killEngineNode(name: string): Promise<void>;
+  startEngineNode(name: string): Promise<void>;
+  /** Restate forgets everything that it ever knew. */
+  wipeRestate(): Promise<void>;
+  rows<Row>(text: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+export async function openRentalStack(options: StackOptions = {}): Promise<RentalStack> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
+  chmodSync(folder, 0o755);
+  const place = { stateDir: path.join(folder, 's'), portBase: 'auto' } as const;
+  const closers: (() => Promise<unknown>)[] = [
+    async () => rmSync(folder, { recursive: true, force: true }),
+    () => down([], { stateDir: place.stateDir, purge: true }),
+  ];
+  const close = async (): Promise<void> => {
+    for (const step of closers.toReversed()) await step();
+  };
+  try {
+    await ensureUp(['postgres', 'valkey', 'nats']);
+    const { restate } = await ensureUp(['restate'], place);
+    const endpoints = await ensureUp(['incus'], { ...place, topology: 'cluster' });
+    const database = await createTestDatabase();
+    closers.push(() => database.drop());
+    const engine = createIncusDriver({ ...reachOf(endpoints), clock: systemClock, log: testLog() });
+    closers.push(() => engine.close());
+    const [apiPort = 0, endpointPort = 0] = await freePorts(2);
+    const env = {
+      ...engineEnv({ database, names: testNames() }),
+      ...restateEnv(restate),
+      ...fleetEnv(folder, endpoints),
+      MILLRACE_SEALING_KEYS: SEALING_KEYS,
+      MILLRACE_SEALING_KEY_ACTIVE: 'stack',
+      ...options.env,
+    };
+    const api = supervise('api', 'apps/api/src/main.ts', `http://127.0.0.1:${apiPort}/readyz`, {
+      ...env,
+      MILLRACE_HTTP_PORT: String(apiPort),
+      MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+    });
+    const workers: Supervised[] = [];
+    for (let nth = 1; nth <= (options.workers ?? 1); nth += 1) {
+      const [healthPort = 0] = await freePorts(1);
+      workers.push(
+        supervise(`worker-${nth}`, 'apps/worker/src/main.ts', `http://127.0.0.1:${healthPort}/readyz`, {
+          ...env,
+          MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
+          // All serve one address; the kernel deals calls out to those alive.
+          MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
+        }),
+      );
+    }
+    closers.push(() => Promise.all([api, ...workers].map((each) => each.kill())));
+    await Promise.all([api, ...workers].map((each) => each.start()));
+    const rows = rowsOf(database);
+    await eventually({ what: 'the fleet to be read', timeoutMs: 60_000 }, async () => {
+      const [found] = await rows<{ gpus: number }>(
+        'select coalesce(sum(gpus_free), 0)::int as gpus from node_capacity where placeable',
+      );
+      return (found?.gpus ?? 0) >= 24;
+    });
+    return {
+      apiUrl: `http://127.0.0.1:${apiPort}`,
+      database,
+      api,
+      workers,
+      incus: clusterOf(endpoints),
+      engine,
+      killEngineNode: (name) => killNode(name, place),
+      startEngineNode: (name) => startNode(name, place),
+      wipeRestate: async () => {
+        await stopNode('restate', place).catch(() => undefined);
+        await down(['restate'], { stateDir: place.stateDir, purge: true });
+        await ensureUp(['restate'], place);
+      },
+      rows,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function clusterOf({ incusCluster }: Endpoints): IncusClusterEndpoints {
+  if (incusCluster === undefined) throw new Error('The Incus cluster has no endpoints.');
+  return incusCluster;
+}
+
+function reachOf(endpoints: Endpoints) {
+  const cluster = clusterOf(endpoints);
+  return {
+    endpoints: cluster.members.map(({ url }) => url),
+    tls: {
+      clientCertificate: readFileSync(cluster.clientCertificateFile, 'utf8'),
+      clientKey: readFileSync(cluster.clientKeyFile, 'utf8'),
+      serverCertificate: readFileSync(cluster.serverCertificateFile, 'utf8'),
+    },
+    instanceType: 'container' as const,
+    network: cluster.network,
+    storagePool: 'default',
+    sshUser: 'ubuntu',
+  };
+}
+
+function restateEnv(restate: Endpoints['restate']): Record<string, string> {
+  return {
+    MILLRACE_RESTATE_INGRESS_URL: restate.ingressUrl,
+    MILLRACE_RESTATE_ADMIN_URL: restate.adminUrl,
+    MILLRACE_RESTATE_IDENTITY_KEYS: restate.identityPublicKey,
+    MILLRACE_RESTATE_REGISTER_MS: '1000',
+  };
+}
+
+/** As an operator would write it: the cluster by its members, the credential by its files. */
+function fleetEnv(folder: string, endpoints: Endpoints): Record<string, string> {
+  const incus = clusterOf(endpoints);
+  const credentials = path.join(folder, 'credentials.json');
+  writeFileSync(
+    credentials,
+    JSON.stringify({
+      lab: {
+        certificateFile: incus.clientCertificateFile,
+        keyFile: incus.clientKeyFile,
+        serverCertificateFile: incus.serverCertificateFile,
+      },
+    }),
+  );
+  const cluster = {
+    name: 'lab',
+    region: REGION,
+    endpoints: incus.members.map(({ url }) => url),
+    credential: 'lab',
+    settings: {
+      instanceType: 'container',
+      network: incus.network,
+      storagePool: 'default',
+      defaultImage: incus.sshImageAlias,
+    },
+  };
+  const regions = [{ region: REGION, customPorts: true }];
+  return {
+    MILLRACE_PROVIDERS: JSON.stringify([{ id: 'own', variant: 'V8', regions, clusters: [cluster] }]),
+    MILLRACE_FLEET_CREDENTIALS_FILE: credentials,
+    MILLRACE_FLEET_READ_MS: '1000',
+  };
+}
+
+function supervise(
+  name: string,
+  entry: string,
+  readyUrl: string,
+  env: Readonly<Record<string, string>>,
+): Supervised {
+  let running: TestProcess | null = null;
+  let said = '';
+  return {
+    name,
+    output: () => said + (running?.output() ?? ''),
+    async kill() {
+      const victim = running;
+      running = null;
+      if (victim === null) return;
+      await victim.crash();
+      said = (said + victim.output()).slice(-200_000);
+    },
+    async start() {
+      running ??= await startProcess({ name, entry, env, readyUrl, readyTimeoutMs: 60_000 });
+    },
+  };
+}
+
+function rowsOf(database: TestDatabase): RentalStack['rows'] {
+  return async <Row>(text: string): Promise<Row[]> => {
+    const client = await database.connect();
+    try {
+      return (await client.query(text)).rows as Row[];
+    } finally {
+      await client.end();
+    }
+  };
+}

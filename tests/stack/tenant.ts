@@ -1,0 +1,112 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { applyLedger, requireDone } from '@millrace/core/ledger';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { toUuid, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { testIds, uniqueId } from '@millrace/testing';
+import sshpk from 'sshpk';
+import { seedOrganisation } from '../../apps/api/src/fixture.ts';
+import { GPU_TYPE, type RentalStack } from './rental-stack.ts';
+
+/** Somebody who rents over the public API and nothing else. */
+
+export interface Answer {
+  readonly status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
+  readonly json: any;
+}
+
+export interface StackTenant {
+  readonly orgId: OrgId;
+  /** In OpenSSH's form. */
+  readonly privateKey: string;
+  call(
+    method: string,
+    path: string,
+    options?: { readonly body?: object; readonly idempotencyKey?: string },
+  ): Promise<Answer>;
+}
+
+const committed = 'read committed' as const;
+
+/** What an hour of one GPU costs here. */
+export const GPU_HOUR: NanoUsd = nanoUsd(2_000_000_000n);
+
+export async function plantPrice(stack: RentalStack): Promise<void> {
+  await stack.rows(`insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
+    values ('${testIds.nextUuid()}', 'gpu', '${GPU_TYPE}', 'virtual-machine', 'gpu_hour', ${GPU_HOUR}, now(), now())`);
+}
+
+export async function seedTenant(stack: RentalStack, balanceUsd: number): Promise<StackTenant> {
+  const { db } = stack.database;
+  const { organisation, owner } = await seedOrganisation(db);
+  await giveMoney(db, organisation.id, nanoUsd(BigInt(balanceUsd) * 1_000_000_000n));
+  const pair = generateKeyPairSync('ed25519', {
+    privateKeyEncoding: { format: 'pem', type: 'pkcs8' },
+    publicKeyEncoding: { format: 'pem', type: 'spki' },
+  });
+  const privateKey = sshpk.parsePrivateKey(pair.privateKey, 'pem').toString('openssh');
+  const publicKey = sshpk.parseKey(pair.publicKey, 'pem').toString('ssh');
+  const call: StackTenant['call'] = async (method, path, options = {}) => {
+    const response = await fetch(stack.apiUrl + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${owner.key}`,
+        ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey }),
+      },
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      signal: AbortSignal.timeout(15_000),
+    });
+    const text = await response.text();
+    return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };
+  };
+  const added = await call('POST', '/v2/ssh-public-keys', { body: { name: 'laptop', publicKey } });
+  if (added.status >= 300) throw new Error(`The SSH key was not taken: ${JSON.stringify(added.json)}`);
+  return { orgId: organisation.id, privateKey, call };
+}
+
+/** As an operator does: nobody paid for it, and the auditor knows it. */
+async function giveMoney(db: Db, orgId: OrgId, amount: NanoUsd): Promise<void> {
+  const results = await db.transaction({ name: 'give money', isolation: committed }, (tx) =>
+    applyLedger(tx, [
+      {
+        do: 'credit',
+        kind: 'adjustment',
+        orgId,
+        mode: 'live',
+        cause: { kind: 'adjustment', id: uniqueId() },
+        step: 'adjust',
+        amount,
+        from: [{ account: { kind: 'adjustments' }, amount }],
+        description: 'Money to begin with',
+      },
+    ]),
+  );
+  for (const result of results) requireDone(result);
+}
+
+/** Asks again while nobody answers or the answer is to ask again: as every client of ours does. */
+export async function insist(
+  tenant: StackTenant,
+  method: string,
+  path: string,
+  options: { readonly body?: object; readonly idempotencyKey?: string } = {},
+): Promise<Answer> {
+  const untilMs = systemClock.monotonicMs() + 60_000;
+  for (;;) {
+    const answer = await tenant.call(method, path, options).catch(() => null);
+    const isAnswer = answer !== null && answer.status < 500 && answer.status !== 429;
+    if (isAnswer) return answer;
+    if (systemClock.monotonicMs() > untilMs) {
+      throw new Error(`${method} ${path} was not answered: ${JSON.stringify(answer)}`);
+    }
+    await systemClock.sleep(200);
+  }
+}
+
+/** Everything that the organisation has of this rental, by its id. */
+export const rentalPath = (id: number): string => `/v2/on-demand/rentals/${id}`;
+
+export const uuidOf = (orgId: OrgId): string => toUuid(orgId);
