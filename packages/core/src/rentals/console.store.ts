@@ -109,11 +109,11 @@ export async function forgetConsoles(
   { before, limit }: { readonly before: Date; readonly limit: number },
 ): Promise<number> {
   const { rows } = await sql`
-    delete from rental_consoles where (rental_id, attempt, position) in (
-      select console.rental_id, console.attempt, console.position
+    delete from rental_consoles where ctid = any(array(
+      select console.ctid
         from rental_consoles as console join rentals as rental on rental.id = console.rental_id
        where console.read_at < ${before} and rental.ended_at < ${before}
-       order by console.read_at limit ${limit} for update of console skip locked)
+       order by console.read_at limit ${limit} for update of console skip locked))
     returning 1 as forgotten
   `.execute(tx.kysely);
   return rows.length;

@@ -1,0 +1,116 @@
+import type { ComputeDriver } from '@millrace/compute';
+import { createMockDriver, createProcessMemory } from '@millrace/compute/mock';
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
+import {
+  createTenant,
+  createTestDatabase,
+  explainKept,
+  plantFleet,
+  plantRentals,
+  recordStatements,
+  testLog,
+  type PlantedRental,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forgetOldConsoles } from './console.service.ts';
+import { readMetrics, type MetricsAsk } from './metrics.service.ts';
+import { forgetOldSamples, sampleDue } from './sampling.service.ts';
+
+/** Rentals of a cell, those of them that are watched, and a week of what they measured. */
+const RENTALS = 20_000;
+const WATCHED = 640;
+const SAMPLED = 20;
+const SECONDS_A_WEEK = 604_800;
+
+let database: TestDatabase;
+let asked: MetricsAsk;
+beforeAll(async () => {
+  database = await createTestDatabase({ statementTimeoutMs: 120_000 });
+  const { db } = database;
+  const fleet = await plantFleet(db, { nodes: 100 });
+  const { orgId, ownerId: userId } = await createTenant(db);
+  const rentals = await plantRentals(db, { ...fleet, orgId, userId, live: RENTALS, brief: true });
+  const client = await database.connect();
+  const watched = rentals.slice(-WATCHED).map(({ id }) => toUuid(id));
+  await client.query(
+    `update rentals set monitoring = true, idle_after_seconds = 3600, idle_action = 'stop' where id = any($1)`,
+    [watched],
+  );
+  await client.query(
+    `insert into rental_samples (slot, rental_id, attempt, position, org_id, mode, at, cpu_seconds, gpu_addresses, gpu_percents)
+     select (extract(epoch from at)::bigint / 86400) % 9, rental, 1, 1, $2, 'live', at, 1, array['0000:10:00.0'], array[50]
+       from unnest($1::uuid[]) as rental,
+            generate_series(now() - $3 * interval '1 second', now() + interval '1 day', interval '2 minutes') as at`,
+    [watched.slice(0, SAMPLED), toUuid(orgId), SECONDS_A_WEEK],
+  );
+  await client.query(
+    `insert into rental_consoles (rental_id, attempt, position, org_id, mode, read_at)
+     select id, 1, 1, org_id, mode, now() from rentals limit 5000`,
+  );
+  await client.query(
+    `insert into rental_idleness (rental_id, org_id, mode, sampled_at, idle_since, counters)
+     select id, org_id, mode, now(), now(), '[]' from rentals limit 5000`,
+  );
+  await client.query('vacuum analyze');
+  await client.end();
+  const { wireId } = rentals.at(-WATCHED) as PlantedRental;
+  asked = { orgId, mode: 'live', wireId, stepSeconds: 600 };
+}, 300_000);
+afterAll(() => database.drop());
+
+/** Sentences about statements whose cost grows with more than what they are about. */
+async function waste(work: () => Promise<unknown>): Promise<readonly string[]> {
+  const client = await database.connect();
+  const found: string[] = [];
+  try {
+    for (const sent of await recordStatements(work)) {
+      for (const node of await explainKept(client, sent)) {
+        const relation = node['Relation Name'] ?? '';
+        const isScan = node['Node Type'] === 'Seq Scan' && /^(rental|meters|events)/.test(relation);
+        const passedOver = (node['Rows Removed by Filter'] ?? 0) * (node['Actual Loops'] ?? 1);
+        if (isScan) found.push(`reads all of ${relation}: ${sent.text}`);
+        if (passedOver > WATCHED) found.push(`passes over ${passedOver} rows of ${relation}: ${sent.text}`);
+      }
+    }
+  } finally {
+    await client.end();
+  }
+  return found;
+}
+
+const driver: ComputeDriver = new Proxy(
+  createMockDriver({ cluster: 'mock', clock: systemClock, memory: createProcessMemory(), doors: null }),
+  {
+    get: (target, name): unknown =>
+      name === 'metrics'
+        ? async () => ({ at: new Date(), cpuSeconds: 1, networkInBytes: 1, networkOutBytes: 1, gpus: null })
+        : Reflect.get(target, name, target),
+  },
+);
+
+describe('among twenty thousand rentals', () => {
+  it('a round of samples reads those that are watched', async () => {
+    const { db } = database;
+    const parts = { db, clock: systemClock, log: testLog('plans'), drivers: async () => driver };
+    const onIdle = async (): Promise<void> => undefined;
+    const { signal } = new AbortController();
+    expect(await waste(() => sampleDue({ ...parts, onIdle }, signal))).toEqual([]);
+  });
+
+  it('the metrics of one are read by its own samples, of the days that were asked for', async () => {
+    const now = new Date();
+    expect(await waste(() => readMetrics(database.db, asked, now))).toEqual([]);
+    const from = new Date(now.getTime() - SECONDS_A_WEEK * 1_000);
+    expect(await waste(() => readMetrics(database.db, { ...asked, from }, now))).toEqual([]);
+  });
+
+  it('what is too old is found without reading what is not', async () => {
+    const now = new Date();
+    expect(await waste(() => forgetOldConsoles(database.db, now))).toEqual([]);
+    const startedMs = systemClock.monotonicMs();
+    expect(await forgetOldSamples(database.db, now)).toBe(0);
+    expect(systemClock.monotonicMs() - startedMs).toBeLessThan(2_000);
+  });
+});
