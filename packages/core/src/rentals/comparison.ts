@@ -7,6 +7,7 @@ import { windowsFor, type Sighting } from './reconcile.acts.ts';
 import {
   closeSight,
   firstSight,
+  isOlder,
   isTooMany,
   judge,
   keyOf,
@@ -53,6 +54,8 @@ export interface LookResult {
   readonly machineCount: number;
   readonly rentalCount: number;
   readonly findings: readonly Finding[];
+  /** A rental was changed meanwhile, and its machine is not as it should be: only the next comparison can tell why. */
+  readonly isUnsettled: boolean;
   /** Null where the engine did not answer. */
   readonly strays: StrayPlan | null;
 }
@@ -87,9 +90,15 @@ export async function lookAt(parts: LookParts, comparison: Comparison): Promise<
     machineCount: known.length,
     rentalCount: subjects.length,
     findings: await judgeAll(parts.db, subjects, scene),
+    isUnsettled: subjects.some(
+      ({ rental, machines }) =>
+        isOlder(scene, rental) && machines.some(({ sight }) => troubles.includes(sight)),
+    ),
     strays: seen === null ? null : await lookForStrays(parts.db, { comparison, scene, known, list: seen }),
   };
 }
+
+const troubles: readonly Sight[] = ['broken', 'missing', 'unheard'];
 
 interface ListedMachines {
   readonly listed: Listed;
@@ -169,16 +178,16 @@ async function lookClosely(
   sights: Map<KnownMachine, Sight>,
 ): Promise<void> {
   const asked = doubtful.slice(0, policy.closeLooks);
-  const ask = async (machine: KnownMachine): Promise<void> => {
-    const view: MachineView | null | undefined = await withDeadline(
-      clock,
-      'Describing a machine',
-      policy.callTimeoutMs,
-      async (signal) => (await drivers(clusterId)).describe(machine, signal),
-    ).catch(() => undefined);
-    if (view !== undefined) sights.set(machine, closeSight(view));
-  };
-  await inTurns(asked, CLOSE_LOOKS_AT_ONCE, ask);
+  if (asked.length === 0) return;
+  await withDeadline(clock, 'Describing machines', policy.closeLooksMs, async (signal) => {
+    const driver = await drivers(clusterId);
+    await inTurns(asked, CLOSE_LOOKS_AT_ONCE, async (machine) => {
+      const view: MachineView | null | undefined = signal.aborted
+        ? undefined
+        : await driver.describe(machine, signal).catch(() => undefined);
+      if (view !== undefined) sights.set(machine, closeSight(view));
+    });
+  }).catch(() => undefined);
 }
 
 /** So many at a time, whatever becomes of each. */

@@ -8,6 +8,7 @@ import { failRental, metersOf } from './money.service.ts';
 import { changeRental, moveRental } from './move.ts';
 import { defaultPolicy } from './policy.ts';
 import {
+  isOlder,
   judge,
   judgedOf,
   lastGoodSign,
@@ -35,7 +36,7 @@ export interface Sighting {
   readonly sights: ReadonlyMap<number, Sight>;
 }
 
-/** `overtaken`: a newer comparison has begun, and what this one saw counts no more. */
+/** `overtaken`: a newer comparison has begun, or the rental was changed, and what this one saw counts no more. */
 export async function repairRental(
   tx: Tx,
   comparison: Comparison,
@@ -47,6 +48,7 @@ export async function repairRental(
   const machines = view === null ? null : seenMachines(view, sighting);
   if (view === null || machines === null) return [];
   const rental = judgedOf(view.rental);
+  if (isOlder(scene, rental)) return 'overtaken';
   const nodeIds = machinesOf(view).map(({ nodeId }) => nodeId);
   const [windows = []] = await windowsFor(tx, scene, [{ rental, nodeIds }]);
   const repairs = judge({ rental, machines, windows }, scene);

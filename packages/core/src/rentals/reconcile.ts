@@ -15,10 +15,14 @@ export interface ReconcilePolicy {
   readonly gapMs: number;
   /** Comparisons further apart than this are two watches: nobody knows what was between them. */
   readonly watchGapMs: number;
-  /** How long one comparison may take before another process may begin one. */
+  /** How long one comparison may take before another process may begin one. What its parts may take is less together. */
   readonly leaseMs: number;
-  /** How long an engine may take to list its machines, and to speak about one. */
+  /** How long an engine may take to list its machines, and to speak about those that look wrong in the list. */
   readonly listTimeoutMs: number;
+  readonly closeLooksMs: number;
+  /** How long repairs are begun; the rest is found again by the next comparison. */
+  readonly repairsMs: number;
+  /** How long an engine may take to cut off or to remove a machine that nobody knows. */
   readonly callTimeoutMs: number;
   /** How long a machine may be unheard of before its rental is Unknown. */
   readonly unknownAfterMs: number;
@@ -46,6 +50,8 @@ export const defaultReconcilePolicy: ReconcilePolicy = {
   watchGapMs: 45_000,
   leaseMs: 60_000,
   listTimeoutMs: 20_000,
+  closeLooksMs: 15_000,
+  repairsMs: 20_000,
   callTimeoutMs: 10_000,
   unknownAfterMs: 90_000,
   pauseAfterMs: 5 * 60_000,
@@ -208,13 +214,20 @@ export function lastGoodSign(rental: JudgedRental, { now, wholeAt }: Pick<Scene,
   return earliest(latest(wholeAt, startedAt, status === 'Running' ? statusSince : null) ?? now, now);
 }
 
+/** What the engine said is older than what the rental is now. */
+export function isOlder(
+  { now }: Pick<Scene, 'now'>,
+  { changedAt }: Pick<JudgedRental, 'changedAt'>,
+): boolean {
+  return changedAt >= now;
+}
+
 /**
  * What is to be done about a rental, in this order, and what concerns the books last. Nothing: it is as it should be, or
  * nothing can be said yet.
  */
 export function judge(subject: Subject, scene: Scene): readonly Repair[] {
-  // What the engine said is older than what the rental is now.
-  if (subject.rental.changedAt >= scene.now) return [];
+  if (isOlder(scene, subject.rental)) return [];
   const since = lastGoodSign(subject.rental, scene);
   const sights = subject.machines.map(({ sight }) => sight);
   if (sights.includes('missing') && !scene.isVanishingHeld) return missing(subject, since);

@@ -205,6 +205,7 @@ describe('several that compare at once', () => {
     const rental = await runningRental(world, tenant);
     await pass(world, reconcilerOf(world), 10 * SECOND_MS);
     const { promise: asleep, resolve: wake } = Promise.withResolvers<void>();
+    const { promise: fell, resolve: fallAsleep } = Promise.withResolvers<void>();
     const sleeper = reconcilerOf(world, {
       holder: 'sleeper',
       drivers: async (clusterId) => {
@@ -217,6 +218,7 @@ describe('several that compare at once', () => {
               return (value as () => unknown).bind(target);
             return async (signal: AbortSignal): ReturnType<ComputeDriver['listOwned']> => {
               const list = await target.listOwned(signal);
+              fallAsleep();
               await asleep;
               return list;
             };
@@ -228,6 +230,7 @@ describe('several that compare at once', () => {
     world.engines.live.controls.silenceNode(await nodeNameOf(rental));
     await world.advance(10 * SECOND_MS);
     const sleeping = compareAll(sleeper);
+    await fell;
     await pass(world, reconcilerOf(world, { holder: 'awake' }), 70 * SECOND_MS, 35 * SECOND_MS);
     world.engines.live.controls.heal();
     await pass(world, reconcilerOf(world, { holder: 'awake' }), 10 * SECOND_MS);

@@ -29,7 +29,7 @@ import {
   rememberStrays,
   type Comparison,
 } from './sightings.store.ts';
-import type { Stray, StrayPlan } from './strays.ts';
+import type { Stray } from './strays.ts';
 
 const repairsDone = counter(
   'millrace_rentals_repairs_total',
@@ -67,7 +67,8 @@ export interface ReconcilerParts {
   readonly lanes?: number;
 }
 
-export type ComparisonOutcome = 'whole' | 'partly' | 'unanswered' | 'overtaken' | 'gone';
+/** `partly`: something that was found is not written down yet. `gone`: the cluster is. */
+export type ComparisonOutcome = 'whole' | 'partly' | 'unanswered' | 'gone';
 
 export interface ComparisonReport {
   readonly clusterId: ClusterId;
@@ -76,8 +77,6 @@ export interface ComparisonReport {
   readonly reaped: readonly Stray[];
 }
 
-/** So many rentals are repaired in one comparison; the rest is found again by the next. */
-const REPAIRS_MAX = 500;
 const REPAIRS_AT_ONCE = 8;
 const LATE_EVERY_MS = 10_000;
 const LATE_MAX = 200;
@@ -211,14 +210,19 @@ export class RentalReconciler {
     const result = await lookAt(this.#look, comparison);
     if (result === null) return { clusterId, outcome: 'gone', repairs: [], reaped: [] };
     const { isDone, repairs } = await this.#repairAll(comparison, result);
-    const reaped = result.strays === null ? [] : await this.#reapStrays(comparison, result, result.strays);
-    const outcome = !isDone ? 'partly' : result.problem === null ? 'whole' : 'unanswered';
+    const reapable = await this.#noteStrays(comparison, result);
+    const outcome = result.problem !== null ? 'unanswered' : isDone ? 'whole' : 'partly';
     await this.#end(comparison, {
       wholeAt: outcome === 'whole' ? result.scene.now : null,
       problem:
-        outcome === 'partly' ? 'Not all could be repaired.' : (result.problem?.slice(0, 1_000) ?? null),
+        outcome === 'partly'
+          ? 'Not all that was found is written down.'
+          : (result.problem?.slice(0, 1_000) ?? null),
     });
     comparisons.add(1, { outcome });
+    // After the end: an engine that takes its time to remove them keeps nobody from comparing.
+    const reaped: Stray[] = [];
+    for (const stray of reapable) if (await this.#reap(clusterId, stray)) reaped.push(stray);
     compareSeconds.record(msToSeconds(clock.monotonicMs() - startMs), { driver: result.cluster.driver });
     if (repairs.length > 0 || reaped.length > 0) {
       log.info(
@@ -232,9 +236,9 @@ export class RentalReconciler {
   /** One transaction for each rental. False: something is left, so the last whole comparison stays what it was. */
   async #repairAll(
     comparison: Comparison,
-    { cluster, findings, scene }: LookResult,
+    { cluster, findings, scene, isUnsettled }: LookResult,
   ): Promise<{ readonly isDone: boolean; readonly repairs: readonly Repair[] }> {
-    const { log } = this.#parts;
+    const { clock, log } = this.#parts;
     if (scene.isVanishingHeld) {
       log.error(
         { clusterId: cluster.id, cluster: cluster.name },
@@ -242,8 +246,13 @@ export class RentalReconciler {
       );
     }
     const repairs: Repair[] = [];
-    let isDone = findings.length <= REPAIRS_MAX;
-    await inTurns(findings.slice(0, REPAIRS_MAX), REPAIRS_AT_ONCE, async (finding) => {
+    let isDone = !isUnsettled;
+    const untilMs = clock.monotonicMs() + this.#look.policy.repairsMs;
+    await inTurns(findings, REPAIRS_AT_ONCE, async (finding) => {
+      if (clock.monotonicMs() > untilMs) {
+        isDone = false;
+        return;
+      }
       try {
         const done = await this.#repair(comparison, finding, scene);
         if (done === 'overtaken') isDone = false;
@@ -266,11 +275,12 @@ export class RentalReconciler {
     );
   }
 
-  async #reapStrays(
+  /** Remembers strays, and answers those that are to be removed now. */
+  async #noteStrays(
     comparison: Comparison,
-    { cluster }: LookResult,
-    plan: StrayPlan,
+    { cluster, strays: plan }: LookResult,
   ): Promise<readonly Stray[]> {
+    if (plan === null) return [];
     const { db, log } = this.#parts;
     const about = { clusterId: cluster.id, cluster: cluster.name };
     heldGauge.record(plan.isPersonNeeded ? plan.held.length : 0, { cluster: cluster.name });
@@ -302,10 +312,7 @@ export class RentalReconciler {
       const some = plan.fresh.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
       log.warn({ ...about, count: plan.fresh.length, machines: some }, 'machines that no rental knows');
     }
-    if (!isCurrent) return [];
-    const reaped: Stray[] = [];
-    for (const stray of plan.reap) if (await this.#reap(cluster.id, stray)) reaped.push(stray);
-    return reaped;
+    return isCurrent ? plan.reap : [];
   }
 
   /** Access first, as with every machine. That it is gone the next comparison sees. */
