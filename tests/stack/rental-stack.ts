@@ -129,9 +129,9 @@ export async function openRentalStack(options: StackOptions = {}): Promise<Renta
       killEngineNode: (name) => killNode(name, place),
       startEngineNode: (name) => startNode(name, place),
       wipeRestate: async () => {
-        await stopNode('restate', place).catch(() => undefined);
-        await down(['restate'], { stateDir: place.stateDir, purge: true });
-        await ensureUp(['restate'], place);
+        await stopNode('restate', place);
+        rmSync(path.join(place.stateDir, 'restate', 'data'), { recursive: true });
+        await startNode('restate', place);
       },
       rows,
       close,

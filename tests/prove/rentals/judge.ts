@@ -1,0 +1,185 @@
+import { loginAndCount } from '@millrace/compute/proof';
+import { findingsOf, runAudit } from '@millrace/core/auditor';
+import { systemClock } from '@millrace/platform/clock';
+import { fleetBreaks } from '@millrace/testing';
+import type { RentalStack } from '../../stack/rental-stack.ts';
+import { insist, rentalPath, type StackTenant } from '../../stack/tenant.ts';
+import type { Story } from './stories.ts';
+
+/** Looks at the rows, the hosts and the books, and believes none of them alone. */
+
+export interface Judgement {
+  readonly failures: readonly string[];
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+const unsettled = `
+  select count(*)::int as count from rentals
+   where status not in ('Running', 'Terminated') or task is not null`;
+const undone = `select count(*)::int as count from rental_machines where state not in ('open', 'gone')`;
+
+/** How long it took until nothing was on its way; null: longer than allowed. */
+export async function waitForRest(stack: RentalStack, withinMs: number): Promise<number | null> {
+  const beganMs = systemClock.monotonicMs();
+  while (systemClock.monotonicMs() - beganMs < withinMs) {
+    const [moving] = await stack.rows<{ count: number }>(unsettled);
+    const [there] = await stack.rows<{ count: number }>(undone);
+    if (moving?.count === 0 && there?.count === 0) return systemClock.monotonicMs() - beganMs;
+    await systemClock.sleep(250);
+  }
+  return null;
+}
+
+interface RentalRow {
+  readonly wire_id: number;
+  readonly status: string;
+  readonly status_reason: string | null;
+  readonly started_at: Date | null;
+}
+
+interface MachineRow {
+  readonly external_id: string;
+  readonly gpu_addresses: readonly string[];
+}
+
+export async function judgeEnd(
+  stack: RentalStack,
+  tenants: readonly StackTenant[],
+  stories: readonly Story[],
+): Promise<Judgement> {
+  const rentals = await stack.rows<RentalRow>(
+    'select wire_id, status, status_reason, started_at from rentals',
+  );
+  const failures = [
+    ...judgeStories(stories, rentals),
+    ...(await judgeHosts(stack)),
+    ...(await judgeLogins(stories, rentals)),
+    ...(await judgeBooks(stack)),
+  ];
+  const running = rentals.filter(({ status }) => status === 'Running').length;
+  const neverRan = rentals.filter(({ started_at }) => started_at === null).length;
+  const [ttl] = await stack.rows<{ count: number }>(
+    "select count(*)::int as count from rentals where end_reason like 'Its time to live%'",
+  );
+  failures.push(...(await endAll(stack, tenants)));
+  return {
+    failures,
+    figures: {
+      'found running at rest': running,
+      'ended before they ran': neverRan,
+      'ended by their time to live': ttl?.count ?? 0,
+    },
+  };
+}
+
+function judgeStories(stories: readonly Story[], rentals: readonly RentalRow[]): string[] {
+  const byId = new Map(rentals.map((rental) => [rental.wire_id, rental]));
+  const accepted = stories.filter(({ id }) => id !== null);
+  const failures = accepted.flatMap(({ nth, id, outcome }) => {
+    const rental = byId.get(id ?? 0);
+    if (rental === undefined) return [`rental ${nth} was accepted and is not there`];
+    const isRight =
+      rental.status === 'Terminated' || (rental.status === 'Running' && outcome === 'left running');
+    return isRight ? [] : [`rental ${nth} (${outcome}) is ${rental.status}: ${rental.status_reason}`];
+  });
+  if (accepted.length !== rentals.length) {
+    failures.push(`${accepted.length} rentals were accepted and ${rentals.length} are there`);
+  }
+  return failures;
+}
+
+/** What the hosts have is what the rows say, and no device is in two machines. */
+async function judgeHosts(stack: RentalStack): Promise<string[]> {
+  const { machines, unseen } = await stack.engine.listOwned(AbortSignal.timeout(30_000));
+  const rows = await stack.rows<MachineRow>(
+    "select external_id, gpu_addresses from rental_machines where state = 'open'",
+  );
+  const failures = unseen.map((name) => `host ${name} cannot be asked`);
+  const known = new Map(rows.map((row) => [row.external_id, row]));
+  const devices = new Set<string>();
+  for (const { externalId, nodeName, gpuPciAddresses, power } of machines) {
+    const row = known.get(externalId);
+    if (row === undefined) failures.push(`${nodeName} has ${externalId}, which nobody owns`);
+    else if (row.gpu_addresses.toSorted().join() !== gpuPciAddresses.toSorted().join()) {
+      failures.push(`${externalId} has other GPUs than were sold`);
+    }
+    if (power !== 'on') failures.push(`${externalId} is ${power}`);
+    for (const address of gpuPciAddresses) {
+      const device = `${nodeName} ${address}`;
+      if (devices.has(device)) failures.push(`${device} is in two machines`);
+      devices.add(device);
+    }
+    known.delete(externalId);
+  }
+  failures.push(...[...known.keys()].map((externalId) => `${externalId} is open and on no host`));
+  return failures;
+}
+
+/** Everyone who is told that their machine runs can get in. */
+async function judgeLogins(stories: readonly Story[], rentals: readonly RentalRow[]): Promise<string[]> {
+  const running = new Set(rentals.filter(({ status }) => status === 'Running').map(({ wire_id }) => wire_id));
+  const failures: string[] = [];
+  for (const { tenant, id } of stories) {
+    if (id === null || !running.has(id)) continue;
+    const { json } = await insist(tenant, 'GET', rentalPath(id));
+    const [ssh] = json.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
+    if (ssh === undefined) {
+      failures.push(`rental ${id} runs and nobody is told where to log in`);
+      continue;
+    }
+    const target = { ...ssh, privateKey: tenant.privateKey, hostKey: ssh.hostKeyFingerprint };
+    const look = await loginAndCount(target, AbortSignal.timeout(20_000));
+    if (look.outcome !== 'in') failures.push(`rental ${id} runs and lets nobody in: ${look.detail}`);
+    else if (look.gpuCount !== json.gpuCount) failures.push(`rental ${id} has ${look.gpuCount} GPUs`);
+  }
+  return failures;
+}
+
+async function judgeBooks(stack: RentalStack): Promise<string[]> {
+  const client = await stack.database.connect();
+  const breaks = await fleetBreaks(client);
+  await client.end();
+  const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
+  const findings =
+    report === null
+      ? ['no audit could be made']
+      : findingsOf(report, 'error').map((found) => JSON.stringify(found));
+  const paidForNothing = await stack.rows<{ wire_id: number }>(`
+    select rental.wire_id from rentals as rental
+      join meters as meter on meter.cause_kind = 'rental' and meter.cause_id = rental.wire_id::text
+     where rental.started_at is null`);
+  const endedTwice = await stack.rows<{ resource_id: string; type: string }>(`
+    select resource_id, type from events
+     where type in ('rental.terminating', 'rental.terminated', 'rental.failed')
+     group by resource_id, type having count(*) > 1`);
+  return [
+    ...breaks,
+    ...findings,
+    ...endedTwice.map(({ resource_id, type }) => `rental ${resource_id} was told ${type} more than once`),
+    ...paidForNothing.map(({ wire_id }) => `rental ${wire_id} never ran and was metered`),
+  ];
+}
+
+/** At the end everybody leaves, and nothing may be left. */
+async function endAll(stack: RentalStack, tenants: readonly StackTenant[]): Promise<string[]> {
+  for (const tenant of tenants) {
+    const { json } = await insist(tenant, 'GET', '/v2/on-demand/virtual-machine-rentals?limit=100');
+    for (const { id } of json.items as { id: number }[]) {
+      await insist(tenant, 'POST', '/v2/on-demand/virtual-machine-rentals/terminate', {
+        body: { rentalId: id },
+      });
+    }
+  }
+  const rest = await waitForRest(stack, 120_000);
+  if (rest === null) return ['the last rentals never ended'];
+  const { machines } = await stack.engine.listOwned(AbortSignal.timeout(30_000));
+  const [free] = await stack.rows<{ gpus: number }>('select sum(gpus_free)::int as gpus from node_capacity');
+  const [held] = await stack.rows<{ count: number }>(
+    'select count(*)::int as count from ledger_holds where held_nano_usd > 0',
+  );
+  return [
+    ...machines.map(({ externalId }) => `${externalId} is left`),
+    ...(free?.gpus === 24 ? [] : [`${free?.gpus} of 24 GPUs are free at the end`]),
+    ...(held?.count === 0 ? [] : [`${held?.count} holds are left at the end`]),
+  ];
+}
