@@ -7,7 +7,8 @@ export interface SentStatement {
   readonly values: readonly unknown[];
 }
 
-const reads = /^\s*(select|with|insert|update|delete)\b/i;
+/** Plain inserts read nothing. */
+const reads = /^\s*(select|with|update|delete)\b/i;
 
 /** Every statement that this process sends while the work runs, each text once, with the values it was first sent with. */
 export async function recordStatements(work: () => Promise<unknown>): Promise<readonly SentStatement[]> {
@@ -43,13 +44,13 @@ export interface PlanNode {
 }
 
 /**
- * The plan that is kept for any values, and what running it with these took. Whatever it writes is undone. A plan made for
+ * The nodes of the plan that is kept for any values, with what running it with these took. Whatever it writes is undone. A plan made for
  * the values at hand would hide what happens once a connection has kept one for all.
  */
 export async function explainKept(
   client: Client,
   { text, values }: SentStatement,
-): Promise<{ readonly plan: PlanNode; readonly nodes: readonly PlanNode[] }> {
+): Promise<readonly PlanNode[]> {
   await client.query('begin');
   try {
     await client.query('set local plan_cache_mode = force_generic_plan');
@@ -61,7 +62,7 @@ export async function explainKept(
     );
     const plan = rows[0]?.['QUERY PLAN'][0].Plan;
     if (plan === undefined) throw new Error('PostgreSQL explained nothing.');
-    return { plan, nodes: [...nodesOf(plan)] };
+    return [...nodesOf(plan)];
   } finally {
     await client.query('rollback');
     await client.query('deallocate all');

@@ -2,11 +2,12 @@ import type { PortMapping } from '@millrace/compute';
 import type { ProviderVariant } from '@millrace/contract';
 import { defineStatement, runStatement, type Reader, type Tables } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
+import { fromUuid, toUuid, type OrgId, type RentalId, type UserId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
 import type { Selectable } from 'kysely';
 import type { Maker, ShownMachine, ShownRental } from './records.ts';
 import type { RentalKind, RentalState, RentalStep, RentalTerm } from './rental.ts';
-import { toRental, type RentalRow } from './rentals.store.ts';
+import type { RentalRow } from './rentals.store.ts';
 import { toStep, type StepRow } from './steps.store.ts';
 import { toTerm, type TermRow } from './terms.store.ts';
 
@@ -18,10 +19,40 @@ import { toTerm, type TermRow } from './terms.store.ts';
 /** Instances are rentals to us and another list to their tenants. */
 type ListedKind = Exclude<RentalKind, 'instance'>;
 
-/** What no page carries; see `ShownRental`. */
-const unshown = { user_data: null, ssh_keys: [] as string[], labels: {}, disk_price: null };
-
-type ShownRow = Omit<RentalRow, keyof typeof unshown> & {
+type ShownRow = Pick<
+  RentalRow,
+  | 'id'
+  | 'wire_id'
+  | 'org_id'
+  | 'mode'
+  | 'kind'
+  | 'user_id'
+  | 'provider_id'
+  | 'region'
+  | 'gpu_type'
+  | 'gpu_count'
+  | 'connection_type'
+  | 'name'
+  | 'label'
+  | 'tags'
+  | 'image'
+  | 'custom_ports'
+  | 'monitoring'
+  | 'convert_on_expiry'
+  | 'status'
+  | 'status_reason'
+  | 'status_since'
+  | 'power'
+  | 'gpu_held'
+  | 'attempt'
+  | 'created_at'
+  | 'updated_at'
+  | 'started_at'
+  | 'ended_at'
+  | 'end_reason'
+  | 'expires_at'
+  | 'max_nano_usd'
+> & {
   maker_name: string;
   maker_email: string;
   maker_image: string | null;
@@ -30,35 +61,65 @@ type ShownRow = Omit<RentalRow, keyof typeof unshown> & {
 
 /** A rental with what its own row leads to. */
 export interface ListedRental {
+  /** The rental's id as the rows of its belongings have it. */
+  readonly uuid: string;
   readonly rental: ShownRental;
   readonly createdBy: Maker;
   readonly variant: ProviderVariant;
 }
 
 function toListed(row: ShownRow): ListedRental {
-  const rental = toRental({ ...row, ...unshown });
+  const userId = fromUuid('usr', row.user_id);
   return {
-    rental,
-    createdBy: {
-      id: rental.userId,
-      name: row.maker_name,
-      email: row.maker_email,
-      picture: row.maker_image,
-    },
+    uuid: row.id,
+    rental: toShownRental(row, userId),
+    createdBy: { id: userId, name: row.maker_name, email: row.maker_email, picture: row.maker_image },
     variant: row.variant,
   };
 }
 
+function toShownRental(row: ShownRow, userId: UserId): ShownRental {
+  return {
+    id: fromUuid('rnt', row.id),
+    wireId: row.wire_id,
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    kind: row.kind,
+    userId,
+    providerId: row.provider_id,
+    region: row.region,
+    gpuType: row.gpu_type,
+    gpuCount: row.gpu_count,
+    connectionType: row.connection_type,
+    name: row.name,
+    label: row.label,
+    tags: row.tags as Record<string, string>,
+    image: row.image,
+    customPorts: row.custom_ports,
+    monitoring: row.monitoring,
+    convertOnExpiry: row.convert_on_expiry,
+    status: row.status as RentalState,
+    statusReason: row.status_reason,
+    statusSince: row.status_since,
+    power: row.power,
+    gpuHeld: row.gpu_held,
+    attempt: row.attempt,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    endReason: row.end_reason,
+    expiresAt: row.expires_at,
+    maxNanoUsd: row.max_nano_usd === null ? null : nanoUsd(row.max_nano_usd),
+  };
+}
+
 const rentalColumns = `
-  rental.id, rental.wire_id, rental.org_id, rental.mode, rental.kind, rental.user_id, rental.key_id, rental.provider_id,
-  rental.region, rental.gpu_type, rental.gpus_per_node, rental.node_count, rental.gpu_count, rental.connection_type,
-  rental.cuda, rental.name, rental.label, rental.tags, rental.image, rental.custom_ports, rental.monitoring,
-  rental.convert_on_expiry, rental.status, rental.status_reason, rental.status_since, rental.task, rental.task_options,
-  rental.task_deadline_at, rental.power, rental.gpu_held, rental.attempt, rental.first_attempt, rental.allocation_id,
-  rental.trouble_since, rental.billing_paused_at, rental.created_at, rental.updated_at, rental.started_at,
-  rental.end_accepted_at, rental.ended_at, rental.end_reason, rental.expires_at, rental.max_nano_usd,
-  rental.idle_after_seconds, rental.idle_action, rental.told_expiring_at, rental.next_action_at, rental.deadline_at,
-  rental.transitions, rental.steps, rental.version`;
+  rental.id, rental.wire_id, rental.org_id, rental.mode, rental.kind, rental.user_id, rental.provider_id,
+  rental.region, rental.gpu_type, rental.gpu_count, rental.connection_type, rental.name, rental.label, rental.tags,
+  rental.image, rental.custom_ports, rental.monitoring, rental.convert_on_expiry, rental.status, rental.status_reason,
+  rental.status_since, rental.power, rental.gpu_held, rental.attempt, rental.created_at, rental.updated_at,
+  rental.started_at, rental.ended_at, rental.end_reason, rental.expires_at, rental.max_nano_usd`;
 
 const shownColumns = `${rentalColumns}, maker.name as maker_name, maker.email as maker_email,
          maker.image as maker_image, provider.variant`;
@@ -276,39 +337,36 @@ const stepsStatement = defineStatement(
    order by step.rental_id, step.seq`,
 );
 
-/** What belongs to the rentals of a page, by the rental. */
+/** What belongs to a rental of a page. */
 export interface Belongings {
-  readonly machines: ReadonlyMap<RentalId, readonly ShownMachine[]>;
-  readonly terms: ReadonlyMap<RentalId, readonly RentalTerm[]>;
-  readonly steps: ReadonlyMap<RentalId, readonly RentalStep[]>;
+  readonly machines: readonly ShownMachine[];
+  readonly terms: readonly RentalTerm[];
+  readonly steps: readonly RentalStep[];
 }
 
-/** Three statements, however many rentals there are. */
+/** In the order of the rentals. Three statements, however many there are. */
 export async function readBelongings(
   reader: Reader,
   orgId: OrgId,
-  rentals: readonly Pick<ShownRental, 'id' | 'attempt'>[],
-): Promise<Belongings> {
+  rentals: readonly ListedRental[],
+): Promise<readonly Belongings[]> {
   const org = toUuid(orgId);
-  const ids = rentals.map(({ id }) => toUuid(id));
-  const attempts = rentals.map(({ attempt }) => attempt);
+  const ids = rentals.map(({ uuid }) => uuid);
+  const attempts = rentals.map(({ rental }) => rental.attempt);
   const machines = await runStatement<MachineRow>(reader, machinesStatement, [org, ids, attempts]);
   const terms = await runStatement<TermRow>(reader, termsStatement, [org, ids]);
   const steps = await runStatement<StepRow>(reader, stepsStatement, [org, ids]);
-  return {
-    machines: byRental(machines, toShownMachine),
-    terms: byRental(terms, toTerm),
-    steps: byRental(steps, toStep),
-  };
+  const machinesOf = Map.groupBy(machines, rentalOf);
+  const termsOf = Map.groupBy(terms, rentalOf);
+  const stepsOf = Map.groupBy(steps, rentalOf);
+  return ids.map((id) => ({
+    machines: (machinesOf.get(id) ?? []).map(toShownMachine),
+    terms: (termsOf.get(id) ?? []).map(toTerm),
+    steps: (stepsOf.get(id) ?? []).map(toStep),
+  }));
 }
 
-function byRental<Row extends { readonly rental_id: string }, Item>(
-  rows: readonly Row[],
-  toItem: (row: Row) => Item,
-): ReadonlyMap<RentalId, readonly Item[]> {
-  const grouped = Map.groupBy(rows, (row) => row.rental_id);
-  return new Map([...grouped].map(([id, of]) => [fromUuid('rnt', id), of.map(toItem)]));
-}
+const rentalOf = (row: { readonly rental_id: string }): string => row.rental_id;
 
 function toShownMachine(row: MachineRow): ShownMachine {
   return {

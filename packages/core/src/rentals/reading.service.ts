@@ -11,6 +11,7 @@ import {
   listEndedRentals,
   listLiveRentals,
   readBelongings,
+  type Belongings,
   type EndedPage,
   type EndedRental,
   type ListedRental,
@@ -67,17 +68,19 @@ async function complete(
   at: Date,
 ): Promise<readonly RentalRecord[]> {
   if (listed.length === 0) return [];
+  const belongings = await readBelongings(reader, orgId, listed);
   const rentals = listed.map(({ rental }) => rental);
-  const { machines, terms, steps } = await readBelongings(reader, orgId, rentals);
   const costs = await costsOfRentals(reader, { orgId, mode }, rentals, at);
-  return listed.map((one) => ({
-    ...one,
-    machines: machines.get(one.rental.id) ?? [],
-    terms: terms.get(one.rental.id) ?? [],
-    steps: steps.get(one.rental.id) ?? [],
-    cost: costs(one.rental),
+  return listed.map(({ rental, createdBy, variant }, index) => ({
+    rental,
+    createdBy,
+    variant,
+    ...(belongings[index] ?? nothing),
+    cost: costs(rental),
   }));
 }
+
+const nothing: Belongings = { machines: [], terms: [], steps: [] };
 
 /** Refuses what the organisation does not have in this mode, whether somebody else has it or nobody. */
 export async function requireRental(reader: Reader, { orgId, mode }: Asker, wireId: number): Promise<void> {

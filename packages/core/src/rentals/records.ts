@@ -5,8 +5,41 @@ import type { Rental, RentalMachine, RentalStep, RentalTerm } from './rental.ts'
 
 /** All that is shown of a rental, as `readRecords` answers it for a whole page and `toWire` shows it. */
 
-/** Without what is large, or only for the engine: a page of rentals must not carry 200 times a tenant's user data. */
-export type ShownRental = Omit<Rental, 'userData' | 'sshKeys' | 'labels' | 'diskPrice'>;
+/** No more of it than is shown: a page of 200 must not carry everybody's user data, nor what only the drive needs. */
+export type ShownRental = Pick<
+  Rental,
+  | 'id'
+  | 'wireId'
+  | 'orgId'
+  | 'mode'
+  | 'kind'
+  | 'userId'
+  | 'providerId'
+  | 'region'
+  | 'gpuType'
+  | 'gpuCount'
+  | 'connectionType'
+  | 'name'
+  | 'label'
+  | 'tags'
+  | 'image'
+  | 'customPorts'
+  | 'monitoring'
+  | 'convertOnExpiry'
+  | 'status'
+  | 'statusReason'
+  | 'statusSince'
+  | 'power'
+  | 'gpuHeld'
+  | 'attempt'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'startedAt'
+  | 'endedAt'
+  | 'endReason'
+  | 'expiresAt'
+  | 'maxNanoUsd'
+>;
 
 /** A machine of the rental's present attempt, also when it is gone by now. */
 export interface ShownMachine extends Pick<

@@ -1,0 +1,166 @@
+import { atMost, defineBench, type BenchRun, type Measure } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import { parseId, toUuid, type UserId } from '@millrace/platform/ids';
+import { ensureUp } from '@millrace/services';
+import {
+  createTenant,
+  createTestDatabase,
+  plantFleet,
+  plantRentals,
+  startApiProcess,
+  testNames,
+  type PlantedRental,
+  type TestDatabase,
+} from '@millrace/testing';
+import { createRandom } from '@millrace/testing/random';
+import { Pool } from 'pg';
+import { seedOrganisation, startApiFixture, type SeededOrganisation } from '../apps/api/src/fixture.ts';
+import { statementsOf } from './api/statements.ts';
+
+/** Live rentals of one organisation, and of the others around it. */
+const OWN = 10_000;
+const OTHERS = 90_000;
+const ORGANISATIONS = 90;
+const QUICK_PART = 10;
+const PAGE = 100;
+const CROWD = 8;
+/** A page is read with as many statements as one rental is, however long it is. */
+const STATEMENTS = 7;
+
+const list = '/v2/on-demand/virtual-machine-rentals';
+const random = createRandom(1);
+
+interface Stage {
+  readonly database: TestDatabase;
+  readonly reader: SeededOrganisation;
+  readonly rentals: readonly PlantedRental[];
+}
+
+async function setUp(run: BenchRun, database: TestDatabase): Promise<Stage> {
+  const { db } = database;
+  const part = run.quick ? QUICK_PART : 1;
+  const startedMs = systemClock.monotonicMs();
+  const fleet = await plantFleet(db, { nodes: 500 });
+  for (let made = 0; made < ORGANISATIONS / part; made += 1) {
+    const { orgId, ownerId: userId } = await createTenant(db);
+    await plantRentals(db, { ...fleet, orgId, userId, live: OTHERS / ORGANISATIONS, brief: true });
+  }
+  const reader = await seedOrganisation(db);
+  const { id: orgId } = reader.organisation;
+  const userId = ownerOf(reader);
+  const rentals = await plantRentals(db, { ...fleet, orgId, userId, live: OWN / part, ended: OWN / part });
+  const client = await database.connect();
+  await client.query('vacuum analyze');
+  await client.query('checkpoint');
+  await client.end();
+  run.note(`${rentals.length} rentals planted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
+  return { database, reader, rentals: rentals.slice(rentals.length / 2) };
+}
+
+function ownerOf({ owner }: Pick<SeededOrganisation, 'owner'>): UserId {
+  const id = parseId('usr', owner.userId);
+  if (id === null) throw new Error(`${owner.userId} is nobody's id.`);
+  return id;
+}
+
+/** How many statements a request sends once its key is known. */
+async function countStatements(): Promise<Record<string, number>> {
+  await using fixture = await startApiFixture();
+  const fleet = await plantFleet(fixture.db, { nodes: 1 });
+  const { organisation, owner } = await seedOrganisation(fixture.db);
+  const planted = await plantRentals(fixture.db, {
+    ...fleet,
+    orgId: organisation.id,
+    userId: ownerOf({ owner }),
+    live: 2 * PAGE,
+  });
+  const { key } = owner;
+  const count = async (path: string): Promise<number> => {
+    await fixture.call({ method: 'GET', path, key });
+    return (await statementsOf(() => fixture.call({ method: 'GET', path, key }))).length;
+  };
+  return {
+    'list, page of 100': await count(`${list}?limit=${PAGE}`),
+    'list, page of 1': await count(`${list}?limit=1`),
+    'one rental': await count(`/v2/on-demand/rentals/${planted.at(-1)?.wireId}`),
+  };
+}
+
+/** The same rows by the bare driver: the rental's own, without what belongs to it. */
+const barePage = {
+  name: 'bare-page',
+  text: `select * from rentals where org_id = $1 and mode = 'live' and kind = 'virtual-machine' and status = 'Running'
+            and status <> 'Terminated' order by id desc limit $2`,
+};
+const bareOne = { name: 'bare-one', text: 'select * from rentals where wire_id = $1' };
+
+async function get(url: string, key: string): Promise<{ readonly nextCursor?: string | null }> {
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+  const text = await answer.text();
+  if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}: ${text.slice(0, 300)}`);
+  return JSON.parse(text) as { readonly nextCursor?: string | null };
+}
+
+/** Every page of the list, one after the other, as a client that wants all of it reads it. */
+async function walk(url: string, key: string): Promise<void> {
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const from: string = cursor === '' ? '' : `&cursor=${cursor}`;
+    cursor = (await get(`${url}${list}?limit=${PAGE}${from}`, key)).nextCursor ?? null;
+  }
+}
+
+export const bench = defineBench({
+  name: 'rentals-read',
+  about:
+    'Listing and reading the rentals of an organisation that has 10 000 among 100 000, through an api process, against the bare query.',
+  async run(run) {
+    await ensureUp(['postgres', 'valkey', 'nats']);
+    const statements = await countStatements();
+    for (const [what, count] of Object.entries(statements)) run.note(`${what}: ${count} statements`);
+    await using database = await createTestDatabase({ statementTimeoutMs: 300_000 });
+    const { reader, rentals } = await setUp(run, database);
+    const env = {
+      MILLRACE_LOG_LEVEL: 'info',
+      MILLRACE_HTTP_VALIDATE_RESPONSES: 'false',
+      MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+      MILLRACE_RATE_LIMIT_FUNDED_RPM: '1000000',
+    };
+    await using api = await startApiProcess({ database, names: testNames(), env });
+    run.pinServer(api.pid);
+    const pool = new Pool({ connectionString: database.url, max: CROWD });
+    pool.on('error', () => undefined);
+    const org = toUuid(reader.organisation.id);
+    const { key } = reader.owner;
+    const sides = {
+      'bare select of 100': () => pool.query({ ...barePage, values: [org, PAGE] }),
+      'list, page of 100': () => get(`${api.url}${list}?limit=${PAGE}`, key),
+      'bare select of one': () => pool.query({ ...bareOne, values: [random.pick(rentals).wireId] }),
+      'one rental': () => get(`${api.url}/v2/on-demand/rentals/${random.pick(rentals).wireId}`, key),
+    };
+    try {
+      const alone = await run.measure(sides, { concurrency: 1 });
+      const crowd = await run.measure(sides, { concurrency: CROWD });
+      const { all } = await run.measure({ all: () => walk(api.url, key) }, { concurrency: 1, rounds: 1 });
+      return {
+        figures: {
+          ...prefixed('1 client: ', alone),
+          ...prefixed(`${CROWD} clients: `, crowd),
+          [`all ${rentals.length} by pages of ${PAGE}`]: all,
+          ...prefixed('statements: ', statements),
+        },
+        bars: Object.entries(statements).map(([what, count]) =>
+          atMost(`statements: ${what}`, STATEMENTS, count),
+        ),
+      };
+    } finally {
+      await pool.end();
+    }
+  },
+});
+
+function prefixed<Value extends Measure | number>(
+  prefix: string,
+  values: Readonly<Record<string, Value>>,
+): Record<string, Value> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]));
+}
