@@ -33,6 +33,28 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   getRentalCost: rentalRow(rentalOf),
   getRentalMetrics: rentalRow(rentalOf),
   getRentalConsole: rentalRow(goneRentalOf),
+  terminateVirtualMachineRental: {
+    own: async (world) => terminationOf(await rentalOf(world, world.acme)),
+    others: {
+      absent: terminationOf(2_147_483_647),
+      foreign: async (world) => terminationOf(await rentalOf(world, world.other)),
+    },
+  },
+  startRental: rentalRow(runningRentalOf),
+  stopRental: rentalRow(runningRentalOf, { body: { release: true } }),
+  rebootRental: rentalRow(runningRentalOf, { body: { force: true } }),
+  extendRental: rentalRow(briefRentalOf, { body: { ttlSeconds: 3_600 } }),
+  adminTerminateRental: {
+    caller: 'operator',
+    own: async (world) => ({
+      params: { rentalId: String(await rentalOf(world, world.other)) },
+      body: { reason: 'abuse' },
+    }),
+    others: {
+      absent: { params: { rentalId: '2147483647' }, body: { reason: 'abuse' } },
+      foreign: 'operators see all',
+    },
+  },
   adminListReservationRequests: { caller: 'operator', own: nothing, others: 'none' },
 };
 
@@ -48,8 +70,36 @@ function rentalRow(
   };
 }
 
+function terminationOf(rentalId: number): Input {
+  return { body: { rentalId, reason: 'done' } };
+}
+
+/** One that is up, as far as its rows tell. */
+export async function runningRentalOf(world: World, who: SeededOrganisation): Promise<number> {
+  const rentalId = await rentalOf(world, who);
+  await onRental(
+    world,
+    rentalId,
+    `status = 'Running', task = null, task_deadline_at = null, power = 'on', started_at = now()`,
+  );
+  return rentalId;
+}
+
+/** One with a time to live. */
+export async function briefRentalOf(world: World, who: SeededOrganisation): Promise<number> {
+  const rentalId = await rentalOf(world, who);
+  await onRental(world, rentalId, `expires_at = now() + interval '1 day'`);
+  return rentalId;
+}
+
+async function onRental(world: World, rentalId: number, changes: string): Promise<void> {
+  const client = await world.fixture.database.connect();
+  await client.query(`update rentals set ${changes} where wire_id = $1`, [rentalId]);
+  await client.end();
+}
+
 /** One whose machine is gone, so that nobody has to be asked about it. */
-async function goneRentalOf(world: World, who: SeededOrganisation): Promise<number> {
+export async function goneRentalOf(world: World, who: SeededOrganisation): Promise<number> {
   const rentalId = await rentalOf(world, who);
   const client = await world.fixture.database.connect();
   await client.query(

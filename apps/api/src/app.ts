@@ -20,6 +20,7 @@ import {
   askForConsole,
   serveMonitoring,
   serveRentalCreation,
+  serveRentalLife,
   serveRentalReading,
 } from '@millrace/core/rentals';
 import type { Clock } from '@millrace/platform/clock';
@@ -123,6 +124,7 @@ export function createApi(deps: ApiDeps): Api {
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
   serveRentalCreation({ server, operations, db, clock, cell: deps.cell });
   serveRentalReading({ server, operations, db, clock, feed });
+  serveRentalLife({ server, operations });
   serveMonitoring({
     server,
     operations,

@@ -126,7 +126,11 @@ export const eventTypes = {
   'rental.expiring': {
     resource: 'rental',
     description: 'A term, a time to live or the money for a rental is about to end.',
-    data: rental.extend({ expiresAt: timestamp, cause: z.enum(['term', 'ttl', 'balance', 'budget']) }),
+    data: rental.extend({
+      expiresAt: timestamp,
+      cause: z.enum(['term', 'ttl', 'balance', 'budget']),
+      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'What happens then.' }),
+    }),
   },
   'rental.converted': {
     resource: 'rental',

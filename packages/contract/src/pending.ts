@@ -17,14 +17,7 @@ export type Capability = (typeof capabilities)[number];
 const pendingByCapability = {
   money: [],
   fleet: [],
-  rentals: [
-    'terminateVirtualMachineRental',
-    'startRental',
-    'stopRental',
-    'rebootRental',
-    'extendRental',
-    'adminTerminateRental',
-  ],
+  rentals: [],
   inference: [
     'getRequestCost',
     'getRequestUsage',

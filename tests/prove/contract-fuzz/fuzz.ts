@@ -4,7 +4,7 @@ import { contract, operationsOf, type Operation } from '@millrace/contract';
 import type { Random } from '@millrace/kits';
 import { plantFleet } from '@millrace/testing';
 import { chargeOf } from '../../e2e/access.billing.rows.ts';
-import { readyToRent } from '../../e2e/access.rentals.rows.ts';
+import { briefRentalOf, goneRentalOf, readyToRent, runningRentalOf } from '../../e2e/access.rentals.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
 import { createJudge } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
@@ -62,8 +62,9 @@ export async function fuzz(
   const judge = createJudge();
   const charges: string[] = [];
   for (let made = 0; made < chargesMade; made += 1) charges.push(await chargeOf(world, world.acme));
+  const readied = await readiedRentals(world);
   await readyToRent(world, world.acme);
-  const pools = createPools(world, random, { charges, ...(await plantedNodes(world)) });
+  const pools = createPools(world, random, { charges, readied, ...(await plantedNodes(world)) });
   const tallies = new Map<string, Tally>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );
@@ -114,6 +115,25 @@ async function plantedNodes(world: World): Promise<Pick<Given, 'nodes' | 'steady
   const node = await call(world, contract.operations.adminGetNode, { params: { nodeId } }, key);
   const gpuIds = (node.json.gpus as readonly { readonly id: string }[]).map(({ id }) => id);
   return { nodes, steady: { nodeId, gpuIds } };
+}
+
+/** Each takes one stop or reboot: nobody is there to carry it out. */
+const switchedOnce = 8;
+
+async function readiedRentals(world: World): Promise<Given['readied']> {
+  const made = async (count: number, make: typeof runningRentalOf): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let nth = 0; nth < count; nth += 1) ids.push(String(await make(world, world.acme)));
+    return ids;
+  };
+  return {
+    startRental: await made(1, runningRentalOf),
+    stopRental: await made(switchedOnce, runningRentalOf),
+    rebootRental: await made(switchedOnce, runningRentalOf),
+    extendRental: await made(1, briefRentalOf),
+    // Only workers can ask a machine that is there.
+    getRentalConsole: await made(1, goneRentalOf),
+  };
 }
 
 interface Sample {

@@ -41,6 +41,8 @@ const smallWish = {
   storageSizeInGb: undefined,
 };
 
+export type ReadiedFor = 'startRental' | 'stopRental' | 'rebootRental' | 'extendRental' | 'getRentalConsole';
+
 /** What no operation of the control plane makes: the run begins with some. */
 export interface Given {
   /** Transfers that can be refunded. */
@@ -48,10 +50,12 @@ export interface Given {
   readonly nodes: readonly string[];
   /** A node that is never removed, and its GPUs. */
   readonly steady: { readonly nodeId: string; readonly gpuIds: readonly string[] };
+  /** Rentals by what is asked of them and needs more than being accepted, which is all that happens to others here. */
+  readonly readied: Readonly<Record<ReadiedFor, readonly string[]>>;
 }
 
 export function createPools(world: World, random: Random, given: Given): Pools {
-  const { charges, nodes, steady } = given;
+  const { charges, nodes, steady, readied } = given;
   const transfers: string[] = [...charges];
   const clusters: string[] = [];
   const windows: string[] = [];
@@ -65,6 +69,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const idempotencyKeys: string[] = [];
   const people: string[] = [];
   const rentals: string[] = [];
+  // Those that may be ended: the others are there for whatever else is asked of rentals.
+  const ending: string[] = [];
   // Organisations that may be suspended: never the caller's own, or the run would lock itself out.
   const victims: string[] = [world.other.organisation.id];
 
@@ -113,7 +119,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       case 'maintenanceId':
         return someOf(windows);
       case 'rentalId':
-        return someOf(rentals);
+        if (operationId === 'adminTerminateRental') return someOf(ending);
+        return someOf(Object.hasOwn(readied, operationId) ? readied[operationId as ReadiedFor] : rentals);
       default:
         return undefined;
     }
@@ -161,6 +168,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       // What is sampled asks for everything at once, and there is one kind of host with one price.
       if (operationId === 'createVirtualMachineRental' && random.chance(0.5))
         return { ...body, ...smallOrder };
+      if (operationId === 'terminateVirtualMachineRental' && random.chance(0.8))
+        return { ...body, rentalId: Number(someOf(ending) ?? 1) };
       if (operationId === 'quoteRental' && random.chance(0.5)) return { ...body, ...smallWish };
       if (operationId === 'adminCreateMaintenanceWindow') {
         return { ...body, ...newWindow(steady.nodeId, ...nodes.slice(0, random.int(0, 3))) };
@@ -185,7 +194,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'adminAddMember' && answer.json.organisationId === world.acme.organisation.id) {
         remember(people, answer.json.userId);
       }
-      if (operationId === 'createVirtualMachineRental') remember(rentals, String(answer.json.id));
+      if (operationId === 'createVirtualMachineRental')
+        remember(random.chance(0.3) ? ending : rentals, String(answer.json.id));
       if (operationId === 'createBudget') remember(budgets, answer.json.id);
       if (operationId === 'createTopUp') remember(payments, answer.json.paymentId);
       if (operationId === 'adminGrant' || operationId === 'adminAdjust') remember(transfers, answer.json.id);

@@ -33,6 +33,7 @@ export async function extendLife(
   isRepeat(rental, 'extend');
   if (rental.expiresAt === null || rental.expiresAt <= tx.clock.now()) throw new Fault('TERM_NOT_EXTENDABLE');
   const expiresAt = new Date(rental.expiresAt.getTime() + secondsToMs(ttlSeconds));
+  requireForeseeable(tx, 'ttlSeconds', expiresAt);
   requireLifeWithin(rental, expiresAt, limits);
   const extended = await changeRental(tx, rental, { expiresAt }, actor);
   await sayWhenFree(tx, { ...view, rental: extended });
@@ -51,7 +52,9 @@ export async function extendTerm(
   const current = currentTerm(terms);
   const isOver = current.endsAt !== null && current.endsAt <= tx.clock.now();
   if (current.termType !== 'reserved' || isOver) throw new Fault('TERM_NOT_EXTENDABLE');
-  requireLifeWithin(rental, endWith(view, termPeriodDays), limits);
+  const end = endWith(view, termPeriodDays);
+  requireForeseeable(tx, 'termPeriodDays', end);
+  requireLifeWithin(rental, end, limits);
   const { frozen, hold } = await quoteTerm(tx, rental, current, termPeriodDays);
   const price = frozen.rental;
   await requireWithinCap(tx, view, commitmentOf(price));
@@ -70,6 +73,18 @@ export async function extendTerm(
   const holdId = hold === zeroUsd ? null : await setAside(tx, extended, seq, hold);
   await insertTerm(tx, rental.orgId, rental, { ...term, holdId });
   return extended;
+}
+
+/** Nobody agrees on more than the longest term at once, and so not in pieces either. */
+const FORESEEABLE_DAYS = 3_650;
+
+function requireForeseeable(tx: Tx, field: string, end: Date): void {
+  if (end.getTime() - tx.clock.nowMs() <= termMsOf(FORESEEABLE_DAYS)) return;
+  const message = `must lead to an end within ${FORESEEABLE_DAYS} days from now`;
+  throw new Fault('VALIDATION_FAILED', {
+    message: `${field} ${message}.`,
+    issues: [{ path: [field], message, code: 'too_big' }],
+  });
 }
 
 /** As far as it is known: a rental that is not up yet begins its terms later. */

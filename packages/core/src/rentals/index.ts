@@ -8,6 +8,7 @@ export {
 } from './console.service.ts';
 export { carryOutIdle } from './idle.service.ts';
 export { carryOutRequired } from './ladder.service.ts';
+export { serveRentalLife, type RentalLifeRoutes } from './life.routes.ts';
 export { serveMonitoring, type MonitoringRoutes } from './monitoring.routes.ts';
 export { defaultPolicy as defaultRentalPolicy } from './policy.ts';
 export { serveRentalReading, type ReadingRoutes } from './reading.routes.ts';

@@ -222,6 +222,16 @@ export async function findByWireId(
   return row === undefined ? null : toRental(row);
 }
 
+/** Anybody's, for operators. */
+export async function findAnyRental(reader: Reader, wireId: number): Promise<Rental | null> {
+  const row = await reader.kysely
+    .selectFrom('rentals')
+    .selectAll()
+    .where('wire_id', '=', wireId)
+    .executeTakeFirst();
+  return row === undefined ? null : toRental(row);
+}
+
 /**
  * The rental with its lock held. Whoever changes a rental, its machines, terms or steps holds it: it is taken before the
  * locks of the fleet (placing, releasing), and those before the ledger's.

@@ -156,24 +156,25 @@ describe('the current term', () => {
     effectiveAt: at(0),
     endsAt: at(1_000),
   };
-  const extension: RentalTerm = { ...first, seq: 2, effectiveAt: at(1_000), endsAt: at(2_000) };
+  const waiting: RentalTerm = { ...first, seq: 2, effectiveAt: null, endsAt: null };
+  const extension: RentalTerm = { ...waiting, effectiveAt: at(1_000), endsAt: at(2_000) };
   const after: RentalTerm = { ...onDemand, seq: 3, effectiveAt: at(2_000) };
-  const terms = [first, extension, after];
-  const termAt = (ms: number) =>
-    toWireRental(recordOf('V1', { rental: running(), terms }), at(ms)).currentTerm;
+  const termOf = (...terms: RentalTerm[]) =>
+    toWireRental(recordOf('V1', { rental: running(), terms }), at(5_000)).currentTerm;
+  const thirtyDaysMs = 30 * 86_400_000;
 
   it('is the one that has begun: the first, its extension, what follows on demand', () => {
-    expect(termAt(999)).toMatchObject({
+    expect(termOf(first, waiting)).toMatchObject({
       termType: 'reserved',
       reservedUntil: at(1_000).toISOString(),
-      reservationEndsAt: at(2_000).toISOString(),
+      reservationEndsAt: at(1_000 + thirtyDaysMs).toISOString(),
       termPeriodDays: 30,
       discountPercentage: 20,
       costPerHour: 6.368000002,
       originalCostPerHour: 7.960000002,
     });
-    expect(termAt(1_000)).toMatchObject({ reservedUntil: at(2_000).toISOString() });
-    expect(termAt(2_000)).toMatchObject({
+    expect(termOf(first, extension)).toMatchObject({ reservedUntil: at(2_000).toISOString() });
+    expect(termOf(first, extension, after)).toMatchObject({
       termType: 'on-demand',
       reservedUntil: null,
       discountPercentage: null,

@@ -6,6 +6,7 @@ import { amountOf, rateOf } from '../prices/index.ts';
 import { entranceOf, gbOf, openPortsOf, providerDataOf, UNKNOWN_CPU } from './provider-data.ts';
 import type { RentalRecord } from './records.ts';
 import type { RentalTerm } from './rental.ts';
+import { reservationEndsAt } from './terms.ts';
 
 /** Rentals on the wire: the closed record that create answers, and all that our own operations show. */
 
@@ -144,14 +145,9 @@ function toWireTerm(record: RentalRecord, now: Date): WireTerm {
     effectiveAt,
     costPerHour,
     reservedUntil: timeOf(term.endsAt),
-    reservationEndsAt: timeOf(lastEndOf(record)),
+    reservationEndsAt: timeOf(reservationEndsAt(record.terms)),
     termPeriodDays: price.reserve?.termPeriodDays ?? 0,
     discountPercentage: toPercentage(ppm(price.discountPpm)),
     originalCostPerHour: toNearestUsdNumber(amountOf(price.originalNanoUsdPerHour)),
   };
-}
-
-/** The end after all extensions. */
-function lastEndOf({ terms }: RentalRecord): Date | null {
-  return terms.findLast(({ termType, endsAt }) => termType === 'reserved' && endsAt !== null)?.endsAt ?? null;
 }

@@ -1,0 +1,109 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import { appendAudit, enterAs, type Cause, type EnteredCaller, type KeyCall } from '../identity/index.ts';
+import { requireView, terminateRental, type Receipt } from './life.service.ts';
+import { readRecord } from './reading.service.ts';
+import type { RentalRecord } from './records.ts';
+import type { Rental, RentalKind, RentalView } from './rental.ts';
+import { findAnyRental, findByWireId } from './rentals.store.ts';
+
+/** What people ask of a rental: by the tenant's own key, or by an operator. Locks: organisation, rental, then the rest. */
+
+const WIRE_ID_MAX = 2_147_483_647;
+const isWireId = (id: number): boolean => id > 0 && id <= WIRE_ID_MAX;
+
+/** The rental of the caller's own, in the mode of its key. Absent, foreign and of another kind are alike. */
+async function requireOwn(
+  tx: Tx,
+  call: KeyCall,
+  wireId: number,
+  kinds: readonly RentalKind[],
+): Promise<EnteredCaller & { readonly rental: Rental }> {
+  const caller = await enterAs(tx, call, 'rentals:write');
+  // Any whole number may be asked for; those that no rental can have are not there.
+  const rental = isWireId(wireId) ? await findByWireId(tx, call.orgId, caller.key.mode, wireId) : null;
+  if (rental === null || !kinds.includes(rental.kind)) throw new Fault('RENTAL_NOT_FOUND');
+  return { ...caller, rental };
+}
+
+export interface TerminateWish {
+  readonly rentalId: number;
+  readonly kind: RentalKind;
+  readonly reason: string | undefined;
+}
+
+/** The tenant ends its rental. The receipt says what it cost. */
+export async function terminateOwn(tx: Tx, call: KeyCall, wish: TerminateWish): Promise<Receipt> {
+  const { rental } = await requireOwn(tx, call, wish.rentalId, [wish.kind]);
+  // An empty reason is none.
+  const reason = wish.reason || 'Ended by its tenant.';
+  const receipt = await terminateRental(tx, call.orgId, rental.id, { actor: call.cause.actor, reason });
+  await auditEnd(tx, call.cause, rental, { receipt, reason });
+  return receipt;
+}
+
+/**
+ * An operator ends a rental of anybody's. The tenant did not choose that, so it owes nothing of a term that has not run
+ * out; and why it was ended is for the audit, not for the tenant.
+ */
+export async function terminateAny(
+  tx: Tx,
+  cause: Cause,
+  wish: { readonly rentalId: number; readonly reason: string },
+): Promise<Receipt> {
+  const rental = await findAnyRental(tx, wish.rentalId);
+  if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
+  const receipt = await terminateRental(tx, rental.orgId, rental.id, {
+    actor: cause.actor,
+    reason: 'Ended by the operator.',
+    rest: 'waived',
+  });
+  await auditEnd(tx, cause, rental, { receipt, reason: wish.reason });
+  return receipt;
+}
+
+/** Once: an end that was asked for again changed nothing. */
+async function auditEnd(
+  tx: Tx,
+  cause: Cause,
+  before: Rental,
+  { receipt, reason }: { readonly receipt: Receipt; readonly reason: string },
+): Promise<void> {
+  if (receipt.rental.transitions === before.transitions) return;
+  await appendAudit(tx, before.orgId, cause, {
+    action: 'rental.terminated',
+    resource: { kind: 'rental', id: String(before.wireId) },
+    before: { status: before.status },
+    after: { status: receipt.rental.status, finalCostNanoUsd: String(receipt.finalCost) },
+    reason,
+  });
+}
+
+export type PowerAct = 'start' | 'stop' | 'reboot' | 'extend';
+
+/** The tenant does something to its rental, and is answered what that has become. */
+export async function actOnOwn(
+  tx: Tx,
+  call: KeyCall,
+  ask: {
+    readonly rentalId: number;
+    readonly act: PowerAct;
+    readonly asked: Readonly<Record<string, unknown>>;
+  },
+  work: (view: RentalView, caller: EnteredCaller) => Promise<Rental>,
+): Promise<RentalRecord> {
+  const caller = await requireOwn(tx, call, ask.rentalId, ['virtual-machine', 'bare-metal']);
+  const view = await requireView(tx, call.orgId, caller.rental.id);
+  const after = await work(view, caller);
+  if (after.version !== view.rental.version) {
+    await appendAudit(tx, call.orgId, call.cause, {
+      action: `rental.${ask.act}`,
+      resource: { kind: 'rental', id: String(ask.rentalId) },
+      after: ask.asked,
+    });
+  }
+  const asker = { orgId: call.orgId, mode: caller.key.mode };
+  const record = await readRecord(tx, asker, ask.rentalId, tx.clock.now());
+  if (record === null) throw new Error(`Rental ${caller.rental.id} is not there after it was changed.`);
+  return record;
+}
