@@ -2,23 +2,12 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { systemClock } from '@millrace/platform/clock';
 import ssh2, { type ClientChannel, type ConnectConfig } from 'ssh2';
+import { newSshKeyPair, type SshKeyPair } from '../ssh-key-pair.ts';
 
 /** A key of a test: the private half for the client, the public half as a line of `authorized_keys`. */
-export interface KeyPair {
-  readonly private: string;
-  readonly public: string;
-}
+export type KeyPair = SshKeyPair;
 
-export function newKeyPair(): KeyPair {
-  for (;;) {
-    const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'conformance' });
-    // Of 256 keys one begins with a zero, which ssh2 drops; then neither it nor anybody else can read the key.
-    const halves = [pair.private, pair.public].map((half) => ssh2.utils.parseKey(half));
-    if (halves.every((half) => !(half instanceof Error))) {
-      return { private: pair.private, public: pair.public.trim() };
-    }
-  }
-}
+export const newKeyPair = (): KeyPair => newSshKeyPair('conformance');
 
 export interface SshSession {
   /** The host's key as it showed it, in base64: what a client pins on first use. */

@@ -4,6 +4,7 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { freePort, freePorts } from '@millrace/testing';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { afterEach, describe, expect, it } from 'vitest';
+import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { Doors } from './doors.ts';
 import { createProcessMemory } from './index.ts';
 import { defaultLayout } from './layout.ts';
@@ -12,7 +13,7 @@ import { makeMachine, type MockMachine } from './mock-machine.ts';
 import { mockEngine, patient, wishFor } from './world.fixture.ts';
 
 const host = '127.0.0.1';
-const pair = ssh2.utils.generateKeyPairSync('ed25519');
+const pair = newSshKeyPair('test');
 
 let open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {

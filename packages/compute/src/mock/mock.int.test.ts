@@ -4,6 +4,7 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EngineEvent, MachineRef } from '../driver.ts';
+import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { createMockDriver, createPostgresMemory } from './index.ts';
 import { makeMachine } from './mock-machine.ts';
 import { patient, wishFor } from './world.fixture.ts';
@@ -91,7 +92,7 @@ describe('the mock engine in PostgreSQL', () => {
 
   it('a cut by another process breaks an open session within a second of the clock, and lets nobody in', async () => {
     const { clock, serving, other } = twoProcesses();
-    const pair = ssh2.utils.generateKeyPairSync('ed25519');
+    const pair = newSshKeyPair('test');
     const externalPort = await freePort();
     const ports = [{ internalPort: 22, externalPort, protocol: 'tcp' as const }];
     const wish = wishFor({ orgId, ports, sshKeys: [pair.public.trim()] });

@@ -1,5 +1,5 @@
-import ssh2 from 'ssh2';
 import { checkKeys } from '../check-wish.ts';
+import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { countByDevices, countByDriver, listDevices, listGpus } from './gpu-count.ts';
 import { callSsh, SshFailure, type SshCall, type SshTarget } from './ssh-call.ts';
 
@@ -26,8 +26,8 @@ export interface ProofKey {
 
 /** A key for one attempt at one machine. */
 export function newProofKey(): ProofKey {
-  const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'millrace-proof' });
-  return { privateKey: pair.private, publicKey: pair.public.trim() };
+  const pair = newSshKeyPair('millrace-proof');
+  return { privateKey: pair.private, publicKey: pair.public };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import ssh2, { type Algorithms, type AuthContext, type Connection, type ServerChannel } from 'ssh2';
+import { newSshKeyPair } from '../ssh-key-pair.ts';
 
 /** A server of a test, at a port of its own. */
 export interface TestServer {
@@ -65,7 +66,7 @@ export interface SshBehaviour {
   readonly onClient?: (client: Connection) => void;
 }
 
-export const newHostKey = (): string => ssh2.utils.generateKeyPairSync('ed25519').private;
+export const newHostKey = (): string => newSshKeyPair('host').private;
 
 /** An SSH server that behaves as it is told. */
 export function serveSshd(behaviour: SshBehaviour): Promise<TestServer> {
