@@ -1,3 +1,4 @@
+import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { costOfRunning, rateOf } from '../prices/index.ts';
@@ -222,7 +223,10 @@ describe('an extension', () => {
     const { held } = await world.balance(tenant.orgId);
     await extend(tenant, rental, 1);
     expect((await world.balance(tenant.orgId)).held).toBe(2n * held);
-    await world.clock.advance(0);
+    const [known] = await world.rows<{ frees_at: Date }>(
+      `select frees_at from allocations where external_id = '${toUuid(rental.id)}' and state = 'live'`,
+    );
+    expect(known?.frees_at).toEqual(later(rental.startedAt, 2 * DAY_MS));
     const firstEnd = later(rental.startedAt, DAY_MS);
     await passUntil(world, rental, later(firstEnd, HOUR_MS));
     const { terms } = await viewOf(world, rental);

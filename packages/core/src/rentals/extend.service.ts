@@ -3,15 +3,14 @@ import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault, isFault } from '@millrace/platform/fault';
 import { addUsd, formatUsd, ppm, secondsToMs, toPercentage, zeroUsd } from '@millrace/platform/money';
-import { setFreesAt } from '../fleet/index.ts';
 import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
 import { commitmentOf, quoteFor, termMsOf, type Quote, type RentalWish } from '../prices/index.ts';
 import { HOLD_WINDOW_MS } from './create.ts';
 import { isRepeat } from './life.service.ts';
-import { metersOf } from './money.service.ts';
+import { metersOf, sayWhenFree } from './money.service.ts';
 import { changeRental } from './move.ts';
 import { causeOfRental, type Rental, type RentalTerm, type RentalView } from './rental.ts';
-import { costBy, currentTerm, freesAt, reservationEndsAt } from './terms.ts';
+import { costBy, currentTerm, reservationEndsAt } from './terms.ts';
 import { insertTerm } from './terms.store.ts';
 import { requireLifeWithin } from './update.ts';
 
@@ -165,9 +164,4 @@ async function setAside(
     },
   ]);
   return requireDone(answer).holdId;
-}
-
-async function sayWhenFree(tx: Tx, view: RentalView): Promise<void> {
-  const { orgId, allocationId } = view.rental;
-  if (allocationId !== null) await setFreesAt(tx, orgId, allocationId, freesAt(view));
 }

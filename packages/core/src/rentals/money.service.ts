@@ -13,6 +13,7 @@ import {
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
+import { setFreesAt } from '../fleet/index.ts';
 import { applyLedger, findHold, readBalance, requireDone } from '../ledger/index.ts';
 import {
   changeMeters,
@@ -29,7 +30,7 @@ import { saveMachine } from './machines.store.ts';
 import { moveRental } from './move.ts';
 import { defaultPolicy } from './policy.ts';
 import { causeOfRental, machinesOf, type Rental, type RentalTerm, type RentalView } from './rental.ts';
-import { currentTerm, DISK_PREFIX, isDisk, keptDisk } from './terms.ts';
+import { currentTerm, DISK_PREFIX, freesAt, isDisk, keptDisk } from './terms.ts';
 import { saveTerm } from './terms.store.ts';
 
 /**
@@ -151,11 +152,16 @@ export async function beginNextTerm(tx: Tx, view: RentalView, at: Date): Promise
   if (meter !== undefined && rental.billingPausedAt !== null) {
     await changeMeters(tx, rental.orgId, [{ do: 'pause', meterId: meter.id, at }]);
   }
-  await saveTerm(tx, rental.orgId, rental.id, term.seq, {
-    effectiveAt: at,
-    endsAt: meter?.termEndsAt ?? null,
-    holdId: null,
-  });
+  const begun = { effectiveAt: at, endsAt: meter?.termEndsAt ?? null, holdId: null };
+  await saveTerm(tx, rental.orgId, rental.id, term.seq, begun);
+  const terms = view.terms.map((other) => (other.seq === term.seq ? { ...other, ...begun } : other));
+  await sayWhenFree(tx, { rental, terms });
+}
+
+/** Those who look for capacity are told when these GPUs are known to come free. */
+export async function sayWhenFree(tx: Tx, view: Pick<RentalView, 'rental' | 'terms'>): Promise<void> {
+  const { orgId, allocationId } = view.rental;
+  if (allocationId !== null) await setFreesAt(tx, orgId, allocationId, freesAt(view));
 }
 
 /**

@@ -231,6 +231,21 @@ describe('a rental that gives its GPUs back', () => {
     }
   });
 
+  it('does all of it for nothing in test mode', async () => {
+    const tenant = await world.tenant({ balanceUsd: 0 });
+    await world.watch();
+    const rental = await driveUntil(world, await world.rent(tenant, 'test'), { until: 'Running' });
+    await stop(tenant, rental);
+    expect(await driveIdle(world, rental)).toMatchObject({ power: 'off', gpuHeld: false });
+    await world.advance(HOUR_MS);
+    await start(tenant, rental);
+    await driveUntil(world, rental, { until: 'Running' });
+    await world.advance(HOUR_MS);
+    expect(await end(tenant, rental)).toMatchObject({ finalCost: 0n });
+    expect((await meters(world, rental)).map(({ name }) => name)).toEqual(['gpu', 'disk-1', 'gpu-2']);
+    await driveUntil(world, rental, { until: 'Terminated' });
+  });
+
   it('is refused of a term, which is paid for to its end', async () => {
     const tenant = await world.tenant();
     const rental = await bringUp(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
