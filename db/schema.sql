@@ -1,6 +1,39 @@
 -- The schema after all migrations, for reading and for review. Generated; do not edit.
 -- Regenerate with: npm run schema
 
+CREATE DOMAIN public.allocation_holder AS text
+	CONSTRAINT allocation_holder_check CHECK ((VALUE = ANY (ARRAY['rental'::text, 'instance'::text])));
+
+CREATE DOMAIN public.allocation_state AS text
+	CONSTRAINT allocation_state_check CHECK ((VALUE = ANY (ARRAY['live'::text, 'releasing'::text, 'released'::text])));
+
+CREATE DOMAIN public.fleet_connection_type AS text
+	CONSTRAINT fleet_connection_type_check CHECK ((VALUE = ANY (ARRAY['ethernet'::text, 'infiniband'::text])));
+
+CREATE DOMAIN public.fleet_count AS integer
+	CONSTRAINT fleet_count_check CHECK ((VALUE > 0));
+
+CREATE DOMAIN public.fleet_cuda AS integer
+	CONSTRAINT fleet_cuda_check CHECK ((VALUE >= 0));
+
+CREATE DOMAIN public.fleet_gpu_type AS text
+	CONSTRAINT fleet_gpu_type_check CHECK ((VALUE = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text])));
+
+CREATE DOMAIN public.fleet_mode AS text
+	CONSTRAINT fleet_mode_check CHECK ((VALUE = ANY (ARRAY['live'::text, 'test'::text])));
+
+CREATE DOMAIN public.fleet_offer AS text
+	CONSTRAINT fleet_offer_check CHECK ((VALUE = ANY (ARRAY['virtual-machine'::text, 'bare-metal'::text, 'marketplace'::text])));
+
+CREATE DOMAIN public.fleet_spread AS integer
+	CONSTRAINT fleet_spread_check CHECK (((VALUE >= 0) AND (VALUE < 2147483647)));
+
+CREATE DOMAIN public.port_number AS integer
+	CONSTRAINT port_number_check CHECK (((VALUE >= 1) AND (VALUE <= 65535)));
+
+CREATE DOMAIN public.port_protocol AS text
+	CONSTRAINT port_protocol_check CHECK ((VALUE = ANY (ARRAY['tcp'::text, 'udp'::text])));
+
 CREATE FUNCTION public.check_ledger_entries() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -48,42 +81,75 @@ $$;
 
 COMMENT ON FUNCTION public.keep_price() IS 'Keeps the price book append-only for everyone, the owner included: a price never changes and, once ended, never comes back.';
 
-CREATE FUNCTION public.recount_changed_nodes() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION public.mark_pool() RETURNS trigger
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'public'
     AS $$
 begin
-  perform recount_nodes(array(select distinct node_id from changed));
-  return null;
+  new.placeable := new.ready and new.open and new.gpu_type is not null;
+  new.pool := pool_of(new.mode, new.offer, new.region, new.gpu_type, new.connection_type);
+  return new;
 end $$;
 
-CREATE FUNCTION public.recount_nodes(ids uuid[]) RETURNS void
+CREATE FUNCTION public.pool_of(mode text, offer text, region text, gpu_type text, connection_type text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN hashtextextended(((((((((mode || ' '::text) || offer) || ' '::text) || region) || ' '::text) || COALESCE(gpu_type, ''::text)) || ' '::text) || connection_type), (0)::bigint);
+
+COMMENT ON FUNCTION public.pool_of(mode text, offer text, region text, gpu_type text, connection_type text) IS 'One number for what placement matches exactly.';
+
+CREATE FUNCTION public.recount_changed_nodes() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public'
     AS $$
 declare
   one uuid;
 begin
-  perform 1 from node_capacity where node_id = any ((select ids)::uuid[]) order by node_id for no key update;
-  foreach one in array ids loop
-    update node_capacity as capacity
-       set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
-           largest_numa_free = counted.largest
-      from (
-        select coalesce(sum(total), 0)::smallint as total, coalesce(sum(free), 0)::smallint as free,
-               coalesce(sum(allocated), 0)::smallint as allocated, coalesce(max(free), 0)::smallint as largest
-          from (
-            select count(*) filter (where gpu.state = 'present') as total,
-                   count(*) filter (where gpu.state = 'present' and sold.gpu_id is null) as free,
-                   count(sold.gpu_id) as allocated
-              from gpus as gpu
-              left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
-             where gpu.node_id = one
-             group by gpu.numa_node) as by_numa) as counted
-     where capacity.node_id = one
-       and (capacity.gpus_total, capacity.gpus_free, capacity.gpus_allocated, capacity.largest_numa_free)
-           is distinct from (counted.total, counted.free, counted.allocated, counted.largest);
+  foreach one in array array(select distinct node_id from changed order by node_id) loop
+    perform from node_capacity where node_id = one for no key update;
+    perform recount_node(one);
   end loop;
+  return null;
+end $$;
+
+CREATE FUNCTION public.recount_node(one uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+  update node_capacity as capacity
+     set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
+         largest_numa_free = counted.largest,
+         idle = counted.total > 0 and counted.free = counted.total and counted.allocated = 0
+    from (
+      select coalesce(sum(total), 0)::smallint as total, coalesce(sum(free), 0)::smallint as free,
+             coalesce(sum(allocated), 0)::smallint as allocated, coalesce(max(free), 0)::smallint as largest
+        from (
+          select sum(present::int)::int as total, sum((present and not sold)::int)::int as free,
+                 sum(sold::int)::int as allocated
+            from (
+              select gpu.numa_node, gpu.state = 'present' as present,
+                     gpu.id = any (array(select gpu_id from allocated_gpus
+                                          where node_id = one and released_at is null)) as sold
+                from gpus as gpu where gpu.node_id = one offset 0) as each_gpu
+           group by numa_node) as each_numa) as counted
+   where capacity.node_id = one;
+end $$;
+
+CREATE FUNCTION public.recount_sold_nodes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+declare
+  one record;
+begin
+  for one in select distinct node_id, mode from changed order by node_id loop
+    perform from node_capacity where node_id = one.node_id and mode = one.mode for no key update;
+    if not found then
+      raise foreign_key_violation using
+        message = format('node %s sells nothing in mode %s', one.node_id, one.mode), table = 'allocated_gpus';
+    end if;
+    perform recount_node(one.node_id);
+  end loop;
+  return null;
 end $$;
 
 CREATE FUNCTION public.refuse_audit_log_change() RETURNS trigger
@@ -144,26 +210,23 @@ CREATE TABLE public.allocated_gpus (
     gpu_id uuid NOT NULL,
     node_id uuid NOT NULL,
     org_id uuid NOT NULL,
-    mode text NOT NULL,
-    released_at timestamp with time zone,
-    CONSTRAINT allocated_gpus_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+    mode public.fleet_mode NOT NULL,
+    released_at timestamp with time zone
 );
 
 COMMENT ON TABLE public.allocated_gpus IS 'Which GPU is sold to whom. No GPU has two rows that are not released.';
+
+COMMENT ON COLUMN public.allocated_gpus.mode IS 'That of the allocation, and of the node: the count of the node refuses another.';
 
 CREATE TABLE public.allocated_ports (
     allocation_id uuid NOT NULL,
     node_id uuid NOT NULL,
     org_id uuid NOT NULL,
-    mode text NOT NULL,
-    protocol text NOT NULL,
-    external_port integer NOT NULL,
-    internal_port integer NOT NULL,
-    released_at timestamp with time zone,
-    CONSTRAINT allocated_ports_external_port_check CHECK (((external_port >= 1) AND (external_port <= 65535))),
-    CONSTRAINT allocated_ports_internal_port_check CHECK (((internal_port >= 1) AND (internal_port <= 65535))),
-    CONSTRAINT allocated_ports_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
-    CONSTRAINT allocated_ports_protocol_check CHECK ((protocol = ANY (ARRAY['tcp'::text, 'udp'::text])))
+    mode public.fleet_mode NOT NULL,
+    protocol public.port_protocol NOT NULL,
+    external_port public.port_number NOT NULL,
+    internal_port public.port_number NOT NULL,
+    released_at timestamp with time zone
 );
 
 COMMENT ON TABLE public.allocated_ports IS 'Ports of a node''s address that lead to machines on it.';
@@ -171,22 +234,17 @@ COMMENT ON TABLE public.allocated_ports IS 'Ports of a node''s address that lead
 CREATE TABLE public.allocations (
     id uuid NOT NULL,
     org_id uuid NOT NULL,
-    mode text NOT NULL,
+    mode public.fleet_mode NOT NULL,
     external_id uuid NOT NULL,
-    holder text NOT NULL,
+    holder public.allocation_holder NOT NULL,
     region text NOT NULL,
-    gpu_count integer NOT NULL,
-    node_count integer NOT NULL,
-    state text NOT NULL,
+    gpu_count public.fleet_count NOT NULL,
+    node_count public.fleet_count NOT NULL,
+    state public.allocation_state NOT NULL,
     frees_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     released_at timestamp with time zone,
-    CONSTRAINT allocations_gpu_count_check CHECK ((gpu_count > 0)),
-    CONSTRAINT allocations_holder_check CHECK ((holder = ANY (ARRAY['rental'::text, 'instance'::text]))),
-    CONSTRAINT allocations_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
-    CONSTRAINT allocations_node_count_check CHECK ((node_count > 0)),
-    CONSTRAINT allocations_released_when_released CHECK (((state = 'released'::text) = (released_at IS NOT NULL))),
-    CONSTRAINT allocations_state_check CHECK ((state = ANY (ARRAY['live'::text, 'releasing'::text, 'released'::text])))
+    CONSTRAINT allocations_released_when_released CHECK ((((state)::text = 'released'::text) = (released_at IS NOT NULL)))
 );
 
 COMMENT ON TABLE public.allocations IS 'GPUs set aside for one rental or instance on its nodes.';
@@ -1265,32 +1323,25 @@ ALTER SEQUENCE public.mock_machine_changes OWNED BY public.mock_machines.change_
 
 CREATE TABLE public.node_capacity (
     node_id uuid NOT NULL,
-    mode text NOT NULL,
-    offer text NOT NULL,
+    mode public.fleet_mode NOT NULL,
+    offer public.fleet_offer NOT NULL,
     provider_id text NOT NULL,
     region text NOT NULL,
     cluster_id uuid NOT NULL,
     fabric_id uuid,
-    gpu_type text,
-    connection_type text NOT NULL,
-    cuda integer,
+    gpu_type public.fleet_gpu_type,
+    connection_type public.fleet_connection_type NOT NULL,
+    cuda public.fleet_cuda,
     ready boolean DEFAULT false NOT NULL,
     open boolean DEFAULT false NOT NULL,
-    placeable boolean GENERATED ALWAYS AS ((ready AND open AND (gpu_type IS NOT NULL))) STORED NOT NULL,
+    placeable boolean DEFAULT false NOT NULL,
+    pool bigint DEFAULT 0 NOT NULL,
     gpus_total smallint DEFAULT 0 NOT NULL,
     gpus_free smallint DEFAULT 0 NOT NULL,
     gpus_allocated smallint DEFAULT 0 NOT NULL,
     largest_numa_free smallint DEFAULT 0 NOT NULL,
-    idle boolean GENERATED ALWAYS AS (((gpus_allocated = 0) AND (gpus_total > 0) AND (gpus_free = gpus_total))) STORED NOT NULL,
-    spread integer NOT NULL,
-    CONSTRAINT node_capacity_connection_type_check CHECK ((connection_type = ANY (ARRAY['ethernet'::text, 'infiniband'::text]))),
-    CONSTRAINT node_capacity_cuda_check CHECK ((cuda >= 0)),
-    CONSTRAINT node_capacity_free_is_a_part CHECK (((gpus_free >= 0) AND (gpus_free <= gpus_total))),
-    CONSTRAINT node_capacity_gpu_type_check CHECK ((gpu_type = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text]))),
-    CONSTRAINT node_capacity_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
-    CONSTRAINT node_capacity_numa_is_a_part CHECK (((largest_numa_free >= 0) AND (largest_numa_free <= gpus_free))),
-    CONSTRAINT node_capacity_offer_check CHECK ((offer = ANY (ARRAY['virtual-machine'::text, 'bare-metal'::text, 'marketplace'::text]))),
-    CONSTRAINT node_capacity_spread_check CHECK ((spread >= 0))
+    idle boolean DEFAULT false NOT NULL,
+    spread public.fleet_spread NOT NULL
 )
 WITH (fillfactor='60');
 
@@ -1302,6 +1353,10 @@ COMMENT ON COLUMN public.node_capacity.ready IS 'The node is node_ready.';
 
 COMMENT ON COLUMN public.node_capacity.open IS 'Its provider, region and cluster sell.';
 
+COMMENT ON COLUMN public.node_capacity.placeable IS 'Ready, open and of a type that is sold. Set by trigger.';
+
+COMMENT ON COLUMN public.node_capacity.pool IS 'pool_of what placement matches exactly. Two pools may have one number, so those columns are asked too. Set by trigger.';
+
 COMMENT ON COLUMN public.node_capacity.gpus_total IS 'GPUs that are present. Counted by trigger.';
 
 COMMENT ON COLUMN public.node_capacity.gpus_free IS 'Of these, how many are not allocated. Counted by trigger.';
@@ -1310,7 +1365,7 @@ COMMENT ON COLUMN public.node_capacity.gpus_allocated IS 'GPUs with a live alloc
 
 COMMENT ON COLUMN public.node_capacity.largest_numa_free IS 'The most free GPUs that share a NUMA node. Counted by trigger.';
 
-COMMENT ON COLUMN public.node_capacity.idle IS 'Nothing of it is sold or missing: it can join a gang.';
+COMMENT ON COLUMN public.node_capacity.idle IS 'Nothing of it is sold or missing: it can join a gang. Set by trigger, with the counts.';
 
 COMMENT ON COLUMN public.node_capacity.spread IS 'A random number. Placements that find many equal nodes start at different ones and do not queue for the same.';
 
@@ -2784,9 +2839,6 @@ ALTER TABLE ONLY public.mock_machines
     ADD CONSTRAINT mock_machines_pkey PRIMARY KEY (cluster, org_id, external_id);
 
 ALTER TABLE ONLY public.node_capacity
-    ADD CONSTRAINT node_capacity_node_id_mode_key UNIQUE (node_id, mode);
-
-ALTER TABLE ONLY public.node_capacity
     ADD CONSTRAINT node_capacity_pkey PRIMARY KEY (node_id);
 
 ALTER TABLE ONLY public.node_transitions
@@ -2977,13 +3029,11 @@ CREATE UNIQUE INDEX allocated_gpus_sold_once_idx ON public.allocated_gpus USING 
 
 CREATE UNIQUE INDEX allocated_ports_given_once_idx ON public.allocated_ports USING btree (node_id, protocol, external_port) WHERE (released_at IS NULL);
 
-CREATE INDEX allocations_external_idx ON public.allocations USING btree (external_id, created_at);
+CREATE INDEX allocations_frees_idx ON public.allocations USING btree (region, frees_at) WHERE (((state)::text <> 'released'::text) AND (frees_at IS NOT NULL));
 
-CREATE INDEX allocations_frees_idx ON public.allocations USING btree (region, frees_at) WHERE ((state <> 'released'::text) AND (frees_at IS NOT NULL));
+CREATE UNIQUE INDEX allocations_live_once ON public.allocations USING btree (external_id) WHERE ((state)::text = 'live'::text);
 
-CREATE UNIQUE INDEX allocations_live_once ON public.allocations USING btree (external_id) WHERE (state = 'live'::text);
-
-CREATE INDEX allocations_org_idx ON public.allocations USING btree (org_id, id) WHERE (state <> 'released'::text);
+CREATE INDEX allocations_org_idx ON public.allocations USING btree (org_id, id) WHERE ((state)::text <> 'released'::text);
 
 CREATE INDEX api_keys_next_action_idx ON public.api_keys USING btree (next_action_at) WHERE (next_action_at IS NOT NULL);
 
@@ -3021,7 +3071,7 @@ CREATE UNIQUE INDEX gpus_address_idx ON public.gpus USING btree (node_id, pci_ad
 
 CREATE INDEX gpus_device_idx ON public.gpus USING btree (device_uuid) WHERE (state = 'present'::text);
 
-CREATE INDEX gpus_node_idx ON public.gpus USING btree (node_id);
+CREATE INDEX gpus_node_idx ON public.gpus USING btree (node_id, numa_node);
 
 CREATE INDEX id_blocks_cell_idx ON public.id_blocks USING btree (kind, cell, block);
 
@@ -3077,7 +3127,7 @@ CREATE INDEX node_capacity_cluster_idx ON public.node_capacity USING btree (clus
 
 CREATE INDEX node_capacity_gang_idx ON public.node_capacity USING btree (fabric_id, node_id) WHERE (placeable AND idle);
 
-CREATE INDEX node_capacity_pool_idx ON public.node_capacity USING btree (mode, offer, region, gpu_type, connection_type, gpus_free, spread) WHERE placeable;
+CREATE INDEX node_capacity_pool_idx ON public.node_capacity USING btree (pool, gpus_free, largest_numa_free, spread) WHERE placeable;
 
 CREATE INDEX nodes_cluster_idx ON public.nodes USING btree (cluster_id) WHERE ((status <> 'node_removed'::text) OR (forgotten_at IS NULL));
 
@@ -3193,9 +3243,9 @@ ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_7_
 
 ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_8_pkey;
 
-CREATE TRIGGER allocated_gpus_insert_recount AFTER INSERT ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
+CREATE TRIGGER allocated_gpus_insert_recount AFTER INSERT ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_sold_nodes();
 
-CREATE TRIGGER allocated_gpus_update_recount AFTER UPDATE ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
+CREATE TRIGGER allocated_gpus_update_recount AFTER UPDATE ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_sold_nodes();
 
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.refuse_audit_log_change();
 
@@ -3219,6 +3269,8 @@ CREATE TRIGGER meter_transitions_append_only BEFORE DELETE OR UPDATE ON public.m
 
 CREATE TRIGGER meter_transitions_no_truncate BEFORE TRUNCATE ON public.meter_transitions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
 
+CREATE TRIGGER node_capacity_pool BEFORE INSERT OR UPDATE OF mode, offer, region, gpu_type, connection_type, ready, open, placeable, pool ON public.node_capacity FOR EACH ROW EXECUTE FUNCTION public.mark_pool();
+
 CREATE TRIGGER node_transitions_append_only BEFORE DELETE OR UPDATE ON public.node_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER prices_append_only BEFORE DELETE OR UPDATE ON public.prices FOR EACH ROW EXECUTE FUNCTION public.keep_price();
@@ -3236,14 +3288,8 @@ ALTER TABLE ONLY public.allocated_gpus
 ALTER TABLE ONLY public.allocated_gpus
     ADD CONSTRAINT allocated_gpus_gpu_id_node_id_fkey FOREIGN KEY (gpu_id, node_id) REFERENCES public.gpus(id, node_id) ON DELETE RESTRICT;
 
-ALTER TABLE ONLY public.allocated_gpus
-    ADD CONSTRAINT allocated_gpus_node_id_mode_fkey FOREIGN KEY (node_id, mode) REFERENCES public.node_capacity(node_id, mode) ON DELETE RESTRICT;
-
 ALTER TABLE ONLY public.allocated_ports
     ADD CONSTRAINT allocated_ports_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
-
-ALTER TABLE ONLY public.allocated_ports
-    ADD CONSTRAINT allocated_ports_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.allocations
     ADD CONSTRAINT allocations_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -3448,7 +3494,7 @@ ALTER TABLE ONLY public.wallet_ladders
 
 GRANT USAGE ON SCHEMA public TO millrace_app;
 
-REVOKE ALL ON FUNCTION public.recount_nodes(ids uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.recount_node(one uuid) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_app;
 

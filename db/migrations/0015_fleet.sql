@@ -171,8 +171,8 @@ create table gpus (
   unique (id, node_id)
 );
 create unique index gpus_address_idx on gpus (node_id, pci_address) where state <> 'replaced';
--- For the count of a node, which is taken at every placement and looks at replaced GPUs too.
-create index gpus_node_idx on gpus (node_id);
+-- For the count of a node, which is taken at every placement, by NUMA node, and looks at replaced GPUs too.
+create index gpus_node_idx on gpus (node_id, numa_node);
 -- For the question whether a device that turns up is known elsewhere.
 create index gpus_device_idx on gpus (device_uuid) where state = 'present';
 revoke delete on gpus from millrace_app;
@@ -181,34 +181,47 @@ comment on column gpus.device_uuid is 'The maker''s id of the device. Another id
 comment on column gpus.gpu_type is 'What it is sold as; null: a model that rentals do not offer.';
 comment on column gpus.state is 'Only present ones are sold. missing: the engine no longer lists it. faulty: taken out by a person or a failed check.';
 
+-- What may stand in columns of the tables below, which every sale writes. PostgreSQL reads the text of each check of a
+-- table anew for every statement that writes a row of it, which took a tenth of a sale and a quarter of a release. It
+-- asks a domain only when a value comes in.
+create domain fleet_mode as text check (value in ('live', 'test'));
+create domain fleet_offer as text check (value in ('virtual-machine', 'bare-metal', 'marketplace'));
+create domain fleet_gpu_type as text check (value in ('h100', 'h200', 'b200'));
+create domain fleet_connection_type as text check (value in ('ethernet', 'infiniband'));
+create domain fleet_count as integer check (value > 0);
+create domain fleet_cuda as integer check (value >= 0);
+create domain fleet_spread as integer check (value >= 0 and value < 2147483647);
+create domain allocation_holder as text check (value in ('rental', 'instance'));
+create domain allocation_state as text check (value in ('live', 'releasing', 'released'));
+create domain port_protocol as text check (value in ('tcp', 'udp'));
+create domain port_number as integer check (value between 1 and 65535);
+
 create table node_capacity (
   node_id uuid primary key references nodes (id) on delete restrict,
-  mode text not null check (mode in ('live', 'test')),
-  offer text not null check (offer in ('virtual-machine', 'bare-metal', 'marketplace')),
+  mode fleet_mode not null,
+  offer fleet_offer not null,
   provider_id text not null,
   region text not null,
   cluster_id uuid not null references clusters (id) on delete restrict,
   fabric_id uuid references fabrics (id) on delete restrict,
-  gpu_type text check (gpu_type in ('h100', 'h200', 'b200')),
-  connection_type text not null check (connection_type in ('ethernet', 'infiniband')),
-  cuda integer check (cuda >= 0),
+  gpu_type fleet_gpu_type,
+  connection_type fleet_connection_type not null,
+  cuda fleet_cuda,
   ready boolean not null default false,
   open boolean not null default false,
-  placeable boolean not null generated always as (ready and open and gpu_type is not null) stored,
+  placeable boolean not null default false,
+  pool bigint not null default 0,
   gpus_total smallint not null default 0,
   gpus_free smallint not null default 0,
   gpus_allocated smallint not null default 0,
   largest_numa_free smallint not null default 0,
-  idle boolean not null generated always as (gpus_allocated = 0 and gpus_total > 0 and gpus_free = gpus_total) stored,
-  spread integer not null check (spread >= 0),
-  unique (node_id, mode),
+  idle boolean not null default false,
+  spread fleet_spread not null,
   foreign key (provider_id, mode) references providers (id, mode) on delete restrict,
-  foreign key (provider_id, region) references provider_regions (provider_id, region) on delete restrict,
-  constraint node_capacity_free_is_a_part check (gpus_free between 0 and gpus_total),
-  constraint node_capacity_numa_is_a_part check (largest_numa_free between 0 and gpus_free)
+  foreign key (provider_id, region) references provider_regions (provider_id, region) on delete restrict
 ) with (fillfactor = 60);
-create index node_capacity_pool_idx on node_capacity
-  (mode, offer, region, gpu_type, connection_type, gpus_free, spread) where placeable;
+-- Numbers only: PostgreSQL compares all that match on a page of it, however few are wanted.
+create index node_capacity_pool_idx on node_capacity (pool, gpus_free, largest_numa_free, spread) where placeable;
 create index node_capacity_gang_idx on node_capacity (fabric_id, node_id) where placeable and idle;
 create index node_capacity_cluster_idx on node_capacity (cluster_id);
 revoke delete on node_capacity from millrace_app;
@@ -218,23 +231,25 @@ comment on table node_capacity is 'What placement asks about a node, and nothing
 comment on column node_capacity.cuda is 'The newest CUDA of its driver as a number: 12.8 is 1208.';
 comment on column node_capacity.ready is 'The node is node_ready.';
 comment on column node_capacity.open is 'Its provider, region and cluster sell.';
+comment on column node_capacity.placeable is 'Ready, open and of a type that is sold. Set by trigger.';
+comment on column node_capacity.pool is 'pool_of what placement matches exactly. Two pools may have one number, so those columns are asked too. Set by trigger.';
 comment on column node_capacity.gpus_total is 'GPUs that are present. Counted by trigger.';
 comment on column node_capacity.gpus_free is 'Of these, how many are not allocated. Counted by trigger.';
 comment on column node_capacity.gpus_allocated is 'GPUs with a live allocation, also those that went missing. Counted by trigger.';
 comment on column node_capacity.largest_numa_free is 'The most free GPUs that share a NUMA node. Counted by trigger.';
-comment on column node_capacity.idle is 'Nothing of it is sold or missing: it can join a gang.';
+comment on column node_capacity.idle is 'Nothing of it is sold or missing: it can join a gang. Set by trigger, with the counts.';
 comment on column node_capacity.spread is 'A random number. Placements that find many equal nodes start at different ones and do not queue for the same.';
 
 create table allocations (
   id uuid primary key,
   org_id uuid not null references organisations (id) on delete restrict,
-  mode text not null check (mode in ('live', 'test')),
+  mode fleet_mode not null,
   external_id uuid not null,
-  holder text not null check (holder in ('rental', 'instance')),
+  holder allocation_holder not null,
   region text not null,
-  gpu_count integer not null check (gpu_count > 0),
-  node_count integer not null check (node_count > 0),
-  state text not null check (state in ('live', 'releasing', 'released')),
+  gpu_count fleet_count not null,
+  node_count fleet_count not null,
+  state allocation_state not null,
   frees_at timestamptz,
   created_at timestamptz not null,
   released_at timestamptz,
@@ -242,7 +257,6 @@ create table allocations (
   constraint allocations_released_when_released check ((state = 'released') = (released_at is not null))
 );
 create unique index allocations_live_once on allocations (external_id) where state = 'live';
-create index allocations_external_idx on allocations (external_id, created_at);
 create index allocations_org_idx on allocations (org_id, id) where state <> 'released';
 create index allocations_frees_idx on allocations (region, frees_at) where state <> 'released' and frees_at is not null;
 revoke update, delete on allocations from millrace_app;
@@ -257,27 +271,27 @@ create table allocated_gpus (
   gpu_id uuid not null,
   node_id uuid not null,
   org_id uuid not null,
-  mode text not null check (mode in ('live', 'test')),
+  mode fleet_mode not null,
   released_at timestamptz,
   primary key (allocation_id, gpu_id),
   foreign key (allocation_id, mode) references allocations (id, mode) on delete restrict,
-  foreign key (gpu_id, node_id) references gpus (id, node_id) on delete restrict,
-  foreign key (node_id, mode) references node_capacity (node_id, mode) on delete restrict
+  foreign key (gpu_id, node_id) references gpus (id, node_id) on delete restrict
 );
 create unique index allocated_gpus_sold_once_idx on allocated_gpus (gpu_id) where released_at is null;
 create index allocated_gpus_node_idx on allocated_gpus (node_id) where released_at is null;
 revoke update, delete on allocated_gpus from millrace_app;
 grant update (released_at) on allocated_gpus to millrace_app;
 comment on table allocated_gpus is 'Which GPU is sold to whom. No GPU has two rows that are not released.';
+comment on column allocated_gpus.mode is 'That of the allocation, and of the node: the count of the node refuses another.';
 
 create table allocated_ports (
   allocation_id uuid not null,
-  node_id uuid not null references nodes (id) on delete restrict,
+  node_id uuid not null,
   org_id uuid not null,
-  mode text not null check (mode in ('live', 'test')),
-  protocol text not null check (protocol in ('tcp', 'udp')),
-  external_port integer not null check (external_port between 1 and 65535),
-  internal_port integer not null check (internal_port between 1 and 65535),
+  mode fleet_mode not null,
+  protocol port_protocol not null,
+  external_port port_number not null,
+  internal_port port_number not null,
   released_at timestamptz,
   primary key (allocation_id, node_id, protocol, external_port),
   foreign key (allocation_id, mode) references allocations (id, mode) on delete restrict
@@ -288,49 +302,83 @@ revoke update, delete on allocated_ports from millrace_app;
 grant update (released_at) on allocated_ports to millrace_app;
 comment on table allocated_ports is 'Ports of a node''s address that lead to machines on it.';
 
+create function pool_of(mode text, offer text, region text, gpu_type text, connection_type text) returns bigint
+  language sql immutable parallel safe
+  return hashtextextended(mode || ' ' || offer || ' ' || region || ' ' || coalesce(gpu_type, '') || ' ' || connection_type, 0);
+comment on function pool_of is 'One number for what placement matches exactly.';
+
+-- Not generated columns: each of those is looked at for every sale, though a sale changes nothing that they depend on.
+create function mark_pool() returns trigger language plpgsql set search_path = pg_catalog, public as $$
+begin
+  new.placeable := new.ready and new.open and new.gpu_type is not null;
+  new.pool := pool_of(new.mode, new.offer, new.region, new.gpu_type, new.connection_type);
+  return new;
+end $$;
+create trigger node_capacity_pool
+  before insert or update of mode, offer, region, gpu_type, connection_type, ready, open, placeable, pool on node_capacity
+  for each row execute function mark_pool();
+
 -- The counts of a node are derived from its GPUs and their allocations, here and nowhere else, so that no writer can
--- forget them. The rows are locked by a statement of their own first: only then does the count see what those before
--- us committed. Nodes are counted one by one: a join with a list is planned anew for each list, or once as if the list
--- were long, by reading the whole table.
-create function recount_nodes(ids uuid[]) returns void language plpgsql security definer
+-- forget them. Its row is locked by a statement before this: only then does the count see what those before us
+-- committed. Nodes are counted one by one, in the order of their ids: a join with a list is planned anew for each list,
+-- or once as if the list were long, by reading the whole table. The row is written also where its counts stay as they
+-- were: by its version whoever has read its GPUs sees that they have changed since.
+create function recount_node(one uuid) returns void language plpgsql as $$
+begin
+  update node_capacity as capacity
+     set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
+         largest_numa_free = counted.largest,
+         idle = counted.total > 0 and counted.free = counted.total and counted.allocated = 0
+    from (
+      select coalesce(sum(total), 0)::smallint as total, coalesce(sum(free), 0)::smallint as free,
+             coalesce(sum(allocated), 0)::smallint as allocated, coalesce(max(free), 0)::smallint as largest
+        from (
+          select sum(present::int)::int as total, sum((present and not sold)::int)::int as free,
+                 sum(sold::int)::int as allocated
+            from (
+              select gpu.numa_node, gpu.state = 'present' as present,
+                     gpu.id = any (array(select gpu_id from allocated_gpus
+                                          where node_id = one and released_at is null)) as sold
+                from gpus as gpu where gpu.node_id = one offset 0) as each_gpu
+           group by numa_node) as each_numa) as counted
+   where capacity.node_id = one;
+end $$;
+revoke execute on function recount_node(uuid) from public;
+
+create function recount_changed_nodes() returns trigger language plpgsql security definer
   set search_path = pg_catalog, public as $$
 declare
   one uuid;
 begin
-  perform 1 from node_capacity where node_id = any ((select ids)::uuid[]) order by node_id for no key update;
-  foreach one in array ids loop
-    update node_capacity as capacity
-       set gpus_total = counted.total, gpus_free = counted.free, gpus_allocated = counted.allocated,
-           largest_numa_free = counted.largest
-      from (
-        select coalesce(sum(total), 0)::smallint as total, coalesce(sum(free), 0)::smallint as free,
-               coalesce(sum(allocated), 0)::smallint as allocated, coalesce(max(free), 0)::smallint as largest
-          from (
-            select count(*) filter (where gpu.state = 'present') as total,
-                   count(*) filter (where gpu.state = 'present' and sold.gpu_id is null) as free,
-                   count(sold.gpu_id) as allocated
-              from gpus as gpu
-              left join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
-             where gpu.node_id = one
-             group by gpu.numa_node) as by_numa) as counted
-     where capacity.node_id = one
-       and (capacity.gpus_total, capacity.gpus_free, capacity.gpus_allocated, capacity.largest_numa_free)
-           is distinct from (counted.total, counted.free, counted.allocated, counted.largest);
+  foreach one in array array(select distinct node_id from changed order by node_id) loop
+    perform from node_capacity where node_id = one for no key update;
+    perform recount_node(one);
   end loop;
+  return null;
 end $$;
-revoke execute on function recount_nodes(uuid[]) from public;
 
-create function recount_changed_nodes() returns trigger language plpgsql security definer
+-- What is sold is of the mode of its node. The row is at hand here, so this is asked here: a foreign key would ask again
+-- for each GPU, and would need an index of the two that every sale writes.
+create function recount_sold_nodes() returns trigger language plpgsql security definer
   set search_path = pg_catalog, public as $$
+declare
+  one record;
 begin
-  perform recount_nodes(array(select distinct node_id from changed));
+  for one in select distinct node_id, mode from changed order by node_id loop
+    perform from node_capacity where node_id = one.node_id and mode = one.mode for no key update;
+    if not found then
+      raise foreign_key_violation using
+        message = format('node %s sells nothing in mode %s', one.node_id, one.mode), table = 'allocated_gpus';
+    end if;
+    perform recount_node(one.node_id);
+  end loop;
   return null;
 end $$;
 
 create trigger allocated_gpus_insert_recount after insert on allocated_gpus
-  referencing new table as changed for each statement execute function recount_changed_nodes();
+  referencing new table as changed for each statement execute function recount_sold_nodes();
 create trigger allocated_gpus_update_recount after update on allocated_gpus
-  referencing new table as changed for each statement execute function recount_changed_nodes();
+  referencing new table as changed for each statement execute function recount_sold_nodes();
 create trigger gpus_insert_recount after insert on gpus
   referencing new table as changed for each statement execute function recount_changed_nodes();
 create trigger gpus_update_recount after update on gpus

@@ -13,10 +13,11 @@ const allocateStatement = defineStatement(
      values ($1, $2, $3, $4, $5, $6, $7, $8, 'live', $9, $10)),
    sold as (
      insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
-     select $1, gpu_id, node_id, $2, $3 from unnest($11::uuid[], $12::uuid[]) as given (gpu_id, node_id))
+     select $1, gpu_id, node_id, $2, $3
+       from unnest(cast($11 as uuid[]), cast($12 as uuid[])) as given (gpu_id, node_id))
    insert into allocated_ports (allocation_id, node_id, org_id, mode, protocol, external_port, internal_port)
    select $1, node_id, $2, $3, protocol, external_port, internal_port
-     from unnest($13::uuid[], $14::text[], $15::int4[], $16::int4[])
+     from unnest(cast($13 as uuid[]), cast($14 as text[]), cast($15 as int4[]), cast($16 as int4[]))
        as given (node_id, protocol, external_port, internal_port)`,
 );
 
@@ -111,11 +112,11 @@ const releaseStatement = defineStatement(
       where id = $1 and org_id = $2 and state <> 'released'
      returning id),
    ports as (
-     update allocated_ports as port set released_at = $3
-       from freed where port.allocation_id = freed.id and port.released_at is null),
+     update allocated_ports set released_at = $3
+      where allocation_id = (select id from freed) and released_at is null),
    gpus as (
-     update allocated_gpus as sold set released_at = $3
-       from freed where sold.allocation_id = freed.id and sold.released_at is null)
+     update allocated_gpus set released_at = $3
+      where allocation_id = (select id from freed) and released_at is null)
    select id from freed`,
 );
 

@@ -124,7 +124,7 @@ describe('constraints', () => {
          select $1, id, node_id, $2, $3 from gpus where node_id = $4 limit 1`,
         [toUuid(placement.allocationId), toUuid(ground.orgId), mode, node],
       );
-    await expect(sell('test')).rejects.toThrow(/foreign key.*node_id_mode/);
+    await expect(sell('test')).rejects.toThrow(/sells nothing in mode test/);
     await expect(sell('live')).rejects.toThrow(/foreign key.*allocation_id_mode/);
     await expect(
       ground.query(`update node_capacity set mode = 'test' where node_id = $1`, [node]),
@@ -434,7 +434,10 @@ describe('the database by itself', () => {
     `delete from allocated_gpus`,
     `delete from allocations`,
     `delete from node_capacity`,
-    `select recount_nodes('{}')`,
+    `select recount_node(gen_random_uuid())`,
+    `update node_capacity set idle = true`,
+    `update node_capacity set placeable = true`,
+    `update node_capacity set pool = 1`,
   ])('keeps the application from: %s', async (statement) => {
     const client = await ground.database.connect();
     try {

@@ -8,7 +8,6 @@ import {
   chooseGpus,
   choosePorts,
   rankFabrics,
-  rankNodes,
   type FabricCandidate,
   type PlacedNode,
   type Placement,
@@ -16,12 +15,12 @@ import {
 } from './placement.ts';
 import {
   FABRIC_SAMPLE,
+  findBest,
   goBack,
-  lockFirstFree,
+  lockBest,
   lockGang,
   lockWaiting,
   markPlace,
-  readCandidates,
   readFabrics,
   readLocked,
   SPREAD_BOUND,
@@ -81,11 +80,11 @@ async function takeNodes(
 ): Promise<readonly PlacedNode[] | Fault> {
   const take = wish.nodeCount === 1 ? takeOneNode : takeGang;
   let search: Search = { wish, fitness: null };
-  let refusal = new Fault('INSUFFICIENT_CAPACITY');
+  let refusal: Fault | undefined;
   await markPlace(tx);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const outcome = await take(tx, search, tools);
-    if (outcome === 'none') return refusal;
+    if (outcome === 'none') return refusal ?? new Fault('INSUFFICIENT_CAPACITY');
     if (outcome !== 'lost' && !('why' in outcome)) return outcome;
     if (outcome !== 'lost') {
       if (search.fitness === null) refusal = outcome.why;
@@ -129,21 +128,16 @@ interface Unfit {
 type Attempt = readonly PlacedNode[] | Unfit | 'none' | 'lost';
 
 async function takeOneNode(tx: Tx, { wish, fitness }: Search, tools: PlacementTools): Promise<Attempt> {
-  const candidates = await readCandidates(tx, wish, fitness, tools.random(SPREAD_BOUND));
-  const ranked = rankNodes(candidates, wish.gpusPerNode).map(({ nodeId }) => nodeId);
-  const [best] = ranked;
-  if (best === undefined) return 'none';
-  const locked = (await lockFirstFree(tx, wish, ranked)) ?? (await waitFor(tx, wish, best));
-  return locked === null ? 'lost' : fill(tx, wish, [locked]);
-}
-
-/**
- * All candidates are held by others at this moment. They may yet roll back, so capacity is refused only after waiting.
- */
-async function waitFor(tx: Tx, wish: PlacementWish, nodeId: NodeId): Promise<NodeId | null> {
-  // The look that found every node held may have left locks behind, and nobody waits while holding one.
+  const search = { wish, fitness, start: tools.random(SPREAD_BOUND) };
+  const free = await lockBest(tx, search);
+  if (free !== null) return fill(tx, wish, [free]);
+  const held = await findBest(tx, search);
+  if (held === null) return 'none';
+  // Its holder may yet roll back, so capacity is refused only after waiting. The look that found every node held may
+  // have left locks behind, and nobody waits while holding one.
   await goBack(tx);
-  return lockWaiting(tx, wish, nodeId);
+  const waited = await lockWaiting(tx, wish, held);
+  return waited === null ? 'lost' : fill(tx, wish, await readLocked(tx, [waited]));
 }
 
 async function takeGang(tx: Tx, { wish, fitness }: Search, tools: PlacementTools): Promise<Attempt> {
@@ -155,17 +149,17 @@ async function takeGang(tx: Tx, { wish, fitness }: Search, tools: PlacementTools
   if (best === undefined) return 'none';
   for (const { fabricId } of fabrics.slice(0, FABRICS_TRIED)) {
     const locked = await lockGang(tx, wish, fitness, { fabricId, whenHeld: 'skip' });
-    if (locked.length === wish.nodeCount) return fill(tx, wish, locked);
+    if (locked.length === wish.nodeCount) return fill(tx, wish, await readLocked(tx, locked));
     await goBack(tx);
   }
   const locked = await lockGang(tx, wish, fitness, { fabricId: best.fabricId, whenHeld: 'wait' });
-  return locked.length < wish.nodeCount ? 'lost' : fill(tx, wish, locked);
+  return locked.length < wish.nodeCount ? 'lost' : fill(tx, wish, await readLocked(tx, locked));
 }
 
 /** Chooses GPUs and ports on nodes whose locks are held. */
-async function fill(tx: Tx, wish: PlacementWish, nodeIds: readonly NodeId[]): Promise<Attempt> {
+function fill(tx: Tx, wish: PlacementWish, nodes: readonly LockedNode[]): Attempt {
   const placed: PlacedNode[] = [];
-  for (const node of await readLocked(tx, nodeIds)) {
+  for (const node of nodes) {
     const { nodeId } = node;
     if (!isWatched(node.watchedAt, tx.clock.now(), UNWATCHED_MS)) return { nodeId, why: notWatched() };
     const gpus = chooseGpus(node.free, wish.gpusPerNode);

@@ -1,18 +1,12 @@
 import { defineStatement, runStatement, type PreparedStatement, type Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type FabricId, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { Candidate, FabricCandidate, FreeGpu, PlacementNeed, PlacementWish } from './placement.ts';
+import type { FabricCandidate, FreeGpu, PlacementNeed, PlacementWish } from './placement.ts';
 
 /** All SQL that looks for nodes with room and locks them. */
 
 /** Random starting points are below this, as `node_capacity.spread` is. */
 export const SPREAD_BOUND = 2_147_483_647;
-
-/** Enough to find a free one among nodes that others hold at this moment, and few enough to cost little. */
-const CANDIDATES = 16;
-
-/** Of each number of free GPUs: more than one, so that some can be held by others; few, so that tight fits come first. */
-const CANDIDATES_OF_A_KIND = 8;
 
 /** Idle nodes looked at on either side of the starting point, to find fabrics for a gang, before all of them are. */
 export const FABRIC_SAMPLE = 64;
@@ -30,93 +24,26 @@ export interface Fitness {
   readonly udpPorts: number;
 }
 
+/** What a statement asks for besides the need: its name in the row of the wish, and its type. */
+type Extra = readonly [name: string, type: 'uuid' | 'int' | 'timestamptz'];
+
+const fitnessExtras: readonly Extra[] = [
+  ['watched_since', 'timestamptz'],
+  ['tcp_ports', 'int'],
+  ['udp_ports', 'int'],
+];
+
 /**
- * A value that the planner does not see. It would otherwise find that it can plan a little better for this value than
- * for any, and plan each placement anew, which takes twice as long as finding the nodes.
+ * The values of a statement as a row that the planner cannot see into (`offset 0`). It would otherwise find that it can
+ * plan a little better for these values than for any, and plan each placement anew, which takes longer than all of the
+ * rest. One row, because each value hidden by itself has to be set up by itself.
  */
-const unseen = (place: number, type: 'text' | 'int' | 'timestamptz'): string => `(select $${place}::${type})`;
-
-// $1 to $8 are the need; then comes what a statement asks besides, then the fitness.
-const pool = `
-      capacity.placeable and capacity.mode = ${unseen(1, 'text')} and capacity.offer = ${unseen(2, 'text')}
-        and capacity.region = ${unseen(3, 'text')} and capacity.gpu_type = ${unseen(4, 'text')}
-        and capacity.connection_type = ${unseen(5, 'text')}`;
-const needed = `${pool}
-        and (${unseen(6, 'int')} is null or capacity.cuda >= ${unseen(6, 'int')})
-        and capacity.node_id <> all ($7::uuid[])`;
-
-// A machine that has its GPUs looks for none, so that nobody has to ask for them first.
-const unplaced = `not exists (
-          select from allocations as allocation
-           where allocation.external_id = (select $9::uuid) and allocation.state = 'live')`;
-
-const freePorts = (protocol: string): string => `
-              cluster.port_last - cluster.port_first + 1 - (
-                select count(*) from allocated_ports as port
-                 where port.node_id = capacity.node_id and port.protocol = '${protocol}' and port.released_at is null
-                   and port.external_port between cluster.port_first and cluster.port_last)`;
-
-const fitFrom = (first: number): string => `
-        and exists (
-          select from clusters as cluster
-           where cluster.id = capacity.cluster_id and cluster.beat_at >= ${unseen(first, 'timestamptz')}
-             and ${freePorts('tcp')} >= ${unseen(first + 1, 'int')}
-             and ${freePorts('udp')} >= ${unseen(first + 2, 'int')})`;
-
-// A bare machine has one tenant: it is taken whole or not at all.
-const whole = `(capacity.offer <> 'bare-metal' or (capacity.idle and capacity.gpus_total = ${unseen(8, 'int')}))`;
-const holds = `capacity.gpus_free >= ${unseen(8, 'int')} and ${whole}`;
-
-interface Variants {
-  readonly quick: PreparedStatement;
-  readonly thorough: PreparedStatement;
-}
-
-/** `values`: how many a statement takes before those of the fitness. */
-function defineVariants(name: string, values: number, text: (matches: string) => string): Variants {
-  return {
-    quick: defineStatement(name, text(needed)),
-    thorough: defineStatement(`${name}-fit`, text(needed + fitFrom(values + 1))),
-  };
-}
-
-const candidateColumns =
-  'capacity.node_id, capacity.gpus_free, capacity.gpus_total, capacity.largest_numa_free, capacity.spread';
-
-// One descent of the index for each number of free GPUs and side of the starting point, however many nodes there are.
-const candidatesStatements = defineVariants(
-  'fleet-candidates',
-  10,
-  (matches) => `
-  select candidate.node_id, candidate.gpus_free, candidate.gpus_total, candidate.largest_numa_free, candidate.spread
-    from generate_series($8::int, case when $2 = 'bare-metal' then $8::int else (
-           select max(capacity.gpus_free) from node_capacity as capacity where ${pool})::int end) as kind (gpus_free)
-   cross join lateral (
-     (select ${candidateColumns} from node_capacity as capacity
-       where ${matches} and ${whole} and capacity.gpus_free = kind.gpus_free and capacity.spread >= ${unseen(10, 'int')}
-       order by capacity.spread limit ${CANDIDATES_OF_A_KIND})
-     union all
-     (select ${candidateColumns} from node_capacity as capacity
-       where ${matches} and ${whole} and capacity.gpus_free = kind.gpus_free and capacity.spread < ${unseen(10, 'int')}
-       order by capacity.spread limit ${CANDIDATES_OF_A_KIND})) as candidate
-   where ${unplaced}
-   limit ${CANDIDATES}`,
-);
-
-const oneNodeStatements = defineVariants(
-  'fleet-candidate-by-name',
-  10,
-  (matches) => `
-  select ${candidateColumns} from node_capacity as capacity
-   where ${matches} and ${holds} and capacity.node_id = $10 and ${unplaced}`,
-);
-
-interface CandidateRow {
-  node_id: string;
-  gpus_free: number;
-  gpus_total: number;
-  largest_numa_free: number;
-  spread: number;
+function wishRow(extras: readonly Extra[], condition = 'true'): string {
+  const rest = extras.map(([name, type], index) => `, $${9 + index}::${type} as ${name}`).join('');
+  return `(
+    select $1::text as mode, $2::text as offer, $3::text as region, $4::text as gpu_type, $5::text as connection_type,
+           pool_of($1, $2, $3, $4, $5) as pool, $6::int as cuda, cast($7 as uuid[]) as except, $8::int as gpus${rest}
+     where ${condition} offset 0) as wish`;
 }
 
 function needValues(need: PlacementNeed): readonly unknown[] {
@@ -124,7 +51,58 @@ function needValues(need: PlacementNeed): readonly unknown[] {
   return [mode, offer, region, gpuType, connectionType, cuda, except.map(toUuid), gpusPerNode];
 }
 
-/** The quick form of a statement, or where fitness is asked for the thorough one. */
+// The index knows the pool by its number, which two pools may have in common, so the words are asked too.
+const inPool = 'capacity.placeable and capacity.pool = wish.pool';
+const pool = `${inPool} and capacity.mode = wish.mode and capacity.offer = wish.offer
+        and capacity.region = wish.region and capacity.gpu_type = wish.gpu_type
+        and capacity.connection_type = wish.connection_type`;
+const needed = `${pool}
+        and (wish.cuda is null or capacity.cuda >= wish.cuda) and capacity.node_id <> all (wish.except)`;
+
+// A machine that has its GPUs looks for none, so that nobody has to ask for them first.
+const unplaced = `not exists (
+       select from allocations as allocation where allocation.external_id = $9::uuid and allocation.state = 'live')`;
+
+const freePorts = (protocol: string): string => `
+              cluster.port_last - cluster.port_first + 1 - (
+                select count(*) from allocated_ports as port
+                 where port.node_id = capacity.node_id and port.protocol = '${protocol}' and port.released_at is null
+                   and port.external_port between cluster.port_first and cluster.port_last)`;
+
+const fit = `
+        and exists (
+          select from clusters as cluster
+           where cluster.id = capacity.cluster_id and cluster.beat_at >= wish.watched_since
+             and ${freePorts('tcp')} >= wish.tcp_ports and ${freePorts('udp')} >= wish.udp_ports)`;
+
+// A bare machine has one tenant: it is taken whole or not at all.
+const whole = `(capacity.offer <> 'bare-metal' or (capacity.idle and capacity.gpus_total = wish.gpus))`;
+const holds = `capacity.gpus_free >= wish.gpus and ${whole}`;
+
+interface Variants {
+  readonly quick: PreparedStatement;
+  readonly thorough: PreparedStatement;
+}
+
+/** A statement in two forms: without and with the question of fitness. */
+function defineVariants(
+  name: string,
+  extras: readonly Extra[],
+  text: (matches: string, row: (condition?: string) => string) => string,
+): Variants {
+  const withFitness = [...extras, ...fitnessExtras];
+  return {
+    quick: defineStatement(
+      name,
+      text(needed, (condition) => wishRow(extras, condition)),
+    ),
+    thorough: defineStatement(
+      `${name}-fit`,
+      text(needed + fit, (condition) => wishRow(withFitness, condition)),
+    ),
+  };
+}
+
 function runVariant<Row>(
   tx: Tx,
   { quick, thorough }: Variants,
@@ -136,53 +114,170 @@ function runVariant<Row>(
   return runStatement<Row>(tx, thorough, [...values, watchedSince, tcpPorts, udpPorts]);
 }
 
+const mostFree = `(
+         select capacity.gpus_free from node_capacity as capacity
+          where ${inPool} and capacity.gpus_free >= wish.gpus order by capacity.gpus_free desc limit 1)`;
+
 /**
- * Nodes with enough free GPUs, tightest first, from a starting point in the order of `spread`; none for a machine that
- * has its GPUs. Nothing is locked.
+ * Nodes with room, best first: the tightest fit, so that whole nodes stay whole for those who need them; of these one
+ * where the GPUs share a NUMA node, and that as tight; of these in the order of `spread` from a starting point, so that
+ * placements at the same moment do not all want the same node.
+ *
+ * Each step is one descent of the index: for every number of free GPUs, every number of them that share a NUMA node,
+ * from those that are enough, and the two sides of the starting point. Steps are taken in this order because each part
+ * of the join refers to the one before, and only until a node is found. An `order by` would read all nodes, and lock them.
  */
-export async function readCandidates(
-  tx: Tx,
-  wish: PlacementWish,
-  fitness: Fitness | null,
-  start: number,
-): Promise<readonly Candidate[]> {
-  const variants = wish.only === null ? candidatesStatements : oneNodeStatements;
-  const where = wish.only === null ? start : toUuid(wish.only);
-  const values = [...needValues(wish), wish.externalId, where];
-  const rows = await runVariant<CandidateRow>(tx, variants, values, fitness);
-  return rows.map((row) => ({
-    nodeId: fromUuid('nod', row.node_id),
-    gpusFree: row.gpus_free,
-    gpusTotal: row.gpus_total,
-    largestNumaFree: row.largest_numa_free,
-    turn: row.spread >= start ? row.spread - start : row.spread - start + SPREAD_BOUND,
-  }));
+const byFit = (matches: string, row: string, locking: string): string => `
+      select node.node_id, node.cluster_id, node.version
+        from ${row}
+       cross join lateral generate_series(
+         wish.gpus, case when wish.offer = 'bare-metal' then wish.gpus else ${mostFree} end) as kind (gpus_free)
+       cross join lateral generate_series(0, 2 * kind.gpus_free - 1) as step (number)
+       cross join lateral (
+         select capacity.node_id, capacity.cluster_id, capacity.xmin as version from node_capacity as capacity
+          where ${matches} and ${whole} and capacity.gpus_free = kind.gpus_free
+            and capacity.largest_numa_free = 1 + (wish.gpus - 1 + (step.number >> 1)) % kind.gpus_free
+            and capacity.spread >= case step.number & 1 when 0 then wish.start else 0 end
+            and capacity.spread < case step.number & 1 when 0 then ${SPREAD_BOUND} else wish.start end
+          order by capacity.spread ${locking}) as node
+       limit 1`;
+
+const byName = (matches: string, row: string, locking: string): string => `
+      select capacity.node_id, capacity.cluster_id, capacity.xmin as version
+        from ${row} join node_capacity as capacity on ${matches} and ${holds} and capacity.node_id = wish.only
+       limit 1 ${locking}`;
+
+/** What is read of a node to fill it, beside its row. */
+const ofNode = (node: string): string => `
+         array(select concat_ws(' ', gpu.id, gpu.pci_address, gpu.numa_node) from gpus as gpu
+                where gpu.node_id = ${node} and gpu.state = 'present'
+                  and gpu.id <> all (array(select sold.gpu_id from allocated_gpus as sold
+                                            where sold.node_id = ${node} and sold.released_at is null))) as gpus,
+         array(select port.protocol || ':' || port.external_port from allocated_ports as port
+                where port.node_id = ${node} and port.released_at is null) as ports`;
+
+type Search = typeof byFit;
+
+// What the look has found is asked again of the row as it is once it is locked: it may have changed in between. Then the
+// rest of the statement, which sees what was there before the lock, is out of date, and the two versions differ. The
+// cluster is looked up for the node that is locked, and not the other way round: that would lock one for each cluster.
+const lockingText =
+  (search: Search) =>
+  (matches: string, row: (condition?: string) => string): string =>
+    `
+  select locked.node_id, cluster.port_first, cluster.port_last, cluster.beat_at, ${ofNode('locked.node_id')},
+         locked.version = (select seen.xmin from node_capacity as seen where seen.node_id = locked.node_id) as is_current
+    from (${search(matches, row(unplaced), 'for no key update of capacity skip locked')}) as locked
+   cross join lateral (
+     select * from clusters where clusters.id = locked.cluster_id offset 0) as cluster`;
+
+const lookingText =
+  (search: Search) =>
+  (matches: string, row: (condition?: string) => string): string =>
+    `
+  select found.node_id from (${search(matches, row(unplaced), '')}) as found`;
+
+const anywhere: readonly Extra[] = [
+  ['external_id', 'uuid'],
+  ['start', 'int'],
+];
+const onOne: readonly Extra[] = [
+  ['external_id', 'uuid'],
+  ['only', 'uuid'],
+];
+const statements = {
+  lock: {
+    anywhere: defineVariants('fleet-lock-best', anywhere, lockingText(byFit)),
+    onOne: defineVariants('fleet-lock-one', onOne, lockingText(byName)),
+  },
+  look: {
+    anywhere: defineVariants('fleet-look-best', anywhere, lookingText(byFit)),
+    onOne: defineVariants('fleet-look-one', onOne, lookingText(byName)),
+  },
+};
+
+/** Where and for whom to look for one node. */
+export interface NodeSearch {
+  readonly wish: PlacementWish;
+  readonly fitness: Fitness | null;
+  /** Where in the order of `spread` to begin. */
+  readonly start: number;
 }
 
-const idle = `capacity.gpus_free = ${unseen(8, 'int')} and capacity.idle and capacity.fabric_id is not null`;
+function runSearch<Row>(
+  tx: Tx,
+  kind: 'lock' | 'look',
+  { wish, fitness, start }: NodeSearch,
+): Promise<readonly Row[]> {
+  const variants = wish.only === null ? statements[kind].anywhere : statements[kind].onOne;
+  const where = wish.only === null ? start : toUuid(wish.only);
+  return runVariant<Row>(tx, variants, [...needValues(wish), wish.externalId, where], fitness);
+}
+
+/**
+ * Locks the best node that nobody else holds, and reads what is free on it. Null: all that have room are held, or none
+ * has, or the machine has its GPUs already.
+ */
+export async function lockBest(tx: Tx, search: NodeSearch): Promise<LockedNode | null> {
+  const [row] = await runSearch<LockedRow & { is_current: boolean }>(tx, 'lock', search);
+  if (row === undefined) return null;
+  if (row.is_current) return fromLockedRow(row);
+  const [current] = await readLocked(tx, [fromUuid('nod', row.node_id)]);
+  return current ?? null;
+}
+
+/** The best node, whoever holds it; null when there is none, or the machine has its GPUs already. Nothing is locked. */
+export async function findBest(tx: Tx, search: NodeSearch): Promise<NodeId | null> {
+  const [row] = await runSearch<{ node_id: string }>(tx, 'look', search);
+  return row === undefined ? null : fromUuid('nod', row.node_id);
+}
+
+const lockWaitingStatement = defineStatement(
+  'fleet-lock-waiting',
+  `
+  select capacity.node_id from ${wishRow([['only', 'uuid']])}
+    join node_capacity as capacity on ${needed} and ${holds} and capacity.node_id = wish.only
+     for no key update of capacity`,
+);
+
+/** Waits for whoever holds the node; null when it has no room left then. */
+export async function lockWaiting(tx: Tx, need: PlacementNeed, nodeId: NodeId): Promise<NodeId | null> {
+  const values = [...needValues(need), toUuid(nodeId)];
+  const [row] = await runStatement<{ node_id: string }>(tx, lockWaitingStatement, values);
+  return row === undefined ? null : fromUuid('nod', row.node_id);
+}
+
+const idle = 'capacity.gpus_free = wish.gpus and capacity.idle and capacity.fabric_id is not null';
+
+const sampleSide = (matches: string, turn: string, side: string): string => `
+          (select capacity.fabric_id, ${turn} as turn from node_capacity as capacity
+            where ${matches} and ${idle} and capacity.largest_numa_free = numa.gpus and capacity.spread ${side} wish.start
+            order by capacity.spread limit wish.sample)`;
 
 const fabricsStatements = defineVariants(
   'fleet-fabrics',
-  12,
-  (matches) => `
+  [
+    ['external_id', 'uuid'],
+    ['start', 'int'],
+    ['sample', 'int'],
+    ['counted', 'int'],
+  ],
+  (matches, row) => `
   select seen.fabric_id, seen.turn, (
            select count(*)::int from (
              select from node_capacity as capacity
-              where capacity.fabric_id = seen.fabric_id and capacity.idle and capacity.gpus_total = ${unseen(8, 'int')} and ${matches}
-              limit ${unseen(12, 'int')}) as idle_node
+              where capacity.fabric_id = seen.fabric_id and capacity.idle and capacity.gpus_total = wish.gpus and ${matches}
+              limit wish.counted) as idle_node
          ) as idle_nodes
-    from (
-      select sample.fabric_id, min(sample.turn) as turn from (
-        (select capacity.fabric_id, capacity.spread - ${unseen(10, 'int')} as turn from node_capacity as capacity
-          where ${matches} and ${idle} and capacity.spread >= ${unseen(10, 'int')}
-          order by capacity.spread limit ${unseen(11, 'int')})
-        union all
-        (select capacity.fabric_id, capacity.spread - ${unseen(10, 'int')} + ${SPREAD_BOUND}
-           from node_capacity as capacity
-          where ${matches} and ${idle} and capacity.spread < ${unseen(10, 'int')}
-          order by capacity.spread limit ${unseen(11, 'int')})) as sample
-       group by sample.fabric_id) as seen
-   where ${unplaced}`,
+    from ${row(unplaced)}
+   cross join lateral (
+      select sample.fabric_id, min(sample.turn) as turn
+        from generate_series(1, wish.gpus) as numa (gpus)
+       cross join lateral (
+          ${sampleSide(matches, 'capacity.spread - wish.start', '>=')}
+          union all
+          ${sampleSide(matches, `capacity.spread - wish.start + ${SPREAD_BOUND}`, '<')}) as sample
+       group by sample.fabric_id) as seen`,
 );
 
 interface FabricRow {
@@ -211,51 +306,25 @@ export async function readFabrics(
   }));
 }
 
-// What the look has found is asked again of the row as it is once it is locked: it may have changed in between.
-const lockFreeStatement = defineStatement(
-  'fleet-lock-free',
-  `
-  select capacity.node_id from node_capacity as capacity
-   where capacity.node_id = any ($9::uuid[]) and ${needed} and ${holds}
-   order by array_position($9::uuid[], capacity.node_id) limit 1
-     for no key update of capacity skip locked`,
-);
+const lockGangText = (matches: string, row: () => string): string => `
+  select node.node_id from ${row()}
+   cross join lateral (
+     select capacity.node_id from node_capacity as capacity
+      where capacity.fabric_id = wish.fabric_id and capacity.idle and capacity.gpus_total = wish.gpus and ${matches}
+      order by capacity.node_id limit wish.nodes
+        for no key update of capacity`;
 
-const lockWaitingStatement = defineStatement(
-  'fleet-lock-waiting',
-  `
-  select capacity.node_id from node_capacity as capacity
-   where capacity.node_id = $9 and ${needed} and ${holds}
-     for no key update of capacity`,
-);
-
-/** Locks the first of the nodes that nobody else holds and that still has room. */
-export async function lockFirstFree(
-  tx: Tx,
-  need: PlacementNeed,
-  nodeIds: readonly NodeId[],
-): Promise<NodeId | null> {
-  const values = [...needValues(need), nodeIds.map(toUuid)];
-  const [row] = await runStatement<{ node_id: string }>(tx, lockFreeStatement, values);
-  return row === undefined ? null : fromUuid('nod', row.node_id);
-}
-
-/** Waits for whoever holds the node; null when it has no room left then. */
-export async function lockWaiting(tx: Tx, need: PlacementNeed, nodeId: NodeId): Promise<NodeId | null> {
-  const values = [...needValues(need), toUuid(nodeId)];
-  const [row] = await runStatement<{ node_id: string }>(tx, lockWaitingStatement, values);
-  return row === undefined ? null : fromUuid('nod', row.node_id);
-}
-
-const lockGangText = (matches: string): string => `
-  select capacity.node_id from node_capacity as capacity
-   where capacity.fabric_id = $9 and capacity.idle and capacity.gpus_total = ${unseen(8, 'int')} and ${matches}
-   order by capacity.node_id limit ${unseen(10, 'int')}
-     for no key update of capacity`;
-
+const gangExtras: readonly Extra[] = [
+  ['fabric_id', 'uuid'],
+  ['nodes', 'int'],
+];
 const lockGangStatements = {
-  wait: defineVariants('fleet-lock-gang', 10, lockGangText),
-  skip: defineVariants('fleet-lock-free-gang', 10, (matches) => `${lockGangText(matches)} skip locked`),
+  wait: defineVariants('fleet-lock-gang', gangExtras, (...parts) => `${lockGangText(...parts)}) as node`),
+  skip: defineVariants(
+    'fleet-lock-free-gang',
+    gangExtras,
+    (...parts) => `${lockGangText(...parts)} skip locked) as node`,
+  ),
 };
 
 /**
@@ -289,20 +358,14 @@ interface LockedRow {
   port_first: number;
   port_last: number;
   beat_at: Date | null;
-  gpus: readonly { id: string; pci: string; numa: number | null }[] | null;
+  /** Of each GPU its id, its address and, where it is known, its NUMA node. */
+  gpus: readonly string[];
   ports: readonly string[];
 }
 
 const lockedStatement = defineStatement(
   'fleet-locked-nodes',
-  `select capacity.node_id, cluster.port_first, cluster.port_last, cluster.beat_at,
-          (select jsonb_agg(jsonb_build_object('id', gpu.id, 'pci', gpu.pci_address, 'numa', gpu.numa_node))
-             from gpus as gpu
-            where gpu.node_id = capacity.node_id and gpu.state = 'present'
-              and not exists (select from allocated_gpus as sold
-                               where sold.gpu_id = gpu.id and sold.released_at is null)) as gpus,
-          array(select port.protocol || ':' || port.external_port from allocated_ports as port
-                 where port.node_id = capacity.node_id and port.released_at is null) as ports
+  `select capacity.node_id, cluster.port_first, cluster.port_last, cluster.beat_at, ${ofNode('capacity.node_id')}
      from node_capacity as capacity join clusters as cluster on cluster.id = capacity.cluster_id
     where capacity.node_id = any ($1::uuid[])
     order by capacity.node_id`,
@@ -311,17 +374,24 @@ const lockedStatement = defineStatement(
 /** A statement of its own after the lock: only so does it see what the one before us in the queue has taken. */
 export async function readLocked(tx: Tx, nodeIds: readonly NodeId[]): Promise<readonly LockedNode[]> {
   const rows = await runStatement<LockedRow>(tx, lockedStatement, [nodeIds.map(toUuid)]);
-  return rows.map((row) => ({
+  return rows.map(fromLockedRow);
+}
+
+function fromLockedRow(row: LockedRow): LockedNode {
+  return {
     nodeId: fromUuid('nod', row.node_id),
-    free: (row.gpus ?? []).map((gpu) => ({
-      gpuId: fromUuid('gpu', gpu.id),
-      pciAddress: gpu.pci,
-      numaNode: gpu.numa,
-    })),
+    free: row.gpus.map((gpu) => {
+      const [id = '', pciAddress = '', numaNode] = gpu.split(' ');
+      return {
+        gpuId: fromUuid('gpu', id),
+        pciAddress,
+        numaNode: numaNode === undefined ? null : Number(numaNode),
+      };
+    }),
     takenPorts: new Set(row.ports),
     portRange: { first: row.port_first, last: row.port_last },
     watchedAt: row.beat_at,
-  }));
+  };
 }
 
 /** A place to come back to: going back lets go of every lock taken since, also of those on rows that did not suit. */

@@ -1,4 +1,4 @@
-import { fromUuid, type FabricId, type GpuId, type NodeId } from '@millrace/platform/ids';
+import { fromUuid, type FabricId, type GpuId } from '@millrace/platform/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -6,15 +6,12 @@ import {
   choosePorts,
   portKey,
   rankFabrics,
-  rankNodes,
-  type Candidate,
   type FabricCandidate,
   type FreeGpu,
   type WantedPort,
 } from './placement.ts';
 
 const uuid = (number: number): string => `019b0000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
-const nodeId = (number: number): NodeId => fromUuid('nod', uuid(number));
 const gpuId = (number: number): GpuId => fromUuid('gpu', uuid(number));
 const fabricId = (number: number): FabricId => fromUuid('fab', uuid(number));
 
@@ -118,98 +115,6 @@ describe('chooseGpus', () => {
 
   it.each([0, -1])('gives nothing to who wants %i', (count) => {
     expect(chooseGpus([{ gpuId: gpuId(1), pciAddress: address(1), numaNode: 0 }], count)).toBeNull();
-  });
-});
-
-const candidates: fc.Arbitrary<readonly Candidate[]> = fc
-  .uniqueArray(
-    fc.record({
-      number: fc.integer({ min: 0, max: 99 }),
-      gpusFree: fc.integer({ min: 0, max: 8 }),
-      largestNumaFree: fc.integer({ min: 0, max: 8 }),
-      turn: fc.integer({ min: 0, max: 5 }),
-    }),
-    { selector: ({ number }) => number, maxLength: 20 },
-  )
-  .map((nodes) =>
-    nodes.map(({ number, gpusFree, largestNumaFree, turn }) => ({
-      nodeId: nodeId(number),
-      gpusFree,
-      gpusTotal: 8,
-      largestNumaFree: Math.min(gpusFree, largestNumaFree),
-      turn,
-    })),
-  );
-
-const candidate = (number: number, fields: Partial<Candidate> = {}): Candidate => ({
-  nodeId: nodeId(number),
-  gpusFree: 4,
-  gpusTotal: 8,
-  largestNumaFree: 4,
-  turn: 0,
-  ...fields,
-});
-
-describe('rankNodes', () => {
-  it('leaves out those without room and nobody else', () => {
-    fc.assert(
-      fc.property(candidates, gpuCount, (nodes, count) => {
-        const expected = nodes.filter(({ gpusFree }) => gpusFree >= count).map((node) => node.nodeId);
-        const ranked = rankNodes(nodes, count).map((node) => node.nodeId);
-        expect(ranked.toSorted()).toEqual(expected.toSorted());
-      }),
-    );
-  });
-
-  it('is one order of all nodes, whatever the order in which they are told', () => {
-    fc.assert(
-      fc.property(
-        candidates.chain((nodes) =>
-          fc.tuple(fc.constant(nodes), fc.shuffledSubarray([...nodes], { minLength: nodes.length })),
-        ),
-        gpuCount,
-        ([nodes, shuffled], count) => {
-          expect(rankNodes(shuffled, count)).toEqual(rankNodes(nodes, count));
-        },
-      ),
-    );
-  });
-
-  it('puts no node before one that fits tighter, or as tight and within a NUMA node, or that and before its turn', () => {
-    fc.assert(
-      fc.property(candidates, gpuCount, (nodes, count) => {
-        const ranked = rankNodes(nodes, count);
-        for (const [place, later] of ranked.slice(1).entries()) {
-          const earlier = ranked[place] ?? later;
-          const key = (node: Candidate): string =>
-            [node.gpusFree, node.largestNumaFree >= count ? 0 : 1, node.turn, node.nodeId].join(' ');
-          expect(key(earlier) < key(later)).toBe(true);
-        }
-      }),
-    );
-  });
-
-  it.each([
-    [
-      'the tighter fit',
-      candidate(2, { gpusFree: 2, largestNumaFree: 1, turn: 9 }),
-      candidate(1, { turn: 1 }),
-    ],
-    [
-      'the shared NUMA node',
-      candidate(2, { largestNumaFree: 2, turn: 9 }),
-      candidate(1, { largestNumaFree: 1 }),
-    ],
-    ['whose turn it is', candidate(2, { turn: 1 }), candidate(1, { turn: 2 })],
-    ['the lower id', candidate(1), candidate(2)],
-  ])('prefers %s', (_what, better, worse) => {
-    expect(rankNodes([worse, better], 2)).toEqual([better, worse]);
-    expect(rankNodes([better, worse], 2)).toEqual([better, worse]);
-  });
-
-  it('finds a NUMA node no better for being larger than needed', () => {
-    const nodes = [candidate(1, { largestNumaFree: 2 }), candidate(2, { largestNumaFree: 4 })];
-    expect(rankNodes(nodes, 2)).toEqual(nodes);
   });
 });
 

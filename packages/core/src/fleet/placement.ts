@@ -62,33 +62,6 @@ export interface PlacedGpu {
   readonly pciAddress: string;
 }
 
-/** A node as placement sees it before it is locked. */
-export interface Candidate {
-  readonly nodeId: NodeId;
-  readonly gpusFree: number;
-  readonly gpusTotal: number;
-  readonly largestNumaFree: number;
-  /** Where it stands in the order of this placement: the same nodes are in another order for another placement. */
-  readonly turn: number;
-}
-
-/**
- * The nodes that can hold the GPUs, best first. The tightest fit wins, so that whole nodes stay whole for those who
- * need them; among equals one where the GPUs share a NUMA node; among those, whoever's turn it is, so that placements
- * at the same moment do not all queue for one node.
- */
-export function rankNodes(candidates: readonly Candidate[], gpusPerNode: number): readonly Candidate[] {
-  return candidates
-    .filter((candidate) => candidate.gpusFree >= gpusPerNode)
-    .toSorted(
-      (one, other) =>
-        one.gpusFree - other.gpusFree ||
-        Number(other.largestNumaFree >= gpusPerNode) - Number(one.largestNumaFree >= gpusPerNode) ||
-        one.turn - other.turn ||
-        (one.nodeId < other.nodeId ? -1 : 1),
-    );
-}
-
 /** Idle nodes of one fabric, as many as were looked for at most. */
 export interface FabricCandidate {
   readonly fabricId: FabricId;

@@ -27,12 +27,18 @@ interface Choice {
   readonly definition: string;
 }
 
-// Checks on one column alone. Those of the form `column in ('a', 'b')` become a union of literals.
+// Checks on one column alone, or on its domain. Those of the form `column in ('a', 'b')` become a union of literals.
 const choicesQuery = `
   select c.conrelid::regclass::text as table_name, a.attname as column_name, pg_get_constraintdef(c.oid) as definition
   from pg_constraint c
   join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
   where c.contype = 'c' and cardinality(c.conkey) = 1 and c.connamespace = 'public'::regnamespace
+  union all
+  select r.oid::regclass::text, a.attname, pg_get_constraintdef(c.oid)
+  from pg_constraint c
+  join pg_attribute a on a.atttypid = c.contypid
+  join pg_class r on r.oid = a.attrelid and r.relkind in ('r', 'p')
+  where c.contype = 'c' and c.contypid <> 0 and c.connamespace = 'public'::regnamespace
   order by 1, 2, 3
 `;
 

@@ -449,12 +449,13 @@ export interface NodeCapacityTable {
   cuda: number | null;
   ready: Generated<boolean>;
   open: Generated<boolean>;
-  placeable: GeneratedAlways<boolean>;
+  placeable: Generated<boolean>;
+  pool: Generated<bigint>;
   gpus_total: Generated<number>;
   gpus_free: Generated<number>;
   gpus_allocated: Generated<number>;
   largest_numa_free: Generated<number>;
-  idle: GeneratedAlways<boolean>;
+  idle: Generated<boolean>;
   spread: number;
 }
 
