@@ -25,13 +25,24 @@ const incusSettings = z
     /** The images that tenants may name; read by rentals. */
     images: z.array(z.string().min(1).max(255)).max(1_000).optional(),
   })
-  .transform(({ fabric: _fabric, defaultImage: _image, images: _images, portAddresses, owner, allowsNesting, instancesPerOrg, ...others }) => ({
-    ...others,
-    ...(portAddresses === undefined ? {} : { portAddresses }),
-    ...(owner === undefined ? {} : { owner }),
-    ...(allowsNesting === undefined ? {} : { allowsNesting }),
-    ...(instancesPerOrg === undefined ? {} : { instancesPerOrg }),
-  }));
+  .transform(
+    ({
+      fabric: _fabric,
+      defaultImage: _image,
+      images: _images,
+      portAddresses,
+      owner,
+      allowsNesting,
+      instancesPerOrg,
+      ...others
+    }) => ({
+      ...others,
+      ...(portAddresses === undefined ? {} : { portAddresses }),
+      ...(owner === undefined ? {} : { owner }),
+      ...(allowsNesting === undefined ? {} : { allowsNesting }),
+      ...(instancesPerOrg === undefined ? {} : { instancesPerOrg }),
+    }),
+  );
 
 type ConfiguredSettings = Omit<IncusDriverOptions, 'clock' | 'log' | 'socketPath' | 'endpoints' | 'tls'>;
 
