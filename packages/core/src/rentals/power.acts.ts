@@ -68,7 +68,9 @@ export async function switchPower(
     'a switch failed',
   );
   const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= parts.clock.now();
-  if (failureOf(error).isFinal || isLate) return giveUpTask(parts, view, task);
+  // What a failed start took is given back whatever it takes: nobody pays for it.
+  const mustSucceed = task === 'stop' && !rental.gpuHeld;
+  if (!mustSucceed && (failureOf(error).isFinal || isLate)) return giveUpTask(parts, view, task);
   await tryLater(parts, machine, failureOf(error));
 }
 

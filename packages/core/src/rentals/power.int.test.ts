@@ -3,7 +3,8 @@ import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal } from '@millrace/platform/money';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { rateOf } from '../prices/index.ts';
-import { createSaboteur, driveIdle, driveUntil } from './drive.fixture.ts';
+import { driveOnce } from './drive.ts';
+import { createSaboteur, driveIdle, driveUntil, partsOf } from './drive.fixture.ts';
 import { bringUp, expectSound, meters, viewOf } from './life.fixture.ts';
 import { requireView, terminateRental } from './life.service.ts';
 import { rebootRental, startRental, stopRental } from './power.service.ts';
@@ -183,6 +184,13 @@ describe('a rental that gives its GPUs back', () => {
     saboteur.plan({ at: 'setGpus', when: 'after', kind: 'failed' });
     const failed = await driveUntil(world, rental, { until: 'Running', saboteur });
     expect(failed.statusReason).toContain('could not be started');
+    // Giving back what it took is tried until it is done.
+    saboteur.plan({ at: 'stop', when: 'before', kind: 'failed', times: 3 });
+    for (let round = 0; round < 20 && !saboteur.spent(); round += 1) {
+      await driveOnce(partsOf(world, { saboteur }), rental.orgId, rental.id, never);
+      await world.advance(30_000);
+    }
+    expect(saboteur.spent()).toBe(true);
     const off = await driveIdle(world, rental);
     expect(off).toMatchObject({
       status: 'Running',

@@ -21,7 +21,7 @@ import {
   type RentalView,
   type TaskOptions,
 } from './rental.ts';
-import { billedUntil, currentTerm, freesAt, onDemandPrice, onDemandTerm } from './terms.ts';
+import { billedUntil, currentTerm, freesAt, isDisk, onDemandPrice, onDemandTerm } from './terms.ts';
 import { insertTerm, saveTerm } from './terms.store.ts';
 
 /**
@@ -203,7 +203,7 @@ export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
   );
   // A start that failed ends here too: it opened nothing, and the disk is paid for already.
   const meters = await metersOf(tx, off);
-  if (meters.every(({ state, name }) => state === 'closed' || name.startsWith('disk-'))) return off;
+  if (meters.every((meter) => meter.state === 'closed' || isDisk(meter))) return off;
   const at = billedUntil({ ...view, rental: off }, meters, tx.clock.now());
   if (!isForMoney) await billDiskOnly(tx, off, at);
   else await keepAndTell(tx, off, { at, cause: because });
