@@ -140,7 +140,7 @@ export const bench = defineBench({
     try {
       const alone = await run.measure(sides, { concurrency: 1 });
       const crowd = await run.measure(sides, { concurrency: CROWD });
-      const { all } = await run.measure({ all: () => walk(api.url, key) }, { concurrency: 1, rounds: 1 });
+      const { all } = await run.measure({ all: () => walk(api.url, key) }, { concurrency: 1, rounds: 5 });
       return {
         figures: {
           ...prefixed('1 client: ', alone),

@@ -183,6 +183,13 @@ describe('what a rental has cost', () => {
     const { total, posted } = await checked(rental);
     expect(posted).toBe(nanoUsd(20_000_000_000n));
     expect(total).toBe(posted);
+    const { finalCost } = await world.run((tx) =>
+      terminateRental(tx, rental.orgId, rental.id, {
+        actor: { kind: 'system', id: 'test' },
+        reason: 'done',
+      }),
+    );
+    expect([finalCost, (await checked(rental)).total]).toEqual([posted, posted]);
   });
 
   it('is nothing in test mode', async () => {

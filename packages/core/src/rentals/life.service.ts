@@ -14,7 +14,7 @@ import {
   type NanoUsd,
 } from '@millrace/platform/money';
 import { markReleasing } from '../fleet/index.ts';
-import { costAt, type Meter, type RestOfTerm } from '../metering/index.ts';
+import { owedAt, type Meter, type RestOfTerm } from '../metering/index.ts';
 import { closeMeters, giveBackHolds, metersOf } from './money.service.ts';
 import { doomMachines, listMachines } from './machines.store.ts';
 import { moveRental } from './move.ts';
@@ -120,7 +120,7 @@ export function receiptOf(rental: Rental, terms: RentalView['terms'], meters: re
   return {
     rental,
     billingStoppedAt: at,
-    finalCost: addUsd(zeroUsd, ...meters.map((meter) => costAt(meter, at ?? rental.createdAt))),
+    finalCost: addUsd(zeroUsd, ...meters.map((meter) => owedAt(meter, at ?? rental.createdAt))),
     commitment: commitmentOf(terms, meters),
   };
 }

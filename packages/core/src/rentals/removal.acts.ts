@@ -1,6 +1,7 @@
+import { addUsd } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
 import { moveNode, releaseAllocation } from '../fleet/index.ts';
-import { meterCost } from '../metering/index.ts';
+import { owedAt } from '../metering/index.ts';
 import {
   askEngine,
   failureOf,
@@ -11,8 +12,9 @@ import {
   type DriveParts,
 } from './drive-parts.ts';
 import { saveMachine } from './machines.store.ts';
+import { metersOf } from './money.service.ts';
 import { moveRental } from './move.ts';
-import { causeOfRental, type RentalMachine, type RentalView } from './rental.ts';
+import type { RentalMachine, RentalView } from './rental.ts';
 import { endRunningStep } from './steps.store.ts';
 import { costOnWire } from './wire-money.ts';
 
@@ -160,7 +162,8 @@ export async function endRental(parts: DriveParts, view: RentalView): Promise<vo
     if (rental.status !== 'Terminating' && rental.status !== 'Failed') return;
     const now = tx.clock.now();
     await endRunningStep(tx, rental.orgId, rental.id, { status: 'done' });
-    const { cost } = await meterCost(tx, rental.orgId, rental.mode, causeOfRental(rental), now);
+    const meters = await metersOf(tx, rental);
+    const cost = addUsd(...meters.map((meter) => owedAt(meter, now)));
     await moveRental(tx, rental, {
       to: 'Terminated',
       reason: rental.statusReason,
