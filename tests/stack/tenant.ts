@@ -1,11 +1,10 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { newProofKey } from '@millrace/compute/proof';
 import { applyLedger, requireDone } from '@millrace/core/ledger';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { toUuid, type OrgId } from '@millrace/platform/ids';
+import type { OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { testIds, uniqueId } from '@millrace/testing';
-import sshpk from 'sshpk';
 import { seedOrganisation } from '../../apps/api/src/fixture.ts';
 import { GPU_TYPE, type RentalStack } from './rental-stack.ts';
 
@@ -42,12 +41,7 @@ export async function seedTenant(stack: RentalStack, balanceUsd: number): Promis
   const { db } = stack.database;
   const { organisation, owner } = await seedOrganisation(db);
   await giveMoney(db, organisation.id, nanoUsd(BigInt(balanceUsd) * 1_000_000_000n));
-  const pair = generateKeyPairSync('ed25519', {
-    privateKeyEncoding: { format: 'pem', type: 'pkcs8' },
-    publicKeyEncoding: { format: 'pem', type: 'spki' },
-  });
-  const privateKey = sshpk.parsePrivateKey(pair.privateKey, 'pem').toString('openssh');
-  const publicKey = sshpk.parseKey(pair.publicKey, 'pem').toString('ssh');
+  const { privateKey, publicKey } = newProofKey();
   const call: StackTenant['call'] = async (method, path, options = {}) => {
     const response = await fetch(stack.apiUrl + path, {
       method,
@@ -108,5 +102,3 @@ export async function insist(
 
 /** Everything that the organisation has of this rental, by its id. */
 export const rentalPath = (id: number): string => `/v2/on-demand/rentals/${id}`;
-
-export const uuidOf = (orgId: OrgId): string => toUuid(orgId);
