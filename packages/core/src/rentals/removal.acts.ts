@@ -48,8 +48,8 @@ export async function cutMachine(
   await parts.db.transaction({ name: 'note access cut', isolation: 'read committed' }, async (tx) => {
     await saveMachine(tx, machine, { cutAt, tries: 0, nextTryAt: null, lastError: null });
   });
-  const acceptedAt = rental.endAcceptedAt ?? machine.doomedAt ?? cutAt;
-  const lateMs = cutAt.getTime() - acceptedAt.getTime();
+  // From when the end was accepted, which may be later than the instant up to which is billed.
+  const lateMs = cutAt.getTime() - (machine.doomedAt ?? cutAt).getTime();
   if (lateMs > parts.policy.cutWithinMs) {
     cutLate.add(1);
     parts.log.error({ rentalId: rental.id, lateMs }, 'access was cut later than promised');
