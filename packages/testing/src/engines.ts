@@ -27,10 +27,24 @@ export function connectTestNats(
 /** Takes a test's services out of the shared Restate, with whatever is still under way on them. */
 export async function forgetDeployment(deploymentId: string): Promise<void> {
   const { adminUrl } = readEndpoints().restate;
+  await killCallsTo(deploymentId);
   const answer = await fetch(`${adminUrl}/deployments/${deploymentId}?force=true`, { method: 'DELETE' });
   if (!answer.ok && answer.status !== 404) {
     throw new Error(`Restate kept the deployment ${deploymentId}: it answered ${answer.status}.`);
   }
+}
+
+/** A call that began there would be tried for ever, and whatever else concerns the same object would wait behind it. */
+async function killCallsTo(deploymentId: string): Promise<void> {
+  const { adminUrl } = readEndpoints().restate;
+  const query = `select id from sys_invocation where pinned_deployment_id = '${deploymentId}' and status <> 'completed'`;
+  const answer = await fetch(`${adminUrl}/query`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  const { rows } = (await answer.json()) as { rows: readonly { id: string }[] };
+  for (const { id } of rows) await fetch(`${adminUrl}/invocations/${id}/kill`, { method: 'PATCH' });
 }
 
 /** The same for whatever is registered at an address. */
