@@ -5,6 +5,7 @@ import {
   consoleSubject,
   createRentalWorkflow,
   defaultRentalPolicy,
+  driveForsaken,
   forgetOldConsoles,
   forgetOldSamples,
   redriveDue,
@@ -41,6 +42,9 @@ export interface Rentals {
 /** What is due waits no longer than this: terms that end, times to live, and calls that got lost. */
 const REDRIVE_EVERY_MS = 1_000;
 const REDRIVE_BATCH = 200;
+/** What nobody answers for is driven by workers themselves, a few at a time. */
+const FORSAKEN_EVERY_MS = 5_000;
+const FORSAKEN_BATCH = 8;
 /** What an empty balance asks for; each is taken up again until its effect is there. */
 const REQUIRED_EVERY_MS = 2_000;
 const REQUIRED_BATCH = 100;
@@ -66,6 +70,10 @@ export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals 
   loop('call for due rentals', REDRIVE_EVERY_MS, async () =>
     (await redriveDue(db, REDRIVE_BATCH)) >= REDRIVE_BATCH ? 'busy' : 'idle',
   );
+  const drive = { db, clock, log, drivers, sealer, policy: defaultRentalPolicy };
+  loop('drive forsaken rentals', FORSAKEN_EVERY_MS, async (signal) =>
+    (await driveForsaken(drive, FORSAKEN_BATCH, signal)) >= FORSAKEN_BATCH ? 'busy' : 'idle',
+  );
   loop('carry out what balances require', REQUIRED_EVERY_MS, async () =>
     (await carryOutRequired(db, { log, limit: REQUIRED_BATCH })) >= REQUIRED_BATCH ? 'busy' : 'idle',
   );
@@ -84,7 +92,7 @@ export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals 
   const consoles = serveConsoles({ db, clock, log, drivers, nats, subject });
   lifecycle.onDrain('consumers', 'consoles', () => consoles.stop());
   return {
-    workflow: createRentalWorkflow({ db, clock, log, drivers, sealer, policy: defaultRentalPolicy }),
+    workflow: createRentalWorkflow(drive),
     onMachine: (clusterId) => reconciler.hint(clusterId),
   };
 }

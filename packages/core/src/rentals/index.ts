@@ -12,7 +12,7 @@ export { serveRentalLife, type RentalLifeRoutes } from './life.routes.ts';
 export { serveMonitoring, type MonitoringRoutes } from './monitoring.routes.ts';
 export { defaultPolicy as defaultRentalPolicy } from './policy.ts';
 export { serveRentalReading, type ReadingRoutes } from './reading.routes.ts';
-export { redriveDue } from './redrive.ts';
+export { driveForsaken, redriveDue } from './redrive.ts';
 export { dryRun, formatDryRun, type DryRun } from './dry-run.ts';
 export { RentalReconciler } from './rentals.reconciler.ts';
 export { allowReaping } from './sightings.store.ts';

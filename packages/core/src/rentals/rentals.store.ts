@@ -320,3 +320,19 @@ export async function lockDue(tx: Tx, now: Date, limit: number): Promise<readonl
     .execute();
   return rows.map(toRental);
 }
+
+/** Rentals of every organisation that somebody should have looked at before then, longest first. */
+export async function listLate(
+  reader: Reader,
+  before: Date,
+  limit: number,
+): Promise<readonly Pick<Rental, 'orgId' | 'id'>[]> {
+  const rows = await reader.kysely
+    .selectFrom('rentals')
+    .select(['org_id', 'id'])
+    .where('deadline_at', '<=', before)
+    .orderBy('deadline_at')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), id: fromUuid('rnt', row.id) }));
+}
