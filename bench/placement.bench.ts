@@ -27,7 +27,7 @@ const BAR_TIMES = 5;
 
 const random = createRandom(1);
 
-/** A fleet of which 70 % is sold: most nodes whole, some in part, as best fit leaves them. */
+/** A fleet of which 70 % is sold, each machine with a port: most nodes whole, some in part, as best fit leaves them. */
 const sellMost = `
   with numbered as (
     select node_id, row_number() over (order by node_id) % 20 as place from node_capacity),
@@ -36,7 +36,10 @@ const sellMost = `
       from numbered where place < 15),
   made as (
     insert into allocations (id, org_id, mode, external_id, holder, region, gpu_count, node_count, state, created_at)
-    select allocation_id, $1, 'live', gen_random_uuid(), 'rental', $2, gpus, 1, 'live', now() from chosen)
+    select allocation_id, $1, 'live', gen_random_uuid(), 'rental', $2, gpus, 1, 'live', now() from chosen),
+  opened as (
+    insert into allocated_ports (allocation_id, node_id, org_id, mode, protocol, external_port, internal_port)
+    select allocation_id, node_id, $1, 'live', 'tcp', 20000, 22 from chosen)
   insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
   select chosen.allocation_id, gpu.id, chosen.node_id, $1, 'live'
     from chosen
