@@ -140,6 +140,21 @@ describe('those who wait', () => {
     await holder.end('commit');
   });
 
+  it('are none of those who hold a node that they cannot use: they come back, and then are told to', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const holder = holdOpen(scene.wish());
+    await holder.placed;
+    // The first node that the others lock. Nobody watches it.
+    await scene.plant({ nodes: 1, gpusPerNode: 1, watchedAt: new Date(0) });
+    expect(await refusalOf(scene.place())).toBe('SERVICE_UNAVAILABLE');
+    const late = settle(times(4, () => scene.place()));
+    await holder.end('rollback');
+    const { placed, refusals } = await late;
+    expect(placed).toHaveLength(1);
+    expect([...new Set(refusals)]).toEqual(['SERVICE_UNAVAILABLE']);
+  });
+
   it('find what is left of a node whose holder took a part of it', async () => {
     const scene = ground.scene();
     await scene.plant({ nodes: 1, gpusPerNode: 8 });

@@ -21,6 +21,7 @@ import {
   lockGang,
   lockWaiting,
   markPlace,
+  pause,
   readFabrics,
   readLocked,
   SPREAD_BOUND,
@@ -79,23 +80,46 @@ async function takeNodes(
   tools: PlacementTools,
 ): Promise<readonly PlacedNode[] | Fault> {
   const take = wish.nodeCount === 1 ? takeOneNode : takeGang;
+  const footing: Footing = { isMarked: false, isBurdened: false };
   let search: Search = { wish, fitness: null };
   let refusal: Fault | undefined;
-  await markPlace(tx);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const outcome = await take(tx, search, tools);
+    const outcome = await take(tx, search, tools, footing);
     if (outcome === 'none') return refusal ?? new Fault('INSUFFICIENT_CAPACITY');
     if (outcome !== 'lost' && !('why' in outcome)) return outcome;
     if (outcome !== 'lost') {
       if (search.fitness === null) refusal = outcome.why;
       search = narrow(tx, search, outcome.nodeId);
     }
-    await goBack(tx);
+    await letGo(tx, footing);
   }
   return new Fault('SERVICE_UNAVAILABLE', {
     message: 'Too many rentals are being placed on the same machines at this moment.',
     retryAfterSeconds: 1,
   });
+}
+
+/**
+ * Whether there is a place to go back to, and whether a lock is held from before it, which only the end of the
+ * transaction lets go. Nearly all placements take the first node that they lock, and need neither. One that could not use
+ * it is burdened: it takes what is free, and never waits, since two who hold something could wait for each other.
+ */
+interface Footing {
+  isMarked: boolean;
+  isBurdened: boolean;
+}
+
+/** Lets go of every lock that was taken and is not used, or remembers that it could not. */
+async function letGo(tx: Tx, footing: Footing): Promise<void> {
+  if (footing.isMarked) return goBack(tx);
+  footing.isBurdened = true;
+  await mark(tx, footing);
+}
+
+async function mark(tx: Tx, footing: Footing): Promise<void> {
+  if (footing.isMarked) return;
+  await markPlace(tx);
+  footing.isMarked = true;
 }
 
 interface Search {
@@ -127,20 +151,35 @@ interface Unfit {
 /** `none`: no node has room. `lost`: one had, and others took it between the look and the lock. */
 type Attempt = readonly PlacedNode[] | Unfit | 'none' | 'lost';
 
-async function takeOneNode(tx: Tx, { wish, fitness }: Search, tools: PlacementTools): Promise<Attempt> {
+async function takeOneNode(
+  tx: Tx,
+  { wish, fitness }: Search,
+  tools: PlacementTools,
+  footing: Footing,
+): Promise<Attempt> {
   const search = { wish, fitness, start: tools.random(SPREAD_BOUND) };
   const free = await lockBest(tx, search);
-  if (free !== null) return fill(tx, wish, [free]);
+  if (free === 'changed') return 'lost';
+  if (free !== 'none') return fill(tx, wish, [free]);
   const held = await findBest(tx, search);
   if (held === null) return 'none';
-  // Its holder may yet roll back, so capacity is refused only after waiting. The look that found every node held may
-  // have left locks behind, and nobody waits while holding one.
-  await goBack(tx);
+  await mark(tx, footing);
+  if (footing.isBurdened) {
+    await pause(tx);
+    return 'lost';
+  }
+  // Its holder may yet roll back, so capacity is refused only after waiting.
   const waited = await lockWaiting(tx, wish, held);
   return waited === null ? 'lost' : fill(tx, wish, await readLocked(tx, [waited]));
 }
 
-async function takeGang(tx: Tx, { wish, fitness }: Search, tools: PlacementTools): Promise<Attempt> {
+async function takeGang(
+  tx: Tx,
+  { wish, fitness }: Search,
+  tools: PlacementTools,
+  footing: Footing,
+): Promise<Attempt> {
+  await mark(tx, footing);
   const look = async (start: number, sample: number): Promise<readonly FabricCandidate[]> =>
     rankFabrics(await readFabrics(tx, wish, fitness, { start, sample }), wish.nodeCount);
   const sampled = await look(tools.random(SPREAD_BOUND), FABRIC_SAMPLE);

@@ -125,9 +125,9 @@ const mostFree = `(
  *
  * Each step is one descent of the index: for every number of free GPUs, every number of them that share a NUMA node,
  * from those that are enough, and the two sides of the starting point. Steps are taken in this order because each part
- * of the join refers to the one before, and only until a node is found. An `order by` would read all nodes, and lock them.
+ * of the join refers to the one before, and only as far as somebody reads. An `order by` would read all nodes.
  */
-const byFit = (matches: string, row: string, locking: string): string => `
+const byFit = (matches: string, row: string): string => `
       select node.node_id, node.cluster_id, node.version
         from ${row}
        cross join lateral generate_series(
@@ -139,13 +139,11 @@ const byFit = (matches: string, row: string, locking: string): string => `
             and capacity.largest_numa_free = 1 + (wish.gpus - 1 + (step.number >> 1)) % kind.gpus_free
             and capacity.spread >= case step.number & 1 when 0 then wish.start else 0 end
             and capacity.spread < case step.number & 1 when 0 then ${SPREAD_BOUND} else wish.start end
-          order by capacity.spread ${locking}) as node
-       limit 1`;
+          order by capacity.spread) as node`;
 
-const byName = (matches: string, row: string, locking: string): string => `
+const byName = (matches: string, row: string): string => `
       select capacity.node_id, capacity.cluster_id, capacity.xmin as version
-        from ${row} join node_capacity as capacity on ${matches} and ${holds} and capacity.node_id = wish.only
-       limit 1 ${locking}`;
+        from ${row} join node_capacity as capacity on ${matches} and ${holds} and capacity.node_id = wish.only`;
 
 /** What is read of a node to fill it, beside its row. */
 const ofNode = (node: string): string => `
@@ -158,16 +156,22 @@ const ofNode = (node: string): string => `
 
 type Search = typeof byFit;
 
-// What the look has found is asked again of the row as it is once it is locked: it may have changed in between. Then the
-// rest of the statement, which sees what was there before the lock, is out of date, and the two versions differ. The
-// cluster is looked up for the node that is locked, and not the other way round: that would lock one for each cluster.
+// The first node that nobody holds is locked, and no other: by its id alone, so that there is none that was locked and then
+// found to have changed. Whether it has changed since the look its version says; then all that was read is out of date.
+// The cluster is looked up for the node that is locked, and not the other way round: that would lock one for each cluster.
 const lockingText =
   (search: Search) =>
   (matches: string, row: (condition?: string) => string): string =>
     `
-  select locked.node_id, cluster.port_first, cluster.port_last, cluster.beat_at, ${ofNode('locked.node_id')},
-         locked.version = (select seen.xmin from node_capacity as seen where seen.node_id = locked.node_id) as is_current
-    from (${search(matches, row(unplaced), 'for no key update of capacity skip locked')}) as locked
+  select locked.node_id, locked.is_current, cluster.port_first, cluster.port_last, cluster.beat_at,
+         ${ofNode('locked.node_id')}
+    from (
+      select found.node_id, found.cluster_id, found.version = held.version as is_current
+        from (${search(matches, row(unplaced))}) as found
+       cross join lateral (
+         select capacity.xmin as version from node_capacity as capacity where capacity.node_id = found.node_id
+            for no key update skip locked) as held
+       limit 1) as locked
    cross join lateral (
      select * from clusters where clusters.id = locked.cluster_id offset 0) as cluster`;
 
@@ -175,7 +179,7 @@ const lookingText =
   (search: Search) =>
   (matches: string, row: (condition?: string) => string): string =>
     `
-  select found.node_id from (${search(matches, row(unplaced), '')}) as found`;
+  select found.node_id from (${search(matches, row(unplaced))}) as found limit 1`;
 
 const anywhere: readonly Extra[] = [
   ['external_id', 'uuid'],
@@ -215,15 +219,17 @@ function runSearch<Row>(
 }
 
 /**
- * Locks the best node that nobody else holds, and reads what is free on it. Null: all that have room are held, or none
- * has, or the machine has its GPUs already.
+ * Locks the best node that nobody else holds, and reads what is free on it. `none`: all that have room are held, or none
+ * has, or the machine has its GPUs already; then nothing is locked. `changed`: it was taken between the look and the lock,
+ * and is locked.
  */
-export async function lockBest(tx: Tx, search: NodeSearch): Promise<LockedNode | null> {
+export async function lockBest(tx: Tx, search: NodeSearch): Promise<LockedNode | 'none' | 'changed'> {
   const [row] = await runSearch<LockedRow & { is_current: boolean }>(tx, 'lock', search);
-  if (row === undefined) return null;
+  if (row === undefined) return 'none';
   if (row.is_current) return fromLockedRow(row);
-  const [current] = await readLocked(tx, [fromUuid('nod', row.node_id)]);
-  return current ?? null;
+  const locked = await lockWaiting(tx, search.wish, fromUuid('nod', row.node_id));
+  const [current] = locked === null ? [] : await readLocked(tx, [locked]);
+  return current ?? 'changed';
 }
 
 /** The best node, whoever holds it; null when there is none, or the machine has its GPUs already. Nothing is locked. */
@@ -397,6 +403,11 @@ function fromLockedRow(row: LockedRow): LockedNode {
 /** A place to come back to: going back lets go of every lock taken since, also of those on rows that did not suit. */
 export async function markPlace(tx: Tx): Promise<void> {
   await sql`savepoint before_nodes`.execute(tx.kysely);
+}
+
+/** For those who may not wait for a lock and come back instead: long enough for most transactions to end. */
+export async function pause(tx: Tx): Promise<void> {
+  await sql`select pg_sleep(0.005)`.execute(tx.kysely);
 }
 
 export async function goBack(tx: Tx): Promise<void> {
