@@ -201,10 +201,11 @@ describe('a meter', () => {
   });
 
   it('that takes the place of another is opened with what there is, also where new work is refused', async () => {
-    const orgId = await world.organisation(1);
+    // Less than the quarter of an hour that is set aside however near the next posting is.
+    const orgId = await world.organisation(0.5);
     await expect(world.open(orgId)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
     const meter = await world.open(orgId, { demand: 'rest' });
-    expect(meter.held).toBe(usd(1));
+    expect(meter.held).toBe(usd(0.5));
     expect(await world.balance(orgId)).toMatchObject({ available: 0n });
     const bare = await world.open(orgId, { demand: 'rest' });
     expect(bare).toMatchObject({ held: 0n, state: 'open', coveredUntil: bare.openedAt });
