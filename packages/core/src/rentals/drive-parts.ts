@@ -1,15 +1,14 @@
 import { DriverError, isDriverError, type ComputeDriver } from '@millrace/compute';
 import { withDeadline, type Clock } from '@millrace/platform/clock';
-import type { Db, Tx } from '@millrace/platform/db';
+import type { Db } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import type { ClusterId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Sealer } from '@millrace/platform/secrets';
-import { listMachines, saveMachine } from './machines.store.ts';
+import { saveMachine } from './machines.store.ts';
 import type { RentalPolicy } from './policy.ts';
 import type { Rental, RentalMachine, RentalView } from './rental.ts';
-import { findRental, lockRental } from './rentals.store.ts';
-import { listTerms } from './terms.store.ts';
+import { findRental } from './rentals.store.ts';
 
 /** What all acts on a rental share: what they need, how they speak to engines, and how they write down what came of it. */
 
@@ -43,16 +42,15 @@ export async function askEngine<T>(
   let cancel = (): void => undefined;
   const watch = (): void => {
     cancel = parts.clock.after(WATCH_MS, () => {
-      void findRental(parts.db, rental.orgId, rental.id).then(
-        (now) => {
-          if (overtaken.signal.aborted) return;
-          if (now?.status !== rental.status)
-            overtaken.abort(new DriverError('unavailable', 'No longer wanted.'));
-          else watch();
-        },
+      const look = findRental(parts.db, rental.orgId, rental.id);
+      void look
+        .then((now) => now?.status === rental.status)
         // A look that fails says nothing; the call has its own end.
-        () => watch(),
-      );
+        .catch(() => true)
+        .then((isWanted) => {
+          if (!isWanted) overtaken.abort(new DriverError('unavailable', 'No longer wanted.'));
+          if (!overtaken.signal.aborted) watch();
+        });
     });
   };
   watch();
@@ -104,17 +102,6 @@ export async function tryLater(
       lastError: failure.message.slice(0, MESSAGE_MAX),
     });
   });
-}
-
-/** The rental as it is now, with its lock held, for writing down what came of an act. */
-export async function lockView(tx: Tx, seen: Rental): Promise<RentalView | null> {
-  const rental = await lockRental(tx, seen.orgId, seen.id);
-  if (rental === null) return null;
-  return {
-    rental,
-    machines: await listMachines(tx, seen.orgId, seen.id),
-    terms: await listTerms(tx, seen.orgId, seen.id),
-  };
 }
 
 /** The machine as it is now, if it still is where it was when it was acted on. */

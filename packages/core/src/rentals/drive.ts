@@ -1,32 +1,20 @@
-import type { Reader } from '@millrace/platform/db';
 import type { OrgId, RentalId } from '@millrace/platform/ids';
 import { decide, type Act } from './decide.ts';
 import { carryOutDue, dueOf, type Due } from './due.service.ts';
 import type { DriveParts } from './drive-parts.ts';
-import { listMachines } from './machines.store.ts';
 import { dueAt } from './move.ts';
 import { switchPower } from './power.acts.ts';
 import { createMachine, giveUp, openRental, proveMachine, reviveMachine } from './provision.acts.ts';
 import { cutMachine, endRental, removeMachine } from './removal.acts.ts';
 import type { RentalView } from './rental.ts';
-import { findRental, touchRental } from './rentals.store.ts';
-import { listTerms } from './terms.store.ts';
+import { touchRental } from './rentals.store.ts';
+import { readView } from './views.ts';
 
 /** `again`: something was done, look at once. `wait`: nothing before then. `ended`: nothing ever. */
 export type Round =
   | { readonly kind: 'again' }
   | { readonly kind: 'ended' }
   | { readonly kind: 'wait'; readonly until: Date; readonly forMs: number };
-
-export async function readView(reader: Reader, orgId: OrgId, id: RentalId): Promise<RentalView | null> {
-  const rental = await findRental(reader, orgId, id);
-  if (rental === null) return null;
-  return {
-    rental,
-    machines: await listMachines(reader, orgId, id),
-    terms: await listTerms(reader, orgId, id),
-  };
-}
 
 /**
  * One look at a rental and whatever is to be done about it now. It may be called by anyone at any time, by two at once,

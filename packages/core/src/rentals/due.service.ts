@@ -2,7 +2,7 @@ import type { Db, Reader, Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
 import { formatUsd, toNearestUsdNumber } from '@millrace/platform/money';
 import { rateOf } from '../prices/index.ts';
-import { lockView, rentalsActor } from './drive-parts.ts';
+import { rentalsActor } from './drive-parts.ts';
 import { nextDue, type Due, type EndCause } from './due.ts';
 import { endView } from './life.service.ts';
 import { beginNextTerm, closeMeters, keepPaying, metersOf } from './money.service.ts';
@@ -10,6 +10,7 @@ import { changeRental, tellOfRental } from './move.ts';
 import type { RentalView } from './rental.ts';
 import { onDemandPrice, onDemandTerm } from './terms.ts';
 import { insertTerm } from './terms.store.ts';
+import { lockView } from './views.ts';
 
 /** What the clock asks of rentals, carried out: each in one transaction, and once however often it is asked for. */
 

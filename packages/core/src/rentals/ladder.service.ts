@@ -9,7 +9,7 @@ import {
   ladderRungs,
   type RequiredAction,
 } from '../metering/index.ts';
-import { lockView, rentalsActor } from './drive-parts.ts';
+import { rentalsActor } from './drive-parts.ts';
 import { endView } from './life.service.ts';
 import { metersOf } from './money.service.ts';
 import { changeRental } from './move.ts';
@@ -17,6 +17,7 @@ import { keepAndTell, stopRental } from './power.service.ts';
 import type { RentalView } from './rental.ts';
 import { findByWireId } from './rentals.store.ts';
 import { keptDisk } from './terms.ts';
+import { lockView } from './views.ts';
 
 /**
  * What a wallet that runs out asks of rentals: they are stopped and their GPUs given back, their disks are kept for as

@@ -16,14 +16,13 @@ import {
 import { markReleasing } from '../fleet/index.ts';
 import { owedAt, type Meter, type RestOfTerm } from '../metering/index.ts';
 import { closeMeters, giveBackHolds, metersOf } from './money.service.ts';
-import { doomMachines, listMachines } from './machines.store.ts';
+import { doomMachines } from './machines.store.ts';
 import { moveRental } from './move.ts';
 import { defaultPolicy } from './policy.ts';
 import type { Rental, RentalAction, RentalView } from './rental.ts';
-import { lockRental } from './rentals.store.ts';
 import { endRunningStep } from './steps.store.ts';
 import { billedUntil } from './terms.ts';
-import { listTerms } from './terms.store.ts';
+import { lockView } from './views.ts';
 
 /** How a rental ends, whoever ends it, and the receipt for it. */
 
@@ -54,13 +53,9 @@ export interface Receipt {
 
 /** The rental and all that belongs to it, with its lock held. Absent and foreign are alike. */
 export async function requireView(tx: Tx, orgId: OrgId, id: RentalId): Promise<RentalView> {
-  const rental = await lockRental(tx, orgId, id);
-  if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
-  return {
-    rental,
-    machines: await listMachines(tx, orgId, id),
-    terms: await listTerms(tx, orgId, id),
-  };
+  const view = await lockView(tx, { orgId, id });
+  if (view === null) throw new Fault('RENTAL_NOT_FOUND');
+  return view;
 }
 
 /** Answers the tenant by the same table that the states move by. True: it was done before. */

@@ -1,16 +1,9 @@
 import type { ComputeDriver } from '@millrace/compute';
-import {
-  askEngine,
-  failureOf,
-  lockView,
-  rentalsActor,
-  sameTask,
-  tryLater,
-  type DriveParts,
-} from './drive-parts.ts';
+import { askEngine, failureOf, rentalsActor, sameTask, tryLater, type DriveParts } from './drive-parts.ts';
 import { finishStart, finishStop } from './power.service.ts';
 import { changeRental } from './move.ts';
 import { machinesOf, type RentalMachine, type RentalView } from './rental.ts';
+import { lockView } from './views.ts';
 
 /** Switching machines off and on, and what follows in the books once the engine has done it. */
 

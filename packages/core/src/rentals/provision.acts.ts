@@ -13,7 +13,6 @@ import { findCluster, markReleasing, place, type Placement } from '../fleet/inde
 import {
   askEngine,
   failureOf,
-  lockView,
   rentalsActor,
   sameMachine,
   sameTask,
@@ -28,6 +27,7 @@ import { machinesOfPlacement, placementWishOf } from './placing.ts';
 import { machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
 import { nextStep, type StepName } from './step-list.ts';
 import { endRunningStep } from './steps.store.ts';
+import { lockView } from './views.ts';
 
 /** How a machine comes up: made, proven usable with a key that nobody keeps, and only then opened to its tenant. */
 

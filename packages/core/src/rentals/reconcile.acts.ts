@@ -3,7 +3,7 @@ import type { Actor } from '@millrace/platform/envelope';
 import type { NodeId, OrgId, RentalId } from '@millrace/platform/ids';
 import { markReleasing, windowsBetween, type NodeAway } from '../fleet/index.ts';
 import { changeMeters, type Meter } from '../metering/index.ts';
-import { doomMachines, listMachines, saveMachine } from './machines.store.ts';
+import { doomMachines, saveMachine } from './machines.store.ts';
 import { failRental, metersOf } from './money.service.ts';
 import { changeRental, moveRental } from './move.ts';
 import { defaultPolicy } from './policy.ts';
@@ -20,9 +20,9 @@ import {
   type Subject,
 } from './reconcile.ts';
 import { machinesOf, type Rental, type RentalView } from './rental.ts';
-import { lockRental, saveRental } from './rentals.store.ts';
+import { saveRental } from './rentals.store.ts';
 import { isNewest, type Comparison } from './sightings.store.ts';
-import { listTerms } from './terms.store.ts';
+import { lockView } from './views.ts';
 
 /** What a comparison leads to, each rental in one transaction: judged once more under its lock, then done or not at all. */
 
@@ -44,7 +44,7 @@ export async function repairRental(
   scene: Scene,
 ): Promise<readonly Repair[] | 'overtaken'> {
   if (!(await isNewest(tx, comparison))) return 'overtaken';
-  const view = await lockSeen(tx, sighting);
+  const view = await lockView(tx, { orgId: sighting.orgId, id: sighting.rentalId });
   const machines = view === null ? null : seenMachines(view, sighting);
   if (view === null || machines === null) return [];
   const rental = judgedOf(view.rental);
@@ -55,13 +55,6 @@ export async function repairRental(
   let current = view;
   for (const repair of repairs) current = await carryOut(tx, current, repair);
   return repairs;
-}
-
-async function lockSeen(tx: Tx, { orgId, rentalId }: Sighting): Promise<RentalView | null> {
-  const rental = await lockRental(tx, orgId, rentalId);
-  if (rental === null) return null;
-  const machines = await listMachines(tx, orgId, rentalId);
-  return { rental, machines, terms: await listTerms(tx, orgId, rentalId) };
 }
 
 /** Null: it is not a rental that is compared, or not the one that was seen. */

@@ -2,21 +2,14 @@ import { addUsd } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
 import { moveNode, releaseAllocation } from '../fleet/index.ts';
 import { owedAt } from '../metering/index.ts';
-import {
-  askEngine,
-  failureOf,
-  lockView,
-  rentalsActor,
-  sameMachine,
-  tryLater,
-  type DriveParts,
-} from './drive-parts.ts';
+import { askEngine, failureOf, rentalsActor, sameMachine, tryLater, type DriveParts } from './drive-parts.ts';
 import { saveMachine } from './machines.store.ts';
 import { metersOf } from './money.service.ts';
 import { moveRental } from './move.ts';
 import type { RentalMachine, RentalView } from './rental.ts';
 import { endRunningStep } from './steps.store.ts';
 import { costOnWire } from './wire-money.ts';
+import { lockView } from './views.ts';
 
 /** How machines go: access first, then the machine, and the GPUs only when the engine has said twice that it is gone. */
 

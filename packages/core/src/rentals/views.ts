@@ -1,0 +1,31 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { OrgId, RentalId } from '@millrace/platform/ids';
+import { listMachines } from './machines.store.ts';
+import type { Rental, RentalView } from './rental.ts';
+import { findRental, lockRental } from './rentals.store.ts';
+import { listTerms } from './terms.store.ts';
+
+/** A rental with its machines and terms: all that decides what is to be done about it. */
+
+/** As it is now; null when the organisation has none of this id. */
+export async function readView(reader: Reader, orgId: OrgId, id: RentalId): Promise<RentalView | null> {
+  return viewOf(reader, await findRental(reader, orgId, id));
+}
+
+/** The same with its lock held, so that it stays as it is until the transaction ends. */
+export async function lockView(
+  tx: Tx,
+  { orgId, id }: Pick<Rental, 'orgId' | 'id'>,
+): Promise<RentalView | null> {
+  return viewOf(tx, await lockRental(tx, orgId, id));
+}
+
+async function viewOf(reader: Reader, rental: Rental | null): Promise<RentalView | null> {
+  if (rental === null) return null;
+  const { orgId, id } = rental;
+  return {
+    rental,
+    machines: await listMachines(reader, orgId, id),
+    terms: await listTerms(reader, orgId, id),
+  };
+}
