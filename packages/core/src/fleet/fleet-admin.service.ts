@@ -6,7 +6,7 @@ import {
   type Reason,
 } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
-import { Fault } from '@millrace/platform/fault';
+import { Fault, invalidField } from '@millrace/platform/fault';
 import type { ClusterId, GpuId, NodeId } from '@millrace/platform/ids';
 import { appendAudit, type Cause } from '../identity/index.ts';
 import type { ClusterRecord, ProviderRecord } from './clusters.ts';
@@ -54,7 +54,7 @@ export async function updateProvider(
   const { enabled, regions = [], reason } = change;
   regions.forEach(({ region }, index) => {
     if (before.regions.some((known) => known.region === region)) return;
-    throw invalid(['regions', index, 'region'], `is not one of ${namesOf(before)}`);
+    throw invalidField(['regions', index, 'region'], `is not one of ${namesOf(before)}`);
   });
   await switchProvider(tx, id, { ...(enabled === undefined ? {} : { enabled }), regions });
   const after = await findProvider(tx, id);
@@ -91,18 +91,24 @@ export async function createCluster(
   const provider = await findProvider(tx, fields.providerId);
   if (provider === null || !provider.configured) throw new Fault('PROVIDER_NOT_FOUND');
   if (provider.driver !== fields.driver) {
-    throw invalid(['driver'], `must be ${provider.driver}, as the provider ${provider.id} is configured`);
+    throw invalidField(
+      ['driver'],
+      `must be ${provider.driver}, as the provider ${provider.id} is configured`,
+    );
   }
   const region = provider.regions.find((known) => known.region === fields.region);
   if (region === undefined || !region.configured) {
-    throw invalid(['region'], `is not one of ${namesOf(provider)}`);
+    throw invalidField(['region'], `is not one of ${namesOf(provider)}`);
   }
   const problem = problemWithEndpoint(fields.driver, fields.endpoint);
-  if (problem !== null) throw invalid(['endpoint'], problem);
+  if (problem !== null) throw invalidField(['endpoint'], problem);
   await lockConfiguration(tx);
   const double = (await listReaches(tx)).find((known) => isSameEngine(known, fields));
   if (double !== undefined && double.name !== fields.name) {
-    throw invalid(['endpoint'], `is that of the cluster ${double.name}: its machines would be sold twice`);
+    throw invalidField(
+      ['endpoint'],
+      `is that of the cluster ${double.name}: its machines would be sold twice`,
+    );
   }
   if (fields.credentialRef !== null && !knowsCredential(fields.credentialRef)) {
     throw new Fault('CREDENTIAL_UNKNOWN');
@@ -237,7 +243,7 @@ export async function actOnNode(
 ): Promise<NodeRecord> {
   const { to, action } = acts[act];
   const now = tx.clock.now();
-  if (deadlineAt !== null && deadlineAt <= now) throw invalid(['deadlineAt'], 'must be in the future');
+  if (deadlineAt !== null && deadlineAt <= now) throw invalidField(['deadlineAt'], 'must be in the future');
   await lockCapacity(tx, [nodeId]);
   const before = await findNode(tx, nodeId);
   if (before === null) throw new Fault('NODE_NOT_FOUND');
@@ -309,8 +315,4 @@ export async function markGpu(
 
 function namesOf(provider: ProviderRecord): string {
   return provider.regions.map((known) => known.region).join(', ');
-}
-
-function invalid(path: readonly (string | number)[], message: string): Fault {
-  return new Fault('VALIDATION_FAILED', { issues: [{ path, message, code: 'custom' }] });
 }

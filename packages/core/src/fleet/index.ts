@@ -31,6 +31,7 @@ export { createDriverPool, type DriverPool, type DriverPoolParts } from './drive
 export { FleetSync, type LookReport, type SyncParts } from './sync.ts';
 export { readWatches, type WatchState } from './observer.store.ts';
 export {
+  MB_OF_A_GB,
   shapeOf,
   shareOfNode,
   usualFormFactor,

@@ -73,7 +73,7 @@ export interface NodeShare {
   readonly gpuCount: number;
 }
 
-const MB_OF_A_GB = 1024;
+export const MB_OF_A_GB = 1024;
 
 /** Everything of a node in proportion to its GPUs, rounded down: all shares together never exceed the node. */
 export function shareOfNode(node: NodeHardware, gpuCount: number): NodeShare {

@@ -2,20 +2,10 @@ import { roleNames, roles, scopeNames, type ApiKeyLimits, type Scope } from '@mi
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideRights, effectiveScopes, mayChangeRole, patternCovers, type KeyRights } from './access.ts';
+import { noLimits } from './api-keys.store.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const later = (seconds: number) => new Date(NOW_MS + seconds * 1000);
-const noLimits: ApiKeyLimits = {
-  maxUsdPerHour: null,
-  maxLiveRentals: null,
-  maxRentalSeconds: null,
-  budget: null,
-  rpm: null,
-  tpm: null,
-  models: null,
-  regions: null,
-  gpuTypes: null,
-};
 const open: KeyRights = {
   mode: 'live',
   scopes: roles.owner,

@@ -27,7 +27,7 @@ export {
 export { KeyUsage } from './key-usage.ts';
 export { appendAudit, findAuditReasons, type AuditedChange } from './audit.store.ts';
 export { enterAs, type EnteredCaller, type KeyCall } from './caller.service.ts';
-export { countUnrevokedKeys, findKey } from './api-keys.store.ts';
+export { countUnrevokedKeys, findKey, noLimits } from './api-keys.store.ts';
 export { causeOf, keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from './route-kit.ts';
 export {
   createKeyChangeAnnouncer,

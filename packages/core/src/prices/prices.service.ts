@@ -1,6 +1,6 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { Reader, Tx } from '@millrace/platform/db';
-import { Fault } from '@millrace/platform/fault';
+import { Fault, invalidField } from '@millrace/platform/fault';
 import type { EntitlementId, OrgId, PriceId } from '@millrace/platform/ids';
 import {
   fromPercentage,
@@ -237,29 +237,26 @@ export async function modelPriceFor(
 
 function requirePrice({ subject, unit, priceNanoUsd }: NewPrice): NanoUsd {
   const units = unitsFor(subject);
-  if (!units.includes(unit)) throw invalid('unit', `must be ${units.join(' or ')} for this subject`);
+  if (!units.includes(unit)) throw invalidField('unit', `must be ${units.join(' or ')} for this subject`);
   const price = parseNanoUsd(priceNanoUsd);
   const highest = highestPriceFor(unit);
   if (price === null || price < 0n || price > highest) {
-    throw invalid('priceNanoUsd', `must be between 0 and ${highest} for one ${unit}`);
+    throw invalidField('priceNanoUsd', `must be between 0 and ${highest} for one ${unit}`);
   }
   return price;
 }
 
 function requireShare(field: string, percentage: number): Ppm {
   const share = fromPercentage(percentage);
-  if (share === null) throw invalid(field, 'must be between 0 and 100 with at most four decimals');
+  if (share === null) throw invalidField(field, 'must be between 0 and 100 with at most four decimals');
   return share;
 }
 
 function requireOrder(validFrom: Date, validUntil: Date | null): void {
-  if (validUntil !== null && validUntil <= validFrom) throw invalid('validUntil', 'must be after validFrom');
+  if (validUntil !== null && validUntil <= validFrom)
+    throw invalidField('validUntil', 'must be after validFrom');
 }
 
 async function requireOrganisation(reader: Reader, orgId: OrgId): Promise<void> {
   if ((await findOrganisation(reader, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
-}
-
-function invalid(field: string, message: string): Fault {
-  return new Fault('VALIDATION_FAILED', { issues: [{ path: [field], message, code: 'custom' }] });
 }

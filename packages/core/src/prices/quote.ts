@@ -1,6 +1,6 @@
 import type { Body, Contract } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
-import { Fault } from '@millrace/platform/fault';
+import { Fault, invalidField } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
 import {
   addUsd,
@@ -199,7 +199,7 @@ function reserveOptionFor({ wish, reserveOptions }: QuoteInput): ReserveOption |
   if (wish.termType === 'on-demand') return null;
   const { termPeriodDays, rentalType: machineType, gpuType, region } = wish;
   if (termPeriodDays === undefined) {
-    throw invalid('termPeriodDays', 'is required with the termType reserved');
+    throw invalidField('termPeriodDays', 'is required with the termType reserved');
   }
   const option = resolveReserveOption(reserveOptions, { machineType, gpuType, region, termPeriodDays });
   if (option === null) throw new Fault('RESERVE_OPTION_NOT_FOUND');
@@ -218,7 +218,7 @@ function decideDiscount(
   const { wish, entitlements, orgId, now } = input;
   const claimed = fromPercentage(wish.discountPercentage);
   if (claimed === null) {
-    throw invalid('discountPercentage', 'must be between 0 and 100 with at most four decimals');
+    throw invalidField('discountPercentage', 'must be between 0 and 100 with at most four decimals');
   }
   const entitled = entitledDiscount(entitlements, orgId, wish.gpuType, now);
   const published = option?.discount ?? 0;
@@ -281,11 +281,4 @@ function validUntil(
 ): Date {
   const latestMs = now.getTime() + QUOTE_VALID_MS;
   return new Date(Math.min(latestMs, nextChange(versions, now)?.getTime() ?? latestMs));
-}
-
-function invalid(field: string, message: string): Fault {
-  return new Fault('VALIDATION_FAILED', {
-    message: `${field} ${message}.`,
-    issues: [{ path: [field], message, code: 'custom' }],
-  });
 }

@@ -1,6 +1,6 @@
 import type { ApiKeyLimits, Body, Contract, GpuType } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
-import { Fault } from '@millrace/platform/fault';
+import { Fault, invalidField } from '@millrace/platform/fault';
 import { parseId, type SshKeyId } from '@millrace/platform/ids';
 import {
   addUsd,
@@ -81,7 +81,7 @@ export function orderOfVirtualMachine(body: VirtualMachineBody): RentalOrder {
 /** The interface bounds no label, and a row must. */
 export function requireLabel(label: string | undefined): string | null {
   if (label === undefined) return null;
-  if (label.length > LABEL_MAX) throw invalid('label', `must have at most ${LABEL_MAX} characters`);
+  if (label.length > LABEL_MAX) throw invalidField('label', `must have at most ${LABEL_MAX} characters`);
   return label;
 }
 
@@ -104,7 +104,7 @@ function requireSshKeyId(text: string): SshKeyId {
 export function requireMaxUsd(maxUsd: number): NanoUsd {
   const amount = fromUsdNumber(maxUsd);
   if (amount === null || amount <= 0n) {
-    throw invalid('maxUsd', 'must have at most nine decimals and be below 8388608');
+    throw invalidField('maxUsd', 'must have at most nine decimals and be below 8388608');
   }
   return amount;
 }
@@ -219,12 +219,5 @@ export function limitReached(limit: keyof ApiKeyLimits, message: string): Fault 
   return new Fault('KEY_LIMIT_EXCEEDED', {
     message,
     issues: [{ path: ['limits', limit], message, code: 'key_limit' }],
-  });
-}
-
-function invalid(field: string, message: string): Fault {
-  return new Fault('VALIDATION_FAILED', {
-    message: `${field} ${message}.`,
-    issues: [{ path: [field], message, code: 'custom' }],
   });
 }

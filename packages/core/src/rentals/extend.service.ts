@@ -1,7 +1,7 @@
 import type { ApiKeyLimits } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
-import { Fault, isFault } from '@millrace/platform/fault';
+import { Fault, invalidField, isFault } from '@millrace/platform/fault';
 import { addUsd, formatUsd, ppm, secondsToMs, toPercentage, zeroUsd } from '@millrace/platform/money';
 import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
 import { commitmentOf, quoteFor, termMsOf, type Quote, type RentalWish } from '../prices/index.ts';
@@ -79,11 +79,7 @@ const FORESEEABLE_DAYS = 3_650;
 
 function requireForeseeable(tx: Tx, field: string, end: Date): void {
   if (end.getTime() - tx.clock.nowMs() <= termMsOf(FORESEEABLE_DAYS)) return;
-  const message = `must lead to an end within ${FORESEEABLE_DAYS} days from now`;
-  throw new Fault('VALIDATION_FAILED', {
-    message: `${field} ${message}.`,
-    issues: [{ path: [field], message, code: 'too_big' }],
-  });
+  throw invalidField(field, `must lead to an end within ${FORESEEABLE_DAYS} days from now`, 'too_big');
 }
 
 /** As far as it is known: a rental that is not up yet begins its terms later. */

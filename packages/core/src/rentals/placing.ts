@@ -2,6 +2,7 @@ import type { Tx } from '@millrace/platform/db';
 import { toUuid, type NodeId, type OrgId } from '@millrace/platform/ids';
 import {
   findNode,
+  MB_OF_A_GB,
   shareOfNode,
   type NodeRecord,
   type Offer,
@@ -67,8 +68,6 @@ export function placementWishOf(
     freesAt: options.freesAt,
   };
 }
-
-const MB_OF_A_GB = 1_024;
 
 /** A machine's part of its node, in the sizes that engines are asked for. */
 export function sizeOf(node: NodeRecord, gpus: number): Pick<NewMachine, 'cpuCount' | 'ramMb' | 'diskGb'> {

@@ -1,11 +1,10 @@
 import type { ProviderData, ProviderDataOf, ProviderVariant } from '@millrace/contract';
 import { splitBy } from '@millrace/platform/money';
+import { MB_OF_A_GB } from '../fleet/index.ts';
 import { SSH_PORT } from './placing.ts';
 import type { RentalRecord, ShownMachine } from './records.ts';
 
 /** What a rental says about where it runs, in the closed shape of its provider's variant. Pure. */
-
-const MB_OF_A_GB = 1_024;
 
 /** Whole GB, as sizes are given out. */
 export function gbOf(mb: number): number {

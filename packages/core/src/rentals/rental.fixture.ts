@@ -48,6 +48,7 @@ import { applyFleetConfig, FleetSync, listClusters } from '../fleet/index.ts';
 import {
   createApiKeyService,
   issueFullKey,
+  noLimits,
   systemCause,
   type Cause,
   type KeyCall,
@@ -328,22 +329,11 @@ function peopleOf(database: TestDatabase, db: Db, clock: SimulatedClock, topUp: 
     return { orgId, userId, keys, ssh, call };
   };
   const limitedKey: RentalWorld['limitedKey'] = async (who, mode, limits) => {
-    const none: ApiKeyLimits = {
-      maxUsdPerHour: null,
-      maxLiveRentals: null,
-      maxRentalSeconds: null,
-      budget: null,
-      rpm: null,
-      tpm: null,
-      models: null,
-      regions: null,
-      gpuTypes: null,
-    };
     const wish = {
       name: `limited ${uniqueId()}`,
       mode,
       scopes: ['rentals:read', 'rentals:write', 'catalog:read'] as const,
-      limits: { ...none, ...limits },
+      limits: { ...noLimits, ...limits },
       allowedIps: [],
       expiresAt: null,
     };

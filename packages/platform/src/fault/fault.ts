@@ -55,3 +55,12 @@ export class Fault extends Error {
 export function isFault(error: unknown): error is Fault {
   return error instanceof Fault;
 }
+
+/** One field of the input is wrong in a way that its schema could not say. `problem` goes on after its name: `must be …`. */
+export function invalidField(field: string | FaultIssue['path'], problem: string, code = 'custom'): Fault {
+  const path = typeof field === 'string' ? [field] : field;
+  return new Fault('VALIDATION_FAILED', {
+    message: `${path.join('.')} ${problem}.`,
+    issues: [{ path, message: problem, code }],
+  });
+}
