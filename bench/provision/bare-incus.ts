@@ -46,7 +46,11 @@ export function connectBareIncus(cluster: IncusClusterEndpoints): BareIncus {
         {
           method,
           agent,
-          headers: { 'content-type': 'application/json', ...headers },
+          headers: {
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(body ?? ''),
+            ...headers,
+          },
           timeout: CALL_TIMEOUT_MS,
         },
         (answer) => {
@@ -73,7 +77,9 @@ export function connectBareIncus(cluster: IncusClusterEndpoints): BareIncus {
 
   const perform = async (method: string, path: string, body: object): Promise<void> => {
     const { operation } = await send(method, path, JSON.stringify(body));
-    if (operation !== '') await send('GET', `${operation}/wait?timeout=60`, null);
+    // The engine names the project behind a question mark.
+    const [operationPath = ''] = operation.split('?');
+    if (operationPath !== '') await send('GET', `${operationPath}/wait?timeout=60`, null);
   };
   const keyFile = (name: string, path: string, type: string, content: string): Promise<unknown> =>
     send('POST', `/1.0/instances/${name}/files?path=${encodeURIComponent(path)}`, content, {
