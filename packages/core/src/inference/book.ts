@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { frozenModelPrice } from '../prices/index.ts';
+
+/**
+ * What gateways know without asking the database: the entries of the gateway book, a key-value bucket of the broker that
+ * every gateway watches. PostgreSQL is the truth; the book is its projection, written by api and workers after commit and
+ * compared again and again. Plain JSON, so that it can be read with the broker's own tools.
+ */
+
+export const BOOK_BUCKET = 'GATEWAY_BOOK';
+
+const orgId = z.string();
+const names = z.array(z.string()).readonly();
+
+/** A key as a gateway judges it. Found by its public id. Scopes are the effective ones: cut with what its user may do. */
+export const keyEntry = z.strictObject({
+  version: z.literal(1),
+  keyId: z.string(),
+  orgId,
+  mode: z.enum(['live', 'test']),
+  /** Hex. */
+  secretSha256: z.string(),
+  scopes: names,
+  /** Null: it is good. Otherwise it is refused for this, once its secret fits. */
+  refusedFor: z.enum(['API_KEY_REVOKED', 'API_KEY_EXPIRED']).nullable(),
+  expiresAtMs: z.int().nullable(),
+  allowedIps: names,
+  requestsPerMinute: z.int().nullable(),
+  tokensPerMinute: z.int().nullable(),
+  /** Patterns with `*`; null is all. */
+  models: names.nullable(),
+  /** The budgets that its requests count against, the organisation's included. */
+  budgetIds: names,
+});
+
+export const organisationEntry = z.strictObject({
+  version: z.literal(1),
+  orgId,
+  isSuspended: z.boolean(),
+  requestsPerMinute: z.int(),
+});
+
+/** A price with the time in which it counts, by the gateway's clock. */
+const timedPrice = z.strictObject({
+  fromMs: z.int().nullable(),
+  untilMs: z.int().nullable(),
+  price: frozenModelPrice,
+});
+
+export const deploymentEntry = z.strictObject({
+  id: z.string(),
+  engine: z.enum([
+    'vllm',
+    'sglang',
+    'llama.cpp',
+    'openai',
+    'openai-images',
+    'automatic1111',
+    'comfyui',
+    'speech',
+    'mock',
+  ]),
+  /** Base address, without the path of an operation. */
+  address: z.string(),
+  /** The name by which the engine knows the model. */
+  upstreamModel: z.string(),
+  /** Sent as a bearer token; the book is as secret as the database. */
+  apiKey: z.string().nullable(),
+  region: z.string(),
+  weight: z.int().min(0),
+  maxConcurrency: z.int().nullable(),
+});
+
+/** A model with all that serves it. One entry, so that a gateway never sees half of a change. */
+export const modelEntry = z.strictObject({
+  version: z.literal(1),
+  name: z.string(),
+  /** Other names that mean it. */
+  aliases: names,
+  modality: z.enum(['chat', 'completion', 'image', 'audio']),
+  inputModalities: z.array(z.enum(['text', 'image', 'audio'])).readonly(),
+  contextLength: z.int().nullable(),
+  maxOutputTokens: z.int().nullable(),
+  ownedBy: z.string(),
+  createdAtMs: z.int(),
+  mode: z.enum(['live', 'test']),
+  /** Null: everyone. Others do not see that it exists. */
+  visibleTo: names.nullable(),
+  /** Models to take instead, in this order, when no deployment of it can. */
+  fallbacks: names,
+  requestsPerMinute: z.int().nullable(),
+  /** What everyone pays, and what organisations with a contract pay. */
+  prices: z.array(timedPrice).readonly(),
+  contractPrices: z.record(z.string(), z.array(timedPrice).readonly()),
+  deployments: z.array(deploymentEntry).readonly(),
+});
+
+export type KeyEntry = Readonly<z.infer<typeof keyEntry>>;
+export type OrganisationEntry = Readonly<z.infer<typeof organisationEntry>>;
+export type ModelEntry = Readonly<z.infer<typeof modelEntry>>;
+export type DeploymentEntry = Readonly<z.infer<typeof deploymentEntry>>;
+export type EngineKind = DeploymentEntry['engine'];
+
+/** Names in the bucket. A model's name may hold what a subject may not, so its hex stands for it. */
+export const bookKeys = {
+  key: (publicId: string): string => `key.${publicId}`,
+  organisation: (id: string): string => `org.${id}`,
+  model: (name: string): string => `model.${Buffer.from(name, 'utf8').toString('hex')}`,
+} as const;

@@ -1,0 +1,91 @@
+import type { DeploymentEntry } from '@millrace/core/inference';
+
+/** What every engine is spoken to through. An adapter knows its engine's names and quirks and nothing of money or routing. */
+
+/** What was counted so far. Only ever grows within one request. */
+export interface Counts {
+  /** All of the prompt, cached tokens included. */
+  readonly prompt: number;
+  readonly cached: number;
+  readonly completion: number;
+}
+
+/** What the adapter may put into the request besides what the client asked for. */
+export interface UpstreamFacts {
+  readonly deployment: DeploymentEntry;
+  /** What the gateway allows, already within context, model and money: for each choice. */
+  readonly maxTokens: number;
+  /** Keeps the engine's prefix cache of one organisation apart from another's. */
+  readonly cacheSalt: string;
+}
+
+export interface UpstreamRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What the answer must say in our name. */
+export interface AnswerFacts {
+  readonly requestId: string;
+  /** As the client wrote it. */
+  readonly model: string;
+  readonly createdSeconds: number;
+  /** The price of what was counted, in whole nano-USD; for `usage.cost_nano_usd`. */
+  readonly costOf: (counts: Counts) => number;
+}
+
+export interface WholeAnswer {
+  /** As it goes to the client. */
+  readonly body: string;
+  readonly counts: Counts;
+  readonly finishReason: string | null;
+}
+
+/** A failure of the engine, told in our words. `retryable`: another deployment may do better. */
+export interface EngineFailure {
+  readonly status: number | null;
+  readonly reason:
+    | 'UPSTREAM_ERROR'
+    | 'UPSTREAM_TIMEOUT'
+    | 'MODEL_OVERLOADED'
+    | 'CONTEXT_LENGTH_EXCEEDED'
+    | 'PARAMETER_NOT_SUPPORTED'
+    | 'VALIDATION_FAILED';
+  readonly message: string;
+  readonly retryable: boolean;
+}
+
+/** One stream of events from an engine to a client. Bytes in, bytes out; fed in order, by one caller. */
+export interface ChatStream {
+  /** Answers what goes to the client now; empty when nothing does. Throws `BrokenStream` on what is no answer. */
+  push(chunk: Buffer): string | Buffer;
+  /** The engine has ended its stream: what is left for the client, `[DONE]` included; throws if it ended too early. */
+  end(): string;
+  /** What was counted so far by the engine's own word, or a lower bound where it has none. */
+  counts(): Counts;
+  finishReason(): string | null;
+  /** Something that a client can use has gone out. */
+  hasBegun(): boolean;
+}
+
+/** The engine's stream is not what it should be, or carried an error. */
+export class BrokenStream extends Error {
+  readonly failure: EngineFailure;
+  constructor(failure: EngineFailure) {
+    super(failure.message);
+    this.name = 'BrokenStream';
+    this.failure = failure;
+  }
+}
+
+/** `Request` is the validated body of the operation. */
+export interface ChatAdapter<Request> {
+  /** Whether the engine says while it runs how much it has done. Without, a client that leaves pays a stated lower bound. */
+  readonly countsWhileRunning: boolean;
+  toUpstream(request: Request, facts: UpstreamFacts): UpstreamRequest;
+  readAnswer(text: string, request: Request, facts: AnswerFacts): WholeAnswer;
+  openStream(request: Request, facts: AnswerFacts): ChatStream;
+  /** Reads an answer that is no success. */
+  readFailure(status: number, text: string): EngineFailure;
+}
