@@ -15,6 +15,8 @@ export interface DeploymentView {
   readonly health: 'unknown' | 'healthy' | 'degraded' | 'down';
   /** Open: nothing is sent. Half-open: one request at a time may try. */
   readonly breaker: 'closed' | 'half-open' | 'open';
+  /** That one request is under way. */
+  readonly isOnTrial: boolean;
   /** Measured by this gateway; null when it was not measured lately. */
   readonly firstTokenMs: number | null;
   readonly tokensPerSecond: number | null;
@@ -74,6 +76,8 @@ export interface Router {
   waitForTurn(model: ModelEntry, wish: RouteWish, signal: AbortSignal, priceOf?: PriceOf): Promise<Route>;
   /** Whether one more attempt elsewhere is within the model's retry budget; true uses it. */
   mayRetry(model: ModelEntry): boolean;
+  /** Whether any deployment of it can be sent requests, full or not: without one, another model may stand in. */
+  isUp(model: ModelEntry): boolean;
   /** What is known now of the deployments of a model, for metrics and tests. */
   views(model: ModelEntry): readonly DeploymentView[];
   /** Ends the probes; those who wait in line are told `none`. */

@@ -1,0 +1,71 @@
+import type { DeploymentEntry, EngineKind } from '@millrace/core/inference';
+import { Agent, request } from 'undici';
+
+/** How engines are asked how they are. */
+
+export interface ProbeAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** One GET at a deployment. Rejects when there was no whole answer. */
+export type Ask = (entry: DeploymentEntry, path: string, signal: AbortSignal) => Promise<ProbeAnswer>;
+
+export interface Prober {
+  readonly ask: Ask;
+  close(): void;
+}
+
+export const METRICS_PATH = '/metrics';
+
+const MAX_ANSWER_BYTES = 2_000_000;
+
+/** Connections of its own: a probe that waits behind requests would measure the gateway. */
+export function createProber(): Prober {
+  const agent = new Agent({ connections: 1, pipelining: 1, keepAliveTimeout: 10_000 });
+  return {
+    ask: async (entry, path, signal) => {
+      const headers = entry.apiKey === null ? {} : { authorization: `Bearer ${entry.apiKey}` };
+      const answer = await request(`${entry.address.replace(/\/+$/, '')}${path}`, {
+        dispatcher: agent,
+        headers,
+        signal,
+      });
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      for await (const part of answer.body as AsyncIterable<Buffer>) {
+        bytes += part.length;
+        if (bytes > MAX_ANSWER_BYTES) throw new Error(`${path} of ${entry.id} answers without end.`);
+        parts.push(part);
+      }
+      return { status: answer.statusCode, text: Buffer.concat(parts).toString('utf8') };
+    },
+    close: () => {
+      void agent.destroy();
+    },
+  };
+}
+
+/** Where an engine says that it is well; null: it runs inside the gateway. */
+export function healthPath(engine: EngineKind): string | null {
+  switch (engine) {
+    case 'mock':
+      return null;
+    case 'automatic1111':
+      return '/internal/ping';
+    case 'comfyui':
+      return '/system_stats';
+    default:
+      return '/health';
+  }
+}
+
+/**
+ * What the status of that page means: well, not well, or null where the page does not exist. Our own engines have it, and it
+ * is well only if it says so. Other servers may not, or keep it to themselves; then only an error of theirs counts.
+ */
+export function isWell(engine: EngineKind, status: number): boolean | null {
+  if (status >= 200 && status < 300) return true;
+  const mustHave = engine === 'vllm' || engine === 'sglang' || engine === 'llama.cpp';
+  return mustHave || status >= 500 ? false : null;
+}

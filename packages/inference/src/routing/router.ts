@@ -1,0 +1,269 @@
+import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
+import type { Clock } from '@millrace/platform/clock';
+import type { Logger } from '@millrace/platform/log';
+import { candidateOf, choose, FULL, NONE } from './choose.ts';
+import { Deployment } from './deployment.ts';
+import { hashText, mix32 } from './hash.ts';
+import { retryAfter, routerLimits, type RouterLimits } from './limits.ts';
+import { Model, type Placement, type Seat, type Waiter } from './model.ts';
+import { createProber, type Prober } from './probe.ts';
+import type { DeploymentView, NoRoute, PriceOf, Route, Router, RouteWish } from './routing.ts';
+import { SeatVisit, type VisitHost } from './visit.ts';
+import { Watch } from './watch.ts';
+
+export interface RouterOptions {
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  /** So that gateways do not spread in step what has no prefix. */
+  readonly gatewayId: string;
+  readonly limits?: Partial<RouterLimits>;
+  /** How engines are asked; over HTTP unless said. */
+  readonly prober?: Prober;
+}
+
+/** What nobody used for so long is forgotten. */
+const FORGET_AFTER_MS = 600_000;
+
+export function createRouter(options: RouterOptions): Router {
+  return new BookRouter(options);
+}
+
+class BookRouter implements Router {
+  readonly #clock: Clock;
+  readonly #log: RouterOptions['log'];
+  readonly #limits: RouterLimits;
+  readonly #prober: Prober;
+  readonly #host: VisitHost;
+  readonly #placements = new WeakMap<ModelEntry, Placement>();
+  readonly #models = new Map<string, Model>();
+  readonly #deployments = new Map<string, { readonly state: Deployment; readonly watch: Watch }>();
+  readonly #withLine = new Set<Model>();
+  #spread: number;
+  #isClosed = false;
+
+  constructor(options: RouterOptions) {
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#limits = { ...routerLimits, ...options.limits };
+    this.#prober = options.prober ?? createProber();
+    this.#spread = hashText(options.gatewayId);
+    this.#host = { clock: options.clock, onEnd: (model) => this.#serveLine(model) };
+  }
+
+  route(entry: ModelEntry, wish: RouteWish, priceOf?: PriceOf): Route {
+    const nowMs = this.#clock.monotonicMs();
+    const placement = this.#placementOf(entry, nowMs);
+    const { model } = placement;
+    // An attempt elsewhere has stood in line before, if there was one.
+    if (wish.except.size === 0) {
+      model.budget.countRequest(nowMs);
+      if (model.line.size > 0) {
+        this.#serveLine(model);
+        if (model.line.size > 0) return model.full();
+      }
+    }
+    return this.#attempt(placement, this.#keyOf(wish), wish, priceOf, nowMs);
+  }
+
+  waitForTurn(entry: ModelEntry, wish: RouteWish, signal: AbortSignal, priceOf?: PriceOf): Promise<Route> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const nowMs = this.#clock.monotonicMs();
+      const placement = this.#placementOf(entry, nowMs);
+      const { model } = placement;
+      const key = this.#keyOf(wish);
+      if (model.line.size === 0 || this.#isClosed) {
+        const route = this.#attempt(placement, key, wish, priceOf, nowMs);
+        if (route.outcome !== 'full' || this.#isClosed) {
+          resolve(route);
+          return;
+        }
+      }
+      const before = model.line.placeFor(wish.orgId);
+      if (before === null || model.waitMs(before) > this.#limits.line.maxWaitMs) {
+        resolve(model.full());
+        return;
+      }
+      const leave = (): void => {
+        cancelTimer();
+        signal.removeEventListener('abort', onAbort);
+        if (model.line.size === 0) this.#withLine.delete(model);
+      };
+      const settle = (route: Route): void => {
+        leave();
+        resolve(route);
+      };
+      const waiter: Waiter = { orgId: wish.orgId, key, wish, priceOf, settle };
+      const onAbort = (): void => {
+        model.line.remove(waiter);
+        leave();
+        reject(signal.reason);
+      };
+      const cancelTimer = this.#clock.after(this.#limits.line.maxWaitMs, () => {
+        model.line.remove(waiter);
+        settle(model.full());
+      });
+      signal.addEventListener('abort', onAbort, { once: true });
+      model.line.add(waiter);
+      this.#withLine.add(model);
+    });
+  }
+
+  mayRetry(entry: ModelEntry): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    return this.#placementOf(entry, nowMs).model.budget.take(nowMs);
+  }
+
+  isUp(entry: ModelEntry): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    for (const { entry: deployment, state } of this.#placementOf(entry, nowMs).seats) {
+      state.refresh(nowMs);
+      if (deployment.weight > 0 && state.health !== 'down' && state.breaker !== 'open') return true;
+    }
+    return false;
+  }
+
+  views(entry: ModelEntry): readonly DeploymentView[] {
+    const nowMs = this.#clock.monotonicMs();
+    return this.#placementOf(entry, nowMs).seats.map(({ entry: deployment, state }) => {
+      state.refresh(nowMs);
+      const { inFlight, others, waiting, isSaturated, health, breaker, isOnTrial } = state;
+      const { firstTokenMs, tokensPerSecond } = state;
+      return {
+        ...{ entry: deployment, inFlight, others, waiting, isSaturated, health, breaker, isOnTrial },
+        ...{ firstTokenMs, tokensPerSecond },
+      };
+    });
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const { watch } of this.#deployments.values()) watch.close();
+    for (const model of this.#withLine) {
+      model.line.offer((waiter) => {
+        waiter.settle(closing);
+        return 'served';
+      });
+    }
+    this.#withLine.clear();
+    this.#prober.close();
+  }
+
+  #attempt(
+    placement: Placement,
+    key: number,
+    wish: RouteWish,
+    priceOf: PriceOf | undefined,
+    nowMs: number,
+  ): Route {
+    const { seats, model } = placement;
+    model.lastUsedMs = nowMs;
+    for (const { state, watch } of seats) {
+      state.lastUsedMs = nowMs;
+      state.refresh(nowMs);
+      watch.start();
+    }
+    const index = choose(seats, key, wish, this.#limits.choice, priceOf);
+    if (index === FULL) return model.full();
+    const seat = index === NONE ? undefined : seats[index];
+    return seat === undefined ? noneOf(seats, nowMs) : new SeatVisit(this.#host, model, seat, nowMs);
+  }
+
+  #serveLine(model: Model): void {
+    const placement = model.latest;
+    if (model.line.size === 0 || placement === null) return;
+    const nowMs = this.#clock.monotonicMs();
+    model.line.offer((waiter) => {
+      const route = this.#attempt(placement, waiter.key, waiter.wish, waiter.priceOf, nowMs);
+      // Full for one who may not go everywhere need not be full for the next.
+      if (route.outcome === 'full') return waiter.wish.except.size > 0 ? 'passed' : 'stop';
+      waiter.settle(route);
+      return 'served';
+    });
+    if (model.line.size === 0) this.#withLine.delete(model);
+  }
+
+  readonly #onNews = (): void => {
+    for (const model of this.#withLine) this.#serveLine(model);
+  };
+
+  #keyOf(wish: RouteWish): number {
+    // Nothing to be close to: every request draws anew, and so they spread by weight.
+    if (wish.prefix === '') return mix32((this.#spread += 1));
+    return hashText(wish.prefix, this.#limits.prefixChars, hashText(wish.orgId));
+  }
+
+  #placementOf(entry: ModelEntry, nowMs: number): Placement {
+    const known = this.#placements.get(entry);
+    return known === undefined || isOutdated(known.seats) ? this.#place(entry, nowMs) : known;
+  }
+
+  /** A version of a model's entry is met for the first time. The only moment at which anything grows, so also to forget. */
+  #place(entry: ModelEntry, nowMs: number): Placement {
+    this.#forget(nowMs - FORGET_AFTER_MS);
+    const name = `${entry.mode} ${entry.name}`;
+    const model = this.#models.get(name) ?? new Model(this.#limits);
+    this.#models.set(name, model);
+    model.lastUsedMs = nowMs;
+    const seats = entry.deployments.map((deployment) => this.#seatOf(deployment, nowMs));
+    const placement = { entry, model, seats };
+    model.latest = placement;
+    this.#placements.set(entry, placement);
+    return placement;
+  }
+
+  #seatOf(entry: DeploymentEntry, nowMs: number): Seat {
+    // Another address is another server: what was known of the old one does not hold for it.
+    const name = `${entry.id} ${entry.engine} ${entry.address}`;
+    const known = this.#deployments.get(name);
+    if (known !== undefined) {
+      known.state.lastUsedMs = nowMs;
+      known.watch.entry = entry;
+      return { ...candidateOf(entry, known.state), ...known };
+    }
+    const { breaker, measuresLastMs, probe } = this.#limits;
+    const state = new Deployment({ breaker, measuresLastMs, readingsLastMs: probe.everyMs * 3 });
+    state.lastUsedMs = nowMs;
+    const watch = new Watch({
+      ...{ entry, state, clock: this.#clock, log: this.#log, ask: this.#prober.ask, limits: probe },
+      onNews: this.#onNews,
+    });
+    if (this.#isClosed) watch.close();
+    this.#deployments.set(name, { state, watch });
+    return { ...candidateOf(entry, state), state, watch };
+  }
+
+  #forget(beforeMs: number): void {
+    for (const [name, { state, watch }] of this.#deployments) {
+      if (state.lastUsedMs >= beforeMs || state.inFlight > 0) continue;
+      state.isGone = true;
+      watch.close();
+      this.#deployments.delete(name);
+    }
+    for (const [name, model] of this.#models) {
+      if (model.lastUsedMs < beforeMs && model.line.size === 0) this.#models.delete(name);
+    }
+  }
+}
+
+const closing: NoRoute = { outcome: 'none', retryAfterMs: retryAfter(0) };
+
+function isOutdated(seats: readonly Seat[]): boolean {
+  for (const { state } of seats) if (state.isGone) return true;
+  return false;
+}
+
+function noneOf(seats: readonly Seat[], nowMs: number): NoRoute {
+  let soonestMs = Number.POSITIVE_INFINITY;
+  for (const { state } of seats) {
+    if (state.reopensAtMs !== null) soonestMs = Math.min(soonestMs, state.reopensAtMs - nowMs);
+  }
+  return {
+    outcome: 'none',
+    retryAfterMs: retryAfter(soonestMs === Number.POSITIVE_INFINITY ? 0 : soonestMs),
+  };
+}

@@ -1,0 +1,49 @@
+import type { DeploymentEntry } from '@millrace/core/inference';
+import type { Clock } from '@millrace/platform/clock';
+import type { Model, Seat } from './model.ts';
+import type { Visit, VisitOutcome } from './routing.ts';
+
+export interface VisitHost {
+  readonly clock: Clock;
+  /** There is room for another. */
+  readonly onEnd: (model: Model) => void;
+}
+
+export class SeatVisit implements Visit {
+  readonly outcome = 'to';
+  readonly deployment: DeploymentEntry;
+  readonly #host: VisitHost;
+  readonly #model: Model;
+  readonly #seat: Seat;
+  readonly #isTrial: boolean;
+  readonly #beganAtMs: number;
+  #firstByteAtMs: number | null = null;
+  #isOver = false;
+
+  constructor(host: VisitHost, model: Model, seat: Seat, nowMs: number) {
+    this.deployment = seat.entry;
+    this.#host = host;
+    this.#model = model;
+    this.#seat = seat;
+    this.#beganAtMs = nowMs;
+    this.#isTrial = seat.state.begin();
+  }
+
+  firstByte(): void {
+    if (this.#firstByteAtMs !== null || this.#isOver) return;
+    this.#firstByteAtMs = this.#host.clock.monotonicMs();
+    this.#seat.state.firstByte(this.#firstByteAtMs - this.#beganAtMs, this.#firstByteAtMs);
+  }
+
+  end(outcome: VisitOutcome, tokens = 0): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const nowMs = this.#host.clock.monotonicMs();
+    const { state, watch } = this.#seat;
+    if (outcome === 'ok') state.produced(tokens, nowMs - (this.#firstByteAtMs ?? this.#beganAtMs), nowMs);
+    state.end(outcome, this.#isTrial, nowMs);
+    this.#model.visitEnded(nowMs - this.#beganAtMs, nowMs);
+    if (outcome === 'failed') watch.lookNow();
+    this.#host.onEnd(this.#model);
+  }
+}
