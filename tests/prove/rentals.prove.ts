@@ -58,7 +58,7 @@ async function struggle(
   });
   const lines = tenants.map(async (tenant, line) => {
     for (let nth = line; nth < size.rentals; nth += tenants.length) {
-      const story: Story = { tenant, nth, id: null, outcome: 'unknown' };
+      const story: Story = { tenant, nth, id: null, refusals: 0, outcome: 'unknown' };
       stories.push(story);
       await rentAtRandom(stack, story, random.fork(nth));
       await systemClock.sleep(random.int(0, 400));
@@ -83,10 +83,10 @@ function report(
   if (kills.total < size.kills) failures.push(`only ${kills.total} of ${size.kills} kills were made`);
   return {
     figures: {
-      rentals: stories.length,
-      'accepted and left running': count('left running'),
-      'accepted and ended by their tenant': count('ended'),
-      'refused for want of room': count('refused'),
+      'rentals accepted': stories.length,
+      'left running': count('left running'),
+      'ended by their tenant': count('ended'),
+      'refused for want of room before': stories.reduce((sum, { refusals }) => sum + refusals, 0),
       'kill -9 of an api': kills.api,
       'kill -9 of a worker': kills.worker,
       'kill -9 of Restate': kills.restate,

@@ -3,6 +3,7 @@ import type { Operation } from '@millrace/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, isFault } from '../fault/index.ts';
 import type { RateDecision, RatePolicy, RateRequest } from '../limiter/index.ts';
+import { readBearer } from './bearer.ts';
 import { addressBlock } from './client-ip.ts';
 import { deprecationHeaders, goneFault } from './deprecation.ts';
 import type { Kit } from './kit.ts';
@@ -83,14 +84,6 @@ export async function isStillAdmitted(
   } catch (error) {
     return !isFault(error) || statusFor(error.reason, operation) >= 500;
   }
-}
-
-/** The key out of `Authorization: Bearer <key>`; the word in any case, as RFC 9110 has it. */
-export function readBearer(header: string | undefined): string {
-  if (header === undefined || header.trim() === '') throw new Fault('MISSING_API_KEY');
-  const [, key] = /^bearer +(\S{1,512})$/i.exec(header.trim()) ?? [];
-  if (key === undefined) throw new Fault('MALFORMED_API_KEY');
-  return key;
 }
 
 function principalLimits(principal: Principal): RateRequest {

@@ -1,0 +1,9 @@
+import { Fault } from '../fault/index.ts';
+
+/** The key out of `Authorization: Bearer <key>`; the word in any case, as RFC 9110 has it. */
+export function readBearer(header: string | undefined): string {
+  if (header === undefined || header.trim() === '') throw new Fault('MISSING_API_KEY');
+  const [, key] = /^bearer +(\S{1,512})$/i.exec(header.trim()) ?? [];
+  if (key === undefined) throw new Fault('MALFORMED_API_KEY');
+  return key;
+}
