@@ -1,12 +1,39 @@
 export type { ChatAdapter, ChatStream, Counts, EngineFailure } from './adapters/adapter.ts';
-export type {
-  DeploymentView,
-  NoRoute,
-  PriceOf,
-  Route,
-  RouteOrder,
-  Router,
-  RouteWish,
-  Visit,
-  VisitOutcome,
-} from './routing/routing.ts';
+export {
+  createRouter,
+  type DeploymentView,
+  type NoRoute,
+  type Route,
+  type Router,
+  type RouterOptions,
+  type RouteWish,
+  type Visit,
+} from './routing/index.ts';
+export { createUsageReporter, type UsageReporter, type UsageReporterOptions } from './usage/reporter.ts';
+export {
+  mayUseModel,
+  openBook,
+  priceOf,
+  toWireModelList,
+  toWireModelPrice,
+  type Book,
+  type BookOptions,
+} from './book/index.ts';
+export {
+  EngineFailed,
+  type MediaAdapter,
+  type MediaFacts,
+  type MediaRequest,
+  type MediaResponse,
+  type UpstreamCall,
+} from './adapters/media.ts';
+export { createMediaOperations, type MediaOperations } from './wire/media-operations.ts';
+export {
+  ableDeployments,
+  defaultModel,
+  mediaCost,
+  type MediaAnswerFacts,
+  type MediaOperation,
+  type MediaUnits,
+  type RenderedMedia,
+} from './wire/media.ts';
