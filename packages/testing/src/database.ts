@@ -30,6 +30,8 @@ export interface TestDatabase {
 export interface TestDatabaseOptions {
   readonly poolSize?: number;
   readonly statementTimeoutMs?: number;
+  /** Another server than the shared one: of a test that kills it. */
+  readonly postgresUrl?: string;
 }
 
 export function urlOfDatabase(serverUrl: string, database: string): string {
@@ -38,9 +40,13 @@ export function urlOfDatabase(serverUrl: string, database: string): string {
   return url.toString();
 }
 
-async function withMaintenance<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const { postgresUrl } = readEndpoints();
-  const client = new Client({ connectionString: urlOfDatabase(postgresUrl, 'postgres') });
+const sharedServer = (): string => readEndpoints().postgresUrl;
+
+async function withMaintenance<T>(
+  work: (client: Client) => Promise<T>,
+  serverUrl: string = sharedServer(),
+): Promise<T> {
+  const client = new Client({ connectionString: urlOfDatabase(serverUrl, 'postgres') });
   await client.connect();
   try {
     return await work(client);
@@ -62,11 +68,11 @@ async function databaseExists(client: Client, name: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-async function buildTemplate(client: Client, name: string): Promise<void> {
+async function buildTemplate(client: Client, serverUrl: string, name: string): Promise<void> {
   const building = `${name}_building`;
   await client.query(`drop database if exists ${building} with (force)`);
   await client.query(`create database ${building}`);
-  await migrate(urlOfDatabase(readEndpoints().postgresUrl, building), {
+  await migrate(urlOfDatabase(serverUrl, building), {
     log: createLogger({ name: 'template', level: 'warn' }),
   });
   // Nobody may connect to a template: a single session on it makes every clone fail.
@@ -86,15 +92,15 @@ async function dropOtherTemplates(client: Client, current: string): Promise<void
 }
 
 /** Builds the migrated template once per state of the migrations; concurrent callers wait for the first. */
-export async function ensureTemplate(): Promise<string> {
+export async function ensureTemplate(serverUrl: string = sharedServer()): Promise<string> {
   const name = await templateName();
   await withMaintenance(async (client) => {
     if (await databaseExists(client, name)) return;
     await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     if (await databaseExists(client, name)) return;
-    await buildTemplate(client, name);
+    await buildTemplate(client, serverUrl, name);
     await dropOtherTemplates(client, name);
-  });
+  }, serverUrl);
   return name;
 }
 
@@ -117,10 +123,11 @@ export async function dropAbandonedDatabases(): Promise<number> {
 
 /** A database of its own for one test file: a clone of the migrated template, in tens of milliseconds. */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
-  const template = await ensureTemplate();
+  const serverUrl = options.postgresUrl ?? sharedServer();
+  const template = await ensureTemplate(serverUrl);
   const name = `${TEST_PREFIX}${process.pid}_${uniqueId()}`;
-  await withMaintenance((client) => client.query(`create database ${name} template ${template}`));
-  const url = urlOfDatabase(readEndpoints().postgresUrl, name);
+  await withMaintenance((client) => client.query(`create database ${name} template ${template}`), serverUrl);
+  const url = urlOfDatabase(serverUrl, name);
   const db = createDb({
     url,
     poolSize: options.poolSize ?? 8,
@@ -130,7 +137,10 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   });
   const drop = async (): Promise<void> => {
     await db.close();
-    await withMaintenance((client) => client.query(`drop database if exists ${name} with (force)`));
+    await withMaintenance(
+      (client) => client.query(`drop database if exists ${name} with (force)`),
+      serverUrl,
+    );
   };
   return {
     name,

@@ -24,10 +24,17 @@ export { fleetBreaks } from './fleet-rules.ts';
 export { plantFleet, type FleetOptions, type PlantedFleet } from './fleet.ts';
 export { killBackend, killBackends, poolRecovered } from './faults.ts';
 export { useIncusCluster } from './incus-cluster.ts';
+export { startLlama, type LlamaSettings, type TestLlama } from './llama.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
 export { explainKept, recordStatements, type PlanNode, type SentStatement } from './plans.ts';
 export { freePort, freePorts } from './ports.ts';
-export { startProcess, type StartProcessOptions, type TestProcess } from './processes.ts';
+export {
+  startCommand,
+  startProcess,
+  type StartCommandOptions,
+  type StartProcessOptions,
+  type TestProcess,
+} from './processes.ts';
 export {
   engineEnv,
   startApiProcess,

@@ -20,6 +20,17 @@ export interface StartProcessOptions {
   readonly readyTimeoutMs?: number;
 }
 
+/** A program that is not ours: an engine that a test starts for itself. */
+export interface StartCommandOptions {
+  readonly name: string;
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly readyUrl?: string;
+  readonly readyTimeoutMs?: number;
+}
+
 export interface TestProcess {
   readonly name: string;
   readonly pid: number;
@@ -41,12 +52,24 @@ const MAX_OUTPUT_BYTES = 2_000_000;
 
 /** Starts one of our programs as a real process of its own, by the same runtime as the test. */
 export async function startProcess(options: StartProcessOptions): Promise<TestProcess> {
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning'];
+  const { name, entry, args = [], env, readyUrl, readyTimeoutMs } = options;
+  return startCommand({
+    name,
+    file: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', entry, ...args],
+    env: { NODE_COMPILE_CACHE: compileCache, ...env },
+    folder: repositoryRoot,
+    ...(readyUrl === undefined ? {} : { readyUrl }),
+    ...(readyTimeoutMs === undefined ? {} : { readyTimeoutMs }),
+  });
+}
+
+export async function startCommand(options: StartCommandOptions): Promise<TestProcess> {
   // setpriv has the kernel end the process with us: a runner that is killed outright could not do it any more, and
   // the orphan would go on relaying, sweeping and holding leases beside the next run.
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...node, options.entry, ...(options.args ?? [])], {
-    cwd: repositoryRoot,
-    env: { NODE_COMPILE_CACHE: compileCache, ...options.env },
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', options.file, ...options.args], {
+    cwd: options.folder,
+    env: { ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   await once(child, 'spawn');

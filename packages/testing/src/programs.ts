@@ -1,4 +1,4 @@
-import { readEndpoints } from '@millrace/services';
+import { readEndpoints, type Endpoints } from '@millrace/services';
 import type { TestDatabase } from './database.ts';
 import type { TestNames } from './names.ts';
 import { forgetDeploymentsAt } from './engines.ts';
@@ -9,13 +9,17 @@ export interface ProgramOptions {
   readonly database: Pick<TestDatabase, 'url'>;
   readonly names: TestNames;
   readonly name?: string;
+  /** Other engines than the shared ones: of a test that kills them. */
+  readonly endpoints?: Endpoints;
   /** Over the ones below, for faults (a proxy in front of an engine) and settings under test. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** What every process of ours is told about the engines of this test. */
-export function engineEnv(options: Pick<ProgramOptions, 'database' | 'names'>): Record<string, string> {
-  const endpoints = readEndpoints();
+export function engineEnv(
+  options: Pick<ProgramOptions, 'database' | 'names' | 'endpoints'>,
+): Record<string, string> {
+  const endpoints = options.endpoints ?? readEndpoints();
   return {
     MILLRACE_CELL: '1',
     MILLRACE_LOG_LEVEL: 'warn',

@@ -16,6 +16,16 @@ export interface Endpoints {
   readonly incus?: IncusEndpoints;
   /** Only when a cluster of Incus has been formed in this state folder; beside a single daemon, if there is one. */
   readonly incusCluster?: IncusClusterEndpoints;
+  /** Only when llama-server has been started in this state folder. */
+  readonly llama?: LlamaEndpoints;
+}
+
+export interface LlamaEndpoints {
+  readonly url: string;
+  /** Asked for by everything but `/health` and `/v1/models`. */
+  readonly apiKey: string;
+  /** The name of the model it serves. */
+  readonly model: string;
 }
 
 export interface RestateEndpoints {

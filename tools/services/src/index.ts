@@ -6,9 +6,11 @@ export type {
   IncusClusterEndpoints,
   IncusEndpoints,
   IncusMember,
+  LlamaEndpoints,
   RestateEndpoints,
 } from './endpoints.ts';
 export type { Topology } from './engine.ts';
+export { chatModel, llamaCommand, type LlamaCommand, type LlamaOptions } from './engines/llama-command.ts';
 export { Failure } from './failure.ts';
 export { withLock } from './lock.ts';
 export { isPortFree, portHolder } from './ports.ts';

@@ -33,8 +33,8 @@ export function converse(options: {
 }
 
 /** A GET that must answer 200 soon; returns the body. */
-export function httpGet(url: string): Promise<string> {
-  return mustAnswer(url, {});
+export function httpGet(url: string, headers: Readonly<Record<string, string>> = {}): Promise<string> {
+  return mustAnswer(url, { headers });
 }
 
 /** A POST of JSON that must answer 200 soon; returns the body. */

@@ -52,16 +52,16 @@ export async function benchCommand(
     const { plan } = pinning;
     const cores = plan ? `server on ${plan.server.join(',')}, load on ${plan.load.join(',')}` : 'not pinned';
     output.line(`${bench.name}: ${bench.about}\n${machineLine(machine)}; cores: ${cores}\n`);
-    const readCpu = (): CpuUse => {
+    const readCpu = (servers: readonly number[] | null): CpuUse => {
       const { user, system } = process.cpuUsage();
-      return { ownUs: user + system, serverUs: pinning.serverCpuUs() };
+      return { ownUs: user + system, serverUs: pinning.serverCpuUs(servers) };
     };
     const report = await bench.run({
       measure: async (sides, options = {}) =>
         measureSides(
           sides,
           { ...fullRounds, ...options, ...(values.quick ? quickRounds : {}) },
-          (call, rounds) => playRound(call, rounds, readCpu),
+          (call, rounds, servers) => playRound(call, rounds, () => readCpu(servers)),
         ),
       pinServer: (pid) => pinning.pinServer(pid),
       note: (line) => output.line(`  ${line}`),

@@ -30,8 +30,8 @@ export interface Pinning {
   readonly plan: CorePlan | null;
   /** Moves a running server to the server cores until `release`. */
   pinServer(pid: number): void;
-  /** Processor time of the pinned servers so far, in microseconds. */
-  serverCpuUs(): number;
+  /** Processor time so far, in microseconds: of all pinned servers, or of those named. */
+  serverCpuUs(pids: readonly number[] | null): number;
   release(): void;
 }
 
@@ -83,7 +83,7 @@ export function pinThisProcess(): Pinning {
       servers.push(pid);
       if (plan) move(pid, plan.server);
     },
-    serverCpuUs: () => servers.reduce((sum, pid) => sum + cpuUsOf(pid), 0),
+    serverCpuUs: (pids) => (pids ?? servers).reduce((sum, pid) => sum + cpuUsOf(pid), 0),
     release() {
       for (const { pid, before } of moved.toReversed()) {
         try {

@@ -1,4 +1,4 @@
-import type { Measure, MeasureOptions } from './measure.ts';
+import type { Measure, MeasureOptions, SideUnderTest } from './measure.ts';
 
 /** A limit that the measured value keeps or breaks. */
 export interface Bar {
@@ -24,7 +24,7 @@ export const atMost = (name: string, limit: number, value: number): Bar => ({
 export interface BenchRun {
   /** Measures several sides in the same run; the engine bare is one of them. `--quick` shortens the rounds. */
   measure<Side extends string>(
-    sides: Readonly<Record<Side, () => Promise<unknown>>>,
+    sides: Readonly<Record<Side, SideUnderTest>>,
     options?: Partial<MeasureOptions>,
   ): Promise<Record<Side, Measure>>;
   /** Gives a server process the server cores for the length of this run. */

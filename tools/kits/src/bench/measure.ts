@@ -30,20 +30,27 @@ export interface Round {
 
 type Call = () => Promise<unknown>;
 
+/** What is called; `servers` are the pinned processes whose time it is charged with, all of them unless it names some. */
+export type SideUnderTest = Call | { readonly call: Call; readonly servers: readonly number[] };
+
 /**
  * Measures the sides in turn, round by round, so that whatever disturbs the machine disturbs them alike. Each
  * side has one round first that does not count.
  */
 export async function measureSides<Side extends string>(
-  sides: Readonly<Record<Side, Call>>,
+  sides: Readonly<Record<Side, SideUnderTest>>,
   options: MeasureOptions,
-  runRound: (call: Call, options: MeasureOptions) => Promise<Round>,
+  runRound: (call: Call, options: MeasureOptions, servers: readonly number[] | null) => Promise<Round>,
 ): Promise<Record<Side, Measure>> {
   const names = Object.keys(sides) as Side[];
   const rounds = new Map<Side, Round[]>(names.map((name) => [name, []]));
   for (let round = 0; round <= options.rounds; round += 1) {
     for (const name of names) {
-      const result = await runRound(sides[name], options);
+      const side = sides[name];
+      const result =
+        typeof side === 'function'
+          ? await runRound(side, options, null)
+          : await runRound(side.call, options, side.servers);
       if (round > 0) rounds.get(name)?.push(result);
     }
   }

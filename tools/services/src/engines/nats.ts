@@ -85,7 +85,7 @@ export const nats: Engine = {
     if (existsSync(unpackedBinary(site))) return [];
     const installed = await run('nats-server', ['--version']);
     if (installed.code === 0 && isRecentNats(installed.stdout)) return [];
-    return [{ kind: 'unpack', suite, package: 'nats-server', folder: unpackedFolder(site) }];
+    return [{ kind: 'unpack', suite, packages: ['nats-server'], folder: unpackedFolder(site) }];
   },
 
   nodes({ portBase }, topology) {

@@ -33,7 +33,7 @@ export function prepareInstallation(site: Site, needs: readonly Need[]): Step[] 
       throw new Failure(
         `No Debian mirror for ${codename} is configured on this machine.`,
         'Add one below /etc/apt/sources.list.d, or install these yourself: ' +
-          needs.map((need) => (need.kind === 'packages' ? need.packages.join(' ') : need.package)).join(' '),
+          needs.map((need) => (need.kind === 'npm' ? need.package : need.packages.join(' '))).join(' '),
       );
     }
     makeReadable(path.join(folder, 'lists', 'partial'), site.cacheDir);

@@ -6,8 +6,13 @@ export type Need =
       readonly from: 'release' | 'backports';
       readonly packages: readonly string[];
     }
-  /** Fetched with apt from another suite and unpacked into a folder of its own; the system stays as it is. */
-  | { readonly kind: 'unpack'; readonly suite: string; readonly package: string; readonly folder: string }
+  /** Fetched with apt from another suite and unpacked together into a folder of their own; the system stays as it is. */
+  | {
+      readonly kind: 'unpack';
+      readonly suite: string;
+      readonly packages: readonly string[];
+      readonly folder: string;
+    }
   /** Part of this repository's own dependencies. */
   | { readonly kind: 'npm'; readonly package: string };
 
@@ -16,7 +21,7 @@ export function describeNeed(need: Need): string {
     case 'packages':
       return need.packages.join(', ');
     case 'unpack':
-      return `${need.package} (from Debian ${need.suite})`;
+      return `${need.packages.join(', ')} (from Debian ${need.suite})`;
     case 'npm':
       return `npm package ${need.package}`;
   }

@@ -24,7 +24,7 @@ test('packages of all engines are installed in one run, backports by their suite
 });
 
 test('a package of another suite is fetched and unpacked without root', () => {
-  const need: Need = { kind: 'unpack', suite: 'forky', package: 'nats-server', folder: '/c/nats-server' };
+  const need: Need = { kind: 'unpack', suite: 'forky', packages: ['nats-server'], folder: '/c/nats-server' };
   const steps = installSteps([need], 'bookworm', apt);
   expect(steps.some((step) => step.needsRoot)).toBe(false);
   expect(steps.at(-1)?.argv.at(-1)).toBe(
@@ -32,6 +32,17 @@ test('a package of another suite is fetched and unpacked without root', () => {
       ' && cd /c/apt/forky && apt-get -c /c/apt/forky/apt.conf download nats-server' +
       ' && rm -rf /c/nats-server.new && dpkg-deb -x /c/apt/forky/nats-server_*.deb /c/nats-server.new' +
       ' && rm -rf /c/nats-server && mv /c/nats-server.new /c/nats-server',
+  );
+});
+
+test('a program and the libraries it needs are fetched together and share a folder', () => {
+  const need: Need = { kind: 'unpack', suite: 'forky', packages: ['llama', 'libc6'], folder: '/c/llama' };
+  expect(installSteps([need], 'bookworm', apt).at(-1)?.argv.at(-1)).toBe(
+    'rm -f /c/apt/forky/llama_*.deb /c/apt/forky/libc6_*.deb' +
+      ' && cd /c/apt/forky && apt-get -c /c/apt/forky/apt.conf download llama libc6' +
+      ' && rm -rf /c/llama.new && dpkg-deb -x /c/apt/forky/llama_*.deb /c/llama.new' +
+      ' && dpkg-deb -x /c/apt/forky/libc6_*.deb /c/llama.new' +
+      ' && rm -rf /c/llama && mv /c/llama.new /c/llama',
   );
 });
 

@@ -50,12 +50,13 @@ function unpackSteps(needs: readonly Need[], apt: AptFolders): Step[] {
     if (need.kind !== 'unpack') return [];
     const folder = apt.suite(need.suite);
     const aptGet = ['apt-get', '-c', path.join(folder, 'apt.conf')];
-    const download = `cd ${quote(folder)} && ${[...aptGet, 'download', need.package].map(quote).join(' ')}`;
+    const download = `cd ${quote(folder)} && ${[...aptGet, 'download', ...need.packages].map(quote).join(' ')}`;
     // Unpacked beside and renamed when whole, so that a crash never leaves half a binary in use.
     const [draft, final] = [quote(`${need.folder}.new`), quote(need.folder)];
-    const unpack = `rm -rf ${draft} && dpkg-deb -x ${quote(folder)}/${need.package}_*.deb ${draft}`;
+    const files = need.packages.map((name) => `${quote(folder)}/${name}_*.deb`);
+    const unpack = [`rm -rf ${draft}`, ...files.map((file) => `dpkg-deb -x ${file} ${draft}`)].join(' && ');
     const replace = `rm -rf ${final} && mv ${draft} ${final}`;
-    const clear = `rm -f ${quote(folder)}/${need.package}_*.deb`;
+    const clear = `rm -f ${files.join(' ')}`;
     return [
       {
         argv: [...aptGet, 'update'],
@@ -65,7 +66,7 @@ function unpackSteps(needs: readonly Need[], apt: AptFolders): Step[] {
       {
         argv: ['sh', '-c', [clear, download, unpack, replace].join(' && ')],
         needsRoot: false,
-        says: `fetching and unpacking ${need.package}`,
+        says: `fetching and unpacking ${need.packages.join(' ')}`,
       },
     ];
   });

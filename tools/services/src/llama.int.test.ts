@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+import { expect, test } from 'vitest';
+
+import { chatModel, down, ensureUp, killNode, type Endpoints } from './index.ts';
+import { isPortFree } from './ports.ts';
+import { pidOf, privatePlace, states } from './private-instance.ts';
+import { identify } from './processes.ts';
+
+async function ask(endpoints: Endpoints, question: string, key?: string): Promise<Response> {
+  const { llama } = endpoints;
+  if (llama === undefined) throw new Error('no address of llama-server');
+  return fetch(`${llama.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key ?? llama.apiKey}` },
+    body: JSON.stringify({ messages: [{ role: 'user', content: question }], temperature: 0 }),
+  });
+}
+
+async function answerTo(endpoints: Endpoints, question: string): Promise<string | undefined> {
+  const answer = (await (await ask(endpoints, question)).json()) as {
+    choices: { message: { content: string } }[];
+  };
+  return answer.choices[0]?.message.content;
+}
+
+test('a llama-server answers from our model, is told truthfully when killed, heals, and goes without a trace', async () => {
+  const place = await privatePlace();
+  const endpoints = await ensureUp(['llama'], place);
+  expect(await states(place)).toMatchObject({ llama: 'ready' });
+  expect(await answerTo(endpoints, 'Hello!')).toBe('Hello! What can I do for you?');
+  const oneToHundred = Array.from({ length: 100 }, (_, index) => index + 1).join(', ');
+  expect(await answerTo(endpoints, 'Count from 1 to 100.')).toBe(`${oneToHundred}.`);
+  expect((await ask(endpoints, 'Hello!', 'wrong')).status).toBe(401);
+
+  await killNode('llama', place);
+  expect(await states(place)).toMatchObject({ llama: 'dead' });
+  // Whoever knows the key before a restart knows it afterwards.
+  expect((await ensureUp(['llama'], place)).llama).toEqual(endpoints.llama);
+  expect(await answerTo(endpoints, 'Hello!')).toBe('Hello! What can I do for you?');
+
+  const pid = await pidOf(place, 'llama');
+  expect(await down([], place)).toBe(1);
+  expect(identify(pid)).toBeNull();
+  expect(await isPortFree(place.portBase + 80)).toBe(true);
+});
+
+test('the model is the one its card describes', () => {
+  const card = readFileSync(chatModel.file.replace(/[^/]+$/u, 'MODEL_CARD.md'), 'utf8');
+  expect(card).toContain(createHash('sha256').update(readFileSync(chatModel.file)).digest('hex'));
+});

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+
+/** The toy text-to-image model: noise that is led towards a picture, step by step, by what the prompt says. */
+
+export interface DrawWish {
+  readonly prompt: string;
+  readonly negativePrompt: string;
+  readonly seed: number;
+  readonly steps: number;
+  readonly guidance: number;
+}
+
+/** Three planes of `side` x `side`, each value from -1 to 1. */
+export interface Picture {
+  readonly side: number;
+  readonly planes: Float32Array;
+}
+
+export interface Painter {
+  /** Ends between two steps once the signal is aborted. */
+  draw(wish: DrawWish, signal: AbortSignal): Promise<Picture>;
+}
+
+interface Vocabulary {
+  readonly size: number;
+  readonly maxTokens: number;
+  readonly vocab: Readonly<Record<string, number>>;
+}
+
+const unknownWord = 1;
+const noWord = 0;
+
+export async function loadPainter(folder: string): Promise<Painter> {
+  const {
+    size: side,
+    maxTokens,
+    vocab,
+  } = JSON.parse(readFileSync(path.join(folder, 't2i.json'), 'utf8')) as Vocabulary;
+  const session = await InferenceSession.create(path.join(folder, 't2i.onnx'), {
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+  });
+  const length = 3 * side * side;
+
+  function tokensOf(text: string): bigint[] {
+    const words = text
+      .toLowerCase()
+      .split(/[\s,.]+/u)
+      .filter((word) => word !== '');
+    const tokens = words.slice(0, maxTokens).map((word) => BigInt(vocab[word] ?? unknownWord));
+    return [...tokens, ...Array.from({ length: maxTokens - tokens.length }, () => BigInt(noWord))];
+  }
+
+  /** Where the model would go from here, with the prompt and without it. */
+  async function velocities(now: Float32Array, time: number, tokens: Tensor): Promise<Float32Array> {
+    const both = new Float32Array(2 * length);
+    both.set(now);
+    both.set(now, length);
+    const { v } = await session.run({
+      x: new Tensor('float32', both, [2, 3, side, side]),
+      t: new Tensor('float32', Float32Array.of(time, time), [2]),
+      tokens,
+    });
+    if (!(v?.data instanceof Float32Array)) throw new Error('The model answered no numbers.');
+    return v.data;
+  }
+
+  return {
+    async draw(wish, signal) {
+      const both = [...tokensOf(wish.prompt), ...tokensOf(wish.negativePrompt)];
+      const tokens = new Tensor('int64', BigInt64Array.from(both), [2, maxTokens]);
+      const planes = noise(wish.seed, length);
+      for (let step = 0; step < wish.steps; step += 1) {
+        signal.throwIfAborted();
+        const ways = await velocities(planes, step / wish.steps, tokens);
+        for (let at = 0; at < length; at += 1) {
+          const without = ways[length + at] ?? 0;
+          const led = without + wish.guidance * ((ways[at] ?? 0) - without);
+          planes[at] = (planes[at] ?? 0) + led / wish.steps;
+        }
+      }
+      return { side, planes };
+    },
+  };
+}
+
+/** Normally distributed, and the same for the same seed. */
+function noise(seed: number, length: number): Float32Array {
+  const next = uniform(seed);
+  return Float32Array.from(
+    { length },
+    () => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next()),
+  );
+}
+
+/** mulberry32. */
+function uniform(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

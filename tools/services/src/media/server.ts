@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { parseArgs } from 'node:util';
+
+/** What our two small engines have in common: a port on loopback, a key, JSON in, and the errors of OpenAI's protocol. */
+
+export interface Answer {
+  readonly contentType: string;
+  readonly body: string | Buffer;
+}
+
+/** `signal` is aborted once nobody waits for the answer any more. */
+export type Handler = (body: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<Answer>;
+
+/** What is wrong with a request, said to its client with status 400. */
+export class BadRequest extends Error {
+  override readonly name = 'BadRequest';
+}
+
+const largestBody = 1_048_576;
+
+/** Serves `POST path`, `GET /v1/models` and, to everyone, `GET /health` where the command line says: `--port N [--api-key-file F]`. */
+export function serve(model: string, path: string, handler: Handler): void {
+  const { values } = parseArgs({ options: { port: { type: 'string' }, 'api-key-file': { type: 'string' } } });
+  const keyFile = values['api-key-file'];
+  const apiKey = keyFile === undefined ? null : readFileSync(keyFile, 'utf8').trim();
+  const server = createServer((request, response) => {
+    void answer(request, response).catch((error: unknown) => fail(response, error));
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url === '/health') return send(response, 200, json({ status: 'ok' }));
+    if (apiKey !== null && request.headers.authorization !== `Bearer ${apiKey}`) {
+      return send(response, 401, refusal('The key is missing or wrong.', 'authentication_error'));
+    }
+    if (request.url === '/v1/models') {
+      return send(response, 200, json({ object: 'list', data: [{ id: model, object: 'model' }] }));
+    }
+    if (request.method !== 'POST' || request.url !== path) {
+      return send(response, 404, refusal(`Only POST ${path} is served here.`, 'not_found_error'));
+    }
+    const leaving = new AbortController();
+    response.once('close', () => leaving.abort());
+    const made = await handler(await readJson(request), leaving.signal);
+    return send(response, 200, made);
+  }
+
+  server.listen(Number(values.port), '127.0.0.1');
+  process.once('SIGTERM', () => {
+    server.close();
+    server.closeAllConnections();
+  });
+}
+
+async function readJson(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > largestBody) throw new BadRequest('The body is too large.');
+    parts.push(part);
+  }
+  const text = Buffer.concat(parts).toString('utf8');
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
+  } catch {
+    // Said below.
+  }
+  throw new BadRequest('The body must be a JSON object.');
+}
+
+function fail(response: ServerResponse, error: unknown): void {
+  if (error instanceof BadRequest)
+    return send(response, 400, refusal(error.message, 'invalid_request_error'));
+  if (response.destroyed) return;
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  send(response, 500, refusal('The engine failed.', 'server_error'));
+}
+
+function send(response: ServerResponse, status: number, { contentType, body }: Answer): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
+
+export function json(value: unknown): Answer {
+  return { contentType: 'application/json', body: JSON.stringify(value) };
+}
+
+function refusal(message: string, type: string): Answer {
+  return json({ error: { message, type, param: null, code: null } });
+}
+
+/** A field that must be there as text. */
+export function textIn(body: Readonly<Record<string, unknown>>, name: string): string {
+  const value = body[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new BadRequest(`${name} must be text.`);
+}
+
+/** A field that may be left out or null, and is otherwise a number within bounds. */
+export function numberIn(
+  body: Readonly<Record<string, unknown>>,
+  name: string,
+  otherwise: number,
+  [least, most]: readonly [number, number],
+): number {
+  const value = body[name] ?? otherwise;
+  if (typeof value === 'number' && value >= least && value <= most) return value;
+  throw new BadRequest(`${name} must be a number from ${least} to ${most}.`);
+}

@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import { createMp3Encoder } from 'wasm-media-encoders';
+
+import { BadRequest, numberIn, serve, textIn } from './server.ts';
+
+/** Real speech behind OpenAI's `/v1/audio/speech`: flite says it, LAME makes an MP3 of it. */
+
+const run = promisify(execFile);
+
+/** By the names that clients of OpenAI send, and by flite's own. */
+const voices: Readonly<Record<string, string>> = {
+  alloy: 'slt',
+  echo: 'rms',
+  fable: 'awb',
+  slt: 'slt',
+  rms: 'rms',
+  awb: 'awb',
+  kal: 'kal16',
+};
+
+serve('millrace-flite', '/v1/audio/speech', async (body, signal) => {
+  const text = textIn(body, 'input');
+  const voice = voices[textIn(body, 'voice')];
+  if (voice === undefined) throw new BadRequest(`voice must be one of ${Object.keys(voices).join(', ')}.`);
+  const speed = numberIn(body, 'speed', 1, [0.25, 4]);
+  const format = body['response_format'] ?? 'mp3';
+  if (format !== 'mp3') throw new BadRequest('Only response_format mp3 is supported.');
+  return { contentType: 'audio/mpeg', body: await toMp3(await say(text, { voice, speed, signal })) };
+});
+
+interface Manner {
+  readonly voice: string;
+  readonly speed: number;
+  readonly signal: AbortSignal;
+}
+
+/** A WAV file. Text goes by a file: an argument has a bound, and might look like an option. */
+async function say(text: string, { voice, speed, signal }: Manner): Promise<Buffer> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'millrace-speech-'));
+  try {
+    const [spoken, written] = [path.join(folder, 'speech.wav'), path.join(folder, 'text')];
+    await writeFile(written, text);
+    const stretch = `duration_stretch=${1 / speed}`;
+    await run('flite', ['-voice', voice, '--setf', stretch, '-f', written, '-o', spoken], { signal });
+    return await readFile(spoken);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const wavHeader = 44;
+const samplesAtOnce = 16_384;
+
+async function toMp3(wav: Buffer): Promise<Buffer> {
+  const encoder = await createMp3Encoder();
+  encoder.configure({ sampleRate: wav.readUInt32LE(24), channels: 1, bitrate: 64 });
+  const samples = Float32Array.from(
+    { length: (wav.length - wavHeader) >> 1 },
+    (_, at) => wav.readInt16LE(wavHeader + 2 * at) / 32_768,
+  );
+  const parts: Buffer[] = [];
+  for (let at = 0; at < samples.length; at += samplesAtOnce) {
+    parts.push(Buffer.from(encoder.encode([samples.subarray(at, at + samplesAtOnce)])));
+  }
+  parts.push(Buffer.from(encoder.finalize()));
+  return Buffer.concat(parts);
+}
