@@ -37,3 +37,23 @@ export {
   type MediaUnits,
   type RenderedMedia,
 } from './wire/media.ts';
+export { chatAdapterOf, isChatEngine, type ChatEngine } from './adapters/chat-adapter.ts';
+export { completionAdapterOf } from './adapters/completion-adapter.ts';
+export { answerAsMock, type MockAnswer } from './adapters/chat-mock.ts';
+export type { BodyReader, ReadBody } from './wire/read-body.ts';
+export {
+  chatChoices,
+  chatTokensAsked,
+  createChatReader,
+  hasImages,
+  prefixOf,
+  promptBound,
+  type ChatRequest,
+} from './wire/chat.ts';
+export {
+  completionChoices,
+  completionPrefix,
+  completionPromptBound,
+  readCompletion,
+  type CompletionRequest,
+} from './wire/completion.ts';

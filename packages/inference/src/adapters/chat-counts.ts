@@ -1,0 +1,52 @@
+import type { Counts } from './adapter.ts';
+import { asCount, asObject, type JsonObject } from './chat-json.ts';
+
+export const nothingCounted: Counts = { prompt: 0, cached: 0, completion: 0 };
+
+/** Cached tokens are some of the prompt's, whatever an engine says. */
+export function countsOf(prompt: number, cached: number, completion: number): Counts {
+  return { prompt, cached: Math.min(cached, prompt), completion };
+}
+
+/** The widely used `usage` object; null when the event has none. */
+export function usageOf(event: JsonObject): Counts | null {
+  const usage = asObject(event['usage']);
+  if (usage === null) return null;
+  const prompt = asCount(usage['prompt_tokens']);
+  const completion = asCount(usage['completion_tokens']);
+  if (prompt === null || completion === null) return null;
+  const cached = asCount(asObject(usage['prompt_tokens_details'])?.['cached_tokens']);
+  return countsOf(prompt, cached ?? 0, completion);
+}
+
+/**
+ * What was counted choice by choice, as one. Choices of the same prompt share it, so its tokens count once; `perPrompt`
+ * choices in a row belong to one prompt.
+ */
+export function sumOfChoices(choices: ReadonlyMap<number, Counts>, perPrompt: number): Counts {
+  const prompts = new Map<number, Counts>();
+  let completion = 0;
+  for (const [index, counts] of choices) {
+    completion += counts.completion;
+    const first = index - (index % perPrompt);
+    const known = prompts.get(first);
+    // Of several reports on one prompt the first choice's tells how much had to be computed: the others found it ready.
+    if (known === undefined || index === first) prompts.set(first, counts);
+  }
+  let prompt = 0;
+  let cached = 0;
+  for (const counts of prompts.values()) {
+    prompt += counts.prompt;
+    cached += counts.cached;
+  }
+  return countsOf(prompt, cached, completion);
+}
+
+/** `usage` as our answers carry it, as JSON text. */
+export function usageJson(counts: Counts, costNanoUsd: number): string {
+  const { prompt, cached, completion } = counts;
+  return (
+    `{"prompt_tokens":${prompt},"total_tokens":${prompt + completion},"completion_tokens":${completion},` +
+    `"prompt_tokens_details":{"cached_tokens":${cached}},"cost_nano_usd":${costNanoUsd}}`
+  );
+}

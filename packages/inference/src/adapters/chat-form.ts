@@ -1,0 +1,134 @@
+import type { ChatRequest } from '../wire/chat.ts';
+import { logprobsAsked } from './chat-body.ts';
+import { asCount, asList, asObject, asText, type JsonObject } from './chat-json.ts';
+
+/**
+ * How an operation's answers look: which parts of an engine's choice go to the client, and in which order. Nothing else
+ * passes, so nothing that an engine adds can surprise a client.
+ */
+export interface AnswerForm {
+  readonly whole: string;
+  readonly chunk: string;
+  /** The field of a chunk's choice that holds the text, as it stands in the engine's JSON. */
+  readonly textField: 'content' | 'text';
+  /** What a choice of a stream brings besides its end; null when it brings nothing. */
+  piece(choice: JsonObject, index: number): string | null;
+  /** What stands before and after the text in a piece that has nothing but text. */
+  textPiece(index: number): readonly [before: string, after: string];
+  /** Whether a choice of a stream brings text and nothing else; then it is that text. */
+  onlyText(choice: JsonObject): string | null;
+  /** The end of a choice. */
+  end(index: number, reason: string): string;
+  /** A choice of an answer that came whole. */
+  answer(choice: JsonObject, index: number): string;
+}
+
+export function chatForm(request: ChatRequest): AnswerForm {
+  const asked = logprobsAsked(request);
+  const logprobsOf = (choice: JsonObject): object | null =>
+    asked === null ? null : chatLogprobs(choice['logprobs'], asked.alternatives);
+  return {
+    whole: 'chat.completion',
+    chunk: 'chat.completion.chunk',
+    textField: 'content',
+    piece(choice, index) {
+      const delta = deltaOf(asObject(choice['delta']) ?? {});
+      const logprobs = logprobsOf(choice);
+      if (delta === null && logprobs === null) return null;
+      return JSON.stringify({
+        index,
+        delta: delta ?? { content: '' },
+        ...(logprobs === null ? {} : { logprobs }),
+        finish_reason: null,
+      });
+    },
+    textPiece: (index) => [`{"index":${index},"delta":{"content":"`, `"},"finish_reason":null}`],
+    onlyText(choice) {
+      const delta = asObject(choice['delta']);
+      if (delta === null || isPresent(choice['logprobs']) || isPresent(delta['role'])) return null;
+      return asList(delta['tool_calls']).length > 0 ? null : asText(delta['content']);
+    },
+    end: (index, reason) => JSON.stringify({ index, delta: {}, finish_reason: reason }),
+    answer(choice, index) {
+      const logprobs = logprobsOf(choice);
+      return JSON.stringify({
+        index,
+        message: messageOf(asObject(choice['message']) ?? {}),
+        ...(logprobs === null ? {} : { logprobs }),
+        finish_reason: asText(choice['finish_reason']) ?? 'stop',
+      });
+    },
+  };
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** Content is never null in a delta that calls no tool. */
+function deltaOf(delta: JsonObject): JsonObject | null {
+  const role = delta['role'] === 'assistant' ? { role: 'assistant' } : {};
+  const calls = asList(delta['tool_calls']).map(toolCallDelta);
+  const content = asText(delta['content']);
+  if (calls.length > 0) {
+    return { ...role, ...(content === null || content === '' ? {} : { content }), tool_calls: calls };
+  }
+  if (content === null && delta['role'] !== 'assistant') return null;
+  return { ...role, content: content ?? '' };
+}
+
+function toolCallDelta(value: unknown, position: number): JsonObject {
+  const call = asObject(value) ?? {};
+  const made = asObject(call['function']) ?? {};
+  return {
+    index: asCount(call['index']) ?? position,
+    ...present('id', asText(call['id'])),
+    ...(call['type'] === 'function' ? { type: 'function' } : {}),
+    function: {
+      ...present('name', asText(made['name'])),
+      ...present('arguments', asText(made['arguments'])),
+    },
+  };
+}
+
+function present(name: string, value: string | null): JsonObject {
+  return value === null ? {} : { [name]: value };
+}
+
+/** Content is null only beside calls of tools. */
+function messageOf(message: JsonObject): JsonObject {
+  const calls = asList(message['tool_calls']).map(toolCall);
+  const content = asText(message['content']);
+  if (calls.length === 0) return { role: 'assistant', content: content ?? '' };
+  return { role: 'assistant', content: content === '' ? null : content, tool_calls: calls };
+}
+
+function toolCall(value: unknown, position: number): JsonObject {
+  const call = asObject(value) ?? {};
+  const made = asObject(call['function']) ?? {};
+  return {
+    id: asText(call['id']) ?? `call_${position}`,
+    type: 'function',
+    function: { name: asText(made['name']) ?? '', arguments: asText(made['arguments']) ?? '' },
+  };
+}
+
+/** As the client asked for them, whatever the engine adds or lists beyond that. */
+function chatLogprobs(value: unknown, alternatives: number): object | null {
+  const logprobs = asObject(value);
+  if (logprobs === null) return null;
+  const content = asList(logprobs['content']).map((entry) => {
+    const token = asObject(entry) ?? {};
+    return {
+      ...tokenLogprob(token),
+      top_logprobs: asList(token['top_logprobs'])
+        .slice(0, alternatives)
+        .map((other) => tokenLogprob(asObject(other) ?? {})),
+    };
+  });
+  return { content, refusal: null };
+}
+
+function tokenLogprob({ token, logprob, bytes }: JsonObject) {
+  return { token: asText(token) ?? '', logprob: logprob ?? null, bytes: bytes ?? null };
+}

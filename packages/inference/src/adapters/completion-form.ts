@@ -1,0 +1,30 @@
+import type { CompletionRequest } from '../wire/completion.ts';
+import type { AnswerForm } from './chat-form.ts';
+import { asObject, asText, type JsonObject } from './chat-json.ts';
+
+/** Answers of `/v1/completions`: plain text, and logprobs in whichever of its two shapes the engine has. */
+export function completionForm(request: CompletionRequest): AnswerForm {
+  const wantsLogprobs = request.logprobs !== undefined && request.logprobs !== null;
+  const logprobsOf = (choice: JsonObject): JsonObject | null =>
+    wantsLogprobs ? asObject(choice['logprobs']) : null;
+  const choiceJson = (choice: JsonObject, index: number, reason: string | null): string =>
+    JSON.stringify({
+      index,
+      text: asText(choice['text']) ?? '',
+      logprobs: logprobsOf(choice),
+      finish_reason: reason,
+    });
+  return {
+    whole: 'text_completion',
+    chunk: 'text_completion',
+    textField: 'text',
+    piece(choice, index) {
+      const isEmpty = asText(choice['text']) === null && logprobsOf(choice) === null;
+      return isEmpty ? null : choiceJson(choice, index, null);
+    },
+    textPiece: (index) => [`{"index":${index},"text":"`, `","logprobs":null,"finish_reason":null}`],
+    onlyText: (choice) => (asObject(choice['logprobs']) === null ? asText(choice['text']) : null),
+    end: (index, reason) => choiceJson({}, index, reason),
+    answer: (choice, index) => choiceJson(choice, index, asText(choice['finish_reason']) ?? 'stop'),
+  };
+}

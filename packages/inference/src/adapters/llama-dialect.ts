@@ -1,0 +1,88 @@
+import type { ChatRequest } from '../wire/chat.ts';
+import type { CompletionRequest } from '../wire/completion.ts';
+import type { Counts } from './adapter.ts';
+import {
+  conversationFields,
+  logprobsAsked,
+  messagesForTemplates,
+  repetitionPenalty,
+  samplingFields,
+} from './chat-body.ts';
+import { countsOf, usageOf } from './chat-counts.ts';
+import type { Dialect } from './chat-dialect.ts';
+import { asCount, asObject, type JsonObject } from './chat-json.ts';
+
+/**
+ * llama.cpp's llama-server. Its `usage` counts one choice only, so several choices are always asked for as a stream, which
+ * reports each of them; while it runs, its timings tell the counts.
+ */
+export const llamaDialect: Dialect = {
+  countsWhileRunning: true,
+  usageCounts: 'choice',
+  chatBody(request, { deployment, maxTokens }) {
+    const logprobs = logprobsAsked(request);
+    return {
+      model: deployment.upstreamModel,
+      messages: messagesForTemplates(request),
+      max_tokens: maxTokens,
+      ...samplingFields(request),
+      ...furtherSampling(request),
+      ...conversationFields(request),
+      logit_bias: request.logit_bias,
+      // Without a number it lists twenty alternatives, and with 0 it tells nothing at all: one is asked for and cut away.
+      logprobs: logprobs === null ? undefined : true,
+      top_logprobs: logprobs === null ? undefined : Math.max(1, logprobs.alternatives),
+      ...streamFields(request.stream === true || (request.n ?? 1) > 1),
+    };
+  },
+  completionBody(request, { deployment, maxTokens }) {
+    const several = (request.n ?? 1) > 1 || Array.isArray(request.prompt);
+    return {
+      model: deployment.upstreamModel,
+      prompt: request.prompt,
+      max_tokens: maxTokens,
+      ...samplingFields(request),
+      ...furtherSampling(request),
+      logit_bias: request.logit_bias ?? undefined,
+      logprobs: request.logprobs ?? undefined,
+      echo: request.echo === true ? true : undefined,
+      suffix: request.suffix ?? undefined,
+      ...streamFields(request.stream === true || several),
+    };
+  },
+  runningCounts: (event) => timingsOf(event) ?? usageOf(event),
+};
+
+function furtherSampling(request: ChatRequest | CompletionRequest) {
+  const penalty = repetitionPenalty(request);
+  return {
+    top_k: request.top_k,
+    min_p: request.min_p,
+    seed: foldedSeed(request.seed ?? undefined),
+    // It ignores `repetition_penalty` without a word. -1: over the whole context, as others do it.
+    ...(penalty === undefined ? {} : { repeat_penalty: penalty, repeat_last_n: -1 }),
+  };
+}
+
+const seedRange = 2 ** 32;
+const meansRandom = seedRange - 1;
+
+/** Seeds are 32 bits there, and the last of them means a random one: every seed of ours stays one that can be repeated. */
+function foldedSeed(seed: number | undefined): number | undefined {
+  if (seed === undefined) return undefined;
+  const folded = ((seed % seedRange) + seedRange) % seedRange;
+  return folded === meansRandom ? 0 : folded;
+}
+
+function streamFields(isStream: boolean) {
+  return isStream ? { stream: true, stream_options: { include_usage: true }, timings_per_token: true } : {};
+}
+
+function timingsOf(event: JsonObject): Counts | null {
+  const timings = asObject(event['timings']);
+  const computed = asCount(timings?.['prompt_n']);
+  const completion = asCount(timings?.['predicted_n']);
+  if (timings === null || computed === null || completion === null) return null;
+  const cached = asCount(timings['cache_n']) ?? 0;
+  return countsOf(computed + cached, cached, completion);
+}

@@ -1,0 +1,61 @@
+import type { UpstreamFacts } from './adapter.ts';
+import {
+  conversationFields,
+  logprobsAsked,
+  messagesForTemplates,
+  repetitionPenalty,
+  samplingFields,
+} from './chat-body.ts';
+import { usageOf } from './chat-counts.ts';
+import type { Dialect } from './chat-dialect.ts';
+
+/** vLLM, and by the same names SGLang: running counts in every event, a salt for the prefix cache. */
+export const vllmDialect: Dialect = {
+  countsWhileRunning: true,
+  usageCounts: 'request',
+  chatBody(request, facts) {
+    const logprobs = logprobsAsked(request);
+    return {
+      model: facts.deployment.upstreamModel,
+      messages: messagesForTemplates(request),
+      max_tokens: facts.maxTokens,
+      ...samplingFields(request),
+      ...furtherSampling(request),
+      ...conversationFields(request),
+      logit_bias: request.logit_bias,
+      logprobs: logprobs === null ? undefined : true,
+      top_logprobs: logprobs === null ? undefined : logprobs.alternatives,
+      ...ownFields(request.stream === true, facts),
+    };
+  },
+  completionBody(request, facts) {
+    return {
+      model: facts.deployment.upstreamModel,
+      prompt: request.prompt,
+      max_tokens: facts.maxTokens,
+      ...samplingFields(request),
+      ...furtherSampling(request),
+      logit_bias: request.logit_bias ?? undefined,
+      logprobs: request.logprobs ?? undefined,
+      echo: request.echo === true ? true : undefined,
+      suffix: request.suffix ?? undefined,
+      ...ownFields(request.stream === true, facts),
+    };
+  },
+  /** While a stream runs, `usage` counts the choice of the event that carries it. */
+  runningCounts: usageOf,
+};
+
+function furtherSampling(request: Parameters<typeof repetitionPenalty>[0]) {
+  return {
+    // 0 means all tokens to one of the two and is an error to the other; -1 means it to both.
+    top_k: request.top_k === 0 ? -1 : request.top_k,
+    min_p: request.min_p,
+    repetition_penalty: repetitionPenalty(request),
+  };
+}
+
+function ownFields(isStream: boolean, { cacheSalt }: UpstreamFacts) {
+  const running = { include_usage: true, continuous_usage_stats: true };
+  return { cache_salt: cacheSalt, ...(isStream ? { stream: true, stream_options: running } : {}) };
+}
