@@ -57,3 +57,4 @@ export {
   readCompletion,
   type CompletionRequest,
 } from './wire/completion.ts';
+export { createGateway, type Gateway, type GatewayOptions } from './gateway/gateway.ts';

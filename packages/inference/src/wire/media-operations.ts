@@ -1,0 +1,14 @@
+import { audioOperations, type SpeechOperation } from './audio.ts';
+import { imageOperations, type ImageOperation, type ImageOperationOptions } from './image.ts';
+
+export interface MediaOperations {
+  readonly generateImage: ImageOperation;
+  readonly createImages: ImageOperation;
+  readonly generateAudio: SpeechOperation;
+  readonly createSpeech: SpeechOperation;
+}
+
+/** All four, made once for a process. */
+export function createMediaOperations(options: ImageOperationOptions): MediaOperations {
+  return { ...imageOperations(options), ...audioOperations };
+}
