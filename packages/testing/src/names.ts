@@ -24,7 +24,7 @@ function ownedId(): string {
   return `${process.pid.toString(36)}x${uniqueId()}`;
 }
 
-const OWNED_STREAM = /^T([0-9A-Z]+?)X[0-9A-F]{10}_/;
+const OWNED_STREAM = /^(?:KV_)?T([0-9A-Z]+?)X[0-9A-F]{10}_/;
 
 /** The pid of the test process a stream belongs to; null when it is no test's. */
 export function ownerOfStream(stream: string): number | null {

@@ -29,9 +29,9 @@ const modelPrice = z
     model: modelName,
     currency: z.literal('usd'),
     modality: z.enum(['chat', 'completion', 'image', 'audio']),
-    prompt_nano_usd_per_token: z.int().nonnegative().nullable(),
-    cached_prompt_nano_usd_per_token: z.int().nonnegative().nullable(),
-    completion_nano_usd_per_token: z.int().nonnegative().nullable(),
+    prompt_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
+    cached_prompt_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
+    completion_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
     image_nano_usd: z.int().nonnegative().nullable().meta({
       description: 'For 1024 x 1024 pixels in 25 steps; it grows with width, height and steps.',
     }),
@@ -88,6 +88,7 @@ const completion = z
   })
   .meta({ id: 'Completion' });
 
+/** The last four are what engines of open models added to this shape. */
 const imagesRequest = z
   .object({
     model: modelName,
@@ -104,8 +105,11 @@ const imagesRequest = z
       .default('1024x1024')
       .meta({ description: 'Width x height, each 128 to 2496.' }),
     response_format: z.enum(['b64_json']).default('b64_json'),
-    seed: z.int().nullable().optional(),
     user: z.string().optional(),
+    negative_prompt: z.string().max(20_000).optional(),
+    num_inference_steps: z.int().min(1).max(1000).optional(),
+    guidance_scale: z.number().min(0).max(50).optional(),
+    seed: z.int().nullable().optional(),
   })
   .meta({ id: 'ImagesRequest' });
 

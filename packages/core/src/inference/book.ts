@@ -9,6 +9,12 @@ import { frozenModelPrice } from '../prices/index.ts';
 
 export const BOOK_BUCKET = 'GATEWAY_BOOK';
 
+/**
+ * Stands in a bucket once all of the database was written to it. Until then what is missing there may exist all the same,
+ * so gateways admit nothing by it.
+ */
+export const BOOK_FILLED = 'book.filled';
+
 const orgId = z.string();
 const names = z.array(z.string()).readonly();
 
@@ -106,4 +112,5 @@ export const bookKeys = {
   key: (publicId: string): string => `key.${publicId}`,
   organisation: (id: string): string => `org.${id}`,
   model: (name: string): string => `model.${Buffer.from(name, 'utf8').toString('hex')}`,
+  allModels: 'model.>',
 } as const;

@@ -1,11 +1,23 @@
 import { connectNats } from './connect.ts';
+import type { Bucket } from './kv-types.ts';
 import type { NatsClient, NatsOptions, NatsSubscription } from './types.ts';
 
 /** The part of a client whose messages may be lost by their nature, so that it can begin without a connection. */
 export type NatsWakeUps = Pick<NatsClient, 'notify' | 'subscribe' | 'connected' | 'ping' | 'close'>;
 
 /** With what a relay needs, which tries again until it is answered, and questions that may go unanswered. */
-export type EarlyNatsClient = NatsWakeUps & Pick<NatsClient, 'publish' | 'ensureStream' | 'request'>;
+export type EarlyNatsClient = NatsWakeUps &
+  Pick<
+    NatsClient,
+    | 'publish'
+    | 'ensureStream'
+    | 'request'
+    | 'follow'
+    | 'streamState'
+    | 'forgetMessages'
+    | 'ensureBucket'
+    | 'bucket'
+  >;
 
 /**
  * Goes on at once and connects as soon as there is a server, however long that takes: for a process that works
@@ -59,10 +71,26 @@ export function connectNatsInBackground(
     publish: async (...message) => reached().publish(...message),
     ensureStream: async (spec) => reached().ensureStream(spec),
     request: async (...question) => reached().request(...question),
+    ensureBucket: async (spec) => reached().ensureBucket(spec),
+    bucket: (name) => bucketOf(() => reached().bucket(name)),
+    follow: async (spec) => reached().follow(spec),
+    streamState: async (stream) => reached().streamState(stream),
+    forgetMessages: async (...messages) => reached().forgetMessages(...messages),
     ping: async () => reached().ping(),
     close: async () => {
       closing.abort();
       await client?.close();
     },
+  };
+}
+
+/** A bucket that is opened anew for each use. Whoever wants to follow one waits for the connection first. */
+function bucketOf(open: () => Bucket): Bucket {
+  return {
+    read: async (key) => open().read(key),
+    glance: async (keys) => open().glance(keys),
+    list: (pattern) => open().list(pattern),
+    write: async (...entry) => open().write(...entry),
+    follow: (options) => open().follow(options),
   };
 }

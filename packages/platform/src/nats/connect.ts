@@ -16,9 +16,11 @@ import {
 import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
+import { follow } from './follow.ts';
+import { ensureBucket, openBucket } from './kv.ts';
 import { encode, toHeaders, toIncoming } from './messages.ts';
 import { retryTransient } from './retry.ts';
-import { ensureConsumer, ensureStream } from './streams.ts';
+import { ensureConsumer, ensureStream, streamState } from './streams.ts';
 import type { IncomingMessage, NatsClient, NatsOptions, NatsSubscription } from './types.ts';
 
 const defaultFirstConnectionMs = 30_000;
@@ -67,6 +69,7 @@ async function connectWithin(options: NatsOptions, clock: Clock): Promise<NatsCo
 /** Whether the connection stands; kept by following its status. */
 interface Standing {
   connected: boolean;
+  readonly onReconnect: Set<() => void>;
 }
 
 async function followStatus(
@@ -77,6 +80,7 @@ async function followStatus(
   for await (const status of connection.status()) {
     if (status.type === 'disconnect') standing.connected = false;
     if (status.type === 'reconnect') standing.connected = true;
+    if (status.type === 'reconnect') for (const listener of standing.onReconnect) listener();
     if (status.type === 'disconnect') log.warn({}, 'the connection to NATS was lost');
     if (status.type === 'reconnect') log.info({}, 'the connection to NATS is back');
     if (status.type === 'error') log.error({ err: status.error }, 'NATS reported an error');
@@ -87,7 +91,7 @@ async function followStatus(
 export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const { clock = systemClock, log } = options;
   const connection = await connectWithin(options, clock);
-  const standing: Standing = { connected: true };
+  const standing: Standing = { connected: true, onReconnect: new Set() };
   void followStatus(connection, log, standing);
   // Without the check of the account: right after a restart that request alone can time out.
   const manager = await jetstreamManager(connection, { checkAPI: false });
@@ -99,14 +103,20 @@ interface Parts {
   readonly manager: JetStreamManager;
   readonly streams: JetStreamClient;
   readonly clock: Clock;
-  readonly log: Pick<Logger, 'error'>;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
   readonly standing: Standing;
 }
 
 function createClient(parts: Parts): NatsClient {
-  const { connection, manager, streams, clock } = parts;
+  const { connection, manager, streams, clock, log, standing } = parts;
+  const onReconnect = (listener: () => void): (() => void) => {
+    standing.onReconnect.add(listener);
+    return () => standing.onReconnect.delete(listener);
+  };
   return {
     ensureStream: (spec) => retryTransient(clock, () => ensureStream(manager, spec)),
+    ensureBucket: (spec) => retryTransient(clock, () => ensureBucket(manager, spec)),
+    bucket: (name) => openBucket({ manager, streams, clock, log, onReconnect }, name),
 
     async publish(subject, payload, { messageId, envelope, timeoutMs = defaultPublishTimeoutMs }) {
       assertOutsideTransaction('NATS');
@@ -153,14 +163,22 @@ function createClient(parts: Parts): NatsClient {
       );
     },
 
-    connected: () => parts.standing.connected && !connection.isClosed(),
+    follow: (spec) => follow(streams, clock, spec),
+    streamState: (stream) => retryTransient(clock, () => streamState(manager, stream)),
+    async forgetMessages(stream, throughSequence) {
+      await retryTransient(clock, () => manager.streams.purge(stream, { seq: throughSequence + 1 }));
+    },
+
+    connected: () => standing.connected && !connection.isClosed(),
 
     async ping() {
       await withDeadline(clock, 'A ping of NATS', pingTimeoutMs, () => connection.flush());
     },
 
     async close() {
-      if (!connection.isClosed()) await connection.drain();
+      if (connection.isClosed()) return;
+      // Without a server there is nobody to take what is left.
+      await (standing.connected ? connection.drain() : connection.close());
     },
   };
 }

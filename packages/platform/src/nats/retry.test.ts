@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
 import { retryTransient } from './retry.ts';
 
-const apiError = (code: number) => new JetStreamApiError({ code, err_code: 1, description: 'x' });
+const apiError = (code: number, errCode = 1) =>
+  new JetStreamApiError({ code, err_code: errCode, description: 'x' });
+const full = apiError(503, 10_077);
 const notEnabled = Object.assign(
   new Error('jetstream is not enabled', { cause: new RequestError('no responders') }),
   { name: 'JetStreamNotEnabled' },
@@ -50,7 +52,10 @@ describe('a call to JetStream', () => {
     });
   });
 
-  it.each([apiError(400), apiError(404), new Error('bug')])('is not repeated for %s', async (failure) => {
-    expect(await settle([failure])).toEqual({ attempts: 1, outcome: failure });
-  });
+  it.each([apiError(400), apiError(404), full, new Error('bug')])(
+    'is not repeated for %s',
+    async (failure) => {
+      expect(await settle([failure])).toEqual({ attempts: 1, outcome: failure });
+    },
+  );
 });

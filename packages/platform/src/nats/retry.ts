@@ -7,10 +7,14 @@ const maxAttempts = 8;
 const firstWaitMs = 100;
 const longestWaitMs = 2_000;
 const serviceUnavailable = 503;
+const storeFailed = 10077;
 
 /** No answer, or an answer that says "not yet": a leader being elected, JetStream still loading. */
 function isTransient(error: unknown): boolean {
-  if (error instanceof JetStreamApiError) return error.status === serviceUnavailable;
+  // A store that is full says 503 too, and will not have room a moment later: its caller decides what to do.
+  if (error instanceof JetStreamApiError) {
+    return error.status === serviceUnavailable && error.code !== storeFailed;
+  }
   // What the client makes of "nobody answered". The class is not exported, so it is known by its name.
   if (error instanceof Error && error.name === 'JetStreamNotEnabled') return isTransient(error.cause);
   return error instanceof TimeoutError || error instanceof NoRespondersError || error instanceof RequestError;

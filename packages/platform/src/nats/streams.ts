@@ -12,7 +12,7 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import type { ConsumerSpec, StreamSpec } from './types.ts';
+import type { ConsumerSpec, StreamSpec, StreamState } from './types.ts';
 
 function streamConfig(spec: StreamSpec): Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'> {
   return {
@@ -45,6 +45,22 @@ export async function ensureStream(manager: JetStreamManager, spec: StreamSpec):
     return;
   }
   await manager.streams.update(spec.name, config);
+}
+
+export async function streamState(manager: JetStreamManager, stream: string): Promise<StreamState | null> {
+  try {
+    const { created, state, config } = await manager.streams.info(stream);
+    return {
+      createdAt: created,
+      firstSequence: state.first_seq,
+      lastSequence: state.last_seq,
+      bytes: state.bytes,
+      maxBytes: config.max_bytes,
+    };
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
 }
 
 /** Creating a consumer that exists with the same configuration succeeds; another configuration updates it. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock/index.ts';
 import type { Envelope } from '../envelope/index.ts';
 import type { Logger } from '../log/index.ts';
+import type { Bucket, BucketSpec } from './kv-types.ts';
 
 export interface NatsOptions {
   readonly servers: readonly string[];
@@ -61,6 +62,37 @@ export interface IncomingMessage {
   json(): unknown;
 }
 
+export interface FollowSpec {
+  readonly stream: string;
+  /** The first message wanted. Where it is gone, the next one that is there. */
+  readonly fromSequence: number;
+  /** How many messages may wait to be taken. */
+  readonly maxBuffered: number;
+}
+
+export interface StoredMessage extends IncomingMessage {
+  /** Its place in the stream. */
+  readonly sequence: number;
+  /** The payload as it came. */
+  text(): string;
+}
+
+/** Hands out the messages of a stream in order. After a failure it is closed and opened anew, from the last place. */
+export interface StreamFollower {
+  /** What is there now, up to so many. Waits for the first, at most so long; then there may be none. */
+  take(limit: number, waitMs: number): Promise<StoredMessage[]>;
+  close(): Promise<void>;
+}
+
+export interface StreamState {
+  /** When it was made. A stream that was lost and made again has another, and counts its messages anew. */
+  readonly createdAt: string;
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+  readonly bytes: number;
+  readonly maxBytes: number;
+}
+
 export interface NatsSubscription {
   /** Stops new messages and waits for the ones being handled. */
   close(): Promise<void>;
@@ -69,6 +101,10 @@ export interface NatsSubscription {
 export interface NatsClient {
   /** Creates the stream, or brings it to this configuration. Safe to call from several processes at once. */
   ensureStream(spec: StreamSpec): Promise<void>;
+  /** Creates the bucket, or brings it to this configuration. Safe to call from several processes at once. */
+  ensureBucket(spec: BucketSpec): Promise<void>;
+  /** A bucket by its name, whether or not it exists yet. */
+  bucket(name: string): Bucket;
   /**
    * Publishes to a stream and resolves when the stream has stored the message. Tries again when the answer does
    * not come; the message id makes that safe.
@@ -108,6 +144,12 @@ export interface NatsClient {
     spec: ConsumerSpec,
     handler: (message: IncomingMessage) => Promise<void>,
   ): Promise<NatsSubscription>;
+  /** Reads a stream in order from a place that the caller remembers; nothing is acknowledged. */
+  follow(spec: FollowSpec): Promise<StreamFollower>;
+  /** Null when there is no such stream. */
+  streamState(stream: string): Promise<StreamState | null>;
+  /** Forgets the messages up to and with this one. */
+  forgetMessages(stream: string, throughSequence: number): Promise<void>;
   /** Whether the connection stands right now, as far as is known. Never a reason to lose anything: only to hurry. */
   connected(): boolean;
   /** Resolves when the server answers. */

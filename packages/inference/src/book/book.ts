@@ -1,0 +1,131 @@
+import {
+  BOOK_BUCKET,
+  BOOK_FILLED,
+  keyEntry,
+  modelEntry,
+  organisationEntry,
+  bookKeys,
+  type KeyEntry,
+  type ModelEntry,
+  type OrganisationEntry,
+} from '@millrace/core/inference';
+import type { Clock } from '@millrace/platform/clock';
+import type { Logger } from '@millrace/platform/log';
+import type { BucketEntry, NatsClient } from '@millrace/platform/nats';
+import type { z } from 'zod';
+import { createCatalog } from './catalog.ts';
+import { Lookups } from './lookups.ts';
+
+/** A gateway that knows no more than this may be wrong about a revoked key, so it admits nothing. */
+const defaultStaleAfterMs = 5_000;
+const defaultOpenWithinMs = 5_000;
+const lookUpWithinMs = 2_000;
+
+type Mode = KeyEntry['mode'];
+
+export interface BookOptions {
+  readonly nats: Pick<NatsClient, 'bucket'>;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly bucket?: string;
+  readonly staleAfterMs?: number;
+  /** How long to wait for the first copy. Without it the book opens stale, and fills itself when it can. */
+  readonly openWithinMs?: number;
+  /** Keys and organisations kept in memory, each; those longest known go first, and are looked up again when needed. */
+  readonly maxEntries?: number;
+}
+
+/** What a gateway knows of keys, organisations and models. Answers without a promise whatever is in memory. */
+export interface Book {
+  /** Null: there is no such key. Rejects with `SERVICE_UNAVAILABLE` when it cannot be looked up. */
+  findKey(publicId: string): KeyEntry | null | Promise<KeyEntry | null>;
+  organisation(orgId: string): OrganisationEntry | null | Promise<OrganisationEntry | null>;
+  /** By name or alias, as this organisation sees it: what it may not see does not exist. In test mode the mock serves it. */
+  model(name: string, orgId: string, mode: Mode): ModelEntry | null;
+  /** All that this organisation sees, by name. */
+  models(orgId: string, mode: Mode): readonly ModelEntry[];
+  /** Too long without word from the broker, or the bucket was never filled: admit nothing, answer `KEY_FEED_STALE`. */
+  isStale(): boolean;
+  /** Calls back after models have changed; answers how to stop that. */
+  onChange(listener: () => void): () => void;
+  close(): Promise<void>;
+}
+
+export async function openBook(options: BookOptions): Promise<Book> {
+  const { clock, log, staleAfterMs = defaultStaleAfterMs, maxEntries = 50_000 } = options;
+  const bucket = options.nats.bucket(options.bucket ?? BOOK_BUCKET);
+  const catalog = createCatalog();
+  const listeners = new Set<() => void>();
+  let isFilled = false;
+
+  const lookUp = { clock, bucket, withinMs: lookUpWithinMs, maxEntries, isWhole: () => isFilled };
+  const keys = new Lookups<KeyEntry>({ ...lookUp, keyOf: bookKeys.key, parse: reader(keyEntry) });
+  const organisations = new Lookups<OrganisationEntry>({
+    ...lookUp,
+    keyOf: bookKeys.organisation,
+    parse: reader(organisationEntry),
+  });
+
+  /** What cannot be read is as if it were not there: a gateway does not sell what it does not understand. */
+  function takeModel(entry: BucketEntry): void {
+    let model: ModelEntry | null = null;
+    try {
+      model = entry.value === null ? null : reader(modelEntry)(entry.value);
+    } catch (error) {
+      log.error({ err: error, key: entry.key }, 'a model of the gateway book cannot be read');
+    }
+    catalog.put(entry.key, model);
+  }
+
+  function take(entry: BucketEntry): void {
+    const kind = entry.key.slice(0, entry.key.indexOf('.'));
+    if (kind === 'key') keys.take(entry);
+    else if (kind === 'org') organisations.take(entry);
+    else if (kind === 'model') takeModel(entry);
+    else if (entry.key === BOOK_FILLED) isFilled = entry.value !== null;
+  }
+
+  function tellChange(): void {
+    for (const listener of listeners) listener();
+  }
+
+  const follower = bucket.follow({
+    present: [bookKeys.allModels, BOOK_FILLED],
+    onBegin: (present) => {
+      isFilled = false;
+      keys.clear();
+      organisations.clear();
+      catalog.clear();
+      present.forEach(take);
+      log.info({ models: catalog.size() }, 'the gateway book was read');
+      tellChange();
+    },
+    onChange: (entry) => {
+      take(entry);
+      if (entry.key.startsWith('model.')) tellChange();
+    },
+  });
+
+  const ageMs = (): number => {
+    const freshAtMs = follower.freshAtMs();
+    return freshAtMs === null ? Number.POSITIVE_INFINITY : clock.monotonicMs() - freshAtMs;
+  };
+
+  await Promise.race([follower.begun(), clock.sleep(options.openWithinMs ?? defaultOpenWithinMs)]);
+  return {
+    findKey: (publicId) => keys.find(publicId),
+    organisation: (orgId) => organisations.find(orgId),
+    model: (name, orgId, mode) => catalog.find(name, orgId, mode),
+    models: (orgId, mode) => catalog.list(orgId, mode),
+    isStale: () => !isFilled || ageMs() > staleAfterMs,
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: () => follower.close(),
+  };
+}
+
+function reader<Schema extends z.ZodType>(schema: Schema): (text: string) => z.infer<Schema> {
+  return (text) => schema.parse(JSON.parse(text));
+}

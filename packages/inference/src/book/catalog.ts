@@ -1,0 +1,118 @@
+import type { DeploymentEntry, KeyEntry, ModelEntry } from '@millrace/core/inference';
+import type { FrozenModelPrice } from '@millrace/core/prices';
+
+/** The models in memory, and what an organisation sees of them. Pure. */
+
+type Mode = KeyEntry['mode'];
+
+interface Held {
+  readonly entry: ModelEntry;
+  readonly visibleTo: ReadonlySet<string> | null;
+  /** The same model for test keys. Made once, so that it stays the same object. */
+  readonly twin: ModelEntry;
+}
+
+export interface Catalog {
+  /** Null takes it out. */
+  put(key: string, model: ModelEntry | null): void;
+  clear(): void;
+  size(): number;
+  find(name: string, orgId: string, mode: Mode): ModelEntry | null;
+  list(orgId: string, mode: Mode): readonly ModelEntry[];
+}
+
+export function createCatalog(): Catalog {
+  const held = new Map<string, Held>();
+  let byName = new Map<string, Held>();
+
+  /** A name is never shadowed by another model's alias, whatever order they came in. */
+  function index(): void {
+    byName = new Map();
+    for (const model of held.values()) for (const alias of model.entry.aliases) byName.set(alias, model);
+    for (const model of held.values()) byName.set(model.entry.name, model);
+  }
+
+  return {
+    put(key, model) {
+      if (model === null) held.delete(key);
+      else held.set(key, hold(model));
+      index();
+    },
+    clear() {
+      held.clear();
+      byName.clear();
+    },
+    size: () => held.size,
+    find: (name, orgId, mode) => seen(byName.get(name), orgId, mode),
+    list: (orgId, mode) =>
+      [...held.values()]
+        .flatMap((model) => seen(model, orgId, mode) ?? [])
+        .toSorted((left, right) => (left.name < right.name ? -1 : 1)),
+  };
+}
+
+function hold(entry: ModelEntry): Held {
+  return {
+    entry,
+    visibleTo: entry.visibleTo === null ? null : new Set(entry.visibleTo),
+    twin: testTwin(entry),
+  };
+}
+
+function seen(model: Held | undefined, orgId: string, mode: Mode): ModelEntry | null {
+  if (model === undefined || (model.visibleTo !== null && !model.visibleTo.has(orgId))) return null;
+  if (mode === 'test') return model.twin;
+  return model.entry.mode === 'live' ? model.entry : null;
+}
+
+const mock: DeploymentEntry = {
+  id: 'mock',
+  engine: 'mock',
+  address: '',
+  upstreamModel: 'mock',
+  apiKey: null,
+  region: 'mock-region',
+  weight: 1,
+  maxConcurrency: null,
+};
+
+/** What a test key gets under the model's name: free, deterministic, and never an engine that costs anyone anything. */
+function testTwin(entry: ModelEntry): ModelEntry {
+  const free: FrozenModelPrice = {
+    version: 1,
+    model: entry.name,
+    promptNanoUsdPerMillion: '0',
+    cachedPromptNanoUsdPerMillion: '0',
+    completionNanoUsdPerMillion: '0',
+    imageNanoUsd: '0',
+    characterNanoUsd: '0',
+    priceIds: [],
+  };
+  return {
+    ...entry,
+    mode: 'test',
+    fallbacks: [],
+    prices: [{ fromMs: null, untilMs: null, price: free }],
+    contractPrices: {},
+    deployments: [mock],
+  };
+}
+
+/** What this organisation pays at that instant, or null when the model is not priced. */
+export function priceOf(model: ModelEntry, orgId: string, atMs: number): FrozenModelPrice | null {
+  const prices = model.contractPrices[orgId] ?? model.prices;
+  const counting = prices.find(
+    ({ fromMs, untilMs }) => (fromMs === null || fromMs <= atMs) && (untilMs === null || atMs < untilMs),
+  );
+  return counting?.price ?? null;
+}
+
+/** Whether the limits of a key allow a model, by its own name whatever alias was asked for. */
+export function mayUseModel(key: Pick<KeyEntry, 'models'>, model: Pick<ModelEntry, 'name'>): boolean {
+  return (
+    key.models === null ||
+    key.models.some((pattern) =>
+      pattern.endsWith('*') ? model.name.startsWith(pattern.slice(0, -1)) : model.name === pattern,
+    )
+  );
+}

@@ -1,0 +1,191 @@
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { readEndpoints } from '@millrace/services';
+import { eventually, startTcpProxy, testNames } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { SimulatedClock, systemClock } from '../clock/index.ts';
+import { insideTransaction } from '../db/scope.ts';
+import { createLogger } from '../log/index.ts';
+import { connectNats, type BucketEntry, type BucketSpec, type NatsClient } from './index.ts';
+
+const names = testNames();
+const log = createLogger({ name: 'test', level: 'silent' });
+const [server = 'none'] = readEndpoints().natsUrls;
+let made = 0;
+
+let client: NatsClient;
+let connection: NatsConnection;
+let manager: JetStreamManager;
+beforeAll(async () => {
+  client = await connectNats({ servers: [server], name: 'test', log });
+  connection = await connect({ servers: [server] });
+  manager = await jetstreamManager(connection);
+});
+afterAll(async () => {
+  await client.close();
+  await connection.close();
+});
+
+async function newBucket(): Promise<BucketSpec> {
+  made += 1;
+  const spec = { name: `${names.natsStream('KV')}_${made}`, replicas: 1, maxBytes: 4_194_304 };
+  await client.ensureBucket(spec);
+  onTestFinished(async () => {
+    await manager.streams.delete(`KV_${spec.name}`).catch(() => undefined);
+  });
+  return spec;
+}
+
+interface Heard {
+  begins: (readonly BucketEntry[])[];
+  changes: BucketEntry[];
+}
+
+function listen(from: NatsClient, spec: BucketSpec, present: readonly string[] = ['model.>']) {
+  const heard: Heard = { begins: [], changes: [] };
+  const follower = from.bucket(spec.name).follow({
+    present,
+    onBegin: (entries) => heard.begins.push(entries),
+    onChange: (entry) => heard.changes.push(entry),
+  });
+  onTestFinished(() => follower.close());
+  return { heard, follower };
+}
+
+describe('a bucket', () => {
+  it('can be ensured by many processes at once, and again', async () => {
+    const spec = await newBucket();
+    await Promise.all(Array.from({ length: 5 }, () => client.ensureBucket(spec)));
+  });
+
+  it('keeps the last value of each key, and takes a write only at the revision it was made for', async () => {
+    const bucket = client.bucket((await newBucket()).name);
+    expect(await bucket.read('key.a')).toBeNull();
+    const first = await bucket.write('key.a', 'one', 0);
+    expect(await bucket.write('key.a', 'lost', 0)).toBeNull();
+    const second = await bucket.write('key.a', 'two', first ?? expect.fail('refused'));
+    expect(await bucket.read('key.a')).toEqual({ key: 'key.a', revision: second, value: 'two' });
+    const gone = await bucket.write('key.a', null, second ?? expect.fail('refused'));
+    expect(await bucket.read('key.a')).toEqual({ key: 'key.a', revision: gone, value: null });
+  });
+
+  it('gives many at a glance and all under a pattern, without what is not there', async () => {
+    const bucket = client.bucket((await newBucket()).name);
+    expect(await bucket.glance(['key.a'])).toEqual(new Map());
+    for (const key of ['key.a', 'model.b', 'key.c']) await bucket.write(key, `of ${key}`, 0);
+    const found = await bucket.glance(['key.a', 'key.c', 'key.none']);
+    expect([...found.values()].map(({ value }) => value)).toEqual(['of key.a', 'of key.c']);
+    const listed: string[] = [];
+    for await (const entry of bucket.list('key.>')) listed.push(entry.key);
+    expect(listed).toEqual(['key.a', 'key.c']);
+  });
+
+  it('is not used inside a transaction', async () => {
+    const bucket = client.bucket((await newBucket()).name);
+    await expect(insideTransaction('outer', () => bucket.read('key.a'))).rejects.toThrow(
+      'inside the transaction',
+    );
+    await expect(insideTransaction('outer', () => bucket.write('key.a', '', 0))).rejects.toThrow('NATS');
+  });
+});
+
+describe('following a bucket', () => {
+  it('begins with what stands under the patterns, then tells every change of any key in order', async () => {
+    const spec = await newBucket();
+    const bucket = client.bucket(spec.name);
+    await bucket.write('model.a', '1', 0);
+    await bucket.write('key.a', '2', 0);
+    const { heard, follower } = listen(client, spec);
+    await follower.begun();
+    expect(heard.begins).toEqual([[{ key: 'model.a', revision: 1, value: '1' }]]);
+    await bucket.write('key.b', '3', 0);
+    await bucket.write('model.a', null, 1);
+    await eventually({ what: 'two changes' }, () => heard.changes.length === 2);
+    expect(heard.changes.map(({ key, value }) => [key, value])).toEqual([
+      ['key.b', '3'],
+      ['model.a', null],
+    ]);
+  });
+
+  it('misses nothing while it is cut off, does not begin again, and is no fresher than its last word', async () => {
+    const spec = await newBucket();
+    const proxy = await startTcpProxy(server);
+    onTestFinished(() => proxy.close());
+    const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log });
+    onTestFinished(() => fragile.close());
+    const { heard, follower } = listen(fragile, spec);
+    await follower.begun();
+    proxy.cut();
+    const bucket = client.bucket(spec.name);
+    let revision = 0;
+    for (let n = 1; n <= 20; n += 1)
+      revision = (await bucket.write('key.a', `${n}`, revision)) ?? expect.fail();
+    const cutAtMs = systemClock.monotonicMs();
+    expect(follower.freshAtMs()).toBeLessThan(cutAtMs);
+    expect(heard.changes.filter(({ value }) => value === '20')).toEqual([]);
+    proxy.heal();
+    await eventually({ what: 'the last change' }, () => heard.changes.at(-1)?.value === '20');
+    await eventually({ what: 'freshness' }, () => (follower.freshAtMs() ?? 0) > cutAtMs);
+    expect(heard.begins).toHaveLength(1);
+  });
+
+  it('begins again when the bucket was lost and made anew, although its revisions are small again', async () => {
+    const spec = await newBucket();
+    const bucket = client.bucket(spec.name);
+    for (let n = 0; n < 5; n += 1) await bucket.write(`model.${n}`, 'old', 0);
+    const { heard, follower } = listen(client, spec);
+    await follower.begun();
+    await manager.streams.delete(`KV_${spec.name}`);
+    await client.ensureBucket(spec);
+    await bucket.write('model.new', 'new', 0);
+    await eventually({ what: 'the new bucket' }, () => heard.begins.length === 2);
+    expect(heard.begins.at(-1)?.map(({ key }) => key)).toEqual(['model.new']);
+  });
+
+  it('waits for a bucket that does not exist yet', async () => {
+    made += 1;
+    const spec = { name: `${names.natsStream('KV')}_${made}`, replicas: 1, maxBytes: 1_048_576 };
+    const { heard, follower } = listen(client, spec);
+    expect(follower.freshAtMs()).toBeNull();
+    await client.ensureBucket(spec);
+    onTestFinished(async () => {
+      await manager.streams.delete(`KV_${spec.name}`);
+    });
+    await follower.begun();
+    expect(heard.begins).toEqual([[]]);
+    expect(follower.freshAtMs()).not.toBeNull();
+  });
+
+  it('gets a new consumer at once when its own was deleted', async () => {
+    const spec = await newBucket();
+    const { heard, follower } = listen(client, spec);
+    await follower.begun();
+    const consumers = async () =>
+      (await manager.consumers.list(`KV_${spec.name}`).next()).map(({ name }) => name);
+    await eventually({ what: 'a consumer' }, async () => (await consumers()).length > 0);
+    const [lost = 'none'] = await consumers();
+    await manager.consumers.delete(`KV_${spec.name}`, lost);
+    await client.bucket(spec.name).write('key.a', '1', 0);
+    await eventually({ what: 'the change' }, () => heard.changes.length === 1);
+  });
+
+  it('grows no fresher while the broker does not answer, by its own clock alone', async () => {
+    const spec = await newBucket();
+    const clock = new SimulatedClock();
+    const proxy = await startTcpProxy(server);
+    onTestFinished(() => proxy.close());
+    const fragile = await connectNats({ servers: [proxy.rewrite(server)], name: 'test', log, clock });
+    onTestFinished(() => fragile.close());
+    const { follower } = listen(fragile, spec);
+    await follower.begun();
+    await eventually({ what: 'a fresh answer' }, async () => {
+      await clock.advance(1_000);
+      return (follower.freshAtMs() ?? 0) > 0;
+    });
+    proxy.cut();
+    const before = follower.freshAtMs() ?? expect.fail('never fresh');
+    for (let second = 0; second < 10; second += 1) await clock.advance(1_000);
+    expect((follower.freshAtMs() ?? 0) - before).toBeLessThanOrEqual(1_000);
+    expect(clock.monotonicMs() - before).toBeGreaterThanOrEqual(9_000);
+  });
+});

@@ -1,0 +1,172 @@
+import {
+  DiscardPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  RetentionPolicy,
+  StorageType,
+  type JetStreamClient,
+  type JetStreamManager,
+  type StoredMsg,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import { headers, type MsgHdrs } from '@nats-io/transport-node';
+import type { Clock } from '../clock/index.ts';
+import { assertOutsideTransaction } from '../db/index.ts';
+import type { Logger } from '../log/index.ts';
+import { followBucket } from './kv-follow.ts';
+import type { Bucket, BucketEntry, BucketSpec } from './kv-types.ts';
+import { retryTransient } from './retry.ts';
+
+/**
+ * A bucket is a stream that keeps the last message of each subject. The layout is that of the broker's own key-value
+ * clients; what they add beyond it (watches that cannot tell a lost bucket from a quiet one) is not used here.
+ */
+
+const operationHeader = 'KV-Operation';
+const writeTimeoutMs = 2_000;
+const mostAtAGlance = 1_000;
+
+export const bucketStream = (bucket: string): string => `KV_${bucket}`;
+const subjectOf = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
+
+function bucketConfig(spec: BucketSpec): Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'> {
+  return {
+    name: bucketStream(spec.name),
+    subjects: [subjectOf(spec.name, '>')],
+    num_replicas: spec.replicas,
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    max_msgs_per_subject: 1,
+    discard: DiscardPolicy.New,
+    max_bytes: spec.maxBytes,
+    allow_rollup_hdrs: true,
+    allow_direct: true,
+    deny_delete: true,
+  };
+}
+
+export async function ensureBucket(manager: JetStreamManager, spec: BucketSpec): Promise<void> {
+  const config = bucketConfig(spec);
+  try {
+    await manager.streams.info(config.name);
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError) || error.code !== JetStreamApiCodes.StreamNotFound) throw error;
+    await manager.streams.add(config);
+    return;
+  }
+  await manager.streams.update(config.name, config);
+}
+
+export interface BucketParts {
+  readonly manager: JetStreamManager;
+  readonly streams: JetStreamClient;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  /** Calls back each time the connection has come back; answers how to stop that. */
+  readonly onReconnect: (listener: () => void) => () => void;
+}
+
+/** The key and the value inside a stored message. */
+export function toEntry(
+  bucket: string,
+  message: {
+    readonly subject: string;
+    readonly seq: number;
+    readonly headers: MsgHdrs | undefined;
+    readonly text: () => string;
+  },
+): BucketEntry {
+  const isGone = message.headers?.has(operationHeader) === true;
+  return {
+    key: message.subject.slice(subjectOf(bucket, '').length),
+    revision: message.seq,
+    value: isGone ? null : message.text(),
+  };
+}
+
+function storedEntry(bucket: string, message: StoredMsg): BucketEntry {
+  const { subject, seq, header } = message;
+  return toEntry(bucket, { subject, seq, headers: header, text: () => message.string() });
+}
+
+export function openBucket(parts: BucketParts, bucket: string): Bucket {
+  const { manager, streams, clock } = parts;
+  const stream = bucketStream(bucket);
+
+  async function* list(pattern: string): AsyncGenerator<BucketEntry> {
+    assertOutsideTransaction('NATS');
+    let from = 1;
+    for (;;) {
+      const query = { seq: from, next_by_subj: subjectOf(bucket, pattern) };
+      const message = await retryTransient(clock, () => manager.streams.getMessage(stream, query));
+      if (message === null) return;
+      yield storedEntry(bucket, message);
+      from = message.seq + 1;
+    }
+  }
+
+  /** By callback: the client's iterator form of it leaves its subscription behind. */
+  function lastOf(subjects: string[]): Promise<readonly BucketEntry[]> {
+    return new Promise((resolve, reject) => {
+      const entries: BucketEntry[] = [];
+      const callback = (done: { err?: Error } | null, message: StoredMsg): void => {
+        if (done === null) entries.push(storedEntry(bucket, message));
+        else if (done.err === undefined || isNothingFound(done.err)) resolve(entries);
+        else reject(done.err);
+      };
+      manager.direct.getLastMessagesFor(stream, { multi_last: subjects, callback }).catch(reject);
+    });
+  }
+
+  return {
+    async read(key) {
+      assertOutsideTransaction('NATS');
+      const query = { last_by_subj: subjectOf(bucket, key) };
+      const message = await retryTransient(clock, () => manager.streams.getMessage(stream, query));
+      return message === null ? null : storedEntry(bucket, message);
+    },
+
+    async glance(keys) {
+      assertOutsideTransaction('NATS');
+      if (keys.length > mostAtAGlance) throw new RangeError(`At most ${mostAtAGlance} keys at a glance.`);
+      if (keys.length === 0) return new Map();
+      const entries = await lastOf(keys.map((key) => subjectOf(bucket, key)));
+      return new Map(entries.map((entry) => [entry.key, entry]));
+    },
+
+    list,
+
+    async write(key, value, revision) {
+      assertOutsideTransaction('NATS');
+      const marked = headers();
+      if (value === null) marked.set(operationHeader, 'DEL');
+      const store = () =>
+        streams.publish(subjectOf(bucket, key), value ?? '', {
+          headers: marked,
+          expect: { lastSubjectSequence: revision },
+          timeout: writeTimeoutMs,
+        });
+      try {
+        return (await retryTransient(clock, store)).seq;
+      } catch (error) {
+        if (isOutrun(error)) return null;
+        throw error;
+      }
+    },
+
+    follow: (options) => followBucket(parts, bucket, list, options),
+  };
+}
+
+function isNothingFound(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.status === 404;
+}
+
+/** The key has moved on since that revision. */
+function isOutrun(error: unknown): boolean {
+  return (
+    error instanceof JetStreamApiError &&
+    (error.code === JetStreamApiCodes.StreamWrongLastSequence ||
+      error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown)
+  );
+}
