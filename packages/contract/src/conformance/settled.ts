@@ -151,7 +151,7 @@ export const settled: Readonly<Record<string, Settled>> = {
   },
   'POST /v1/audio/generation request': {
     additions: ['language', 'speaker', 'speed', 'sdp_ratio', 'noise_scale', 'noise_scale_w', 'model'],
-    facts: { 'text minLength': [null, '1'] },
+    facts: { 'text minLength': [null, '1'], 'text maxLength': [null, '20000'] },
   },
   'POST /v1/audio/generation response': { additions: ['sample_rate', 'usage', ...measuredInference] },
 };

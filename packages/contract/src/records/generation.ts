@@ -39,13 +39,13 @@ export const imageAnswer = z
 
 export const audioRequest = z
   .object({
-    text: z.string().min(1),
+    text: z.string().min(1).max(20_000),
     language: z.string().optional(),
     speaker: z.string().optional(),
-    speed: z.number().positive().default(1),
-    sdp_ratio: z.number().default(0.2),
-    noise_scale: z.number().default(0.6),
-    noise_scale_w: z.number().default(0.8),
+    speed: z.number().min(0.25).max(4).default(1),
+    sdp_ratio: z.number().min(0).max(1).default(0.2),
+    noise_scale: z.number().min(0).max(2).default(0.6),
+    noise_scale_w: z.number().min(0).max(2).default(0.8),
     model: z.string().optional(),
   })
   .meta({ id: 'AudioGenerationRequest' });
