@@ -91,6 +91,82 @@ begin
   return new;
 end $$;
 
+CREATE FUNCTION public.note_changed_key() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  insert into book_changes (kind, ref) values ('key', new.public_id);
+  return null;
+end $$;
+
+COMMENT ON FUNCTION public.note_changed_key() IS 'A key that was made, revoked or given an end.';
+
+CREATE FUNCTION public.note_changed_model() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+declare
+  changed jsonb := case when tg_op = 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
+begin
+  insert into book_changes (kind, ref)
+  values ('model', changed ->> case tg_table_name when 'inference_models' then 'name' else 'model' end);
+  return null;
+end $$;
+
+COMMENT ON FUNCTION public.note_changed_model() IS 'A model, one of its names, deployments or prices has changed.';
+
+CREATE FUNCTION public.note_changed_organisation() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  insert into book_changes (kind, ref) values ('organisation', new.id::text);
+  return null;
+end $$;
+
+COMMENT ON FUNCTION public.note_changed_organisation() IS 'An organisation that was made, suspended, resumed or has paid in.';
+
+CREATE FUNCTION public.note_keys_of_changed_budget() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+declare
+  counted uuid[] := new.key_ids;
+begin
+  if tg_op = 'UPDATE' then
+    if new.key_ids is not distinct from old.key_ids and new.on_exceeded = old.on_exceeded
+       and new.deleted_at is not distinct from old.deleted_at then
+      return null;
+    end if;
+    -- Null counts the whole organisation, before the change or after it.
+    counted := case when old.key_ids is null or new.key_ids is null then null else old.key_ids || new.key_ids end;
+  end if;
+  insert into book_changes (kind, ref)
+  select 'key', public_id from api_keys
+   where org_id = new.org_id and mode = new.mode and revoked_at is null and (counted is null or id = any (counted));
+  return null;
+end $$;
+
+COMMENT ON FUNCTION public.note_keys_of_changed_budget() IS 'Requests of these keys now count against other budgets.';
+
+CREATE FUNCTION public.note_keys_of_changed_user() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+declare
+  changed record;
+begin
+  if tg_op = 'DELETE' then changed := old; else changed := new; end if;
+  insert into book_changes (kind, ref)
+  select 'key', public_id from api_keys
+   where user_id = changed.user_id and revoked_at is null
+     and (tg_table_name <> 'members' or org_id = (to_jsonb(changed) ->> 'org_id')::uuid);
+  return null;
+end $$;
+
+COMMENT ON FUNCTION public.note_keys_of_changed_user() IS 'What a key may do is cut with what its user may do, in its organisation and on the platform.';
+
 CREATE FUNCTION public.pool_of(mode text, offer text, region text, gpu_type text, connection_type text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN hashtextextended(((((((((mode || ' '::text) || offer) || ' '::text) || region) || ' '::text) || COALESCE(gpu_type, ''::text)) || ' '::text) || connection_type), (0)::bigint);
@@ -380,6 +456,27 @@ COMMENT ON COLUMN public.audit_runs.since IS 'Incremental only: the instant of t
 COMMENT ON COLUMN public.audit_runs.looked_at IS 'How many rows each check judged.';
 
 COMMENT ON COLUMN public.audit_runs.findings IS 'The first findings of each check, errors and notices, as they were reported.';
+
+CREATE TABLE public.book_changes (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    ref text NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT book_changes_kind_check CHECK ((kind = ANY (ARRAY['key'::text, 'organisation'::text, 'model'::text])))
+);
+
+COMMENT ON TABLE public.book_changes IS 'Entries of the gateway book that are to be written anew. Filled by triggers, emptied by whoever has written the entry after reading it from here on.';
+
+COMMENT ON COLUMN public.book_changes.ref IS 'The public id of a key, the id of an organisation, the name of a model.';
+
+ALTER TABLE public.book_changes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.book_changes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE public.budgets (
     id uuid NOT NULL,
@@ -726,6 +823,87 @@ COMMENT ON COLUMN public.idempotency_keys.resource_kind IS 'What the operation m
 COMMENT ON COLUMN public.idempotency_keys.resource_id IS 'The public id of what the operation made or changed.';
 
 COMMENT ON COLUMN public.idempotency_keys.expires_at IS 'After this the key may be forgotten and used anew.';
+
+CREATE TABLE public.inference_deployments (
+    id uuid NOT NULL,
+    model text NOT NULL,
+    engine text NOT NULL,
+    address text NOT NULL,
+    upstream_model text NOT NULL,
+    sealed_api_key text,
+    region text NOT NULL,
+    weight integer NOT NULL,
+    max_concurrency integer,
+    enabled boolean NOT NULL,
+    health text DEFAULT 'unknown'::text NOT NULL,
+    health_since timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT inference_deployments_address_check CHECK (((length(address) >= 1) AND (length(address) <= 2048))),
+    CONSTRAINT inference_deployments_engine_check CHECK ((engine = ANY (ARRAY['vllm'::text, 'sglang'::text, 'llama.cpp'::text, 'openai'::text, 'openai-images'::text, 'automatic1111'::text, 'comfyui'::text, 'speech'::text, 'mock'::text]))),
+    CONSTRAINT inference_deployments_health_check CHECK ((health = ANY (ARRAY['unknown'::text, 'healthy'::text, 'degraded'::text, 'down'::text]))),
+    CONSTRAINT inference_deployments_max_concurrency_check CHECK (((max_concurrency >= 1) AND (max_concurrency <= 100000))),
+    CONSTRAINT inference_deployments_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
+    CONSTRAINT inference_deployments_sealed_api_key_check CHECK ((length(sealed_api_key) <= 8192)),
+    CONSTRAINT inference_deployments_upstream_model_check CHECK (((length(upstream_model) >= 1) AND (length(upstream_model) <= 200))),
+    CONSTRAINT inference_deployments_weight_check CHECK (((weight >= 0) AND (weight <= 1000)))
+);
+
+COMMENT ON TABLE public.inference_deployments IS 'Engines that serve a model. What gateways route to; a row that goes is forgotten by them within a second.';
+
+COMMENT ON COLUMN public.inference_deployments.upstream_model IS 'The name by which the engine knows the model.';
+
+COMMENT ON COLUMN public.inference_deployments.sealed_api_key IS 'What the engine wants as a bearer token, sealed with the operator''s key; null when it wants none.';
+
+COMMENT ON COLUMN public.inference_deployments.weight IS 'Its share among the deployments of the model; 0 gets only what the others cannot take.';
+
+COMMENT ON COLUMN public.inference_deployments.health IS 'By a worker''s probes, for people to look at. Gateways judge by their own.';
+
+CREATE TABLE public.inference_model_names (
+    name text NOT NULL,
+    model text NOT NULL,
+    CONSTRAINT inference_model_names_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9._/:-]{0,199}$'::text))
+);
+
+COMMENT ON TABLE public.inference_model_names IS 'Every name that means a model, its own and its aliases: one table, so that a name never means two.';
+
+CREATE TABLE public.inference_models (
+    name text NOT NULL,
+    mode text NOT NULL,
+    modality text NOT NULL,
+    input_modalities text[] NOT NULL,
+    context_length integer,
+    max_output_tokens integer,
+    owned_by text NOT NULL,
+    enabled boolean NOT NULL,
+    visible_to uuid[],
+    fallbacks text[] DEFAULT '{}'::text[] NOT NULL,
+    requests_per_minute integer,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT inference_models_context_length_check CHECK ((context_length > 0)),
+    CONSTRAINT inference_models_fallbacks_check CHECK ((cardinality(fallbacks) <= 8)),
+    CONSTRAINT inference_models_input_modalities_check CHECK ((((cardinality(input_modalities) >= 1) AND (cardinality(input_modalities) <= 3)) AND (input_modalities <@ ARRAY['text'::text, 'image'::text, 'audio'::text]))),
+    CONSTRAINT inference_models_max_output_tokens_check CHECK ((max_output_tokens > 0)),
+    CONSTRAINT inference_models_modality_check CHECK ((modality = ANY (ARRAY['chat'::text, 'completion'::text, 'image'::text, 'audio'::text]))),
+    CONSTRAINT inference_models_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT inference_models_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9._/:-]{0,199}$'::text)),
+    CONSTRAINT inference_models_owned_by_check CHECK (((length(owned_by) >= 1) AND (length(owned_by) <= 100))),
+    CONSTRAINT inference_models_requests_per_minute_check CHECK ((requests_per_minute > 0)),
+    CONSTRAINT inference_models_visible_to_check CHECK (((cardinality(visible_to) >= 1) AND (cardinality(visible_to) <= 1000)))
+);
+
+COMMENT ON TABLE public.inference_models IS 'The models on offer. Never deleted: requests and prices name them. One that is switched off does not exist for tenants.';
+
+COMMENT ON COLUMN public.inference_models.mode IS 'live: sold, and mocked for test keys. test: for test keys alone.';
+
+COMMENT ON COLUMN public.inference_models.max_output_tokens IS 'The most that one answer may have where the request does not say; null is what the context leaves.';
+
+COMMENT ON COLUMN public.inference_models.visible_to IS 'The organisations that may know of it; null is everyone.';
+
+COMMENT ON COLUMN public.inference_models.fallbacks IS 'Models to take instead, in this order, when no deployment of it can. Their own fallbacks do not count.';
+
+COMMENT ON COLUMN public.inference_models.requests_per_minute IS 'Of each organisation; null is no limit of its own.';
 
 CREATE TABLE public.invitations (
     id uuid NOT NULL,
@@ -2739,6 +2917,9 @@ ALTER TABLE ONLY public.audit_marks
 ALTER TABLE ONLY public.audit_runs
     ADD CONSTRAINT audit_runs_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.book_changes
+    ADD CONSTRAINT book_changes_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.budgets
     ADD CONSTRAINT budgets_pkey PRIMARY KEY (id);
 
@@ -2783,6 +2964,15 @@ ALTER TABLE ONLY public.idempotency_keys
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (org_id, key);
+
+ALTER TABLE ONLY public.inference_deployments
+    ADD CONSTRAINT inference_deployments_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.inference_model_names
+    ADD CONSTRAINT inference_model_names_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.inference_models
+    ADD CONSTRAINT inference_models_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (id);
@@ -3077,6 +3267,10 @@ CREATE INDEX id_blocks_cell_idx ON public.id_blocks USING btree (kind, cell, blo
 
 CREATE INDEX idempotency_keys_expires_at_idx ON public.idempotency_keys USING btree (expires_at);
 
+CREATE INDEX inference_deployments_model_idx ON public.inference_deployments USING btree (model, id);
+
+CREATE INDEX inference_model_names_model_idx ON public.inference_model_names USING btree (model);
+
 CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
 
 CREATE INDEX invitations_org_id_idx ON public.invitations USING btree (org_id);
@@ -3247,13 +3441,25 @@ CREATE TRIGGER allocated_gpus_insert_recount AFTER INSERT ON public.allocated_gp
 
 CREATE TRIGGER allocated_gpus_update_recount AFTER UPDATE ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_sold_nodes();
 
+CREATE TRIGGER api_keys_insert_noted AFTER INSERT ON public.api_keys FOR EACH ROW EXECUTE FUNCTION public.note_changed_key();
+
+CREATE TRIGGER api_keys_update_noted AFTER UPDATE OF scopes, limits, allowed_ips, expires_at, revoked_at, revoked_reason ON public.api_keys FOR EACH ROW EXECUTE FUNCTION public.note_changed_key();
+
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.refuse_audit_log_change();
 
 CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_log_change();
 
+CREATE TRIGGER budgets_noted AFTER INSERT OR UPDATE OF key_ids, on_exceeded, deleted_at ON public.budgets FOR EACH ROW EXECUTE FUNCTION public.note_keys_of_changed_budget();
+
 CREATE TRIGGER gpus_insert_recount AFTER INSERT ON public.gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
 
 CREATE TRIGGER gpus_update_recount AFTER UPDATE ON public.gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
+
+CREATE TRIGGER inference_deployments_noted AFTER INSERT OR DELETE OR UPDATE OF address, upstream_model, sealed_api_key, region, weight, max_concurrency, enabled ON public.inference_deployments FOR EACH ROW EXECUTE FUNCTION public.note_changed_model();
+
+CREATE TRIGGER inference_model_names_noted AFTER INSERT OR DELETE ON public.inference_model_names FOR EACH ROW EXECUTE FUNCTION public.note_changed_model();
+
+CREATE TRIGGER inference_models_noted AFTER INSERT OR DELETE OR UPDATE ON public.inference_models FOR EACH ROW EXECUTE FUNCTION public.note_changed_model();
 
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON public.ledger_entries FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
@@ -3265,6 +3471,8 @@ CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE ON public.le
 
 CREATE TRIGGER ledger_transfers_no_truncate BEFORE TRUNCATE ON public.ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
 
+CREATE TRIGGER members_noted AFTER INSERT OR DELETE OR UPDATE OF role ON public.members FOR EACH ROW EXECUTE FUNCTION public.note_keys_of_changed_user();
+
 CREATE TRIGGER meter_transitions_append_only BEFORE DELETE OR UPDATE ON public.meter_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER meter_transitions_no_truncate BEFORE TRUNCATE ON public.meter_transitions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
@@ -3273,9 +3481,19 @@ CREATE TRIGGER node_capacity_pool BEFORE INSERT OR UPDATE OF mode, offer, region
 
 CREATE TRIGGER node_transitions_append_only BEFORE DELETE OR UPDATE ON public.node_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
+CREATE TRIGGER organisations_insert_noted AFTER INSERT ON public.organisations FOR EACH ROW EXECUTE FUNCTION public.note_changed_organisation();
+
+CREATE TRIGGER organisations_update_noted AFTER UPDATE OF status, funded_at ON public.organisations FOR EACH ROW EXECUTE FUNCTION public.note_changed_organisation();
+
+CREATE TRIGGER platform_roles_noted AFTER INSERT OR DELETE ON public.platform_roles FOR EACH ROW EXECUTE FUNCTION public.note_keys_of_changed_user();
+
 CREATE TRIGGER prices_append_only BEFORE DELETE OR UPDATE ON public.prices FOR EACH ROW EXECUTE FUNCTION public.keep_price();
 
+CREATE TRIGGER prices_insert_noted AFTER INSERT ON public.prices FOR EACH ROW WHEN ((new.subject_kind = 'model'::text)) EXECUTE FUNCTION public.note_changed_model();
+
 CREATE TRIGGER prices_no_truncate BEFORE TRUNCATE ON public.prices FOR EACH STATEMENT EXECUTE FUNCTION public.keep_price();
+
+CREATE TRIGGER prices_update_noted AFTER UPDATE ON public.prices FOR EACH ROW WHEN ((new.subject_kind = 'model'::text)) EXECUTE FUNCTION public.note_changed_model();
 
 CREATE TRIGGER rental_transitions_append_only BEFORE DELETE OR UPDATE ON public.rental_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
@@ -3329,6 +3547,12 @@ ALTER TABLE ONLY public.fabrics
 
 ALTER TABLE ONLY public.gpus
     ADD CONSTRAINT gpus_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.inference_deployments
+    ADD CONSTRAINT inference_deployments_model_fkey FOREIGN KEY (model) REFERENCES public.inference_models(name) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.inference_model_names
+    ADD CONSTRAINT inference_model_names_model_fkey FOREIGN KEY (model) REFERENCES public.inference_models(name) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_inviter_id_fkey FOREIGN KEY (inviter_id) REFERENCES public.users(id) ON DELETE RESTRICT;
@@ -3522,6 +3746,10 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.audit_marks TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.audit_runs TO millrace_app;
 
+GRANT SELECT,DELETE ON TABLE public.book_changes TO millrace_app;
+
+GRANT SELECT,USAGE ON SEQUENCE public.book_changes_id_seq TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.budgets TO millrace_app;
 
 GRANT UPDATE(name) ON TABLE public.budgets TO millrace_app;
@@ -3585,6 +3813,52 @@ GRANT SELECT,INSERT ON TABLE public.id_blocks TO millrace_app;
 GRANT UPDATE(next_id) ON TABLE public.id_blocks TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency_keys TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(address) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(upstream_model) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(sealed_api_key) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(region) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(weight) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(max_concurrency) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(enabled) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(health) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(health_since) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.inference_deployments TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.inference_model_names TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(modality) ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(input_modalities) ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(context_length) ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(max_output_tokens) ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(owned_by) ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(enabled) ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(visible_to) ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(fallbacks) ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(requests_per_minute) ON TABLE public.inference_models TO millrace_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.inference_models TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.invitations TO millrace_app;
 

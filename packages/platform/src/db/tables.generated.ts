@@ -109,6 +109,13 @@ export interface AuditRunsTable {
   findings: ColumnType<Json, string, string>;
 }
 
+export interface BookChangesTable {
+  id: GeneratedAlways<bigint>;
+  kind: 'key' | 'organisation' | 'model';
+  ref: string;
+  changed_at: Generated<Date>;
+}
+
 export interface BudgetsTable {
   id: string;
   org_id: string;
@@ -254,6 +261,44 @@ export interface IdempotencyKeysTable {
   resource_id: string | null;
   created_at: Generated<Date>;
   expires_at: Date;
+}
+
+export interface InferenceDeploymentsTable {
+  id: string;
+  model: string;
+  engine: string;
+  address: string;
+  upstream_model: string;
+  sealed_api_key: string | null;
+  region: string;
+  weight: number;
+  max_concurrency: number | null;
+  enabled: boolean;
+  health: Generated<'unknown' | 'healthy' | 'degraded' | 'down'>;
+  health_since: Date;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface InferenceModelNamesTable {
+  name: string;
+  model: string;
+}
+
+export interface InferenceModelsTable {
+  name: string;
+  mode: 'live' | 'test';
+  modality: 'chat' | 'completion' | 'image' | 'audio';
+  input_modalities: string[];
+  context_length: number | null;
+  max_output_tokens: number | null;
+  owned_by: string;
+  enabled: boolean;
+  visible_to: string[] | null;
+  fallbacks: Generated<string[]>;
+  requests_per_minute: number | null;
+  created_at: Date;
+  updated_at: Date;
 }
 
 export interface InvitationsTable {
@@ -1014,6 +1059,7 @@ export interface GeneratedTables {
   audit_log: AuditLogTable;
   audit_marks: AuditMarksTable;
   audit_runs: AuditRunsTable;
+  book_changes: BookChangesTable;
   budgets: BudgetsTable;
   cluster_comparisons: ClusterComparisonsTable;
   cluster_observers: ClusterObserversTable;
@@ -1025,6 +1071,9 @@ export interface GeneratedTables {
   gpus: GpusTable;
   id_blocks: IdBlocksTable;
   idempotency_keys: IdempotencyKeysTable;
+  inference_deployments: InferenceDeploymentsTable;
+  inference_model_names: InferenceModelNamesTable;
+  inference_models: InferenceModelsTable;
   invitations: InvitationsTable;
   ledger_accounts: LedgerAccountsTable;
   ledger_entries: LedgerEntriesTable;

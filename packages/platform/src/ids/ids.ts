@@ -44,6 +44,7 @@ export const idKinds = [
   'mnt',
   'rnt',
   'rrq',
+  'dep',
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 
@@ -83,6 +84,7 @@ export type AllocationId = IdOf<'alc'>;
 export type RentalId = IdOf<'rnt'>;
 export type ReservationRequestId = IdOf<'rrq'>;
 export type MaintenanceId = IdOf<'mnt'>;
+export type DeploymentId = IdOf<'dep'>;
 
 /** Makes the ids of one process. */
 export interface IdSource {

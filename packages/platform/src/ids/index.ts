@@ -24,6 +24,7 @@ export {
   type KeyId,
   type LeaseId,
   type LedgerAccountId,
+  type DeploymentId,
   type MaintenanceId,
   type RentalId,
   type ReservationRequestId,
