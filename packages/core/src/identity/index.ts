@@ -46,4 +46,4 @@ export {
   lockOrganisation,
 } from './organisations.store.ts';
 export { findSshKeys } from './ssh-keys.store.ts';
-export { mintKey, parseKey, type KeyMode } from './api-key.ts';
+export { mintKey, parseKey, secretMatches, type KeyMode } from './api-key.ts';

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
+import { createContract, defaultProviders } from '@millrace/contract';
+import { askForLease, createPotClient, publishEpochEnd } from '@millrace/core/pots';
+import { createGateway, createRouter, createUsageReporter, openBook } from '@millrace/inference';
+import { systemClock } from '@millrace/platform/clock';
+import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
+import { createIdSource } from '@millrace/platform/ids';
+import { createLifecycle, startHealthServer, type Lifecycle } from '@millrace/platform/lifecycle';
+import { createLogger, type Logger } from '@millrace/platform/log';
+import { share } from '@millrace/platform/money';
+import { connectNats } from '@millrace/platform/nats';
+import { startTelemetry } from '@millrace/platform/telemetry';
+import { connectValkey } from '@millrace/platform/valkey';
+import type { GatewayConfig } from './config.ts';
+
+export interface GatewayProcess {
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  readonly port: number;
+}
+
+const VERSION = '0.1.0';
+const CHECK_TIMEOUT_MS = 1_000;
+const LEASE_TIMEOUT_MS = 2_000;
+/** Reports and ends that are under way when the streams have ended. */
+const CLOSING_MS = 10_000;
+
+/** Builds the process. It needs Valkey and NATS to serve, and PostgreSQL never. */
+export async function startGateway(config: GatewayConfig): Promise<GatewayProcess> {
+  const log = createLogger({ name: 'gateway', level: config.log.level });
+  const lifecycle = createLifecycle({
+    clock: systemClock,
+    log,
+    drainDeadlineMs: config.gateway.drainMs + CLOSING_MS,
+  });
+  try {
+    const port = await startParts(config, lifecycle, log);
+    lifecycle.started();
+    log.info({ port, cell: config.cell.id }, 'listening');
+    return { lifecycle, log, port };
+  } catch (error) {
+    await lifecycle.shutdown('failed to start');
+    throw error;
+  }
+}
+
+async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logger): Promise<number> {
+  const clock = systemClock;
+  const cell = config.cell.id;
+  const { prefix } = config.nats;
+  const telemetry = await startTelemetry({
+    service: 'gateway',
+    version: VERSION,
+    cell,
+    prometheusPort: config.telemetry.prometheusPort,
+    sampleRatio: share(config.telemetry.samplePercent, 100),
+    ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
+  });
+  const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-gateway', log, clock });
+  const valkey = await connectValkey({
+    url: config.gateway.potValkeyUrl,
+    name: 'millrace-gateway',
+    log,
+    clock,
+  });
+  // Never used again, not even by the same process: what was lent to it is told apart by it.
+  const gatewayId = `${hostname()
+    .replaceAll(/[^A-Za-z0-9-]/g, '-')
+    .slice(0, 40)}-${process.pid}-${randomBytes(6).toString('hex')}`;
+  const envelope: Envelope = {
+    cell,
+    mode: 'live',
+    actor: { kind: 'system', id: 'gateway' },
+    schemaVersion: payloadSchemaVersion,
+    traceparent: null,
+  };
+  const book = await openBook({ nats, clock, log });
+  const pots = createPotClient({
+    valkey,
+    requestLease: askForLease(nats, { prefix, envelope, homeCell: cell, timeoutMs: LEASE_TIMEOUT_MS }),
+    publishEnd: publishEpochEnd(nats, { prefix, envelope }),
+    cell,
+    clock,
+    log,
+    gatewayId,
+  });
+  const reporter = createUsageReporter({ nats, clock, log, prefix, cell });
+  const router = createRouter({ clock, log, gatewayId });
+  const contract = createContract({
+    providers: defaultProviders,
+    widePenalties: config.inference.widePenalties,
+  });
+  const gateway = createGateway({
+    clock,
+    ids: createIdSource({ clock, cell }),
+    log,
+    book,
+    pots,
+    router,
+    reporter,
+    trustedProxies: config.http.trustedProxies,
+    schemas: contract.schemas,
+    limits: { longestRequestMs: config.gateway.longestRequestMs, bodyBytes: config.gateway.bodyBytes },
+    upstreams: { silenceMs: config.gateway.silenceMs },
+    tls: tlsOf(config),
+  });
+
+  lifecycle.addCheck({
+    name: 'valkey',
+    required: true,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    check: () => valkey.ping(),
+  });
+  lifecycle.addCheck({
+    name: 'book',
+    required: true,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    check: async () => {
+      if (book.isStale()) throw new Error('The gateway book is stale or was never filled.');
+    },
+  });
+  lifecycle.onDrain('requests', 'streams', () => gateway.drain(config.gateway.drainMs));
+  lifecycle.onDrain('consumers', 'usage', () => reporter.close());
+  lifecycle.onDrain('consumers', 'leases', () => pots.close());
+  lifecycle.onDrain('consumers', 'router', async () => router.close());
+  lifecycle.onDrain('pools', 'engines', () => gateway.close());
+  lifecycle.onDrain('pools', 'book', () => book.close());
+  lifecycle.onDrain('pools', 'valkey', () => valkey.close());
+  lifecycle.onDrain('pools', 'nats', () => nats.close());
+  lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
+
+  const health = await startHealthServer({ lifecycle, port: config.gateway.healthPort });
+  lifecycle.onDrain('pools', 'health', () => health.close());
+  const { host, port } = config.http;
+  // Several processes may listen on one port, each with a share of the connections that come.
+  await new Promise<void>((resolve, reject) => {
+    gateway.server.once('error', reject);
+    gateway.server.listen({ host, port, reusePort: port !== 0 }, resolve);
+  });
+  return (gateway.server.address() as AddressInfo).port;
+}
+
+function tlsOf({ http }: GatewayConfig): { readonly cert: string; readonly key: string } | null {
+  const { tlsCert, tlsKey } = http;
+  return tlsCert === null || tlsKey === null ? null : { cert: tlsCert, key: tlsKey };
+}

@@ -1,0 +1,62 @@
+import {
+  cellConfig,
+  fragment,
+  httpConfig,
+  inferenceConfig,
+  loadConfig,
+  logConfig,
+  natsConfig,
+  telemetryConfig,
+  values,
+  type Environment,
+} from '@millrace/platform/config';
+
+const gatewayConfig = fragment('gateway', {
+  potValkeyUrl: {
+    env: 'MILLRACE_POT_VALKEY_URL',
+    schema: values.url('redis', 'rediss'),
+    expected: 'the URL of the Valkey that gateways spend from, without persistence and replicas',
+    example: 'redis://127.0.0.1:6379',
+    secret: true,
+  },
+  healthPort: {
+    env: 'MILLRACE_GATEWAY_HEALTH_PORT',
+    schema: values.port.default(8083),
+    expected: 'the loopback port health and readiness are served on, 0 to 65535',
+    example: '8083',
+  },
+  longestRequestMs: {
+    env: 'MILLRACE_POT_LONGEST_REQUEST_MS',
+    schema: values.wholeNumber(1_000, 86_400_000).default(600_000),
+    expected: 'the longest an inference request may take, in milliseconds; the same as for the workers',
+    example: '600000',
+  },
+  silenceMs: {
+    env: 'MILLRACE_GATEWAY_SILENCE_MS',
+    schema: values.wholeNumber(100, 3_600_000).default(60_000),
+    expected: 'how long an engine may pause within an answer, in milliseconds, 100 to 3600000',
+    example: '60000',
+  },
+  bodyBytes: {
+    env: 'MILLRACE_GATEWAY_BODY_BYTES',
+    schema: values.wholeNumber(1_024, 268_435_456).default(16_777_216),
+    expected: 'the largest request that is read, in bytes, 1024 to 268435456',
+    example: '16777216',
+  },
+  drainMs: {
+    env: 'MILLRACE_DRAIN_MS',
+    schema: values.wholeNumber(0, 3_600_000).default(60_000),
+    expected: 'how long a stopping gateway lets its streams run on, in milliseconds, 0 to 3600000',
+    example: '60000',
+  },
+});
+
+/** Every setting of the gateway, checked at once. It has none for a database: it opens none. */
+export function loadGatewayConfig(env?: Environment) {
+  return loadConfig(
+    [cellConfig, gatewayConfig, httpConfig, inferenceConfig, logConfig, natsConfig, telemetryConfig],
+    ...(env === undefined ? [] : [env]),
+  );
+}
+
+export type GatewayConfig = ReturnType<typeof loadGatewayConfig>;

@@ -1,0 +1,111 @@
+import type { KeyEntry, ModelEntry, OrganisationEntry } from '@millrace/core/inference';
+import type { Refusal, RequestLimit, Reservation } from '@millrace/core/pots';
+import { Fault } from '@millrace/platform/fault';
+import { rateLimitFault } from '@millrace/platform/http/rate-headers';
+import type { BudgetId, OrgId, RequestId } from '@millrace/platform/ids';
+import { mayUseModel } from '../book/index.ts';
+import type { Caller } from './door.ts';
+import type { GatewayParts } from './parts.ts';
+import type { Ask } from './server.ts';
+
+/** From a caller and a model's name to a reservation: what is asked for is known, allowed, within its limits and paid for. */
+
+const minuteMs = 60_000;
+
+/** The model by the name that the client wrote, if this key may use it. Others do not learn that it exists. */
+export function findModel(parts: Pick<GatewayParts, 'book'>, caller: Caller, name: string): ModelEntry {
+  const { key } = caller;
+  const model = parts.book.model(name, key.orgId, key.mode);
+  if (model === null) {
+    throw new Fault('MODEL_NOT_FOUND', {
+      message: `There is no model ${JSON.stringify(name.slice(0, 200))}.`,
+      issues: [{ path: ['model'], message: 'is not a model that this key can use', code: 'unknown_model' }],
+    });
+  }
+  if (!mayUseModel(key, model)) throw new Fault('MODEL_NOT_ALLOWED');
+  return model;
+}
+
+/** Kept for each key and model: a list that is handed in again is not looked through again. */
+interface KeptLimits {
+  readonly organisation: OrganisationEntry;
+  readonly list: readonly RequestLimit[];
+}
+
+const kept = new WeakMap<KeyEntry, WeakMap<ModelEntry, KeptLimits>>();
+
+/** Every limit that a request counts against. */
+export function limitsFor({ key, organisation }: Caller, model: ModelEntry): readonly RequestLimit[] {
+  let ofKey = kept.get(key);
+  if (ofKey === undefined) kept.set(key, (ofKey = new WeakMap()));
+  const found = ofKey.get(model);
+  if (found?.organisation === organisation) return found.list;
+  const list = listLimits({ key, organisation }, model);
+  ofKey.set(model, { organisation, list });
+  return list;
+}
+
+function listLimits({ key, organisation }: Caller, model: ModelEntry): RequestLimit[] {
+  const windowMs = minuteMs;
+  const limits: RequestLimit[] = [
+    {
+      name: 'organisation',
+      scope: 'organisation',
+      subject: key.orgId,
+      limit: organisation.requestsPerMinute,
+      windowMs,
+      counts: 'requests',
+    },
+  ];
+  const ofKey = { scope: 'key', subject: key.keyId, windowMs } as const;
+  if (key.requestsPerMinute !== null) {
+    limits.push({ ...ofKey, name: 'key', limit: key.requestsPerMinute, counts: 'requests' });
+  }
+  if (key.tokensPerMinute !== null) {
+    limits.push({ ...ofKey, name: 'key-tokens', limit: key.tokensPerMinute, counts: 'tokens' });
+  }
+  if (model.requestsPerMinute !== null) {
+    const limit = model.requestsPerMinute;
+    limits.push({ name: 'model', scope: 'model', subject: model.name, limit, windowMs, counts: 'requests' });
+  }
+  return limits;
+}
+
+export interface Price {
+  readonly requestId: RequestId;
+  readonly mostNanoUsd: bigint;
+  /** Less than the most, where less would do. */
+  readonly leastNanoUsd: bigint;
+  readonly tokens: number;
+}
+
+/** One call of Valkey: the limits and the worst case of the request, or a refusal that says which of them it was. */
+export async function pay(
+  parts: Pick<GatewayParts, 'pots' | 'reporter'>,
+  { caller, onRate }: Pick<Ask, 'caller' | 'onRate'>,
+  model: ModelEntry,
+  price: Price,
+): Promise<Reservation> {
+  // Usage that nobody stores could not be charged, so nothing more is begun.
+  if (parts.reporter.isFull()) throw new Fault('LEDGER_UNAVAILABLE', { retryAfterSeconds: 1 });
+  const { key } = caller;
+  const got = await parts.pots.reserve({
+    orgId: key.orgId as OrgId,
+    mode: key.mode,
+    requestId: price.requestId,
+    amount: price.mostNanoUsd,
+    least: price.leastNanoUsd,
+    budgets: key.budgetIds as readonly BudgetId[],
+    limits: limitsFor(caller, model),
+    tokens: price.tokens,
+  });
+  // Told even when it is refused: every answer shows the limits.
+  onRate(got.rate);
+  if ('refused' in got) throw refusal(got);
+  return got;
+}
+
+function refusal({ refused, rate }: Refusal): Fault {
+  if (refused === 'RATE_LIMITED' && rate.refusedBy !== null) return rateLimitFault(rate.refusedBy);
+  return new Fault(refused, refused === 'LEDGER_UNAVAILABLE' ? { retryAfterSeconds: 1 } : {});
+}

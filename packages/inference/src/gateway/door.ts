@@ -1,0 +1,118 @@
+import { parseKey, secretMatches } from '@millrace/core/identity';
+import type { KeyEntry, OrganisationEntry } from '@millrace/core/inference';
+import type { Clock } from '@millrace/platform/clock';
+import { Fault } from '@millrace/platform/fault';
+import { readBearer } from '@millrace/platform/http/bearer';
+import { clientIp, createAddressBook, type AddressBook } from '@millrace/platform/http/client-ip';
+import type { IncomingMessage } from 'node:http';
+import type { Book } from '../book/index.ts';
+
+/** Who is calling, judged by the book alone. */
+
+export interface Caller {
+  readonly key: KeyEntry;
+  readonly organisation: OrganisationEntry;
+}
+
+export interface DoorOptions {
+  readonly book: Pick<Book, 'findKey' | 'organisation' | 'isStale'>;
+  readonly clock: Clock;
+  readonly trustedProxies: readonly string[];
+}
+
+export interface Door {
+  /** The caller, or a `Fault`. Answers at once for a key in use: a promise costs more than the whole judgement. */
+  admit(request: IncomingMessage, scope: string): Caller | Promise<Caller>;
+}
+
+/** What was found of one header text: the work of reading and hashing a secret is done once for each key, not each request. */
+interface Known {
+  readonly publicId: string;
+  readonly secret: string;
+  readonly mode: 'live' | 'test';
+  /** The entry whose secret it was found to match. A changed key is another entry, and compared again. */
+  matched: KeyEntry | null;
+}
+
+const mostKnown = 20_000;
+
+export function createDoor({ book, clock, trustedProxies }: DoorOptions): Door {
+  const trusted = createAddressBook(trustedProxies);
+  const known = new Map<string, Known>();
+  const networks = new WeakMap<KeyEntry, AddressBook>();
+
+  function knownOf(header: string): Known {
+    const found = known.get(header);
+    if (found !== undefined) return found;
+    const parsed = parseKey(readBearer(header));
+    if (parsed === null) throw new Fault('MALFORMED_API_KEY');
+    const made = { publicId: parsed.publicId, secret: parsed.secret, mode: parsed.mode, matched: null };
+    // Cleared as a whole: who floods us with keys makes every key be read anew, and nothing worse.
+    if (known.size >= mostKnown) known.clear();
+    known.set(header, made);
+    return made;
+  }
+
+  function judge(
+    presented: Known,
+    key: KeyEntry | null,
+    organisation: OrganisationEntry | null,
+    from: { readonly request: IncomingMessage; readonly scope: string },
+  ): Caller {
+    if (key === null || presented.mode !== key.mode) throw new Fault('INVALID_API_KEY');
+    if (presented.matched !== key) {
+      // Until the secret fits, the answer says nothing: not even that a key with this public id exists.
+      if (!secretMatches(presented.secret, Buffer.from(key.secretSha256, 'hex')))
+        throw new Fault('INVALID_API_KEY');
+      presented.matched = key;
+    }
+    if (key.refusedFor !== null) throw new Fault(key.refusedFor);
+    if (key.expiresAtMs !== null && key.expiresAtMs <= clock.nowMs()) throw new Fault('API_KEY_EXPIRED');
+    // An organisation that the book does not know cannot be judged, and a key without one should not be.
+    if (organisation === null) throw new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 });
+    if (organisation.isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
+    if (key.allowedIps.length > 0 && !isInside(key, from.request)) throw new Fault('IP_NOT_ALLOWED');
+    if (!key.scopes.includes(from.scope)) throw missingScope(from.scope);
+    return { key, organisation };
+  }
+
+  function isInside(key: KeyEntry, request: IncomingMessage): boolean {
+    const forwardedFor = request.headers['x-forwarded-for'];
+    const address = clientIp({
+      socketAddress: request.socket.remoteAddress ?? '',
+      forwardedFor: Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor,
+      trusted,
+    });
+    let rules = networks.get(key);
+    if (rules === undefined) networks.set(key, (rules = createAddressBook(key.allowedIps)));
+    return rules.includes(address);
+  }
+
+  async function lookUp(
+    presented: Known,
+    from: { readonly request: IncomingMessage; readonly scope: string },
+  ): Promise<Caller> {
+    const key = await book.findKey(presented.publicId);
+    const organisation = key === null ? null : await book.organisation(key.orgId);
+    return judge(presented, key, organisation, from);
+  }
+
+  return {
+    admit(request, scope) {
+      if (book.isStale()) throw new Fault('KEY_FEED_STALE', { retryAfterSeconds: 5 });
+      const presented = knownOf(request.headers.authorization ?? '');
+      const key = book.findKey(presented.publicId);
+      if (key instanceof Promise) return lookUp(presented, { request, scope });
+      const organisation = key === null ? null : book.organisation(key.orgId);
+      if (organisation instanceof Promise) return lookUp(presented, { request, scope });
+      return judge(presented, key, organisation, { request, scope });
+    },
+  };
+}
+
+function missingScope(scope: string): Fault {
+  return new Fault('INSUFFICIENT_SCOPE', {
+    message: `This API key does not hold the scope ${scope}, which this operation needs.`,
+    extra: { requiredScope: scope },
+  });
+}

@@ -1,0 +1,159 @@
+import type { UsageAttempt, UsageEvent } from '@millrace/core/inference';
+import type { Reservation } from '@millrace/core/pots';
+import type { Clock } from '@millrace/platform/clock';
+import type { RequestId } from '@millrace/platform/ids';
+import type { Counts } from '../adapters/adapter.ts';
+import type { UsageReporter } from '../usage/index.ts';
+import type { Caller } from './door.ts';
+
+/** One admitted request, from its reservation to its usage event. It ends exactly once, whatever happens to it. */
+
+export interface Purse {
+  settle(reservation: Reservation, actual: bigint, tokens: number): void;
+}
+
+export interface ExchangeParts {
+  readonly clock: Clock;
+  readonly reporter: Pick<UsageReporter, 'report' | 'checkpoint'>;
+  readonly purse: Purse;
+  /** All that run here: for drains, deadlines and checkpoints. */
+  readonly running: Set<Exchange>;
+}
+
+/** What is used, in whatever the model is sold by, and what that costs. */
+export interface Measured {
+  readonly counts: Counts;
+  readonly imagePixelSteps: number;
+  readonly characters: number;
+  readonly nanoUsd: bigint;
+}
+
+export interface Admitted {
+  readonly requestId: RequestId;
+  readonly caller: Caller;
+  /** As the catalog has it. */
+  readonly model: string;
+  readonly priceIds: readonly string[];
+  readonly reservation: Reservation;
+  readonly streamed: boolean;
+  /** What was used so far. */
+  readonly measure: () => Measured;
+}
+
+export interface Ending {
+  readonly cancelled: boolean;
+  readonly finishReason: string | null;
+}
+
+const mostErrorText = 200;
+const mostAttempts = 10;
+
+export class Exchange {
+  readonly requestId: RequestId;
+  readonly startedMs: number;
+  readonly #parts: ExchangeParts;
+  readonly #admitted: Admitted;
+  readonly #createdAtMs: number;
+  readonly #attempts: UsageAttempt[] = [];
+  #deployment: string | null = null;
+  #firstByteMs: number | null = null;
+  #isOver = false;
+  /** Ends the attempt under way, if there is one. */
+  abort: (why: Error) => void = () => undefined;
+  checkpointedMs: number;
+
+  constructor(parts: ExchangeParts, admitted: Admitted) {
+    this.#parts = parts;
+    this.#admitted = admitted;
+    this.requestId = admitted.requestId;
+    this.#createdAtMs = parts.clock.nowMs();
+    this.startedMs = parts.clock.monotonicMs();
+    this.checkpointedMs = this.startedMs;
+    parts.running.add(this);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get caller(): Caller {
+    return this.#admitted.caller;
+  }
+
+  get attempts(): number {
+    return this.#attempts.length;
+  }
+
+  /** Something that the client can use has gone out. */
+  began(): void {
+    this.#firstByteMs ??= this.#parts.clock.monotonicMs();
+  }
+
+  /** Where it runs now. */
+  tries(deployment: string): void {
+    this.#deployment = deployment;
+  }
+
+  tried(attempt: UsageAttempt): void {
+    if (this.#attempts.length >= mostAttempts) return;
+    this.#attempts.push({ ...attempt, error: attempt.error?.slice(0, mostErrorText) ?? null });
+  }
+
+  /** What counts if this process dies now. */
+  checkpoint(): void {
+    if (this.#isOver) return;
+    this.checkpointedMs = this.#parts.clock.monotonicMs();
+    this.#parts.reporter.checkpoint(this.#event('checkpoint', { cancelled: false, finishReason: null }));
+  }
+
+  /** Reports, and once the report is stored gives the rest of the money back. Only the first call counts. */
+  end(ending: Ending): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { reporter, purse, running } = this.#parts;
+    const { reservation } = this.#admitted;
+    const event = this.#event('final', ending);
+    reporter.report(event, () => {
+      running.delete(this);
+      purse.settle(reservation, BigInt(event.amountNanoUsd), event.tokensPrompt + event.tokensCompletion);
+    });
+  }
+
+  #event(kind: UsageEvent['kind'], ending: Ending): UsageEvent {
+    const { caller, reservation, model, priceIds, streamed } = this.#admitted;
+    const used = this.#admitted.measure();
+    const reserved = reservation.amount;
+    // An engine that did more than it was told to is the operator's affair.
+    const amount = used.nanoUsd > reserved ? reserved : used.nanoUsd;
+    const nowMs = this.#parts.clock.monotonicMs();
+    return {
+      kind,
+      requestId: this.requestId,
+      orgId: caller.key.orgId,
+      mode: caller.key.mode,
+      keyId: caller.key.keyId,
+      leaseId: reservation.leaseId,
+      gatewayId: reservation.gatewayId,
+      budgetIds: [...reservation.budgets],
+      reservedNanoUsd: reserved.toString(),
+      amountNanoUsd: amount.toString(),
+      pricedNanoUsd: used.nanoUsd.toString(),
+      priceIds: [...priceIds],
+      model,
+      deployment: this.#deployment,
+      createdAtMs: this.#createdAtMs,
+      streamed,
+      cancelled: ending.cancelled,
+      finishReason: ending.finishReason,
+      latencyMs: Math.round(nowMs - this.startedMs),
+      ttftMs: this.#firstByteMs === null ? null : Math.round(this.#firstByteMs - this.startedMs),
+      generationMs: this.#firstByteMs === null ? null : Math.round(nowMs - this.#firstByteMs),
+      tokensPrompt: used.counts.prompt,
+      tokensCached: Math.min(used.counts.cached, used.counts.prompt),
+      tokensCompletion: used.counts.completion,
+      imagePixelSteps: used.imagePixelSteps,
+      characters: used.characters,
+      attempts: this.#attempts,
+    };
+  }
+}

@@ -1,0 +1,147 @@
+import type { ContractSchemas } from '@millrace/contract';
+import type { PotClient } from '@millrace/core/pots';
+import type { Clock } from '@millrace/platform/clock';
+import type { IdSource } from '@millrace/platform/ids';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { Server } from 'node:http';
+import type { Book } from '../book/index.ts';
+import type { Router } from '../routing/index.ts';
+import type { UsageReporter } from '../usage/index.ts';
+import { createDoor } from './door.ts';
+import type { Exchange } from './exchange.ts';
+import { gatewayRoutes } from './routes.ts';
+import { createGatewayServer } from './server.ts';
+import { createUpstreams, type UpstreamsOptions } from './upstreams.ts';
+import { defaultGatewayLimits, type GatewayLimits, type GatewayParts } from './parts.ts';
+
+export interface GatewayOptions {
+  readonly clock: Clock;
+  readonly ids: Pick<IdSource, 'next'>;
+  readonly log: Logger;
+  readonly book: Book;
+  readonly pots: PotClient;
+  readonly router: Router;
+  readonly reporter: UsageReporter;
+  readonly trustedProxies: readonly string[];
+  readonly schemas: Pick<ContractSchemas, 'chatRequest'>;
+  readonly limits?: Partial<GatewayLimits>;
+  readonly upstreams?: Partial<UpstreamsOptions>;
+  readonly tls?: { readonly cert: string; readonly key: string } | null;
+}
+
+export interface Gateway {
+  readonly server: Server;
+  /** Requests that have not ended, their reports included. */
+  inFlight(): number;
+  /** Takes no more; resolves when all have ended, or ends what is left after so long. */
+  drain(forMs: number): Promise<void>;
+  /** Ends everything that this made. What was handed in is closed by whoever made it. */
+  close(): Promise<void>;
+}
+
+const lookMs = 250;
+const drainLookMs = 20;
+const tendMs = 500;
+/** Reports of requests that were cut at the end of a drain are still waited for. */
+const afterDrainMs = 5_000;
+
+class TookTooLong extends Error {
+  constructor() {
+    super('The request took longer than any may.');
+    this.name = 'TookTooLong';
+  }
+}
+
+class ShuttingDown extends Error {
+  constructor() {
+    super('The gateway is shutting down.');
+    this.name = 'ShuttingDown';
+  }
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { clock, log, pots, book, router, reporter } = options;
+  const limits = { ...defaultGatewayLimits, ...options.limits };
+  const running = new Set<Exchange>();
+  const upstreams = createUpstreams({
+    connectMs: 2_000,
+    answerMs: limits.longestRequestMs,
+    silenceMs: 60_000,
+    connectionsPerEngine: 1_024,
+    keepAliveMs: 30_000,
+    ...options.upstreams,
+  });
+  const parts: GatewayParts = {
+    clock,
+    ids: options.ids,
+    log,
+    book,
+    door: createDoor({ book, clock, trustedProxies: options.trustedProxies }),
+    pots,
+    router,
+    reporter,
+    upstreams,
+    limits,
+    exchanges: {
+      clock,
+      reporter,
+      running,
+      purse: { settle: (reservation, actual, tokens) => void pots.settle(reservation, actual, tokens) },
+    },
+  };
+  let draining = false;
+  const server = createGatewayServer({
+    parts,
+    routes: gatewayRoutes(parts, options.schemas),
+    isDraining: () => draining,
+    tls: options.tls ?? null,
+  });
+  const loops: Loop[] = [
+    startLoop({ name: 'gateway deadlines', clock, log, idleMs: lookMs }, async () => {
+      lookAfter(running, clock.monotonicMs(), limits);
+      return 'idle';
+    }),
+    startLoop({ name: 'gateway leases', clock, log, idleMs: tendMs }, async () => {
+      await pots.tend();
+      return 'idle';
+    }),
+  ];
+
+  async function emptyWithin(ms: number): Promise<boolean> {
+    const untilMs = clock.monotonicMs() + ms;
+    while (running.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(drainLookMs);
+    return running.size === 0;
+  }
+
+  return {
+    server,
+    inFlight: () => running.size,
+    async drain(forMs) {
+      draining = true;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      if (!(await emptyWithin(forMs))) {
+        log.warn({ left: running.size }, 'requests are cut: the drain took as long as it may');
+        for (const exchange of running) exchange.abort(new ShuttingDown());
+        await emptyWithin(afterDrainMs);
+      }
+      server.closeAllConnections();
+      await closed;
+    },
+    async close() {
+      await Promise.all(loops.map((loop) => loop.stop()));
+      server.closeAllConnections();
+      await upstreams.close();
+    },
+  };
+}
+
+/** Ends what took too long, and writes down how far the long ones have come. */
+function lookAfter(running: ReadonlySet<Exchange>, nowMs: number, limits: GatewayLimits): void {
+  for (const exchange of running) {
+    if (exchange.isOver) continue;
+    if (nowMs - exchange.startedMs >= limits.longestRequestMs) exchange.abort(new TookTooLong());
+    else if (nowMs - exchange.checkpointedMs >= limits.checkpointMs) exchange.checkpoint();
+  }
+}

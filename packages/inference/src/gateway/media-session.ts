@@ -1,0 +1,199 @@
+import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
+import type { Reservation } from '@millrace/core/pots';
+import type { FrozenModelPrice } from '@millrace/core/prices';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import { msToSecondsRoundDown } from '@millrace/platform/money';
+import { EngineFailed, type UpstreamCall } from '../adapters/media.ts';
+import type { EngineFailure } from '../adapters/adapter.ts';
+import type { Visit } from '../routing/index.ts';
+import {
+  ableDeployments,
+  defaultModel,
+  mediaCost,
+  type MediaOperation,
+  type MediaUnits,
+} from '../wire/media.ts';
+import { findModel, pay } from './admission.ts';
+import { answerHeaders, sendFault } from './answers.ts';
+import { Exchange } from './exchange.ts';
+import type { GatewayParts } from './parts.ts';
+import { priceFor } from './pricing.ts';
+import { noRoute, outcomeOf } from './routes-to-engines.ts';
+import type { Ask } from './server.ts';
+import { faultOf } from './text-relay.ts';
+
+/** Pictures and speech: whole answers, charged for what was made, or not at all. */
+
+const nothing: MediaUnits = { imagePixelSteps: 0, characters: 0 };
+const noTokens = { prompt: 0, cached: 0, completion: 0 };
+
+export async function serveMedia<Wish, Answer>(
+  parts: GatewayParts,
+  operation: MediaOperation<Wish, Answer>,
+  ask: Ask,
+): Promise<void> {
+  const { request: wish, ignored } = operation.read(ask.body);
+  const { caller, requestId } = ask;
+  const asked = operation.modelOf(wish);
+  const model = asked === null ? defaultOf(parts, ask, operation.modality) : findModel(parts, caller, asked);
+  if (model.modality !== operation.modality) {
+    throw invalidField('model', `is a model for ${model.modality}, which this operation is not`);
+  }
+  const able = ableDeployments(operation, wish, model.deployments);
+  const price = priceFor(model, caller.key.orgId, parts.clock.nowMs());
+  const worst = mediaCost(price, operation.worstCase(wish));
+  const reservation = await pay(parts, ask, model, {
+    requestId,
+    mostNanoUsd: worst,
+    leastNanoUsd: worst,
+    tokens: 0,
+  });
+  const headers = answerHeaders(requestId, reservation.rate, ignored);
+  const session = new MediaSession(parts, { operation, wish, ask, model, price, reservation, able });
+  try {
+    const { contentType, body } = await session.run();
+    if (ask.response.destroyed) return;
+    ask.response.writeHead(200, {
+      ...headers,
+      'content-type': contentType,
+      'content-length': Buffer.byteLength(body),
+    });
+    ask.response.end(body);
+  } catch (error) {
+    if (!(error instanceof Fault))
+      parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
+    sendFault(ask.response, error, requestId, headers);
+  }
+}
+
+function defaultOf(parts: GatewayParts, { caller }: Ask, modality: 'image' | 'audio'): ModelEntry {
+  const model = defaultModel(parts.book.models(caller.key.orgId, caller.key.mode), modality);
+  if (model === null) throw new Fault('MODEL_NOT_FOUND');
+  return findModel(parts, caller, model.name);
+}
+
+interface MediaWork<Wish, Answer> {
+  readonly operation: MediaOperation<Wish, Answer>;
+  readonly wish: Wish;
+  readonly ask: Ask;
+  readonly model: ModelEntry;
+  readonly price: FrozenModelPrice;
+  readonly reservation: Reservation;
+  /** Those that can do all that is asked for. */
+  readonly able: readonly DeploymentEntry[];
+}
+
+class MediaSession<Wish, Answer> {
+  readonly #parts: GatewayParts;
+  readonly #work: MediaWork<Wish, Answer>;
+  readonly #exchange: Exchange;
+  readonly #ending = new AbortController();
+  readonly #except: Set<string>;
+  #made: MediaUnits = nothing;
+
+  constructor(parts: GatewayParts, work: MediaWork<Wish, Answer>) {
+    this.#parts = parts;
+    this.#work = work;
+    const able = new Set(work.able.map(({ id }) => id));
+    this.#except = new Set(work.model.deployments.map(({ id }) => id).filter((id) => !able.has(id)));
+    this.#exchange = new Exchange(parts.exchanges, {
+      requestId: work.ask.requestId,
+      caller: work.ask.caller,
+      model: work.model.name,
+      priceIds: work.price.priceIds,
+      reservation: work.reservation,
+      streamed: false,
+      measure: () => ({ ...this.#made, counts: noTokens, nanoUsd: mediaCost(work.price, this.#made) }),
+    });
+    this.#exchange.abort = (why) => this.#ending.abort(why);
+    // An engine that draws for nobody is stopped; a client that left after the answer was made has it.
+    work.ask.response.on('close', () => this.#ending.abort(new Error('The client has left.')));
+  }
+
+  async run() {
+    const { ask } = this.#work;
+    try {
+      for (;;) {
+        const visit = await this.#visit();
+        try {
+          return await this.#draw(visit);
+        } catch (error) {
+          await this.#afterFailure(visit, error);
+        }
+      }
+    } finally {
+      const cancelled = this.#ending.signal.aborted && !ask.response.writableFinished;
+      this.#exchange.end({ cancelled, finishReason: this.#made === nothing ? 'error' : 'stop' });
+    }
+  }
+
+  async #visit(): Promise<Visit> {
+    const { model, ask } = this.#work;
+    const { router } = this.#parts;
+    const wish = { orgId: ask.caller.key.orgId, prefix: '', by: 'affinity', except: this.#except } as const;
+    const first = router.route(model, wish);
+    const found =
+      first.outcome === 'full' ? await router.waitForTurn(model, wish, this.#ending.signal) : first;
+    if (found.outcome !== 'to') throw noRoute(found);
+    this.#exchange.tries(found.deployment.id);
+    this.#except.add(found.deployment.id);
+    return found;
+  }
+
+  async #draw(visit: Visit) {
+    const { operation, wish, ask } = this.#work;
+    const { clock } = this.#parts;
+    const { deployment } = visit;
+    const adapter = operation.adapterOf(deployment.engine);
+    if (adapter === null) throw new Fault('MODEL_NOT_AVAILABLE');
+    const startedMs = clock.monotonicMs();
+    const facts = { deployment, requestId: ask.requestId };
+    const answer = await adapter.run(wish, facts, this.#callOf(deployment), this.#ending.signal);
+    this.#made = operation.made(wish, answer);
+    this.#exchange.began();
+    visit.end('ok');
+    this.#note(visit, startedMs, 200, null);
+    const elapsedMs = clock.monotonicMs() - this.#exchange.startedMs;
+    return operation.render(wish, answer, { createdSeconds: msToSecondsRoundDown(clock.nowMs()), elapsedMs });
+  }
+
+  #callOf(deployment: DeploymentEntry): UpstreamCall {
+    const { upstreams, limits } = this.#parts;
+    return (request, signal) => upstreams.call(deployment, request, { maxBytes: limits.answerBytes, signal });
+  }
+
+  /** Returns when another engine may try; throws what the client is told otherwise. */
+  async #afterFailure(visit: Visit, error: unknown): Promise<void> {
+    if (error instanceof Fault) {
+      visit.end('cancelled');
+      throw error;
+    }
+    if (this.#ending.signal.aborted) {
+      visit.end('cancelled');
+      throw new Fault('UPSTREAM_TIMEOUT', { cause: error });
+    }
+    const failure = failureIn(error);
+    visit.end(outcomeOf(failure));
+    this.#note(visit, this.#exchange.startedMs, failure.status, failure.message);
+    const { limits, router, log } = this.#parts;
+    log.warn(
+      { requestId: this.#exchange.requestId, status: failure.status, reason: failure.reason },
+      'an engine failed a request',
+    );
+    const mayTryOn = failure.retryable && this.#exchange.attempts < limits.attempts;
+    if (!mayTryOn || !router.mayRetry(this.#work.model)) throw faultOf(failure);
+  }
+
+  #note(visit: Visit, startedMs: number, status: number | null, error: string | null): void {
+    const { clock } = this.#parts;
+    const durationMs = Math.round(clock.monotonicMs() - startedMs);
+    const startedAtMs = clock.nowMs() - durationMs;
+    this.#exchange.tried({ deployment: visit.deployment.id, startedAtMs, durationMs, status, error });
+  }
+}
+
+function failureIn(error: unknown): EngineFailure {
+  if (error instanceof EngineFailed) return error.failure;
+  const message = error instanceof Error ? error.message : String(error);
+  return { status: null, reason: 'UPSTREAM_ERROR', message, retryable: true };
+}

@@ -1,0 +1,46 @@
+import type { PotClient } from '@millrace/core/pots';
+import type { Clock } from '@millrace/platform/clock';
+import type { IdSource } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { Book } from '../book/index.ts';
+import type { Router } from '../routing/index.ts';
+import type { UsageReporter } from '../usage/index.ts';
+import type { Door } from './door.ts';
+import type { ExchangeParts } from './exchange.ts';
+import type { Upstreams } from './upstreams.ts';
+
+/** What a request meets on its way. */
+export interface GatewayParts {
+  readonly clock: Clock;
+  readonly ids: Pick<IdSource, 'next'>;
+  readonly log: Logger;
+  readonly book: Book;
+  readonly door: Door;
+  readonly pots: PotClient;
+  readonly router: Router;
+  readonly reporter: UsageReporter;
+  readonly upstreams: Upstreams;
+  readonly exchanges: ExchangeParts;
+  readonly limits: GatewayLimits;
+}
+
+/** Everything that could grow without end has an end here. */
+export interface GatewayLimits {
+  readonly bodyBytes: number;
+  /** Of an answer in one piece. */
+  readonly answerBytes: number;
+  /** The longest a request may take in all: as long as leases are made for. */
+  readonly longestRequestMs: number;
+  /** Attempts at engines for one request. */
+  readonly attempts: number;
+  /** How often a long request reports how far it has come. */
+  readonly checkpointMs: number;
+}
+
+export const defaultGatewayLimits: GatewayLimits = {
+  bodyBytes: 4 * 1024 * 1024,
+  answerBytes: 64 * 1024 * 1024,
+  longestRequestMs: 600_000,
+  attempts: 3,
+  checkpointMs: 15_000,
+};

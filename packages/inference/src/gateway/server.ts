@@ -1,0 +1,155 @@
+import { Fault } from '@millrace/platform/fault';
+import type { RequestId } from '@millrace/platform/ids';
+import type { RateDecision } from '@millrace/platform/limiter';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { answerHeaders, sendFault } from './answers.ts';
+import type { Caller } from './door.ts';
+import type { GatewayParts } from './parts.ts';
+
+/** The front of the gateway: which operation is meant, who calls, and the body, read once and bounded. */
+
+export interface Ask {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: RequestId;
+  readonly caller: Caller;
+  /** Parsed JSON; undefined for operations without one. */
+  readonly body: unknown;
+  /** Parts of the path that vary, decoded. */
+  readonly params: readonly string[];
+  readonly onRate: (rate: RateDecision) => void;
+}
+
+export interface GatewayRoute {
+  readonly method: 'GET' | 'POST';
+  /** The whole path, or an expression with a group for each part that varies. */
+  readonly path: string | RegExp;
+  readonly scope: string;
+  serve(ask: Ask): void | Promise<void>;
+}
+
+export interface GatewayServerOptions {
+  readonly parts: Pick<GatewayParts, 'door' | 'ids' | 'log' | 'limits'>;
+  readonly routes: readonly GatewayRoute[];
+  readonly isDraining: () => boolean;
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+}
+
+const noParams: readonly string[] = [];
+
+interface Found {
+  readonly route: GatewayRoute;
+  readonly params: readonly string[];
+}
+
+export function createGatewayServer(options: GatewayServerOptions): Server {
+  const { parts, routes } = options;
+  const exact = new Map<string, GatewayRoute[]>();
+  const open = routes.filter(({ path }) => path instanceof RegExp);
+  for (const route of routes) {
+    if (typeof route.path !== 'string') continue;
+    exact.set(route.path, [...(exact.get(route.path) ?? []), route]);
+  }
+
+  function find(method: string, path: string): Found {
+    const found = exact.get(path)?.map((route) => ({ route, params: noParams })) ?? findOpen(open, path);
+    if (found.length === 0) throw new Fault('ROUTE_NOT_FOUND');
+    const fitting = found.find(({ route }) => route.method === method);
+    if (fitting === undefined) throw new Fault('METHOD_NOT_ALLOWED');
+    return fitting;
+  }
+
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    const requestId = parts.ids.next('req');
+    let rate: RateDecision | null = null;
+    const fail = (error: unknown): void => {
+      if (!(error instanceof Fault))
+        parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
+      // What is left of the body is not waited for.
+      if (!request.complete) response.shouldKeepAlive = false;
+      sendFault(response, error, requestId, answerHeaders(requestId, rate));
+    };
+    const onRate = (decision: RateDecision): void => {
+      rate = decision;
+    };
+    if (options.isDraining()) response.shouldKeepAlive = false;
+    try {
+      const url = request.url ?? '';
+      const queryAt = url.indexOf('?');
+      const { route, params } = find(request.method ?? '', queryAt < 0 ? url : url.slice(0, queryAt));
+      const go = (caller: Caller): void => {
+        const serve = (body: unknown): void => {
+          try {
+            route.serve({ request, response, requestId, caller, params, body, onRate })?.catch(fail);
+          } catch (error) {
+            fail(error);
+          }
+        };
+        if (route.method === 'GET') serve(undefined);
+        else readJson(request, parts.limits.bodyBytes, serve, fail);
+      };
+      const caller = parts.door.admit(request, route.scope);
+      if (caller instanceof Promise) caller.then(go).catch(fail);
+      else go(caller);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  const timeouts = { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 72_000 };
+  return options.tls === null
+    ? createServer(timeouts, handle)
+    : createTlsServer({ ...timeouts, ...options.tls, minVersion: 'TLSv1.2' }, handle);
+}
+
+function findOpen(routes: readonly GatewayRoute[], path: string): Found[] {
+  return routes.flatMap((route) => {
+    const match = route.path instanceof RegExp ? route.path.exec(path) : null;
+    return match === null ? [] : [{ route, params: match.slice(1).map(decode) }];
+  });
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Fault('ROUTE_NOT_FOUND');
+  }
+}
+
+/** The body in one piece, parsed. Callbacks, since a promise for each request is a cost that shows. */
+function readJson(
+  request: IncomingMessage,
+  maxBytes: number,
+  done: (body: unknown) => void,
+  fail: (error: unknown) => void,
+): void {
+  const tooLarge = (): Fault => new Fault('BODY_TOO_LARGE');
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+    fail(tooLarge());
+    return;
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= maxBytes) chunks.push(chunk);
+    else {
+      request.removeAllListeners('data').removeAllListeners('end').resume();
+      fail(tooLarge());
+    }
+  });
+  request.on('end', () => {
+    const [only] = chunks;
+    const all = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
+    let body: unknown;
+    try {
+      body = JSON.parse(all.toString('utf8'));
+    } catch {
+      fail(new Fault('MALFORMED_JSON'));
+      return;
+    }
+    done(body);
+  });
+}

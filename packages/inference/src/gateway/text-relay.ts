@@ -1,0 +1,189 @@
+import { Fault } from '@millrace/platform/fault';
+import { errors, type Dispatcher } from 'undici';
+import {
+  BrokenStream,
+  type AnswerFacts,
+  type ChatAdapter,
+  type ChatStream,
+  type Counts,
+  type EngineFailure,
+  type WholeAnswer,
+} from '../adapters/adapter.ts';
+
+/**
+ * One attempt at one engine: its answer, in one piece or as a stream, on its way to the client. It knows nothing of money
+ * or of other engines; whoever made it hears how it ended, once.
+ */
+
+export interface RelayListener {
+  /** Something for the client. Answers false when the client takes no more for now. */
+  onBytes(bytes: string | Buffer): boolean;
+  onWhole(answer: WholeAnswer): void;
+  onStreamEnd(last: string, finishReason: string | null): void;
+  /** `begun`: the client has seen part of it already. */
+  onFailure(failure: EngineFailure, begun: boolean): void;
+}
+
+export interface RelayOptions<Request> {
+  readonly adapter: ChatAdapter<Request>;
+  readonly request: Request;
+  readonly facts: AnswerFacts;
+  readonly isStream: boolean;
+  readonly maxAnswerBytes: number;
+  readonly listener: RelayListener;
+}
+
+const nothing: Counts = { prompt: 0, cached: 0, completion: 0 };
+const mostFailureBytes = 64 * 1024;
+
+export class TextRelay<Request> implements Dispatcher.DispatchHandler {
+  readonly #options: RelayOptions<Request>;
+  #controller: Dispatcher.DispatchController | null = null;
+  #status: number | null = null;
+  #stream: ChatStream | null = null;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #counts = nothing;
+  #isOver = false;
+  #stopped: Error | null = null;
+
+  constructor(options: RelayOptions<Request>) {
+    this.#options = options;
+  }
+
+  get status(): number | null {
+    return this.#status;
+  }
+
+  /** What the engine has counted so far. */
+  counts(): Counts {
+    return this.#stream?.counts() ?? this.#counts;
+  }
+
+  finishReason(): string | null {
+    return this.#stream?.finishReason() ?? null;
+  }
+
+  /** Nobody wants it any more: the engine is told by closing the connection, and nothing is heard of it again. */
+  stop(why: Error): void {
+    this.#isOver = true;
+    this.#stopped = why;
+    this.#controller?.abort(why);
+  }
+
+  /** The client takes more again. */
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#stopped !== null) controller.abort(this.#stopped);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    this.#status = status;
+    const { isStream, adapter, request, facts } = this.#options;
+    if (isStream && status === 200) this.#stream = adapter.openStream(request, facts);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return;
+    if (this.#stream === null) {
+      this.#collect(chunk);
+      return;
+    }
+    try {
+      const out = this.#stream.push(chunk);
+      if (out.length > 0 && !this.#options.listener.onBytes(out)) controller.pause();
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return;
+    try {
+      if (this.#stream === null) this.#readWhole();
+      else {
+        const last = this.#stream.end();
+        this.#isOver = true;
+        this.#options.listener.onStreamEnd(last, this.#stream.finishReason());
+      }
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#isOver) this.#fail(failureOf(error, this.#status));
+  }
+
+  #collect(chunk: Buffer): void {
+    const most = this.#status === 200 ? this.#options.maxAnswerBytes : mostFailureBytes;
+    this.#bytes += chunk.length;
+    if (this.#bytes <= most) this.#parts.push(chunk);
+    else this.#break(new Error('The engine answered more than is taken from it.'));
+  }
+
+  #readWhole(): void {
+    const { adapter, request, facts, listener } = this.#options;
+    const [only] = this.#parts;
+    const all = this.#parts.length === 1 && only !== undefined ? only : Buffer.concat(this.#parts);
+    const text = all.toString('utf8');
+    if (this.#status !== 200) {
+      this.#fail(adapter.readFailure(this.#status ?? 0, text));
+      return;
+    }
+    const answer = adapter.readAnswer(text, request, facts);
+    this.#counts = answer.counts;
+    this.#isOver = true;
+    listener.onWhole(answer);
+  }
+
+  /** What came is not an answer. The engine is cut off: what it would still say is of no use. */
+  #break(error: unknown): void {
+    const failure =
+      error instanceof BrokenStream
+        ? error.failure
+        : ({
+            status: this.#status,
+            reason: 'UPSTREAM_ERROR',
+            message: error instanceof Error ? error.message : String(error),
+            retryable: true,
+          } as const);
+    this.#fail(failure);
+    this.#controller?.abort(new Error('its answer could not be used'));
+  }
+
+  #fail(failure: EngineFailure): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#options.listener.onFailure(failure, this.#stream?.hasBegun() ?? false);
+  }
+}
+
+function failureOf(error: Error, status: number | null): EngineFailure {
+  const isLate =
+    error instanceof errors.HeadersTimeoutError ||
+    error instanceof errors.BodyTimeoutError ||
+    error instanceof errors.ConnectTimeoutError;
+  return {
+    status,
+    reason: isLate ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_ERROR',
+    message: error.message,
+    retryable: true,
+  };
+}
+
+/** The failure in the words that its client gets. Only what the engine says of the request itself is passed on. */
+export function faultOf(failure: EngineFailure): Fault {
+  const isOfTheRequest =
+    failure.reason === 'CONTEXT_LENGTH_EXCEEDED' ||
+    failure.reason === 'PARAMETER_NOT_SUPPORTED' ||
+    failure.reason === 'VALIDATION_FAILED';
+  return new Fault(failure.reason, {
+    internal: failure.message,
+    ...(isOfTheRequest ? { message: failure.message } : {}),
+  });
+}

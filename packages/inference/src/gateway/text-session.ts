@@ -1,0 +1,246 @@
+import type { ModelEntry } from '@millrace/core/inference';
+import type { Reservation } from '@millrace/core/pots';
+import type { FrozenModelPrice } from '@millrace/core/prices';
+import { Fault } from '@millrace/platform/fault';
+import type { RequestId } from '@millrace/platform/ids';
+import { msToSecondsRoundDown } from '@millrace/platform/money';
+import type { ServerResponse } from 'node:http';
+import type { AnswerFacts, ChatAdapter, Counts, EngineFailure, WholeAnswer } from '../adapters/adapter.ts';
+import type { RouteWish, Visit } from '../routing/index.ts';
+import { sendFault, sendJson, sendStreamFault, type Headers } from './answers.ts';
+import { Exchange, type Measured } from './exchange.ts';
+import type { GatewayParts } from './parts.ts';
+import { costOfCounts } from './pricing.ts';
+import { noRoute, outcomeOf } from './routes-to-engines.ts';
+import { faultOf, TextRelay, type RelayListener } from './text-relay.ts';
+import type { Caller } from './door.ts';
+
+/** One paid request for text: attempts at engines until one answers, and its answer to the client. */
+
+export interface TextWork<Request> {
+  readonly request: Request;
+  readonly requestId: RequestId;
+  readonly caller: Caller;
+  /** As the client wrote it. */
+  readonly askedModel: string;
+  readonly model: ModelEntry;
+  readonly price: FrozenModelPrice;
+  readonly reservation: Reservation;
+  readonly maxTokens: number;
+  readonly isStream: boolean;
+  readonly route: Omit<RouteWish, 'except'>;
+  readonly adapterOf: (engine: Visit['deployment']['engine']) => ChatAdapter<Request> | null;
+  readonly response: ServerResponse;
+  readonly headers: Headers;
+}
+
+const nothing: Counts = { prompt: 0, cached: 0, completion: 0 };
+
+class ClientLeft extends Error {
+  constructor() {
+    super('The client has left.');
+    this.name = 'ClientLeft';
+  }
+}
+
+export class TextSession<Request> implements RelayListener {
+  readonly #parts: GatewayParts;
+  readonly #work: TextWork<Request>;
+  readonly #exchange: Exchange;
+  readonly #except = new Set<string>();
+  #relay: TextRelay<Request> | null = null;
+  #visit: Visit | null = null;
+  #attemptMs = 0;
+  #isDone = false;
+  #waiting: AbortController | null = null;
+
+  constructor(parts: GatewayParts, work: TextWork<Request>) {
+    this.#parts = parts;
+    this.#work = work;
+    this.#exchange = new Exchange(parts.exchanges, {
+      requestId: work.requestId,
+      caller: work.caller,
+      model: work.model.name,
+      priceIds: work.price.priceIds,
+      reservation: work.reservation,
+      streamed: work.isStream,
+      measure: () => this.#measure(),
+    });
+    this.#exchange.abort = (why) => this.#abandon(why);
+    work.response.on('close', () => this.#clientClosed());
+    work.response.on('drain', () => this.#relay?.resume());
+  }
+
+  begin(): void {
+    // It may have left while its money was set aside.
+    if (this.#work.response.destroyed) {
+      this.#clientClosed();
+      return;
+    }
+    const { model, route } = this.#work;
+    const found = this.#parts.router.route(model, { ...route, except: this.#except });
+    if (found.outcome === 'to') this.#visitAt(found);
+    else if (found.outcome === 'full') void this.#waitForTurn();
+    else this.#refuse(noRoute(found));
+  }
+
+  onBytes(bytes: string | Buffer): boolean {
+    const { response, headers } = this.#work;
+    if (!response.headersSent) {
+      this.#visit?.firstByte();
+      this.#exchange.began();
+      response.writeHead(200, {
+        ...headers,
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache',
+        'x-accel-buffering': 'no',
+      });
+    }
+    return response.write(bytes);
+  }
+
+  onWhole(answer: WholeAnswer): void {
+    this.#endVisit('ok', answer.counts.completion);
+    this.#exchange.began();
+    this.#finish({ cancelled: false, finishReason: answer.finishReason });
+    sendJson(this.#work.response, 200, this.#work.headers, answer.body);
+  }
+
+  onStreamEnd(last: string, finishReason: string | null): void {
+    if (last !== '') this.onBytes(last);
+    this.#endVisit('ok', this.#relay?.counts().completion ?? 0);
+    this.#finish({ cancelled: false, finishReason });
+    this.#work.response.end();
+  }
+
+  onFailure(failure: EngineFailure, begun: boolean): void {
+    this.#endVisit(outcomeOf(failure), 0, failure.message);
+    this.#parts.log.warn(
+      { requestId: this.#work.requestId, status: failure.status, reason: failure.reason, begun },
+      'an engine failed a request',
+    );
+    if (begun) {
+      this.#finish({ cancelled: false, finishReason: 'error' });
+      sendStreamFault(this.#work.response, faultOf(failure), this.#work.requestId);
+      return;
+    }
+    const { limits, router } = this.#parts;
+    const mayTryOn = failure.retryable && this.#exchange.attempts < limits.attempts;
+    if (mayTryOn && router.mayRetry(this.#work.model)) {
+      this.#relay = null;
+      this.begin();
+    } else this.#refuse(faultOf(failure));
+  }
+
+  #visitAt(visit: Visit): void {
+    const { request, requestId, askedModel, price, isStream, adapterOf, maxTokens } = this.#work;
+    const { deployment } = visit;
+    const adapter = adapterOf(deployment.engine);
+    this.#visit = visit;
+    this.#attemptMs = this.#parts.clock.monotonicMs();
+    this.#exchange.tries(deployment.id);
+    this.#except.add(deployment.id);
+    if (adapter === null) {
+      this.onFailure(
+        { status: null, reason: 'UPSTREAM_ERROR', message: 'It serves something else.', retryable: true },
+        false,
+      );
+      return;
+    }
+    const facts: AnswerFacts = {
+      requestId,
+      model: askedModel,
+      createdSeconds: msToSecondsRoundDown(this.#parts.clock.nowMs()),
+      costOf: (counts) => Number(this.#charge(costOfCounts(price, counts))),
+    };
+    const relay = new TextRelay({
+      adapter,
+      request,
+      facts,
+      isStream,
+      maxAnswerBytes: this.#parts.limits.answerBytes,
+      listener: this,
+    });
+    this.#relay = relay;
+    const cacheSalt = this.#work.caller.key.orgId;
+    const upstream = adapter.toUpstream(request, { deployment, maxTokens, cacheSalt });
+    this.#parts.upstreams.dispatch(deployment, upstream, relay);
+  }
+
+  async #waitForTurn(): Promise<void> {
+    const { model, route } = this.#work;
+    const waiting = new AbortController();
+    this.#waiting = waiting;
+    try {
+      const wish = { ...route, except: this.#except };
+      const found = await this.#parts.router.waitForTurn(model, wish, waiting.signal);
+      this.#waiting = null;
+      if (found.outcome === 'to' && this.#isDone) found.end('cancelled');
+      else if (found.outcome === 'to') this.#visitAt(found);
+      else this.#refuse(noRoute(found));
+    } catch (error) {
+      if (!this.#isDone) this.#refuse(error);
+    }
+  }
+
+  /** What the tenant pays: never more than was set aside. */
+  #charge(nanoUsd: bigint): bigint {
+    const reserved = this.#work.reservation.amount;
+    return nanoUsd > reserved ? reserved : nanoUsd;
+  }
+
+  #measure(): Measured {
+    const counts = this.#relay?.counts() ?? nothing;
+    return { counts, imagePixelSteps: 0, characters: 0, nanoUsd: costOfCounts(this.#work.price, counts) };
+  }
+
+  #endVisit(outcome: Parameters<Visit['end']>[0], tokens: number, error: string | null = null): void {
+    const visit = this.#visit;
+    if (visit === null) return;
+    this.#visit = null;
+    visit.end(outcome, tokens);
+    const { clock } = this.#parts;
+    const durationMs = Math.round(clock.monotonicMs() - this.#attemptMs);
+    this.#exchange.tried({
+      deployment: visit.deployment.id,
+      startedAtMs: clock.nowMs() - durationMs,
+      durationMs,
+      status: this.#relay?.status ?? null,
+      error,
+    });
+  }
+
+  #finish(ending: { readonly cancelled: boolean; readonly finishReason: string | null }): void {
+    this.#isDone = true;
+    this.#exchange.end(ending);
+  }
+
+  #refuse(error: unknown): void {
+    if (this.#isDone) return;
+    this.#relay = null;
+    this.#finish({ cancelled: false, finishReason: 'error' });
+    sendFault(this.#work.response, error, this.#work.requestId, this.#work.headers);
+  }
+
+  #clientClosed(): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    this.#relay?.stop(new ClientLeft());
+    this.#waiting?.abort(new ClientLeft());
+    this.#endVisit('cancelled', 0, 'the client left');
+    this.#exchange.end({ cancelled: true, finishReason: this.#relay?.finishReason() ?? null });
+  }
+
+  /** This process ends it: it took too long, or the process must go. */
+  #abandon(why: Error): void {
+    if (this.#isDone) return;
+    this.#relay?.stop(why);
+    this.#waiting?.abort(why);
+    this.#endVisit('cancelled', 0, why.message);
+    const { response, requestId, headers } = this.#work;
+    const fault = new Fault('UPSTREAM_TIMEOUT', { internal: why.message });
+    this.#finish({ cancelled: false, finishReason: 'error' });
+    if (response.headersSent) sendStreamFault(response, fault, requestId);
+    else sendFault(response, fault, requestId, headers);
+  }
+}

@@ -1,0 +1,117 @@
+import type { EngineKind, ModelEntry } from '@millrace/core/inference';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import type { ChatAdapter } from '../adapters/adapter.ts';
+import type { RouteWish } from '../routing/index.ts';
+import type { BodyReader } from '../wire/read-body.ts';
+import { findModel, pay } from './admission.ts';
+import { answerHeaders } from './answers.ts';
+import type { GatewayParts } from './parts.ts';
+import { affordedTokens, boundTokens, priceFor } from './pricing.ts';
+import { TextSession } from './text-session.ts';
+import type { Ask } from './server.ts';
+
+/** Chat and plain completion: what differs between them, and the way that both take. */
+
+export interface TextOperation<Request> {
+  readonly modalities: readonly ModelEntry['modality'][];
+  /** Throws a `Fault` that names each field that is wrong. */
+  readonly read: BodyReader<Request>;
+  modelOf(request: Request): string;
+  isStream(request: Request): boolean;
+  /** For each choice; null when the client did not say. */
+  maxTokensOf(request: Request): number | null;
+  /** How many answers are made in all. */
+  choicesOf(request: Request): number;
+  promptBound(request: Request): number;
+  /** Requests that begin alike go where the beginning is cached. */
+  prefixOf(request: Request): string;
+  /** Parts of the request that a model must be able to see. */
+  needsImages(request: Request): boolean;
+  adapterOf(engine: EngineKind): ChatAdapter<Request> | null;
+}
+
+const orders = new Set<string>(['price', 'latency', 'throughput']);
+
+/** Clients may ask for the cheapest, the quickest to begin or the fastest; by default the place that knows their prompt. */
+function orderOf(ask: Ask): RouteWish['by'] {
+  const wish = ask.request.headers['x-millrace-route'];
+  if (wish === undefined) return 'affinity';
+  if (typeof wish === 'string' && orders.has(wish)) return wish as RouteWish['by'];
+  throw new Fault('VALIDATION_FAILED', {
+    issues: [
+      {
+        path: ['x-millrace-route'],
+        message: 'must be price, latency or throughput',
+        code: 'invalid_value',
+        location: 'header',
+      },
+    ],
+  });
+}
+
+export async function serveText<Request>(
+  parts: GatewayParts,
+  operation: TextOperation<Request>,
+  ask: Ask,
+): Promise<void> {
+  const { request, ignored } = operation.read(ask.body);
+  const { caller, requestId } = ask;
+  const askedModel = operation.modelOf(request);
+  const asked = findModel(parts, caller, askedModel);
+  if (!operation.modalities.includes(asked.modality)) {
+    throw invalidField('model', `is a model for ${asked.modality}, which this operation is not`);
+  }
+  if (operation.needsImages(request) && !asked.inputModalities.includes('image')) {
+    throw invalidField('messages', 'hold an image, and this model reads text only');
+  }
+  const model = usableOf(parts, caller.key.orgId, caller.key.mode, asked);
+  const price = priceFor(model, caller.key.orgId, parts.clock.nowMs());
+  const maxTokens = operation.maxTokensOf(request);
+  const choices = operation.choicesOf(request);
+  const bounds = boundTokens(model, price, {
+    promptBound: operation.promptBound(request),
+    maxTokens,
+    choices,
+  });
+  const by = orderOf(ask);
+  const reservation = await pay(parts, ask, model, {
+    requestId,
+    mostNanoUsd: bounds.worstNanoUsd,
+    leastNanoUsd: bounds.leastNanoUsd,
+    tokens: bounds.prompt + bounds.maxTokens * choices,
+  });
+  new TextSession(parts, {
+    request,
+    requestId,
+    caller,
+    askedModel,
+    model,
+    price,
+    reservation,
+    maxTokens: affordedTokens(price, bounds, choices, reservation.amount),
+    isStream: operation.isStream(request),
+    route: { orgId: caller.key.orgId, prefix: operation.prefixOf(request), by },
+    adapterOf: operation.adapterOf,
+    response: ask.response,
+    headers: answerHeaders(requestId, reservation.rate, ignored),
+  }).begin();
+}
+
+/** The model, or the first of those to be taken instead that has an engine which is up. */
+function usableOf(
+  { book, router }: Pick<GatewayParts, 'book' | 'router'>,
+  orgId: string,
+  mode: 'live' | 'test',
+  asked: ModelEntry,
+): ModelEntry {
+  if (asked.fallbacks.length === 0 || isUp(router, asked)) return asked;
+  for (const name of asked.fallbacks) {
+    const other = book.model(name, orgId, mode);
+    if (other !== null && other.modality === asked.modality && isUp(router, other)) return other;
+  }
+  return asked;
+}
+
+function isUp(router: GatewayParts['router'], model: ModelEntry): boolean {
+  return router.views(model).some(({ health, breaker }) => health !== 'down' && breaker !== 'open');
+}

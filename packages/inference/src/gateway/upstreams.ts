@@ -1,0 +1,118 @@
+import type { DeploymentEntry } from '@millrace/core/inference';
+import { Pool, type Dispatcher } from 'undici';
+import type { UpstreamRequest } from '../adapters/adapter.ts';
+import { playMock } from './mock-upstream.ts';
+
+/** The connections to engines: kept open, one pool for each origin, and never more of them than is said. */
+
+export interface UpstreamTimeouts {
+  readonly connectMs: number;
+  /** Until an engine begins to answer. An answer in one piece begins when all of it is made. */
+  readonly answerMs: number;
+  /** Between two pieces of an answer. */
+  readonly silenceMs: number;
+}
+
+export interface UpstreamsOptions extends UpstreamTimeouts {
+  readonly connectionsPerEngine: number;
+  readonly keepAliveMs: number;
+}
+
+interface Place {
+  readonly pool: Pool;
+  readonly basePath: string;
+}
+
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+export interface Upstreams {
+  dispatch(deployment: DeploymentEntry, request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void;
+  /** A whole answer, for engines that are asked in several steps. Rejects when it grows beyond `maxBytes`. */
+  call(
+    deployment: DeploymentEntry,
+    request: {
+      readonly method: 'GET' | 'POST';
+      readonly path: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string | Buffer | null;
+    },
+    options: { readonly maxBytes: number; readonly signal: AbortSignal },
+  ): Promise<UpstreamAnswer>;
+  close(): Promise<void>;
+}
+
+export class AnswerTooLarge extends Error {
+  constructor() {
+    super('The engine answered more than is taken from it.');
+    this.name = 'AnswerTooLarge';
+  }
+}
+
+export function createUpstreams(options: UpstreamsOptions): Upstreams {
+  const places = new Map<string, Place>();
+
+  function placeOf(address: string): Place {
+    const found = places.get(address);
+    if (found !== undefined) return found;
+    const url = new URL(address);
+    const pool = new Pool(url.origin, {
+      connections: options.connectionsPerEngine,
+      pipelining: 1,
+      keepAliveTimeout: options.keepAliveMs,
+      headersTimeout: options.answerMs,
+      bodyTimeout: options.silenceMs,
+      connect: { timeout: options.connectMs },
+    });
+    const made = { pool, basePath: url.pathname.replace(/\/+$/, '') };
+    places.set(address, made);
+    return made;
+  }
+
+  const headersFor = (
+    { apiKey }: DeploymentEntry,
+    headers: Readonly<Record<string, string>>,
+  ): Record<string, string> =>
+    apiKey === null ? { ...headers } : { ...headers, authorization: `Bearer ${apiKey}` };
+
+  return {
+    dispatch(deployment, request, handler) {
+      if (deployment.engine === 'mock') {
+        playMock(request, handler);
+        return;
+      }
+      const { path, headers, body } = request;
+      const { pool, basePath } = placeOf(deployment.address);
+      pool.dispatch(
+        { method: 'POST', path: basePath + path, headers: headersFor(deployment, headers), body },
+        handler,
+      );
+    },
+
+    async call(deployment, { method, path, headers, body }, { maxBytes, signal }) {
+      const { pool, basePath } = placeOf(deployment.address);
+      const answer = await pool.request({
+        method,
+        path: basePath + path,
+        headers: headersFor(deployment, headers),
+        body,
+        signal,
+      });
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      for await (const part of answer.body as AsyncIterable<Buffer>) {
+        bytes += part.length;
+        if (bytes > maxBytes) throw new AnswerTooLarge();
+        parts.push(part);
+      }
+      return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(parts) };
+    },
+
+    async close() {
+      await Promise.all([...places.values()].map(({ pool }) => pool.destroy()));
+    },
+  };
+}

@@ -1,0 +1,2 @@
+export { createUsageReporter } from './reporter.ts';
+export type { UsageReporter, UsageReporterOptions } from './reporter.ts';
