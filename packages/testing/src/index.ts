@@ -58,3 +58,9 @@ export {
   type SignedEvent,
   type StripeDouble,
 } from './stripe-double.ts';
+export {
+  startChatDouble,
+  type ChatDouble,
+  type ChatDoubleOptions,
+  type ChatFailure,
+} from './doubles/chat-double.ts';

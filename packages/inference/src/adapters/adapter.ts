@@ -83,7 +83,9 @@ export class BrokenStream extends Error {
 export interface ChatAdapter<Request> {
   /** Whether the engine says while it runs how much it has done. Without, a client that leaves pays a stated lower bound. */
   readonly countsWhileRunning: boolean;
+  /** Throws `BrokenStream` when the engine would ignore what was asked of it. */
   toUpstream(request: Request, facts: UpstreamFacts): UpstreamRequest;
+  /** Throws `BrokenStream` on what is no answer. */
   readAnswer(text: string, request: Request, facts: AnswerFacts): WholeAnswer;
   openStream(request: Request, facts: AnswerFacts): ChatStream;
   /** Reads an answer that is no success. */

@@ -48,14 +48,19 @@ export function collectStream(text: string, dialect: Dialect, wish: StreamWish):
 }
 
 function eventsOf(text: string): JsonObject[] {
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith('data:') && line.trim() !== 'data: [DONE]')
-    .map((line) => {
-      const event = asObject(parseJson(line.slice(5)));
-      if (event === null) throw brokenStream('The engine sent an event that is no JSON object.');
-      return event;
-    });
+  return (
+    text
+      .split('\n')
+      .filter((line) => line.startsWith('data:'))
+      .map((line) => line.slice(5).trim())
+      // It sends one `null` for choices that share a prompt.
+      .filter((data) => data !== '[DONE]' && data !== 'null')
+      .map((data) => {
+        const event = asObject(parseJson(data));
+        if (event === null) throw brokenStream('The engine sent an event that is no JSON object.');
+        return event;
+      })
+  );
 }
 
 function grow(choices: Map<number, Growing>, choice: JsonObject): Growing {

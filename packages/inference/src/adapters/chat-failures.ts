@@ -17,8 +17,11 @@ function complaintOf(body: JsonObject): Complaint {
   const error = asObject(body['error']) ?? body;
   const message = asText(error['message']) ?? asText(body['error']) ?? detailOf(body['detail']);
   const type = `${asText(error['type']) ?? ''} ${asText(error['code']) ?? ''}`;
-  return { message, type, param: asText(error['param']) };
+  return { message, type, param: asText(error['param']) ?? namedField.exec(message)?.[1] ?? null };
 }
+
+/** llama-server names the field in its message. */
+const namedField = /^Field '([a-z_]+)':/;
 
 function detailOf(detail: unknown): string {
   if (typeof detail === 'string') return detail;
@@ -27,10 +30,10 @@ function detailOf(detail: unknown): string {
 
 const tooLong =
   /exceed_context_size|context_length_exceeded|context (length|size|window)|maximum (context|input|model) length|longer than the model|too (long|many tokens)|max_model_len/i;
-const notSupported =
-  /not (currently )?supported|unsupported|does not support|unrecognized|unknown (parameter|field|argument)|not permitted|only no echo|number of slots|requires? --/i;
-/** A template that refuses a conversation says so as if the server had failed. */
-const refusedByTemplate = /jinja|chat template|raise_exception|conversation roles|failed to parse grammar/i;
+const unsupported =
+  /not (currently )?supported|unsupported|does not support|unrecognized|unknown (parameter|field|argument)|not permitted|value must be between|requires? --/i;
+/** What llama-server refuses as if it had failed itself: conversations that its template does not take, images without eyes. */
+const refusedAsFailure = /jinja|chat template|raise_exception|conversation roles|input is not supported/i;
 
 /** Parameters whose names may be repeated to the client. */
 const knownParameter =
@@ -46,7 +49,7 @@ function judge(status: number, complaint: Complaint): EngineFailure {
     status === 400 ||
     status === 413 ||
     status === 422 ||
-    (status === 500 && refusedByTemplate.test(words))
+    (status === 500 && refusedAsFailure.test(words))
   ) {
     return refusal(status, words, complaint);
   }
@@ -76,7 +79,7 @@ function refusal(status: number, words: string, complaint: Complaint): EngineFai
   }
   const name = knownParameter.exec(complaint.param ?? '')?.[1] ?? null;
   const subject = name === null ? 'a parameter of the request' : `the parameter ${name}`;
-  return notSupported.test(words)
+  return unsupported.test(words)
     ? {
         status,
         reason: 'PARAMETER_NOT_SUPPORTED',
@@ -84,6 +87,16 @@ function refusal(status: number, words: string, complaint: Complaint): EngineFai
         retryable: false,
       }
     : { status, reason: 'VALIDATION_FAILED', message: `The engine refused ${subject}.`, retryable: false };
+}
+
+/** The engine has no such thing, so it is not even asked. */
+export function notSupported(parameter: string): EngineFailure {
+  return {
+    status: null,
+    reason: 'PARAMETER_NOT_SUPPORTED',
+    message: `The model does not support the parameter ${parameter}.`,
+    retryable: false,
+  };
 }
 
 export function upstreamError(status: number | null, message: string): EngineFailure {

@@ -172,6 +172,8 @@ export class EventStream implements ChatStream {
       this.#complete();
       return;
     }
+    // llama-server sends one for choices that share a prompt, with nothing in it.
+    if (data === 'null') return;
     const event = asObject(parseJson(toText(data)));
     if (event === null) throw brokenStream('The engine sent an event that is no JSON object.');
     const failure = failureInEvent(event);

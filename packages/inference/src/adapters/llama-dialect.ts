@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../wire/chat.ts';
 import type { CompletionRequest } from '../wire/completion.ts';
-import type { Counts } from './adapter.ts';
+import { BrokenStream, type Counts } from './adapter.ts';
 import {
   conversationFields,
   logprobsAsked,
@@ -10,6 +10,7 @@ import {
 } from './chat-body.ts';
 import { countsOf, usageOf } from './chat-counts.ts';
 import type { Dialect } from './chat-dialect.ts';
+import { notSupported } from './chat-failures.ts';
 import { asCount, asObject, type JsonObject } from './chat-json.ts';
 
 /**
@@ -36,6 +37,7 @@ export const llamaDialect: Dialect = {
     };
   },
   completionBody(request, { deployment, maxTokens }) {
+    refuseIgnored(request);
     const several = (request.n ?? 1) > 1 || Array.isArray(request.prompt);
     return {
       model: deployment.upstreamModel,
@@ -45,13 +47,17 @@ export const llamaDialect: Dialect = {
       ...furtherSampling(request),
       logit_bias: request.logit_bias ?? undefined,
       logprobs: request.logprobs ?? undefined,
-      echo: request.echo === true ? true : undefined,
-      suffix: request.suffix ?? undefined,
       ...streamFields(request.stream === true || several),
     };
   },
   runningCounts: (event) => timingsOf(event) ?? usageOf(event),
 };
+
+/** It would answer as if these had not been asked for. */
+function refuseIgnored(request: CompletionRequest): void {
+  const ignored = request.echo === true ? 'echo' : request.suffix === undefined ? null : 'suffix';
+  if (ignored !== null) throw new BrokenStream(notSupported(ignored));
+}
 
 function furtherSampling(request: ChatRequest | CompletionRequest) {
   const penalty = repetitionPenalty(request);
@@ -59,10 +65,13 @@ function furtherSampling(request: ChatRequest | CompletionRequest) {
     top_k: request.top_k,
     min_p: request.min_p,
     seed: foldedSeed(request.seed ?? undefined),
-    // It ignores `repetition_penalty` without a word. -1: over the whole context, as others do it.
-    ...(penalty === undefined ? {} : { repeat_penalty: penalty, repeat_last_n: -1 }),
+    // It ignores `repetition_penalty` without a word, and looks back over 64 tokens where others look over all.
+    ...(penalty === undefined ? {} : { repeat_penalty: penalty, repeat_last_n: looksBack }),
   };
 }
+
+/** It sets aside memory for each of them. */
+const looksBack = 16_384;
 
 const seedRange = 2 ** 32;
 const meansRandom = seedRange - 1;

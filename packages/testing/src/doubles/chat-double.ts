@@ -1,0 +1,188 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openaiStyle } from './openai-style.ts';
+import { sglangStyle } from './sglang-style.ts';
+import { vllmStyle } from './vllm-style.ts';
+
+/**
+ * Doubles of vLLM, of SGLang and of a plain OpenAI server: their shapes and quirks over HTTP on loopback, without a model.
+ * They are not those engines. They answer the same tokens to everyone, count what was asked of them, refuse what the real
+ * ones refuse, and fail on demand as the real ones do rarely.
+ */
+export interface ChatDouble {
+  readonly address: string;
+  /** The bodies that arrived, in order, with the key that came along. */
+  readonly received: readonly ReceivedRequest[];
+  /** The next requests go wrong in these ways, one each. */
+  failNext(...failures: readonly ChatFailure[]): void;
+  /** Streams that the client left before their end. */
+  left(): number;
+  /** What `/metrics` says. */
+  setLoad(load: { readonly running: number; readonly waiting: number }): void;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface ReceivedRequest {
+  readonly path: string;
+  readonly authorization: string | null;
+  readonly body: DoubleBody;
+}
+
+/** What the doubles read of a request. */
+export type DoubleBody = Readonly<Record<string, unknown>>;
+
+/** `overloaded` 429, `broken` 500, `silent` never answers; the last two cut or spoil a stream after two tokens. */
+export type ChatFailure = 'overloaded' | 'broken' | 'silent' | 'cut' | 'error event';
+
+export interface ChatDoubleOptions {
+  readonly engine: 'vllm' | 'sglang' | 'openai';
+  /** What is answered, token by token, to each choice. */
+  readonly tokens?: readonly string[];
+  readonly promptTokens?: number;
+  readonly cachedTokens?: number;
+  readonly contextLength?: number;
+  /** Between two events of a stream. */
+  readonly pauseMs?: number;
+  readonly apiKey?: string;
+}
+
+/** How one engine looks from outside. */
+export interface EngineStyle {
+  /** What the engine refuses; null when it takes the request. */
+  refuse(
+    body: DoubleBody,
+    settings: DoubleSettings,
+  ): { readonly status: number; readonly body: object } | null;
+  /** The events of a stream, in order, without `[DONE]`. */
+  events(body: DoubleBody, settings: DoubleSettings, isChat: boolean): readonly object[];
+  whole(body: DoubleBody, settings: DoubleSettings, isChat: boolean): object;
+  failure(status: number, message: string): object;
+  metrics(load: { readonly running: number; readonly waiting: number }): string;
+}
+
+export interface DoubleSettings {
+  readonly tokens: readonly string[];
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly contextLength: number;
+}
+
+const styles: Readonly<Record<ChatDoubleOptions['engine'], EngineStyle>> = {
+  vllm: vllmStyle,
+  sglang: sglangStyle,
+  openai: openaiStyle,
+};
+
+export async function startChatDouble(options: ChatDoubleOptions): Promise<ChatDouble> {
+  const state: State = {
+    style: styles[options.engine],
+    settings: {
+      tokens: options.tokens ?? ['Bread', ' is', ' made', ' of', ' flour', '.'],
+      promptTokens: options.promptTokens ?? 11,
+      cachedTokens: options.cachedTokens ?? 0,
+      contextLength: options.contextLength ?? 4_096,
+    },
+    pauseMs: options.pauseMs ?? 0,
+    apiKey: options.apiKey ?? null,
+    received: [],
+    failures: [],
+    load: { running: 0, waiting: 0 },
+    left: 0,
+  };
+  const server = createServer((request, response) => {
+    answer(state, request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The double has no port.');
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return {
+    address: `http://127.0.0.1:${address.port}`,
+    received: state.received,
+    failNext: (...failures) => void state.failures.push(...failures),
+    left: () => state.left,
+    setLoad(load) {
+      state.load = load;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+interface State {
+  readonly style: EngineStyle;
+  readonly settings: DoubleSettings;
+  readonly pauseMs: number;
+  readonly apiKey: string | null;
+  readonly received: ReceivedRequest[];
+  readonly failures: ChatFailure[];
+  load: { readonly running: number; readonly waiting: number };
+  left: number;
+}
+
+async function answer(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = request.url ?? '/';
+  if (path === '/health') return void response.writeHead(200).end();
+  if (path === '/metrics') return void response.writeHead(200).end(state.style.metrics(state.load));
+  const authorization = request.headers.authorization ?? null;
+  if (state.apiKey !== null && authorization !== `Bearer ${state.apiKey}`) {
+    return sendJson(response, 401, state.style.failure(401, 'Unauthorized'));
+  }
+  const body = await readBody(request);
+  state.received.push({ path, authorization, body });
+  const failure = state.failures.shift() ?? null;
+  if (failure === 'silent') return;
+  if (failure === 'overloaded') return sendJson(response, 429, state.style.failure(429, 'Too many requests'));
+  if (failure === 'broken') return sendJson(response, 500, state.style.failure(500, 'Internal server error'));
+  const refused = state.style.refuse(body, state.settings);
+  if (refused !== null) return sendJson(response, refused.status, refused.body);
+  const isChat = path === '/v1/chat/completions';
+  if (body['stream'] === true) return sendStream(state, response, body, isChat, failure);
+  sendJson(response, 200, state.style.whole(body, state.settings, isChat));
+}
+
+async function readBody(request: IncomingMessage): Promise<DoubleBody> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as DoubleBody;
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+const eventsBeforeFailure = 3;
+
+async function sendStream(
+  state: State,
+  response: ServerResponse,
+  body: DoubleBody,
+  isChat: boolean,
+  failure: ChatFailure | null,
+): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  let isOver = false;
+  response.on('close', () => {
+    if (!isOver) state.left += 1;
+  });
+  const events = state.style.events(body, state.settings, isChat);
+  for (const [at, event] of events.entries()) {
+    if (response.destroyed) return;
+    if (failure !== null && at === eventsBeforeFailure) {
+      isOver = true;
+      if (failure === 'cut') return void response.destroy();
+      response.write(
+        `data: ${JSON.stringify(state.style.failure(500, 'EngineCore encountered an issue'))}\n\n`,
+      );
+      break;
+    }
+    response.write(`data: ${JSON.stringify(event)}\n\n`);
+    if (state.pauseMs > 0) await sleep(state.pauseMs);
+  }
+  isOver = true;
+  response.end('data: [DONE]\n\n');
+}
