@@ -119,8 +119,9 @@ class BookRouter implements Router {
 
   isUp(entry: ModelEntry): boolean {
     const nowMs = this.#clock.monotonicMs();
-    for (const { entry: deployment, state } of this.#placementOf(entry, nowMs).seats) {
-      state.refresh(nowMs);
+    const { seats } = this.#placementOf(entry, nowMs);
+    this.#attend(seats, nowMs);
+    for (const { entry: deployment, state } of seats) {
       if (deployment.weight > 0 && state.health !== 'down' && state.breaker !== 'open') return true;
     }
     return false;
@@ -162,15 +163,20 @@ class BookRouter implements Router {
   ): Route {
     const { seats, model } = placement;
     model.lastUsedMs = nowMs;
+    this.#attend(seats, nowMs);
+    const index = choose(seats, key, wish, this.#limits.choice, priceOf);
+    if (index === FULL) return model.full();
+    const seat = index === NONE ? undefined : seats[index];
+    return seat === undefined ? noneOf(seats, nowMs) : new SeatVisit(this.#host, model, seat, nowMs);
+  }
+
+  /** Somebody wants to know how they are. */
+  #attend(seats: readonly Seat[], nowMs: number): void {
     for (const { state, watch } of seats) {
       state.lastUsedMs = nowMs;
       state.refresh(nowMs);
       watch.start();
     }
-    const index = choose(seats, key, wish, this.#limits.choice, priceOf);
-    if (index === FULL) return model.full();
-    const seat = index === NONE ? undefined : seats[index];
-    return seat === undefined ? noneOf(seats, nowMs) : new SeatVisit(this.#host, model, seat, nowMs);
   }
 
   #serveLine(model: Model): void {

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Breaker, BREAKER_MEMORY } from './breaker.ts';
+import { routerLimits } from './limits.ts';
+import { RetryBudget, RETRY_WINDOW_SECONDS } from './retry-budget.ts';
+
+const limits = routerLimits.breaker;
+
+function opened(atMs = 0): Breaker {
+  const breaker = new Breaker(limits);
+  for (let failure = 0; failure < limits.failuresInRow; failure += 1) breaker.end(false, true, atMs);
+  return breaker;
+}
+
+describe('a breaker', () => {
+  it('opens after failures in a row, and a success in between begins the count again', () => {
+    const breaker = new Breaker({ ...limits, failuresOfRecent: BREAKER_MEMORY });
+    for (let round = 0; round < 5; round += 1) {
+      for (let failure = 1; failure < limits.failuresInRow; failure += 1) breaker.end(false, true, 0);
+      breaker.end(false, false, 0);
+      expect(breaker.state).toBe('closed');
+    }
+    expect(opened().state).toBe('open');
+  });
+
+  it('opens when half of the recent visits failed, though never many in a row', () => {
+    const breaker = new Breaker(limits);
+    for (let visit = 0; visit < BREAKER_MEMORY - 1; visit += 1) breaker.end(false, visit % 2 === 0, 0);
+    expect(breaker.state).toBe('closed');
+    breaker.end(false, true, 0);
+    expect(breaker.state).toBe('open');
+  });
+
+  it('knows how many of the last visits failed, whatever their order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { maxLength: 200 }), (outcomes) => {
+        const breaker = new Breaker({ ...limits, failuresInRow: 1_000, failuresOfRecent: 1_000 });
+        for (const isFailure of outcomes) breaker.end(false, isFailure, 0);
+        expect(breaker.failures).toBe(outcomes.slice(-BREAKER_MEMORY).filter(Boolean).length);
+      }),
+    );
+  });
+
+  it('lets one try after its pause, closes when that one succeeds, and waits twice as long when it fails', () => {
+    const breaker = opened(0);
+    let atMs = 0;
+    for (let pauseMs = limits.firstPauseMs; pauseMs < limits.longestPauseMs; pauseMs *= 2) {
+      breaker.refresh(atMs + pauseMs - 1);
+      expect(breaker.state).toBe('open');
+      atMs += pauseMs;
+      breaker.refresh(atMs);
+      expect(breaker.state).toBe('half-open');
+      expect(breaker.begin()).toBe(true);
+      expect(breaker.isOnTrial).toBe(true);
+      breaker.end(true, true, atMs);
+      expect([breaker.state, breaker.isOnTrial]).toEqual(['open', false]);
+    }
+    breaker.refresh(atMs + limits.longestPauseMs);
+    expect(breaker.begin()).toBe(true);
+    breaker.end(true, false, atMs + limits.longestPauseMs);
+    expect(breaker.state).toBe('closed');
+    for (let failure = 0; failure < limits.failuresInRow; failure += 1) breaker.end(false, true, 1_000_000);
+    expect(breaker.reopensAtMs).toBe(1_000_000 + limits.firstPauseMs);
+  });
+
+  it('is not judged by visits from before while it is open or on trial, and learns nothing from a cancelled one', () => {
+    const breaker = opened(0);
+    breaker.end(false, false, 1);
+    expect(breaker.state).toBe('open');
+    breaker.refresh(limits.firstPauseMs);
+    breaker.end(false, false, limits.firstPauseMs);
+    breaker.end(false, true, limits.firstPauseMs);
+    expect(breaker.state).toBe('half-open');
+    expect(breaker.begin()).toBe(true);
+    breaker.end(true, null, limits.firstPauseMs);
+    expect([breaker.state, breaker.isOnTrial]).toEqual(['half-open', false]);
+  });
+
+  it('can be tried sooner when the deployment has shown signs of life', () => {
+    const breaker = opened(0);
+    breaker.shorten(5);
+    expect(breaker.state).toBe('half-open');
+  });
+});
+
+describe('a retry budget', () => {
+  it('never allows more than its share of the requests of the window, or the few that are always allowed', () => {
+    const steps = fc.array(fc.record({ passMs: fc.nat(2_500), requests: fc.nat(30), retries: fc.nat(30) }), {
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(steps, fc.nat(5), (script, always) => {
+        const budget = new RetryBudget({ shareOfRequests: 0.2, always });
+        const requests: number[] = [];
+        const retries: number[] = [];
+        let nowMs = 0;
+        const recent = (times: readonly number[]): number =>
+          times.filter((second) => second > Math.floor(nowMs / 1_000) - RETRY_WINDOW_SECONDS).length;
+        for (const step of script) {
+          nowMs += step.passMs;
+          const second = Math.floor(nowMs / 1_000);
+          for (let count = 0; count < step.requests; count += 1) {
+            budget.countRequest(nowMs);
+            requests.push(second);
+          }
+          for (let count = 0; count < step.retries; count += 1) {
+            const isAllowed = recent(retries) < Math.max(always, 0.2 * recent(requests));
+            expect(budget.take(nowMs)).toBe(isAllowed);
+            if (isAllowed) retries.push(second);
+          }
+        }
+      }),
+    );
+  });
+});

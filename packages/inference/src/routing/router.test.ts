@@ -1,0 +1,511 @@
+import { SimulatedClock } from '@millrace/platform/clock';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { routerLimits, type RouterLimits } from './limits.ts';
+import { createRouter } from './router.ts';
+import { deploymentEntry, FakeEngines, llamaMetrics, modelEntry, silent, wish } from './routing.fixture.ts';
+import type { DeploymentView, Route, Router, RouteWish, Visit } from './routing.ts';
+
+interface Ground {
+  readonly clock: SimulatedClock;
+  readonly engines: FakeEngines;
+  readonly router: Router;
+}
+
+function ground(limits: Partial<RouterLimits> = {}): Ground {
+  const clock = new SimulatedClock();
+  const engines = new FakeEngines();
+  const router = createRouter({ clock, log: silent, gatewayId: 'gw_1', prober: engines, limits });
+  return { clock, engines, router };
+}
+
+function visitOf(route: Route): Visit {
+  if (route.outcome !== 'to') throw new Error(`Expected a visit, got ${route.outcome}.`);
+  return route;
+}
+
+function viewOf(router: Router, model: ReturnType<typeof modelEntry>, id: string): DeploymentView {
+  const view = router.views(model).find(({ entry }) => entry.id === id);
+  if (view === undefined) throw new Error(`${id} is not known.`);
+  return view;
+}
+
+const never = new AbortController().signal;
+const two = modelEntry([deploymentEntry('dep_a'), deploymentEntry('dep_b')]);
+const narrow = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 1 })]);
+
+describe('a route', () => {
+  it('counts at its place from the moment it is given until its one end', () => {
+    const { router } = ground();
+    const visit = visitOf(router.route(two, wish()));
+    const { id } = visit.deployment;
+    expect(viewOf(router, two, id).inFlight).toBe(1);
+    visit.end('ok');
+    visit.end('ok');
+    visit.end('failed');
+    expect(viewOf(router, two, id).inFlight).toBe(0);
+  });
+
+  it('is the same for equal beginnings of one organisation, and differs between organisations and beginnings', () => {
+    const many = modelEntry(Array.from({ length: 10 }, (_, index) => deploymentEntry(`dep_${index}`)));
+    const { router } = ground();
+    const go = (fields: Partial<RouteWish>): string => {
+      const visit = visitOf(router.route(many, wish(fields)));
+      visit.end('ok');
+      return visit.deployment.id;
+    };
+    const long = 'x'.repeat(routerLimits.prefixChars);
+    expect(go({ prefix: `${long}one` })).toBe(go({ prefix: `${long}two` }));
+    const places = (field: 'orgId' | 'prefix'): number =>
+      new Set(Array.from({ length: 100 }, (_, index) => go({ [field]: `${field} ${index}` }))).size;
+    expect([places('orgId'), places('prefix')]).toEqual([10, 10]);
+    // Other gateways agree, or the caches of engines would be of no use.
+    const other = createRouter({
+      ...{ clock: new SimulatedClock(), log: silent, gatewayId: 'gw_2', prober: new FakeEngines() },
+    });
+    expect(visitOf(other.route(many, wish())).deployment.id).toBe(go({}));
+  });
+
+  it('without a beginning goes everywhere by weight', () => {
+    const { router } = ground();
+    const uneven = modelEntry([deploymentEntry('dep_a', { weight: 300 }), deploymentEntry('dep_b')]);
+    let toA = 0;
+    for (let request = 0; request < 2_000; request += 1) {
+      const visit = visitOf(router.route(uneven, wish({ prefix: '' })));
+      if (visit.deployment.id === 'dep_a') toA += 1;
+      visit.end('ok');
+    }
+    expect(Math.abs(toA / 2_000 - 0.75)).toBeLessThan(0.06);
+  });
+
+  it('follows the version of the entry that it is asked with, and keeps what it knows of what stays', () => {
+    const { router } = ground();
+    const visit = visitOf(router.route(narrow, wish()));
+    const wider = modelEntry([
+      deploymentEntry('dep_a', { maxConcurrency: 2 }),
+      deploymentEntry('dep_b', { weight: 0 }),
+    ]);
+    expect(router.route(narrow, wish()).outcome).toBe('full');
+    const second = visitOf(router.route(wider, wish()));
+    expect(viewOf(router, wider, 'dep_a').inFlight).toBe(2);
+    expect(router.route(wider, wish()).outcome).toBe('full');
+    expect(router.route(narrow, wish()).outcome).toBe('full');
+    visit.end('ok');
+    second.end('ok');
+    expect(viewOf(router, narrow, 'dep_a').inFlight).toBe(0);
+  });
+
+  it('is none, with a time to come back, for a model without deployments or with all of them open', async () => {
+    const { router, clock } = ground();
+    expect(router.route(modelEntry([]), wish())).toEqual({ outcome: 'none', retryAfterMs: 1_000 });
+    for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
+      visitOf(router.route(narrow, wish())).end('failed');
+    }
+    expect(router.isUp(narrow)).toBe(false);
+    expect(router.route(narrow, wish())).toEqual({ outcome: 'none', retryAfterMs: 2_000 });
+    await clock.advance(routerLimits.breaker.firstPauseMs);
+    expect(router.isUp(narrow)).toBe(true);
+    const trial = visitOf(router.route(narrow, wish()));
+    expect(router.route(narrow, wish()).outcome).toBe('full');
+    trial.end('ok');
+    expect(viewOf(router, narrow, 'dep_a').breaker).toBe('closed');
+    router.close();
+  });
+
+  it('leaves an engine alone for a moment that says it is full', async () => {
+    const { router, clock } = ground();
+    const first = visitOf(router.route(two, wish()));
+    first.end('overloaded');
+    const second = visitOf(router.route(two, wish()));
+    expect(second.deployment.id).not.toBe(first.deployment.id);
+    second.end('ok');
+    await clock.advance(1_000);
+    expect(visitOf(router.route(two, wish())).deployment.id).toBe(first.deployment.id);
+    router.close();
+  });
+
+  it('knows how soon streams begin and how fast they run, and forgets it', async () => {
+    const { router, clock } = ground();
+    const visit = visitOf(router.route(two, wish()));
+    const { id } = visit.deployment;
+    await clock.advance(40);
+    visit.firstByte();
+    await clock.advance(500);
+    visit.firstByte();
+    visit.end('ok', 100);
+    expect(viewOf(router, two, id)).toMatchObject({ firstTokenMs: 40, tokensPerSecond: 200 });
+    await clock.advance(routerLimits.measuresLastMs - 500);
+    expect(viewOf(router, two, id)).toMatchObject({ firstTokenMs: 40, tokensPerSecond: 200 });
+    await clock.advance(501);
+    expect(viewOf(router, two, id)).toMatchObject({ firstTokenMs: null, tokensPerSecond: null });
+    router.close();
+  });
+});
+
+describe('probes', () => {
+  it('call a deployment down that does not answer twice, and try it as soon as it does again', async () => {
+    const { router, clock, engines } = ground();
+    engines.health.set('dep_a', 'refused');
+    visitOf(router.route(two, wish())).end('cancelled');
+    await clock.advance(0);
+    expect(viewOf(router, two, 'dep_a').health).toBe('degraded');
+    await clock.advance(routerLimits.probe.everyMs);
+    expect(viewOf(router, two, 'dep_a').health).toBe('down');
+    expect(viewOf(router, two, 'dep_b').health).toBe('healthy');
+    for (let request = 0; request < 20; request += 1) {
+      const visit = visitOf(router.route(two, wish({ prefix: `prompt ${request}` })));
+      expect(visit.deployment.id).toBe('dep_b');
+      visit.end('ok');
+    }
+    engines.health.set('dep_a', 200);
+    await clock.advance(routerLimits.probe.everyMs);
+    expect(viewOf(router, two, 'dep_a').health).toBe('healthy');
+    router.close();
+  });
+
+  it('end a breaker’s pause when an engine that was away answers again', async () => {
+    const { router, clock, engines } = ground();
+    engines.health.set('dep_a', 'refused');
+    for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
+      visitOf(router.route(narrow, wish())).end('failed');
+    }
+    await clock.advance(1_500);
+    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ health: 'down', breaker: 'open' });
+    engines.health.set('dep_a', 200);
+    expect(router.isUp(narrow)).toBe(false);
+    await clock.advance(499);
+    expect(router.isUp(narrow)).toBe(false);
+    await clock.advance(1);
+    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ health: 'healthy', breaker: 'half-open' });
+    router.close();
+  });
+
+  it('are made at once when a visit fails, so that others are preferred before the next look', async () => {
+    const { router, clock, engines } = ground();
+    const visit = visitOf(router.route(two, wish()));
+    await clock.advance(500);
+    engines.health.set(visit.deployment.id, 'refused');
+    visit.end('failed');
+    await clock.advance(0);
+    expect(viewOf(router, two, visit.deployment.id).health).toBe('degraded');
+    expect(visitOf(router.route(two, wish())).deployment.id).not.toBe(visit.deployment.id);
+    router.close();
+  });
+
+  it('do not overrule a deployment that has just served a request', async () => {
+    const { router, clock, engines } = ground();
+    engines.health.set('dep_a', 'silent');
+    for (let second = 0; second < 5; second += 1) {
+      const visit = visitOf(router.route(narrow, wish()));
+      await clock.advance(900);
+      visit.firstByte();
+      await clock.advance(100);
+      visit.end('ok');
+    }
+    expect(viewOf(router, narrow, 'dep_a').health).not.toBe('down');
+    router.close();
+  });
+
+  it('read the load of others, count our own exactly, and forget a reading that got old', async () => {
+    const { router, clock, engines } = ground();
+    const visit = visitOf(router.route(narrow, wish()));
+    engines.loads.set('dep_a', llamaMetrics(4, 2));
+    await clock.advance(routerLimits.probe.everyMs);
+    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 1, others: 5, waiting: 2 });
+    visit.end('ok');
+    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 0, others: 5, waiting: 1 });
+    // Full by the word of the engine, though none of it is ours.
+    expect(router.route(narrow, wish()).outcome).toBe('full');
+    engines.health.set('dep_a', 'silent');
+    await clock.advance(routerLimits.probe.everyMs * 4);
+    expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ others: 0, waiting: 0 });
+    router.close();
+  });
+
+  it('ask for health less often while all is well, and stop for a model that nobody asks for', async () => {
+    const { router, clock, engines } = ground();
+    visitOf(router.route(narrow, wish())).end('ok');
+    await clock.advance(10_500);
+    expect(engines.countOf('dep_a/metrics')).toBe(11);
+    expect(engines.countOf('dep_a/health')).toBe(3);
+    await clock.advance(routerLimits.probe.idleAfterMs);
+    const asked = engines.asked.length;
+    expect(clock.sleeping).toBe(0);
+    await clock.advance(60_000);
+    expect(engines.asked.length).toBe(asked);
+    expect(viewOf(router, narrow, 'dep_a').health).toBe('unknown');
+    visitOf(router.route(narrow, wish())).end('ok');
+    expect(engines.asked.length).toBe(asked + 1);
+    router.close();
+    await clock.advance(60_000);
+    expect([clock.sleeping, engines.isClosed]).toEqual([0, true]);
+  });
+
+  it('leave servers in peace that have no such page, and the mock', async () => {
+    const { router, clock, engines } = ground();
+    const others = modelEntry([
+      deploymentEntry('dep_a', { engine: 'openai' }),
+      deploymentEntry('dep_m', { engine: 'mock' }),
+    ]);
+    engines.health.set('dep_a', 404);
+    for (let second = 0; second < 30; second += 1) {
+      visitOf(router.route(others, wish())).end('ok');
+      await clock.advance(1_000);
+    }
+    expect(engines.asked).toEqual(['dep_a/health']);
+    expect(router.views(others).map(({ health }) => health)).toEqual(['unknown', 'unknown']);
+    router.close();
+  });
+});
+
+describe('standing in line', () => {
+  it('gives the room that comes free to who waited, before any newcomer', async () => {
+    const { router } = ground();
+    const first = visitOf(router.route(narrow, wish()));
+    const waiting = router.waitForTurn(narrow, wish({ orgId: 'org_2' }), never);
+    first.end('ok');
+    // The place is taken at the moment it came free, not when the promise is looked at.
+    expect(router.route(narrow, wish()).outcome).toBe('full');
+    const second = visitOf(await waiting);
+    second.end('ok');
+    visitOf(router.route(narrow, wish())).end('ok');
+    router.close();
+  });
+
+  it('refuses at once when the line is full, and after the longest wait', async () => {
+    const line = { maxWaiting: 2, maxWaitingPerOrganisation: 1, maxWaitMs: 5_000 };
+    const { router, clock } = ground({ line });
+    visitOf(router.route(narrow, wish()));
+    const outcomes: string[] = [];
+    const join = (orgId: string): void => {
+      void router
+        .waitForTurn(narrow, wish({ orgId }), never)
+        .then(({ outcome }) => outcomes.push(`${orgId} ${outcome}`));
+    };
+    join('org_1');
+    join('org_1');
+    join('org_2');
+    join('org_3');
+    await clock.advance(4_999);
+    expect(outcomes).toEqual(['org_1 full', 'org_3 full']);
+    await clock.advance(1);
+    expect(outcomes.slice(2)).toEqual(['org_1 full', 'org_2 full']);
+    router.close();
+  });
+
+  it('refuses at once who would wait too long at the pace of the line, and says when to come back', async () => {
+    const { router, clock } = ground({
+      line: { maxWaiting: 100, maxWaitingPerOrganisation: 100, maxWaitMs: 5_000 },
+    });
+    let visit = visitOf(router.route(narrow, wish()));
+    const join = (orgId: string): Promise<Route> => router.waitForTurn(narrow, wish({ orgId }), never);
+    const serveNext = async (next: Promise<Route>): Promise<void> => {
+      await clock.advance(2_000);
+      visit.end('ok');
+      visit = visitOf(await next);
+    };
+    const early = [join('org_2'), join('org_3')];
+    for (const next of early) await serveNext(next);
+    const late = [join('org_4'), join('org_5')];
+    await expect(join('org_6')).resolves.toEqual({ outcome: 'full', retryAfterMs: 6_000 });
+    for (const next of late) await serveNext(next);
+    visit.end('ok');
+    router.close();
+  });
+
+  it('lets a waiter go whose client has left, and its place in line with it', async () => {
+    const { router } = ground();
+    const first = visitOf(router.route(narrow, wish()));
+    const left = new AbortController();
+    const gone = router.waitForTurn(narrow, wish(), left.signal);
+    const stays = router.waitForTurn(narrow, wish(), never);
+    left.abort(new Error('the client left'));
+    await expect(gone).rejects.toThrow('the client left');
+    await expect(router.waitForTurn(narrow, wish(), left.signal)).rejects.toThrow('the client left');
+    first.end('ok');
+    visitOf(await stays).end('ok');
+    router.close();
+  });
+
+  it('tells those who wait at once when none is up any more, and when the gateway closes', async () => {
+    const { router, clock } = ground();
+    const one = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 5 })]);
+    const visits = Array.from({ length: 5 }, () => visitOf(router.route(one, wish())));
+    const waiting = Array.from({ length: 3 }, () => router.waitForTurn(one, wish(), never));
+    for (const visit of visits) visit.end('failed');
+    const firstOnes = await Promise.all(waiting);
+    // Four came free before the breaker opened, so all three got a place; their failures are its business.
+    for (const route of firstOnes) visitOf(route).end('cancelled');
+    expect(router.route(one, wish()).outcome).toBe('none');
+    await expect(router.waitForTurn(one, wish(), never)).resolves.toMatchObject({ outcome: 'none' });
+
+    visitOf(router.route(two, wish()));
+    const held = visitOf(router.route(narrowOther, wish()));
+    const atClose = router.waitForTurn(narrowOther, wish(), never);
+    router.close();
+    await expect(atClose).resolves.toMatchObject({ outcome: 'none' });
+    held.end('ok');
+    await clock.advance(60_000);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('is left when a probe finds room, without any visit ending', async () => {
+    const { router, clock, engines } = ground();
+    visitOf(router.route(narrow, wish())).end('ok');
+    engines.loads.set('dep_a', llamaMetrics(1, 0));
+    await clock.advance(1_000);
+    expect(router.route(narrow, wish()).outcome).toBe('full');
+    const waiting = router.waitForTurn(narrow, wish(), never);
+    engines.loads.set('dep_a', llamaMetrics(0, 0));
+    await clock.advance(1_000);
+    visitOf(await waiting).end('ok');
+    router.close();
+  });
+});
+
+const narrowOther = modelEntry([deploymentEntry('dep_n', { maxConcurrency: 1 })], 'narrow');
+
+describe('whatever happens', () => {
+  const step = fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({ kind: fc.constant('ask' as const), org: fc.nat(3), prefix: fc.nat(2) }),
+    },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        kind: fc.constant('end' as const),
+        which: fc.nat(),
+        outcome: fc.constantFrom(
+          'ok' as const,
+          'failed' as const,
+          'overloaded' as const,
+          'cancelled' as const,
+        ),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), which: fc.nat() }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(3_000) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('health' as const),
+        id: fc.constantFrom('dep_0', 'dep_1', 'dep_2'),
+        health: fc.constantFrom(200 as const, 'refused' as const, 'silent' as const),
+      }),
+    },
+  );
+
+  it('no deployment has more than it may, nobody is sent to an open breaker, and everyone in line gets an answer', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (script) => {
+        const { router, clock, engines } = ground({
+          line: { maxWaiting: 5, maxWaitingPerOrganisation: 3, maxWaitMs: 10_000 },
+        });
+        const model = modelEntry(
+          [0, 1, 2].map((at) => deploymentEntry(`dep_${at}`, { maxConcurrency: at + 1 })),
+        );
+        const visits: Visit[] = [];
+        const clients: AbortController[] = [];
+        let inLine = 0;
+        const arrived = (route: Route): void => {
+          if (route.outcome === 'to') visits.push(route);
+          else expect(route.retryAfterMs).toBeGreaterThanOrEqual(1_000);
+        };
+        const check = (): void => {
+          for (const view of router.views(model)) {
+            const own = visits.filter(({ deployment }) => deployment.id === view.entry.id).length;
+            expect(view.inFlight).toBeLessThanOrEqual(view.entry.maxConcurrency ?? 0);
+            expect(own).toBeLessThanOrEqual(view.inFlight);
+          }
+        };
+        for (const move of script) {
+          switch (move.kind) {
+            case 'ask': {
+              const request = wish({ orgId: `org_${move.org}`, prefix: `p${move.prefix}` });
+              const open = new Set(
+                router
+                  .views(model)
+                  .flatMap(({ entry, breaker, health }) =>
+                    breaker === 'open' || health === 'down' ? [entry.id] : [],
+                  ),
+              );
+              const route = router.route(model, request);
+              if (route.outcome === 'to') expect(open).not.toContain(route.deployment.id);
+              if (route.outcome !== 'full') {
+                arrived(route);
+                break;
+              }
+              const client = new AbortController();
+              clients.push(client);
+              inLine += 1;
+              void router
+                .waitForTurn(model, request, client.signal)
+                .then(arrived, () => undefined)
+                .finally(() => {
+                  inLine -= 1;
+                });
+              break;
+            }
+            case 'end':
+              visits.splice(move.which % Math.max(1, visits.length), 1)[0]?.end(move.outcome);
+              break;
+            case 'leave':
+              clients[move.which % Math.max(1, clients.length)]?.abort(new Error('left'));
+              break;
+            case 'pass':
+              await clock.advance(move.ms);
+              break;
+            case 'health':
+              engines.health.set(move.id, move.health);
+              break;
+          }
+          check();
+        }
+        await clock.advance(10_000);
+        expect(inLine).toBe(0);
+        for (const visit of visits) visit.end('ok');
+        expect(router.views(model).map(({ inFlight }) => inFlight)).toEqual([0, 0, 0]);
+        router.close();
+        await clock.advance(10_000);
+        expect(clock.sleeping).toBe(0);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('attempts elsewhere stay within the share of requests that the model’s budget allows', async () => {
+    const { router, clock } = ground({ retry: { shareOfRequests: 0.2, always: 2 } });
+    for (let request = 0; request < 50; request += 1) visitOf(router.route(two, wish())).end('ok');
+    let allowed = 0;
+    for (let retry = 0; retry < 50; retry += 1) if (router.mayRetry(two)) allowed += 1;
+    expect(allowed).toBe(10);
+    // Another model has its own.
+    expect([
+      router.mayRetry(narrowOther),
+      router.mayRetry(narrowOther),
+      router.mayRetry(narrowOther),
+    ]).toEqual([true, true, false]);
+    await clock.advance(20_000);
+    expect(router.mayRetry(two)).toBe(true);
+    router.close();
+  });
+
+  it('what was not used for long is forgotten, and known again when it is asked for', async () => {
+    const { router, clock } = ground();
+    const kept = visitOf(router.route(narrow, wish()));
+    const old = modelEntry([deploymentEntry('dep_z')], 'old');
+    visitOf(router.route(old, wish())).end('ok');
+    await clock.advance(700_000);
+    // Seeing a new entry is when it forgets; what has a visit is kept.
+    router.views(modelEntry([deploymentEntry('dep_y')], 'new'));
+    const again = visitOf(router.route(old, wish()));
+    const same = modelEntry([deploymentEntry('dep_z')], 'old');
+    expect(router.views(same).map(({ inFlight }) => inFlight)).toEqual([1]);
+    expect(router.views(old).map(({ inFlight }) => inFlight)).toEqual([1]);
+    again.end('ok');
+    expect(router.route(narrow, wish()).outcome).toBe('full');
+    kept.end('ok');
+    router.close();
+  });
+});
