@@ -9,6 +9,7 @@ import {
   applyFor,
   Died,
   forgetSnapshot,
+  isPaid,
   payIn,
   quiet,
   startGateway,
@@ -51,6 +52,9 @@ function worstCaseFrom(random: Random): NanoUsd {
   return nanoUsd((random.chance(0.1) ? amount : amount / 20n) + 1n);
 }
 
+/** Rate limits are not what is simulated here. */
+const unlimited = { limits: [], tokens: 0 };
+
 export const reserve: Act = async (world, pots, random) => {
   const gateway = random.pick(pots.gateways);
   const spender = random.pick(pots.spenders);
@@ -63,9 +67,11 @@ export const reserve: Act = async (world, pots, random) => {
     requestId: world.ids.next('req'),
     amount,
     budgets: budget === null ? [] : [budget],
+    ...unlimited,
   });
   await quiet(pots);
-  if ('leaseId' in got) {
+  if (!('refused' in got)) {
+    if (!isPaid(got)) throw new Error('A request was admitted without a lease.');
     pots.flights.push({ gateway, spender, reservation: got });
     count(world, 'requests admitted');
     return;
@@ -122,16 +128,17 @@ export const rush: Act = async (world, pots, random) => {
         requestId: world.ids.next('req'),
         amount: worstCaseFrom(random),
         budgets: budget === null ? [] : [budget],
+        ...unlimited,
       });
-      if ('leaseId' in got) pots.flights.push({ gateway, spender, reservation: got });
-      count(world, 'leaseId' in got ? 'requests admitted' : `requests turned away: ${got.refused}`);
+      if (isPaid(got)) pots.flights.push({ gateway, spender, reservation: got });
+      count(world, 'refused' in got ? `requests turned away: ${got.refused}` : 'requests admitted');
     }),
   );
   await quiet(pots);
 };
 
 function usageOf({ reservation, spender }: Flight, amount: bigint): UsageItem {
-  const { requestId, orgId, mode, leaseId, gatewayId, budgets } = reservation;
+  const { requestId, orgId, mode, leaseId, gatewayId, budgets, amount: reserved } = reservation;
   return {
     requestId,
     orgId,
@@ -139,6 +146,7 @@ function usageOf({ reservation, spender }: Flight, amount: bigint): UsageItem {
     leaseId,
     gatewayId,
     budgets,
+    reserved,
     amount,
     keyId: spender.keyId,
     product: requestId.endsWith('0') ? 'model-two' : 'model-one',

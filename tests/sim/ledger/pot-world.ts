@@ -9,6 +9,7 @@ import {
   type PotClient,
   type PotService,
   type PotSweeps,
+  type Refusal,
   type Reservation,
   type UsageItem,
 } from '@millrace/core/pots';
@@ -21,7 +22,14 @@ import {
 } from '@millrace/core/ledger';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { toUuid, type BudgetId, type HoldId, type KeyId, type OrgId } from '@millrace/platform/ids';
+import {
+  toUuid,
+  type BudgetId,
+  type HoldId,
+  type KeyId,
+  type LeaseId,
+  type OrgId,
+} from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import type { ValkeyClient } from '@millrace/platform/valkey';
@@ -43,7 +51,7 @@ const rules: LeaseRules = {
 /** An organisation that spends from pots. It has no other money than what is paid in here. */
 export interface Spender {
   readonly orgId: OrgId;
-  readonly mode: 'live' | 'test';
+  readonly mode: 'live';
   readonly keyId: KeyId;
   readonly budget: BudgetId | null;
   paidIn: bigint;
@@ -57,11 +65,16 @@ export interface Gateway {
   readonly client: PotClient;
 }
 
+/** With money from a pot: in test mode there is none. */
+export type Paid = Reservation & { readonly leaseId: LeaseId };
+
+export const isPaid = (got: Reservation | Refusal): got is Paid => 'leaseId' in got && got.leaseId !== null;
+
 /** Admitted by a pot and not yet told to the stream. */
 export interface Flight {
   readonly gateway: Gateway;
   readonly spender: Spender;
-  readonly reservation: Reservation;
+  readonly reservation: Paid;
 }
 
 export type Message = { readonly usage: UsageItem; readonly spender: Spender } | { readonly end: EpochEnd };
@@ -196,7 +209,7 @@ async function createSpenders(world: World): Promise<Spender[]> {
   const spenders: Spender[] = [];
   for (let number = 0; number < 5; number += 1) {
     const orgId = world.ids.next('org');
-    const mode = number === 4 ? 'test' : 'live';
+    const mode = 'live';
     await world.client.query(
       'insert into organisations (id, name, slug, home_cell) values ($1, $2, $3, $4)',
       [toUuid(orgId), `Spender ${number}`, `spender-${number}`, cell],

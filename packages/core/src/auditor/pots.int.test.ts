@@ -52,7 +52,7 @@ const gatewayId = 'gateway-one';
 const cell = 1;
 
 async function leaseFor(orgId: OrgId, budgetId: BudgetId): Promise<LeaseId> {
-  const budgets = [{ id: budgetId, granted: 0n, shortage: 300n }];
+  const budgets = [{ id: budgetId, granted: 0n, shortage: 300n, wanted: 300n }];
   const ask = {
     orgId,
     mode: 'live',
@@ -99,6 +99,7 @@ it('books that pots have written are sound: lent, used, used beyond, taken back'
     gatewayId,
     product,
     amount,
+    reserved: amount,
     budgets: [budget.id],
     quantities: { promptTokens: 1 },
   });

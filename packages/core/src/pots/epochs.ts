@@ -11,9 +11,12 @@ export interface Epochs {
   gatewayId(): string;
   /** False for an epoch that has ended here: it may live on elsewhere, but is open only to another life. */
   begin(epoch: bigint): boolean;
-  /** Counts a request in. The answer counts it out again. */
-  enter(epoch: bigint, requestId: RequestId): () => void;
+  /** Counts a request in. */
+  enter(epoch: bigint, requestId: RequestId): void;
+  /** Counts it out. */
   leave(epoch: bigint, requestId: RequestId): void;
+  /** Whether it was counted in and not yet out. */
+  has(epoch: bigint, requestId: RequestId): boolean;
   /** This epoch and all before it are over. */
   end(throughEpoch: bigint): void;
   /** What is done from now on is done under another id; what is under way ends under the old one. */
@@ -55,10 +58,7 @@ export function createEpochs(options: EpochsOptions): Epochs {
   const past = new Set<Life>();
   const waiters = new Set<() => void>();
   let reporting: Promise<void> = Promise.resolve();
-
-  const flights = (each: Life): number =>
-    [...each.inFlight.values()].reduce((sum, requests) => sum + requests.size, 0);
-  const inFlight = (): number => [life, ...past].reduce((sum, each) => sum + flights(each), 0);
+  let inFlight = 0;
 
   /** How far the ends can be reported: up to what is over, and below the oldest request under way. */
   function reportable(each: Life): bigint {
@@ -69,16 +69,29 @@ export function createEpochs(options: EpochsOptions): Epochs {
     return through;
   }
 
+  function leaveLife(each: Life, epoch: bigint, requestId: RequestId): boolean {
+    const requests = each.inFlight.get(epoch);
+    if (requests?.delete(requestId) !== true) return false;
+    if (requests.size === 0) each.inFlight.delete(epoch);
+    return true;
+  }
+
+  /** Most requests are of the present life, and end nothing with their own end. */
   function leave(epoch: bigint, requestId: RequestId): void {
-    for (const each of [life, ...past]) {
-      const requests = each.inFlight.get(epoch);
-      if (requests?.delete(requestId) === true && requests.size === 0) each.inFlight.delete(epoch);
-    }
-    if (inFlight() === 0) for (const wake of waiters) wake();
+    if (!leaveLife(life, epoch, requestId) && ![...past].some((each) => leaveLife(each, epoch, requestId)))
+      return;
+    inFlight -= 1;
+    if (inFlight === 0) for (const wake of waiters) wake();
     if (mustReport()) void report();
   }
 
-  const mustReport = (): boolean => [life, ...past].some((each) => reportable(each) > each.reported);
+  const isBehind = (each: Life): boolean => each.over > each.reported && reportable(each) > each.reported;
+
+  function mustReport(): boolean {
+    if (isBehind(life)) return true;
+    for (const each of past) if (isBehind(each)) return true;
+    return false;
+  }
 
   async function reportLife(each: Life): Promise<void> {
     const through = reportable(each);
@@ -113,11 +126,16 @@ export function createEpochs(options: EpochsOptions): Epochs {
       return true;
     },
     enter(epoch, requestId) {
-      const requests = life.inFlight.get(epoch) ?? new Set();
-      life.inFlight.set(epoch, requests.add(requestId));
-      return () => leave(epoch, requestId);
+      let requests = life.inFlight.get(epoch);
+      if (requests === undefined) life.inFlight.set(epoch, (requests = new Set()));
+      if (requests.has(requestId)) return;
+      requests.add(requestId);
+      inFlight += 1;
     },
     leave,
+    has: (epoch, requestId) =>
+      life.inFlight.get(epoch)?.has(requestId) === true ||
+      [...past].some((each) => each.inFlight.get(epoch)?.has(requestId) === true),
     end(throughEpoch) {
       if (throughEpoch <= life.over) return;
       life.over = throughEpoch;
@@ -129,11 +147,11 @@ export function createEpochs(options: EpochsOptions): Epochs {
       life = newLife();
       if (mustReport()) void report();
     },
-    inFlight,
-    isDone: () => inFlight() === 0 && !mustReport(),
+    inFlight: () => inFlight,
+    isDone: () => inFlight === 0 && !mustReport(),
     report,
     idle: () =>
-      inFlight() === 0
+      inFlight === 0
         ? Promise.resolve()
         : new Promise((resolve) => {
             const wake = (): void => {

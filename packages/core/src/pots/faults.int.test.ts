@@ -1,13 +1,13 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Reservation } from './pot-client.ts';
-import { createPotWorld, nextRequest, usageOf, type Gateway, type PotWorld } from './pots.fixture.ts';
+import { askFor, createPotWorld, nextRequest, usageOf, type Gateway, type PotWorld } from './pots.fixture.ts';
+import type { Reservation } from './purse.ts';
 
 let world: PotWorld;
 beforeAll(async () => {
   world = await createPotWorld();
   // The server is made ready once, so that a fault hits what it is meant for.
-  await world.gateway().reserve(ask(await world.organisation(10n), 1n));
+  await world.gateway().reserve(askFor(await world.organisation(10n), 1n));
 });
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(() => world.resetClock());
@@ -23,11 +23,8 @@ afterEach(async () => {
   expect(wrong).toEqual([]);
 });
 
-const ask = (orgId: OrgId, amount: bigint) =>
-  ({ orgId, mode: 'live', requestId: nextRequest(), amount, budgets: [] }) as const;
-
 async function reserved(gateway: Gateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
-  const got = await gateway.reserve(ask(orgId, amount));
+  const got = await gateway.reserve(askFor(orgId, amount));
   if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
   return got;
 }
@@ -61,7 +58,7 @@ describe('a worker that dies', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     world.faults.dieAt('pot open', 'before');
-    expect(await gateway.reserve(ask(orgId, 80n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
     expect((await world.balance(orgId)).held).toBe(80n);
     // It needs the money of the lost lease, and gets it.
     const got = await reserved(gateway, orgId, 80n);
@@ -74,7 +71,7 @@ describe('a worker that dies', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     world.faults.dieAt('pot open', 'after');
-    expect(await gateway.reserve(ask(orgId, 80n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
     const got = await reserved(gateway, orgId, 80n);
     expect(await states(orgId)).toEqual(['open']);
     await gateway.use(got, 80n);
@@ -85,10 +82,10 @@ describe('a worker that dies', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     world.faults.dieAt('tell gateway of lease', 'after');
-    expect(await gateway.reserve(ask(orgId, 80n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
     await world.valkey.client.command(['FLUSHALL']);
     // The lease is lost, and its money may be in use as far as the book knows: not gone, but not to be had yet.
-    expect(await gateway.reserve(ask(orgId, 80n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
     await world.stream.sink();
     await world.sweeps.closePassed();
     await gateway.use(await reserved(gateway, orgId, 80n), 10n);
@@ -100,7 +97,7 @@ describe('a worker that dies', () => {
     const gateway = world.gateway();
     await gateway.use(await reserved(gateway, orgId, 100n), 100n);
     world.faults.dieAt('pot enlarge', 'before');
-    expect(await gateway.reserve(ask(orgId, 300n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(askFor(orgId, 300n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
     await gateway.use(await reserved(gateway, orgId, 300n), 300n);
     expect(await states(orgId)).toEqual(['open']);
     await expectInTheEnd([gateway], orgId, 600n);
@@ -152,8 +149,8 @@ describe('a worker that dies', () => {
     await using own = await createPotWorld();
     const orgId = await own.organisation(100n);
     own.faults.dieAt('SCRIPT', 'before');
-    expect(await own.gateway().reserve(ask(orgId, 10n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
-    expect(await own.gateway().reserve(ask(orgId, 10n))).toMatchObject({ epoch: 1n });
+    expect(await own.gateway().reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await own.gateway().reserve(askFor(orgId, 10n))).toMatchObject({ epoch: 1n });
     expect(await own.query('select generation::int from pot_servers')).toEqual([{ generation: 2 }]);
   });
 });
@@ -162,7 +159,7 @@ describe('two workers at once', () => {
   it('begin one generation between them, however long the old pots take to be removed', async () => {
     await using own = await createPotWorld();
     const orgId = await own.organisation(1_000n);
-    await own.gateway().reserve(ask(orgId, 1n));
+    await own.gateway().reserve(askFor(orgId, 1n));
     await own.valkey.restart();
     let goOn = (): void => undefined;
     let reached = (): void => undefined;
@@ -179,7 +176,7 @@ describe('two workers at once', () => {
       },
     });
     const first = own.gateway({ ledger: slow.lease });
-    const late = first.reserve(ask(orgId, 10n));
+    const late = first.reserve(askFor(orgId, 10n));
     await scanning;
     const second = own.gateway({ ledger: own.worker().lease });
     const got = await reserved(second, orgId, 10n);
@@ -197,11 +194,11 @@ describe('two workers at once', () => {
     const workers = [own.worker(), own.worker(), own.worker()];
     const gateways = workers.map((worker) => own.gateway({ ledger: worker.lease }));
     for (let round = 0; round < 3; round += 1) {
-      await Promise.all(gateways.map((gateway) => gateway.reserve(ask(orgId, 1n))));
+      await Promise.all(gateways.map((gateway) => gateway.reserve(askFor(orgId, 1n))));
     }
     const answers = await Promise.all(
       Array.from({ length: 90 }, (_, nth) =>
-        (gateways[nth % 3] ?? expect.fail('none')).reserve(ask(orgId, 20n)),
+        (gateways[nth % 3] ?? expect.fail('none')).reserve(askFor(orgId, 20n)),
       ),
     );
     const admitted = answers.filter((got) => 'leaseId' in got).length;
@@ -252,8 +249,8 @@ describe('a Valkey that', () => {
     const gateway = own.gateway();
     await reserved(gateway, orgId, 10n);
     await own.valkey[Symbol.asyncDispose]();
-    expect(await gateway.reserve(ask(orgId, 10n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
-    expect(await own.gateway().reserve(ask(orgId, 10n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await own.gateway().reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
   });
 });
 
@@ -325,7 +322,7 @@ describe('a reservation that could not be settled', () => {
     world.cutGateways(false);
     await leaving.close();
     await world.stream.sink();
-    expect(await steady.reserve(ask(orgId, 70n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await steady.reserve(askFor(orgId, 70n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
     await world.sweeps.settleDead();
     expect(await world.sweeps.settleDead()).toBe(0);
     const got = await reserved(steady, orgId, 70n);
@@ -350,7 +347,7 @@ describe('a gateway that dies', () => {
           where org_id = '${toUuid(orgId)}' and gateway_id <> '${charged.gatewayId}')`);
     await world.sweeps.buryDead();
     await world.sweeps.settleDead();
-    expect(await living.reserve(ask(orgId, 80n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await living.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
     await world.stream.sink();
     world.faults.dieAt('give back of ended gateway', 'before');
     await world.sweeps.settleDead();

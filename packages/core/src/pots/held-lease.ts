@@ -1,4 +1,5 @@
 import type { Clock } from '@millrace/platform/clock';
+import type { BudgetId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import { createEpochs, type Epochs } from './epochs.ts';
@@ -6,7 +7,7 @@ import type { EpochEnd, LeaseReply, LeaseRequest } from './messages.ts';
 import { potsOn, type PotName, type PotValkey } from './pot-valkey.ts';
 
 export interface HeldLeaseOptions {
-  readonly valkey: Pick<ValkeyClient, 'runLoaded' | 'command'>;
+  readonly valkey: Pick<ValkeyClient, 'run' | 'runLoaded' | 'command'>;
   /** Asks the keeper of the ledger; rejects when there is no answer in time. */
   readonly requestLease: (request: LeaseRequest) => Promise<LeaseReply>;
   /** Puts the marker into the usage stream and resolves when it is stored there. */
@@ -30,6 +31,8 @@ export interface Answer {
   readonly reply: LeaseReply | null;
   /** What was asked for was more than this one needs: a refusal of that says nothing about less. */
   readonly askedForMore: boolean;
+  /** The question was asked for this one, and not before it for others. */
+  readonly own: boolean;
 }
 
 /** The lease of one pot, as one gateway holds it. */
@@ -39,14 +42,19 @@ export interface HeldLease {
   current(): Holding | null;
   /** Asks the ledger, one question at a time: who comes meanwhile waits for the same answer. */
   ask(need: Need): Promise<Answer>;
+  /** A request got less than it would have liked although the ledger was asked, for want of money or of a budget. */
+  notePoor(lacking: BudgetId | 'money'): void;
+  /** That was a moment ago, so asking again would help nobody. */
+  isPoor(budgets: readonly BudgetId[]): boolean;
   /** Asks for more in the background when little is left. */
   askAhead(): void;
   /** Stops using the lease. Its requests under way are still settled, and then its end is reported. */
   drop(): void;
   /** What Valkey said of the pot. */
   saw(seen: NonNullable<LeaseRequest['seen']>): void;
-  /** Counts a request among those that wait for money, until the answer is called. */
-  wait(amount: bigint): () => void;
+  /** Counts a request among those that wait for money, until it stops waiting. */
+  wait(amount: bigint): void;
+  stopWaiting(amount: bigint): void;
   /** Prolongs the lease if it is used, gives it up if not, and reports ends. */
   tend(): Promise<void>;
   /** Nothing is left of it here: no lease, no question, no request and nothing to report. */
@@ -54,8 +62,10 @@ export interface HeldLease {
   close(): Promise<void>;
 }
 
-/** A pot that cannot be filled above its low-water mark is not asked for with each request. */
-const betweenAheadMs = 1_000;
+/** A pot that cannot be filled above its low-water mark, or to all that a request would like, is not asked for each time. */
+const betweenAsksMs = 1_000;
+/** Budgets that are remembered as dry; more of them are simply asked for again. */
+const mostPoor = 100;
 
 export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId: () => string): HeldLease {
   const { clock, log, cell } = options;
@@ -67,6 +77,7 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
   let admitUntilMs = 0;
   let prolongAtMs = 0;
   let aheadAtMs = 0;
+  const poorUntilMs = new Map<BudgetId | 'money', number>();
   let used = false;
   let closed = false;
   const epochs = createEpochs({
@@ -117,10 +128,11 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
   }
 
   async function ask(need: Need): Promise<Answer> {
-    if (closed && asking === null) return { reply: null, askedForMore: false };
+    if (closed && asking === null) return { reply: null, askedForMore: false, own: true };
+    const own = asking === null;
     asking ??= { shortage: need.shortage, reply: askOnce(need).finally(() => (asking = null)) };
     const askedForMore = asking.shortage > need.shortage;
-    return { reply: await asking.reply, askedForMore };
+    return { reply: await asking.reply, askedForMore, own };
   }
 
   function current(): Holding | null {
@@ -132,12 +144,22 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     epochs,
     current,
     ask,
+    notePoor(lacking) {
+      if (poorUntilMs.size >= mostPoor) poorUntilMs.clear();
+      poorUntilMs.set(lacking, clock.monotonicMs() + betweenAsksMs);
+    },
+    isPoor(budgets) {
+      if (poorUntilMs.size === 0) return false;
+      const nowMs = clock.monotonicMs();
+      const isNow = (lacking: BudgetId | 'money'): boolean => nowMs < (poorUntilMs.get(lacking) ?? nowMs);
+      return isNow('money') || budgets.some(isNow);
+    },
     askAhead() {
       used = true;
       const nowMs = clock.monotonicMs();
       const low = held !== null && seen !== null && seen.remaining < held.lease.lowWater;
       if (!low || nowMs < aheadAtMs) return;
-      aheadAtMs = nowMs + betweenAheadMs;
+      aheadAtMs = nowMs + betweenAsksMs;
       void ask({ shortage: 0n, budgets: [] });
     },
     drop,
@@ -147,10 +169,10 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     wait(amount) {
       waiting += 1;
       wanted += amount;
-      return () => {
-        waiting -= 1;
-        wanted -= amount;
-      };
+    },
+    stopWaiting(amount) {
+      waiting -= 1;
+      wanted -= amount;
     },
     async tend() {
       // Also after the lease was lost: who still has requests under way must not be taken for dead.

@@ -1,12 +1,19 @@
 export { createPotClient } from './pot-client.ts';
-export type { PotClient, PotClientOptions, Reservation, ReserveAsk } from './pot-client.ts';
+export type { PotClientOptions } from './pot-client.ts';
+export type { PotClient, Refusal, Reservation, ReserveAsk } from './purse.ts';
+export type { RequestLimit } from './request-limits.ts';
 export { askForLease, askForRecall, publishEpochEnd } from './pot-messages.ts';
 export { servePots } from './serve-pots.ts';
 export type { ServePotsOptions } from './serve-pots.ts';
-export { noteEpochEnd, passUsage, postUsage } from './usage.service.ts';
+export { lockUsage, noteEpochEnd, passUsage, postUsage, readPassed } from './usage.service.ts';
 export type { PostedUsage } from './usage.service.ts';
 export type { UsageItem, UsageVerdict } from './usage.ts';
 export { epochEndSchema, type EpochEnd, type LeaseReply, type LeaseRequest } from './messages.ts';
 export { createPotService, type PotService, type PotServiceOptions } from './pots.service.ts';
-export { createPotSweeps, type PotSweeps, type PotSweepOptions } from './pots.sweeps.ts';
+export {
+  createPotSweeps,
+  type ChargeUnfinished,
+  type PotSweeps,
+  type PotSweepOptions,
+} from './pots.sweeps.ts';
 export type { LeaseRules } from './lease-book.ts';

@@ -89,7 +89,7 @@ function wishBudgets(
   for (const asked of request.budgets) {
     const found = lent.find(({ id }) => id === asked.id) ?? null;
     if (found !== null && found.granted > asked.granted) continue;
-    const amount = asked.shortage > size ? asked.shortage : size;
+    const amount = [asked.shortage, asked.wanted, size].reduce((most, one) => (one > most ? one : most));
     const command: LedgerCommand =
       found === null
         ? {

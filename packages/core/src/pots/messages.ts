@@ -46,6 +46,8 @@ export interface LeaseRequest {
     readonly id: BudgetId;
     readonly granted: bigint;
     readonly shortage: bigint;
+    /** What would be of use beyond what was left: lent if the budget allows. */
+    readonly wanted: bigint;
   }[];
 }
 
@@ -57,7 +59,7 @@ export const leaseRequestSchema = z.object({
   seen: z.object({ epoch: whole, granted: whole, remaining: signed }).nullable(),
   shortage: whole,
   wanted: whole,
-  budgets: z.array(z.object({ id: id('bdg'), granted: whole, shortage: whole })).max(20),
+  budgets: z.array(z.object({ id: id('bdg'), granted: whole, shortage: whole, wanted: whole })).max(20),
 });
 
 export type LeaseReply =

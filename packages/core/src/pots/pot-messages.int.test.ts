@@ -5,7 +5,7 @@ import { connectTestNats, eventually, testLog, testNames, uniqueId } from '@mill
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createPotClient, epochEndSchema, servePots } from './index.ts';
 import { askForLease, askForRecall, publishEpochEnd } from './pot-messages.ts';
-import { createPotWorld, nextRequest, type PotWorld } from './pots.fixture.ts';
+import { askFor, createPotWorld, type PotWorld } from './pots.fixture.ts';
 
 const names = testNames();
 const prefix = names.natsPrefix;
@@ -60,13 +60,7 @@ it('a gateway leases, spends, lets a rental have the rest, and reports the end o
     clock: systemClock,
     log: testLog(),
   });
-  const got = await client.reserve({
-    orgId,
-    mode: 'live',
-    requestId: nextRequest(),
-    amount: 1_000n,
-    budgets: [],
-  });
+  const got = await client.reserve(askFor(orgId, 1_000n));
   expect(got).toMatchObject({ epoch: 1n });
   if ('refused' in got) return;
   const freed = await askForRecall(nats, ask)({ orgId, mode: 'live', amount: 1_000_000_000n });
@@ -103,6 +97,5 @@ it('without a worker the answer is 503, and what is no request at all is not ans
     clock: systemClock,
     log: { warn: () => undefined },
   });
-  const request = { orgId, mode: 'live', requestId: nextRequest(), amount: 1n, budgets: [] } as const;
-  expect(await client.reserve(request)).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+  expect(await client.reserve(askFor(orgId, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
 });

@@ -1,6 +1,7 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, OrgId, RequestId } from '@millrace/platform/ids';
 import { isScriptUnknown, type ValkeyClient, type ValkeyScript } from '@millrace/platform/valkey';
+import { pushLimits, type LimitSet } from './request-limits.ts';
 import { potScripts, type PotScripts, type PotServer } from './scripts.ts';
 
 /** The pots on one Valkey. Nothing here decides: the scripts do, as `pot.ts` says. */
@@ -25,8 +26,14 @@ export type Enlarged =
   | { readonly outcome: 'closed' }
   | NotHere;
 
-export type Reserved =
-  | { readonly outcome: 'admitted'; readonly remaining: bigint; readonly granted: bigint }
+/** With what is used of each limit, in its own measure; null when the server did not look. */
+export type Reserved = { readonly used: readonly number[] | null } & (
+  | {
+      readonly outcome: 'admitted';
+      readonly amount: bigint;
+      readonly remaining: bigint;
+      readonly granted: bigint;
+    }
   | { readonly outcome: 'dry'; readonly remaining: bigint; readonly granted: bigint }
   | {
       readonly outcome: 'budget dry';
@@ -34,11 +41,45 @@ export type Reserved =
       readonly granted: bigint;
       readonly budget: BudgetId;
     }
-  | { readonly outcome: 'closed' | 'expired' }
-  | NotHere;
+  | { readonly outcome: 'limited' | 'closed' | 'expired' }
+  | NotHere
+);
+
+export interface PotAsk {
+  readonly epoch: bigint;
+  readonly gatewayId: string;
+  readonly requestId: RequestId;
+  readonly amount: bigint;
+  readonly least: bigint;
+  readonly budgets: readonly BudgetId[];
+  readonly limits: LimitSet;
+  /** What the request costs of each limit. */
+  readonly costs: readonly number[];
+}
+
+export interface PotSettlement {
+  readonly epoch: bigint;
+  readonly gatewayId: string;
+  readonly requests: readonly { readonly requestId: RequestId; readonly actual: bigint }[];
+  /** Rate limits that were counted too high. */
+  readonly back: readonly LimitBack[];
+}
+
+export interface LimitBack {
+  readonly key: string;
+  readonly size: string;
+  readonly window: string;
+  readonly units: number;
+}
 
 export type Settled =
-  | { readonly outcome: 'settled'; readonly remaining: bigint; readonly granted: bigint }
+  | {
+      readonly outcome: 'settled';
+      readonly remaining: bigint;
+      readonly granted: bigint;
+      /** How many of the requests were reserved; the others had been settled before. */
+      readonly found: number;
+    }
   | NotHere;
 
 export interface PotReservation {
@@ -49,25 +90,9 @@ export interface PotReservation {
 export interface PotValkey {
   open(pot: PotName, grant: PotGrant): Promise<{ readonly outcome: 'opened' | 'stale' | 'foreign' }>;
   enlarge(pot: PotName, grant: PotGrant): Promise<Enlarged>;
-  reserve(
-    pot: PotName,
-    ask: {
-      readonly epoch: bigint;
-      readonly gatewayId: string;
-      readonly requestId: RequestId;
-      readonly amount: bigint;
-      readonly budgets: readonly BudgetId[];
-    },
-  ): Promise<Reserved>;
-  settle(
-    pot: PotName,
-    end: {
-      readonly epoch: bigint;
-      readonly gatewayId: string;
-      readonly requestId: RequestId;
-      readonly actual: bigint;
-    },
-  ): Promise<Settled>;
+  reserve(pot: PotName, ask: PotAsk): Promise<Reserved>;
+  /** Any number of requests of one gateway: what they did not spend can be spent again. */
+  settle(pot: PotName, end: PotSettlement): Promise<Settled>;
   recall(
     pot: PotName,
     wish: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
@@ -112,6 +137,29 @@ function amountAt(rest: readonly unknown[], index: number): bigint {
     throw new TypeError(`A pot script answered ${JSON.stringify(value)} where an amount belongs.`);
   }
   return BigInt(value);
+}
+
+/** Reads what `reserve` answered: a word, four numbers, and what is used of each limit. */
+function readReserved(answer: unknown, budgets: readonly BudgetId[]): Reserved {
+  const { outcome, rest } = readAnswer(answer);
+  if (outcome === 'foreign') return { outcome, used: null };
+  const used = rest.slice(4) as readonly number[];
+  if (outcome === 'admitted') {
+    const [remaining, granted, amount] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
+    return { outcome, remaining, granted, amount, used };
+  }
+  if (outcome === 'dry') return { outcome, remaining: amountAt(rest, 0), granted: amountAt(rest, 1), used };
+  if (outcome === 'budget dry') {
+    const budget = budgets[Number(rest[3]) - 1];
+    if (budget === undefined) throw new TypeError('A pot script named a budget that was not asked for.');
+    return { outcome, remaining: amountAt(rest, 0), granted: amountAt(rest, 1), budget, used };
+  }
+  return { outcome: outcome as 'limited' | 'closed' | 'expired' | 'gone', used };
+}
+
+function notLoaded(error: unknown): Reserved {
+  if (isScriptUnknown(error)) return { outcome: 'foreign', used: null };
+  throw error;
 }
 
 export interface PotValkeyOptions {
@@ -163,33 +211,26 @@ export function potsOn(options: PotValkeyOptions): PotValkey {
         return { outcome, remaining: amountAt(rest, 0), recalled: amountAt(rest, 1) };
       return { outcome: outcome as 'closed' | 'foreign' | 'gone' };
     },
-    async reserve(pot, ask) {
-      const { outcome, rest } = await run(
-        scripts.reserve,
-        [keyOf(pot), reservationsKey(pot, ask.epoch, ask.gatewayId)],
-        [ask.epoch.toString(), now(), ask.requestId, ask.amount.toString(), ...ask.budgets],
-      );
-      if (outcome === 'admitted' || outcome === 'dry') {
-        return { outcome, remaining: amountAt(rest, 0), granted: amountAt(rest, 1) };
-      }
-      if (outcome === 'budget dry') {
-        return {
-          outcome,
-          remaining: amountAt(rest, 0),
-          granted: amountAt(rest, 1),
-          budget: String(rest[2]) as BudgetId,
-        };
-      }
-      return { outcome: outcome as 'closed' | 'expired' | 'foreign' | 'gone' };
+    // Not async: it stands before every request, and a promise more is noticed there.
+    reserve(pot, ask) {
+      const { limits, costs, budgets } = ask;
+      const args = [ask.epoch.toString(), now(), ask.requestId, ask.amount.toString(), ask.least.toString()];
+      args.push(String(budgets.length), ...budgets);
+      pushLimits(args, limits, costs);
+      const keys = [keyOf(pot), reservationsKey(pot, ask.epoch, ask.gatewayId), ...limits.keys];
+      return valkey
+        .runLoaded(scripts.reserve, { keys, args })
+        .then((answer) => readReserved(answer, budgets), notLoaded);
     },
-    async settle(pot, end) {
-      const { outcome, rest } = await run(
-        scripts.settle,
-        [keyOf(pot), reservationsKey(pot, end.epoch, end.gatewayId)],
-        [end.epoch.toString(), end.requestId, end.actual.toString()],
-      );
-      if (outcome === 'settled') return { outcome, remaining: amountAt(rest, 0), granted: amountAt(rest, 1) };
-      return { outcome: outcome as 'foreign' | 'gone' };
+    async settle(pot, { epoch, gatewayId, requests, back }) {
+      const args = [epoch.toString(), now(), String(requests.length)];
+      for (const { requestId, actual } of requests) args.push(requestId, actual.toString());
+      for (const { size, window, units } of back) args.push(size, window, String(-units));
+      const keys = [keyOf(pot), reservationsKey(pot, epoch, gatewayId), ...back.map(({ key }) => key)];
+      const { outcome, rest } = await run(scripts.settle, keys, args);
+      if (outcome !== 'settled') return { outcome: outcome as 'foreign' | 'gone' };
+      const [remaining, granted, found] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
+      return { outcome, remaining, granted, found: Number(found) };
     },
     async recall(pot, wish) {
       const args = [wish.epoch.toString(), wish.known.toString(), wish.wanted.toString()];

@@ -39,11 +39,12 @@ function opened(granted: bigint, more: Parameters<typeof grant>[1] = {}): Pot {
 
 const asked = (
   amount: bigint,
-  more: { id?: string; budgets?: string[]; epoch?: bigint; nowMs?: number } = {},
+  more: { id?: string; least?: bigint; budgets?: string[]; epoch?: bigint; nowMs?: number } = {},
 ) => ({
   epoch: more.epoch ?? 1n,
   reservation: more.id ?? 'g:1',
   amount,
+  least: more.least ?? amount,
   budgets: more.budgets ?? [],
   nowMs: more.nowMs ?? 0,
 });
@@ -107,14 +108,14 @@ describe('admission', () => {
     const pot = admitted(opened(100n), 60n);
     expect(admit(pot, asked(41n, { id: 'g:2' }))).toEqual([{ outcome: 'dry', remaining: 40n }, pot]);
     const [answer, next] = admit(pot, asked(40n, { id: 'g:2' }));
-    expect(answer).toEqual({ outcome: 'admitted', remaining: 0n });
+    expect(answer).toEqual({ outcome: 'admitted', amount: 40n, remaining: 0n });
     expect(next?.amounts.reserved).toBe(100n);
     expect(next?.reservations.get('g:2')).toMatchObject({ amount: 40n, budgets: [] });
   });
 
   it('admits the same request once', () => {
     const pot = admitted(opened(100n), 60n);
-    expect(admit(pot, asked(60n))).toEqual([{ outcome: 'admitted', remaining: 40n }, pot]);
+    expect(admit(pot, asked(60n))).toEqual([{ outcome: 'admitted', amount: 60n, remaining: 40n }, pot]);
     const [, closed] = closePot(pot, 1n);
     expect(admit(closed, asked(60n, { nowMs: 9_999 }))[0].outcome).toBe('admitted');
   });

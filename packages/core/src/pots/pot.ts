@@ -41,12 +41,14 @@ export interface Ask {
   readonly epoch: bigint;
   readonly reservation: string;
   readonly amount: bigint;
+  /** What will do where the amount cannot be had. */
+  readonly least: bigint;
   readonly budgets: readonly string[];
   readonly nowMs: number;
 }
 
 export type Admission =
-  | { readonly outcome: 'admitted'; readonly remaining: bigint }
+  | { readonly outcome: 'admitted'; readonly amount: bigint; readonly remaining: bigint }
   | { readonly outcome: 'gone' | 'closed' | 'expired' }
   | { readonly outcome: 'dry'; readonly remaining: bigint }
   | { readonly outcome: 'budget dry'; readonly budget: string; readonly remaining: bigint };
@@ -102,21 +104,24 @@ export function enlargePot(pot: Pot | null, grant: Grant): Step<'granted' | 'gon
 export function admit(pot: Pot | null, ask: Ask): Step<Admission> {
   if (!isOf(pot, ask.epoch)) return [{ outcome: 'gone' }, pot];
   const remaining = remainingOf(pot.amounts);
-  if (pot.reservations.has(ask.reservation)) return [{ outcome: 'admitted', remaining }, pot];
+  const before = pot.reservations.get(ask.reservation);
+  if (before !== undefined) return [{ outcome: 'admitted', amount: before.amount, remaining }, pot];
   if (pot.closed) return [{ outcome: 'closed' }, pot];
   if (ask.nowMs >= pot.admitUntilMs) return [{ outcome: 'expired' }, pot];
-  if (ask.amount > remaining) return [{ outcome: 'dry', remaining }, pot];
+  if (ask.least > remaining) return [{ outcome: 'dry', remaining }, pot];
+  let amount = smaller(ask.amount, remaining);
   for (const budget of ask.budgets) {
     const left = remainingOf(pot.budgets.get(budget) ?? nothing);
-    if (ask.amount > left) return [{ outcome: 'budget dry', budget, remaining: left }, pot];
+    if (ask.least > left) return [{ outcome: 'budget dry', budget, remaining: left }, pot];
+    amount = smaller(amount, left);
   }
   const reserved = changeAmounts(pot, ask.budgets, (amounts) => ({
     ...amounts,
-    reserved: amounts.reserved + ask.amount,
+    reserved: amounts.reserved + amount,
   }));
-  const reservations = new Map(pot.reservations).set(ask.reservation, ask);
+  const reservations = new Map(pot.reservations).set(ask.reservation, { amount, budgets: ask.budgets });
   return [
-    { outcome: 'admitted', remaining: remaining - ask.amount },
+    { outcome: 'admitted', amount, remaining: remaining - amount },
     { ...reserved, reservations },
   ];
 }
@@ -283,7 +288,12 @@ export function mayClose(told: readonly ToldGateway[], passed: ReadonlyMap<strin
 }
 
 /** Why a request is turned away. Only a ledger that answered may say that there is no money. */
-export type TurnedAway = 'INSUFFICIENT_BALANCE' | 'BUDGET_EXCEEDED' | 'ACCOUNT_FROZEN' | 'LEDGER_UNAVAILABLE';
+export type TurnedAway =
+  | 'RATE_LIMITED'
+  | 'INSUFFICIENT_BALANCE'
+  | 'BUDGET_EXCEEDED'
+  | 'ACCOUNT_FROZEN'
+  | 'LEDGER_UNAVAILABLE';
 
 export type LeaseRefusal = 'no money' | 'budget exceeded' | 'frozen' | 'busy';
 

@@ -17,9 +17,11 @@ import {
 import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
 import type { LeaseRules } from './lease-book.ts';
 import type { EpochEnd, LeaseReply, LeaseRequest } from './messages.ts';
-import { createPotClient, type PotClient, type Reservation } from './pot-client.ts';
+import { createPotClient } from './pot-client.ts';
 import { createPotService, type PotService } from './pots.service.ts';
 import { createPotSweeps, type PotSweeps } from './pots.sweeps.ts';
+import type { PotClient, Reservation, ReserveAsk } from './purse.ts';
+import type { RequestLimit } from './request-limits.ts';
 import type { UsageItem } from './usage.ts';
 import { noteEpochEnd, passUsage, postUsage, type PostedUsage } from './usage.service.ts';
 
@@ -146,8 +148,19 @@ export interface PotWorld {
 
 export const nextRequest = (): RequestId => testIds.next('req');
 
+/** So many a minute, of a subject that no other test has. */
+export const limitOf = (counts: RequestLimit['counts'], subject: string, limit: number): RequestLimit => ({
+  ...{ name: `${counts}-of-key`, scope: 'key', subject, limit, windowMs: 60_000, counts },
+});
+
+/** A request that is limited by nothing but money. */
+export const askFor = (orgId: OrgId, amount: bigint): ReserveAsk => ({
+  ...{ orgId, mode: 'live', requestId: nextRequest(), amount, budgets: [], limits: [], tokens: 0 },
+});
+
 export function usageOf(reservation: Reservation, amount: bigint): UsageItem {
-  const { requestId, orgId, mode, leaseId, gatewayId, budgets } = reservation;
+  const { requestId, orgId, mode, leaseId, gatewayId, budgets, amount: reserved } = reservation;
+  if (leaseId === null) throw new Error('What is free has no usage to charge.');
   return {
     requestId,
     orgId,
@@ -155,6 +168,7 @@ export function usageOf(reservation: Reservation, amount: bigint): UsageItem {
     leaseId,
     gatewayId,
     budgets,
+    reserved,
     amount,
     keyId: null,
     product: 'model-one',
@@ -193,6 +207,7 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
   let isCut = false;
   const fromGateways: ValkeyClient = {
     ...valkey.client,
+    run: (script, call) => (isCut ? Promise.reject(new Error('no answer')) : valkey.client.run(script, call)),
     runLoaded: (script, call) =>
       isCut ? Promise.reject(new Error('no answer')) : valkey.client.runLoaded(script, call),
   };

@@ -3,8 +3,16 @@ import { nanoUsd } from '@millrace/platform/money';
 import { toUuid } from '@millrace/platform/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
-import type { Reservation } from './pot-client.ts';
-import { createPotWorld, nextRequest, type Gateway, type PotWorld } from './pots.fixture.ts';
+import {
+  askFor,
+  createPotWorld,
+  limitOf,
+  nextRequest,
+  usageOf,
+  type Gateway,
+  type PotWorld,
+} from './pots.fixture.ts';
+import type { Reservation } from './purse.ts';
 
 let world: PotWorld;
 beforeAll(async () => {
@@ -13,11 +21,8 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(() => world.resetClock());
 
-const ask = (orgId: OrgId, amount: bigint) =>
-  ({ orgId, mode: 'live', requestId: nextRequest(), amount, budgets: [] }) as const;
-
 async function reserved(gateway: Gateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
-  const got = await gateway.reserve(ask(orgId, amount));
+  const got = await gateway.reserve(askFor(orgId, amount));
   if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
   // A reservation that leaves little asks for more in the background; what is lent then is part of the picture.
   await gateway.idle();
@@ -62,7 +67,7 @@ describe('a pot', () => {
     const answers = await Promise.all(
       Array.from({ length: 120 }, async (_, nth) => {
         const gateway = gateways[nth % 4] ?? expect.fail('no gateway');
-        const got = await gateway.reserve(ask(orgId, 13n));
+        const got = await gateway.reserve(askFor(orgId, 13n));
         if (!('refused' in got)) await gateway.use(got, 13n);
         return got;
       }),
@@ -87,26 +92,26 @@ describe('a pot', () => {
       ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
     });
     await reserved(gateway, orgId, 10n);
-    expect(await gateway.reserve(ask(orgId, 45n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await gateway.reserve(askFor(orgId, 45n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
     away = true;
-    expect(await gateway.reserve(ask(orgId, 45n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(askFor(orgId, 45n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
     // What is in the pot is spent on without the ledger.
     await reserved(gateway, orgId, 15n);
     const stranger = await world.organisation(1_000n);
-    expect(await gateway.reserve(ask(stranger, 1n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(askFor(stranger, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
   });
 
   it('takes no refusal that was for a larger request: who needs less is asked for again', async () => {
     const orgId = await world.organisation(50n);
     const gateway = world.gateway();
     const [large, small, larger] = await Promise.all([
-      gateway.reserve(ask(orgId, 1_000n)),
-      gateway.reserve(ask(orgId, 10n)),
-      gateway.reserve(ask(orgId, 2_000n)),
+      gateway.reserve(askFor(orgId, 1_000n)),
+      gateway.reserve(askFor(orgId, 10n)),
+      gateway.reserve(askFor(orgId, 2_000n)),
     ]);
-    expect(large).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(large).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
     expect(small).toMatchObject({ amount: 10n });
-    expect(larger).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(larger).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
     expect(gateway.requests()).toBe(2);
   });
 
@@ -114,11 +119,11 @@ describe('a pot', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     const got = await reserved(gateway, orgId, 10n);
-    await expect(gateway.reserve(ask(orgId, -1_000n))).rejects.toThrow(RangeError);
+    await expect(gateway.reserve(askFor(orgId, -1_000n))).rejects.toThrow(RangeError);
     await expect(gateway.settle(got, -1_000n)).rejects.toThrow(RangeError);
     await expect(gateway.settle(got, 2n ** 53n)).rejects.toThrow(RangeError);
     await gateway.settle(got, 10n);
-    expect(await gateway.reserve(ask(orgId, 91n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await gateway.reserve(askFor(orgId, 91n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
   });
 
   it('is not forgotten by a gateway in the instant in which a request comes', async () => {
@@ -156,7 +161,7 @@ describe('a pot', () => {
     await gateway.clock.advance(49_000);
     await reserved(gateway, orgId, 1n);
     await gateway.clock.advance(1_500);
-    expect(await gateway.reserve(ask(orgId, 1n))).toEqual({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(askFor(orgId, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
   });
 
   it('asks ahead before it is dry, one question at a time', async () => {
@@ -172,16 +177,22 @@ describe('a pot', () => {
     expect(gateway.requests()).toBeLessThan(30);
   });
 
-  it('is free in test mode, and holds nothing', async () => {
+  it('is not there in test mode, which is free: only limits count, and they go on without Valkey', async () => {
     const orgId = await world.organisation(0n);
     const gateway = world.gateway();
-    const got = await gateway.reserve({ ...ask(orgId, 0n), mode: 'test' });
-    expect(got).toMatchObject({ mode: 'test', epoch: 1n });
-    if ('refused' in got) return;
-    await world.stream.sink();
-    await gateway.use(got, 0n);
-    expect(await world.stream.sink()).toMatchObject([{ verdict: 'charged', transferId: null }]);
-    expect(await world.balance(orgId, 'test')).toMatchObject({ held: 0n });
+    const limits = [limitOf('tokens', orgId, 10)];
+    const ask = () => ({ ...askFor(orgId, 1_000n), mode: 'test' as const, limits, tokens: 6 });
+    const got = await gateway.reserve(ask());
+    if ('refused' in got) return expect.fail(got.refused);
+    expect(got).toMatchObject({ mode: 'test', leaseId: null, amount: 0n, rate: { degraded: false } });
+    expect(await gateway.reserve(ask())).toMatchObject({ refused: 'RATE_LIMITED' });
+    await gateway.settle(got, 0n, 1);
+    expect(await gateway.reserve(ask())).toMatchObject({ leaseId: null });
+    expect(gateway.requests()).toBe(0);
+    world.cutGateways(true);
+    expect(await gateway.reserve(ask())).toMatchObject({ leaseId: null, rate: { degraded: true } });
+    world.cutGateways(false);
+    await gateway.close();
   });
 
   it('refuses an account that is frozen, also one that has money in its pot', async () => {
@@ -190,15 +201,17 @@ describe('a pot', () => {
     await reserved(gateway, orgId, 10n);
     await world.query(`update ledger_accounts set frozen_at = now()
       where org_id = '${toUuid(orgId)}' and kind = 'credit'`);
-    expect(await world.gateway().reserve(ask(orgId, 10n))).toEqual({ refused: 'ACCOUNT_FROZEN' });
-    expect(await gateway.reserve(ask(orgId, 10n))).toEqual({ refused: 'ACCOUNT_FROZEN' });
+    expect(await world.gateway().reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'ACCOUNT_FROZEN' });
+    expect(await gateway.reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'ACCOUNT_FROZEN' });
     expect(await world.balance(orgId)).toMatchObject({ held: 10n });
   });
 
   it('does not count beyond what Lua counts exactly', async () => {
     const gateway = world.gateway();
     const orgId = await world.organisation(2n ** 60n);
-    expect(await gateway.reserve(ask(orgId, 2n ** 52n + 1n))).toEqual({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await gateway.reserve(askFor(orgId, 2n ** 52n + 1n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
     // Nor if a gateway forgets to look.
     const request = { orgId, mode: 'live', cell: 1, gatewayId: 'careless', seen: null, budgets: [] } as const;
     const shortage = 2n ** 52n + 1n;
@@ -237,30 +250,24 @@ describe('a budget lent with the pot', () => {
     const orgId = await world.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
     const gateway = world.gateway();
-    const with_ = (amount: bigint) => ({ ...ask(orgId, amount), budgets: [id] });
+    const with_ = (amount: bigint) => ({ ...askFor(orgId, amount), budgets: [id] });
     const first = await gateway.reserve(with_(100n));
     expect(first).toMatchObject({ epoch: 1n });
-    expect(await gateway.reserve(with_(60n))).toEqual({ refused: 'BUDGET_EXCEEDED' });
+    expect(await gateway.reserve(with_(60n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
     await reserved(gateway, orgId, 60n);
     if ('refused' in first) return;
     await gateway.use(first, 80n);
     expect(await gateway.reserve(with_(70n))).toMatchObject({ epoch: 1n });
-    expect(await gateway.reserve(with_(1n))).toEqual({ refused: 'BUDGET_EXCEEDED' });
+    expect(await gateway.reserve(with_(1n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
   });
 
   it('counts once: what was lent shrinks by what is charged', async () => {
     const orgId = await world.organisation(10_000n);
     const { id, keyId } = await budgetOf(orgId, 150n);
     const gateway = world.gateway();
-    const got = await gateway.reserve({ ...ask(orgId, 100n), budgets: [id] });
+    const got = await gateway.reserve({ ...askFor(orgId, 100n), budgets: [id] });
     if ('refused' in got) return expect.fail(got.refused);
-    world.stream.publishUsage({
-      ...got,
-      keyId,
-      amount: 80n,
-      product: 'model-one',
-      quantities: {},
-    });
+    world.stream.publishUsage({ ...usageOf(got, 80n), keyId });
     await gateway.settle(got, 80n);
     await world.stream.sink();
     const limit = () =>

@@ -1,5 +1,6 @@
 import type { Clock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { LeaseId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { applyLedger, requireDone } from '../ledger/index.ts';
 import {
@@ -21,6 +22,15 @@ import type { PotService } from './pots.service.ts';
 import { listClosable, listExpired, type LeaseRef } from './sweeps.store.ts';
 import { findCharges, readWatermarks } from './usage.store.ts';
 
+/**
+ * Charges, in this transaction, what is known of requests that a gateway left unfinished on a lease; of all gateways where
+ * none is named. Called when the last of its usage has been passed, before anything that is reserved is given back.
+ */
+export type ChargeUnfinished = (
+  tx: Tx,
+  left: { readonly leaseId: LeaseId; readonly gatewayId: string | null },
+) => Promise<void>;
+
 export interface PotSweepOptions {
   readonly db: Db;
   readonly clock: Clock;
@@ -30,6 +40,8 @@ export interface PotSweepOptions {
   readonly rules: LeaseRules;
   /** Puts an end-of-epoch marker into the usage stream, behind everything that stands there. */
   readonly publishEnd: (end: EpochEnd) => Promise<void>;
+  /** Unless said, what was not reported to its end is not charged. */
+  readonly chargeUnfinished?: ChargeUnfinished;
 }
 
 export interface PotSweeps {
@@ -45,11 +57,13 @@ export interface PotSweeps {
 
 /** What one sweep takes up. One that takes this much has more to do. */
 export const sweepBatch = 200;
+/** What one call gives back: Valkey serves nobody else meanwhile. */
+const settleBatch = 100;
 /** Each is one row that nothing refers to. */
 const forgetBatch = 10_000;
 
 export function createPotSweeps(options: PotSweepOptions): PotSweeps {
-  const { db, clock, log, cell, service, rules } = options;
+  const { db, clock, log, cell, service, rules, chargeUnfinished = async () => undefined } = options;
   const inTransaction = <T>(name: string, work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
     db.transaction({ name, isolation: 'read committed' }, work);
 
@@ -77,11 +91,14 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
       if (seen?.state !== 'closing') return null;
       const told = await listTold(tx, ref.orgId, ref.id);
       if (!mayClose(told, await readWatermarks(tx))) return null;
-      await updateLease(tx, ref.orgId, { ...seen, state: 'closed' });
+      await chargeUnfinished(tx, { leaseId: ref.id, gatewayId: null });
+      // Read again: the charge has changed what is settled of it.
+      const lease = (await lockLease(tx, ref.orgId, ref.id)) ?? seen;
+      await updateLease(tx, ref.orgId, { ...lease, state: 'closed' });
       await markAllGivenBack(tx, ref.orgId, ref.id);
       const budgets = await listLentBudgets(tx, ref.orgId, ref.id);
-      for (const result of await applyLedger(tx, closeCommands(seen, budgets))) requireDone(result);
-      return { lease: seen, gatewayIds: told.map(({ gatewayId }) => gatewayId) };
+      for (const result of await applyLedger(tx, closeCommands(lease, budgets))) requireDone(result);
+      return { lease, gatewayIds: told.map(({ gatewayId }) => gatewayId) };
     });
     if (closed === null) return false;
     const { lease, gatewayIds } = closed;
@@ -104,6 +121,7 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
     await inTransaction('settle ended gateway', async (tx) => {
       await lockPot(tx, ended);
       await lockLease(tx, ended.orgId, ended.leaseId);
+      await chargeUnfinished(tx, ended);
       await markSettled(tx, ended.orgId, ended);
     });
     const { epoch, gatewayId } = ended;
@@ -112,10 +130,12 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
       db,
       reservations.map(({ requestId }) => requestId),
     );
-    for (const { requestId } of reservations) {
-      const charge = charges.get(requestId);
-      const actual = charge?.outcome === 'charged' ? charge.amount : 0n;
-      await pots.settle(ended, { epoch, gatewayId, requestId, actual });
+    for (let at = 0; at < reservations.length; at += settleBatch) {
+      const requests = reservations.slice(at, at + settleBatch).map(({ requestId }) => {
+        const charge = charges.get(requestId);
+        return { requestId, actual: charge?.outcome === 'charged' ? charge.amount : 0n };
+      });
+      await pots.settle(ended, { epoch, gatewayId, requests, back: [] });
     }
     await inTransaction('give back of ended gateway', (tx) => markGivenBack(tx, ended.orgId, ended));
     return true;

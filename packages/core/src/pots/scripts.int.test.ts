@@ -1,4 +1,5 @@
 import type { BudgetId, RequestId } from '@millrace/platform/ids';
+import { createModelLimiter, toDecision, type RateDecision } from '@millrace/platform/limiter';
 import { isScriptUnknown } from '@millrace/platform/valkey';
 import { eventually, startValkeyServer, testIds, type TestValkey } from '@millrace/testing';
 import fc from 'fast-check';
@@ -13,6 +14,7 @@ import {
   readIncarnation,
   type PotName,
 } from './pot-valkey.ts';
+import { costsFor, limitSetOf, withCosts } from './request-limits.ts';
 import { potScripts, type PotServer } from './scripts.ts';
 
 const namespace = '0123456789ab';
@@ -40,11 +42,29 @@ const budgetIds = ['bdg_a', 'bdg_b'] as readonly string[] as readonly BudgetId[]
 const freshPot = (): PotName => ({ orgId: testIds.next('org'), mode: 'live' });
 const requestId = (nth: number): RequestId => `req_${nth}` as RequestId;
 const none: ReadonlyMap<BudgetId, bigint> = new Map();
+const unlimited = limitSetOf(testIds.next('org'), []);
+const wish = (amount: bigint) =>
+  ({ amount, least: amount, budgets: [], limits: unlimited, costs: [] }) as const;
 
 type Move =
   | { do: 'open' | 'enlarge'; epoch: number; granted: number; budget: number; admitForMs: number }
-  | { do: 'reserve'; epoch: number; gateway: string; request: number; amount: number; budgets: number }
-  | { do: 'settle'; epoch: number; gateway: string; request: number; actual: number }
+  | {
+      do: 'reserve';
+      epoch: number;
+      gateway: string;
+      request: number;
+      amount: number;
+      modest: boolean;
+      budgets: number;
+      tokens: number;
+    }
+  | {
+      do: 'settle';
+      epoch: number;
+      gateway: string;
+      ends: { request: number; actual: number }[];
+      back: number;
+    }
   | { do: 'recall'; epoch: number; known: number; wanted: number }
   | { do: 'close'; epoch: number }
   | { do: 'wait'; ms: number };
@@ -69,14 +89,20 @@ const moves: fc.Arbitrary<Move> = fc.oneof(
     gateway: gateways,
     request: requests,
     amount: amounts,
+    modest: fc.boolean(),
     budgets: fc.integer({ min: 0, max: 2 }),
+    tokens: fc.integer({ min: 0, max: 12 }),
   }),
   fc.record({
     do: fc.constant('settle' as const),
     epoch: epochs,
     gateway: gateways,
-    request: requests,
-    actual: amounts,
+    ends: fc.uniqueArray(fc.record({ request: requests, actual: amounts }), {
+      minLength: 1,
+      maxLength: 3,
+      selector: ({ request }) => request,
+    }),
+    back: fc.integer({ min: 0, max: 6 }),
   }),
   fc.record({ do: fc.constant('recall' as const), epoch: epochs, known: amounts, wanted: amounts }),
   fc.record({ do: fc.constant('close' as const), epoch: epochs }),
@@ -89,6 +115,13 @@ function createPair() {
   let model: Pot | null = null;
   const real = potsOn({ valkey: server.client, server: present, nowMs: () => nowMs });
   const name = freshPot();
+  const limiter = createModelLimiter({ nowMs: () => nowMs });
+  const limits = limitSetOf(name.orgId, [
+    { name: 'requests', scope: 'key', subject: 'k', limit: 5, windowMs: 200, counts: 'requests' },
+    { name: 'tokens', scope: 'key', subject: 'k', limit: 30, windowMs: 200, counts: 'tokens' },
+  ]);
+  const rated = (costs: readonly number[]) => ({ tag: name.orgId, policies: withCosts(limits, costs) });
+  const left = ({ policies }: RateDecision) => policies.map(({ remaining, resetMs }) => [remaining, resetMs]);
 
   async function lend(move: Extract<Move, { do: 'open' | 'enlarge' }>): Promise<[unknown, unknown]> {
     const [budget = expect.fail('no budget')] = budgetIds;
@@ -105,19 +138,56 @@ function createPair() {
   }
 
   async function reserve(move: Extract<Move, { do: 'reserve' }>): Promise<[unknown, unknown]> {
-    const ask = { epoch: BigInt(move.epoch), amount: BigInt(move.amount) };
+    const amount = BigInt(move.amount);
+    const ask = { epoch: BigInt(move.epoch), amount, least: move.modest ? amount / 3n : amount };
     const budgets = budgetIds.slice(0, move.budgets);
+    const costs = costsFor(limits, move.tokens);
     const reservation = `${move.gateway}:${move.request}`;
-    const [answer, next] = admit(model, { ...ask, reservation, budgets, nowMs });
-    model = next;
-    const got = await real.reserve(name, {
-      ...ask,
-      budgets,
-      gatewayId: move.gateway,
-      requestId: requestId(move.request),
-    });
-    const { granted: _, ...seen } = { granted: 0n, ...got };
-    return [seen, answer];
+    const isKnown = model?.epoch === ask.epoch && model.reservations.has(reservation);
+    const seen = await limiter.peek(rated(costs));
+    let answer: object = { outcome: 'limited' };
+    let counted = seen;
+    if (isKnown || seen.allowed) {
+      const [admission, next] = admit(model, { ...ask, reservation, budgets, nowMs });
+      if (!isKnown && admission.outcome === 'admitted') counted = await limiter.consume(rated(costs));
+      model = next;
+      answer = admission;
+    }
+    const {
+      granted: _,
+      used,
+      ...said
+    } = {
+      granted: 0n,
+      ...(await real.reserve(name, {
+        ...{ ...ask, budgets, limits, costs, gatewayId: move.gateway, requestId: requestId(move.request) },
+      })),
+    };
+    const rate = toDecision(true, limits.limits, costs, used ?? expect.fail('not looked at'));
+    return [
+      { ...said, left: left(rate) },
+      { ...answer, left: left(counted) },
+    ];
+  }
+
+  async function settleMany(move: Extract<Move, { do: 'settle' }>): Promise<[unknown, unknown]> {
+    const epoch = BigInt(move.epoch);
+    const requests = move.ends.map(({ request, actual }) => ({
+      requestId: requestId(request),
+      actual: BigInt(actual),
+    }));
+    let found = 0;
+    for (const { request, actual } of move.ends) {
+      const end = { epoch, reservation: `${move.gateway}:${request}`, actual: BigInt(actual) };
+      const [answer, next] = settle(model, end);
+      model = next;
+      if (answer === 'settled') found += 1;
+    }
+    await limiter.giveBack(rated([0, move.back]));
+    const [key = '', size = '', window = ''] = [limits.keys[1], limits.sizes[1], limits.windows[1]];
+    const back = [{ key, size, window, units: move.back }];
+    const got = await real.settle(name, { epoch, gatewayId: move.gateway, requests, back });
+    return [got.outcome === 'settled' ? got.found : 0, found];
   }
 
   async function step(move: Move): Promise<[unknown, unknown]> {
@@ -128,13 +198,7 @@ function createPair() {
       return [null, null];
     }
     const epoch = BigInt(move.epoch);
-    if (move.do === 'settle') {
-      const actual = BigInt(move.actual);
-      const [answer, next] = settle(model, { epoch, reservation: `${move.gateway}:${move.request}`, actual });
-      model = next;
-      const end = { epoch, actual, gatewayId: move.gateway, requestId: requestId(move.request) };
-      return [(await real.settle(name, end)).outcome, answer];
-    }
+    if (move.do === 'settle') return settleMany(move);
     if (move.do === 'recall') {
       const wish = { epoch, known: BigInt(move.known), wanted: BigInt(move.wanted) };
       const [answer, next] = recall(model, wish);
@@ -195,8 +259,7 @@ describe('the scripts', () => {
           epoch: 1n,
           gatewayId: `g${nth % 5}`,
           requestId: requestId(nth),
-          amount: 7n,
-          budgets: [],
+          ...wish(7n),
         }),
       ),
     );
@@ -207,7 +270,7 @@ describe('the scripts', () => {
     const pots = potsOn({ valkey: server.client, server: present });
     const name = freshPot();
     await pots.open(name, { epoch: 1n, granted: 100n, budgets: none, admitForMs: 150 });
-    const ask = { epoch: 1n, gatewayId: 'g', amount: 1n, budgets: [] };
+    const ask = { epoch: 1n, gatewayId: 'g', ...wish(1n) };
     expect(await pots.reserve(name, { ...ask, requestId: requestId(1) })).toMatchObject({
       outcome: 'admitted',
     });
@@ -226,7 +289,7 @@ describe('the scripts', () => {
 describe('a server that is not the one that was lent to', () => {
   const name = freshPot();
   const grant = { epoch: 1n, granted: 100n, budgets: none, admitForMs: 600_000 };
-  const ask = { epoch: 1n, gatewayId: 'g', requestId: requestId(1), amount: 1n, budgets: [] };
+  const ask = { epoch: 1n, gatewayId: 'g', requestId: requestId(1), ...wish(1n) };
 
   /** The first replica gives a server a new history by itself, so it is made ready again afterwards. */
   async function follow(replica: TestValkey): Promise<void> {
@@ -244,7 +307,7 @@ describe('a server that is not the one that was lent to', () => {
     await server.client.command(['SAVE']);
     await server.restart();
     expect(await server.client.command(['HGET', potKey(present, name), 'granted'])).toBe('100');
-    expect(await pots.reserve(name, ask)).toEqual({ outcome: 'foreign' });
+    expect(await pots.reserve(name, ask)).toMatchObject({ outcome: 'foreign' });
     expect(await pots.enlarge(name, { ...grant, granted: 200n })).toEqual({ outcome: 'foreign' });
     expect(await pots.recall(name, { epoch: 1n, known: 0n, wanted: 50n })).toEqual({ outcome: 'foreign' });
     expect(await isServerReady(server.client, present)).toBe(false);
@@ -262,7 +325,7 @@ describe('a server that is not the one that was lent to', () => {
     await expect(readIncarnation(replica.client)).rejects.toThrow('not a master');
     await replica.client.command(['REPLICAOF', 'NO', 'ONE']);
     const promoted = potsOn({ valkey: replica.client, server: present });
-    expect(await promoted.reserve(name, { ...ask, epoch: 5n })).toEqual({ outcome: 'foreign' });
+    expect(await promoted.reserve(name, { ...ask, epoch: 5n })).toMatchObject({ outcome: 'foreign' });
     // The other one, still alive, spends its own lease and nothing else.
     expect(await pots.reserve(name, { ...ask, epoch: 5n })).toMatchObject({
       outcome: 'admitted',
@@ -279,7 +342,7 @@ describe('a server that is not the one that was lent to', () => {
       return (await stale.client.command(['HGET', potKey(present, name), 'epoch'])) === '9';
     });
     await stale.client.command(['REPLICAOF', 'NO', 'ONE']);
-    await pots.reserve(name, { ...ask, epoch: 9n, amount: 100n });
+    await pots.reserve(name, { ...ask, epoch: 9n, ...wish(100n) });
     await server.client.command(['REPLICAOF', '127.0.0.1', String(stale.port)]);
     await eventually({ what: 'the roll-back' }, async () => {
       return (await server.client.command(['HGET', potKey(present, name), 'reserved'])) === null;
@@ -287,7 +350,7 @@ describe('a server that is not the one that was lent to', () => {
     await server.client.command(['REPLICAOF', 'NO', 'ONE']);
     const digest = potScripts(present).reserve.sha1;
     expect(await server.client.command(['SCRIPT', 'EXISTS', digest])).toEqual([1]);
-    expect(await pots.reserve(name, { ...ask, epoch: 9n, requestId: requestId(2) })).toEqual({
+    expect(await pots.reserve(name, { ...ask, epoch: 9n, requestId: requestId(2) })).toMatchObject({
       outcome: 'foreign',
     });
     expect(await isServerReady(server.client, present)).toBe(false);
@@ -297,7 +360,7 @@ describe('a server that is not the one that was lent to', () => {
     const pots = potsOn({ valkey: server.client, server: present });
     await pots.open(name, { ...grant, epoch: 12n });
     await server.client.command(['FLUSHALL']);
-    expect(await pots.reserve(name, { ...ask, epoch: 12n })).toEqual({ outcome: 'gone' });
+    expect(await pots.reserve(name, { ...ask, epoch: 12n })).toMatchObject({ outcome: 'gone' });
     expect(await pots.enlarge(name, { ...grant, epoch: 12n })).toEqual({ outcome: 'gone' });
     expect(await server.client.command(['EXISTS', potKey(present, name)])).toBe(0);
   });

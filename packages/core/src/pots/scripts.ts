@@ -1,3 +1,4 @@
+import { limitFunctions } from '@millrace/platform/limiter';
 import { defineScript, type ValkeyScript } from '@millrace/platform/valkey';
 
 /** One run of a pot Valkey, as the book knows it. */
@@ -29,8 +30,8 @@ export interface PotScripts {
  *
  * KEYS[1] is the pot, a hash: epoch, granted, recalled, reserved, spent, admit_until, closed, and for each budget lent
  * with it <id>:granted and so on. KEYS[2] holds the reservations of one gateway in one epoch: request -> amount, budgets.
- * Amounts are whole nano-USD below 2^53, which Lua keeps exactly; they are written as they came or by HINCRBY, never
- * printed by Lua. ARGV[1] is the epoch everywhere; a pot without it, or with another, is not the one meant.
+ * Amounts are whole nano-USD below 2^53, which Lua keeps exactly and prints exactly with '%.0f', never by itself.
+ * All keys have the organisation in their hash tag, those of rate limits too. ARGV[1] is the epoch everywhere; a pot without it, or with another, is not the one meant.
  */
 
 const whole = `
@@ -76,49 +77,96 @@ for i = 5, #ARGV, 2 do raise(ARGV[i] .. ':granted', ARGV[i + 1]) end
 local left, granted, recalled = remaining('')
 return { 'granted', left, recalled }`;
 
-/** ARGV: epoch, now or '', request, amount, then the budgets. Answers what remains and what was granted in all. */
-const reserve = `${nowMs}
+/**
+ * KEYS[3…] are rate limits. ARGV: epoch, now or '', request, amount, the least that will do, how many budgets, the budgets,
+ * then size, window and cost of each limit. Reserves as much as pot and budgets have, from the least up to the amount, and
+ * takes the costs from the limits; or does neither. Answers, whatever the outcome, what the pot has left, what it was
+ * granted in all, what was reserved, which budget is dry, and what is used of each limit.
+ */
+const reserve = `${nowMs}${limitFunctions}
+local budgets = tonumber(ARGV[6])
+local now = now_ms(ARGV[2])
+local passed = look_at_limits(now, 2, 6 + budgets)
 local pot = redis.call('HMGET', KEYS[1], 'epoch', 'granted', 'recalled', 'reserved', 'spent', 'admit_until', 'closed')
-if pot[1] ~= ARGV[1] then return { 'gone' } end
-local granted = tonumber(pot[2])
-local left = granted - tonumber(pot[3] or 0) - tonumber(pot[4] or 0) - tonumber(pot[5] or 0)
-if redis.call('HEXISTS', KEYS[2], ARGV[3]) == 1 then return { 'admitted', left, granted } end
-if pot[7] then return { 'closed' } end
-if now_ms(ARGV[2]) >= tonumber(pot[6]) then return { 'expired' } end
-local amount = tonumber(ARGV[4])
-if amount > left then return { 'dry', left, granted } end
-for i = 5, #ARGV do
-  local kept = redis.call('HMGET', KEYS[1], ARGV[i] .. ':granted', ARGV[i] .. ':recalled', ARGV[i] .. ':reserved',
-    ARGV[i] .. ':spent')
+local here = pot[1] == ARGV[1]
+local granted, left = 0, 0
+local function answer(outcome, amount, budget)
+  return { outcome, left, granted, amount, budget, unpack(used) }
+end
+if here then
+  granted = tonumber(pot[2])
+  left = granted - tonumber(pot[3] or 0) - tonumber(pot[4] or 0) - tonumber(pot[5] or 0)
+  local kept = redis.call('HGET', KEYS[2], ARGV[3])
+  if kept then return answer('admitted', tonumber(string.match(kept, '^%d+')), 0) end
+end
+if not passed then return answer('limited', 0, 0) end
+if not here then return answer('gone', 0, 0) end
+if pot[7] then return answer('closed', 0, 0) end
+if now >= tonumber(pot[6]) then return answer('expired', 0, 0) end
+local amount, least = tonumber(ARGV[4]), tonumber(ARGV[5])
+if least > left then return answer('dry', 0, 0) end
+amount = math.min(amount, left)
+for i = 1, budgets do
+  local id = ARGV[6 + i]
+  local kept = redis.call('HMGET', KEYS[1], id .. ':granted', id .. ':recalled', id .. ':reserved', id .. ':spent')
   local lent = tonumber(kept[1] or 0)
   local rest = lent - tonumber(kept[2] or 0) - tonumber(kept[3] or 0) - tonumber(kept[4] or 0)
-  if amount > rest then return { 'budget dry', rest, lent, ARGV[i] } end
+  if least > rest then
+    left, granted = rest, lent
+    return answer('budget dry', 0, i)
+  end
+  amount = math.min(amount, rest)
 end
-redis.call('HINCRBY', KEYS[1], 'reserved', ARGV[4])
-local kept = ARGV[4]
-for i = 5, #ARGV do
-  redis.call('HINCRBY', KEYS[1], ARGV[i] .. ':reserved', ARGV[4])
-  kept = kept .. ' ' .. ARGV[i]
+local reserved = string.format('%.0f', amount)
+local kept = reserved
+redis.call('HINCRBY', KEYS[1], 'reserved', reserved)
+for i = 1, budgets do
+  redis.call('HINCRBY', KEYS[1], ARGV[6 + i] .. ':reserved', reserved)
+  kept = kept .. ' ' .. ARGV[6 + i]
 end
 redis.call('HSET', KEYS[2], ARGV[3], kept)
-return { 'admitted', left - amount, granted }`;
+count_limits(now, 2)
+left = left - amount
+return answer('admitted', amount, 0)`;
 
-/** ARGV: epoch, request, what was really spent. */
-const settle = `${whole}${sameEpoch}
-local kept = redis.call('HGET', KEYS[2], ARGV[2])
-if not kept then return { 'gone' } end
-redis.call('HDEL', KEYS[2], ARGV[2])
-local words = string.gmatch(kept, '%S+')
-local amount = words()
-local back = amount == '0' and '0' or '-' .. amount
-local function turn(prefix)
-  redis.call('HINCRBY', KEYS[1], prefix .. 'reserved', back)
-  redis.call('HINCRBY', KEYS[1], prefix .. 'spent', ARGV[3])
+/**
+ * Many requests of one gateway at once. KEYS[3…] are rate limits that get something back. ARGV: epoch, now or '', how many
+ * requests, each with what was really spent, then size, window and (below zero) cost of each limit. A request that is not
+ * there was settled before. Answers what the pot has left, what it was granted in all, and how many were there.
+ */
+const settle = `${nowMs}${limitFunctions}${whole}
+local requests = tonumber(ARGV[3])
+local now = now_ms(ARGV[2])
+look_at_limits(now, 2, 3 + 2 * requests)
+count_limits(now, 2)${sameEpoch}
+local ids = {}
+for i = 1, requests do ids[i] = ARGV[2 + 2 * i] end
+local kept = redis.call('HMGET', KEYS[2], unpack(ids))
+local back, spent, prefixes, found = {}, {}, {}, {}
+for i = 1, requests do
+  if kept[i] then
+    found[#found + 1] = ids[i]
+    local words = string.gmatch(kept[i], '%S+')
+    local amount, actual = tonumber(words()), tonumber(ARGV[3 + 2 * i])
+    local prefix = ''
+    while prefix do
+      if not back[prefix] then
+        prefixes[#prefixes + 1] = prefix
+        back[prefix], spent[prefix] = 0, 0
+      end
+      back[prefix], spent[prefix] = back[prefix] + amount, spent[prefix] + actual
+      local budget = words()
+      prefix = budget and budget .. ':'
+    end
+  end
 end
-turn('')
-for budget in words do turn(budget .. ':') end
+if #found > 0 then redis.call('HDEL', KEYS[2], unpack(found)) end
+for _, prefix in ipairs(prefixes) do
+  if back[prefix] > 0 then redis.call('HINCRBY', KEYS[1], prefix .. 'reserved', string.format('-%.0f', back[prefix])) end
+  if spent[prefix] > 0 then redis.call('HINCRBY', KEYS[1], prefix .. 'spent', string.format('%.0f', spent[prefix])) end
+end
 local left, granted = remaining('')
-return { 'settled', left, granted }`;
+return { 'settled', left, granted, #found }`;
 
 /** ARGV: epoch, what the book has as recalled, how much is wanted beyond that. Answers what was recalled in all. */
 const recall = `${whole}${sameEpoch}

@@ -9,7 +9,7 @@ import type { LeaseRules } from './lease-book.ts';
 import { leaseRequestSchema, potSubjects, recallRequestSchema, toMessage } from './messages.ts';
 import { publishEpochEnd } from './pot-messages.ts';
 import { createPotService } from './pots.service.ts';
-import { createPotSweeps, sweepBatch } from './pots.sweeps.ts';
+import { createPotSweeps, sweepBatch, type ChargeUnfinished } from './pots.sweeps.ts';
 
 export interface ServePotsOptions {
   readonly db: Db;
@@ -24,6 +24,7 @@ export interface ServePotsOptions {
   readonly outageMs: number;
   /** No request of a gateway lasts longer. */
   readonly longestRequestMs: number;
+  readonly chargeUnfinished?: ChargeUnfinished;
 }
 
 const queue = 'pots';
@@ -79,6 +80,7 @@ export function servePots(options: ServePotsOptions): { stop(): Promise<void> } 
     service,
     rules,
     publishEnd: publishEpochEnd(nats, { prefix, envelope }),
+    ...(options.chargeUnfinished === undefined ? {} : { chargeUnfinished: options.chargeUnfinished }),
   });
   const loop = (name: string, once: () => Promise<'busy' | 'idle'>): Loop =>
     startLoop({ name, clock, log, idleMs: sweepEveryMs, maxBackoffMs: sweepEveryMs }, once);

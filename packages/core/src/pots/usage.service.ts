@@ -1,4 +1,4 @@
-import type { Tx } from '@millrace/platform/db';
+import type { Reader, Tx } from '@millrace/platform/db';
 import type { BudgetId, LeaseId, RequestId, TransferId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { applyLedger, requireDone, type LedgerCommand } from '../ledger/index.ts';
@@ -13,6 +13,8 @@ import {
   insertCharges,
   listBudgetsOfLeases,
   lockLeases,
+  lockWatermark,
+  readWatermarks,
   type ChargedBudget,
   type ChargedLease,
   type UsageCharge,
@@ -41,7 +43,8 @@ function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
     // What was lent is what the organisation can owe: a gateway that reports more does not reach into the balance.
     beyondHold: 'operator',
     ...(first.keyId === null ? {} : { keyId: first.keyId }),
-    usage: group.quantities,
+    // Reports by model go by this word.
+    usage: { ...group.quantities, model: first.product },
     description: `Inference: ${first.product}`,
   };
 }
@@ -165,4 +168,14 @@ export async function noteEpochEnd(
 /** The sink has charged or recorded everything up to this place, in the same transaction or before. */
 export async function passUsage(tx: Tx, stream: string, seq: bigint): Promise<void> {
   await advanceWatermark(tx, stream, seq);
+}
+
+/** What the sink has passed of a stream, with the stream locked: what is up to there must not be worked in again. */
+export async function lockUsage(tx: Tx, stream: string): Promise<bigint> {
+  return lockWatermark(tx, stream);
+}
+
+/** What the sink has passed of a stream; 0 before the first. */
+export async function readPassed(reader: Reader, stream: string): Promise<bigint> {
+  return (await readWatermarks(reader)).get(stream) ?? 0n;
 }

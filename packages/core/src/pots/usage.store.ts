@@ -185,6 +185,17 @@ export async function advanceWatermark(tx: Tx, stream: string, seq: bigint): Pro
   `.execute(tx.kysely);
 }
 
+/** How far the stream is worked through. Locked until the transaction ends, so that sinks take turns. */
+export async function lockWatermark(tx: Tx, stream: string): Promise<bigint> {
+  await sql`
+    insert into usage_watermarks (stream, passed_seq) values (${stream}, 0) on conflict (stream) do nothing
+  `.execute(tx.kysely);
+  const { rows } = await sql<{ passed_seq: bigint }>`
+    select passed_seq from usage_watermarks where stream = ${stream} for update
+  `.execute(tx.kysely);
+  return rows[0]?.passed_seq ?? 0n;
+}
+
 export async function readWatermarks(reader: Reader): Promise<ReadonlyMap<string, bigint>> {
   const { rows } = await sql<{ stream: string; passed_seq: bigint }>`
     select stream, passed_seq from usage_watermarks

@@ -14,6 +14,7 @@ const item = (more: Partial<UsageItem> = {}): UsageItem => ({
   gatewayId: 'g1',
   product: 'one',
   amount: 5n,
+  reserved: 5n,
   budgets: [],
   quantities: { promptTokens: 2, outputTokens: 1 },
   ...more,

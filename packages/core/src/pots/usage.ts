@@ -13,7 +13,10 @@ export interface UsageItem {
   readonly gatewayId: string;
   /** The model, or other thing used; requests of one product share a transfer. */
   readonly product: string;
+  /** What it cost by its price. */
   readonly amount: bigint;
+  /** What had been set aside for it: the organisation pays no more, the operator bears the rest. */
+  readonly reserved: bigint;
   /** The budgets that the reservation counted against. */
   readonly budgets: readonly BudgetId[];
   /** What was used, in whole units; summed over the transfer. */

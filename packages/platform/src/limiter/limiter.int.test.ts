@@ -9,7 +9,7 @@ import { connectValkey } from '../valkey/index.ts';
 import type { ValkeyClient } from '../valkey/index.ts';
 import { createLimiter } from './limiter.ts';
 import { createModelLimiter } from './model.ts';
-import type { Limiter, RatePolicy } from './types.ts';
+import type { GivingLimiter, RatePolicy } from './types.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const ids = createIdSource({ clock: systemClock, cell: 1 });
@@ -41,7 +41,7 @@ test('the script and the plain model agree on every sequence of calls', { timeou
   });
   const callArb = fc.record({
     stepMs: fc.oneof(fc.integer({ min: -50, max: 50 }), fc.integer({ min: 0, max: 120_000 })),
-    consume: fc.boolean(),
+    act: fc.constantFrom('consume', 'peek', 'giveBack'),
     policies: fc.uniqueArray(policyArb, {
       minLength: 1,
       maxLength: 3,
@@ -58,7 +58,7 @@ test('the script and the plain model agree on every sequence of calls', { timeou
       for (const call of calls) {
         nowMs += call.stepMs;
         const request = { tag, policies: call.policies.map((fields) => policy(fields)) };
-        const ask = (limiter: Limiter) => (call.consume ? limiter.consume(request) : limiter.peek(request));
+        const ask = (limiter: GivingLimiter) => limiter[call.act](request);
         expect(await ask(real)).toEqual(await ask(model));
       }
     }),
@@ -78,6 +78,18 @@ test('a call refused by one policy costs nothing in the others', async () => {
   }
   const { policies } = await limiter.peek({ tag, policies: [wide] });
   expect(policies[0]?.remaining).toBe(99);
+});
+
+test('what is given back can be used again, and never makes more of a budget than it is', async () => {
+  const limiter = createLimiter({ valkey, log });
+  const tag = freshTag();
+  const tokens = (cost: number) => ({ tag, policies: [policy({ name: 'tokens', limit: 100, cost })] });
+  await limiter.consume(tokens(90));
+  expect((await limiter.consume(tokens(50))).allowed).toBe(false);
+  await limiter.giveBack(tokens(60));
+  expect((await limiter.consume(tokens(50))).allowed).toBe(true);
+  await limiter.giveBack(tokens(1_000));
+  expect((await limiter.peek(tokens(0))).policies[0]?.remaining).toBe(100);
 });
 
 test('concurrent callers never pass more than the limit', async () => {

@@ -3,14 +3,13 @@ import type { Clock } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 import { counter } from '../telemetry/index.ts';
 import type { ValkeyClient } from '../valkey/index.ts';
-import { checkPolicies, toDecision, uncountedDecision } from './decision.ts';
-import type { CheckedPolicy } from './decision.ts';
+import { costsOf, limitKey, toDecision, uncountedDecision } from './decision.ts';
 import { limiterScript } from './script.ts';
-import type { Limiter, RateDecision, RateRequest } from './types.ts';
+import type { GivingLimiter, RateDecision, RateRequest } from './types.ts';
 
 export interface LimiterOptions {
   readonly valkey: Pick<ValkeyClient, 'run'>;
-  readonly log: Logger;
+  readonly log: Pick<Logger, 'warn'>;
   readonly clock?: Clock;
   /** Replaces the server's own time, in milliseconds: tests only. */
   readonly nowMs?: () => number;
@@ -38,33 +37,42 @@ function readAnswer(answer: unknown): readonly number[] {
  * Counts in Valkey. When Valkey cannot be asked, calls pass uncounted: a limiter that is down must not take
  * the API with it. Whoever must not fail open (money does not) checks `degraded`.
  */
-export function createLimiter(options: LimiterOptions): Limiter {
+export function createLimiter(options: LimiterOptions): GivingLimiter {
   const { valkey, log, clock = systemClock } = options;
   let silentUntilMs = Number.NEGATIVE_INFINITY;
 
+  async function run({ tag, policies }: RateRequest, costs: readonly number[], consume: boolean) {
+    const answer = await valkey.run(limiterScript, {
+      keys: policies.map((policy) => limitKey(tag, policy)),
+      args: [
+        options.nowMs === undefined ? '' : String(options.nowMs()),
+        consume ? '1' : '0',
+        ...policies.flatMap(({ limit, windowMs }, index) => [limit, windowMs, costs[index] ?? 0].map(String)),
+      ],
+      timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+    });
+    const [passed, ...used] = readAnswer(answer);
+    return { passed: passed === 1, used };
+  }
+
+  function complain(error: unknown): void {
+    uncounted.add(1);
+    if (clock.monotonicMs() < silentUntilMs) return;
+    silentUntilMs = clock.monotonicMs() + complaintEveryMs;
+    log.warn({ err: error }, 'rate limits are not counted: Valkey did not answer');
+  }
+
   async function decide(request: RateRequest, consume: boolean): Promise<RateDecision> {
-    const policies = checkPolicies(request.policies);
+    const { policies } = request;
+    const costs = costsOf(policies);
     if (policies.length === 0) return { allowed: true, degraded: false, policies: [], refusedBy: null };
     try {
-      const answer = await valkey.run(limiterScript, {
-        keys: policies.map((policy) => keyOf(request.tag, policy)),
-        args: [
-          options.nowMs === undefined ? '' : String(options.nowMs()),
-          consume ? '1' : '0',
-          ...policies.flatMap(({ limit, windowMs, cost }) => [limit, windowMs, cost].map(String)),
-        ],
-        timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
-      });
-      const [passed, ...used] = readAnswer(answer);
-      const decision = toDecision(passed === 1, policies, used);
+      const { passed, used } = await run(request, costs, consume);
+      const decision = toDecision(passed, policies, costs, used);
       if (consume && decision.refusedBy !== null) refused.add(1, { policy: decision.refusedBy.policy.name });
       return decision;
     } catch (error) {
-      uncounted.add(1);
-      if (clock.monotonicMs() >= silentUntilMs) {
-        silentUntilMs = clock.monotonicMs() + complaintEveryMs;
-        log.warn({ err: error }, 'rate limits are not counted: Valkey did not answer');
-      }
+      complain(error);
       return uncountedDecision(policies);
     }
   }
@@ -72,10 +80,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
   return {
     consume: (request) => decide(request, true),
     peek: (request) => decide(request, false),
+    async giveBack(request) {
+      const costs = costsOf(request.policies).map((cost) => -cost);
+      if (costs.length > 0) await run(request, costs, true).catch(complain);
+    },
   };
-}
-
-/** The window is part of the key: what was counted over a minute says nothing about a day. */
-function keyOf(tag: string, policy: CheckedPolicy): string {
-  return `limit:{${tag}}:${policy.name}:${policy.windowMs}:${policy.subject}`;
 }

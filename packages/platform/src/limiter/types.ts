@@ -54,3 +54,9 @@ export interface Limiter {
   /** The same numbers without consuming. */
   peek(request: RateRequest): Promise<RateDecision>;
 }
+
+/** One that also takes back what was counted too high. */
+export interface GivingLimiter extends Limiter {
+  /** Takes back from each policy what its cost says. What cannot be given back now refills by itself. */
+  giveBack(request: RateRequest): Promise<void>;
+}

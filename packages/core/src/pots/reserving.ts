@@ -1,0 +1,154 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { BudgetId } from '@millrace/platform/ids';
+import { toDecision, uncountedDecision, type RateDecision } from '@millrace/platform/limiter';
+import type { Answer, HeldLease, Holding, Need } from './held-lease.ts';
+import { mostPerLease, turnAway } from './pot.ts';
+import type { Reserved } from './pot-valkey.ts';
+import type { Refusal, Reservation, ReserveAsk } from './purse.ts';
+import { costsFor, limitSetOf, type LimitSet } from './request-limits.ts';
+
+/** How a request comes by its money: from the pot, and where that is dry from the ledger, in turns. */
+
+/** A request that finds a pot dry asks, and may find it dry again because others were quicker. */
+const mostTries = 8;
+
+/** A request as it was asked for, checked. */
+export interface Asked extends ReserveAsk {
+  readonly least: bigint;
+  readonly set: LimitSet;
+  readonly costs: readonly number[];
+}
+
+/** What to ask the ledger for, given what Valkey said. */
+function needOf({ amount, least, budgets }: Asked, said: Reserved | null): Need {
+  const short = (wish: bigint, remaining: bigint): bigint => (wish > remaining ? wish - remaining : 0n);
+  if (said?.outcome === 'dry') return { shortage: short(least, said.remaining), budgets: [] };
+  if (said?.outcome === 'budget dry') {
+    const { budget: id, granted, remaining } = said;
+    const shortage = short(least, remaining);
+    return { shortage: 0n, budgets: [{ id, granted, shortage, wanted: short(amount, remaining) }] };
+  }
+  return {
+    shortage: least,
+    budgets: budgets.map((id) => ({ id, granted: 0n, shortage: least, wanted: amount })),
+  };
+}
+
+/** A negative amount would make a pot larger, and one that Valkey cannot count would end a script half way. */
+export function requireAmount(amount: bigint, most: bigint): void {
+  if (amount < 0n || amount > most) throw new RangeError(`Not an amount of a request: ${amount} nano-USD.`);
+}
+
+export function checkAsk(ask: ReserveAsk): Asked {
+  const { least = ask.amount } = ask;
+  requireAmount(ask.amount, 2n ** 63n - 1n);
+  requireAmount(least, ask.amount);
+  const set = limitSetOf(ask.orgId, ask.limits);
+  // No lease holds more; where less will do, it is asked for no more than can be counted.
+  const amount = ask.amount > mostPerLease && least < ask.amount ? mostPerLease : ask.amount;
+  return { ...ask, amount, least, set, costs: costsFor(set, ask.tokens) };
+}
+
+/** What Valkey said of the limits, if it looked at them. */
+function rateOf({ set, costs }: Asked, said: Reserved | null): RateDecision {
+  if (said === null || said.used === null) return uncountedDecision(set.limits);
+  return toDecision(said.outcome !== 'limited', set.limits, costs, said.used);
+}
+
+/** Whether what Valkey has would do for a request that can be made smaller. */
+function isEnough(said: Reserved | null, least: bigint): boolean {
+  return (said?.outcome === 'dry' || said?.outcome === 'budget dry') && said.remaining >= least;
+}
+
+export interface Counter {
+  readonly clock: Clock;
+  /** What the limits are, for an answer that Valkey was not asked for. */
+  readonly peek: (ask: Asked) => Promise<RateDecision>;
+}
+
+/** Asks the pot once. What it did not admit is counted out again, also when its answer is not known. */
+async function spend(
+  { lease, pots }: Holding,
+  held: HeldLease,
+  ask: Asked,
+  { least, clock }: { readonly least: bigint; readonly clock: Clock },
+): Promise<Reserved | Reservation> {
+  const { epoch, leaseId } = lease;
+  const { orgId, mode, requestId, amount, budgets, limits, tokens, set, costs } = ask;
+  const gatewayId = held.epochs.gatewayId();
+  const reservedAtMs = clock.monotonicMs();
+  // Counted before Valkey is asked: an end must not be reported while an admission may be under way.
+  held.epochs.enter(epoch, requestId);
+  let isAdmitted = false;
+  try {
+    const said = await pots.reserve(ask, {
+      ...{ epoch, gatewayId, requestId, amount, least, budgets, limits: set, costs },
+    });
+    if (said.outcome === 'admitted' || said.outcome === 'dry') {
+      held.saw({ epoch, granted: said.granted, remaining: said.remaining });
+    }
+    if (said.outcome !== 'admitted') return said;
+    isAdmitted = true;
+    const rate = rateOf(ask, said);
+    return {
+      ...{ orgId, mode, requestId, amount: said.amount, budgets, limits, tokens },
+      ...{ leaseId, epoch, gatewayId, reservedAtMs, rate },
+    };
+  } catch (error) {
+    // It may have run. Nothing will be used of it; what cannot be given back now stays until the epoch ends.
+    const requests = [{ requestId, actual: 0n }];
+    void pots.settle(ask, { epoch, gatewayId, requests, back: [] }).catch(() => undefined);
+    throw error;
+  } finally {
+    if (!isAdmitted) held.epochs.leave(epoch, requestId);
+  }
+}
+
+/** Why the request cannot be, after what the ledger answered; or null to try again. */
+function refusalIn({ reply, askedForMore }: Answer, ask: Asked): Refusal['refused'] | null {
+  if (reply === null) return turnAway(null);
+  if (reply.outcome === 'refused') {
+    const short = reply.reason === 'no money' || reply.reason === 'budget exceeded';
+    if (reply.reason === 'dead' || (short && askedForMore)) return null;
+    return turnAway(reply.reason);
+  }
+  return reply.exceeded.some((id) => ask.budgets.includes(id)) ? 'BUDGET_EXCEEDED' : null;
+}
+
+/** The reservation, or why there is none. Rejects when Valkey cannot be asked. */
+export async function reserveFrom(
+  held: HeldLease,
+  ask: Asked,
+  { clock, peek }: Counter,
+): Promise<Reservation | Refusal> {
+  // The whole first, where less would do: the ledger is asked before a request is made smaller.
+  let least = held.isPoor(ask.budgets) ? ask.least : ask.amount;
+  let lacking: BudgetId | 'money' | null = null;
+  let rate: RateDecision | null = null;
+  for (let nth = 0; nth < mostTries; nth += 1) {
+    const holding = held.current();
+    let said: Reserved | null = null;
+    if (holding !== null) {
+      const got = await spend(holding, held, ask, { least, clock });
+      if ('leaseId' in got) {
+        if (lacking !== null && got.amount < ask.amount) held.notePoor(lacking);
+        held.askAhead();
+        return got;
+      }
+      said = got;
+      rate = rateOf(ask, said);
+      if (said.outcome === 'limited') return { refused: 'RATE_LIMITED', rate };
+      if (said.outcome === 'dry') lacking = 'money';
+      else if (said.outcome === 'budget dry') lacking = said.budget;
+      // Unless another request has already found that out and got a new one.
+      else if (held.current()?.lease.epoch === holding.lease.epoch) held.drop();
+    }
+    const answer = await held.ask(needOf(ask, said));
+    const refused = refusalIn(answer, ask);
+    const mayBeSmaller = refused !== 'ACCOUNT_FROZEN' && isEnough(said, ask.least) && least > ask.least;
+    if (refused !== null && !mayBeSmaller) return { refused, rate: rate ?? (await peek(ask)) };
+    // A question that others had asked before says nothing about what this one would like.
+    if (answer.own || nth + 2 >= mostTries) ({ least } = ask);
+  }
+  return { refused: turnAway(null), rate: rate ?? (await peek(ask)) };
+}

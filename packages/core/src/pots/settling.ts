@@ -1,0 +1,102 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { RequestId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { HeldLease, Holding } from './held-lease.ts';
+import type { LimitBack, PotName } from './pot-valkey.ts';
+import type { Reservation } from './purse.ts';
+import { limitSetOf, unusedTokens } from './request-limits.ts';
+
+/**
+ * Gives back what requests did not use. Usage is acknowledged by the message, so many requests end in the same instant:
+ * those of one pot go to Valkey in one call.
+ */
+export interface Settling {
+  /** Resolves when Valkey has answered, or will not. */
+  settle(reservation: Reservation, actual: bigint, tokens: number): Promise<void>;
+}
+
+interface Batch {
+  readonly holding: Holding;
+  readonly gatewayId: string;
+  readonly requests: { readonly requestId: RequestId; readonly actual: bigint }[];
+  readonly back: Map<string, LimitBack>;
+  readonly done: Promise<void>;
+}
+
+/** Valkey serves nobody else meanwhile. */
+const mostAtOnce = 100;
+
+const tooLate = Promise.resolve();
+
+/** What each limit on tokens gets back. */
+export function backOf(reservation: Reservation, tokens: number, nowMs: number): LimitBack[] {
+  const set = limitSetOf(reservation.orgId, reservation.limits);
+  if (!set.countsTokens || tokens >= reservation.tokens) return [];
+  const since = { counted: reservation.tokens, used: tokens, sinceMs: nowMs - reservation.reservedAtMs };
+  const backs: LimitBack[] = [];
+  for (const [index, limit] of set.limits.entries()) {
+    const units = limit.counts === 'tokens' ? unusedTokens(limit, since) : 0;
+    if (units === 0) continue;
+    const [key = '', size = '', window = ''] = [set.keys[index], set.sizes[index], set.windows[index]];
+    backs.push({ key, size, window, units });
+  }
+  return backs;
+}
+
+export function createSettling(
+  name: PotName,
+  held: HeldLease,
+  { clock, log }: { readonly clock: Clock; readonly log: Pick<Logger, 'warn'> },
+): Settling {
+  let open: Batch | null = null;
+
+  async function send(batch: Batch): Promise<void> {
+    const { holding, gatewayId, requests } = batch;
+    const { epoch } = holding.lease;
+    try {
+      const end = { epoch, gatewayId, requests, back: [...batch.back.values()] };
+      const answer = await holding.pots.settle(name, end);
+      if (answer.outcome === 'settled') held.saw({ ...answer, epoch });
+    } catch (error) {
+      log.warn({ err: error, requests: requests.length }, 'reservations stay until their epoch ends');
+    } finally {
+      for (const { requestId } of requests) held.epochs.leave(epoch, requestId);
+    }
+  }
+
+  function begin(holding: Holding, gatewayId: string): Batch {
+    const batch: Batch = {
+      holding,
+      gatewayId,
+      requests: [],
+      back: new Map(),
+      done: Promise.resolve().then(() => {
+        if (open === batch) open = null;
+        return send(batch);
+      }),
+    };
+    return batch;
+  }
+
+  return {
+    settle(reservation, actual, tokens) {
+      const { epoch, gatewayId, requestId } = reservation;
+      if (!held.epochs.has(epoch, requestId)) return tooLate;
+      const holding = held.current();
+      if (holding?.lease.epoch !== epoch) {
+        held.epochs.leave(epoch, requestId);
+        return tooLate;
+      }
+      const isFull = open === null || open.requests.length >= mostAtOnce;
+      if (open === null || isFull || open.gatewayId !== gatewayId || open.holding.lease.epoch !== epoch) {
+        open = begin(holding, gatewayId);
+      }
+      open.requests.push({ requestId, actual });
+      for (const back of backOf(reservation, tokens, clock.monotonicMs())) {
+        const units = (open.back.get(back.key)?.units ?? 0) + back.units;
+        open.back.set(back.key, { ...back, units });
+      }
+      return open.done;
+    },
+  };
+}
