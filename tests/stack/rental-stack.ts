@@ -18,12 +18,11 @@ import {
   engineEnv,
   eventually,
   freePorts,
-  startProcess,
   testLog,
   testNames,
   type TestDatabase,
-  type TestProcess,
 } from '@millrace/testing';
+import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.ts';
 
 /**
  * The product as it runs: api and workers as processes of their own, a Restate and a three-member Incus cluster that may
@@ -40,14 +39,6 @@ export interface StackOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A program that can be killed and is started again at the same place. */
-export interface Supervised {
-  readonly name: string;
-  kill(): Promise<void>;
-  start(): Promise<void>;
-  output(): string;
-}
-
 export interface RentalStack {
   readonly apiUrl: string;
   readonly database: TestDatabase;
@@ -61,7 +52,7 @@ export interface RentalStack {
   startEngineNode(name: string): Promise<void>;
   /** Restate forgets everything that it ever knew. */
   wipeRestate(): Promise<void>;
-  rows<Row>(text: string): Promise<Row[]>;
+  readonly rows: ReadRows;
   close(): Promise<void>;
 }
 
@@ -93,20 +84,26 @@ export async function openRentalStack(options: StackOptions = {}): Promise<Renta
       MILLRACE_SEALING_KEY_ACTIVE: 'stack',
       ...options.env,
     };
-    const api = supervise('api', 'apps/api/src/main.ts', `http://127.0.0.1:${apiPort}/readyz`, {
-      ...env,
-      MILLRACE_HTTP_PORT: String(apiPort),
-      MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+    const api = supervise({
+      name: 'api',
+      entry: 'apps/api/src/main.ts',
+      readyUrl: `http://127.0.0.1:${apiPort}/readyz`,
+      env: { ...env, MILLRACE_HTTP_PORT: String(apiPort), MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000' },
     });
     const workers: Supervised[] = [];
     for (let nth = 1; nth <= (options.workers ?? 1); nth += 1) {
       const [healthPort = 0] = await freePorts(1);
       workers.push(
-        supervise(`worker-${nth}`, 'apps/worker/src/main.ts', `http://127.0.0.1:${healthPort}/readyz`, {
-          ...env,
-          MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
-          // All serve one address; the kernel deals calls out to those alive.
-          MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
+        supervise({
+          name: `worker-${nth}`,
+          entry: 'apps/worker/src/main.ts',
+          readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
+          env: {
+            ...env,
+            MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
+            // All serve one address; the kernel deals calls out to those alive.
+            MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
+          },
         }),
       );
     }
@@ -203,40 +200,5 @@ function fleetEnv(folder: string, endpoints: Endpoints): Record<string, string> 
     MILLRACE_PROVIDERS: JSON.stringify([{ id: 'own', variant: 'V8', regions, clusters: [cluster] }]),
     MILLRACE_FLEET_CREDENTIALS_FILE: credentials,
     MILLRACE_FLEET_READ_MS: '1000',
-  };
-}
-
-function supervise(
-  name: string,
-  entry: string,
-  readyUrl: string,
-  env: Readonly<Record<string, string>>,
-): Supervised {
-  let running: TestProcess | null = null;
-  let said = '';
-  return {
-    name,
-    output: () => said + (running?.output() ?? ''),
-    async kill() {
-      const victim = running;
-      running = null;
-      if (victim === null) return;
-      await victim.crash();
-      said = (said + victim.output()).slice(-200_000);
-    },
-    async start() {
-      running ??= await startProcess({ name, entry, env, readyUrl, readyTimeoutMs: 60_000 });
-    },
-  };
-}
-
-function rowsOf(database: TestDatabase): RentalStack['rows'] {
-  return async <Row>(text: string): Promise<Row[]> => {
-    const client = await database.connect();
-    try {
-      return (await client.query(text)).rows as Row[];
-    } finally {
-      await client.end();
-    }
   };
 }

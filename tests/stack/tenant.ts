@@ -62,7 +62,7 @@ export async function seedTenant(stack: RentalStack, balanceUsd: number): Promis
 }
 
 /** As an operator does: nobody paid for it, and the auditor knows it. */
-async function giveMoney(db: Db, orgId: OrgId, amount: NanoUsd): Promise<void> {
+export async function giveMoney(db: Db, orgId: OrgId, amount: NanoUsd): Promise<void> {
   const results = await db.transaction({ name: 'give money', isolation: committed }, (tx) =>
     applyLedger(tx, [
       {

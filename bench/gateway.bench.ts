@@ -1,0 +1,132 @@
+import { atMost, defineBench, type Bar, type BenchRun, type Measure } from '@millrace/kits';
+import { holdStreams } from './gateway/hold.ts';
+import { startMillrace } from './gateway/millrace.ts';
+import { createRawClient, type RawClient } from './gateway/raw-client.ts';
+import { startBare, startPortkey, startUpstreamDouble, type Gateway } from './gateway/sides.ts';
+
+/** What is asked of the double behind: JSON at once, or chunks so many milliseconds apart. */
+interface Wish {
+  readonly stream: boolean;
+  readonly paceMs: number;
+  readonly chunks: number;
+}
+
+const json: Wish = { stream: false, paceMs: 0, chunks: 0 };
+/** As tokens come: each by itself. */
+const paced: Wish = { stream: true, paceMs: 2, chunks: 64 };
+/** As fast as the double can, so that many arrive together. */
+const rushed: Wish = { stream: true, paceMs: 0, chunks: 64 };
+
+type Name = 'direct' | 'bare' | 'Millrace' | 'Portkey';
+type Gateways = Readonly<Record<Name, Gateway>>;
+
+const names = ['direct', 'bare', 'Millrace', 'Portkey'] as const;
+
+const byName = <T>(make: (name: Name) => T): Record<Name, T> => ({
+  direct: make('direct'),
+  bare: make('bare'),
+  Millrace: make('Millrace'),
+  Portkey: make('Portkey'),
+});
+
+function clientOf({ url, headers, model }: Gateway, { stream, paceMs, chunks }: Wish): RawClient {
+  const body = {
+    model,
+    messages: [
+      { role: 'system', content: 'You are a helpful assistant who answers in a few words.' },
+      {
+        role: 'user',
+        content: `What does the mill by the river do all day? pace=${paceMs} chunks=${chunks}`,
+      },
+    ],
+    temperature: 0.7,
+    max_tokens: 1_024,
+    stream,
+  };
+  return createRawClient({ url, path: '/v1/chat/completions', headers, body });
+}
+
+/** Fewer bytes than this are no answer: half a stream must not count as a fast one. */
+const leastBytes = ({ stream, chunks }: Wish): number => (stream ? chunks * 150 : 300);
+
+async function compare(run: BenchRun, gateways: Gateways, wish: Wish, concurrency: number) {
+  const firstMs = byName<number[]>(() => []);
+  const clients = byName((name) => clientOf(gateways[name], wish));
+  const callOf = (name: Name) => async (): Promise<void> => {
+    const seen = await clients[name].ask();
+    if (seen.status !== 200 || seen.bytes < leastBytes(wish)) {
+      throw new Error(`${name} answered ${seen.status} with ${seen.bytes} bytes.`);
+    }
+    firstMs[name].push(seen.firstMs);
+  };
+  try {
+    const sides = byName((name) => ({ call: callOf(name), servers: [gateways[name].pid] }));
+    return { measured: await run.measure(sides, { concurrency }), firstMs };
+  } finally {
+    for (const name of names) clients[name].close();
+  }
+}
+
+const round = (value: number, digits: number): number => Number(value.toFixed(digits));
+
+function middle(values: readonly number[]): number {
+  return round(values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN, 3);
+}
+
+/** Processor time of Millrace's own process for one request, in that of another's. */
+function times(sides: Readonly<Record<Name, Measure>>, other: Name): number {
+  return round(sides.Millrace.serverCpuUs / Math.max(1, sides[other].serverCpuUs), 2);
+}
+
+const prefixed = <Figure>(prefix: string, figures: Readonly<Record<string, Figure>>) =>
+  Object.fromEntries(Object.entries(figures).map(([name, figure]) => [`${prefix}: ${name}`, figure]));
+
+function cpuBars(
+  kind: string,
+  sides: Readonly<Record<Name, Measure>>,
+  limits: { readonly bare: number; readonly portkey: number },
+): Bar[] {
+  return [
+    atMost(`${kind}: processor time, times bare`, limits.bare, times(sides, 'bare')),
+    atMost(`${kind}: processor time, times Portkey`, limits.portkey, times(sides, 'Portkey')),
+  ];
+}
+
+export const bench = defineBench({
+  name: 'gateway',
+  about:
+    'Chat through Millrace with every check on, through a bare undici.dispatch pass-through and through Portkey, before the same double of an engine. Server time is that of the gateway’s own process; of `direct`, that of the double.',
+  async run(run) {
+    await using direct = await startUpstreamDouble();
+    await using bare = await startBare(direct);
+    await using portkey = await startPortkey(direct);
+    await using millrace = await startMillrace(direct);
+    const gateways: Gateways = { direct, bare, Millrace: millrace, Portkey: portkey };
+    for (const { pid } of [bare, millrace, portkey]) run.pinServer(pid);
+
+    const whole = await compare(run, gateways, json, 16);
+    const stream = await compare(run, gateways, paced, 32);
+    const rush = await compare(run, gateways, rushed, 16);
+    const alone = await compare(run, gateways, paced, 1);
+    const first = byName((name) => middle(alone.firstMs[name]));
+    const held = await holdStreams(run, millrace, (chunks) =>
+      clientOf(millrace, { stream: true, paceMs: 100, chunks }),
+    );
+    return {
+      figures: {
+        ...prefixed('JSON', whole.measured),
+        ...prefixed('stream', stream.measured),
+        ...prefixed('stream in a rush', rush.measured),
+        ...prefixed('first chunk p50 ms, one client', first),
+        'stream in a rush, times bare': times(rush.measured, 'bare'),
+        ...held.figures,
+      },
+      bars: [
+        ...cpuBars('JSON', whole.measured, { bare: 2, portkey: 0.25 }),
+        ...cpuBars('stream', stream.measured, { bare: 1.3, portkey: 0.45 }),
+        atMost('first chunk p50, ms above bare', 0.8, round(first.Millrace - first.bare, 3)),
+        ...held.bars,
+      ],
+    };
+  },
+});

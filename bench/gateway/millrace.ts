@@ -1,0 +1,45 @@
+import { openInferenceStack } from '../../tests/stack/inference-stack.ts';
+import {
+  addDeployment,
+  addModel,
+  seedInferenceTenant,
+  seedOperator,
+} from '../../tests/stack/inference-tenant.ts';
+import { MODEL, type Gateway, type Started } from './sides.ts';
+
+const PRICES = { prompt_token: 1_000, cached_prompt_token: 100, completion_token: 5_000 };
+const BALANCE_NANO_USD = 1_000_000_000_000_000n;
+
+/**
+ * The product, and a request that is checked in every way there is: a key with limits of requests, tokens and money, an
+ * organisation with its own, a model with its own, money that is reserved and settled, usage that is stored before that.
+ * The double behind it is told to be vLLM, which counts in every chunk: the dearest of the dialects.
+ */
+export async function startMillrace(upstream: Gateway): Promise<Started> {
+  const stack = await openInferenceStack({ llamas: [] });
+  try {
+    const operator = await seedOperator(stack);
+    const extra = { requestsPerMinute: 1_000_000 };
+    await addModel(operator, { name: MODEL, modality: 'chat', prices: PRICES, contextLength: 8_192, extra });
+    await addDeployment(operator, { model: MODEL, engine: 'vllm', address: upstream.url });
+    const tenant = await seedInferenceTenant(stack, BALANCE_NANO_USD);
+    const { key } = await tenant.newKey({
+      scopes: ['inference:read', 'inference:write'],
+      limits: { rpm: 1_000_000, tpm: 1_000_000_000, budget: { usd: 100_000, period: 'day' } },
+    });
+    await stack.startGateways();
+    const pid = stack.gateways[0]?.pid() ?? null;
+    if (pid === null) throw new Error('The gateway has no process.');
+    return {
+      name: 'Millrace',
+      pid,
+      url: stack.gatewayUrl,
+      headers: { authorization: `Bearer ${key}` },
+      model: MODEL,
+      [Symbol.asyncDispose]: () => stack.close(),
+    };
+  } catch (error) {
+    await stack.close();
+    throw error;
+  }
+}

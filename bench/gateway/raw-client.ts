@@ -1,0 +1,136 @@
+import { connect, type Socket } from 'node:net';
+
+/** One answer as a client saw it. */
+export interface Seen {
+  readonly status: number;
+  /** From sending to the first byte of the body. */
+  readonly firstMs: number;
+  readonly bytes: number;
+}
+
+export interface RawClient {
+  ask(): Promise<Seen>;
+  close(): void;
+}
+
+export interface RawRequest {
+  readonly url: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
+const headEndMark = '\r\n\r\n';
+const lastChunk = '0\r\n\r\n';
+
+/**
+ * Sends the same request again and again over connections that stay open, and reads no more of the answers than it takes
+ * to know their end. A client like any other would cost more than what is measured.
+ */
+export function createRawClient(request: RawRequest): RawClient {
+  const { hostname, port } = new URL(request.url);
+  const body = JSON.stringify(request.body);
+  const headers = Object.entries({
+    host: `${hostname}:${port}`,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    ...request.headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const bytes = Buffer.from(`POST ${request.path} HTTP/1.1\r\n${headers.join('')}\r\n${body}`);
+  const idle: Connection[] = [];
+  const all = new Set<Connection>();
+  const open = async (): Promise<Connection> => {
+    const connection = await openConnection(hostname, Number(port));
+    all.add(connection);
+    return connection;
+  };
+  return {
+    ask: async () => {
+      const connection = idle.pop() ?? (await open());
+      const seen = await connection.exchange(bytes);
+      if (connection.isOpen()) idle.push(connection);
+      return seen;
+    },
+    close: () => {
+      for (const connection of all) connection.close();
+    },
+  };
+}
+
+interface Connection {
+  exchange(bytes: Buffer): Promise<Seen>;
+  isOpen(): boolean;
+  close(): void;
+}
+
+/** What is being waited for: the head first, then so many bytes or the last chunk. */
+interface Pending {
+  readonly startedMs: number;
+  readonly resolve: (seen: Seen) => void;
+  readonly reject: (error: Error) => void;
+  head: Buffer | null;
+  status: number;
+  firstMs: number;
+  bytes: number;
+  length: number | null;
+  tail: string;
+}
+
+async function openConnection(host: string, port: number): Promise<Connection> {
+  const socket: Socket = connect({ host, port, noDelay: true });
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve);
+    socket.once('error', reject);
+  });
+  let pending: Pending | null = null;
+  const fail = (error: Error): void => {
+    pending?.reject(error);
+    pending = null;
+  };
+  socket.on('error', fail);
+  socket.on('close', () => fail(new Error('The connection was closed in the middle of an answer.')));
+  socket.on('data', (chunk) => {
+    if (pending === null || !read(pending, chunk)) return;
+    const { status, firstMs, bytes, resolve } = pending;
+    pending = null;
+    resolve({ status, firstMs, bytes });
+  });
+  return {
+    exchange: (bytes) =>
+      new Promise((resolve, reject) => {
+        const startedMs = performance.now();
+        const empty = { head: null, status: 0, firstMs: 0, bytes: 0, length: null, tail: '' };
+        pending = { startedMs, resolve, reject, ...empty };
+        socket.write(bytes);
+      }),
+    isOpen: () => !socket.destroyed,
+    close: () => socket.destroy(),
+  };
+}
+
+/** Answers whether the answer is whole. */
+function read(pending: Pending, chunk: Buffer): boolean {
+  if (pending.status !== 0) return readBody(pending, chunk);
+  const so = pending.head === null ? chunk : Buffer.concat([pending.head, chunk]);
+  const at = so.indexOf(headEndMark);
+  if (at < 0) {
+    pending.head = so;
+    return false;
+  }
+  const head = so.toString('latin1', 0, at);
+  pending.status = Number(head.slice(9, 12));
+  const length = /content-length: *(\d+)/i.exec(head)?.[1];
+  pending.length = length === undefined ? null : Number(length);
+  return readBody(pending, so.subarray(at + headEndMark.length));
+}
+
+function readBody(pending: Pending, chunk: Buffer): boolean {
+  if (chunk.length === 0) return pending.length === 0;
+  if (pending.bytes === 0) pending.firstMs = performance.now() - pending.startedMs;
+  pending.bytes += chunk.length;
+  if (pending.length !== null) return pending.bytes >= pending.length;
+  pending.tail = (
+    pending.tail + chunk.toString('latin1', Math.max(0, chunk.length - lastChunk.length))
+  ).slice(-lastChunk.length);
+  return pending.tail === lastChunk;
+}

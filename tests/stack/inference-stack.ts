@@ -1,0 +1,179 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { down, ensureUp, killNode, startNode, type Endpoints } from '@millrace/services';
+import {
+  createTestDatabase,
+  engineEnv,
+  freePorts,
+  startLlama,
+  startValkeyServer,
+  testNames,
+  type LlamaSettings,
+  type TestDatabase,
+  type TestLlama,
+  type TestValkey,
+} from '@millrace/testing';
+import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.ts';
+
+/**
+ * The product as it serves inference: api, workers and gateways as processes of their own, all gateways on one port, real
+ * llama-servers behind them, and a Valkey for the pots. PostgreSQL and NATS are the shared ones, unless the stack is to
+ * have some of its own that it may kill: then NATS has three nodes.
+ */
+
+export interface InferenceStackOptions {
+  readonly gateways?: number;
+  readonly workers?: number;
+  readonly llamas?: readonly LlamaSettings[];
+  /** PostgreSQL and three nodes of NATS that nobody else uses. */
+  readonly ownEngines?: boolean;
+  /** The engines of pictures and speech; shared. */
+  readonly media?: boolean;
+  /** Over what all processes are told. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface InferenceStack {
+  readonly apiUrl: string;
+  /** All gateways that live. */
+  readonly gatewayUrl: string;
+  readonly database: TestDatabase;
+  readonly endpoints: Endpoints;
+  readonly natsPrefix: string;
+  readonly api: Supervised;
+  readonly workers: readonly Supervised[];
+  readonly gateways: readonly Supervised[];
+  readonly llamas: readonly TestLlama[];
+  /** Where the pots are. */
+  readonly valkey: TestValkey;
+  /** Only with engines of the stack's own: `postgres`, `nats-1` to `nats-3`. */
+  killEngineNode(name: string): Promise<void>;
+  startEngineNode(name: string): Promise<void>;
+  /** Gateways come last: they want a book that was filled. */
+  startGateways(): Promise<void>;
+  readonly rows: ReadRows;
+  /** What all processes have said: for a failure. */
+  output(): string;
+  close(): Promise<void>;
+}
+
+type Closers = (() => Promise<unknown>)[];
+
+const mediaEngines = ['images', 'speech'];
+const UNLIMITED = '1000000';
+
+export async function openInferenceStack(options: InferenceStackOptions = {}): Promise<InferenceStack> {
+  const closers: Closers = [];
+  const close = async (): Promise<void> => {
+    for (const step of closers.splice(0).toReversed()) await step();
+  };
+  try {
+    return await open(options, closers, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function open(
+  options: InferenceStackOptions,
+  closers: Closers,
+  close: () => Promise<void>,
+): Promise<InferenceStack> {
+  const { endpoints, place } = await raiseEngines(options, closers);
+  const database = await createTestDatabase({ postgresUrl: endpoints.postgresUrl });
+  closers.push(() => database.drop());
+  const valkey = await startValkeyServer();
+  closers.push(() => valkey[Symbol.asyncDispose]());
+  const llamas: TestLlama[] = [];
+  for (const [nth, settings] of (options.llamas ?? [{}]).entries()) {
+    const llama = await startLlama({ name: `llama-${nth + 1}`, ...settings });
+    llamas.push(llama);
+    closers.push(() => llama[Symbol.asyncDispose]());
+  }
+  const names = testNames();
+  const env = {
+    ...engineEnv({ database, names, endpoints }),
+    MILLRACE_POT_VALKEY_URL: valkey.url,
+    MILLRACE_NATS_REPLICAS: options.ownEngines === true ? '3' : '1',
+    MILLRACE_RATE_LIMIT_DEFAULT_RPM: UNLIMITED,
+    MILLRACE_RATE_LIMIT_FUNDED_RPM: UNLIMITED,
+    ...options.env,
+  };
+  const programs = await programsOf(env, options);
+  const { api, workers, gateways } = programs;
+  closers.push(() => Promise.all([...gateways, api, ...workers].map((each) => each.kill())));
+  await Promise.all([api, ...workers].map((each) => each.start()));
+  const ownPlace = (): { readonly stateDir: string } => {
+    if (place === null) throw new Error('The engines of this stack are shared: they are not to be killed.');
+    return place;
+  };
+  return {
+    ...programs,
+    database,
+    endpoints,
+    natsPrefix: names.natsPrefix,
+    llamas,
+    valkey,
+    killEngineNode: (name) => killNode(name, ownPlace()),
+    startEngineNode: (name) => startNode(name, ownPlace()),
+    startGateways: async () => {
+      await Promise.all(gateways.map((each) => each.start()));
+    },
+    rows: rowsOf(database),
+    output: () =>
+      [api, ...workers, ...gateways].map((each) => `--- ${each.name}\n${each.output()}`).join('\n'),
+    close,
+  };
+}
+
+async function raiseEngines(
+  { ownEngines = false, media = false }: InferenceStackOptions,
+  closers: Closers,
+): Promise<{ readonly endpoints: Endpoints; readonly place: { readonly stateDir: string } | null }> {
+  const wanted = ['restate', 'valkey', ...(media ? mediaEngines : [])];
+  if (!ownEngines) return { endpoints: await ensureUp([...wanted, 'postgres', 'nats']), place: null };
+  const shared = await ensureUp(wanted);
+  const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
+  chmodSync(folder, 0o755);
+  const place = { stateDir: path.join(folder, 's'), portBase: 'auto' } as const;
+  closers.push(async () => rmSync(folder, { recursive: true, force: true }));
+  closers.push(() => down([], { stateDir: place.stateDir, purge: true }));
+  await ensureUp(['postgres'], place);
+  const { postgresUrl, natsUrls } = await ensureUp(['nats'], { ...place, topology: 'cluster' });
+  return { endpoints: { ...shared, postgresUrl, natsUrls }, place: { stateDir: place.stateDir } };
+}
+
+async function programsOf(
+  env: Readonly<Record<string, string>>,
+  options: InferenceStackOptions,
+): Promise<Pick<InferenceStack, 'apiUrl' | 'gatewayUrl' | 'api' | 'workers' | 'gateways'>> {
+  const [apiPort = 0, endpointPort = 0, gatewayPort = 0] = await freePorts(3);
+  const program = async (kind: 'worker' | 'gateway', nth: number, own: Record<string, string>) => {
+    const [healthPort = 0] = await freePorts(1);
+    return supervise({
+      name: `${kind}-${nth + 1}`,
+      entry: `apps/${kind}/src/main.ts`,
+      readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
+      env: { ...env, [`MILLRACE_${kind.toUpperCase()}_HEALTH_PORT`]: String(healthPort), ...own },
+    });
+  };
+  const several = <T>(count: number, make: (nth: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: count }, (_, nth) => make(nth)));
+  const apiUrl = `http://127.0.0.1:${apiPort}`;
+  const api = supervise({
+    name: 'api',
+    entry: 'apps/api/src/main.ts',
+    readyUrl: `${apiUrl}/readyz`,
+    env: { ...env, MILLRACE_HTTP_PORT: String(apiPort), MILLRACE_HTTP_VALIDATE_RESPONSES: 'true' },
+  });
+  // Workers serve one address and gateways one port: the kernel deals connections out to those alive.
+  const workers = await several(options.workers ?? 1, (nth) =>
+    program('worker', nth, { MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort) }),
+  );
+  const gateways = await several(options.gateways ?? 1, (nth) =>
+    program('gateway', nth, { MILLRACE_HTTP_PORT: String(gatewayPort) }),
+  );
+  return { apiUrl, gatewayUrl: `http://127.0.0.1:${gatewayPort}`, api, workers, gateways };
+}

@@ -1,0 +1,176 @@
+import type { OrgId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import { eventually, type TestLlama } from '@millrace/testing';
+import OpenAI from 'openai';
+import { seedOrganisation } from '../../apps/api/src/fixture.ts';
+import type { InferenceStack } from './inference-stack.ts';
+import { giveMoney, type Answer } from './tenant.ts';
+
+/** The people around a stack: an operator who sells models, and tenants who use them by the client that everyone has. */
+
+export type Call = (method: string, path: string, body?: object) => Promise<Answer>;
+
+function callerOf(url: string, key: string): Call {
+  return async (method, path, body) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(15_000),
+    });
+    const text = await response.text();
+    return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };
+  };
+}
+
+export interface Operator {
+  readonly call: Call;
+  /** Throws unless it was done. */
+  do(method: string, path: string, body: object): Promise<Answer['json']>;
+}
+
+export async function seedOperator(stack: InferenceStack): Promise<Operator> {
+  const { owner } = await seedOrganisation(stack.database.db, { platformRole: 'operator' });
+  const call = callerOf(stack.apiUrl, owner.key);
+  return {
+    call,
+    do: async (method, path, body) => {
+      const { status, json } = await call(method, path, body);
+      if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${JSON.stringify(json)}`);
+      return json;
+    },
+  };
+}
+
+/** What one of it costs, in nano-USD. */
+export type Prices = Readonly<
+  Partial<Record<'prompt_token' | 'cached_prompt_token' | 'completion_token' | 'image' | 'character', number>>
+>;
+
+export const CHAT_PRICES = {
+  prompt_token: 1_000,
+  cached_prompt_token: 100,
+  completion_token: 5_000,
+} as const satisfies Prices;
+
+const unitOf = { image: 'image', character: 'character' } as const;
+
+export interface ModelWish {
+  readonly name: string;
+  readonly modality: 'chat' | 'image' | 'audio';
+  readonly prices: Prices;
+  readonly contextLength?: number;
+  readonly extra?: object;
+}
+
+export async function addModel(operator: Operator, wish: ModelWish): Promise<void> {
+  const { name, modality, contextLength = null, extra } = wish;
+  await operator.do('POST', '/v2/admin/models', {
+    name,
+    modality,
+    contextLength,
+    maxOutputTokens: contextLength,
+    ownedBy: 'millrace',
+    ...extra,
+  });
+  for (const [unit, price] of Object.entries(wish.prices)) {
+    await operator.do('POST', '/v2/admin/prices', {
+      subject: { kind: 'model', model: name, unit },
+      unit: unit in unitOf ? unit : 'token',
+      priceNanoUsd: String(price),
+      validFrom: '2020-01-01T00:00:00.000Z',
+      reason: 'to begin with',
+    });
+  }
+}
+
+export interface DeploymentWish {
+  readonly model: string;
+  readonly engine: string;
+  readonly address: string;
+  readonly apiKey?: string;
+  readonly upstreamModel?: string;
+  readonly maxConcurrency?: number;
+}
+
+/** Answers its id. */
+export async function addDeployment(operator: Operator, wish: DeploymentWish): Promise<string> {
+  const made = (await operator.do('POST', '/v2/admin/deployments', { region: 'eu-west-1', ...wish })) as {
+    id: string;
+  };
+  return made.id;
+}
+
+/** The tiny chat model on every llama-server of the stack. Answers the deployments in their order. */
+export async function sellChat(
+  stack: InferenceStack,
+  operator: Operator,
+  name = 'millrace-tiny',
+): Promise<string[]> {
+  const [first] = stack.llamas;
+  if (first === undefined) throw new Error('The stack has no llama-server.');
+  const { contextLength } = first;
+  await addModel(operator, { name, modality: 'chat', prices: CHAT_PRICES, contextLength });
+  const deployments: string[] = [];
+  for (const llama of stack.llamas)
+    deployments.push(await addDeployment(operator, deploymentOf(llama, name)));
+  return deployments;
+}
+
+export function deploymentOf(llama: TestLlama, model: string): DeploymentWish {
+  const { url: address, apiKey, model: upstreamModel } = llama;
+  return { model, engine: 'llama.cpp', address, apiKey, upstreamModel };
+}
+
+export interface InferenceTenant {
+  readonly orgId: OrgId;
+  readonly key: string;
+  readonly keyId: string;
+  /** The control plane, as this tenant. */
+  readonly call: Call;
+  /** The client that everyone has, unmodified; it does not repeat what failed. */
+  readonly openai: OpenAI;
+  /** Another key of the same organisation; test keys among them. */
+  newKey(wish: object): Promise<{ readonly id: string; readonly key: string; readonly openai: OpenAI }>;
+  balance(): Promise<{ readonly balance: bigint; readonly held: bigint }>;
+  /** What a request cost, once the books know it; waits as long as is promised and some more. */
+  costOf(requestId: string): Promise<number>;
+}
+
+export async function seedInferenceTenant(
+  stack: InferenceStack,
+  balanceNanoUsd: bigint,
+): Promise<InferenceTenant> {
+  const { organisation, owner } = await seedOrganisation(stack.database.db);
+  if (balanceNanoUsd > 0n) await giveMoney(stack.database.db, organisation.id, nanoUsd(balanceNanoUsd));
+  const call = callerOf(stack.apiUrl, owner.key);
+  return {
+    orgId: organisation.id,
+    key: owner.key,
+    keyId: owner.keyId,
+    call,
+    openai: clientOf(stack, owner.key),
+    newKey: async (wish) => {
+      const made = await call('POST', '/v2/api-keys', { name: 'one more', ...wish });
+      if (made.status !== 201) throw new Error(`No key: ${JSON.stringify(made.json)}`);
+      const { id, key } = made.json as { id: string; key: string };
+      return { id, key, openai: clientOf(stack, key) };
+    },
+    balance: async () => {
+      const { json } = await call('GET', '/v2/customer/balance');
+      return { balance: BigInt(json.balanceNanoUsd), held: BigInt(json.heldNanoUsd) };
+    },
+    costOf: (requestId) =>
+      eventually({ what: `the cost of ${requestId}`, timeoutMs: 10_000 }, async () => {
+        const { json } = await call('POST', '/v2/usage/request-cost', { requestIds: [requestId] });
+        return json.requests[0]?.costNanoUsd as number | undefined;
+      }),
+  };
+}
+
+export function clientOf(stack: InferenceStack, apiKey: string): OpenAI {
+  return new OpenAI({ baseURL: `${stack.gatewayUrl}/v1`, apiKey, maxRetries: 0, timeout: 30_000 });
+}

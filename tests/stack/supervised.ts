@@ -1,0 +1,60 @@
+import { startProcess, type TestDatabase, type TestProcess } from '@millrace/testing';
+
+/** A program that can be killed and is started again at the same place. */
+export interface Supervised {
+  readonly name: string;
+  /** Of the process of the moment; null while there is none. */
+  pid(): number | null;
+  /** kill -9. */
+  kill(): Promise<void>;
+  /** As an operator does: it may finish what it has begun. Answers its exit code. */
+  stop(graceMs?: number): Promise<number | null>;
+  start(): Promise<void>;
+  output(): string;
+}
+
+export interface Program {
+  readonly name: string;
+  readonly entry: string;
+  readonly readyUrl: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export function supervise({ name, entry, readyUrl, env }: Program): Supervised {
+  let running: TestProcess | null = null;
+  let said = '';
+  const end = async <T>(how: (victim: TestProcess) => Promise<T>): Promise<T | null> => {
+    const victim = running;
+    running = null;
+    if (victim === null) return null;
+    const result = await how(victim);
+    said = (said + victim.output()).slice(-200_000);
+    return result;
+  };
+  return {
+    name,
+    pid: () => running?.pid ?? null,
+    output: () => said + (running?.output() ?? ''),
+    kill: async () => {
+      await end((victim) => victim.crash());
+    },
+    stop: (graceMs) => end((victim) => victim.stop(graceMs)),
+    start: async () => {
+      running ??= await startProcess({ name, entry, env, readyUrl, readyTimeoutMs: 60_000 });
+    },
+  };
+}
+
+export type ReadRows = <Row>(text: string) => Promise<Row[]>;
+
+/** Reads behind the application's back. */
+export function rowsOf(database: TestDatabase): ReadRows {
+  return async <Row>(text: string): Promise<Row[]> => {
+    const client = await database.connect();
+    try {
+      return (await client.query(text)).rows as Row[];
+    } finally {
+      await client.end();
+    }
+  };
+}
