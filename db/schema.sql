@@ -64,6 +64,15 @@ $$;
 
 COMMENT ON FUNCTION public.check_ledger_entries() IS 'Refuses entries that do not sum to zero for each transfer, or that disagree with the kept balance.';
 
+CREATE FUNCTION public.first_id_of_day(day date) RETURNS uuid
+    LANGUAGE sql IMMUTABLE STRICT
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+  select (lpad(to_hex((extract(epoch from day::timestamp) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid;
+$$;
+
+COMMENT ON FUNCTION public.first_id_of_day(day date) IS 'The smallest UUIDv7 of a UTC day: where its partition begins.';
+
 CREATE FUNCTION public.keep_price() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -80,6 +89,47 @@ end;
 $$;
 
 COMMENT ON FUNCTION public.keep_price() IS 'Keeps the price book append-only for everyone, the owner included: a price never changes and, once ended, never comes back.';
+
+CREATE FUNCTION public.make_usage_partitions(first_day date, days integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    SET lock_timeout TO '2s'
+    AS $$
+declare
+  parent text;
+  id_column text;
+  name text;
+  day date;
+  from_id uuid;
+  to_id uuid;
+  made integer := 0;
+begin
+  if days not between 1 and 60 or abs(first_day - current_date) > 400 then
+    raise exception 'no partitions for % days from %', days, first_day using errcode = 'invalid_parameter_value';
+  end if;
+  -- One at a time: two workers would otherwise fail on each other's tables.
+  perform pg_advisory_xact_lock(hashtextextended('make_usage_partitions', 0));
+  for offset_days in 0 .. days - 1 loop
+    day := first_day + offset_days;
+    from_id := first_id_of_day(day);
+    to_id := first_id_of_day(day + 1);
+    foreach parent in array array['usage_charges', 'inference_requests'] loop
+      name := parent || '_' || to_char(day, 'YYYYMMDD');
+      continue when to_regclass(name) is not null;
+      id_column := case parent when 'usage_charges' then 'request_id' else 'id' end;
+      execute format('create table public.%I (like public.%I including all)', name, parent);
+      execute format('revoke all on %I from millrace_app', name);
+      execute format('lock table %I in access exclusive mode', parent || '_rest');
+      execute format('with moved as (delete from %I where %I >= %L and %I < %L returning *) insert into %I select * from moved',
+                     parent || '_rest', id_column, from_id, id_column, to_id, name);
+      execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, from_id, to_id);
+      made := made + 1;
+    end loop;
+  end loop;
+  return made;
+end $$;
+
+COMMENT ON FUNCTION public.make_usage_partitions(first_day date, days integer) IS 'Makes the daily partitions of usage_charges and inference_requests ahead. The processes may do this and nothing else to the schema.';
 
 CREATE FUNCTION public.mark_pool() RETURNS trigger
     LANGUAGE plpgsql
@@ -824,6 +874,24 @@ COMMENT ON COLUMN public.idempotency_keys.resource_id IS 'The public id of what 
 
 COMMENT ON COLUMN public.idempotency_keys.expires_at IS 'After this the key may be forgotten and used anew.';
 
+CREATE TABLE public.inference_checkpoints (
+    request_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    lease_id uuid NOT NULL,
+    gateway_id text NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    event jsonb NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    CONSTRAINT inference_checkpoints_amount_nano_usd_check CHECK ((amount_nano_usd >= 0)),
+    CONSTRAINT inference_checkpoints_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE public.inference_checkpoints IS 'How far requests that still run had come when their gateway last said so. Gone with the final event; charged only if the gateway dies.';
+
+COMMENT ON COLUMN public.inference_checkpoints.event IS 'The newest checkpoint as the gateway reported it.';
+
 CREATE TABLE public.inference_deployments (
     id uuid NOT NULL,
     model text NOT NULL,
@@ -904,6 +972,131 @@ COMMENT ON COLUMN public.inference_models.visible_to IS 'The organisations that 
 COMMENT ON COLUMN public.inference_models.fallbacks IS 'Models to take instead, in this order, when no deployment of it can. Their own fallbacks do not count.';
 
 COMMENT ON COLUMN public.inference_models.requests_per_minute IS 'Of each organisation; null is no limit of its own.';
+
+CREATE TABLE public.inference_requests (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    key_id uuid NOT NULL,
+    lease_id uuid,
+    gateway_id text NOT NULL,
+    model text NOT NULL,
+    deployment text,
+    created_at timestamp with time zone NOT NULL,
+    streamed boolean NOT NULL,
+    cancelled boolean NOT NULL,
+    finish_reason text,
+    latency_ms bigint NOT NULL,
+    ttft_ms bigint,
+    generation_ms bigint,
+    tokens_prompt bigint NOT NULL,
+    tokens_cached bigint NOT NULL,
+    tokens_completion bigint NOT NULL,
+    image_pixel_steps bigint NOT NULL,
+    characters bigint NOT NULL,
+    reserved_nano_usd bigint NOT NULL,
+    priced_nano_usd bigint NOT NULL,
+    cost_nano_usd bigint NOT NULL,
+    price_ids uuid[] NOT NULL,
+    attempts jsonb NOT NULL,
+    source text NOT NULL,
+    outcome text NOT NULL,
+    transfer_id uuid,
+    recorded_at timestamp with time zone NOT NULL,
+    late_nano_usd bigint,
+    late_at timestamp with time zone,
+    CONSTRAINT inference_requests_characters_check CHECK ((characters >= 0)),
+    CONSTRAINT inference_requests_cost_nano_usd_check CHECK ((cost_nano_usd >= 0)),
+    CONSTRAINT inference_requests_cost_within_reservation CHECK ((cost_nano_usd <= reserved_nano_usd)),
+    CONSTRAINT inference_requests_generation_ms_check CHECK ((generation_ms >= 0)),
+    CONSTRAINT inference_requests_image_pixel_steps_check CHECK ((image_pixel_steps >= 0)),
+    CONSTRAINT inference_requests_late_has_its_time CHECK (((late_nano_usd IS NULL) = (late_at IS NULL))),
+    CONSTRAINT inference_requests_late_nano_usd_check CHECK ((late_nano_usd >= 0)),
+    CONSTRAINT inference_requests_latency_ms_check CHECK ((latency_ms >= 0)),
+    CONSTRAINT inference_requests_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT inference_requests_only_charged_cost CHECK (((outcome = 'charged'::text) OR ((cost_nano_usd = 0) AND (transfer_id IS NULL)))),
+    CONSTRAINT inference_requests_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text, 'free'::text]))),
+    CONSTRAINT inference_requests_priced_nano_usd_check CHECK ((priced_nano_usd >= 0)),
+    CONSTRAINT inference_requests_reserved_nano_usd_check CHECK ((reserved_nano_usd >= 0)),
+    CONSTRAINT inference_requests_source_check CHECK ((source = ANY (ARRAY['final'::text, 'checkpoint'::text]))),
+    CONSTRAINT inference_requests_tokens_cached_check CHECK ((tokens_cached >= 0)),
+    CONSTRAINT inference_requests_tokens_completion_check CHECK ((tokens_completion >= 0)),
+    CONSTRAINT inference_requests_tokens_prompt_check CHECK ((tokens_prompt >= 0)),
+    CONSTRAINT inference_requests_ttft_ms_check CHECK ((ttft_ms >= 0))
+)
+PARTITION BY RANGE (id);
+
+COMMENT ON TABLE public.inference_requests IS 'One row for each inference request that was admitted, written once by the sink. No word of a prompt or an answer. Partitioned by the day in its id; partitions are made ahead by the worker.';
+
+COMMENT ON COLUMN public.inference_requests.image_pixel_steps IS 'Width x height x steps, summed over all images.';
+
+COMMENT ON COLUMN public.inference_requests.reserved_nano_usd IS 'The worst case that was set aside before it began.';
+
+COMMENT ON COLUMN public.inference_requests.priced_nano_usd IS 'What was used, by its prices. Above the cost, the operator bears the rest.';
+
+COMMENT ON COLUMN public.inference_requests.cost_nano_usd IS 'What the organisation pays for it. Never above what was reserved.';
+
+COMMENT ON COLUMN public.inference_requests.price_ids IS 'The entries of the price book that it was priced by.';
+
+COMMENT ON COLUMN public.inference_requests.source IS 'checkpoint: its gateway died, and the last it had said of the request was taken for the whole.';
+
+COMMENT ON COLUMN public.inference_requests.outcome IS 'As in usage_charges; free: in test mode nothing is charged.';
+
+COMMENT ON COLUMN public.inference_requests.late_nano_usd IS 'What the final event said that came after a checkpoint had been charged: recorded, never charged.';
+
+CREATE TABLE public.inference_requests_rest (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    key_id uuid NOT NULL,
+    lease_id uuid,
+    gateway_id text NOT NULL,
+    model text NOT NULL,
+    deployment text,
+    created_at timestamp with time zone NOT NULL,
+    streamed boolean NOT NULL,
+    cancelled boolean NOT NULL,
+    finish_reason text,
+    latency_ms bigint NOT NULL,
+    ttft_ms bigint,
+    generation_ms bigint,
+    tokens_prompt bigint NOT NULL,
+    tokens_cached bigint NOT NULL,
+    tokens_completion bigint NOT NULL,
+    image_pixel_steps bigint NOT NULL,
+    characters bigint NOT NULL,
+    reserved_nano_usd bigint NOT NULL,
+    priced_nano_usd bigint NOT NULL,
+    cost_nano_usd bigint NOT NULL,
+    price_ids uuid[] NOT NULL,
+    attempts jsonb NOT NULL,
+    source text NOT NULL,
+    outcome text NOT NULL,
+    transfer_id uuid,
+    recorded_at timestamp with time zone NOT NULL,
+    late_nano_usd bigint,
+    late_at timestamp with time zone,
+    CONSTRAINT inference_requests_characters_check CHECK ((characters >= 0)),
+    CONSTRAINT inference_requests_cost_nano_usd_check CHECK ((cost_nano_usd >= 0)),
+    CONSTRAINT inference_requests_cost_within_reservation CHECK ((cost_nano_usd <= reserved_nano_usd)),
+    CONSTRAINT inference_requests_generation_ms_check CHECK ((generation_ms >= 0)),
+    CONSTRAINT inference_requests_image_pixel_steps_check CHECK ((image_pixel_steps >= 0)),
+    CONSTRAINT inference_requests_late_has_its_time CHECK (((late_nano_usd IS NULL) = (late_at IS NULL))),
+    CONSTRAINT inference_requests_late_nano_usd_check CHECK ((late_nano_usd >= 0)),
+    CONSTRAINT inference_requests_latency_ms_check CHECK ((latency_ms >= 0)),
+    CONSTRAINT inference_requests_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT inference_requests_only_charged_cost CHECK (((outcome = 'charged'::text) OR ((cost_nano_usd = 0) AND (transfer_id IS NULL)))),
+    CONSTRAINT inference_requests_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text, 'free'::text]))),
+    CONSTRAINT inference_requests_priced_nano_usd_check CHECK ((priced_nano_usd >= 0)),
+    CONSTRAINT inference_requests_reserved_nano_usd_check CHECK ((reserved_nano_usd >= 0)),
+    CONSTRAINT inference_requests_source_check CHECK ((source = ANY (ARRAY['final'::text, 'checkpoint'::text]))),
+    CONSTRAINT inference_requests_tokens_cached_check CHECK ((tokens_cached >= 0)),
+    CONSTRAINT inference_requests_tokens_completion_check CHECK ((tokens_completion >= 0)),
+    CONSTRAINT inference_requests_tokens_prompt_check CHECK ((tokens_prompt >= 0)),
+    CONSTRAINT inference_requests_ttft_ms_check CHECK ((ttft_ms >= 0))
+);
+
+COMMENT ON TABLE public.inference_requests_rest IS 'What came before the partition of its day was made: it is moved there then.';
 
 CREATE TABLE public.invitations (
     id uuid NOT NULL,
@@ -2791,9 +2984,10 @@ CREATE TABLE public.usage_charges (
     CONSTRAINT usage_charges_only_charged_has_a_transfer CHECK (((transfer_id IS NULL) OR (outcome = 'charged'::text))),
     CONSTRAINT usage_charges_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text]))),
     CONSTRAINT usage_charges_product_check CHECK (((length(product) >= 1) AND (length(product) <= 200)))
-);
+)
+PARTITION BY RANGE (request_id);
 
-COMMENT ON TABLE public.usage_charges IS 'One row for each request that was ever used, so that none is charged twice. Append-only.';
+COMMENT ON TABLE public.usage_charges IS 'One row for each request that was ever used, so that none is charged twice. Append-only. Partitioned by the day in the request id, which is a UUIDv7; partitions are made ahead by the worker.';
 
 COMMENT ON COLUMN public.usage_charges.product IS 'The model or other thing that was used: requests of one product, key and lease in a batch share a transfer.';
 
@@ -2802,6 +2996,54 @@ COMMENT ON COLUMN public.usage_charges.amount_nano_usd IS 'What the request cost
 COMMENT ON COLUMN public.usage_charges.transfer_id IS 'The transfer it was charged with; null for a charge of nothing.';
 
 COMMENT ON COLUMN public.usage_charges.outcome IS 'late: the lease was closed, or its gateway settled, before this came. unknown_lease: no such lease of this organisation. Neither is charged.';
+
+CREATE TABLE public.usage_charges_rest (
+    request_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    key_id uuid,
+    lease_id uuid,
+    gateway_id text NOT NULL,
+    product text NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    transfer_id uuid,
+    outcome text NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    CONSTRAINT usage_charges_amount_nano_usd_check CHECK ((amount_nano_usd >= 0)),
+    CONSTRAINT usage_charges_gateway_id_check CHECK (((length(gateway_id) >= 1) AND (length(gateway_id) <= 100))),
+    CONSTRAINT usage_charges_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT usage_charges_only_charged_has_a_transfer CHECK (((transfer_id IS NULL) OR (outcome = 'charged'::text))),
+    CONSTRAINT usage_charges_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text]))),
+    CONSTRAINT usage_charges_product_check CHECK (((length(product) >= 1) AND (length(product) <= 200)))
+);
+
+COMMENT ON TABLE public.usage_charges_rest IS 'What came before the partition of its day was made: it is moved there then.';
+
+CREATE TABLE public.usage_sinks (
+    stream text NOT NULL,
+    holder text NOT NULL,
+    held_until timestamp with time zone NOT NULL,
+    CONSTRAINT usage_sinks_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 200))),
+    CONSTRAINT usage_sinks_stream_check CHECK (((length(stream) >= 1) AND (length(stream) <= 200)))
+);
+
+COMMENT ON TABLE public.usage_sinks IS 'Which worker works through which usage stream. Only saves work: two that do it at once are told apart by the row of the stream in usage_watermarks.';
+
+CREATE TABLE public.usage_unreadable (
+    stream text NOT NULL,
+    seq bigint NOT NULL,
+    "position" integer NOT NULL,
+    problem text NOT NULL,
+    payload text NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    CONSTRAINT usage_unreadable_position_check CHECK (("position" >= 0)),
+    CONSTRAINT usage_unreadable_problem_check CHECK (((length(problem) >= 1) AND (length(problem) <= 1000))),
+    CONSTRAINT usage_unreadable_seq_check CHECK ((seq > 0))
+);
+
+COMMENT ON TABLE public.usage_unreadable IS 'What stood in a usage stream and could not be read or written. Kept for a person: the stream goes on without it, and nobody is charged for it.';
+
+COMMENT ON COLUMN public.usage_unreadable."position" IS 'Which event of the message, from 0; 0 with the whole message as payload when nothing in it could be told apart.';
 
 CREATE TABLE public.usage_watermarks (
     stream text NOT NULL,
@@ -2861,6 +3103,8 @@ COMMENT ON COLUMN public.wallet_ladders.step IS 'The lowest step that was announ
 
 COMMENT ON COLUMN public.wallet_ladders.since IS 'Since when it stands there.';
 
+ALTER TABLE ONLY public.inference_requests ATTACH PARTITION public.inference_requests_rest DEFAULT;
+
 ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_0 FOR VALUES IN ('0');
 
 ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_1 FOR VALUES IN ('1');
@@ -2878,6 +3122,8 @@ ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_6 
 ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_7 FOR VALUES IN ('7');
 
 ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_8 FOR VALUES IN ('8');
+
+ALTER TABLE ONLY public.usage_charges ATTACH PARTITION public.usage_charges_rest DEFAULT;
 
 ALTER TABLE ONLY public.mock_machines ALTER COLUMN change_seq SET DEFAULT nextval('public.mock_machine_changes'::regclass);
 
@@ -2965,6 +3211,9 @@ ALTER TABLE ONLY public.idempotency_keys
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (org_id, key);
 
+ALTER TABLE ONLY public.inference_checkpoints
+    ADD CONSTRAINT inference_checkpoints_pkey PRIMARY KEY (request_id);
+
 ALTER TABLE ONLY public.inference_deployments
     ADD CONSTRAINT inference_deployments_pkey PRIMARY KEY (id);
 
@@ -2973,6 +3222,12 @@ ALTER TABLE ONLY public.inference_model_names
 
 ALTER TABLE ONLY public.inference_models
     ADD CONSTRAINT inference_models_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.inference_requests
+    ADD CONSTRAINT inference_requests_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.inference_requests_rest
+    ADD CONSTRAINT inference_requests_rest_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (id);
@@ -3196,6 +3451,15 @@ ALTER TABLE ONLY public.stray_machines
 ALTER TABLE ONLY public.usage_charges
     ADD CONSTRAINT usage_charges_pkey PRIMARY KEY (request_id);
 
+ALTER TABLE ONLY public.usage_charges_rest
+    ADD CONSTRAINT usage_charges_rest_pkey PRIMARY KEY (request_id);
+
+ALTER TABLE ONLY public.usage_sinks
+    ADD CONSTRAINT usage_sinks_pkey PRIMARY KEY (stream);
+
+ALTER TABLE ONLY public.usage_unreadable
+    ADD CONSTRAINT usage_unreadable_pkey PRIMARY KEY (stream, seq, "position");
+
 ALTER TABLE ONLY public.usage_watermarks
     ADD CONSTRAINT usage_watermarks_pkey PRIMARY KEY (stream);
 
@@ -3266,6 +3530,10 @@ CREATE INDEX gpus_node_idx ON public.gpus USING btree (node_id, numa_node);
 CREATE INDEX id_blocks_cell_idx ON public.id_blocks USING btree (kind, cell, block);
 
 CREATE INDEX idempotency_keys_expires_at_idx ON public.idempotency_keys USING btree (expires_at);
+
+CREATE INDEX inference_checkpoints_lease_idx ON public.inference_checkpoints USING btree (lease_id, gateway_id);
+
+CREATE INDEX inference_checkpoints_old_idx ON public.inference_checkpoints USING btree (recorded_at);
 
 CREATE INDEX inference_deployments_model_idx ON public.inference_deployments USING btree (model, id);
 
@@ -3413,11 +3681,15 @@ CREATE INDEX sessions_user_id_idx ON public.sessions USING btree (user_id);
 
 CREATE INDEX ssh_public_keys_org_idx ON public.ssh_public_keys USING btree (org_id, mode, id);
 
-CREATE INDEX usage_charges_transfer_idx ON public.usage_charges USING btree (transfer_id) WHERE (transfer_id IS NOT NULL);
+CREATE INDEX usage_charges_transfer_idx ON ONLY public.usage_charges USING btree (transfer_id) WHERE (transfer_id IS NOT NULL);
+
+CREATE INDEX usage_charges_rest_transfer_id_idx ON public.usage_charges_rest USING btree (transfer_id) WHERE (transfer_id IS NOT NULL);
 
 CREATE INDEX verifications_identifier_idx ON public.verifications USING btree (identifier);
 
 CREATE INDEX wallet_ladders_low_idx ON public.wallet_ladders USING btree (shard) WHERE (step <> 'fine'::text);
+
+ALTER INDEX public.inference_requests_pkey ATTACH PARTITION public.inference_requests_rest_pkey;
 
 ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_0_pkey;
 
@@ -3436,6 +3708,10 @@ ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_6_
 ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_7_pkey;
 
 ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_8_pkey;
+
+ALTER INDEX public.usage_charges_pkey ATTACH PARTITION public.usage_charges_rest_pkey;
+
+ALTER INDEX public.usage_charges_transfer_idx ATTACH PARTITION public.usage_charges_rest_transfer_id_idx;
 
 CREATE TRIGGER allocated_gpus_insert_recount AFTER INSERT ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_sold_nodes();
 
@@ -3718,6 +3994,9 @@ ALTER TABLE ONLY public.wallet_ladders
 
 GRANT USAGE ON SCHEMA public TO millrace_app;
 
+REVOKE ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.make_usage_partitions(first_day date, days integer) TO millrace_app;
+
 REVOKE ALL ON FUNCTION public.recount_node(one uuid) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO millrace_app;
@@ -3814,6 +4093,14 @@ GRANT UPDATE(next_id) ON TABLE public.id_blocks TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency_keys TO millrace_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE public.inference_checkpoints TO millrace_app;
+
+GRANT UPDATE(amount_nano_usd) ON TABLE public.inference_checkpoints TO millrace_app;
+
+GRANT UPDATE(event) ON TABLE public.inference_checkpoints TO millrace_app;
+
+GRANT UPDATE(recorded_at) ON TABLE public.inference_checkpoints TO millrace_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE public.inference_deployments TO millrace_app;
 
 GRANT UPDATE(address) ON TABLE public.inference_deployments TO millrace_app;
@@ -3859,6 +4146,12 @@ GRANT UPDATE(fallbacks) ON TABLE public.inference_models TO millrace_app;
 GRANT UPDATE(requests_per_minute) ON TABLE public.inference_models TO millrace_app;
 
 GRANT UPDATE(updated_at) ON TABLE public.inference_models TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.inference_requests TO millrace_app;
+
+GRANT UPDATE(late_nano_usd) ON TABLE public.inference_requests TO millrace_app;
+
+GRANT UPDATE(late_at) ON TABLE public.inference_requests TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.invitations TO millrace_app;
 
@@ -4305,6 +4598,10 @@ GRANT UPDATE(reap_begun_at) ON TABLE public.stray_machines TO millrace_app;
 GRANT UPDATE(last_error) ON TABLE public.stray_machines TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.usage_sinks TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.usage_unreadable TO millrace_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.usage_watermarks TO millrace_app;
 

@@ -146,10 +146,13 @@ create table usage_charges (
   outcome text not null check (outcome in ('charged', 'late', 'unknown_lease')),
   recorded_at timestamptz not null,
   constraint usage_charges_only_charged_has_a_transfer check (transfer_id is null or outcome = 'charged')
-);
+) partition by range (request_id);
 create index usage_charges_transfer_idx on usage_charges (transfer_id) where transfer_id is not null;
+create table usage_charges_rest partition of usage_charges default;
 revoke update, delete on usage_charges from millrace_app;
-comment on table usage_charges is 'One row for each request that was ever used, so that none is charged twice. Append-only.';
+revoke all on usage_charges_rest from millrace_app;
+comment on table usage_charges is 'One row for each request that was ever used, so that none is charged twice. Append-only. Partitioned by the day in the request id, which is a UUIDv7; partitions are made ahead by the worker.';
+comment on table usage_charges_rest is 'What came before the partition of its day was made: it is moved there then.';
 comment on column usage_charges.product is 'The model or other thing that was used: requests of one product, key and lease in a batch share a transfer.';
 comment on column usage_charges.amount_nano_usd is 'What the request cost; charged only when the outcome says so.';
 comment on column usage_charges.transfer_id is 'The transfer it was charged with; null for a charge of nothing.';

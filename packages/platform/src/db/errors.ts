@@ -27,6 +27,12 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return found?.code === uniqueViolation && found.constraint === constraint;
 }
 
+/** Whether what was written is refused as it is: a value that fits no column, or that a constraint forbids. */
+export function isDataError(error: unknown): boolean {
+  const code = databaseError(error)?.code;
+  return code !== undefined && (code.startsWith('22') || code.startsWith('23'));
+}
+
 /** Whether a statement named a table that is not there. */
 export function isUndefinedTable(error: unknown): boolean {
   return databaseError(error)?.code === undefinedTable;

@@ -1,7 +1,7 @@
 export type { Db, Isolation, Reader, TransactionOptions, Tx } from './db.ts';
 export { appRole, createDb, type DbOptions } from './create-db.ts';
 export { assertOutsideTransaction } from './scope.ts';
-export { isUnavailable, isUniqueViolation } from './errors.ts';
+export { isDataError, isUnavailable, isUniqueViolation } from './errors.ts';
 export {
   migrate,
   requireSchema,

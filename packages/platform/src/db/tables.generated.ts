@@ -263,6 +263,17 @@ export interface IdempotencyKeysTable {
   expires_at: Date;
 }
 
+export interface InferenceCheckpointsTable {
+  request_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  lease_id: string;
+  gateway_id: string;
+  amount_nano_usd: bigint;
+  event: ColumnType<Json, string, string>;
+  recorded_at: Date;
+}
+
 export interface InferenceDeploymentsTable {
   id: string;
   model: string;
@@ -299,6 +310,40 @@ export interface InferenceModelsTable {
   requests_per_minute: number | null;
   created_at: Date;
   updated_at: Date;
+}
+
+export interface InferenceRequestsTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  key_id: string;
+  lease_id: string | null;
+  gateway_id: string;
+  model: string;
+  deployment: string | null;
+  created_at: Date;
+  streamed: boolean;
+  cancelled: boolean;
+  finish_reason: string | null;
+  latency_ms: bigint;
+  ttft_ms: bigint | null;
+  generation_ms: bigint | null;
+  tokens_prompt: bigint;
+  tokens_cached: bigint;
+  tokens_completion: bigint;
+  image_pixel_steps: bigint;
+  characters: bigint;
+  reserved_nano_usd: bigint;
+  priced_nano_usd: bigint;
+  cost_nano_usd: bigint;
+  price_ids: string[];
+  attempts: ColumnType<Json, string, string>;
+  source: 'final' | 'checkpoint';
+  outcome: 'charged' | 'late' | 'unknown_lease' | 'free';
+  transfer_id: string | null;
+  recorded_at: Date;
+  late_nano_usd: bigint | null;
+  late_at: Date | null;
 }
 
 export interface InvitationsTable {
@@ -1018,6 +1063,21 @@ export interface UsageChargesTable {
   recorded_at: Date;
 }
 
+export interface UsageSinksTable {
+  stream: string;
+  holder: string;
+  held_until: Date;
+}
+
+export interface UsageUnreadableTable {
+  stream: string;
+  seq: bigint;
+  position: number;
+  problem: string;
+  payload: string;
+  recorded_at: Date;
+}
+
 export interface UsageWatermarksTable {
   stream: string;
   passed_seq: bigint;
@@ -1071,9 +1131,11 @@ export interface GeneratedTables {
   gpus: GpusTable;
   id_blocks: IdBlocksTable;
   idempotency_keys: IdempotencyKeysTable;
+  inference_checkpoints: InferenceCheckpointsTable;
   inference_deployments: InferenceDeploymentsTable;
   inference_model_names: InferenceModelNamesTable;
   inference_models: InferenceModelsTable;
+  inference_requests: InferenceRequestsTable;
   invitations: InvitationsTable;
   ledger_accounts: LedgerAccountsTable;
   ledger_entries: LedgerEntriesTable;
@@ -1126,6 +1188,8 @@ export interface GeneratedTables {
   ssh_public_keys: SshPublicKeysTable;
   stray_machines: StrayMachinesTable;
   usage_charges: UsageChargesTable;
+  usage_sinks: UsageSinksTable;
+  usage_unreadable: UsageUnreadableTable;
   usage_watermarks: UsageWatermarksTable;
   users: UsersTable;
   verifications: VerificationsTable;
