@@ -6,7 +6,7 @@ import type { RequestId } from '@millrace/platform/ids';
 import { msToSecondsRoundDown } from '@millrace/platform/money';
 import type { ServerResponse } from 'node:http';
 import type { AnswerFacts, ChatAdapter, Counts, EngineFailure, WholeAnswer } from '../adapters/adapter.ts';
-import type { RouteWish, Visit } from '../routing/index.ts';
+import type { NoRoute, RouteWish, Visit } from '../routing/index.ts';
 import { sendFault, sendJson, sendStreamFault, type Headers } from './answers.ts';
 import { Exchange, type Measured } from './exchange.ts';
 import type { GatewayParts } from './parts.ts';
@@ -53,6 +53,7 @@ export class TextSession<Request> implements RelayListener {
   #attemptMs = 0;
   #isDone = false;
   #waiting: AbortController | null = null;
+  #failure: EngineFailure | null = null;
 
   constructor(parts: GatewayParts, work: TextWork<Request>) {
     this.#parts = parts;
@@ -81,7 +82,7 @@ export class TextSession<Request> implements RelayListener {
     const found = this.#parts.router.route(model, { ...route, except: this.#except });
     if (found.outcome === 'to') this.#visitAt(found);
     else if (found.outcome === 'full') void this.#waitForTurn();
-    else this.#refuse(noRoute(found));
+    else this.#refuseFor(found);
   }
 
   onBytes(bytes: string | Buffer): boolean {
@@ -126,6 +127,7 @@ export class TextSession<Request> implements RelayListener {
     }
     const { limits, router } = this.#parts;
     const mayTryOn = failure.retryable && this.#exchange.attempts < limits.attempts;
+    this.#failure = failure;
     if (mayTryOn && router.mayRetry(this.#work.model)) {
       this.#relay = null;
       this.begin();
@@ -177,7 +179,7 @@ export class TextSession<Request> implements RelayListener {
       this.#waiting = null;
       if (found.outcome === 'to' && this.#isDone) found.end('cancelled');
       else if (found.outcome === 'to') this.#visitAt(found);
-      else this.#refuse(noRoute(found));
+      else this.#refuseFor(found);
     } catch (error) {
       if (!this.#isDone) this.#refuse(error);
     }
@@ -213,6 +215,11 @@ export class TextSession<Request> implements RelayListener {
   #finish(ending: { readonly cancelled: boolean; readonly finishReason: string | null }): void {
     this.#isDone = true;
     this.#exchange.end(ending);
+  }
+
+  /** Where an engine has failed and there is no other, its failure is what the client should know. */
+  #refuseFor(none: NoRoute): void {
+    this.#refuse(this.#failure === null ? noRoute(none) : faultOf(this.#failure));
   }
 
   #refuse(error: unknown): void {

@@ -1,0 +1,243 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createContract, defaultProviders } from '@millrace/contract';
+import { mintKey } from '@millrace/core/identity';
+import type { KeyEntry, ModelEntry, UsageEvent } from '@millrace/core/inference';
+import type { PotClient, Refusal, ReserveAsk, Reservation } from '@millrace/core/pots';
+import { systemClock } from '@millrace/platform/clock';
+import type { LeaseId } from '@millrace/platform/ids';
+import type { RateDecision } from '@millrace/platform/limiter';
+import { createLogger } from '@millrace/platform/log';
+import { testIds } from '@millrace/testing';
+import type { Book } from '../book/index.ts';
+import { createRouter } from '../routing/index.ts';
+import type { UsageReporter } from '../usage/index.ts';
+import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts';
+
+/**
+ * A gateway in this process. Its server, router and engines' adapters are the real ones; book, purse and usage stream are
+ * doubles that can be looked into. The whole of it with real ones runs in the end-to-end tests.
+ */
+export interface GatewayWorld {
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly key: string;
+  readonly testKey: string;
+  readonly purse: PurseDouble;
+  readonly usage: UsageDouble;
+  readonly book: { isStale: boolean; readonly keys: Map<string, KeyEntry> };
+  post(
+    path: string,
+    body: unknown,
+    options?: { readonly key?: string; readonly signal?: AbortSignal },
+  ): Promise<Response>;
+  /** Until nothing runs, or a failure. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface PurseDouble {
+  refuseWith: Refusal['refused'] | null;
+  /** Reserve no more than this of what can be made smaller. */
+  affordable: bigint | null;
+  readonly reserved: ReserveAsk[];
+  readonly settled: { readonly requestId: string; readonly actual: bigint }[];
+}
+
+export interface UsageDouble {
+  isFull: boolean;
+  readonly finals: UsageEvent[];
+  readonly checkpoints: UsageEvent[];
+}
+
+export const PRICE = { prompt: 1_000_000_000n, cached: 500_000_000n, completion: 2_000_000_000n } as const;
+
+export function modelFixture(fields: Partial<ModelEntry> & Pick<ModelEntry, 'deployments'>): ModelEntry {
+  const name = fields.name ?? 'acme/chat';
+  const price = {
+    version: 1,
+    model: name,
+    promptNanoUsdPerMillion: String(PRICE.prompt),
+    cachedPromptNanoUsdPerMillion: String(PRICE.cached),
+    completionNanoUsdPerMillion: String(PRICE.completion),
+    imageNanoUsd: '10000000',
+    characterNanoUsd: '5000',
+    priceIds: ['prc_fixture'],
+  } as const;
+  return {
+    version: 1,
+    name,
+    aliases: [],
+    modality: 'chat',
+    inputModalities: ['text'],
+    contextLength: 4_096,
+    maxOutputTokens: 1_024,
+    ownedBy: 'acme',
+    createdAtMs: 1_700_000_000_000,
+    mode: 'live',
+    visibleTo: null,
+    fallbacks: [],
+    requestsPerMinute: null,
+    prices: [{ fromMs: null, untilMs: null, price }],
+    contractPrices: {},
+    ...fields,
+  };
+}
+
+export function deploymentFixture(
+  fields: Partial<ModelEntry['deployments'][number]> & Pick<ModelEntry['deployments'][number], 'address'>,
+): ModelEntry['deployments'][number] {
+  return {
+    id: testIds.next('dep'),
+    engine: 'vllm',
+    upstreamModel: 'served',
+    apiKey: null,
+    region: 'eu-west-1',
+    weight: 100,
+    maxConcurrency: null,
+    ...fields,
+  };
+}
+
+const unlimited: RateDecision = { allowed: true, degraded: false, policies: [], refusedBy: null };
+
+function purseDouble(): PurseDouble & Pick<PotClient, 'reserve' | 'settle' | 'tend' | 'close'> {
+  const double: PurseDouble = { refuseWith: null, affordable: null, reserved: [], settled: [] };
+  return Object.assign(double, {
+    async reserve(ask: ReserveAsk): Promise<Reservation | Refusal> {
+      if (double.refuseWith !== null) return { refused: double.refuseWith, rate: unlimited };
+      double.reserved.push(ask);
+      const most = double.affordable ?? ask.amount;
+      return {
+        orgId: ask.orgId,
+        mode: ask.mode,
+        requestId: ask.requestId,
+        amount: ask.mode === 'test' ? 0n : most < ask.amount ? most : ask.amount,
+        budgets: ask.budgets,
+        limits: ask.limits,
+        tokens: ask.tokens,
+        leaseId: ask.mode === 'test' ? null : ('lse_fixture' as LeaseId),
+        epoch: 1n,
+        gatewayId: 'gateway-fixture',
+        reservedAtMs: 0,
+        rate: unlimited,
+      };
+    },
+    async settle(reservation: Reservation, actual: bigint) {
+      double.settled.push({ requestId: reservation.requestId, actual });
+    },
+    async tend() {},
+    async close() {},
+  });
+}
+
+function usageDouble(): UsageDouble & { readonly reporter: UsageReporter } {
+  const double: UsageDouble = { isFull: false, finals: [], checkpoints: [] };
+  const reporter: UsageReporter = {
+    isFull: () => double.isFull,
+    report(event, stored) {
+      double.finals.push(event);
+      queueMicrotask(stored);
+    },
+    checkpoint: (event) => void double.checkpoints.push(event),
+    close: async () => undefined,
+  };
+  return Object.assign(double, { reporter });
+}
+
+function mint(mode: 'live' | 'test', keys: Map<string, KeyEntry>, orgId: string): string {
+  const minted = mintKey(mode, (count) => randomBytes(count));
+  keys.set(minted.publicId, {
+    version: 1,
+    keyId: testIds.next('key'),
+    orgId,
+    mode,
+    secretSha256: createHash('sha256').update(minted.secret).digest('hex'),
+    scopes: ['inference:write', 'inference:read'],
+    refusedFor: null,
+    expiresAtMs: null,
+    allowedIps: [],
+    requestsPerMinute: null,
+    tokensPerMinute: null,
+    models: null,
+    budgetIds: [],
+  });
+  return minted.text;
+}
+
+export interface WorldOptions {
+  readonly models: readonly ModelEntry[];
+  readonly limits?: GatewayOptions['limits'];
+  readonly upstreams?: GatewayOptions['upstreams'];
+}
+
+export async function createGatewayWorld(options: WorldOptions): Promise<GatewayWorld> {
+  const log = createLogger({ name: 'gateway-test', level: 'silent' });
+  const keys = new Map<string, KeyEntry>();
+  const orgId = testIds.next('org');
+  const key = mint('live', keys, orgId);
+  const testKey = mint('test', keys, orgId);
+  const state = { isStale: false, keys };
+  const seen = options.models;
+  const book: Book = {
+    findKey: (publicId) => keys.get(publicId) ?? null,
+    organisation: (id) => ({ version: 1, orgId: id, isSuspended: false, requestsPerMinute: 1_000_000 }),
+    model: (name, _orgId, mode) =>
+      seen.find((model) => model.mode === mode && (model.name === name || model.aliases.includes(name))) ??
+      null,
+    models: (_orgId, mode) => seen.filter((model) => model.mode === mode),
+    isStale: () => state.isStale,
+    onChange: () => () => undefined,
+    close: async () => undefined,
+  };
+  const purse = purseDouble();
+  const usage = usageDouble();
+  const router = createRouter({ clock: systemClock, log, gatewayId: 'fixture' });
+  const contract = createContract({ providers: defaultProviders, widePenalties: false });
+  const gateway = createGateway({
+    clock: systemClock,
+    ids: testIds,
+    log,
+    book,
+    pots: purse,
+    router,
+    reporter: usage.reporter,
+    trustedProxies: [],
+    schemas: contract.schemas,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.upstreams === undefined ? {} : { upstreams: options.upstreams }),
+  });
+  await new Promise<void>((resolve) => gateway.server.listen({ host: '127.0.0.1', port: 0 }, resolve));
+  const url = `http://127.0.0.1:${(gateway.server.address() as AddressInfo).port}`;
+  const close = async (): Promise<void> => {
+    router.close();
+    await gateway.close();
+    await new Promise<void>((resolve) => gateway.server.close(() => resolve()));
+  };
+  return {
+    url,
+    gateway,
+    key,
+    testKey,
+    purse,
+    usage,
+    book: state,
+    post: (path, body, { key: with_ = key, signal } = {}) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${with_}`, 'content-type': 'application/json' },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    async settled() {
+      const untilMs = systemClock.monotonicMs() + 5_000;
+      while (gateway.inFlight() > 0) {
+        if (systemClock.monotonicMs() > untilMs) throw new Error('Requests still run.');
+        await systemClock.sleep(2);
+      }
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

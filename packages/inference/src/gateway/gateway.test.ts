@@ -1,0 +1,388 @@
+import { request as httpRequest } from 'node:http';
+import { startChatDouble, type ChatDouble } from '@millrace/testing';
+import { systemClock } from '@millrace/platform/clock';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  createGatewayWorld,
+  deploymentFixture,
+  modelFixture,
+  PRICE,
+  type GatewayWorld,
+} from './gateway.fixture.ts';
+
+const TOKENS = ['The', ' mill', ' turns', ' by', ' night', '.'];
+const PROMPT_TOKENS = 11;
+let first: ChatDouble;
+let second: ChatDouble;
+let world: GatewayWorld;
+
+const ask = {
+  model: 'acme/chat',
+  messages: [{ role: 'user', content: 'What does the mill do?' }],
+  max_tokens: 20,
+};
+const costOf = (prompt: number, completion: number): bigint =>
+  (BigInt(prompt) * PRICE.prompt + BigInt(completion) * PRICE.completion + 999_999n) / 1_000_000n;
+
+beforeAll(async () => {
+  const settings = { engine: 'vllm', tokens: TOKENS, promptTokens: PROMPT_TOKENS } as const;
+  first = await startChatDouble(settings);
+  second = await startChatDouble(settings);
+});
+afterAll(async () => {
+  await first.close();
+  await second.close();
+});
+beforeEach(async () => {
+  world = await createGatewayWorld({
+    models: [
+      modelFixture({
+        deployments: [
+          deploymentFixture({ address: first.address }),
+          deploymentFixture({ address: second.address }),
+        ],
+      }),
+      modelFixture({
+        name: 'acme/test',
+        mode: 'test',
+        deployments: [deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' })],
+      }),
+    ],
+  });
+});
+afterEach(() => world.close());
+
+/** The texts of the events of a stream. */
+const eventsOf = (text: string): string[] =>
+  text
+    .split('\n\n')
+    .filter((event) => event !== '')
+    .map((event) => event.replace(/^data: /, ''));
+
+describe('money', () => {
+  test('an answer is charged what it used, once, and the rest of its reservation is given back', async () => {
+    const answer = await world.post('/v1/chat/completions', ask);
+    expect(answer.status).toBe(200);
+    const body = (await answer.json()) as { id: string; usage: { cost_nano_usd: number } };
+    await world.settled();
+    const cost = costOf(PROMPT_TOKENS, TOKENS.length);
+    expect(body.usage.cost_nano_usd).toBe(Number(cost));
+    expect(world.usage.finals).toHaveLength(1);
+    expect(world.usage.finals[0]).toMatchObject({
+      requestId: body.id,
+      amountNanoUsd: String(cost),
+      tokensPrompt: PROMPT_TOKENS,
+      tokensCompletion: TOKENS.length,
+      cancelled: false,
+      finishReason: 'stop',
+    });
+    expect(world.purse.settled).toEqual([{ requestId: body.id, actual: cost }]);
+    expect(answer.headers.get('x-inference-request-id')).toBe(body.id);
+    expect(answer.headers.get('inference-id')).toBe(body.id);
+  });
+
+  test('a stream costs what the same answer in one piece costs', async () => {
+    const answer = await world.post('/v1/chat/completions', { ...ask, stream: true });
+    const events = eventsOf(await answer.text());
+    expect(events.at(-1)).toBe('[DONE]');
+    const last = JSON.parse(events.at(-2) ?? '') as { usage: { cost_nano_usd: number } };
+    await world.settled();
+    expect(last.usage.cost_nano_usd).toBe(Number(costOf(PROMPT_TOKENS, TOKENS.length)));
+    expect(world.purse.settled.map(({ actual }) => actual)).toEqual([costOf(PROMPT_TOKENS, TOKENS.length)]);
+  });
+
+  test('a client that leaves after any byte of a stream is charged once, and never for more than was made', async () => {
+    const whole = await (await world.post('/v1/chat/completions', { ...ask, stream: true })).text();
+    await world.settled();
+    const most = costOf(PROMPT_TOKENS, TOKENS.length);
+    for (let offset = 0; offset < Buffer.byteLength(whole); offset += 7) {
+      const before = world.usage.finals.length;
+      await leaveAfter(world, offset);
+      await world.settled();
+      expect(world.usage.finals).toHaveLength(before + 1);
+      expect(world.purse.settled).toHaveLength(before + 1);
+      expect(BigInt(world.usage.finals.at(-1)?.amountNanoUsd ?? '-1')).toBeLessThanOrEqual(most);
+    }
+  });
+
+  test('what an engine makes beyond the reservation is not charged', async () => {
+    world.purse.affordable = 5n;
+    await world.post('/v1/chat/completions', ask).then((answer) => answer.text());
+    await world.settled();
+    expect(world.usage.finals[0]).toMatchObject({
+      reservedNanoUsd: '5',
+      amountNanoUsd: '5',
+      // It was told to make one token only, and the prompt alone is dearer than what was set aside.
+      pricedNanoUsd: String(costOf(PROMPT_TOKENS, 1)),
+    });
+  });
+
+  test('without a length the money says how long the answer may be', async () => {
+    const { max_tokens: _, ...open } = ask;
+    await world.post('/v1/chat/completions', open).then((answer) => answer.text());
+    const [reserved] = world.purse.reserved;
+    expect(reserved?.least).toBeLessThan(reserved?.amount ?? 0n);
+    world.purse.affordable = (reserved?.least ?? 0n) + costOf(0, 9);
+    await world.post('/v1/chat/completions', open).then((answer) => answer.text());
+    const sent = [...first.received, ...second.received].map(({ body }) => body['max_tokens']);
+    expect(sent).toContain(10);
+  });
+
+  test.each([
+    ['INSUFFICIENT_BALANCE', 402],
+    ['BUDGET_EXCEEDED', 402],
+    ['ACCOUNT_FROZEN', 403],
+    ['LEDGER_UNAVAILABLE', 503],
+  ] as const)('a purse that says %s answers %i, and no engine hears of it', async (reason, status) => {
+    world.purse.refuseWith = reason;
+    const before = first.received.length + second.received.length;
+    const answer = await world.post('/v1/chat/completions', ask);
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toMatchObject({ object: 'error', error: { code: reason.toLowerCase() } });
+    expect(first.received.length + second.received.length).toBe(before);
+    expect(world.usage.finals).toHaveLength(0);
+  });
+
+  test('usage that nobody stores lets no new request in', async () => {
+    world.usage.isFull = true;
+    expect((await world.post('/v1/chat/completions', ask)).status).toBe(503);
+    expect(world.purse.reserved).toHaveLength(0);
+  });
+
+  test('a test key costs nothing and answers the same every time', async () => {
+    const wish = { ...ask, model: 'acme/test' };
+    const texts = await Promise.all(
+      [1, 2].map(async () => {
+        const answer = await world.post('/v1/chat/completions', wish, { key: world.testKey });
+        const body = (await answer.json()) as { choices: { message: { content: string } }[] };
+        return body.choices[0]?.message.content;
+      }),
+    );
+    expect(texts[0]).toBe(texts[1]);
+    await world.settled();
+    expect(world.usage.finals.map(({ amountNanoUsd }) => amountNanoUsd)).toEqual(['0', '0']);
+  });
+});
+
+describe('engines that fail', () => {
+  test.each(['broken', 'overloaded'] as const)(
+    'one that is %s before the first byte is not seen by the client',
+    async (failure) => {
+      first.failNext(failure);
+      second.failNext(failure);
+      const before = first.received.length + second.received.length;
+      // Whichever is asked first fails; the other one has its failure still to come, so it is asked twice at most.
+      const answer = await world.post('/v1/chat/completions', { ...ask, stream: true });
+      const tried = first.received.length + second.received.length - before;
+      await answer.text();
+      expect(tried).toBeGreaterThan(1);
+      await world.settled();
+      expect(world.usage.finals).toHaveLength(1);
+      // Leaves nothing to fail for the next test.
+      await Promise.all([drainFailures(first), drainFailures(second)]);
+    },
+  );
+
+  test('a stream that breaks ends with an error event and without [DONE], and what was made is charged', async () => {
+    // So slow that each token leaves by itself.
+    const slow = await startChatDouble({
+      engine: 'vllm',
+      tokens: TOKENS,
+      promptTokens: PROMPT_TOKENS,
+      pauseMs: 20,
+    });
+    const lone = await createGatewayWorld({
+      models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
+    });
+    try {
+      slow.failNext('cut');
+      const answer = await lone.post('/v1/chat/completions', { ...ask, stream: true });
+      const events = eventsOf(await answer.text());
+      expect(answer.status).toBe(200);
+      expect(events).not.toContain('[DONE]');
+      expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({
+        object: 'error',
+        error: { code: 'upstream_error' },
+      });
+      await lone.settled();
+      const [final] = lone.usage.finals;
+      expect(final?.finishReason).toBe('error');
+      expect(BigInt(final?.amountNanoUsd ?? '0')).toBeGreaterThan(0n);
+      expect(BigInt(final?.amountNanoUsd ?? '0')).toBeLessThan(costOf(PROMPT_TOKENS, TOKENS.length));
+    } finally {
+      await lone.close();
+      await slow.close();
+    }
+  });
+
+  test('where the only engine fails, the client is told of that and not of a want of engines', async () => {
+    const lone = await createGatewayWorld({
+      models: [modelFixture({ deployments: [deploymentFixture({ address: first.address })] })],
+    });
+    try {
+      first.failNext('broken');
+      const answer = await lone.post('/v1/chat/completions', ask);
+      expect(answer.status).toBe(502);
+      expect(await answer.json()).toMatchObject({ error: { code: 'upstream_error' } });
+      await lone.settled();
+      expect(lone.purse.settled.map(({ actual }) => actual)).toEqual([0n]);
+    } finally {
+      await lone.close();
+    }
+  });
+
+  test('an engine is cut off within 100 ms of its client leaving', async () => {
+    const slow = await startChatDouble({ engine: 'vllm', tokens: TOKENS, promptTokens: 3, pauseMs: 2_000 });
+    const lone = await createGatewayWorld({
+      models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
+    });
+    try {
+      const leaving = new AbortController();
+      const answer = await lone.post(
+        '/v1/chat/completions',
+        { ...ask, stream: true },
+        { signal: leaving.signal },
+      );
+      await answer.body?.getReader().read();
+      leaving.abort();
+      const leftMs = systemClock.monotonicMs();
+      while (slow.left() === 0 && systemClock.monotonicMs() - leftMs < 2_000) await systemClock.sleep(2);
+      expect(systemClock.monotonicMs() - leftMs).toBeLessThan(100);
+      await lone.settled();
+      expect(lone.usage.finals[0]).toMatchObject({ cancelled: true });
+    } finally {
+      await lone.close();
+      await slow.close();
+    }
+  });
+
+  test('a request that takes longer than any may is ended, charged for what it made, and told so', async () => {
+    const slow = await startChatDouble({ engine: 'vllm', tokens: TOKENS, promptTokens: 3, pauseMs: 60_000 });
+    const lone = await createGatewayWorld({
+      models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
+      limits: { longestRequestMs: 400 },
+    });
+    try {
+      const answer = await lone.post('/v1/chat/completions', { ...ask, stream: true });
+      const events = eventsOf(await answer.text());
+      expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ error: { code: 'upstream_timeout' } });
+      await lone.settled();
+      expect(lone.usage.finals).toHaveLength(1);
+    } finally {
+      await lone.close();
+      await slow.close();
+    }
+  });
+});
+
+describe('the door', () => {
+  test.each([
+    ['no key', '', 401, 'missing_api_key'],
+    ['a key that is none', 'mr_live_nonsense', 401, 'malformed_api_key'],
+  ])('%s is refused', async (_, key, status, code) => {
+    const headers: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
+    const answer = await fetch(`${world.url}/v1/chat/completions`, { method: 'POST', headers, body: '{}' });
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toMatchObject({ error: { code } });
+  });
+
+  test('a key that is changed in the book is judged anew with the next request', async () => {
+    expect((await world.post('/v1/chat/completions', ask)).status).toBe(200);
+    for (const [publicId, entry] of world.book.keys) {
+      world.book.keys.set(publicId, { ...entry, refusedFor: 'API_KEY_REVOKED' });
+    }
+    const answer = await world.post('/v1/chat/completions', ask);
+    expect(answer.status).toBe(401);
+    expect(await answer.json()).toMatchObject({ error: { code: 'api_key_revoked' } });
+  });
+
+  test('a stale book lets nobody in', async () => {
+    world.book.isStale = true;
+    const answer = await world.post('/v1/chat/completions', ask);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ error: { code: 'key_feed_stale' } });
+    expect(answer.headers.get('retry-after')).toBe('5');
+  });
+
+  test.each([
+    ['JSON that is none', '{"model":', 400, 'malformed_json'],
+    ['a body without messages', '{"model":"acme/chat"}', 422, 'validation_failed'],
+    ['a model that is not there', JSON.stringify({ ...ask, model: 'other' }), 404, 'model_not_found'],
+    [
+      'more tokens than the model has',
+      JSON.stringify({ ...ask, max_tokens: 5_000 }),
+      400,
+      'context_length_exceeded',
+    ],
+  ])('%s is refused before any money moves', async (_, body, status, code) => {
+    const answer = await world.post('/v1/chat/completions', body);
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toMatchObject({ error: { code } });
+    expect(world.purse.reserved).toHaveLength(0);
+  });
+
+  test('a body beyond the limit is refused without being read', async () => {
+    const small = await createGatewayWorld({ models: [], limits: { bodyBytes: 100 } });
+    try {
+      const answer = await small.post('/v1/chat/completions', { text: 'x'.repeat(200) });
+      expect(answer.status).toBe(413);
+    } finally {
+      await small.close();
+    }
+  });
+
+  test('an unknown path is 404 and a wrong method 405', async () => {
+    expect((await world.post('/v1/nothing', {})).status).toBe(404);
+    expect((await world.post('/v1/models', {})).status).toBe(405);
+  });
+});
+
+test('a drain lets a stream run to its end and takes no other', async () => {
+  const slow = await startChatDouble({ engine: 'vllm', tokens: TOKENS, promptTokens: 3, pauseMs: 30 });
+  const lone = await createGatewayWorld({
+    models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
+  });
+  try {
+    const answer = await lone.post('/v1/chat/completions', { ...ask, stream: true });
+    const drained = lone.gateway.drain(10_000);
+    await expect(lone.post('/v1/chat/completions', ask)).rejects.toThrow();
+    expect(eventsOf(await answer.text()).at(-1)).toBe('[DONE]');
+    await drained;
+    expect(lone.usage.finals).toHaveLength(1);
+  } finally {
+    await slow.close();
+    await lone.gateway.close();
+  }
+});
+
+/** Reads so many bytes of a stream and closes the connection. */
+function leaveAfter({ url, key }: GatewayWorld, bytes: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const call = httpRequest(`${url}/v1/chat/completions`, { method: 'POST', headers }, (answer) => {
+      let read = 0;
+      answer.on('data', (chunk: Buffer) => {
+        read += chunk.length;
+        if (read >= bytes) call.destroy();
+      });
+      answer.on('close', () => resolve());
+      answer.on('error', () => undefined);
+      if (bytes === 0) call.destroy();
+    });
+    call.on('error', (error) => (call.destroyed ? resolve() : reject(error)));
+    call.end(JSON.stringify({ ...ask, stream: true }));
+  });
+}
+
+/** Asks a double directly until it has no failure left to play. */
+async function drainFailures({ address }: ChatDouble): Promise<void> {
+  for (let nth = 0; nth < 3; nth += 1) {
+    const answer = await fetch(`${address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'served', messages: [{ role: 'user', content: 'x' }] }),
+    });
+    await answer.text();
+    if (answer.status === 200) return;
+  }
+}
