@@ -13,6 +13,8 @@ export interface AnswerForm {
   readonly textField: 'content' | 'text';
   /** What a choice of a stream brings besides its end; null when it brings nothing. */
   piece(choice: JsonObject, index: number): string | null;
+  /** Whether a choice of a stream brings anything that the engine had to produce. */
+  saysSomething(choice: JsonObject): boolean;
   /** What stands before and after the text in a piece that has nothing but text. */
   textPiece(index: number): readonly [before: string, after: string];
   /** Whether a choice of a stream brings text and nothing else; then it is that text. */
@@ -41,6 +43,10 @@ export function chatForm(request: ChatRequest): AnswerForm {
         ...(logprobs === null ? {} : { logprobs }),
         finish_reason: null,
       });
+    },
+    saysSomething(choice) {
+      const delta = asObject(choice['delta']) ?? {};
+      return (asText(delta['content']) ?? '') !== '' || asList(delta['tool_calls']).length > 0;
     },
     textPiece: (index) => [`{"index":${index},"delta":{"content":"`, `"},"finish_reason":null}`],
     onlyText(choice) {

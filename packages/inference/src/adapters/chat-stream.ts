@@ -54,7 +54,7 @@ export class EventStream implements ChatStream {
   #heldEnd: string | null = null;
   #isDone = false;
   #hasBegun = false;
-  #begunChoices = new Set<number>();
+  readonly #begunChoices = new Set<number>();
   #failure: BrokenStream | null = null;
 
   constructor({ form, dialect, wish, facts, shortcuts = true }: StreamParts) {
@@ -147,7 +147,9 @@ export class EventStream implements ChatStream {
       const end = text.indexOf('\n\n', to + shortcut.tail.length);
       if (end < 0) return 0;
       this.#out += shortcut.before + text.slice(from, to) + shortcut.after;
-      this.#unread.set(shortcut.index, text.slice(at + dataPrefix.length, end));
+      if (this.#dialect.countsWhileRunning) {
+        this.#unread.set(shortcut.index, text.slice(at + dataPrefix.length, end));
+      } else if (to > from) this.#begunChoices.add(shortcut.index);
       return end + 2;
     }
     return 0;
@@ -189,7 +191,7 @@ export class EventStream implements ChatStream {
     const reason = asText(choice['finish_reason']);
     const piece = this.#form.piece(choice, index);
     if (piece !== null && (reason === null || !isEmptyText(this.#form.onlyText(choice)))) {
-      this.#begunChoices.add(index);
+      if (this.#form.saysSomething(choice)) this.#begunChoices.add(index);
       this.#out += `${this.#opening}${toBytesText(piece)}]}\n\n`;
     }
     if (reason !== null) this.#endChoice(index, reason);

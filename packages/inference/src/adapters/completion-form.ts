@@ -22,6 +22,7 @@ export function completionForm(request: CompletionRequest): AnswerForm {
       const isEmpty = asText(choice['text']) === null && logprobsOf(choice) === null;
       return isEmpty ? null : choiceJson(choice, index, null);
     },
+    saysSomething: (choice) => (asText(choice['text']) ?? '') !== '',
     textPiece: (index) => [`{"index":${index},"text":"`, `","logprobs":null,"finish_reason":null}`],
     onlyText: (choice) => (asObject(choice['logprobs']) === null ? asText(choice['text']) : null),
     end: (index, reason) => choiceJson({}, index, reason),

@@ -1,0 +1,334 @@
+import { contract } from '@millrace/contract';
+import { startChatDouble, type ChatDouble, type ChatDoubleOptions } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BrokenStream, type ChatAdapter } from './adapter.ts';
+import { chatAdapterOf } from './chat-adapter.ts';
+import {
+  answerFacts,
+  chatRequest,
+  completionRequest,
+  eventsIn,
+  hear,
+  saidIn,
+  upstreamFacts,
+} from './chat.fixture.ts';
+import { completionAdapterOf } from './completion-adapter.ts';
+
+/** Each dialect against the double of its engine; llama.cpp has the real one, in chat-llama.int.test.ts. */
+
+const { event: chunkSchema, schema: answerSchema } = contract.operations.createChatCompletion.response;
+const completionSchema = contract.operations.createCompletion.response.schema;
+const tokens = ['Brot', ' aus', ' "Mehl"', '\n', ' 🍞', '.'];
+const sentence = tokens.join('');
+const engines: readonly ChatDoubleOptions['engine'][] = ['vllm', 'sglang', 'openai'];
+
+describe.each(engines)('%s (a double)', (engine) => {
+  let double: ChatDouble;
+  beforeAll(async () => {
+    double = await startChatDouble({ engine, tokens, promptTokens: 11, cachedTokens: 4, apiKey: 'secret' });
+  });
+  afterAll(() => double.close());
+
+  async function send<Request>(adapter: ChatAdapter<Request>, request: Request, maxTokens = 16) {
+    const upstream = adapter.toUpstream(request, { ...upstreamFacts, maxTokens });
+    const answer = await fetch(`${double.address}${upstream.path}`, {
+      method: 'POST',
+      headers: upstream.headers,
+      body: upstream.body,
+    });
+    return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+  }
+
+  async function whole(body: object, maxTokens?: number) {
+    const request = chatRequest(body);
+    const { bytes } = await send(chatAdapterOf(engine), request, maxTokens);
+    return chatAdapterOf(engine).readAnswer(bytes.toString(), request, answerFacts);
+  }
+
+  async function streamed(body: object, maxTokens?: number) {
+    const request = chatRequest({ ...body, stream: true });
+    const { bytes } = await send(chatAdapterOf(engine), request, maxTokens);
+    return hear(chatAdapterOf(engine).openStream(request, answerFacts), [bytes]);
+  }
+
+  it('says and costs the same streamed as whole, in the shapes of the contract, by our names', async () => {
+    const one = await whole({});
+    const answer = answerSchema.parse(JSON.parse(one.body));
+    expect(answer.choices).toEqual([
+      { index: 0, message: { role: 'assistant', content: sentence }, finish_reason: 'stop' },
+    ]);
+    expect(answer).toMatchObject({ id: 'req_1', model: 'acme/chät', created: 1_760_000_001 });
+    expect(answer.usage).toEqual({
+      prompt_tokens: 11,
+      total_tokens: 17,
+      completion_tokens: 6,
+      prompt_tokens_details: { cached_tokens: 4 },
+      cost_nano_usd: 70_406,
+    });
+
+    const other = await streamed({});
+    expect(saidIn(other.text)).toEqual([sentence]);
+    const events = eventsIn(other.text);
+    for (const event of events) {
+      expect(chunkSchema.parse(event)).toMatchObject({ id: 'req_1', model: 'acme/chät' });
+    }
+    expect(events.at(-1)?.usage).toEqual(answer.usage);
+    expect(other.counts).toEqual(one.counts);
+    expect([other.finishReason, one.finishReason]).toEqual(['stop', 'stop']);
+  });
+
+  it('ends with usage on an empty delta by default', async () => {
+    const { text } = await streamed({});
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+    const events = eventsIn(text);
+    expect(events.at(-1)?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'stop' }]);
+    expect(events.filter(({ usage }) => usage !== undefined)).toHaveLength(1);
+    expect(events.filter(({ choices }) => choices.length === 0)).toHaveLength(0);
+  });
+
+  it('ends with a chunk of usage alone when the client asked for it', async () => {
+    const { text } = await streamed({ stream_options: { include_usage: true } });
+    const events = eventsIn(text);
+    expect(events.at(-1)?.choices).toEqual([]);
+    expect(events.at(-1)?.usage).toMatchObject({ completion_tokens: 6, cost_nano_usd: 70_406 });
+    expect(events.at(-2)?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'stop' }]);
+    expect(events.at(-2)?.usage).toBeUndefined();
+  });
+
+  it('cuts at max_tokens and says so, whole and streamed, without losing the last words', async () => {
+    const one = await whole({}, 3);
+    const other = await streamed({}, 3);
+    expect(saidIn(other.text)).toEqual([tokens.slice(0, 3).join('')]);
+    expect([one.finishReason, other.finishReason]).toEqual(['length', 'length']);
+    expect(eventsIn(other.text).at(-1)?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'length' }]);
+    expect(one.counts).toEqual({ prompt: 11, cached: 4, completion: 3 });
+    expect(other.counts).toEqual(one.counts);
+  });
+
+  it('counts every choice of n once, and the prompt once; only the last end carries usage', async () => {
+    const counts = { prompt: 11, cached: 4, completion: 18 };
+    expect((await whole({ n: 3 })).counts).toEqual(counts);
+    const { text, counts: streamedCounts } = await streamed({ n: 3 });
+    expect(streamedCounts).toEqual(counts);
+    expect(saidIn(text)).toEqual([sentence, sentence, sentence]);
+    const ends = eventsIn(text).filter(({ choices }) =>
+      choices.some((choice) => choice.finish_reason !== null),
+    );
+    expect(ends.map(({ usage }) => usage?.['completion_tokens'])).toEqual([undefined, undefined, 18]);
+  });
+
+  it('passes called tools on, with no content beside them', async () => {
+    const tools = [{ type: 'function', function: { name: 'weigh', parameters: { type: 'object' } } }];
+    const asked = { tools, tool_choice: { type: 'function', function: { name: 'weigh' } } };
+    const answer = answerSchema.parse(JSON.parse((await whole(asked)).body));
+    expect(answer.choices[0]?.message).toMatchObject({
+      content: null,
+      tool_calls: [{ type: 'function', function: { name: 'weigh', arguments: '{"a":1}' } }],
+    });
+    const { text, finishReason } = await streamed(asked);
+    expect(finishReason).toBe('tool_calls');
+    const calls = eventsIn(text).flatMap(({ choices }) =>
+      choices.flatMap(({ delta }) => delta?.tool_calls ?? []),
+    );
+    expect(calls[0]).toMatchObject({ index: 0, type: 'function', function: { name: 'weigh' } });
+    for (const event of eventsIn(text)) chunkSchema.parse(event);
+  });
+
+  it.each([
+    ['true', { logprobs: true }, 0],
+    ['true with top_logprobs', { logprobs: true, top_logprobs: 2 }, 2],
+    ['a number', { logprobs: 3 }, 3],
+  ])('lists as many alternatives as logprobs ask for: %s', async (_name, asked, alternatives) => {
+    const { text } = await streamed(asked);
+    const listed = eventsIn(text).flatMap(({ choices }) =>
+      choices.flatMap((choice) => choice.logprobs?.content ?? []),
+    );
+    expect(listed).toHaveLength(tokens.length);
+    for (const { top_logprobs: top } of listed) expect(top).toHaveLength(alternatives);
+  });
+
+  it.each([{ logprobs: false }, { logprobs: 0 }, {}])('shows no logprobs for %j', async (asked) => {
+    expect((await streamed(asked)).text).not.toContain('logprobs');
+    expect((await whole(asked)).body).not.toContain('logprobs');
+  });
+
+  it('counts while it runs, at every byte: what was counted only grows and is never more than was produced', async () => {
+    const request = chatRequest({ stream: true, n: 2 });
+    const { bytes } = await send(chatAdapterOf(engine), request);
+    const stream = chatAdapterOf(engine).openStream(request, answerFacts);
+    let produced = 0;
+    let before = stream.counts();
+    for (let at = 0; at < bytes.length; at += 1) {
+      const out = stream.push(bytes.subarray(at, at + 1)).toString();
+      for (const { choices } of eventsIn(out)) {
+        produced += choices.filter(
+          ({ delta }) => delta?.content !== undefined && delta.content !== '',
+        ).length;
+      }
+      const now = stream.counts();
+      expect(now.completion).toBeGreaterThanOrEqual(before.completion);
+      expect(now.prompt).toBeGreaterThanOrEqual(before.prompt);
+      expect(now.completion).toBeLessThanOrEqual(Math.max(produced, out.includes('[DONE]') ? 12 : produced));
+      before = now;
+    }
+    expect(before).toEqual({ prompt: 11, cached: 4, completion: 12 });
+  });
+
+  it('bills a client that leaves what was last counted, or the stated lower bound', async () => {
+    const request = chatRequest({ stream: true });
+    const { bytes } = await send(chatAdapterOf(engine), request);
+    const stream = chatAdapterOf(engine).openStream(request, answerFacts);
+    stream.push(bytes.subarray(0, bytes.indexOf('Mehl')));
+    stream.push(bytes.subarray(bytes.indexOf('Mehl'), bytes.indexOf('🍞')));
+    const { countsWhileRunning } = chatAdapterOf(engine);
+    expect(countsWhileRunning).toBe(engine !== 'openai');
+    expect(stream.counts()).toEqual(
+      countsWhileRunning ? { prompt: 11, cached: 0, completion: 4 } : { prompt: 1, cached: 0, completion: 1 },
+    );
+  });
+
+  it.each(['error event', 'cut'] as const)(
+    'breaks on a stream that fails half way (%s), and never says [DONE]',
+    async (way) => {
+      double.failNext(way);
+      const request = chatRequest({ stream: true });
+      const bytes = await send(chatAdapterOf(engine), request).then(
+        (answer) => answer.bytes,
+        // The connection was cut: what came before is what a reader of the socket had.
+        () =>
+          Buffer.from(
+            'data: {"choices":[{"index":0,"delta":{"content":"Brot aus"},"finish_reason":null}]}\n\n',
+          ),
+      );
+      const { text, broken } = hear(chatAdapterOf(engine).openStream(request, answerFacts), [bytes]);
+      expect(saidIn(text)).toEqual(['Brot aus']);
+      expect(text).not.toContain('[DONE]');
+      expect(broken?.failure).toMatchObject({ reason: 'UPSTREAM_ERROR', retryable: true });
+    },
+  );
+
+  it('completes plain text, for several prompts and choices, streamed as whole', async () => {
+    const adapter = completionAdapterOf(engine);
+    const asked = { prompt: ['Once', 'Twice'], n: 2 };
+    const request = completionRequest(asked);
+    const one = adapter.readAnswer((await send(adapter, request)).bytes.toString(), request, answerFacts);
+    const answer = completionSchema.parse(JSON.parse(one.body));
+    expect(answer.choices.map(({ index, text }) => [index, text])).toEqual(
+      [0, 1, 2, 3].map((index) => [index, sentence]),
+    );
+    expect(one.counts).toEqual({ prompt: 22, cached: 4, completion: 24 });
+
+    const streaming = completionRequest({ ...asked, stream: true });
+    const { bytes } = await send(adapter, streaming);
+    const heard = hear(adapter.openStream(streaming, answerFacts), [bytes]);
+    expect(saidIn(heard.text)).toEqual([sentence, sentence, sentence, sentence]);
+    expect(heard.counts).toEqual(one.counts);
+    for (const event of eventsIn(heard.text)) completionSchema.parse(event);
+    expect(eventsIn(heard.text).at(-1)?.usage).toEqual(answer.usage);
+  });
+
+  it('tells a prompt that does not fit from an engine that failed', async () => {
+    const adapter = chatAdapterOf(engine);
+    const tooLong = await send(adapter, chatRequest(), 5_000);
+    expect(adapter.readFailure(tooLong.status, tooLong.bytes.toString())).toMatchObject({
+      reason: 'CONTEXT_LENGTH_EXCEEDED',
+      retryable: false,
+    });
+    double.failNext('overloaded', 'broken');
+    const full = await send(adapter, chatRequest());
+    expect(adapter.readFailure(full.status, full.bytes.toString())).toMatchObject({
+      reason: 'MODEL_OVERLOADED',
+      retryable: true,
+    });
+    const broken = await send(adapter, chatRequest());
+    expect(adapter.readFailure(broken.status, broken.bytes.toString())).toMatchObject({
+      reason: 'UPSTREAM_ERROR',
+      retryable: true,
+    });
+  });
+
+  it('takes every parameter that its protocol has', async () => {
+    const beyond = engine === 'openai' ? {} : { top_k: 0, min_p: 0.1, repetition_penalty: 1.1 };
+    const { status, bytes } = await send(
+      chatAdapterOf(engine),
+      chatRequest({
+        messages: [
+          { role: 'developer', content: 'Be brief.' },
+          { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+        ],
+        ...{
+          frequency_penalty: 1,
+          presence_penalty: 0.5,
+          logit_bias: { '5': -100 },
+          logprobs: 2,
+          n: 2,
+          seed: 7,
+        },
+        ...{ stop: ['.'], temperature: 2, top_p: 1, user: 'u', response_format: { type: 'json_object' } },
+        ...{ max_completion_tokens: 9, ...beyond },
+      }),
+    );
+    expect([status, status === 200 ? '' : bytes.toString()]).toEqual([200, '']);
+  });
+});
+
+describe('a plain OpenAI server', () => {
+  it('refuses what it does not know, and the client learns which parameter that is', async () => {
+    await using double = await startChatDouble({ engine: 'openai' });
+    const adapter = chatAdapterOf('openai');
+    const upstream = adapter.toUpstream(chatRequest({ top_k: 5 }), upstreamFacts);
+    const answer = await fetch(`${double.address}${upstream.path}`, { method: 'POST', body: upstream.body });
+    expect(adapter.readFailure(answer.status, await answer.text())).toEqual({
+      status: 400,
+      reason: 'PARAMETER_NOT_SUPPORTED',
+      message: 'The model does not support the parameter top_k.',
+      retryable: false,
+    });
+  });
+
+  it('is not asked for what changes nothing', async () => {
+    await using double = await startChatDouble({ engine: 'openai' });
+    const adapter = chatAdapterOf('openai');
+    const request = chatRequest({
+      top_k: -1,
+      min_p: 0,
+      repetition_penalty: 1,
+      n: 1,
+      tools: [],
+      tool_choice: 'none',
+    });
+    const upstream = adapter.toUpstream(request, upstreamFacts);
+    await fetch(`${double.address}${upstream.path}`, { method: 'POST', body: upstream.body });
+    expect(double.received[0]?.body).toEqual({
+      model: 'up/model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 16,
+    });
+  });
+});
+
+describe('a whole answer', () => {
+  it.each([
+    ['no JSON', 'Bad gateway'],
+    ['an error in disguise', '{"error":{"message":"x","code":500}}'],
+    ['no choices', '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}'],
+    ['too many choices', '{"choices":[{"index":0},{"index":1}]}'],
+    ['a choice twice', '{"choices":[{"index":1}]}'],
+  ])('that is none is the failure of its engine: %s', (_name, text) => {
+    expect(() => chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerFacts)).toThrow(BrokenStream);
+  });
+
+  it('without usage costs the stated lower bound', () => {
+    const text = '{"choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}';
+    const { counts } = chatAdapterOf('openai').readAnswer(text, chatRequest(), answerFacts);
+    expect(counts).toEqual({ prompt: 1, cached: 0, completion: 1 });
+  });
+
+  it('never has more cached tokens than its prompt, whatever the engine says', () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9 } };
+    const text = JSON.stringify({ choices: [{ index: 0, message: { content: null } }], usage });
+    const answer = chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerFacts);
+    expect(answer.counts).toEqual({ prompt: 3, cached: 3, completion: 1 });
+    expect(JSON.parse(answer.body).choices[0].message).toEqual({ role: 'assistant', content: '' });
+  });
+});
