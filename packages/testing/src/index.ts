@@ -64,3 +64,11 @@ export {
   type ChatDoubleOptions,
   type ChatFailure,
 } from './doubles/chat-double.ts';
+export { startMedia, type TestMedia } from './media.ts';
+export { listen, type Heard } from './listener.ts';
+export {
+  startAutomatic1111Double,
+  type Automatic1111Double,
+  type Automatic1111Options,
+} from './doubles/automatic1111.ts';
+export { startComfyDouble, type ComfyDouble, type ComfyOptions } from './doubles/comfyui.ts';

@@ -18,6 +18,18 @@ export interface Endpoints {
   readonly incusCluster?: IncusClusterEndpoints;
   /** Only when llama-server has been started in this state folder. */
   readonly llama?: LlamaEndpoints;
+  /** Only when they have been started in this state folder. */
+  readonly images?: MediaEndpoints;
+  readonly speech?: MediaEndpoints;
+}
+
+/** One of our small engines: pictures by `/v1/images/generations`, speech by `/v1/audio/speech`. */
+export interface MediaEndpoints {
+  readonly url: string;
+  /** Asked for by everything but `/health`. */
+  readonly apiKey: string;
+  /** The name of the model it serves. */
+  readonly model: string;
 }
 
 export interface LlamaEndpoints {

@@ -7,12 +7,15 @@ export type {
   IncusEndpoints,
   IncusMember,
   LlamaEndpoints,
+  MediaEndpoints,
   RestateEndpoints,
 } from './endpoints.ts';
 export type { Topology } from './engine.ts';
 export { chatModel, llamaCommand, type LlamaCommand, type LlamaOptions } from './engines/llama-command.ts';
+export { mediaCommand, mediaModels, type MediaServer } from './engines/media-command.ts';
 export { Failure } from './failure.ts';
 export { withLock } from './lock.ts';
+export { plainPng } from './media/png.ts';
 export { isPortFree, portHolder } from './ports.ts';
 export { defaultCacheDir } from './site.ts';
 export { status } from './status.ts';

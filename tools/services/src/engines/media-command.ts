@@ -9,6 +9,12 @@ export interface MediaOptions {
   readonly apiKeyFile: string;
 }
 
+/** The names of what they serve. */
+export const mediaModels: Readonly<Record<MediaServer, string>> = {
+  images: 'millrace-toy-image',
+  speech: 'millrace-flite',
+};
+
 const entries: Readonly<Record<MediaServer, string>> = {
   images: 'tools/services/src/media/image-server.ts',
   speech: 'tools/services/src/media/speech-server.ts',

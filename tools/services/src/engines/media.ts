@@ -7,7 +7,7 @@ import { isInstalled } from '../install/commands.ts';
 import type { Need } from '../install/needs.ts';
 import { knownHome, nodeHome, writeAtomically, type Site } from '../site.ts';
 import { httpGet } from '../wire.ts';
-import { mediaCommand, type MediaServer } from './media-command.ts';
+import { mediaCommand, mediaModels, type MediaServer } from './media-command.ts';
 
 /** Our own small engines of pictures and speech: real models behind the protocols that gateways speak. */
 
@@ -57,7 +57,8 @@ function mediaEngine({ server, title, port, needs }: MediaEngine): Engine {
     endpoints({ site, nodes: [node] }) {
       if (node === undefined || !existsSync(keyFile(site, node))) return {};
       const apiKey = readFileSync(keyFile(site, node), 'utf8').trim();
-      return { [server]: { url: `http://127.0.0.1:${node.ports['client']}`, apiKey } };
+      const url = `http://127.0.0.1:${node.ports['client']}`;
+      return { [server]: { url, apiKey, model: mediaModels[server] } };
     },
   };
 }

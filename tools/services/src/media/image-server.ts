@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
 
+import { mediaModels } from '../engines/media-command.ts';
 import { repositoryRoot } from '../site.ts';
 import { loadPainter } from './painter.ts';
 import { toPng } from './png.ts';
@@ -12,7 +13,7 @@ const painter = await loadPainter(path.join(repositoryRoot, 'fixtures', 'models'
 
 const whole = (value: number): number => Math.trunc(value);
 
-serve('millrace-toy-image', '/v1/images/generations', async (body, signal) => {
+serve(mediaModels.images, '/v1/images/generations', async (body, signal) => {
   const [width, height] = sizeOf(body['size'] ?? '256x256');
   const count = whole(numberIn(body, 'n', 1, [1, 10]));
   const seed = whole(numberIn(body, 'seed', randomInt(2 ** 31), [0, Number.MAX_SAFE_INTEGER]));

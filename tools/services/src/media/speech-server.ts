@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 
 import { createMp3Encoder } from 'wasm-media-encoders';
 
+import { mediaModels } from '../engines/media-command.ts';
 import { BadRequest, numberIn, serve, textIn } from './server.ts';
 
 /** Real speech behind OpenAI's `/v1/audio/speech`: flite says it, LAME makes an MP3 of it. */
@@ -23,7 +24,7 @@ const voices: Readonly<Record<string, string>> = {
   kal: 'kal16',
 };
 
-serve('millrace-flite', '/v1/audio/speech', async (body, signal) => {
+serve(mediaModels.speech, '/v1/audio/speech', async (body, signal) => {
   const text = textIn(body, 'input');
   const voice = voices[textIn(body, 'voice')];
   if (voice === undefined) throw new BadRequest(`voice must be one of ${Object.keys(voices).join(', ')}.`);

@@ -1,0 +1,103 @@
+import { plainPng } from '@millrace/services';
+import { startHttpDouble, type DoubleAnswer, type DoubleRequest, type HttpDouble } from './http-double.ts';
+
+/**
+ * A double of AUTOMATIC1111's web UI: the two calls that draw, with its rules, by its sources. It is not AUTOMATIC1111:
+ * a picture is one colour that follows from its seed. What it was asked for is kept for the test to look at.
+ */
+export interface Automatic1111Double extends HttpDouble {
+  /** Bodies of the calls that drew, in order. */
+  readonly drawn: readonly Readonly<Record<string, unknown>>[];
+  /** How often somebody asked it to stop whatever it is drawing. */
+  interrupts(): number;
+}
+
+export interface Automatic1111Options {
+  /** `name:password`, as it was started with `--api-auth`. */
+  readonly auth?: string;
+  readonly checkpoints?: readonly string[];
+}
+
+const samplers = ['Euler', 'Euler a', 'DPM++ 2M'];
+
+interface Wish {
+  readonly seed: number;
+  readonly n_iter: number;
+  readonly batch_size: number;
+  readonly width: number;
+  readonly height: number;
+  readonly steps: number;
+  readonly sampler_name?: string;
+  readonly init_images?: readonly string[];
+  readonly alwayson_scripts?: { readonly controlnet?: unknown };
+  readonly override_settings?: { readonly sd_model_checkpoint?: string };
+}
+
+export async function startAutomatic1111Double(
+  options: Automatic1111Options = {},
+): Promise<Automatic1111Double> {
+  const { auth, checkpoints = ['toy.safetensors'] } = options;
+  const drawn: Readonly<Record<string, unknown>>[] = [];
+  let interrupts = 0;
+
+  function draw(request: DoubleRequest): DoubleAnswer {
+    const wish = request.body as Wish;
+    if (typeof wish?.width !== 'number') {
+      return {
+        status: 422,
+        body: {
+          detail: [{ loc: ['body', 'width'], msg: 'value is not a valid integer', type: 'type_error' }],
+        },
+      };
+    }
+    if (wish.sampler_name !== undefined && !samplers.includes(wish.sampler_name)) {
+      return { status: 404, body: { detail: 'Sampler not found' } };
+    }
+    if (request.path.endsWith('img2img') && wish.init_images === undefined) {
+      return { status: 404, body: { detail: 'Init image not found' } };
+    }
+    const checkpoint = wish.override_settings?.sd_model_checkpoint;
+    if (checkpoint !== undefined && !checkpoints.includes(checkpoint)) {
+      const body = {
+        error: 'RuntimeError',
+        detail: '',
+        body: '',
+        errors: `Unknown checkpoint: ${checkpoint}`,
+      };
+      return { status: 500, body };
+    }
+    drawn.push({ ...wish, path: request.path });
+    return { status: 200, body: pictures(wish) };
+  }
+
+  const double = await startHttpDouble((request) => {
+    const expected = auth === undefined ? undefined : `Basic ${Buffer.from(auth).toString('base64')}`;
+    if (expected !== undefined && request.headers.authorization !== expected) {
+      return { status: 401, body: { detail: 'Incorrect username or password' } };
+    }
+    switch (`${request.method} ${request.path}`) {
+      case 'POST /sdapi/v1/txt2img':
+      case 'POST /sdapi/v1/img2img':
+        return draw(request);
+      case 'POST /sdapi/v1/interrupt':
+        interrupts += 1;
+        return { status: 200, body: {} };
+      default:
+        return { status: 404, body: { detail: 'Not Found' } };
+    }
+  });
+  return { ...double, drawn, interrupts: () => interrupts };
+}
+
+/** A sheet of all of them comes first when there are several, and the map of a control net last. */
+function pictures(wish: Wish): unknown {
+  const count = wish.n_iter * wish.batch_size;
+  const seeds = Array.from({ length: count }, (_, index) => wish.seed + index);
+  const draw = (width: number, height: number, seed: number): string =>
+    plainPng(width, height, [seed % 256, 64, 128]).toString('base64');
+  const sheets = count > 1 ? [draw(wish.width * 2, wish.height, 0)] : [];
+  const maps = wish.alwayson_scripts?.controlnet === undefined ? [] : [draw(wish.width, wish.height, 255)];
+  const images = [...sheets, ...seeds.map((seed) => draw(wish.width, wish.height, seed)), ...maps];
+  const info = { seed: wish.seed, all_seeds: seeds, index_of_first_image: sheets.length, steps: wish.steps };
+  return { images, parameters: wish, info: JSON.stringify(info) };
+}

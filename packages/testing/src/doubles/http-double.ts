@@ -1,0 +1,71 @@
+import { createServer, type IncomingMessage } from 'node:http';
+
+/** A server on loopback that stands in for a program which cannot be had here. */
+export interface HttpDouble {
+  readonly url: string;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface DoubleRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+  /** Parsed; undefined when there is none or it is no JSON. */
+  readonly body: unknown;
+}
+
+export interface DoubleAnswer {
+  readonly status: number;
+  /** JSON, or bytes as they are. */
+  readonly body: unknown;
+}
+
+export async function startHttpDouble(
+  answer: (request: DoubleRequest) => DoubleAnswer | Promise<DoubleAnswer>,
+): Promise<HttpDouble> {
+  const server = createServer((request, response) => {
+    void readRequest(request)
+      .then(answer)
+      .catch((error: unknown) => ({ status: 500, body: { error: String(error) } }))
+      .then(({ status, body }) => {
+        if (response.destroyed) return;
+        const isBytes = body instanceof Uint8Array;
+        response.writeHead(status, {
+          'content-type': isBytes ? 'application/octet-stream' : 'application/json',
+        });
+        response.end(isBytes ? body : JSON.stringify(body));
+      });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The double has no port.');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function readRequest(request: IncomingMessage): Promise<DoubleRequest> {
+  const parts: Buffer[] = [];
+  for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://double');
+  return {
+    method: request.method ?? 'GET',
+    path: pathname,
+    query: searchParams,
+    headers: request.headers,
+    body: parsed(Buffer.concat(parts).toString('utf8')),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export interface Heard {
+  /** In the order in which they were said. */
+  readonly words: readonly string[];
+  readonly durationMs: number;
+}
+
+/** What the recogniser is given: sixteen thousand samples a second, two bytes each, behind a header. */
+const bytesPerMs = 32;
+const wavHeader = 44;
+
+/**
+ * Listens to an MP3 file with a speech recogniser, which hears nothing but words of the vocabulary: noise it takes for
+ * the nearest of them. So the vocabulary must hold words that were not said, and the order must be right too.
+ */
+export async function listen(mp3: Buffer, vocabulary: readonly string[]): Promise<Heard> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'millrace-listener-'));
+  const at = (name: string): string => path.join(folder, name);
+  try {
+    await writeFile(at('speech.mp3'), mp3);
+    const grammar = `#JSGF V1.0;\ngrammar words;\npublic <all> = <word>+;\n<word> = ${vocabulary.join(' | ')};\n`;
+    await writeFile(at('words.jsgf'), grammar);
+    const asWav = ['-q', '-m', '-r', '16000', '-e', 's16', '-w', at('speech.wav'), at('speech.mp3')];
+    await run('mpg123', asWav);
+    const wav = await readFile(at('speech.wav'));
+    const heard = ['-infile', at('speech.wav'), '-jsgf', at('words.jsgf'), '-logfn', '/dev/null'];
+    const { stdout } = await run('pocketsphinx_continuous', heard);
+    return {
+      words: stdout.split(/\s+/).filter((word) => word !== ''),
+      durationMs: Math.round((wav.length - wavHeader) / bytesPerMs),
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
