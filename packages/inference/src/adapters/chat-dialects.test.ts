@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import { BrokenStream } from './adapter.ts';
+import { chatAdapterOf, type ChatEngine } from './chat-adapter.ts';
+import { chatRequest, completionRequest, sentBy, upstreamFacts } from './chat.fixture.ts';
+import { completionAdapterOf } from './completion-adapter.ts';
+
+const engines: readonly ChatEngine[] = ['llama.cpp', 'vllm', 'sglang', 'openai', 'mock'];
+
+function sent(engine: ChatEngine, body: object = {}) {
+  return sentBy(chatAdapterOf(engine), chatRequest(body));
+}
+
+describe.each(engines)('a request to %s', (engine) => {
+  it('carries the name of the model there, the limit that money allows, and the key', () => {
+    const upstream = chatAdapterOf(engine).toUpstream(chatRequest({ max_tokens: 500 }), upstreamFacts);
+    expect(upstream.path).toBe('/v1/chat/completions');
+    expect(upstream.headers).toEqual({
+      'content-type': 'application/json',
+      authorization: 'Bearer secret',
+    });
+    expect(JSON.parse(upstream.body)).toMatchObject({ model: 'up/model', max_tokens: 16 });
+    const open = { ...upstreamFacts, deployment: { ...upstreamFacts.deployment, apiKey: null } };
+    expect(chatAdapterOf(engine).toUpstream(chatRequest(), open).headers).not.toHaveProperty('authorization');
+  });
+
+  it('carries what was asked for under the names that all engines share', () => {
+    const asked = {
+      ...{
+        temperature: 0.5,
+        top_p: 0.9,
+        presence_penalty: 0.1,
+        frequency_penalty: 0.2,
+        stop: ['a'],
+        seed: 7,
+      },
+      ...{ n: 2, user: 'u', tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'auto' },
+      ...{ response_format: { type: 'json_object' }, logit_bias: { '5': -100 } },
+    };
+    expect(sent(engine, asked)).toMatchObject(asked);
+  });
+
+  it('asks for no logprobs that were not asked for', () => {
+    for (const logprobs of [false, 0, undefined]) {
+      expect(sent(engine, { logprobs })).not.toHaveProperty('logprobs');
+      expect(sent(engine, { logprobs })).not.toHaveProperty('top_logprobs');
+    }
+  });
+
+  it('asks for usage when it streams, and only then', () => {
+    expect(sent(engine)).not.toHaveProperty('stream');
+    expect(sent(engine)).not.toHaveProperty('stream_options');
+    expect(sent(engine, { stream: true, stream_options: { include_usage: false } })).toMatchObject({
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+});
+
+describe.each(['vllm', 'sglang'] as const)('%s', (engine) => {
+  it('is asked for running counts, with a salt for the organisation, in chat and in completions', () => {
+    const running = { include_usage: true, continuous_usage_stats: true };
+    expect(sent(engine, { stream: true })).toMatchObject({
+      stream_options: running,
+      cache_salt: 'salt-of-org',
+    });
+    expect(sentBy(completionAdapterOf(engine), completionRequest({ stream: true }))).toMatchObject({
+      stream_options: running,
+      cache_salt: 'salt-of-org',
+    });
+  });
+
+  it('takes repetition_penalty by this name, and all tokens as -1', () => {
+    expect(sent(engine, { repetition_penalty: 1.5, top_k: 0, min_p: 0.1 })).toMatchObject({
+      repetition_penalty: 1.5,
+      top_k: -1,
+      min_p: 0.1,
+    });
+    expect(sent(engine)).not.toHaveProperty('repetition_penalty');
+  });
+});
+
+describe('llama.cpp', () => {
+  it('takes a repetition penalty by its own names', () => {
+    const body = sent('llama.cpp', { repetition_penalty: 1.5 });
+    expect(body).toMatchObject({ repeat_penalty: 1.5, repeat_last_n: 16_384 });
+    expect(body).not.toHaveProperty('repetition_penalty');
+    expect(sent('llama.cpp')).not.toHaveProperty('repeat_penalty');
+  });
+
+  it('is asked for at least one alternative, without which it tells no logprobs', () => {
+    expect(sent('llama.cpp', { logprobs: true })).toMatchObject({ logprobs: true, top_logprobs: 1 });
+    expect(sent('llama.cpp', { logprobs: true, top_logprobs: 5 })).toMatchObject({ top_logprobs: 5 });
+    expect(sent('llama.cpp', { logprobs: 4 })).toMatchObject({ logprobs: true, top_logprobs: 4 });
+  });
+
+  it('is asked for a stream whenever there are several choices: only that tells what each took', () => {
+    const stream = { stream: true, stream_options: { include_usage: true }, timings_per_token: true };
+    expect(sent('llama.cpp', { n: 2 })).toMatchObject(stream);
+    expect(sent('llama.cpp', { stream: true })).toMatchObject(stream);
+    expect(sent('llama.cpp', { n: 1 })).not.toHaveProperty('stream');
+    const complete = (body: object) => sentBy(completionAdapterOf('llama.cpp'), completionRequest(body));
+    expect(complete({ prompt: ['a', 'b'] })).toMatchObject(stream);
+    expect(complete({ prompt: 'a' })).not.toHaveProperty('stream');
+  });
+
+  it('gets seeds of 32 bits, and never the one that means a random one', () => {
+    const seed = (value: number) => sent('llama.cpp', { seed: value })['seed'];
+    expect(seed(7)).toBe(7);
+    expect(seed(2 ** 32 + 7)).toBe(7);
+    expect(seed(-7)).toBe(2 ** 32 - 7);
+    expect(seed(-1)).toBe(0);
+    expect(seed(2 ** 32 - 1)).toBe(0);
+    expect(sent('llama.cpp')).not.toHaveProperty('seed');
+  });
+
+  it.each([{ echo: true }, { suffix: '.' }])('is not asked for what it would ignore: %j', (asked) => {
+    const ask = () => sentBy(completionAdapterOf('llama.cpp'), completionRequest(asked));
+    expect(ask).toThrow(BrokenStream);
+    expect(ask).toThrow(Object.keys(asked)[0]);
+  });
+});
+
+describe('a developer', () => {
+  const messages = [
+    { role: 'developer', content: 'Be brief.' },
+    { role: 'user', content: 'Hi' },
+  ];
+  it('is the system to models with templates of their own, and stays itself elsewhere', () => {
+    for (const engine of ['llama.cpp', 'vllm', 'sglang'] as const) {
+      expect(sent(engine, { messages })).toMatchObject({ messages: [{ role: 'system' }, { role: 'user' }] });
+    }
+    expect(sent('openai', { messages })).toMatchObject({ messages });
+  });
+});
+
+describe('a plain OpenAI server', () => {
+  it('gets the limit under the name that the client used', () => {
+    expect(sent('openai', { max_completion_tokens: 99 })).toMatchObject({ max_completion_tokens: 16 });
+    expect(sent('openai', { max_completion_tokens: 99 })).not.toHaveProperty('max_tokens');
+    expect(sent('openai')).toMatchObject({ max_tokens: 16 });
+  });
+});
+
+describe('a failure of an engine', () => {
+  const read = chatAdapterOf('vllm').readFailure;
+  const llama = (message: string, type = 'invalid_request_error', code = 400) =>
+    JSON.stringify({ error: { code, message, type } });
+
+  it.each([
+    [
+      400,
+      llama(
+        'request (3007 tokens) exceeds the available context size (2048 tokens)',
+        'exceed_context_size_error',
+      ),
+      'CONTEXT_LENGTH_EXCEEDED',
+      false,
+    ],
+    [
+      400,
+      '{"error":{"message":"Too long","code":"context_length_exceeded"}}',
+      'CONTEXT_LENGTH_EXCEEDED',
+      false,
+    ],
+    [
+      400,
+      '{"object":"error","message":"The input is longer than the model\'s context length","code":400}',
+      'CONTEXT_LENGTH_EXCEEDED',
+      false,
+    ],
+    [
+      400,
+      llama("Field 'n': Value must be between 1 <= value <= 4, but got 9"),
+      'PARAMETER_NOT_SUPPORTED',
+      false,
+    ],
+    [
+      400,
+      '{"error":{"message":"suffix is not currently supported","param":"suffix"}}',
+      'PARAMETER_NOT_SUPPORTED',
+      false,
+    ],
+    [
+      422,
+      '{"detail":[{"loc":["body","tools"],"msg":"Input should be a valid list"}]}',
+      'VALIDATION_FAILED',
+      false,
+    ],
+    [
+      500,
+      llama('image input is not supported - hint: mmproj', 'server_error', 500),
+      'PARAMETER_NOT_SUPPORTED',
+      false,
+    ],
+    [
+      500,
+      llama('Jinja Exception: Conversation roles must alternate', 'server_error', 500),
+      'VALIDATION_FAILED',
+      false,
+    ],
+    [400, 'plain words', 'VALIDATION_FAILED', false],
+    [401, llama('Invalid API Key', 'authentication_error', 401), 'UPSTREAM_ERROR', true],
+    [404, '{"error":{"message":"The model `x` does not exist."}}', 'UPSTREAM_ERROR', true],
+    [408, '', 'UPSTREAM_TIMEOUT', true],
+    [429, '{}', 'MODEL_OVERLOADED', true],
+    [500, 'Internal Server Error', 'UPSTREAM_ERROR', true],
+    [502, '<html>', 'UPSTREAM_ERROR', true],
+    [503, llama('Loading model', 'unavailable_error', 503), 'UPSTREAM_ERROR', true],
+    [504, '', 'UPSTREAM_TIMEOUT', true],
+  ])('%i %s', (status, text, reason, retryable) => {
+    expect(read(status, text)).toMatchObject({ status, reason, retryable });
+  });
+
+  it('names a parameter that is ours to name', () => {
+    expect(read(400, llama("Field 'n': Value must be between 1 <= value <= 4")).message).toContain(
+      'parameter n',
+    );
+    expect(read(400, '{"error":{"message":"bad","param":"top_k"}}').message).toContain('top_k');
+  });
+
+  it('never repeats a word of the prompt, which engines quote in what they say', () => {
+    for (const status of [400, 422, 429, 500, 503]) {
+      const told = read(status, JSON.stringify({ detail: [{ input: 'my secret prompt' }], param: 'secret' }));
+      expect(JSON.stringify(told)).not.toContain('secret');
+    }
+  });
+});
