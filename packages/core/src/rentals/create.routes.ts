@@ -12,6 +12,7 @@ import { quoteFor, toWireQuote } from '../prices/index.ts';
 import { HOLD_WINDOW_MS, orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
 import { readRecord } from './reading.service.ts';
+import { withRecalledMoney, type RecallMoney } from './recalled-money.ts';
 import { toWireRentalRecord } from './rentals.wire.ts';
 import { requestReservation } from './reservations.service.ts';
 import { listReservationRequests } from './reservations.store.ts';
@@ -24,6 +25,8 @@ export interface RentalCreationRoutes {
   readonly clock: Clock;
   /** Its 32-bit ids are given to what is created here. */
   readonly cell: CellId;
+  /** Where what a rental lacks may be lent out for inference. Without it a rental is paid from what is there. */
+  readonly recallMoney?: RecallMoney | undefined;
 }
 
 /** What a process takes of its cell's ids at once. */
@@ -36,19 +39,21 @@ export function serveRentalCreation(routes: RentalCreationRoutes): void {
   serveReservationRequests(routes);
 }
 
-function serveCreate({ server, operations, db, cell }: RentalCreationRoutes): void {
+function serveCreate({ server, operations, db, cell, recallMoney }: RentalCreationRoutes): void {
   const withId = createSpareIds(createWireIdAllocator({ db, cell, kind: 'rental', chunk: IDS_AT_ONCE }));
   server.serve(operations.createVirtualMachineRental, ({ body, context, transact }) => {
     const order = orderOfVirtualMachine(body);
     const call = keyCallOf(context);
     return withId((wireId, use) =>
-      transact({ name: 'create rental', isolation: readCommitted }, async (tx) => {
-        const { orgId, mode } = await createRental(tx, call, order, wireId);
-        const record = await readRecord(tx, { orgId, mode }, wireId, tx.clock.now());
-        if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
-        use();
-        return { body: toWireRentalRecord(record), resource: { kind: 'rental', id: String(wireId) } };
-      }),
+      withRecalledMoney(requirePrincipal(context), recallMoney, () =>
+        transact({ name: 'create rental', isolation: readCommitted }, async (tx) => {
+          const { orgId, mode } = await createRental(tx, call, order, wireId);
+          const record = await readRecord(tx, { orgId, mode }, wireId, tx.clock.now());
+          if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
+          use();
+          return { body: toWireRentalRecord(record), resource: { kind: 'rental', id: String(wireId) } };
+        }),
+      ),
     );
   });
 }

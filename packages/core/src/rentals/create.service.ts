@@ -24,6 +24,7 @@ import { insertMachines, type NewMachine } from './machines.store.ts';
 import { callDriver, dueSoon, tellOfRental } from './move.ts';
 import { machinesOfPlacement, placementWishOf, type Placeable } from './placing.ts';
 import { defaultPolicy } from './policy.ts';
+import { MoneyMissing } from './recalled-money.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 import { insertRental, insertTransition } from './rentals.store.ts';
 import { insertStep } from './steps.store.ts';
@@ -49,12 +50,13 @@ export async function createRental(
   const ttlSeconds = timeToLive(order, key.limits);
   await requireOpen(tx, key.mode, order);
   const sshKeys = await requireSshKeys(tx, orgId, key, order);
-  const quote = await quoteOrder(tx, orgId, key.mode, order, now);
+  const { available } = await readBalance(tx, orgId, key.mode, now);
+  const quote = await quoteOrder(tx, orgId, key.mode, { order, available, now });
   const price = quote.frozen.rental;
   requireWithinCap(order, ttlSeconds, price);
   await requireKeyRoom(tx, key, price);
   // The ledger decides; this spares the hosts those who cannot pay.
-  if (!quote.affordable) throw unaffordable(quote.hold);
+  if (!quote.affordable) throw unaffordable(quote.hold, available);
 
   const expiresAt = ttlSeconds === null ? null : new Date(now.getTime() + secondsToMs(ttlSeconds));
   const placeable = placeableOf(tx, orgId, key.mode, order);
@@ -130,8 +132,12 @@ async function requireSshKeys(
   return found.map(({ publicKey }) => publicKey);
 }
 
-async function quoteOrder(tx: Tx, orgId: OrgId, mode: Mode, order: RentalOrder, now: Date): Promise<Quote> {
-  const { available } = await readBalance(tx, orgId, mode, now);
+async function quoteOrder(
+  tx: Tx,
+  orgId: OrgId,
+  mode: Mode,
+  { order, available, now }: { readonly order: RentalOrder; readonly available: NanoUsd; readonly now: Date },
+): Promise<Quote> {
   return quoteFor(tx, orgId, mode, {
     wish: wishOfOrder(order),
     available,
@@ -147,9 +153,10 @@ async function requireKeyRoom(tx: Tx, key: ApiKey, price: Quote['frozen']['renta
   if (hasAmountLimit(limits)) requireRoom(limits, await readKeyLoad(tx, key.orgId, key.id), price);
 }
 
-function unaffordable(hold: NanoUsd): Fault {
+function unaffordable(hold: NanoUsd, available: bigint): Fault {
   return new Fault('INSUFFICIENT_BALANCE', {
     message: `The available balance does not cover the ${formatUsd(hold)} USD that this would set aside.`,
+    cause: new MoneyMissing(hold - available),
   });
 }
 
@@ -263,5 +270,8 @@ async function takeHold(tx: Tx, rental: Rental, amount: NanoUsd, keyId: KeyId): 
   const [result] = await applyLedger(tx, [
     { do: 'hold', orgId, mode, cause, step: 'create', amount, demand: 'new', keyId },
   ]);
+  if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
+    throw unaffordable(amount, result.available ?? 0n);
+  }
   return requireDone(result).holdId;
 }

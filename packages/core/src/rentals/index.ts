@@ -11,6 +11,7 @@ export { carryOutRequired } from './ladder.service.ts';
 export { serveRentalLife, type RentalLifeRoutes } from './life.routes.ts';
 export { serveMonitoring, type MonitoringRoutes } from './monitoring.routes.ts';
 export { defaultPolicy as defaultRentalPolicy } from './policy.ts';
+export type { RecallMoney } from './recalled-money.ts';
 export { serveRentalReading, type ReadingRoutes } from './reading.routes.ts';
 export { driveForsaken, redriveDue } from './redrive.ts';
 export { dryRun, formatDryRun, type DryRun } from './dry-run.ts';
