@@ -4,6 +4,7 @@ import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import { billingAccessRows } from './access.billing.rows.ts';
 import { fleetAccessRows } from './access.fleet.rows.ts';
 import { rentalAccessRows } from './access.rentals.rows.ts';
+import { usageAccessRows } from './access.usage.rows.ts';
 import { call, newSshPublicKey, type Input, type World } from './world.ts';
 
 /**
@@ -34,6 +35,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...billingAccessRows,
   ...fleetAccessRows,
   ...rentalAccessRows,
+  ...usageAccessRows,
   getOpenapi: { own: nothing, others: 'none' },
   getOpenDocument: { own: async () => ({ params: { file: 'v2.json' } }), others: 'none' },
   getMe: { own: nothing, others: 'none' },

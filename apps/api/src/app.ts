@@ -2,6 +2,7 @@ import type { Contract } from '@millrace/contract';
 import { openKeyBudget, serveBilling } from '@millrace/core/billing';
 import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
 import { serveFleet, serveOffers, type KnowsCredential } from '@millrace/core/fleet';
+import { serveRequestUsage } from '@millrace/core/inference';
 import {
   createApiKeyService,
   createKeyAuthenticator,
@@ -132,6 +133,7 @@ export function createApi(deps: ApiDeps): Api {
     clock,
     askForConsole: askForConsole(nats, { subject: deps.consoleSubject, cell: deps.cell }),
   });
+  serveRequestUsage({ server, operations, db });
   serveHealth(server.fastify, deps.lifecycle);
 
   return {

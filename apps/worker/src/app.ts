@@ -27,9 +27,11 @@ import {
 import { startTelemetry } from '@millrace/platform/telemetry';
 import type { WorkerConfig } from './config.ts';
 import { openDrivers, startFleet } from './fleet.ts';
+import { soonConnected } from './nats.ts';
 import { startPots } from './pots.ts';
 import { startRentals } from './rentals.ts';
 import { startSweeps } from './sweeps.ts';
+import { startUsage } from './usage.ts';
 
 export interface Worker {
   readonly lifecycle: Lifecycle;
@@ -43,8 +45,6 @@ const DAY_MS = 24 * HOUR_MS;
 const MEBIBYTE = 1_048_576;
 const CHECK_TIMEOUT_MS = 2_000;
 const STREAM_CHECK_MS = 60_000;
-const NATS_LOOK_MS = 50;
-const NATS_LOOKS = 40;
 
 /** Builds the process: what it needs first, then what it does, then the face that says it is ready. */
 export async function startWorker(config: WorkerConfig): Promise<Worker> {
@@ -117,6 +117,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
     tuning: { leaseTtlMs: config.worker.relayLeaseMs, pollMs: config.worker.relayPollMs },
   });
   lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
+  startUsage(config, { db, nats, lifecycle, log, holder });
   await startPots(config, { db, nats, lifecycle, log });
   const { onMachine } = rentals;
   await startFleet(config, { db, lifecycle, log, holder, drivers, onMachine });
@@ -188,10 +189,7 @@ function keepStream(
   const loop = startLoop(
     { name: 'keep the event stream', clock: systemClock, log, idleMs: STREAM_CHECK_MS },
     async (signal) => {
-      // While we start, a connection that is still being made is nothing to warn of.
-      for (let look = 0; look < NATS_LOOKS && !nats.connected() && !signal.aborted; look += 1) {
-        await systemClock.sleep(NATS_LOOK_MS, signal).catch(() => undefined);
-      }
+      await soonConnected(nats, signal);
       if (signal.aborted) return 'idle';
       await ensureEventStream(nats, channels, {
         replicas: config.nats.replicas,

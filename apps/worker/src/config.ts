@@ -51,6 +51,12 @@ const workerConfig = fragment('worker', {
     expected: 'how many days the event stream keeps a message, 1 to 365',
     example: '7',
   },
+  usageStreamMaxMebibytes: {
+    env: 'MILLRACE_USAGE_STREAM_MAX_MIB',
+    schema: values.wholeNumber(1, 1_048_576).default(1_024),
+    expected: 'how much the usage stream may hold before gateways admit no more requests, in MiB',
+    example: '1024',
+  },
   endpointUrl: {
     env: 'MILLRACE_RESTATE_ENDPOINT_URL',
     schema: values.url('http', 'https').nullable().default(null),

@@ -1,3 +1,4 @@
+import { chargeCheckpoints } from '@millrace/core/inference';
 import { servePots } from '@millrace/core/pots';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
@@ -44,6 +45,7 @@ export async function startPots(
     log,
     outageMs: potOutageMs,
     longestRequestMs: potLongestRequestMs,
+    chargeUnfinished: chargeCheckpoints,
   });
   lifecycle.onDrain('consumers', 'pots', () => pots.stop());
 }

@@ -19,8 +19,6 @@ const pendingByCapability = {
   fleet: [],
   rentals: [],
   inference: [
-    'getRequestCost',
-    'getRequestUsage',
     'createChatCompletion',
     'createCompletion',
     'generateImage',

@@ -45,6 +45,7 @@ export {
 } from './programs.ts';
 export { createRandom, type Random } from './random.ts';
 export { plantRentals, type PlantedRental, type RentalsOptions } from './rentals.ts';
+export { plantRequest } from './requests.ts';
 export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { checkReader, type SeenEvent } from './scenarios/feed-check.ts';

@@ -5,6 +5,7 @@ import type { Random } from '@millrace/kits';
 import { plantFleet } from '@millrace/testing';
 import { chargeOf } from '../../e2e/access.billing.rows.ts';
 import { briefRentalOf, goneRentalOf, readyToRent, runningRentalOf } from '../../e2e/access.rentals.rows.ts';
+import { requestOf } from '../../e2e/access.usage.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
 import { createJudge } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
@@ -64,7 +65,8 @@ export async function fuzz(
   for (let made = 0; made < chargesMade; made += 1) charges.push(await chargeOf(world, world.acme));
   const readied = await readiedRentals(world);
   await readyToRent(world, world.acme);
-  const pools = createPools(world, random, { charges, readied, ...(await plantedNodes(world)) });
+  const requests = [await requestOf(world, world.acme), await requestOf(world, world.other)];
+  const pools = createPools(world, random, { charges, readied, requests, ...(await plantedNodes(world)) });
   const tallies = new Map<string, Tally>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );

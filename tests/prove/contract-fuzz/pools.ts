@@ -48,6 +48,8 @@ export interface Given {
   /** Transfers that can be refunded. */
   readonly charges: readonly string[];
   readonly nodes: readonly string[];
+  /** Inference requests: the caller's own first. */
+  readonly requests: readonly string[];
   /** A node that is never removed, and its GPUs. */
   readonly steady: { readonly nodeId: string; readonly gpuIds: readonly string[] };
   /** Rentals by what is asked of them and needs more than being accepted, which is all that happens to others here. */
@@ -55,7 +57,7 @@ export interface Given {
 }
 
 export function createPools(world: World, random: Random, given: Given): Pools {
-  const { charges, nodes, steady, readied } = given;
+  const { charges, nodes, requests, steady, readied } = given;
   const transfers: string[] = [...charges];
   const clusters: string[] = [];
   const windows: string[] = [];
@@ -118,6 +120,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return someOf(steady.gpuIds);
       case 'maintenanceId':
         return someOf(windows);
+      case 'requestId':
+        return someOf(requests);
       case 'rentalId':
         if (operationId === 'adminTerminateRental') return someOf(ending);
         return someOf(Object.hasOwn(readied, operationId) ? readied[operationId as ReadiedFor] : rentals);
@@ -141,6 +145,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     nodeId: 'nod',
     gpuId: 'gpu',
     maintenanceId: 'mnt',
+    requestId: 'req',
   } as const;
   const absent = (name: string): string | undefined =>
     Object.hasOwn(kinds, name) ? testIds.next(kinds[name as keyof typeof kinds]) : undefined;

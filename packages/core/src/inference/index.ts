@@ -18,3 +18,8 @@ export {
   type UsageAttempt,
   type UsageEvent,
 } from './usage-event.ts';
+export { serveRequestUsage, type RequestRoutes } from './requests.routes.ts';
+export { keepUsageTables } from './sink-upkeep.ts';
+export { startUsageSink, type SinkTuning, type UsageSinkOptions } from './sink.ts';
+export { ensureUsageStream, type UsageStreamOptions } from './usage-stream.ts';
+export { chargeCheckpoints } from './usage.service.ts';

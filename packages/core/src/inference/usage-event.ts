@@ -61,7 +61,7 @@ const word = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
 
 /** Beside the end-of-epoch markers in one stream per cell, so that a marker stands behind the usage it ends. */
 export const usageSubjects = (prefix: string, cell: number) => ({
-  stream: `${prefix === '' ? '' : `${prefix.replaceAll('.', '_')}_`}USAGE_${cell}`,
+  stream: `${prefix === '' ? '' : `${prefix.replaceAll('.', '_').toUpperCase()}_`}USAGE_${cell}`,
   all: `${word(prefix)}usage.${cell}.>`,
   batch: `${word(prefix)}usage.${cell}.batch`,
 });

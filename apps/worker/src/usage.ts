@@ -1,0 +1,55 @@
+import { ensureUsageStream, keepUsageTables, startUsageSink, usageSubjects } from '@millrace/core/inference';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { EarlyNatsClient } from '@millrace/platform/nats';
+import type { WorkerConfig } from './config.ts';
+import { soonConnected } from './nats.ts';
+
+const MEBIBYTE = 1_048_576;
+const STREAM_CHECK_MS = 60_000;
+/** While NATS is not there, or its stream is not. */
+const STREAM_RETRY_MS = 1_000;
+const TABLES_EVERY_MS = 3_600_000;
+
+/** Keeps the usage stream of this cell, charges and records what stands in it, and keeps the tables it goes to. */
+export function startUsage(
+  config: WorkerConfig,
+  parts: {
+    readonly db: Db;
+    readonly nats: EarlyNatsClient;
+    readonly lifecycle: Lifecycle;
+    readonly log: Logger;
+    readonly holder: string;
+  },
+): void {
+  const { db, nats, lifecycle, log, holder } = parts;
+  const { prefix, replicas } = config.nats;
+  const cell = config.cell.id;
+  const loops = [
+    startLoop(
+      {
+        name: 'keep the usage stream',
+        clock: systemClock,
+        log,
+        idleMs: STREAM_CHECK_MS,
+        maxBackoffMs: STREAM_RETRY_MS,
+      },
+      async (signal) => {
+        await soonConnected(nats, signal);
+        if (signal.aborted) return 'idle';
+        const maxBytes = config.worker.usageStreamMaxMebibytes * MEBIBYTE;
+        await ensureUsageStream(nats, { prefix, cell, replicas, maxBytes });
+        return 'idle';
+      },
+    ),
+    startLoop({ name: 'keep the usage tables', clock: systemClock, log, idleMs: TABLES_EVERY_MS }, () =>
+      keepUsageTables(db, systemClock),
+    ),
+  ];
+  for (const loop of loops) lifecycle.onDrain('accept', 'usage upkeep', () => loop.stop());
+  const { stream } = usageSubjects(prefix, cell);
+  const sink = startUsageSink({ db, nats, clock: systemClock, log, stream, holder });
+  lifecycle.onDrain('consumers', 'usage sink', () => sink.stop());
+}

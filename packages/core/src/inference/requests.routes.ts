@@ -1,0 +1,61 @@
+import type { Contract } from '@millrace/contract';
+import type { Db } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
+import { parseId } from '@millrace/platform/ids';
+import { findCosts, findRequest } from './requests.store.ts';
+import type { RequestRecord } from './requests.ts';
+
+export interface RequestRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+}
+
+/** What single inference requests cost and how they ran. Only those of the caller's organisation, in the mode of its key. */
+export function serveRequestUsage({ server, operations, db }: RequestRoutes): void {
+  server.serve(operations.getRequestCost, async ({ body, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const ids = [...new Set(body.requestIds)].flatMap((text) => parseId('req', text) ?? []);
+    const costs = await findCosts(db, orgId, mode, ids);
+    const requests = ids.flatMap((requestId) => {
+      const cost = costs.get(requestId);
+      return cost === undefined ? [] : [{ requestId, costNanoUsd: Number(cost) }];
+    });
+    return { requests };
+  });
+
+  server.serve(operations.getRequestUsage, async ({ params, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const id = parseId('req', params.requestId);
+    const found = id === null ? null : await findRequest(db, orgId, mode, id);
+    if (found === null) throw new Fault('REQUEST_NOT_FOUND');
+    return toWireRequest(found);
+  });
+}
+
+function toWireRequest(request: RequestRecord) {
+  return {
+    id: request.id,
+    model: request.model,
+    deployment: request.deployment,
+    created_at: request.createdAt.toISOString(),
+    streamed: request.streamed,
+    cancelled: request.cancelled,
+    finish_reason: request.finishReason,
+    latency_ms: request.latencyMs,
+    ttft_ms: request.ttftMs,
+    generation_ms: request.generationMs,
+    tokens_prompt: request.tokensPrompt,
+    tokens_completion: request.tokensCompletion,
+    tokens_cached: request.tokensCached,
+    cost_nano_usd: Number(request.cost),
+    attempts: request.attempts.map((attempt) => ({
+      deployment: attempt.deployment,
+      started_at: attempt.startedAt.toISOString(),
+      duration_ms: attempt.durationMs,
+      status: attempt.status,
+      error: attempt.error,
+    })),
+  };
+}

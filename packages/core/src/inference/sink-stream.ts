@@ -1,0 +1,104 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { Logger } from '@millrace/platform/log';
+import { share } from '@millrace/platform/money';
+import type { NatsClient, StoredMessage, StreamState } from '@millrace/platform/nats';
+import { gauge } from '@millrace/platform/telemetry';
+import { readPassed } from '../pots/index.ts';
+
+/** The usage stream as one sink follows it, from where the book says that all is worked in. */
+export interface OpenStream {
+  /**
+   * The stream's name and when it was made: one that was lost and made again counts from the start, so its places are kept
+   * under another name.
+   */
+  readonly name: string;
+  /** What is there, with what comes shortly after it; none after a while without any. */
+  gather(signal: AbortSignal): Promise<StoredMessage[]>;
+  /** Everything up to here is in the book. */
+  passedTo(sequence: bigint): void;
+  /** Makes room and looks after it, when it is time to. False: it is not what it was, and must be opened anew. */
+  tend(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface OpenStreamOptions {
+  readonly db: Db;
+  readonly nats: Pick<NatsClient, 'follow' | 'streamState' | 'forgetMessages'>;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'error'>;
+  readonly stream: string;
+  /** Messages in one transaction. */
+  readonly batch: number;
+  /** How long the first message of a batch waits for more: fewer, larger transfers. */
+  readonly gatherMs: number;
+  /** How often to make room in the stream, and to look how full it is. */
+  readonly tendMs: number;
+}
+
+const filled = gauge('millrace_usage_stream_filled_ratio', 'How full the usage stream is; alert at half.');
+const behind = gauge('millrace_usage_sink_behind', 'Messages of the usage stream not worked through yet.');
+
+/** Null when there is no such stream yet. */
+export async function openStream(options: OpenStreamOptions): Promise<OpenStream | null> {
+  const { db, nats, clock, log, stream, batch, gatherMs, tendMs } = options;
+  const found = await nats.streamState(stream);
+  if (found === null) return null;
+  const name = `${stream}@${found.createdAt}`;
+  let passed = await readPassed(db, name);
+  if (passed > BigInt(found.lastSequence)) {
+    const last = found.lastSequence;
+    log.error({ stream, passed: String(passed), last }, 'a usage stream has lost its end');
+  }
+  const fromSequence = Number(passed) + 1;
+  const follower = await nats.follow({ stream, fromSequence, maxBuffered: 2 * batch });
+  log.info({ stream: name, fromSequence }, 'usage is being worked through');
+  let forgotten = 0n;
+  let heardAtMs = clock.monotonicMs();
+  let tendedAtMs = Number.NEGATIVE_INFINITY;
+  let wasHalfFull = false;
+
+  const isPast = (atMs: number, ms: number): boolean => clock.monotonicMs() - atMs >= ms;
+
+  async function makeRoom(): Promise<void> {
+    if (passed <= forgotten) return;
+    const through = passed;
+    await nats.forgetMessages(stream, Number(through));
+    forgotten = through;
+  }
+
+  function look({ bytes, maxBytes, lastSequence }: StreamState): void {
+    behind.record(Math.max(0, lastSequence - Number(passed)));
+    filled.record(share(bytes, maxBytes));
+    const isHalfFull = maxBytes > 0 && 2 * bytes >= maxBytes;
+    if (isHalfFull && !wasHalfFull) log.error({ stream, bytes, maxBytes }, 'the usage stream is half full');
+    wasHalfFull = isHalfFull;
+  }
+
+  return {
+    name,
+    async gather(signal) {
+      const messages = await follower.take(batch, tendMs);
+      const untilMs = clock.monotonicMs() + gatherMs;
+      while (messages.length > 0 && messages.length < batch && !signal.aborted) {
+        const leftMs = untilMs - clock.monotonicMs();
+        if (leftMs <= 0) break;
+        messages.push(...(await follower.take(batch - messages.length, leftMs)));
+      }
+      if (messages.length > 0) heardAtMs = clock.monotonicMs();
+      return messages;
+    },
+    passedTo: (sequence) => void (passed = sequence),
+    async tend() {
+      if (!isPast(tendedAtMs, tendMs)) return true;
+      tendedAtMs = clock.monotonicMs();
+      await makeRoom();
+      const state = await nats.streamState(stream);
+      if (state?.createdAt !== found.createdAt) return false;
+      look(state);
+      // Something is there, and nothing comes: whatever the client believes, it does not follow any more.
+      return BigInt(state.lastSequence) <= passed || !isPast(heardAtMs, 3 * tendMs);
+    },
+    close: () => follower.close(),
+  };
+}

@@ -1,0 +1,21 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { forgetCheckpoints } from './checkpoints.store.ts';
+import { makePartitions } from './sink.store.ts';
+
+const dayMs = 86_400_000;
+/** From yesterday, for clocks that are behind, to a week ahead: as long as all workers may be away. */
+const daysAhead = 9;
+/** No lease lives as long, so nobody will ask for them any more. */
+const checkpointDays = 30;
+const batch = 1_000;
+
+/** Makes the partitions of the coming days and forgets what no request needs. Any number of workers may do it at once. */
+export async function keepUsageTables(db: Db, clock: Clock): Promise<'busy' | 'idle'> {
+  await makePartitions(db, new Date(clock.nowMs() - dayMs), daysAhead);
+  const before = new Date(clock.nowMs() - checkpointDays * dayMs);
+  const forgotten = await db.transaction({ name: 'forget checkpoints', isolation: 'read committed' }, (tx) =>
+    forgetCheckpoints(tx, before, batch),
+  );
+  return forgotten >= batch ? 'busy' : 'idle';
+}

@@ -1,0 +1,233 @@
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
+import { eventually, testIds } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sinkMessages, type SinkMessage } from './sink.service.ts';
+import { createUsageWorld, type Lent, type UsageWorld } from './usage.fixture.ts';
+import type { UsageEvent } from './usage-event.ts';
+
+let world: UsageWorld;
+beforeAll(async () => {
+  world = await createUsageWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const many = (lent: Lent, count: number, over: Partial<UsageEvent> = {}): UsageEvent[] =>
+  Array.from({ length: count }, () =>
+    world.event(lent, { keyId: lent.orgId.replace('org_', 'key_'), ...over }),
+  );
+
+const message = (sequence: number, ...events: readonly unknown[]): SinkMessage => ({
+  sequence,
+  subject: 'usage.1.batch',
+  text: () => JSON.stringify({ events }),
+});
+
+const recorded = (event: UsageEvent) =>
+  eventually({ what: `the row of ${event.requestId}` }, () => world.request(event.requestId));
+
+const sum = (events: readonly UsageEvent[]): bigint =>
+  events.reduce((total, { amountNanoUsd }) => total + BigInt(amountNanoUsd), 0n);
+
+async function isEmpty(): Promise<boolean> {
+  const state = await world.nats.streamState(world.stream);
+  return state !== null && state.firstSequence === state.lastSequence + 1;
+}
+
+describe('a sink', () => {
+  it('charges what stands in the stream and shows it within a second', async () => {
+    const sink = world.startSink({ gatherMs: 50 });
+    const lent = await world.lend();
+    const tookMs: number[] = [];
+    for (let nth = 0; nth < 10; nth += 1) {
+      const event = world.event(lent);
+      const atMs = systemClock.monotonicMs();
+      await world.publish([event]);
+      expect(await recorded(event)).toMatchObject({ cost: '1200', outcome: 'charged', source: 'final' });
+      tookMs.push(systemClock.monotonicMs() - atMs);
+    }
+    expect(Math.max(...tookMs)).toBeLessThan(1_000);
+    expect(await world.charged(lent.orgId)).toBe(12_000n);
+    await eventually({ what: 'room in the stream' }, isEmpty);
+    await sink.stop();
+  });
+
+  it('posts one transfer for each organisation, key and model of a batch, and each row names its own', async () => {
+    const lent = await world.lend();
+    const events = [...many(lent, 5), ...many(lent, 5, { model: 'model-two' })];
+    await sinkMessages(world.db, 'TRANSFERS', [
+      message(1, ...events.slice(0, 3)),
+      message(2, ...events.slice(3)),
+    ]);
+    const rows = await Promise.all(events.map(({ requestId }) => world.request(requestId)));
+    expect(new Set(rows.map((row) => row?.transfer_id)).size).toBe(2);
+    const transfers = await world.query<{ usage: unknown }>(
+      `select usage from ledger_transfers where kind = 'charge' and org_id = '${toUuid(lent.orgId)}'`,
+    );
+    const used = { requests: 5, promptTokens: 50, cachedPromptTokens: 20, completionTokens: 35 };
+    expect(transfers.map(({ usage }) => usage)).toEqual(
+      expect.arrayContaining([
+        { ...used, model: 'model-one' },
+        { ...used, model: 'model-two' },
+      ]),
+    );
+  });
+
+  it('charges a request once, however often and in whatever company its event comes', async () => {
+    const lent = await world.lend();
+    const [first, second, third] = many(lent, 3) as [UsageEvent, UsageEvent, UsageEvent];
+    const stream = 'REDELIVERED';
+    await sinkMessages(world.db, stream, [message(1, first, second, first)]);
+    await sinkMessages(world.db, stream, [message(1, first, second, first)]);
+    await sinkMessages(world.db, stream, [message(1, first), message(2, second, third)]);
+    await sinkMessages(world.db, 'ANOTHER', [message(1, third, first)]);
+    expect(await world.charged(lent.orgId)).toBe(sum([first, second, third]));
+  });
+
+  it('that dies before the book is written leaves everything; after it, nothing is charged again', async () => {
+    const lent = await world.lend();
+    const events = many(lent, 40);
+    for (const event of events) await world.publish([event]);
+    let purges = 0;
+    // It dies between commit and purge, again and again, and its successor begins where the book says.
+    const dying = world.startSink(
+      { batch: 7 },
+      {
+        forgetMessages: async () => {
+          purges += 1;
+          throw new Error('killed');
+        },
+      },
+    );
+    await recorded(events.at(-1) ?? expect.fail('no event'));
+    await eventually({ what: 'a purge that failed' }, () => purges > 0);
+    await dying.stop();
+    expect(await world.charged(lent.orgId)).toBe(sum(events));
+    const next = world.startSink();
+    const more = world.event(lent);
+    await world.publish([more]);
+    await recorded(more);
+    await eventually({ what: 'room in the stream' }, isEmpty);
+    await next.stop();
+    expect(await world.charged(lent.orgId)).toBe(sum([...events, more]));
+  });
+
+  it('and another at the same time charge everything once', async () => {
+    const lent = await world.lend();
+    // A lease that is over at once: each believes that it has the stream to itself.
+    const sinks = [1, 2, 3].map(() => world.startSink({ leaseMs: 1, batch: 5 }));
+    const events = many(lent, 300);
+    for (let at = 0; at < events.length; at += 3) await world.publish(events.slice(at, at + 3));
+    await eventually({ what: 'all rows', timeoutMs: 30_000 }, async () => {
+      const [row] = await world.query<{ count: string }>(
+        `select count(*) from inference_requests where org_id = '${toUuid(lent.orgId)}'`,
+      );
+      return row?.count === String(events.length);
+    });
+    await Promise.all(sinks.map((sink) => sink.stop()));
+    expect(await world.charged(lent.orgId)).toBe(sum(events));
+  });
+
+  it('is replaced when it falls silent, and not while it speaks', async () => {
+    const lent = await world.lend();
+    const first = world.startSink({ leaseMs: 1_000 });
+    const event = world.event(lent);
+    await world.publish([event]);
+    await recorded(event);
+    const holderOf = async () =>
+      (await world.query<{ holder: string }>(`select holder from usage_sinks`)).map(({ holder }) => holder);
+    const held = await holderOf();
+    const second = world.startSink({ leaseMs: 1_000 });
+    const next = world.event(lent);
+    await world.publish([next]);
+    await recorded(next);
+    expect(await holderOf()).toEqual(held);
+    await first.stop();
+    const last = world.event(lent);
+    await world.publish([last]);
+    await recorded(last);
+    expect(await holderOf()).not.toEqual(held);
+    await second.stop();
+  });
+});
+
+describe('what a sink cannot read', () => {
+  it('is put aside, and everything around it is charged', async () => {
+    const lent = await world.lend();
+    const good = many(lent, 2);
+    const sink = world.startSink();
+    await world.publish([good[0], { ...world.event(lent), amountNanoUsd: 'much' }]);
+    await world.publishText('else', { hello: 'world' });
+    await world.publish([good[1]]);
+    await recorded(good[1] ?? expect.fail('no event'));
+    await sink.stop();
+    expect(await world.charged(lent.orgId)).toBe(sum(good));
+    const aside = await world.query<{ position: number; payload: string }>(
+      `select position, payload from usage_unreadable order by seq, position`,
+    );
+    expect(aside).toMatchObject([
+      { position: 1, payload: expect.stringContaining('much') },
+      { position: 0, payload: '{"hello":"world"}' },
+    ]);
+  });
+
+  it('or the database refuses, is put aside alone', async () => {
+    const lent = await world.lend();
+    const good = many(lent, 3);
+    const refused = `
+      alter table inference_requests add constraint refused_by_test check (model <> 'refused') not valid`;
+    await world.query(refused);
+    try {
+      const sunk = await sinkMessages(world.db, 'REFUSED', [
+        message(1, good[0]),
+        message(2, world.event(lent, { model: 'refused' })),
+        message(3, good[1], good[2]),
+      ]);
+      expect(sunk).toMatchObject({ recorded: 3, unreadable: 1, passed: 3n });
+    } finally {
+      await world.query('alter table inference_requests drop constraint refused_by_test');
+    }
+    expect(await world.charged(lent.orgId)).toBe(sum(good));
+  });
+
+  it('because the database is away is read again later', async () => {
+    const lent = await world.lend();
+    const event = world.event(lent);
+    const away = { ...world.db, transaction: () => Promise.reject(new Error('Connection terminated')) };
+    await expect(sinkMessages(away, 'AWAY', [message(1, event)])).rejects.toThrow('terminated');
+    expect(await world.request(event.requestId)).toBeUndefined();
+    await sinkMessages(world.db, 'AWAY', [message(1, event)]);
+    expect(await world.request(event.requestId)).toMatchObject({ outcome: 'charged' });
+  });
+});
+
+describe('a request', () => {
+  it('in test mode is recorded and free', async () => {
+    const lent = await world.lend();
+    const event = world.event(lent, { mode: 'test', leaseId: null, amountNanoUsd: '0', pricedNanoUsd: '0' });
+    await sinkMessages(world.db, 'FREE', [message(1, event, event)]);
+    expect(await world.request(event.requestId)).toMatchObject({ cost: '0', outcome: 'free' });
+    expect(await world.charged(lent.orgId)).toBe(0n);
+  });
+
+  it('that used more than it had reserved costs what was reserved, and the operator bears the rest', async () => {
+    const lent = await world.lend();
+    const event = world.event(lent, { reservedNanoUsd: '500', amountNanoUsd: '500', pricedNanoUsd: '720' });
+    const sunk = await sinkMessages(world.db, 'SHORTFALL', [message(1, event)]);
+    expect(sunk).toMatchObject({ charged: 500n, shortfall: 220n });
+    expect(await world.request(event.requestId)).toMatchObject({ cost: '500', priced: '720' });
+    expect(await world.charged(lent.orgId)).toBe(500n);
+  });
+
+  it('of a lease that is unknown, or of another organisation, is recorded and never charged', async () => {
+    const [lent, other] = [await world.lend(), await world.lend()];
+    const stranger = world.event({ ...lent, leaseId: other.leaseId });
+    const lost = world.event({ ...lent, leaseId: testIds.next('lse') });
+    const sunk = await sinkMessages(world.db, 'STRANGERS', [message(1, stranger, lost)]);
+    expect(sunk).toMatchObject({ recorded: 2, uncharged: 2, charged: 0n });
+    for (const { requestId } of [stranger, lost]) {
+      expect(await world.request(requestId)).toMatchObject({ cost: '0', outcome: 'unknown_lease' });
+    }
+    expect([await world.charged(lent.orgId), await world.charged(other.orgId)]).toEqual([0n, 0n]);
+  });
+});

@@ -1,0 +1,118 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { NatsClient } from '@millrace/platform/nats';
+import { counter } from '@millrace/platform/telemetry';
+import { sinkMessages, type SunkUsage } from './sink.service.ts';
+import { claimStream, releaseStream } from './sink.store.ts';
+import { openStream, type OpenStream, type OpenStreamOptions } from './sink-stream.ts';
+
+export interface UsageSinkOptions extends Pick<OpenStreamOptions, 'stream'> {
+  readonly db: Db;
+  readonly nats: OpenStreamOptions['nats'] & Pick<NatsClient, 'connected'>;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Names this process among those that may do it. */
+  readonly holder: string;
+  readonly tuning?: Partial<SinkTuning>;
+}
+
+export interface SinkTuning extends Pick<OpenStreamOptions, 'batch' | 'gatherMs' | 'tendMs'> {
+  /** A sink that is silent for this long is replaced. */
+  readonly leaseMs: number;
+}
+
+const defaults: SinkTuning = { leaseMs: 3_000, gatherMs: 50, batch: 40, tendMs: 1_000 };
+/** Of the time it is good for: one missed turn does not lose it. */
+const renewShare = 0.3;
+
+const charged = counter('millrace_usage_charged_nano_usd_total', 'What inference requests were charged.');
+const recorded = counter(
+  'millrace_usage_recorded_total',
+  'Inference requests recorded, by what became of them.',
+);
+const shortfall = counter(
+  'millrace_usage_shortfall_nano_usd_total',
+  'What requests used beyond their reservations: borne by the operator.',
+);
+const unreadable = counter(
+  'millrace_usage_unreadable_total',
+  'Usage put aside because it could not be read.',
+);
+
+/**
+ * Works through the usage stream of a cell. Every worker may run one: one of them holds the stream, and another takes over
+ * when it falls silent.
+ */
+export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<void> } {
+  const { db, nats, clock, log, stream, holder } = options;
+  const tuning: SinkTuning = { ...defaults, ...options.tuning };
+  const renewMs = Math.trunc(tuning.leaseMs * renewShare);
+  let open: OpenStream | null = null;
+  let claimedAtMs = Number.NEGATIVE_INFINITY;
+
+  async function isHeld(): Promise<boolean> {
+    const atMs = clock.monotonicMs();
+    if (atMs - claimedAtMs < renewMs) return true;
+    const held = await claimStream(db, { stream, holder, ttlMs: tuning.leaseMs });
+    claimedAtMs = held ? atMs : Number.NEGATIVE_INFINITY;
+    return held;
+  }
+
+  async function letGo(): Promise<void> {
+    const closing = open;
+    open = null;
+    await closing?.close();
+  }
+
+  async function step(signal: AbortSignal): Promise<'busy' | 'idle'> {
+    // Without a connection another should have the stream.
+    if (!nats.connected() || !(await isHeld())) {
+      await letGo();
+      return 'idle';
+    }
+    open ??= await openStream({ ...options, ...tuning });
+    if (open === null) return 'idle';
+    const messages = await open.gather(signal);
+    if (messages.length > 0) {
+      const sunk = await sinkMessages(db, open.name, messages);
+      open.passedTo(sunk.passed);
+      note(log, sunk);
+    }
+    if (!(await open.tend())) await letGo();
+    return 'busy';
+  }
+
+  const loop = startLoop({ name: 'work through usage', clock, log, idleMs: renewMs }, async (signal) => {
+    try {
+      return await step(signal);
+    } catch (error) {
+      // What was taken and not written is read again, from the place that the book knows.
+      await letGo().catch(() => undefined);
+      throw error;
+    }
+  });
+  return {
+    async stop() {
+      await loop.stop();
+      await letGo().catch(() => undefined);
+      await releaseStream(db, stream, holder).catch(() => undefined);
+    },
+  };
+}
+
+function note(log: UsageSinkOptions['log'], sunk: SunkUsage): void {
+  charged.add(Number(sunk.charged));
+  recorded.add(sunk.recorded - sunk.uncharged, { outcome: 'charged' });
+  recorded.add(sunk.uncharged, { outcome: 'not charged' });
+  if (sunk.shortfall > 0n) {
+    shortfall.add(Number(sunk.shortfall));
+    log.warn({ shortfallNanoUsd: String(sunk.shortfall) }, 'requests used more than they had reserved');
+  }
+  if (sunk.unreadable > 0) {
+    unreadable.add(sunk.unreadable);
+    const passed = String(sunk.passed);
+    log.error({ count: sunk.unreadable, passed }, 'usage could not be read and was put aside');
+  }
+}

@@ -1,0 +1,283 @@
+import { SimulatedClock, systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
+import { toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
+import type { NatsClient } from '@millrace/platform/nats';
+import {
+  connectTestNats,
+  createOrganisation,
+  createTestDatabase,
+  startValkeyServer,
+  testIds,
+  testLog,
+  testNames,
+  uniqueId,
+  type TestDatabase,
+  type TestValkey,
+} from '@millrace/testing';
+import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
+import {
+  createPotClient,
+  createPotService,
+  createPotSweeps,
+  publishEpochEnd,
+  type LeaseRules,
+  type PotClient,
+  type PotService,
+  type PotSweeps,
+} from '../pots/index.ts';
+import { startUsageSink, type SinkTuning } from './sink.ts';
+import { usageSubjects, type UsageEvent } from './usage-event.ts';
+import { chargeCheckpoints } from './usage.service.ts';
+import { ensureUsageStream } from './usage-stream.ts';
+
+/** A book, the Valkey it lends to, a real usage stream, and as many sinks as a test wants. */
+
+const rules: LeaseRules = {
+  leaseMs: 60_000,
+  longestRequestMs: 10_000,
+  deadAfterMs: 120_000,
+  outageMs: 60_000,
+  least: 100n,
+  sharePercent: 50,
+  calmMs: 5_000,
+};
+const envelope: Envelope = {
+  cell: 1,
+  mode: 'live',
+  actor: { kind: 'system', id: 'test' },
+  schemaVersion: payloadSchemaVersion,
+  traceparent: null,
+};
+
+/** An organisation with a lease that a gateway was told of. */
+export interface Lent {
+  readonly orgId: OrgId;
+  readonly leaseId: LeaseId;
+  readonly gatewayId: string;
+}
+
+export interface RequestRow {
+  readonly cost: string;
+  readonly priced: string;
+  readonly outcome: string;
+  readonly source: string;
+  readonly late: string | null;
+  readonly transfer_id: string | null;
+}
+
+export interface UsageWorld {
+  readonly database: TestDatabase;
+  readonly db: Db;
+  readonly valkey: TestValkey;
+  readonly nats: NatsClient;
+  readonly stream: string;
+  /** Moved by hand; sweeps go by it. */
+  readonly clock: SimulatedClock;
+  readonly service: PotService;
+  readonly sweeps: PotSweeps;
+  /** Ten times as much is in the balance; what is lent is at least this. */
+  lend(amount?: bigint): Promise<Lent>;
+  /** A gateway that sets money aside in Valkey. */
+  gateway(): PotClient;
+  credit(amount: bigint): Promise<OrgId>;
+  event(lent: Lent, over?: Partial<UsageEvent>): UsageEvent;
+  /** One message; the same id is the same message to the stream. */
+  publish(events: readonly unknown[], messageId?: string): Promise<number>;
+  publishText(subject: string, payload: unknown): Promise<number>;
+  startSink(tuning?: Partial<SinkTuning>, nats?: Partial<NatsClient>): { stop(): Promise<void> };
+  request(requestId: string): Promise<RequestRow | undefined>;
+  charged(orgId: OrgId): Promise<bigint>;
+  balance(orgId: OrgId): Promise<{ balance: bigint; held: bigint }>;
+  query<Row = Record<string, unknown>>(text: string): Promise<Row[]>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function createUsageWorld(options: { maxBytes?: number } = {}): Promise<UsageWorld> {
+  const database = await createTestDatabase();
+  const valkey = await startValkeyServer();
+  const nats = await connectTestNats();
+  const names = testNames();
+  const { db } = database;
+  const log = testLog('usage');
+  const clock = new SimulatedClock(systemClock.nowMs());
+  const { stream, batch } = usageSubjects(names.natsPrefix, 1);
+  await ensureUsageStream(nats, {
+    prefix: names.natsPrefix,
+    cell: 1,
+    replicas: 1,
+    maxBytes: options.maxBytes ?? 16 * 1_048_576,
+  });
+  const service = createPotService({ db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules });
+  const publishEnd = publishEpochEnd(nats, { prefix: names.natsPrefix, envelope });
+  const sweeps = createPotSweeps({
+    db,
+    clock,
+    log,
+    cell: 1,
+    service,
+    rules,
+    publishEnd,
+    chargeUnfinished: chargeCheckpoints,
+  });
+  const sinks = new Set<{ stop(): Promise<void> }>();
+
+  async function query<Row>(text: string): Promise<Row[]> {
+    const client = await database.connect();
+    try {
+      return (await client.query(text)).rows as Row[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  async function credit(nano: bigint): Promise<OrgId> {
+    const orgId = await createOrganisation(db);
+    const amount = nanoUsd(nano);
+    await db.transaction({ name: 'top up', isolation: 'read committed' }, async (tx) => {
+      const [result] = await applyLedger(tx, [
+        {
+          do: 'credit',
+          orgId,
+          mode: 'live',
+          cause: { kind: 'test', id: 'top-up' },
+          step: 'once',
+          kind: 'top_up',
+          amount,
+          from: [{ account: { kind: 'payments_clearing' }, amount }],
+          description: 'Top-up',
+        },
+      ]);
+      requireDone(result);
+    });
+    return orgId;
+  }
+
+  async function lend(amount = 1_000_000n): Promise<Lent> {
+    const orgId = await credit(10n * amount);
+    const gatewayId = `gw-${uniqueId()}.1`;
+    const reply = await service.lease({
+      orgId,
+      mode: 'live',
+      cell: 1,
+      gatewayId,
+      seen: null,
+      shortage: amount,
+      wanted: amount,
+      budgets: [],
+    });
+    if (reply.outcome !== 'leased') throw new Error(`No lease: ${reply.reason}.`);
+    return { orgId, gatewayId, leaseId: reply.leaseId };
+  }
+
+  const publishText = async (subject: string, payload: unknown, messageId = uniqueId()): Promise<number> =>
+    (await nats.publish(subject, payload, { messageId, envelope })).sequence;
+
+  return {
+    database,
+    db,
+    valkey,
+    nats,
+    stream,
+    clock,
+    service,
+    sweeps,
+    lend,
+    credit,
+    gateway: () =>
+      createPotClient({
+        valkey: valkey.client,
+        requestLease: service.lease,
+        publishEnd,
+        cell: 1,
+        gatewayId: `gw-${uniqueId()}`,
+        clock: systemClock,
+        log,
+      }),
+    event: (lent, over = {}) => usageEventOf({ ...lent, ...over }),
+    publish: (events, messageId) => publishText(batch, { events }, messageId),
+    publishText: (subject, payload) => publishText(`${names.natsPrefix}.usage.1.${subject}`, payload),
+    startSink(tuning = {}, instead = {}) {
+      const holder = uniqueId();
+      const quick = { gatherMs: 5, tendMs: 100, leaseMs: 1_000, ...tuning };
+      const sink = startUsageSink({
+        db,
+        nats: { ...nats, ...instead },
+        clock: systemClock,
+        log,
+        stream,
+        holder,
+        tuning: quick,
+      });
+      sinks.add(sink);
+      return sink;
+    },
+    async request(requestId) {
+      const [row] = await query<RequestRow>(`
+        select cost_nano_usd::text as cost, priced_nano_usd::text as priced, outcome, source,
+               late_nano_usd::text as late, transfer_id
+          from inference_requests where id = '${toUuid(requestId as never)}'`);
+      return row;
+    },
+    async charged(orgId) {
+      const [row] = await query<{ sum: string }>(`
+        select coalesce(-sum(amount_nano_usd), 0)::text as sum from ledger_transfers
+         where kind = 'charge' and org_id = '${toUuid(orgId)}'`);
+      return BigInt(row?.sum ?? 0);
+    },
+    async balance(orgId) {
+      const { balance, held } = await readBalance(db, orgId, 'live', systemClock.now());
+      return { balance, held };
+    },
+    query,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...sinks].map((sink) => sink.stop()));
+      await nats.close();
+      await valkey[Symbol.asyncDispose]();
+      await database.drop();
+    },
+  };
+}
+
+/** A usage event of a request that was never made. */
+export function usageEventOf(over: Partial<UsageEvent>): UsageEvent {
+  return {
+    kind: 'final',
+    requestId: testIds.next('req'),
+    orgId: testIds.next('org'),
+    mode: 'live',
+    keyId: testIds.next('key'),
+    leaseId: testIds.next('lse'),
+    gatewayId: 'gw-1.1',
+    budgetIds: [],
+    reservedNanoUsd: '5000',
+    amountNanoUsd: '1200',
+    pricedNanoUsd: '1200',
+    priceIds: [],
+    model: 'model-one',
+    deployment: 'deployment-one',
+    createdAtMs: systemClock.nowMs(),
+    streamed: true,
+    cancelled: false,
+    finishReason: 'stop',
+    latencyMs: 120,
+    ttftMs: 20,
+    generationMs: 100,
+    tokensPrompt: 10,
+    tokensCached: 4,
+    tokensCompletion: 7,
+    imagePixelSteps: 0,
+    characters: 0,
+    attempts: [
+      {
+        deployment: 'deployment-one',
+        startedAtMs: systemClock.nowMs(),
+        durationMs: 119,
+        status: 200,
+        error: null,
+      },
+    ],
+    ...over,
+  };
+}

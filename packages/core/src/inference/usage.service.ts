@@ -1,0 +1,95 @@
+import type { Tx } from '@millrace/platform/db';
+import type { LeaseId, RequestId } from '@millrace/platform/ids';
+import { postUsage, type UsageItem } from '../pots/index.ts';
+import { dropCheckpoints, listCheckpoints } from './checkpoints.store.ts';
+import { insertRequests, noteLate } from './requests.store.ts';
+import { quantitiesOf, type RecordedRequest, type RequestSource } from './requests.ts';
+import { readUsage, type ReadUsage } from './usage-reading.ts';
+
+/** What was made of a batch, for metrics and alerts. */
+export interface RecordedUsage {
+  readonly recorded: number;
+  readonly charged: bigint;
+  /** Beyond what had been reserved: borne by the operator. */
+  readonly shortfall: bigint;
+  /** Used and not charged: the lease was closed or another's, or a checkpoint had been charged already. */
+  readonly uncharged: number;
+}
+
+function toItem(used: ReadUsage, leaseId: LeaseId): UsageItem {
+  const { requestId, orgId, keyId, budgets, event, amount, reserved } = used;
+  return {
+    requestId,
+    orgId,
+    mode: event.mode,
+    keyId,
+    leaseId,
+    gatewayId: event.gatewayId,
+    product: event.model,
+    amount,
+    reserved,
+    budgets,
+    quantities: quantitiesOf(used),
+  };
+}
+
+/**
+ * Charges and records requests, each once for ever. A request that is known already changes nothing, unless it was charged
+ * by a checkpoint and this is its final event: then that is kept beside it.
+ */
+export async function recordUsage(
+  tx: Tx,
+  requests: readonly ReadUsage[],
+  source: RequestSource,
+): Promise<RecordedUsage> {
+  const distinct = new Map<RequestId, ReadUsage>();
+  for (const used of requests) if (!distinct.has(used.requestId)) distinct.set(used.requestId, used);
+  const leased = [...distinct.values()].flatMap((used) =>
+    used.leaseId === null ? [] : [{ used, item: toItem(used, used.leaseId) }],
+  );
+  const posted = await postUsage(
+    tx,
+    leased.map(({ item }) => item),
+  );
+  const fresh: RecordedRequest[] = [];
+  const known: ReadUsage[] = [];
+  for (const [index, { verdict, transferId }] of posted.entries()) {
+    const used = leased[index]?.used;
+    if (used === undefined) throw new Error('Usage was posted that nobody asked for.');
+    if (verdict === 'duplicate') known.push(used);
+    else fresh.push({ used, source, outcome: verdict, transferId });
+  }
+  const free = [...distinct.values()].filter(({ leaseId }) => leaseId === null);
+  await insertRequests(tx, [
+    ...fresh,
+    ...free.map((used) => ({ used, source, outcome: 'free', transferId: null }) as const),
+  ]);
+  const late = source === 'final' ? await noteLate(tx, known) : 0;
+  await dropCheckpoints(tx, [...distinct.keys()]);
+  return summary(fresh, late);
+}
+
+function summary(fresh: readonly RecordedRequest[], late: number): RecordedUsage {
+  const charged = fresh.filter(({ outcome }) => outcome === 'charged');
+  const sum = (amount: (used: ReadUsage) => bigint): bigint =>
+    charged.reduce((total, { used }) => total + amount(used), 0n);
+  return {
+    recorded: fresh.length,
+    charged: sum(({ amount }) => amount),
+    shortfall: sum(({ priced, amount }) => (priced > amount ? priced - amount : 0n)),
+    uncharged: fresh.length - charged.length + late,
+  };
+}
+
+/**
+ * Charges what a gateway that is gone had said last of the requests it left behind, or all that is left of a lease. To be
+ * called between the end of the gateway being passed and its reservations being given back, with the lease locked: so a
+ * final event that still comes finds the request charged, or its gateway settled, and is recorded without being charged.
+ */
+export async function chargeCheckpoints(
+  tx: Tx,
+  left: { readonly leaseId: LeaseId; readonly gatewayId: string | null },
+): Promise<void> {
+  const events = await listCheckpoints(tx, left.leaseId, left.gatewayId);
+  if (events.length > 0) await recordUsage(tx, events.map(readUsage), 'checkpoint');
+}
