@@ -73,3 +73,8 @@ export {
   type Automatic1111Options,
 } from './doubles/automatic1111.ts';
 export { startComfyDouble, type ComfyDouble, type ComfyOptions } from './doubles/comfyui.ts';
+export {
+  startOpenAiImagesDouble,
+  type ImagesServer,
+  type OpenAiImagesDouble,
+} from './doubles/openai-images.ts';

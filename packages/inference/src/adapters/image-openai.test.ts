@@ -1,11 +1,12 @@
+import { systemClock } from '@millrace/platform/clock';
 import { plainPng } from '@millrace/services';
+import { startOpenAiImagesDouble } from '@millrace/testing';
 import { describe, expect, test } from 'vitest';
 import { imageAdapterOf } from './image-adapters.ts';
 import type { ImageWish } from './image.ts';
 import { createOpenAiImages, type OpenAiImagesEngine } from './image-openai.ts';
-import { callAnswering, deploymentOf, never, plainWish } from './media.fixture.ts';
+import { callAnswering, callTo, deploymentOf, never, plainWish } from './media.fixture.ts';
 import { EngineFailed } from './media.ts';
-import { systemClock } from '@millrace/platform/clock';
 
 const png = plainPng(192, 128, [1, 2, 3]).toString('base64');
 const drawn = { created: 1, data: [{ b64_json: png, url: null, revised_prompt: 'not for the client' }] };
@@ -71,6 +72,24 @@ describe('each engine is told in its own words', () => {
     });
   });
 });
+
+// vLLM-Omni, SGLang and OpenAI are not there: these are doubles with their rules.
+test.each(['vllm', 'sglang', 'openai'] as const)(
+  'the double of %s draws what it is told to',
+  async (engine) => {
+    await using double = await startOpenAiImagesDouble(engine);
+    for (const upstreamModel of ['toy', 'dall-e-3']) {
+      const deployment = deploymentOf(engine, { upstreamModel });
+      const facts = { deployment, requestId: 'r' };
+      const wish = { ...plainWish, count: 2 };
+      const { images } = await createOpenAiImages(engine).run(wish, facts, callTo(double.url), never);
+      const seeds = engine === 'openai' ? [null, null] : [42, 43];
+      expect(images.map(({ width, height, seed }) => [width, height, seed])).toEqual(
+        seeds.map((seed) => [192, 128, seed]),
+      );
+    }
+  },
+);
 
 describe('what an engine cannot do is known before it is asked', () => {
   const all: Partial<ImageWish> = {

@@ -8,7 +8,8 @@ export interface SpeechWish {
   /** As the client wrote it; null where its shape lets it leave the choice to us. */
   readonly model: string | null;
   readonly text: string;
-  readonly voice: string;
+  /** Null: whichever the engine likes. */
+  readonly voice: string | null;
   readonly speed: number;
   readonly language: string | null;
   /** What engines of one family know beside that, where it differs from their default. */
@@ -23,17 +24,16 @@ export interface SpeechAnswer {
 
 export type SpeechAdapter = MediaAdapter<SpeechWish, SpeechAnswer>;
 
-/** Where a client names no voice. Every engine of this protocol knows it, by the example of the first. */
-export const defaultVoice = 'alloy';
-
 /** Null: this kind of engine does not speak. */
 export function speechAdapterOf(engine: EngineKind): SpeechAdapter | null {
   switch (engine) {
     case 'speech':
+      return speaker({ defaultVoice: 'alloy', isWide: true });
     case 'vllm':
-      return speaking;
+      // Each of its models has voices of its own, and one of them for who names none.
+      return speaker({ defaultVoice: null, isWide: true });
     case 'openai':
-      return plainSpeaking;
+      return speaker({ defaultVoice: 'alloy', isWide: false });
     case 'mock':
       return mock;
     case 'sglang':
@@ -45,37 +45,43 @@ export function speechAdapterOf(engine: EngineKind): SpeechAdapter | null {
   }
 }
 
-/** `POST /v1/audio/speech`. Fields that only some engines know are sent only when they say something. */
-const speaking: SpeechAdapter = {
-  lacks: () => [],
-  async run(wish, { deployment }, call, signal) {
-    const body = {
-      model: deployment.upstreamModel,
-      input: wish.text,
-      voice: wish.voice,
-      response_format: 'mp3',
-      speed: wish.speed,
-      ...(wish.language === null ? {} : { language: wish.language }),
-      ...wish.tuning,
-    };
-    const response = await call(
-      {
-        method: 'POST',
-        path: '/v1/audio/speech',
-        headers: { ...sendsJson, accept: 'audio/mpeg', ...bearer(deployment.apiKey) },
-        body: JSON.stringify(body),
-      },
-      signal,
-    );
-    return spoken(requireSuccess(response).body);
-  },
-};
+interface Dialect {
+  /** What the protocol wants where a client names none; null where the engine chooses. */
+  readonly defaultVoice: string | null;
+  /** Whether it takes fields beyond those of OpenAI, which refuses what it does not know. */
+  readonly isWide: boolean;
+}
 
-/** OpenAI itself refuses fields that it does not know. */
-const plainSpeaking: SpeechAdapter = {
-  lacks: ({ language, tuning }) => [...(language === null ? [] : ['language']), ...Object.keys(tuning)],
-  run: speaking.run,
-};
+/** `POST /v1/audio/speech`. Fields that only some engines know are sent only when they say something. */
+function speaker({ defaultVoice, isWide }: Dialect): SpeechAdapter {
+  return {
+    lacks({ language, tuning }) {
+      return isWide ? [] : [...(language === null ? [] : ['language']), ...Object.keys(tuning)];
+    },
+    async run(wish, { deployment }, call, signal) {
+      const voice = wish.voice ?? defaultVoice;
+      const body = {
+        model: deployment.upstreamModel,
+        input: wish.text,
+        response_format: 'mp3',
+        speed: wish.speed,
+        ...(voice === null ? {} : { voice }),
+        ...(wish.language === null ? {} : { language: wish.language }),
+        ...wish.tuning,
+      };
+      const response = await call(
+        {
+          method: 'POST',
+          path: '/v1/audio/speech',
+          headers: { ...sendsJson, accept: 'audio/mpeg', ...bearer(deployment.apiKey) },
+          body: JSON.stringify(body),
+        },
+        signal,
+      );
+      return spoken(requireSuccess(response).body);
+    },
+  };
+}
 
 /** For test keys: silence, about as long as the text would take. No engine is asked. */
 const mock: SpeechAdapter = {

@@ -55,19 +55,19 @@ describe('every parameter in range, at the edge and out of it', () => {
 
 test('both shapes mean the same, and defaults are those of the decisions', () => {
   expect(generateAudio.read({ text: 'Hello' }).request).toEqual({
-    ...{ model: null, text: 'Hello', voice: 'alloy', speed: 1, language: null, tuning: {} },
+    ...{ model: null, text: 'Hello', voice: null, speed: 1, language: null, tuning: {} },
   });
   const own = { text: 'Hello', speaker: 'echo', model: 'voice' };
   expect(generateAudio.read(own).request).toEqual(createSpeech.read(openAi).request);
 });
 
 describe('what the engine is told', () => {
-  async function bodySent(request: object): Promise<unknown> {
+  async function bodySent(request: object, engine: 'speech' | 'vllm' = 'speech'): Promise<unknown> {
     const { call, asked } = callAnswering(200, silentMp3(2));
-    const deployment = deploymentOf('speech', { upstreamModel: 'tts', apiKey: 'k' });
+    const deployment = deploymentOf(engine, { upstreamModel: 'tts', apiKey: 'k' });
     const { request: wish } = generateAudio.read(request);
     const answer = await generateAudio
-      .adapterOf('speech')
+      .adapterOf(engine)
       ?.run(wish, { deployment, requestId: 'r' }, call, never);
     expect(answer?.sampleRate).toBe(44_100);
     expect(asked[0]).toMatchObject({ path: '/v1/audio/speech', headers: { authorization: 'Bearer k' } });
@@ -82,6 +82,11 @@ describe('what the engine is told', () => {
       language: 'EN',
       noise_scale: 0.1,
     });
+  });
+
+  test('vLLM chooses the voice where the client names none', async () => {
+    expect(await bodySent({ text: 'Hello' }, 'vllm')).not.toHaveProperty('voice');
+    expect(await bodySent({ text: 'Hello', speaker: 'ryan' }, 'vllm')).toHaveProperty('voice', 'ryan');
   });
 
   test('OpenAI itself is not asked for what it would refuse', () => {

@@ -1,7 +1,7 @@
 import { contract } from '@millrace/contract';
 import { msToSeconds } from '@millrace/platform/money';
 import type { z } from 'zod';
-import { defaultVoice, speechAdapterOf, type SpeechAnswer, type SpeechWish } from '../adapters/speech.ts';
+import { speechAdapterOf, type SpeechAnswer, type SpeechWish } from '../adapters/speech.ts';
 import type { MediaOperation, MediaUnits } from './media.ts';
 import { createBodyReader, namesOf } from './read-body.ts';
 
@@ -80,7 +80,7 @@ function fromInterface(body: InterfaceBody): SpeechWish {
   return {
     model: body.model ?? null,
     text: body.text,
-    voice: body.speaker ?? defaultVoice,
+    voice: body.speaker ?? null,
     speed: body.speed,
     language: body.language ?? null,
     tuning: Object.fromEntries(tuning),

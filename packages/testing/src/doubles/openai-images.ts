@@ -1,0 +1,93 @@
+import { plainPng } from '@millrace/services';
+import { startHttpDouble, type DoubleAnswer, type HttpDouble } from './http-double.ts';
+
+/**
+ * Doubles of three servers that speak OpenAI's images protocol, each with the rules in which it differs, by their sources and
+ * documents. They are none of these servers: a picture is one colour that follows from its seed.
+ */
+export interface OpenAiImagesDouble extends HttpDouble {
+  /** Bodies of the requests that were served, in order. */
+  readonly drawn: readonly Readonly<Record<string, unknown>>[];
+}
+
+export type ImagesServer = 'openai' | 'vllm' | 'sglang';
+
+interface Body {
+  readonly prompt?: string;
+  readonly model?: string;
+  readonly n?: number;
+  readonly size?: string;
+  readonly response_format?: string;
+  readonly num_inference_steps?: number;
+  readonly guidance_scale?: number;
+  readonly seed?: number;
+}
+
+/** Bad or null. */
+type Check = (body: Body) => DoubleAnswer | null;
+
+const plainFields = new Set(['prompt', 'model', 'n', 'size', 'response_format', 'quality', 'style', 'user']);
+
+const openAiError = (message: string): DoubleAnswer => ({
+  status: 400,
+  body: { error: { message, type: 'invalid_request_error', param: null, code: 'unknown_parameter' } },
+});
+
+const pydanticError = (field: string, msg: string): DoubleAnswer => ({
+  status: 422,
+  body: { detail: [{ type: 'value_error', loc: ['body', field], msg, input: 'what was sent' }] },
+});
+
+const checks: Readonly<Record<ImagesServer, Check>> = {
+  /** Refuses every field that it does not know; only its older models can be asked for a format. */
+  openai: (body) => {
+    const unknown = Object.keys(body).find((name) => !plainFields.has(name));
+    if (unknown !== undefined) return openAiError(`Unknown parameter: '${unknown}'.`);
+    const isOld = body.model?.startsWith('dall-e') === true;
+    return body.response_format !== undefined && !isOld ? openAiError("Unknown parameter: 'response_format'.") : null;
+  },
+  vllm: (body) => {
+    if (!['b64_json', 'file', undefined].includes(body.response_format)) {
+      return pydanticError('response_format', "Only 'b64_json' or 'file' response format is supported");
+    }
+    if ((body.num_inference_steps ?? 1) > 200) {
+      return pydanticError('num_inference_steps', 'Input should be less than or equal to 200');
+    }
+    if ((body.guidance_scale ?? 0) > 20) {
+      return pydanticError('guidance_scale', 'Input should be less than or equal to 20');
+    }
+    return null;
+  },
+  sglang: () => null,
+};
+
+/** Always the same one for SGLang where none is named. */
+const seedOfSglang = 1024;
+
+export async function startOpenAiImagesDouble(server: ImagesServer): Promise<OpenAiImagesDouble> {
+  const drawn: Readonly<Record<string, unknown>>[] = [];
+  const double = await startHttpDouble(({ method, path, body }) => {
+    if (`${method} ${path}` !== 'POST /v1/images/generations') return { status: 404, body: { detail: 'Not Found' } };
+    const wish = body as Body;
+    const refused = checks[server](wish);
+    if (refused !== null) return refused;
+    drawn.push(body as Readonly<Record<string, unknown>>);
+    return { status: 200, body: answerOf(server, wish) };
+  });
+  return { ...double, drawn };
+}
+
+function answerOf(server: ImagesServer, wish: Body): unknown {
+  const [width = 0, height = 0] = (wish.size ?? '1024x1024').split('x').map(Number);
+  const seed = wish.seed ?? (server === 'sglang' ? seedOfSglang : 7);
+  const pictures = Array.from({ length: wish.n ?? 1 }, (_, index) =>
+    plainPng(width, height, [(seed + index) % 256, 10, 20]).toString('base64'),
+  );
+  const named = wish.response_format ?? (server === 'sglang' || wish.model === 'dall-e-3' ? 'url' : 'b64_json');
+  const data = pictures.map((b64_json, index) =>
+    named === 'url'
+      ? { url: `/v1/images/${index}/content`, revised_prompt: wish.prompt, file_path: '/outputs/x.png' }
+      : { b64_json, revised_prompt: server === 'sglang' ? wish.prompt : null },
+  );
+  return { id: 'double', created: 1, data };
+}
