@@ -147,18 +147,21 @@ export async function seedInferenceTenant(
   const { organisation, owner } = await seedOrganisation(stack.database.db);
   if (balanceNanoUsd > 0n) await giveMoney(stack.database.db, organisation.id, nanoUsd(balanceNanoUsd));
   const call = callerOf(stack.apiUrl, owner.key);
+  const newKey: InferenceTenant['newKey'] = async (wish) => {
+    const made = await call('POST', '/v2/api-keys', { name: 'one more', ...wish });
+    if (made.status !== 201) throw new Error(`No key: ${JSON.stringify(made.json)}`);
+    const { id, key } = made.json as { id: string; key: string };
+    return { id, key, openai: clientOf(stack, key) };
+  };
+  // Gateways know a key that the api made by the time it is answered; the first one was planted behind its back.
+  const { id: keyId, key, openai } = await newKey({ scopes: ['inference:read', 'inference:write'] });
   return {
     orgId: organisation.id,
-    key: owner.key,
-    keyId: owner.keyId,
+    key,
+    keyId,
     call,
-    openai: clientOf(stack, owner.key),
-    newKey: async (wish) => {
-      const made = await call('POST', '/v2/api-keys', { name: 'one more', ...wish });
-      if (made.status !== 201) throw new Error(`No key: ${JSON.stringify(made.json)}`);
-      const { id, key } = made.json as { id: string; key: string };
-      return { id, key, openai: clientOf(stack, key) };
-    },
+    openai,
+    newKey,
     balance: async () => {
       const { json } = await call('GET', '/v2/customer/balance');
       return { balance: BigInt(json.balanceNanoUsd), held: BigInt(json.heldNanoUsd) };
