@@ -2975,10 +2975,12 @@ CREATE TABLE public.usage_charges (
     gateway_id text NOT NULL,
     product text NOT NULL,
     amount_nano_usd bigint NOT NULL,
+    borne_nano_usd bigint DEFAULT 0 NOT NULL,
     transfer_id uuid,
     outcome text NOT NULL,
     recorded_at timestamp with time zone NOT NULL,
     CONSTRAINT usage_charges_amount_nano_usd_check CHECK ((amount_nano_usd >= 0)),
+    CONSTRAINT usage_charges_borne_nano_usd_check CHECK ((borne_nano_usd >= 0)),
     CONSTRAINT usage_charges_gateway_id_check CHECK (((length(gateway_id) >= 1) AND (length(gateway_id) <= 100))),
     CONSTRAINT usage_charges_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT usage_charges_only_charged_has_a_transfer CHECK (((transfer_id IS NULL) OR (outcome = 'charged'::text))),
@@ -2993,6 +2995,8 @@ COMMENT ON COLUMN public.usage_charges.product IS 'The model or other thing that
 
 COMMENT ON COLUMN public.usage_charges.amount_nano_usd IS 'What the request cost; charged only when the outcome says so.';
 
+COMMENT ON COLUMN public.usage_charges.borne_nano_usd IS 'What its price said beyond what had been reserved for it: posted to the operator''s shortfall account.';
+
 COMMENT ON COLUMN public.usage_charges.transfer_id IS 'The transfer it was charged with; null for a charge of nothing.';
 
 COMMENT ON COLUMN public.usage_charges.outcome IS 'late: the lease was closed, or its gateway settled, before this came. unknown_lease: no such lease of this organisation. Neither is charged.';
@@ -3006,10 +3010,12 @@ CREATE TABLE public.usage_charges_rest (
     gateway_id text NOT NULL,
     product text NOT NULL,
     amount_nano_usd bigint NOT NULL,
+    borne_nano_usd bigint DEFAULT 0 NOT NULL,
     transfer_id uuid,
     outcome text NOT NULL,
     recorded_at timestamp with time zone NOT NULL,
     CONSTRAINT usage_charges_amount_nano_usd_check CHECK ((amount_nano_usd >= 0)),
+    CONSTRAINT usage_charges_borne_nano_usd_check CHECK ((borne_nano_usd >= 0)),
     CONSTRAINT usage_charges_gateway_id_check CHECK (((length(gateway_id) >= 1) AND (length(gateway_id) <= 100))),
     CONSTRAINT usage_charges_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT usage_charges_only_charged_has_a_transfer CHECK (((transfer_id IS NULL) OR (outcome = 'charged'::text))),
@@ -3539,6 +3545,10 @@ CREATE INDEX inference_deployments_model_idx ON public.inference_deployments USI
 
 CREATE INDEX inference_model_names_model_idx ON public.inference_model_names USING btree (model);
 
+CREATE INDEX inference_requests_recorded_idx ON ONLY public.inference_requests USING brin (recorded_at);
+
+CREATE INDEX inference_requests_rest_recorded_at_idx ON public.inference_requests_rest USING brin (recorded_at);
+
 CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
 
 CREATE INDEX invitations_org_id_idx ON public.invitations USING btree (org_id);
@@ -3690,6 +3700,8 @@ CREATE INDEX verifications_identifier_idx ON public.verifications USING btree (i
 CREATE INDEX wallet_ladders_low_idx ON public.wallet_ladders USING btree (shard) WHERE (step <> 'fine'::text);
 
 ALTER INDEX public.inference_requests_pkey ATTACH PARTITION public.inference_requests_rest_pkey;
+
+ALTER INDEX public.inference_requests_recorded_idx ATTACH PARTITION public.inference_requests_rest_recorded_at_idx;
 
 ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_0_pkey;
 

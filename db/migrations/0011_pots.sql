@@ -142,6 +142,7 @@ create table usage_charges (
   gateway_id text not null check (length(gateway_id) between 1 and 100),
   product text not null check (length(product) between 1 and 200),
   amount_nano_usd bigint not null check (amount_nano_usd >= 0),
+  borne_nano_usd bigint not null default 0 check (borne_nano_usd >= 0),
   transfer_id uuid,
   outcome text not null check (outcome in ('charged', 'late', 'unknown_lease')),
   recorded_at timestamptz not null,
@@ -155,5 +156,6 @@ comment on table usage_charges is 'One row for each request that was ever used, 
 comment on table usage_charges_rest is 'What came before the partition of its day was made: it is moved there then.';
 comment on column usage_charges.product is 'The model or other thing that was used: requests of one product, key and lease in a batch share a transfer.';
 comment on column usage_charges.amount_nano_usd is 'What the request cost; charged only when the outcome says so.';
+comment on column usage_charges.borne_nano_usd is 'What its price said beyond what had been reserved for it: posted to the operator''s shortfall account.';
 comment on column usage_charges.transfer_id is 'The transfer it was charged with; null for a charge of nothing.';
 comment on column usage_charges.outcome is 'late: the lease was closed, or its gateway settled, before this came. unknown_lease: no such lease of this organisation. Neither is charged.';

@@ -45,6 +45,7 @@ create table inference_requests (
   constraint inference_requests_only_charged_cost check (outcome = 'charged' or (cost_nano_usd = 0 and transfer_id is null)),
   constraint inference_requests_late_has_its_time check ((late_nano_usd is null) = (late_at is null))
 ) partition by range (id);
+create index inference_requests_recorded_idx on inference_requests using brin (recorded_at);
 create table inference_requests_rest partition of inference_requests default;
 revoke update, delete on inference_requests from millrace_app;
 grant update (late_nano_usd, late_at) on inference_requests to millrace_app;

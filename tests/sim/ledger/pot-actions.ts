@@ -3,7 +3,7 @@ import { readBalance, requireDone } from '@millrace/core/ledger';
 import type { Random } from '@millrace/kits';
 import { toUuid } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { eventually } from '@millrace/testing';
+import { eventually, plantRequest } from '@millrace/testing';
 import { amountFrom } from './commands.ts';
 import {
   applyFor,
@@ -148,6 +148,7 @@ function usageOf({ reservation, spender }: Flight, amount: bigint): UsageItem {
     budgets,
     reserved,
     amount,
+    priced: amount,
     keyId: spender.keyId,
     product: requestId.endsWith('0') ? 'model-two' : 'model-one',
     quantities: { promptTokens: 1 },
@@ -195,6 +196,15 @@ export const sink: Act = async (world, pots, random) => {
         tx,
         items.map(({ usage }) => usage),
       );
+      for (const [index, { verdict, transferId }] of posted.entries()) {
+        const item = items[index];
+        if (item === undefined || verdict === 'duplicate') continue;
+        const { requestId: id, orgId, mode, leaseId, reserved, amount, priced } = item.usage;
+        const cost = amount > reserved ? reserved : amount;
+        const { keyId } = item.spender;
+        const request = { id, orgId, mode, keyId, leaseId, reserved, cost, priced, transferId };
+        await plantRequest(tx, { ...request, outcome: verdict });
+      }
       await passUsage(tx, streamName, BigInt(until));
       if (dies) throw new SinkDied('The sink dies before it commits.');
       tx.afterCommit(() => noteVerdicts(world, pots, items, posted));

@@ -5,6 +5,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import {
   createOrganisation,
   createTestDatabase,
+  plantRequest,
   startValkeyServer,
   testIds,
   testLog,
@@ -88,29 +89,43 @@ it('books that pots have written are sound: lent, used, used beyond, taken back'
     }),
   );
   const leaseId = await leaseFor(orgId, budget.id);
+  const keyId = testIds.next('key');
   expect(await found('error')).toEqual([]);
 
   const use = (amount: bigint, product: string): UsageItem => ({
     requestId: testIds.next('req'),
     orgId,
     mode: 'live',
-    keyId: null,
+    keyId,
     leaseId,
     gatewayId,
     product,
     amount,
     reserved: amount,
+    priced: amount,
     budgets: [budget.id],
     quantities: { promptTokens: 1 },
   });
   const post = (...items: readonly UsageItem[]) =>
-    db.transaction({ name: 'sink', isolation: 'read committed' }, (tx) => postUsage(tx, items));
+    db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
+      const posted = await postUsage(tx, items);
+      for (const [index, { transferId }] of posted.entries()) {
+        const { requestId: id, amount, reserved, ...item } = items[index] ?? expect.fail('no item');
+        const cost = amount > reserved ? reserved : amount;
+        await plantRequest(tx, { ...item, id, keyId, cost, reserved, transferId });
+      }
+    });
   await post(use(10n, 'one'), use(20n, 'one'), use(30n, 'two'), use(0n, 'two'));
   expect(await found('error')).toEqual([]);
 
   await service.recallFor({ orgId, mode: 'live', amount: 50n });
   expect(await found('error')).toEqual([]);
   expect(await found('notice')).toEqual([]);
+
+  // Beyond its reservation it is the operator's, and the books are as sound as before.
+  await post({ ...use(40n, 'one'), reserved: 25n, priced: 60n });
+  expect(await found('error')).toEqual([]);
+  expect((await found('notice')).map(({ check }) => check)).not.toContain('lease_overspent');
 
   await post(use(20_000n, 'one'));
   expect(await found('error')).toEqual([]);

@@ -10,7 +10,7 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
   return {
     rows: sql`
       with used as (
-        select u.transfer_id, sum(u.amount_nano_usd) as amount,
+        select u.transfer_id, sum(u.amount_nano_usd + u.borne_nano_usd) as amount,
                count(*) filter (where (u.org_id, u.mode) <> (t.org_id, t.mode)
                                    or u.key_id is distinct from t.key_id) as strangers
           from usage_charges u join ledger_transfers t on t.id = u.transfer_id
@@ -54,13 +54,16 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
   };
 }
 
-/** Every request that was charged has its transfer. Reads all requests, so only a full audit does. */
+/** Every request that was charged has its transfer and its row. Reads all requests, so only a full audit does. */
 export function requestProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`u.org_id = ${orgUuid}::uuid`;
   return {
     rows: sql`
-      select u.request_id as subject, u.org_id, u.amount_nano_usd as amount, t.id is not null as is_charged
-        from usage_charges u left join ledger_transfers t on t.id = u.transfer_id
+      select u.request_id as subject, u.org_id, u.amount_nano_usd as amount, t.id is not null as is_charged,
+             r.id is not null as is_recorded
+        from usage_charges u
+        left join ledger_transfers t on t.id = u.transfer_id
+        left join inference_requests r on r.id = u.request_id
        where u.outcome = 'charged' and ${ofOwner}`,
     checks: [
       {
@@ -68,6 +71,13 @@ export function requestProbe(orgUuid: string | null): Probe {
         about: 'usage',
         wrong: sql`q.amount > 0 and not q.is_charged`,
         expected: sql`'a charge of ' || q.amount`,
+        actual: sql`'none'`,
+      },
+      {
+        name: 'usage_has_request',
+        about: 'usage',
+        wrong: sql`not q.is_recorded`,
+        expected: sql`'a request of ' || q.amount`,
         actual: sql`'none'`,
       },
     ],

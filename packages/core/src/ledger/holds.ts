@@ -277,7 +277,7 @@ function charge(slice: Slice, wallet: Wallet, hold: Hold, command: PostCommand, 
   const keyId = command.keyId === undefined ? hold.keyId : toUuid(command.keyId);
   const limits = limitsFor(wallet, keyId);
   const legs = new Legs();
-  const fromHold = smaller(command.amount, hold.held);
+  const fromHold = smaller(smaller(command.amount, command.mostFromHold ?? command.amount), hold.held);
   // Before the hold lets go of its own part, which would otherwise be counted as available and taken twice.
   const extra =
     command.beyondHold === 'operator' ? [] : beyond(slice, wallet, limits, command.amount - fromHold);

@@ -114,6 +114,8 @@ export interface PostCommand extends CommandBase {
   readonly afterwards: 'keep' | 'close' | { readonly target: NanoUsd };
   /** The operator pays what the hold lacks, and the balance is left alone: nobody agreed to more than was held. */
   readonly beyondHold?: 'operator';
+  /** The most of it that the hold pays, also where it has more: the rest goes as what the hold lacks. */
+  readonly mostFromHold?: NanoUsd;
   readonly keyId?: KeyId;
   readonly usage?: UsageQuantities;
   readonly description: string;

@@ -170,6 +170,7 @@ export function usageOf(reservation: Reservation, amount: bigint): UsageItem {
     budgets,
     reserved,
     amount,
+    priced: amount,
     keyId: null,
     product: 'model-one',
     quantities: { promptTokens: 3 },

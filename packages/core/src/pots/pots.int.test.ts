@@ -300,18 +300,42 @@ describe('a recall', () => {
 });
 
 describe('usage', () => {
-  it('is charged once, whatever arrives twice, and beyond the lease to the operator, not to the balance', async () => {
+  const shortfallOf = (orgId: OrgId) =>
+    world.query(`select coalesce(-sum(e.amount_nano_usd), 0)::int as borne
+      from ledger_transfers t join ledger_entries e on e.transfer_id = t.id
+      join ledger_accounts a on a.id = e.account_id
+     where t.org_id = '${toUuid(orgId)}' and a.kind = 'shortfall'`);
+
+  it('is charged once, whatever arrives twice, and no more than was reserved: the operator bears the rest', async () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     const got = await reserved(gateway, orgId, 60n);
+    const other = await reserved(gateway, orgId, 20n);
     await gateway.use(got, 130n);
     await gateway.use(got, 130n);
     const posted = await world.stream.sink();
     expect(posted.map(({ verdict }) => verdict)).toEqual(['charged', 'duplicate']);
     expect(posted[1]?.transferId).toBe(posted[0]?.transferId);
-    // 80 of the 100 were lent.
-    expect(await world.balance(orgId)).toEqual({ balance: 20n, held: 0n, available: 20n });
-    expect(await leases(orgId)).toMatchObject([{ settled: 130 }]);
+    // What the other request has reserved is still there for it, in the book and in Valkey.
+    expect(await world.balance(orgId)).toEqual({ balance: 40n, held: 20n, available: 20n });
+    await gateway.use(other, 20n);
+    await world.stream.sink();
+    expect(await world.balance(orgId)).toMatchObject({ balance: 20n });
+    expect(await leases(orgId)).toMatchObject([{ settled: 80 }]);
+    expect(await shortfallOf(orgId)).toEqual([{ borne: 70 }]);
+  });
+
+  it('that was reserved nothing costs nothing, and more than the lease has costs what the lease has', async () => {
+    const orgId = await world.organisation(100n);
+    const gateway = world.gateway();
+    const free = await reserved(gateway, orgId, 0n);
+    world.stream.publishUsage(usageOf(free, 30n));
+    const got = await reserved(gateway, orgId, 80n);
+    world.stream.publishUsage({ ...usageOf(got, 500n), reserved: 1_000n });
+    const { held } = await world.balance(orgId);
+    await world.stream.sink();
+    expect((await world.balance(orgId)).balance).toBe(100n - held);
+    expect(await shortfallOf(orgId)).toEqual([{ borne: 530 - Number(held) }]);
   });
 
   it('of a closed lease is recorded and never charged; of a foreign lease likewise', async () => {

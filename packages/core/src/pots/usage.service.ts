@@ -5,7 +5,15 @@ import { applyLedger, requireDone, type LedgerCommand } from '../ledger/index.ts
 import { listSettled, noteEnded } from './gateways.store.ts';
 import type { EpochEnd } from './messages.ts';
 import { heldFor } from './pot.ts';
-import { groupUsage, judgeUsage, type UsageGroup, type UsageItem, type UsageVerdict } from './usage.ts';
+import {
+  borneOf,
+  cutToReservation,
+  groupUsage,
+  judgeUsage,
+  type UsageGroup,
+  type UsageItem,
+  type UsageVerdict,
+} from './usage.ts';
 import {
   addSettled,
   advanceWatermark,
@@ -28,7 +36,7 @@ export interface PostedUsage {
 
 function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
   const { first } = group;
-  const amount = nanoUsd(group.amount);
+  const amount = nanoUsd(group.amount + group.borne);
   return {
     do: 'post',
     orgId: first.orgId,
@@ -40,7 +48,9 @@ function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
     amount,
     to: [{ account: { kind: 'revenue', product: 'inference' }, amount }],
     afterwards: 'keep',
-    // What was lent is what the organisation can owe: a gateway that reports more does not reach into the balance.
+    // What was set aside is what the organisation can owe: a gateway that reports more reaches neither into what others
+    // have reserved nor into the balance.
+    mostFromHold: nanoUsd(group.amount),
     beyondHold: 'operator',
     ...(first.keyId === null ? {} : { keyId: first.keyId }),
     // Reports by model go by this word.
@@ -94,7 +104,9 @@ function mustHave<T>(value: T | undefined, what: string): T {
  */
 export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<PostedUsage[]> {
   const distinct = new Map<RequestId, UsageItem>();
-  for (const item of items) if (!distinct.has(item.requestId)) distinct.set(item.requestId, item);
+  for (const item of items) {
+    if (!distinct.has(item.requestId)) distinct.set(item.requestId, cutToReservation(item));
+  }
   const leases = await lockLeases(tx, [...new Set([...distinct.values()].map(({ leaseId }) => leaseId))]);
   // Read after the locks: a duplicate that another sink is charging now shows once that one has committed.
   const known = await findCharges(tx, [...distinct.keys()]);
@@ -113,6 +125,7 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
       return {
         ...item,
         leaseId: leases.has(item.leaseId) ? item.leaseId : null,
+        borne: verdict === 'charged' ? borneOf(item) : 0n,
         transferId,
         outcome: verdict,
       };

@@ -25,6 +25,7 @@ export interface UsageCharge {
   readonly gatewayId: string;
   readonly product: string;
   readonly amount: bigint;
+  readonly borne: bigint;
   readonly transferId: TransferId | null;
   readonly outcome: UsageOutcome;
 }
@@ -138,8 +139,8 @@ export async function insertCharges(tx: Tx, charges: readonly UsageCharge[]): Pr
   const uuid = (id: KeyId | LeaseId | TransferId | null): string | null => (id === null ? null : toUuid(id));
   await sql`
     insert into usage_charges (request_id, org_id, mode, key_id, lease_id, gateway_id, product, amount_nano_usd,
-                               transfer_id, outcome, recorded_at)
-    select request_id, org_id, mode, key_id, lease_id, gateway_id, product, amount, transfer_id, outcome,
+                               borne_nano_usd, transfer_id, outcome, recorded_at)
+    select request_id, org_id, mode, key_id, lease_id, gateway_id, product, amount, borne, transfer_id, outcome,
            ${tx.clock.now()}
       from unnest(${charges.map(({ requestId }) => toUuid(requestId))}::uuid[],
                   ${charges.map(({ orgId }) => toUuid(orgId))}::uuid[],
@@ -149,9 +150,10 @@ export async function insertCharges(tx: Tx, charges: readonly UsageCharge[]): Pr
                   ${charges.map(({ gatewayId }) => gatewayId)}::text[],
                   ${charges.map(({ product }) => product)}::text[],
                   ${charges.map(({ amount }) => amount.toString())}::bigint[],
+                  ${charges.map(({ borne }) => borne.toString())}::bigint[],
                   ${charges.map(({ transferId }) => uuid(transferId))}::uuid[],
                   ${charges.map(({ outcome }) => outcome)}::text[])
-           as item (request_id, org_id, mode, key_id, lease_id, gateway_id, product, amount, transfer_id, outcome)
+           as item (request_id, org_id, mode, key_id, lease_id, gateway_id, product, amount, borne, transfer_id, outcome)
   `.execute(tx.kysely);
 }
 

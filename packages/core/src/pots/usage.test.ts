@@ -1,6 +1,6 @@
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import { groupUsage, judgeUsage, type UsageItem } from './usage.ts';
+import { borneOf, cutToReservation, groupUsage, judgeUsage, type UsageItem } from './usage.ts';
 
 const orgId = testIds.next('org');
 const leaseId = testIds.next('lse');
@@ -14,7 +14,8 @@ const item = (more: Partial<UsageItem> = {}): UsageItem => ({
   gatewayId: 'g1',
   product: 'one',
   amount: 5n,
-  reserved: 5n,
+  reserved: 9n,
+  priced: 5n,
   budgets: [],
   quantities: { promptTokens: 2, outputTokens: 1 },
   ...more,
@@ -32,6 +33,14 @@ describe('usage', () => {
     ['unknown_lease', item({ mode: 'test' }), lease, []],
   ] as const)('is %s', (verdict, one, known, settled) => {
     expect(judgeUsage(one, known, new Set(settled))).toBe(verdict);
+  });
+
+  it("is charged up to what was reserved, and the rest of its price is the operator's", () => {
+    expect(cutToReservation(item({ amount: 9n }))).toMatchObject({ amount: 9n });
+    expect(cutToReservation(item({ amount: 10n }))).toMatchObject({ amount: 9n });
+    expect([4n, 5n, 6n].map((priced) => borneOf({ amount: 5n, priced }))).toEqual([0n, 0n, 1n]);
+    const [group] = groupUsage([item({ priced: 8n }), item({ amount: 7n, priced: 7n })]);
+    expect(group).toMatchObject({ amount: 12n, borne: 3n });
   });
 
   it('shares a transfer with what has the same organisation, mode, key, lease and product', () => {

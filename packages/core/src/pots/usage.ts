@@ -13,10 +13,12 @@ export interface UsageItem {
   readonly gatewayId: string;
   /** The model, or other thing used; requests of one product share a transfer. */
   readonly product: string;
-  /** What it cost by its price. */
+  /** What the organisation pays, if that was set aside for it. */
   readonly amount: bigint;
-  /** What had been set aside for it: the organisation pays no more, the operator bears the rest. */
+  /** What had been set aside: the organisation pays no more. */
   readonly reserved: bigint;
+  /** What it costs by its price. What the organisation does not pay of it is borne by the operator. */
+  readonly priced: bigint;
   /** The budgets that the reservation counted against. */
   readonly budgets: readonly BudgetId[];
   /** What was used, in whole units; summed over the transfer. */
@@ -42,10 +44,21 @@ export function judgeUsage(
   return 'charged';
 }
 
+/** The same item, with what is really charged for it: no more than was reserved, whatever a gateway says. */
+export function cutToReservation(item: UsageItem): UsageItem {
+  return item.amount <= item.reserved ? item : { ...item, amount: item.reserved };
+}
+
+/** What the operator bears of it. */
+export function borneOf({ amount, priced }: Pick<UsageItem, 'amount' | 'priced'>): bigint {
+  return priced > amount ? priced - amount : 0n;
+}
+
 export interface UsageGroup {
   readonly first: UsageItem;
   readonly items: readonly UsageItem[];
   readonly amount: bigint;
+  readonly borne: bigint;
   readonly quantities: Readonly<Record<string, number>>;
 }
 
@@ -69,6 +82,7 @@ export function groupUsage(items: readonly UsageItem[]): UsageGroup[] {
       first,
       items: members,
       amount: members.reduce((sum, { amount }) => sum + amount, 0n),
+      borne: members.reduce((sum, member) => sum + borneOf(member), 0n),
       quantities,
     };
   });

@@ -1058,6 +1058,7 @@ export interface UsageChargesTable {
   gateway_id: string;
   product: string;
   amount_nano_usd: bigint;
+  borne_nano_usd: Generated<bigint>;
   transfer_id: string | null;
   outcome: 'charged' | 'late' | 'unknown_lease';
   recorded_at: Date;
