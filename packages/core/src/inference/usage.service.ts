@@ -17,7 +17,7 @@ export interface RecordedUsage {
 }
 
 function toItem(used: ReadUsage, leaseId: LeaseId): UsageItem {
-  const { requestId, orgId, keyId, budgets, event, amount, reserved } = used;
+  const { requestId, orgId, keyId, budgets, event, amount, reserved, priced } = used;
   return {
     requestId,
     orgId,
@@ -28,6 +28,7 @@ function toItem(used: ReadUsage, leaseId: LeaseId): UsageItem {
     product: event.model,
     amount,
     reserved,
+    priced,
     budgets,
     quantities: quantitiesOf(used),
   };
