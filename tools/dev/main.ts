@@ -3,6 +3,7 @@ import { migrate } from '@millrace/platform/db';
 import { ensureUp, Failure, isPortFree, portHolder, type Endpoints } from '@millrace/services';
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
+import { DEMO_MODEL, seedModel } from './src/models.ts';
 import { sealingSettings } from './src/sealing.ts';
 import { PLAY_MONEY_USD, readDemo, seedDemo, type Demo } from './src/seed.ts';
 
@@ -26,7 +27,8 @@ async function main(words: readonly string[]): Promise<number> {
     return 0;
   }
   await requireFreePorts(options);
-  const endpoints = await ensureUp(['postgres', 'valkey', 'nats', 'restate'], {
+  const engines = ['postgres', 'valkey', 'nats', 'restate', ...(options.llama ? ['llama'] : [])];
+  const endpoints = await ensureUp(engines, {
     note: (engine, message) => print(`${engine.padEnd(9)} ${message}\n`),
   });
   const applied = await migrate(endpoints.postgresUrl);
@@ -48,6 +50,11 @@ async function run(options: DevOptions, endpoints: Endpoints, demo: Demo): Promi
   try {
     const early = await Promise.race([children.ready(), interrupted]);
     if (early === 'interrupted') return 0;
+    await seedModel({
+      apiUrl: addressOf(options),
+      key: demo.liveKey,
+      llama: options.llama ? (endpoints.llama ?? null) : null,
+    });
     print(whatToTry(options, demo));
     if (options.once) return 0;
     const ended = await Promise.race([children.firstExit, interrupted]);
@@ -67,6 +74,7 @@ async function run(options: DevOptions, endpoints: Endpoints, demo: Demo): Promi
 function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSpec[] {
   const sealing = sealingSettings(sealingFile);
   const { health, handlers } = workerPorts(options);
+  const gateway = gatewayPorts(options);
   const shared = {
     MILLRACE_RATE_LIMIT_DEFAULT_RPM: '600',
     ...sealing,
@@ -103,7 +111,25 @@ function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSp
         MILLRACE_RESTATE_ENDPOINT_PORT: handlers,
       },
     },
+    {
+      name: 'gateway',
+      entry: 'apps/gateway/src/main.ts',
+      readyUrl: `http://127.0.0.1:${gateway.health}/readyz`,
+      env: {
+        ...shared,
+        MILLRACE_HTTP_HOST: options.host,
+        MILLRACE_HTTP_PORT: String(gateway.serves),
+        MILLRACE_GATEWAY_HEALTH_PORT: gateway.health,
+      },
+    },
   ];
+}
+
+function gatewayPorts({ port }: DevOptions): { readonly serves: number; readonly health: string } {
+  return {
+    serves: port + 2,
+    health: environment['MILLRACE_GATEWAY_HEALTH_PORT'] ?? String(port + 3),
+  };
 }
 
 function workerPorts({ port }: DevOptions): { readonly health: string; readonly handlers: string } {
@@ -120,6 +146,8 @@ async function requireFreePorts(options: DevOptions): Promise<void> {
     'the api': options.port,
     "the worker's health": Number(health),
     Restate: Number(handlers),
+    'the gateway': gatewayPorts(options).serves,
+    "the gateway's health": Number(gatewayPorts(options).health),
   };
   for (const [who, port] of Object.entries(needed)) {
     if (await isPortFree(port)) continue;
@@ -132,13 +160,14 @@ async function requireFreePorts(options: DevOptions): Promise<void> {
   }
 }
 
-function addressOf({ host, port }: DevOptions): string {
+function addressOf({ host, port }: Pick<DevOptions, 'host' | 'port'>): string {
   const scheme = environment['MILLRACE_HTTP_TLS_CERT_FILE'] === undefined ? 'http' : 'https';
   return `${scheme}://${host}:${String(port)}`;
 }
 
 function whatToTry(options: DevOptions, demo: Demo): string {
   const address = addressOf(options);
+  const chat = addressOf({ host: options.host, port: gatewayPorts(options).serves });
   return `
 Millrace is ready at ${address}
 
@@ -162,6 +191,12 @@ The test key rents from a mock fleet, for nothing. Its machines are not real, an
   curl ${address}/v2/on-demand/virtual-machine-rentals -H "Authorization: Bearer $TEST_KEY" \\
     -H 'Content-Type: application/json' -d '{"region":"mock-region","gpuCount":1,"monitoringEnabled":true}'
   curl ${address}/v2/on-demand/virtual-machine-rentals -H "Authorization: Bearer $TEST_KEY"   # .ssh says where to log in
+
+Chat, with the unmodified client of your choice or by hand; the test key talks to a mock${options.llama ? ', the live key to a tiny model' : ' (--llama adds a real, tiny model)'}:
+
+  curl ${chat}/v1/models -H "Authorization: Bearer $TEST_KEY"
+  curl ${chat}/v1/chat/completions -H "Authorization: Bearer ${options.llama ? '$MILLRACE_API_KEY' : '$TEST_KEY'}" -H 'Content-Type: application/json' \\
+    -d '{"model":"${DEMO_MODEL}","messages":[{"role":"user","content":"Tell me of the mill."}],"stream":true}'
 
 Every error of the api is explained at ${address}/docs/errors.
 

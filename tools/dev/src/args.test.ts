@@ -6,6 +6,7 @@ describe('npm run dev', () => {
     expect(readArgs([], false)).toEqual({
       host: '127.0.0.1',
       port: 8080,
+      llama: false,
       once: false,
       watch: false,
       key: undefined,

@@ -8,6 +8,8 @@ export interface DevOptions {
   readonly once: boolean;
   /** Restart a process when one of its files changes. */
   readonly watch: boolean;
+  /** Also start a llama-server, so that live keys chat with a real model. */
+  readonly llama: boolean;
   /** Print this key of the demo and do nothing else. */
   readonly key: 'live' | 'test' | undefined;
   readonly help: boolean;
@@ -15,16 +17,18 @@ export interface DevOptions {
 
 export class DevUsageError extends Error {}
 
-/** The worker's health is one port above the api, its handlers for Restate a thousand above. */
+/** The worker's health is one port above the api, the gateway two and three, the handlers for Restate a thousand above. */
 const highestPort = 64_535;
 
-export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--watch] [--once]
+export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--llama] [--watch] [--once]
 npm run --silent dev -- --key live
 
-Brings up the engines, migrates the database, seeds a small demo and runs the api and the worker.
+Brings up the engines, migrates the database, seeds a small demo and runs the api, the worker and the gateway.
 
-  --port PORT   where the api listens, 8080 if left out; the worker takes PORT + 1 (health) and PORT + 1000 (Restate)
+  --port PORT   where the api listens, 8080 if left out; the worker takes PORT + 1 (health) and
+                PORT + 1000 (Restate), the gateway PORT + 2 and PORT + 3 (health)
   --host HOST   loopback only, unless TLS is configured (MILLRACE_HTTP_TLS_CERT_FILE, MILLRACE_HTTP_TLS_KEY_FILE)
+  --llama       also start a llama-server with a tiny model of our own, for live keys; test keys chat with a mock
   --watch       restart a process when its files change
   --key MODE    print the demo's key, live or test, and do nothing else
   --once        start, wait until everything is ready, print what to try, and stop again
@@ -47,11 +51,11 @@ export function readArgs(words: readonly string[], tlsConfigured: boolean): DevO
         'Set MILLRACE_HTTP_TLS_CERT_FILE and MILLRACE_HTTP_TLS_KEY_FILE, or leave --host out.',
     );
   }
-  const { host, once, watch, key, help } = values;
+  const { host, llama, once, watch, key, help } = values;
   if (key !== undefined && key !== 'live' && key !== 'test') {
     throw new DevUsageError(`--key is ${JSON.stringify(key)}; use live or test.`);
   }
-  return { host, port, once, watch, key, help };
+  return { host, port, llama, once, watch, key, help };
 }
 
 function parse(words: readonly string[]) {
@@ -61,6 +65,7 @@ function parse(words: readonly string[]) {
       options: {
         host: { type: 'string', default: '127.0.0.1' },
         port: { type: 'string', default: '8080' },
+        llama: { type: 'boolean', default: false },
         once: { type: 'boolean', default: false },
         watch: { type: 'boolean', default: false },
         key: { type: 'string' },

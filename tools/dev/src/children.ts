@@ -67,7 +67,7 @@ function start(
     // Ctrl-C in a terminal goes to the whole group; these are told once, by us.
     detached: true,
   });
-  const cutter = lineCutter((line) => options.print(`${spec.name.padEnd(6)} | ${readable(line)}\n`));
+  const cutter = lineCutter((line) => options.print(`${spec.name.padEnd(7)} | ${readable(line)}\n`));
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => cutter.push(text));
   }
