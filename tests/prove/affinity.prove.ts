@@ -1,0 +1,128 @@
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { startLlama, type LlamaSettings, type TestLlama } from '@millrace/testing';
+import OpenAI from 'openai';
+import { openInferenceStack, type InferenceStack } from '../stack/inference-stack.ts';
+import {
+  seedInferenceTenant,
+  seedOperator,
+  sellChat,
+  type InferenceTenant,
+} from '../stack/inference-tenant.ts';
+import {
+  instructionsOf,
+  run,
+  type Messages,
+  type Outcome,
+  type Prompt,
+  type Workload,
+} from './affinity/workload.ts';
+
+/** One more than an engine has slots, so that no engine can keep them all, and two engines can. Odd: see `roundRobin`. */
+const TENANTS = 7;
+const engine: LlamaSettings = { parallel: TENANTS - 1, cacheRamMib: 0 };
+const GATEWAYS = 2;
+const LEAST_WITH_AFFINITY = 0.8;
+const MOST_IN_TURN = 0.1;
+const BALANCE_NANO_USD = 100_000_000_000n;
+
+export const proof = defineProof({
+  name: 'affinity',
+  proves:
+    'Of the prompt tokens of tenants with long instructions, at least 80 % come from the cache of two llama-servers behind two gateways, where the same requests sent to two such servers in turn find under 10 %.',
+  short: (each) => prove(each, { rounds: 8, characters: 1_800 }),
+  long: (each) => prove(each, { rounds: 40, characters: 5_000 }),
+});
+
+async function prove(each: ProofRun, size: Pick<Workload, 'rounds' | 'characters'>): Promise<ProofReport> {
+  const workload: Workload = { tenants: TENANTS, random: each.random, ...size };
+  each.note('in turn');
+  const inTurn = await roundRobin(workload, instructionsOf(workload));
+  const stack = await openInferenceStack({ gateways: GATEWAYS, llamas: [engine, engine] });
+  try {
+    const operator = await seedOperator(stack);
+    const model = stack.llamas[0]?.model ?? '';
+    await sellChat(stack, operator, model);
+    const tenants: InferenceTenant[] = [];
+    while (tenants.length < TENANTS) tenants.push(await seedInferenceTenant(stack, BALANCE_NANO_USD));
+    await stack.startGateways();
+    each.note('by prefix');
+    const { outcome, asked } = await byPrefix(stack, workload, (tenant, messages) =>
+      ask(tenants[tenant]?.openai, model, messages),
+    );
+    return report(inTurn, outcome, asked);
+  } catch (error) {
+    throw new Error(`${String(error)}\nThe stack said:\n${stack.output().slice(-4_000)}`, { cause: error });
+  } finally {
+    await stack.close();
+  }
+}
+
+/** Whichever tenant it is: the odd number of them makes each go to both in turn. */
+async function roundRobin(workload: Workload, instructions: readonly string[]): Promise<Outcome> {
+  await using first = await startLlama({ name: 'in-turn-1', ...engine });
+  await using second = await startLlama({ name: 'in-turn-2', ...engine });
+  const clients = [first, second].map(({ url, apiKey }) => new OpenAI({ baseURL: `${url}/v1`, apiKey }));
+  return await run(workload, instructions, (_tenant, messages, nth) =>
+    ask(clients[nth % clients.length], first.model, messages),
+  );
+}
+
+/**
+ * Once in 64 runs chance has all seven tenants at one engine, which cannot keep them and shows nothing; then they get other
+ * instructions. A gateway that sends everything to one engine does so again, and is found out.
+ */
+async function byPrefix(
+  stack: InferenceStack,
+  workload: Workload,
+  send: (tenant: number, messages: Messages) => Promise<Prompt>,
+): Promise<{ readonly outcome: Outcome; readonly asked: readonly number[] }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await promptTokensOf(stack.llamas);
+    const outcome = await run(workload, instructionsOf(workload), send);
+    const after = await promptTokensOf(stack.llamas);
+    const asked = after.map((tokens, at) => tokens - (before[at] ?? 0));
+    if (attempt === 3 || asked.every((tokens) => tokens > 0)) return { outcome, asked };
+  }
+}
+
+function promptTokensOf(llamas: readonly TestLlama[]): Promise<number[]> {
+  return Promise.all(
+    llamas.map(async (llama) => (await llama.metrics()).get('llamacpp:prompt_tokens_total') ?? 0),
+  );
+}
+
+async function ask(client: OpenAI | undefined, model: string, messages: Messages): Promise<Prompt> {
+  if (client === undefined) throw new Error('Nobody is there to ask.');
+  const { usage } = await client.chat.completions.create({ model, messages, max_tokens: 4, temperature: 0 });
+  const cached = usage?.prompt_tokens_details?.cached_tokens;
+  if (usage === undefined || cached === undefined) throw new Error('An answer did not say what was cached.');
+  return { tokens: usage.prompt_tokens, cached };
+}
+
+function report(inTurn: Outcome, outcome: Outcome, asked: readonly number[]): ProofReport {
+  const failures: string[] = [];
+  if (outcome.cachedShare < LEAST_WITH_AFFINITY) {
+    failures.push(`by prefix only ${percent(outcome.cachedShare)} of the prompt tokens were cached`);
+  }
+  if (inTurn.cachedShare >= MOST_IN_TURN) {
+    failures.push(`in turn ${percent(inTurn.cachedShare)} were cached, so the comparison says nothing`);
+  }
+  if (asked.some((tokens) => tokens === 0)) failures.push('one engine was never asked');
+  if (outcome.promptTokens === 0) failures.push('no engine counted any prompt');
+  return {
+    figures: {
+      requests: outcome.requests,
+      'prompt tokens of a request': Math.round(outcome.promptTokens / outcome.requests),
+      'cached, through two gateways': percent(outcome.cachedShare),
+      'cached, in turn': percent(inTurn.cachedShare),
+      'p50 through two gateways': `${Math.round(outcome.p50Ms)} ms`,
+      'p50 in turn': `${Math.round(inTurn.p50Ms)} ms`,
+      'computed prompt tokens, by engine': asked.join(' + '),
+    },
+    failures,
+  };
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,100 @@
+import type { Random } from '@millrace/testing/random';
+import type OpenAI from 'openai';
+
+/** Several who each have long instructions of their own and ask short questions after them, in turn. */
+
+export type Messages = OpenAI.Chat.Completions.ChatCompletionMessageParam[];
+
+/** What the engine said of one request. */
+export interface Prompt {
+  readonly tokens: number;
+  readonly cached: number;
+}
+
+/** Sends one request of the tenant with this number. */
+export type Send = (tenant: number, messages: Messages, nth: number) => Promise<Prompt>;
+
+export interface Workload {
+  readonly tenants: number;
+  readonly rounds: number;
+  /** Of the instructions; the engine's tokens are about a third of it. */
+  readonly characters: number;
+  readonly random: Random;
+}
+
+export interface Outcome {
+  readonly requests: number;
+  readonly promptTokens: number;
+  /** Of the prompt tokens, the first requests of all included. */
+  readonly cachedShare: number;
+  readonly p50Ms: number;
+}
+
+const things = [
+  'fox',
+  'mouse',
+  'horse',
+  'box',
+  'tree',
+  'moon',
+  'frog',
+  'pilot',
+  'rabbit',
+  'hedgehog',
+  'bread',
+  'song',
+];
+const doings = ['found', 'met', 'liked', 'carried', 'asked for', 'walked to', 'sang to', 'helped'];
+const questions = [
+  'What colour is the sky?',
+  'Who are you?',
+  'What is an H200?',
+  'What day comes after Monday?',
+];
+
+export function instructionsOf({ tenants, characters, random }: Workload): readonly string[] {
+  return Array.from({ length: tenants }, () => {
+    let text = '';
+    while (text.length < characters) {
+      text += `The ${random.pick(things)} ${random.pick(doings)} the ${random.pick(things)}. `;
+    }
+    return text;
+  });
+}
+
+/** In turn, one round after the other, two at a time: as even a mix as there can be. */
+export async function run(workload: Workload, instructions: readonly string[], send: Send): Promise<Outcome> {
+  const total = workload.tenants * workload.rounds;
+  const prompts: Prompt[] = [];
+  const tookMs: number[] = [];
+  let next = 0;
+  const client = async (): Promise<void> => {
+    while (next < total) {
+      const nth = next;
+      next += 1;
+      const tenant = nth % workload.tenants;
+      const question = questions[Math.floor(nth / workload.tenants) % questions.length] ?? '';
+      const began = performance.now();
+      const prompt = await send(
+        tenant,
+        [
+          { role: 'system', content: instructions[tenant] ?? '' },
+          { role: 'user', content: question },
+        ],
+        nth,
+      );
+      tookMs.push(performance.now() - began);
+      prompts.push(prompt);
+    }
+  };
+  await Promise.all([client(), client()]);
+  const promptTokens = prompts.reduce((sum, { tokens }) => sum + tokens, 0);
+  const cached = prompts.reduce((sum, { cached: tokens }) => sum + tokens, 0);
+  const sorted = tookMs.toSorted((a, b) => a - b);
+  return {
+    requests: total,
+    promptTokens,
+    cachedShare: cached / Math.max(1, promptTokens),
+    p50Ms: sorted[Math.floor(sorted.length / 2)] ?? 0,
+  };
+}
