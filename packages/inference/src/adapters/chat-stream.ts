@@ -4,7 +4,7 @@ import type { Dialect } from './chat-dialect.ts';
 import { brokenStream, failureInEvent } from './chat-failures.ts';
 import type { AnswerForm } from './chat-form.ts';
 import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './chat-json.ts';
-import { learnShortcut, type Shortcut } from './chat-shortcut.ts';
+import { between, endOfText, learnShortcut, startOfText, type Shortcut } from './chat-shortcut.ts';
 
 /** What the request decides about its stream. */
 export interface StreamWish {
@@ -27,11 +27,11 @@ export interface StreamParts {
 
 /** An event larger than this is no part of an answer. */
 const maxEventBytes = 8 * 1_024 * 1_024;
+const lineFeed = 10;
+const carriageReturn = 13;
+const nothing = Buffer.alloc(0);
 
-/**
- * A stream of server-sent events from an engine, told again in our name. Text is handled as Latin-1, one character for each
- * byte: cutting it anywhere is then harmless, and what only passes through is never decoded.
- */
+/** A stream of server-sent events from an engine, told again in our name. */
 export class EventStream implements ChatStream {
   readonly #form: AnswerForm;
   readonly #dialect: Dialect;
@@ -40,21 +40,23 @@ export class EventStream implements ChatStream {
   readonly #takesShortcuts: boolean;
   /** Everything of a chunk before its choices. */
   readonly #opening: string;
-  #rest = '';
+  /** The beginning of a line that has not come whole. */
+  #rest: Buffer = nothing;
+  /** The data of an event whose last line has not come. */
   #data: string | null = null;
-  #out = '';
+  #out: Buffer[] = [];
   #shortcuts: readonly Shortcut[] = [];
   /** The last event of each choice that took a shortcut: read only if somebody asks for the counts. */
-  readonly #unread = new Map<number, string>();
+  readonly #unread = new Map<number, Buffer>();
   readonly #running = new Map<number, Counts>();
   #usage: Counts | null = null;
+  readonly #begunChoices = new Set<number>();
   readonly #ended = new Set<number>();
   #lastEnded = 0;
   #finishReason: string | null = null;
   #heldEnd: string | null = null;
   #isDone = false;
   #hasBegun = false;
-  readonly #begunChoices = new Set<number>();
   #failure: BrokenStream | null = null;
 
   constructor({ form, dialect, wish, facts, shortcuts = true }: StreamParts) {
@@ -63,21 +65,19 @@ export class EventStream implements ChatStream {
     this.#wish = wish;
     this.#facts = facts;
     this.#takesShortcuts = shortcuts;
-    this.#opening = toBytesText(
+    this.#opening =
       `data: {"id":${JSON.stringify(facts.requestId)},"object":"${form.chunk}",` +
-        `"created":${facts.createdSeconds},"model":${JSON.stringify(facts.model)},"choices":[`,
-    );
+      `"created":${facts.createdSeconds},"model":${JSON.stringify(facts.model)},"choices":[`;
   }
 
   push(chunk: Buffer): string | Buffer {
     if (this.#failure !== null) throw this.#failure;
     if (this.#isDone) return '';
-    const text = this.#rest === '' ? chunk.toString('latin1') : this.#rest + chunk.toString('latin1');
     try {
-      this.#read(text);
+      this.#read(this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]));
     } catch (error) {
       // What came before the failure is the client's: it goes out first, and the failure with the next call.
-      if (!(error instanceof BrokenStream) || this.#out === '') throw error;
+      if (!(error instanceof BrokenStream) || this.#out.length === 0) throw error;
       this.#failure = error;
     }
     return this.#takeOut();
@@ -86,14 +86,15 @@ export class EventStream implements ChatStream {
   end(): string {
     if (this.#failure !== null) throw this.#failure;
     if (this.#isDone) return '';
-    this.#read(`${this.#rest}\n\n`);
+    this.#read(Buffer.concat([this.#rest, twoLineFeeds]));
     if (!this.#isDone) this.#complete();
     return this.#takeOut().toString();
   }
 
   counts(): Counts {
     if (this.#usage !== null) return this.#usage;
-    for (const [index, data] of this.#unread) {
+    for (const [index, event] of this.#unread) {
+      const data = event.toString('utf8', dataPrefix.length);
       const counts = this.#dialect.runningCounts(asObject(parseJson(data)) ?? {});
       if (counts !== null) this.#running.set(index, counts);
     }
@@ -112,44 +113,49 @@ export class EventStream implements ChatStream {
   }
 
   #takeOut(): Buffer | '' {
-    if (this.#out === '') return '';
+    const out = this.#out;
+    const [only] = out;
+    if (only === undefined) return '';
     this.#hasBegun = true;
-    const bytes = Buffer.from(this.#out, 'latin1');
-    this.#out = '';
-    return bytes;
+    this.#out = [];
+    return out.length === 1 ? only : Buffer.concat(out);
+  }
+
+  #send(text: string): void {
+    this.#out.push(Buffer.from(text, 'utf8'));
   }
 
   /** Takes whole lines and keeps what is left of the last one. */
-  #read(text: string): void {
+  #read(bytes: Buffer): void {
     let at = 0;
-    while (!this.#isDone) {
-      const taken = this.#data === null ? this.#takeShortcut(text, at) : 0;
+    while (!this.#isDone && at < bytes.length) {
+      const taken = this.#data === null ? this.#takeShortcut(bytes, at) : 0;
       if (taken > 0) {
         at = taken;
         continue;
       }
-      const lineEnd = text.indexOf('\n', at);
+      const lineEnd = bytes.indexOf(lineFeed, at);
       if (lineEnd < 0) break;
-      const isCrLf = lineEnd > at && text.charCodeAt(lineEnd - 1) === 13;
-      this.#readLine(text.slice(at, isCrLf ? lineEnd - 1 : lineEnd));
+      const isCrLf = lineEnd > at && bytes[lineEnd - 1] === carriageReturn;
+      this.#readLine(bytes.toString('utf8', at, isCrLf ? lineEnd - 1 : lineEnd));
       at = lineEnd + 1;
     }
-    this.#rest = at === 0 ? text : text.slice(at);
+    this.#rest = at === bytes.length ? nothing : bytes.subarray(at);
     if (this.#rest.length > maxEventBytes) throw brokenStream('The engine sent an event without an end.');
   }
 
-  #takeShortcut(text: string, at: number): number {
+  /** Answers where the event ends, or 0 when it has to be read in full. */
+  #takeShortcut(bytes: Buffer, at: number): number {
     for (const shortcut of this.#shortcuts) {
-      if (!text.startsWith(shortcut.head, at)) continue;
-      const from = at + shortcut.head.length;
-      const to = shortcut.endOfText(text, from);
+      const from = startOfText(shortcut, bytes, at);
+      if (from < 0) continue;
+      const to = endOfText(shortcut, bytes, from);
       if (to < 0) return 0;
-      const end = text.indexOf('\n\n', to + shortcut.tail.length);
-      if (end < 0) return 0;
-      this.#out += shortcut.before + text.slice(from, to) + shortcut.after;
-      if (this.#dialect.countsWhileRunning) {
-        this.#unread.set(shortcut.index, text.slice(at + dataPrefix.length, end));
-      } else if (to > from) this.#begunChoices.add(shortcut.index);
+      const end = bytes.indexOf(lineFeed, to);
+      if (end < 0 || bytes[end + 1] !== lineFeed) return 0;
+      this.#out.push(between(shortcut, bytes, from, to));
+      if (this.#dialect.countsWhileRunning) this.#unread.set(shortcut.index, bytes.subarray(at, end));
+      else if (to > from) this.#begunChoices.add(shortcut.index);
       return end + 2;
     }
     return 0;
@@ -161,7 +167,7 @@ export class EventStream implements ChatStream {
       this.#data = null;
       if (data !== null) this.#readEvent(data);
     } else if (line.startsWith('data:')) {
-      const data = line.slice(line.charCodeAt(5) === 32 ? 6 : 5);
+      const data = line.slice(line.startsWith(dataPrefix) ? 6 : 5);
       this.#data = this.#data === null ? data : `${this.#data}\n${data}`;
     } else if (line.startsWith('error:')) {
       // Older llama-servers name the failure as a field of its own.
@@ -176,23 +182,23 @@ export class EventStream implements ChatStream {
     }
     // llama-server sends one for choices that share a prompt, with nothing in it.
     if (data === 'null') return;
-    const event = asObject(parseJson(toText(data)));
+    const event = asObject(parseJson(data));
     if (event === null) throw brokenStream('The engine sent an event that is no JSON object.');
     const failure = failureInEvent(event);
     if (failure !== null) throw new BrokenStream(failure);
     const choices = asList(event['choices']);
-    for (const value of choices) this.#readChoice(asObject(value) ?? {}, event, data, choices.length === 1);
+    for (const value of choices) this.#readChoice(asObject(value) ?? {}, data, choices.length === 1);
     this.#readCounts(event, choices);
   }
 
-  #readChoice(choice: JsonObject, event: JsonObject, data: string, isAlone: boolean): void {
+  #readChoice(choice: JsonObject, data: string, isAlone: boolean): void {
     const index = asCount(choice['index']) ?? 0;
     if (index >= this.#wish.choices) throw brokenStream('The engine sent a choice that nobody asked for.');
     const reason = asText(choice['finish_reason']);
     const piece = this.#form.piece(choice, index);
-    if (piece !== null && (reason === null || !isEmptyText(this.#form.onlyText(choice)))) {
+    if (piece !== null && (reason === null || this.#form.onlyText(choice) !== '')) {
       if (this.#form.saysSomething(choice)) this.#begunChoices.add(index);
-      this.#out += `${this.#opening}${toBytesText(piece)}]}\n\n`;
+      this.#send(`${this.#opening}${piece}]}\n\n`);
     }
     if (reason !== null) this.#endChoice(index, reason);
     else if (this.#takesShortcuts && isAlone) this.#learn(choice, index, data);
@@ -203,8 +209,8 @@ export class EventStream implements ChatStream {
     if (this.#ended.has(index)) return;
     this.#ended.add(index);
     this.#finishReason = reason;
-    const end = `${this.#opening}${toBytesText(this.#form.end(index, reason))}]`;
-    if (this.#wish.includeUsage || this.#ended.size < this.#wish.choices) this.#out += `${end}}\n\n`;
+    const end = `${this.#opening}${this.#form.end(index, reason)}]`;
+    if (this.#wish.includeUsage || this.#ended.size < this.#wish.choices) this.#send(`${end}}\n\n`);
     else this.#heldEnd = end;
   }
 
@@ -213,8 +219,10 @@ export class EventStream implements ChatStream {
     if (first !== undefined && this.#dialect.countsWhileRunning) {
       const index = asCount(asObject(first)?.['index']) ?? 0;
       const counts = this.#dialect.runningCounts(event);
+      // Its own word on this event counts more than an older one that nobody has read yet.
+      if (counts === null) return;
       this.#unread.delete(index);
-      if (counts !== null) this.#running.set(index, counts);
+      this.#running.set(index, counts);
       return;
     }
     const usage = usageOf(event);
@@ -233,9 +241,9 @@ export class EventStream implements ChatStream {
     }
     const counts = this.counts();
     this.#usage = counts;
-    const usage = `"usage":${usageJson(counts, this.#facts.costOf(counts))}}\n\n`;
-    this.#out += this.#wish.includeUsage ? `${this.#opening}],${usage}` : `${this.#heldEnd ?? ''},${usage}`;
-    this.#out += 'data: [DONE]\n\n';
+    const end = this.#wish.includeUsage ? `${this.#opening}]` : (this.#heldEnd ?? '');
+    const usage = usageJson(counts, this.#facts.costOf(counts));
+    this.#send(`${end},"usage":${usage}}\n\ndata: [DONE]\n\n`);
     this.#isDone = true;
   }
 
@@ -247,21 +255,12 @@ export class EventStream implements ChatStream {
       after: `${after}]}\n\n`,
     });
     if (shortcut === null) return;
-    this.#shortcuts = [shortcut, ...this.#shortcuts.filter((known) => known.index !== index)];
+    const others = this.#shortcuts.filter((known) => known.index !== index);
+    this.#shortcuts = [shortcut, ...others.slice(0, maxShortcuts - 1)];
   }
 }
 
 const dataPrefix = 'data: ';
-
-function isEmptyText(text: string | null): boolean {
-  return text === '';
-}
-
-/** The UTF-8 of a text, one character for each byte. */
-function toBytesText(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
-}
-
-function toText(bytesText: string): string {
-  return Buffer.from(bytesText, 'latin1').toString('utf8');
-}
+const twoLineFeeds = Buffer.from('\n\n');
+/** More choices at once are rare, and looking through a long list costs what a shortcut saves. */
+const maxShortcuts = 8;
