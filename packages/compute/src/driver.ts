@@ -11,7 +11,8 @@ import type { OrgId } from '@millrace/platform/ids';
  * - **Every method may be repeated**, also while an earlier call of it is still under way, also from another process.
  *   A repeat that finds its work done answers as the first did.
  * - **A call waits for the engine**, up to the signal's deadline: when it resolves, the engine has done it, not merely
- *   accepted it. Waiting for the *machine* (booted, reachable, proven) is the caller's business: it polls `describe`.
+ *   accepted it. The one thing that is not waited for is the power of a machine that `create` made. Waiting for the
+ *   *machine* (booted, reachable, proven) is the caller's business: it polls `describe`.
  * - **"Not there" is said only by an engine that answered.** `describe` is null, and `terminate` is done, when the
  *   engine itself says that it has no such machine. An engine that is silent, restarting, or has lost the member that
  *   holds the machine is a `DriverError` of kind `unavailable`. Nobody may conclude from silence that a machine is gone.
@@ -27,9 +28,14 @@ export interface ComputeDriver {
   readInventory(signal: AbortSignal): Promise<Inventory>;
 
   /**
-   * Makes the machine and starts it. A machine of this `externalId` that exists already is kept and started if it is
-   * off; if it differs from the wish in node, GPUs, size or image the call is refused with `conflict`. A machine left
+   * Makes the machine and has it started. A machine of this `externalId` that exists already is kept and started if it
+   * is off; if it differs from the wish in node, GPUs, size or image the call is refused with `conflict`. A machine left
    * half-made by a crash is finished or made anew. Access is as the wish says, and nothing else is open.
+   *
+   * When it resolves the machine is whole, and the engine has at least taken the order to power it on. What becomes of
+   * that `describe` tells: `changing` while it is under way, then `on`, or `off` where it came to nothing, and then
+   * `start` says why. SSH may let somebody in before it is `on`. Whatever is asked for meanwhile comes after the start:
+   * a stop, a cut or new ports wait for it.
    */
   create(wish: MachineWish, signal: AbortSignal): Promise<void>;
 
@@ -181,7 +187,10 @@ export interface StopOptions {
   readonly graceMs: number;
 }
 
-/** `error`: the engine itself calls it broken, or cannot reach it while its node is away. */
+/**
+ * `changing`: the engine is at work on it: it is being made, started or deleted. `error`: the engine itself calls it
+ * broken, or cannot reach it while its node is away.
+ */
 export type MachinePower = 'on' | 'off' | 'changing' | 'error';
 
 export interface MachineView extends MachineRef {

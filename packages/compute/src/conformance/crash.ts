@@ -31,7 +31,7 @@ function describeKilledEngine(stage: Stage, limits: Limits, kill: Kill<'killEngi
         await create();
         return true;
       });
-      expect(await stage.view(wish)).toMatchObject({ power: 'on', gpuPciAddresses: wish.gpuPciAddresses });
+      expect(await stage.settled(wish)).toMatchObject({ power: 'on', gpuPciAddresses: wish.gpuPciAddresses });
       (await stage.login(wish)).end();
       await expectOneOf(stage, wish);
     },

@@ -88,7 +88,7 @@ export function describeRefusals(stage: Stage): void {
       await stage.driver.create(wish, stage.signal());
       return true;
     });
-    expect(await stage.view(wish)).toMatchObject({ power: 'on' });
+    expect(await stage.settled(wish)).toMatchObject({ power: 'on' });
   });
 
   it('a connection that was closed fails every call as unavailable', async () => {

@@ -16,11 +16,17 @@ export function describeCreation(stage: Stage): void {
     }
   });
 
-  it('create gives the machine that was asked for: node, GPUs, ports, labels, and it is on', async () => {
+  it('create gives the machine that was asked for: node, GPUs, ports, labels, and it comes on by itself', async () => {
     const node = stage.node(0);
     const labels = { 'millrace.rental': '1042', team: 'vision, with commas: and "quotes"' };
-    const wish = await stage.make({ gpuPciAddresses: [stage.gpu(node, 1)], labels });
-    const view = await stage.view(wish);
+    const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(node, 1)], labels });
+    await stage.driver.create(wish, stage.signal());
+    // Whoever saw it off now would take it for one that could not be started.
+    expect(['changing', 'on']).toContain((await stage.view(wish, stage.other)).power);
+    const { machines } = await stage.other.listOwned(stage.signal());
+    const listed = machines.find(({ externalId }) => externalId === wish.externalId);
+    expect(['changing', 'on']).toContain(listed?.power);
+    const view = await stage.settled(wish);
     expect(view).toMatchObject({
       externalId: wish.externalId,
       orgId: stage.orgId,
@@ -37,7 +43,7 @@ export function describeCreation(stage: Stage): void {
     const wish = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
     const before = await stage.view(wish);
     await stage.other.create(wish, stage.signal());
-    const after = await stage.view(wish, stage.other);
+    const after = await stage.settled(wish);
     expect(after).toMatchObject({ createdAt: before.createdAt, gpuPciAddresses: before.gpuPciAddresses });
     await expectOneOf(stage, wish);
   });
@@ -49,8 +55,21 @@ export function describeCreation(stage: Stage): void {
       stage.other.create(wish, stage.signal()),
       stage.driver.create(wish, stage.signal()),
     ]);
-    expect(await stage.view(wish)).toMatchObject({ power: 'on' });
+    expect(await stage.settled(wish)).toMatchObject({ power: 'on' });
     await expectOneOf(stage, wish);
+  });
+
+  it('what is asked for right after create comes after the start: a stop, other ports, a cut', async () => {
+    const [stopped, closed, cut] = [await stage.wish(), await stage.wish(), await stage.wish()];
+    await stage.driver.create(stopped, stage.signal());
+    await stage.other.stop(stopped, { graceMs: 0 }, stage.signal());
+    expect(await stage.view(stopped)).toMatchObject({ power: 'off', ports: stopped.ports });
+    await stage.driver.create(closed, stage.signal());
+    await stage.other.setPorts(closed, [], stage.signal());
+    expect(await stage.settled(closed)).toMatchObject({ power: 'on', ports: [] });
+    await stage.driver.create(cut, stage.signal());
+    await stage.other.cutAccess(cut, stage.signal());
+    expect(await stage.view(cut)).toMatchObject({ power: 'off', ports: [] });
   });
 
   it('create with another node, GPU, size or image under the same id is a conflict and changes nothing', async () => {
@@ -80,29 +99,38 @@ export function describeCreation(stage: Stage): void {
     const wish = await stage.make();
     await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
     await stage.other.create(wish, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'on', ports: wish.ports });
+    expect(await stage.settled(wish)).toMatchObject({ power: 'on', ports: wish.ports });
   });
 
-  it('a node, an image or a GPU that is not there is a final refusal, and leaves nothing behind', async () => {
+  it('a node or an image that is not there is a final refusal, and leaves nothing behind', async () => {
     const { unknownImage } = stage.facts;
     const nowhere = await stage.wish({ nodeName: 'no-such-node', ports: [] });
     await expectFailure(stage.driver.create(nowhere, stage.signal()), ['not_found'], 'node');
     const blank = await stage.wish({ image: unknownImage, ports: [] });
     await expectFailure(stage.driver.create(blank, stage.signal()), ['not_found'], 'image');
-    const bare = await stage.wish({ gpuPciAddresses: ['00ff:fe:1f.7'], ports: [] });
-    await expectFailure(stage.driver.create(bare, stage.signal()), ['not_found', 'no_capacity'], 'GPU');
-    for (const wish of [nowhere, blank, bare]) {
+    for (const wish of [nowhere, blank]) {
       expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
     }
   });
 
+  it('a GPU that is not there is a final refusal, of create or of the start, and what is left can be removed', async () => {
+    const bare = await stage.wish({ gpuPciAddresses: ['00ff:fe:1f.7'], ports: [] });
+    await expectFailure(stage.bringUp(bare), ['not_found', 'no_capacity'], 'GPU');
+    expect((await stage.driver.describe(bare, stage.signal()))?.power ?? 'off').toBe('off');
+    await stage.driver.terminate(bare, stage.signal());
+    expect(await stage.driver.describe(bare, stage.signal())).toBeNull();
+  });
+
+  describeHalfMade(stage);
+}
+
+function describeHalfMade(stage: Stage): void {
   const { leaveHalfMade } = stage.world;
   if (leaveHalfMade === undefined) return;
   it('create finishes a machine that a crash left half-made', async () => {
     const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
     await leaveHalfMade.call(stage.world, wish);
-    await stage.driver.create(wish, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({
+    expect(await stage.bringUp(wish)).toMatchObject({
       power: 'on',
       gpuPciAddresses: wish.gpuPciAddresses,
       ports: wish.ports,

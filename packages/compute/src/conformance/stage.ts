@@ -122,10 +122,27 @@ export class Stage {
     return { internalPort: sshPort, externalPort, protocol: 'tcp' };
   }
 
+  /** A machine that is on. */
   async make(changes: Partial<MachineWish> = {}): Promise<MachineWish> {
     const wish = await this.wish(changes);
-    await this.driver.create(wish, this.signal());
+    await this.bringUp(wish);
     return wish;
+  }
+
+  /** Makes it and waits until it is on, which the engine does by itself; throws what kept it from coming on. */
+  async bringUp(wish: MachineWish, driver: ComputeDriver = this.driver): Promise<MachineView> {
+    await driver.create(wish, this.signal());
+    const view = await this.settled(wish);
+    if (view.power === 'off') await driver.start(wish, this.signal());
+    return this.view(wish);
+  }
+
+  /** The machine once nothing is under way with it. */
+  async settled(machine: MachineRef): Promise<MachineView> {
+    return this.until('the machine to come on', this.facts.bounds.bootMs, async () => {
+      const view = await this.view(machine);
+      return view.power !== 'changing' && view;
+    });
   }
 
   /** The machine as it is now; fails when there is none. */

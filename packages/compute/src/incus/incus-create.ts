@@ -1,21 +1,21 @@
 import { isDriverError } from '../driver-error.ts';
 import type { MachineWish } from '../driver.ts';
 import { addressIn } from './incus-addresses.ts';
-import { networkSchema, type IncusInstance } from './incus-answers.ts';
+import { networkSchema } from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
 import type { IncusFiles } from './incus-files.ts';
 import type { IncusImages } from './incus-images.ts';
-import { differenceFrom, instanceBody, isUntouched, keys, refuseIfCut } from './incus-instance.ts';
+import { differenceFrom, instanceBody, isReady, isUntouched, keys, refuseIfCut } from './incus-instance.ts';
 import { placeOf, type IncusInstances } from './incus-instances.ts';
 import { isPort, portDevices } from './incus-ports.ts';
 import { ensureProject } from './incus-project.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 /**
- * How long an instance without the mark of a whole disk, and with no operation under way, may stand before it is taken
- * for what a crash left. Its maker, if alive, sets the mark within milliseconds of the operation's end.
+ * How long an instance that is not marked as ready, and with no operation under way, may stand before it is taken for
+ * what a crash left. Its maker, if alive, writes its files and sets the mark within a tenth of a second.
  */
 const abandonedMs = 2_500;
 const rounds = 6;
@@ -32,9 +32,12 @@ interface Parts {
   readonly settings: IncusSettings;
 }
 
+/** What a look at a machine came to: it stands and was there before, it stands and is ours to start, or look again. */
+type Found = 'there' | 'new' | 'again';
+
 /**
- * Makes a machine in steps, each of which looks before it acts: row and disk, mark `made`, files, mark `ready`, power.
- * Whoever dies, the next call goes on from the marks; whoever races, all do the same steps with the same contents.
+ * Makes a machine in steps, each of which looks before it acts: row and disk, files, mark `ready`, power. Whoever dies,
+ * the next call makes anew what has no mark, and goes on with what has one; of those who race one makes it.
  */
 export class IncusMaker {
   readonly #parts: Parts;
@@ -49,12 +52,10 @@ export class IncusMaker {
     await ensureProject(client, settings, wish.orgId, signal);
     for (let round = 1; ; round += 1) {
       try {
-        const instance = await this.#made(wish, round, signal);
-        if (instance === null && round < looks) continue;
-        if (instance === null)
-          throw new IncusError('busy', 'Others make and delete this machine all the time.');
-        await this.#finish(wish, instance, signal);
-        return;
+        const found = await this.#find(wish, round, signal);
+        if (found === 'new') return await this.#firstStart(wish, signal);
+        if (found === 'there') return await this.#startAgain(wish, signal);
+        if (round >= looks) throw new IncusError('busy', 'Others make and delete this machine all the time.');
       } catch (error) {
         // Another call took it away between two of our steps, since it was half-made in its eyes; or we did, since its
         // address is another's. Begin again.
@@ -65,46 +66,54 @@ export class IncusMaker {
     }
   }
 
-  /** An instance with a whole disk that is what was asked for, or null to look again. */
-  async #made(wish: MachineWish, round: number, signal: AbortSignal): Promise<IncusInstance | null> {
+  async #find(wish: MachineWish, round: number, signal: AbortSignal): Promise<Found> {
     const { instances, cluster } = this.#parts;
     const found = await instances.find(wish, signal);
-    if (found === null) {
-      await this.#post(wish, round, signal);
-      return null;
-    }
+    if (found === null) return this.#make(wish, round, signal);
     const instance = found.value;
     refuseIfCut(instance.config);
     const difference = differenceFrom(instance, wish, await cluster.nodeNameOf(instance, signal));
     if (difference !== null) {
       throw new IncusError('conflict', `A machine of this id exists, but ${difference}.`);
     }
-    if (instance.config?.[keys.made] !== undefined) return instance;
+    if (isReady(instance)) return 'there';
     await this.#outlive(wish, signal);
-    return null;
+    return 'again';
   }
 
-  async #post(wish: MachineWish, round: number, signal: AbortSignal): Promise<void> {
+  async #make(wish: MachineWish, round: number, signal: AbortSignal): Promise<Found> {
     const { instances, images } = this.#parts;
-    const fingerprint = await images.prepare(wish.nodeName, wish.image, signal);
+    const image = await images.prepare(wish.nodeName, wish.image, signal);
     try {
-      await this.#request(wish, round, signal);
+      await this.#post(wish, { round, fingerprint: image.fingerprint }, signal);
     } catch (error) {
       // Another call was first, and its instance is found by the next look.
       const isSecond = (error instanceof IncusError && error.isDuplicate) || isDriverError(error, 'busy');
       if (!isSecond) throw isDriverError(error, 'not_found') ? missing(error) : error;
       await instances.pause(signal);
-      return;
+      return 'again';
     }
-    await images.confirm(wish.nodeName, fingerprint, signal);
-    await instances.patchConfig(wish, { [keys.made]: '1' }, signal);
+    await Promise.all([
+      image.isWhole ? undefined : images.confirm(wish.nodeName, image.fingerprint, signal),
+      this.#fill(wish, image.fingerprint, signal),
+    ]);
+    await instances.patchConfig(wish, { [keys.ready]: '1' }, signal);
+    return 'new';
   }
 
-  async #request(wish: MachineWish, round: number, signal: AbortSignal): Promise<void> {
+  async #post(
+    wish: MachineWish,
+    { round, fingerprint }: { readonly round: number; readonly fingerprint: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { client, cluster, settings } = this.#parts;
-    const listenAddress = await this.#listenAddress(wish.nodeName, signal);
+    const place = {
+      fingerprint,
+      listenAddress: await this.#listenAddress(wish.nodeName, signal),
+      nicAddress: await this.#ownAddress(wish, round, signal),
+    };
     const query = { project: placeOf(wish).project, target: await cluster.target(wish.nodeName, signal) };
-    const body = instanceBody(wish, listenAddress, settings, await this.#ownAddress(wish, round, signal));
+    const body = instanceBody(wish, place, settings);
     await client.write(
       { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
       signal,
@@ -122,13 +131,20 @@ export class IncusMaker {
     throw new IncusError('refused', `The network ${settings.network} has no IPv4 addresses for VMs.`);
   }
 
+  /** A VM reads all of it from its cloud-init disk; only containers can be written to from outside. */
+  async #fill(wish: MachineWish, fingerprint: string, signal: AbortSignal): Promise<void> {
+    const { instances, files, settings } = this.#parts;
+    if (settings.instanceType !== 'container') return;
+    await instances.patiently(signal, () => files.prepare(wish, settings.sshUser, fingerprint, signal));
+  }
+
   /** Waits for whoever makes it; what nobody makes any more is deleted, if it never ran. */
   async #outlive(wish: MachineWish, signal: AbortSignal): Promise<void> {
     const { instances, client } = this.#parts;
     let idleSinceMs = client.clock.monotonicMs();
     for (;;) {
       const found = await instances.find(wish, signal);
-      if (found === null || found.value.config?.[keys.made] !== undefined) return;
+      if (found === null || isReady(found.value)) return;
       if (await instances.isUnderWay(wish, signal)) idleSinceMs = client.clock.monotonicMs();
       if (client.clock.monotonicMs() - idleSinceMs >= abandonedMs) {
         if (!isUntouched(found.value)) {
@@ -141,36 +157,26 @@ export class IncusMaker {
     }
   }
 
-  async #finish(wish: MachineWish, instance: IncusInstance, signal: AbortSignal): Promise<void> {
+  /**
+   * A container is on long before Incus has ended its start, which looks for each port's helper once a second: nobody
+   * waits for that. A VM whose address is another's says so only when it was to start, so its start is waited for.
+   */
+  async #firstStart(wish: MachineWish, signal: AbortSignal): Promise<void> {
     const { instances, settings } = this.#parts;
-    const isReady = instance.config?.[keys.ready] !== undefined;
-    if (!isReady) {
-      // A VM reads all of it from its cloud-init disk; only containers can be written to from outside.
-      if (settings.instanceType === 'container') await this.#prepare(wish, signal);
-      await instances.patchConfig(wish, { [keys.ready]: '1' }, signal);
-    }
     try {
-      await instances.start(wish, signal);
+      if (settings.instanceType === 'container') await instances.orderStart(wish, signal);
+      else await instances.start(wish, signal);
     } catch (error) {
       // What could not be started even once is of no use to anybody, and the refusal must leave nothing behind.
       const isFinal = isDriverError(error) && error.isFinal && error.kind !== 'not_found';
-      if (isFinal && !isReady) await instances.delete(wish, signal);
+      if (isFinal) await instances.delete(wish, signal);
       throw error;
     }
-    if (isReady) await this.setPorts(wish, wish.ports, signal);
   }
 
-  /** Another call may start the machine while we write; then it has written all that we were about to. */
-  async #prepare(wish: MachineWish, signal: AbortSignal): Promise<void> {
-    const { instances, files, settings } = this.#parts;
-    await instances.patiently(signal, async () => {
-      try {
-        await files.prepare(wish, settings.sshUser, signal);
-      } catch (error) {
-        const { config } = await instances.get(wish, signal);
-        if (config?.[keys.ready] === undefined) throw error;
-      }
-    });
+  async #startAgain(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    await this.#parts.instances.start(wish, signal);
+    await this.setPorts(wish, wish.ports, signal);
   }
 
   /** The ports of a machine, as a set. Those that stay are left alone, so that what runs through them goes on. */

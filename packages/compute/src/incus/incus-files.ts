@@ -29,67 +29,112 @@ export function accountIn(passwd: string, user: string): Account | null {
   return null;
 }
 
+/** What is the same in every machine of an image that has not run yet. */
+interface ImageFacts {
+  /** By what Incus writes the host name at the first start; null: by nothing. */
+  readonly hostnameTemplate: string | null;
+  /** Null: the image has no such user. */
+  readonly account: Account | null;
+}
+
+/** No cluster has so many images in use; what is forgotten is read again. */
+const mostImages = 1_000;
+
 /**
  * Writes into a container from outside. Paths are resolved inside it, as its own root sees them, so a link that a tenant
- * planted leads to nothing but its own files.
+ * planted leads to nothing but its own files. While Incus starts a container it lets nobody write: calls wait for it.
  */
 export class IncusFiles {
   readonly #client: IncusClient;
+  readonly #images = new Map<string, ImageFacts>();
 
   constructor(client: IncusClient) {
     this.#client = client;
   }
 
-  /** All that a machine is given before it starts for the first time. */
-  async prepare(wish: MachineWish, sshUser: string, signal: AbortSignal): Promise<void> {
-    await this.#setHostname(wish, signal);
-    await this.writeKeys(wish, wish.sshKeys, sshUser, signal);
-    if (!isScript(wish.userData)) return;
-    await this.#folder(wish, '/etc/millrace', { ...rootAccount, mode: '0755' }, signal);
-    await this.#file(
-      wish,
-      '/etc/millrace/firstboot',
-      wish.userData,
-      { ...rootAccount, mode: '0700' },
-      signal,
-    );
+  /** All that a machine of this image is given before it starts for the first time. */
+  async prepare(wish: MachineWish, sshUser: string, fingerprint: string, signal: AbortSignal): Promise<void> {
+    const { account, hostnameTemplate } = await this.#factsOf(wish, sshUser, fingerprint, signal);
+    await Promise.all([
+      this.#setHostname(wish, hostnameTemplate, signal),
+      this.#writeKeys(wish, wish.sshKeys, account ?? rootAccount, signal),
+      this.#writeScript(wish, signal),
+    ]);
   }
 
-  /** For root and for the user who logs in, where the image has one. */
+  /** For the user who logs in, and for no other; for root where the image has no such user. */
   async writeKeys(
     machine: MachineRef,
     keys: readonly string[],
     sshUser: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const user = sshUser === 'root' ? null : await this.#account(machine, sshUser, signal);
+    const account = await this.#account(machine, sshUser, signal);
+    await this.#writeKeys(machine, keys, account ?? rootAccount, signal);
+  }
+
+  async #writeKeys(
+    machine: MachineRef,
+    keys: readonly string[],
+    account: Account,
+    signal: AbortSignal,
+  ): Promise<void> {
     const text = keys.map((key) => `${key.trim()}\n`).join('');
-    for (const account of user === null ? [rootAccount] : [rootAccount, user]) {
-      const folder = `${account.home}/.ssh`;
-      await this.#folder(machine, folder, { ...account, mode: '0700' }, signal);
-      await this.#file(machine, `${folder}/authorized_keys`, text, { ...account, mode: '0600' }, signal);
-    }
+    const folder = `${account.home}/.ssh`;
+    await this.#folder(machine, folder, { ...account, mode: '0700' }, signal);
+    await this.#file(machine, `${folder}/authorized_keys`, text, { ...account, mode: '0600' }, signal);
+  }
+
+  async #writeScript(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    const { userData } = wish;
+    if (!isScript(userData)) return;
+    const [folder, file] = ['/etc/millrace', '/etc/millrace/firstboot'];
+    await this.#folder(wish, folder, { ...rootAccount, mode: '0755' }, signal);
+    await this.#file(wish, file, userData, { ...rootAccount, mode: '0700' }, signal);
+  }
+
+  async #factsOf(
+    machine: MachineRef,
+    sshUser: string,
+    fingerprint: string,
+    signal: AbortSignal,
+  ): Promise<ImageFacts> {
+    const known = this.#images.get(fingerprint);
+    if (known !== undefined) return known;
+    const [hostnameTemplate, account] = await Promise.all([
+      this.#hostnameTemplate(machine, signal),
+      this.#account(machine, sshUser, signal),
+    ]);
+    if (this.#images.size >= mostImages) this.#images.clear();
+    this.#images.set(fingerprint, { hostnameTemplate, account });
+    return { hostnameTemplate, account };
+  }
+
+  async #hostnameTemplate(machine: MachineRef, signal: AbortSignal): Promise<string | null> {
+    const { path, query } = placeOf(machine);
+    const asked = { what: 'read the templates', path: `${path}/metadata`, query };
+    const { templates } = await this.#client.read(asked, metadataSchema, signal);
+    return templates?.['/etc/hostname']?.template ?? null;
   }
 
   /**
    * Incus writes the instance's name into the machine at its first start, by a template of the image. The template of
    * this instance is changed; an image without one gets the file itself.
    */
-  async #setHostname(wish: MachineWish, signal: AbortSignal): Promise<void> {
-    const { path, query } = placeOf(wish);
-    const asked = { what: 'read the templates', path: `${path}/metadata`, query };
-    const { templates } = await this.#client.read(asked, metadataSchema, signal);
-    const name = templates?.['/etc/hostname']?.template;
-    if (name === undefined) {
-      await this.#file(wish, '/etc/hostname', `${wish.hostname}\n`, { ...rootAccount, mode: '0644' }, signal);
+  async #setHostname(wish: MachineWish, template: string | null, signal: AbortSignal): Promise<void> {
+    const text = `${wish.hostname}\n`;
+    if (template === null) {
+      await this.#file(wish, '/etc/hostname', text, { ...rootAccount, mode: '0644' }, signal);
       return;
     }
+    const { path, query } = placeOf(wish);
     const target = { what: 'name the machine', path: `${path}/metadata/templates` };
-    const bytes = Buffer.from(`${wish.hostname}\n`);
-    await this.#client.pushBytes({ ...target, query: { ...query, path: name }, bytes }, signal);
+    const bytes = Buffer.from(text);
+    await this.#client.pushBytes({ ...target, query: { ...query, path: template }, bytes }, signal);
   }
 
   async #account(machine: MachineRef, user: string, signal: AbortSignal): Promise<Account | null> {
+    if (user === 'root') return rootAccount;
     const { path, query } = placeOf(machine);
     try {
       const { body } = await this.#client.readBytes(

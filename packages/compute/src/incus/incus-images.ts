@@ -32,14 +32,22 @@ export class IncusImages {
     this.#log = parts.log;
   }
 
-  /** Before a machine is made: nothing but a whole copy, or none, is there. Gives the image's fingerprint. */
-  async prepare(nodeName: string, alias: string, signal: AbortSignal): Promise<string> {
+  /**
+   * Before a machine is made: nothing but a whole copy, or none, is there. Unless it is known to be whole, it is to be
+   * confirmed after the machine was made.
+   */
+  async prepare(
+    nodeName: string,
+    alias: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly fingerprint: string; readonly isWhole: boolean }> {
     const fingerprint = await this.#fingerprint(alias, signal);
     const madeAt = await this.#copyMadeAt(nodeName, fingerprint, signal);
-    if (madeAt === null || (await this.#isWhole(nodeName, fingerprint, madeAt, signal))) return fingerprint;
+    if (madeAt === null) return { fingerprint, isWhole: false };
+    if (await this.#isWhole(nodeName, fingerprint, madeAt, signal)) return { fingerprint, isWhole: true };
     // It may be unpacked right now by another call, whose machine we then wait for inside the daemon.
     if (!(await this.#isMaking(nodeName, signal))) await this.#discard(nodeName, fingerprint, signal);
-    return fingerprint;
+    return { fingerprint, isWhole: false };
   }
 
   /** After a machine was made to the end: the copy that it was made from is whole. */

@@ -27,6 +27,7 @@ const settings: IncusSettings = {
   instancesPerOrg: null,
 };
 const node = { name: 'm2', address: '10.0.0.2' };
+const place = { fingerprint: 'f'.repeat(64), listenAddress: '10.0.0.2', nicAddress: null };
 
 const wish: MachineWish = {
   externalId: ids.nextUuid(),
@@ -46,12 +47,9 @@ const wish: MachineWish = {
 };
 
 /** As Incus shows what was made of a body. */
-function shown(
-  changes: Partial<IncusInstance> = {},
-  marks: Readonly<Record<string, string>> = {},
-): IncusInstance {
-  const body = instanceBody(wish, '10.0.0.2', settings);
-  const config = { ...body.config, 'volatile.uuid': ids.nextUuid(), [keys.made]: '1', ...marks };
+function shown(changes: Partial<IncusInstance> = {}): IncusInstance {
+  const body = instanceBody(wish, place, settings);
+  const config = { ...body.config, 'volatile.uuid': ids.nextUuid(), [keys.ready]: '1' };
   return instanceSchema.parse({
     name: body.name,
     project: projectName(wish.orgId),
@@ -69,13 +67,20 @@ function shown(
   });
 }
 
+/** As one whose maker has not come to the end. */
+function halfMade(changes: Partial<IncusInstance> = {}): IncusInstance {
+  const instance = shown(changes);
+  delete instance.config?.[keys.ready];
+  return instance;
+}
+
 describe('a wish as an instance', () => {
   it('names what is ours, limits what it may use, and asks for the very devices', () => {
-    const body = instanceBody(wish, '10.0.0.2', settings);
+    const body = instanceBody(wish, place, settings);
     expect(body).toMatchObject({
       name: `mr-${wish.externalId}`,
       type: 'container',
-      source: { type: 'image', alias: 'ubuntu/24.04' },
+      source: { type: 'image', fingerprint: place.fingerprint },
       profiles: [],
     });
     expect(body.config).toMatchObject({
@@ -97,10 +102,10 @@ describe('a wish as an instance', () => {
 
   it('a label cannot become one of our own marks, nor a setting of Incus', () => {
     const labels = fc.dictionary(fc.stringMatching(/^[a-z][a-z0-9_.-]{0,62}$/), fc.string());
-    const plain = instanceBody({ ...wish, labels: {} }, '10.0.0.2', settings).config;
+    const plain = instanceBody({ ...wish, labels: {} }, place, settings).config;
     fc.assert(
       fc.property(labels, (given) => {
-        const { config } = instanceBody({ ...wish, labels: given }, '10.0.0.2', settings);
+        const { config } = instanceBody({ ...wish, labels: given }, place, settings);
         for (const [key, value] of Object.entries(config)) {
           if (!key.startsWith(keys.label)) expect(value).toBe(plain[key]);
         }
@@ -109,7 +114,7 @@ describe('a wish as an instance', () => {
   });
 
   it('keys and hostname reach cloud-init as data, whatever they contain', () => {
-    const text = instanceBody(wish, '10.0.0.2', settings).config['cloud-init.vendor-data'] ?? '';
+    const text = instanceBody(wish, place, settings).config['cloud-init.vendor-data'] ?? '';
     const [first, json] = text.split('\n');
     expect(first).toBe('#cloud-config');
     expect(JSON.parse(json ?? '')).toMatchObject({ hostname: 'trainer', ssh_authorized_keys: wish.sshKeys });
@@ -117,7 +122,8 @@ describe('a wish as an instance', () => {
 
   it('a VM gets a disk with its keys and user data, and ports that lead to an address of its own', () => {
     const settingsOfVms: IncusSettings = { ...settings, instanceType: 'virtual-machine' };
-    const body = instanceBody({ ...wish, gpuPciAddresses: [] }, '10.0.0.2', settingsOfVms, '10.20.0.7');
+    const placeOfVm = { ...place, nicAddress: '10.20.0.7' };
+    const body = instanceBody({ ...wish, gpuPciAddresses: [] }, placeOfVm, settingsOfVms);
     expect(body.type).toBe('virtual-machine');
     expect(body.devices).toEqual({
       root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
@@ -136,25 +142,27 @@ describe('a wish as an instance', () => {
       'cloud-init.user-data': wish.userData,
     });
     expect(body.config['cloud-init.vendor-data']).toContain('ssh_authorized_keys');
-    const bare = instanceBody({ ...wish, userData: null }, '10.0.0.2', settingsOfVms, '10.20.0.7');
+    const bare = instanceBody({ ...wish, userData: null }, placeOfVm, settingsOfVms);
     expect(bare.config).not.toHaveProperty('cloud-init.user-data');
   });
 
   it('a container gets no such disk, which Incus refuses for it', () => {
-    const { devices } = instanceBody(wish, '10.0.0.2', settings);
+    const { devices } = instanceBody(wish, place, settings);
     expect(Object.values(devices).filter(({ source }) => source !== undefined)).toEqual([]);
   });
 
   it('nesting is off unless the operator set it', () => {
-    expect(instanceBody(wish, '10.0.0.2', settings).config['security.nesting']).toBeUndefined();
-    const nested = instanceBody(wish, '10.0.0.2', { ...settings, allowsNesting: true });
+    expect(instanceBody(wish, place, settings).config['security.nesting']).toBeUndefined();
+    const nested = instanceBody(wish, place, { ...settings, allowsNesting: true });
     expect(nested.config['security.nesting']).toBe('true');
   });
 });
 
+const settled = (instance: IncusInstance) => ({ instance, isUnderWay: false });
+
 describe('an instance as a machine', () => {
   it('is what was asked for, with node, GPUs, ports and labels', () => {
-    expect(viewOf(shown(), node, settings)).toEqual({
+    expect(viewOf(settled(shown()), node, settings)).toEqual({
       externalId: wish.externalId,
       orgId: wish.orgId,
       nodeName: 'm2',
@@ -178,19 +186,33 @@ describe('an instance as a machine', () => {
     [112, 'Error', 'error'],
     [999, 'Something new', 'changing'],
   ])('status %i (%s) is %s', (code, status, power) => {
-    expect(viewOf(shown({ status_code: code, status }), node, settings)).toMatchObject({ power });
+    expect(viewOf(settled(shown({ status_code: code, status })), node, settings)).toMatchObject({ power });
   });
 
-  it('one without the mark of a whole disk is neither on nor off', () => {
-    const half = shown();
-    delete half.config?.[keys.made];
-    expect(viewOf(half, node, settings)).toMatchObject({ power: 'changing' });
+  it('one that is not marked as made to the end is neither on nor off', () => {
+    expect(viewOf(settled(halfMade()), node, settings)).toMatchObject({ power: 'changing' });
+  });
+
+  it('one that Incus calls stopped is changing while something is under way with it', () => {
+    const stopped = { status_code: 102, status: 'Stopped' };
+    const view = viewOf({ instance: shown(stopped), isUnderWay: true }, node, settings);
+    expect(view).toMatchObject({ power: 'changing', detail: 'being started' });
+  });
+
+  it('is known by the address of its own card first, whatever its tenant has set up beside it', () => {
+    const address = (text: string) => ({
+      type: 'broadcast',
+      addresses: [{ address: text, scope: 'global' }],
+    });
+    const network = { docker0: address('172.17.0.1'), eth0: address('10.92.0.120') };
+    const view = viewOf(settled(shown({ state: { status_code: 103, network } })), node, settings);
+    expect(view?.privateIps).toEqual(['10.92.0.120', '172.17.0.1']);
   });
 
   it('what another installation owns is not ours, though it is named alike', () => {
-    expect(viewOf(shown(), node, { ...settings, owner: 'staging' })).toBeNull();
-    expect(viewOf(shown({ name: 'web' }), node, settings)).toBeNull();
-    expect(viewOf(shown({ project: 'default' }), node, settings)).toBeNull();
+    expect(viewOf(settled(shown()), node, { ...settings, owner: 'staging' })).toBeNull();
+    expect(viewOf(settled(shown({ name: 'web' })), node, settings)).toBeNull();
+    expect(viewOf(settled(shown({ project: 'default' })), node, settings)).toBeNull();
   });
 
   it('a row of a member that does not answer is told from a machine that is broken', () => {
@@ -214,20 +236,22 @@ describe('an instance as a machine', () => {
     for (const other of others) expect(differenceFrom(shown(), { ...wish, ...other }, 'm2')).not.toBeNull();
   });
 
-  it('is made anew only if it never ran and its files were never in', () => {
+  it('is made anew only if it never ran and was not made to the end', () => {
     const never = { status_code: 102, last_used_at: '1970-01-01T00:00:00Z' };
-    expect(isUntouched(shown(never))).toBe(true);
-    expect(isUntouched(shown({ status_code: 102 }))).toBe(false);
-    expect(isUntouched(shown({ ...never, status_code: 103 }))).toBe(false);
-    expect(isUntouched(shown(never, { [keys.ready]: '1' }))).toBe(false);
-    expect(isUntouched(shown(never, { 'volatile.last_state.power': 'RUNNING' }))).toBe(false);
+    expect(isUntouched(halfMade(never))).toBe(true);
+    expect(isUntouched(halfMade({ status_code: 102 }))).toBe(false);
+    expect(isUntouched(halfMade({ ...never, status_code: 103 }))).toBe(false);
+    expect(isUntouched(shown(never))).toBe(false);
+    const begun = halfMade(never);
+    const config = { ...begun.config, 'volatile.last_state.power': 'RUNNING' };
+    expect(isUntouched({ ...begun, config })).toBe(false);
   });
 
   it('whatever an engine answers is a machine or nothing, and never a crash', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         const parsed = instanceSchema.safeParse(value);
-        if (parsed.success) viewOf(parsed.data, node, settings);
+        if (parsed.success) viewOf(settled(parsed.data), node, settings);
       }),
     );
     const broken = fc.record(
@@ -246,7 +270,7 @@ describe('an instance as a machine', () => {
       fc.property(broken, (value) => {
         const parsed = instanceSchema.safeParse(value);
         if (!parsed.success) return;
-        const view = viewOf(parsed.data, node, settings);
+        const view = viewOf(settled(parsed.data), node, settings);
         if (view?.createdAt) expect(Number.isNaN(view.createdAt.getTime())).toBe(false);
       }),
     );

@@ -18,9 +18,10 @@ export const keys = {
   image: 'user.millrace.image',
   sshUser: 'user.millrace.ssh-user',
   label: 'user.millrace.label.',
-  /** The disk is whole. Without it the instance is what a crash left, or is being made right now. */
-  made: 'user.millrace.made',
-  /** Keys and user data are in: from here on it may be started, and is never made anew. */
+  /**
+   * Its disk is whole and its files are in: from here on it may be started, and is never made anew. Without it the
+   * instance is what a crash left, or is being made right now.
+   */
   ready: 'user.millrace.ready',
   /** Its access was cut, which nothing undoes. */
   cut: 'user.millrace.cut',
@@ -63,24 +64,30 @@ function sizeOf(wish: MachineWish): { readonly cpu: string; readonly memory: str
 export interface InstanceBody {
   readonly name: string;
   readonly type: IncusSettings['instanceType'];
-  readonly source: { readonly type: 'image'; readonly alias: string };
+  readonly source: { readonly type: 'image'; readonly fingerprint: string };
   readonly profiles: readonly string[];
   readonly config: Readonly<Record<string, string>>;
   readonly devices: IncusDevices;
 }
 
+/** What the wish leaves to the cluster: which image its name stands for, where ports are opened, a VM's own address. */
+export interface InstancePlace {
+  readonly fingerprint: string;
+  readonly listenAddress: string;
+  readonly nicAddress: string | null;
+}
+
 export function instanceBody(
   wish: MachineWish,
-  listenAddress: string,
+  { fingerprint, listenAddress, nicAddress }: InstancePlace,
   settings: IncusSettings,
-  nicAddress: string | null = null,
 ): InstanceBody {
   const size = sizeOf(wish);
   const labels = Object.entries(wish.labels).map(([key, value]) => [`${keys.label}${key}`, value] as const);
   return {
     name: instanceName(wish.externalId),
     type: settings.instanceType,
-    source: { type: 'image', alias: wish.image },
+    source: { type: 'image', fingerprint },
     // No profile: what a machine is made of stands in its own body, and nothing is added behind our back.
     profiles: [],
     config: {
@@ -151,18 +158,28 @@ export function isOutOfReach(instance: IncusInstance): boolean {
   return instance.status_code === statusError && (instance.config === null || instance.config === undefined);
 }
 
+/** Made to the end, by whoever made it. */
+export function isReady(instance: IncusInstance): boolean {
+  return instance.config?.[keys.ready] !== undefined;
+}
+
 /** Never started, so nobody can have put anything on its disk. */
 export function isUntouched(instance: IncusInstance): boolean {
   const config = instance.config ?? {};
   const hasRun = (instance.last_used_at ?? '') > '1971' || config['volatile.last_state.power'] === 'RUNNING';
-  return !isOn(instance) && !hasRun && config[keys.ready] === undefined;
+  return !isOn(instance) && !hasRun && !isReady(instance);
 }
 
-function powerOf(instance: IncusInstance): { readonly power: MachinePower; readonly detail: string | null } {
-  const isMade = instance.config?.[keys.made] !== undefined;
-  if (!isMade) return { power: 'changing', detail: 'being made, or left half-made by a crash' };
+/** `isUnderWay`: the engine is at work on it, which it does not show: until a start has ended it says "stopped". */
+function powerOf(
+  instance: IncusInstance,
+  isUnderWay: boolean,
+): { readonly power: MachinePower; readonly detail: string | null } {
+  if (!isReady(instance)) return { power: 'changing', detail: 'being made, or left half-made by a crash' };
   if (isOn(instance)) return { power: 'on', detail: null };
-  if (isOff(instance)) return { power: 'off', detail: null };
+  if (isOff(instance)) {
+    return isUnderWay ? { power: 'changing', detail: 'being started' } : { power: 'off', detail: null };
+  }
   const power = instance.status_code === statusError ? 'error' : 'changing';
   return { power, detail: instance.status };
 }
@@ -172,16 +189,24 @@ function dateOf(text: string | null | undefined): Date | null {
   return Number.isNaN(ms) || ms <= 0 ? null : new Date(ms);
 }
 
+/** Those of the card that it was given come first. */
 function globalAddresses(state: IncusState | null | undefined): string[] {
-  return Object.values(state?.network ?? {})
+  const { [nicName]: own, ...others } = state?.network ?? {};
+  return [...(own === undefined ? [] : [own]), ...Object.values(others)]
     .flatMap((card) => card.addresses ?? [])
     .filter(({ scope }) => scope === 'global')
     .map(({ address }) => address);
 }
 
+export interface Observed {
+  readonly instance: IncusInstance;
+  /** Whether the engine is doing something with it. Asked for only of those that are said to be off. */
+  readonly isUnderWay: boolean;
+}
+
 /** Null for what is not ours. */
 export function viewOf(
-  instance: IncusInstance,
+  { instance, isUnderWay }: Observed,
   node: { readonly name: string; readonly address: string | null },
   settings: Pick<IncusSettings, 'sshUser' | 'owner'>,
 ): MachineView | null {
@@ -192,7 +217,7 @@ export function viewOf(
   const labels = Object.entries(config).filter(([key]) => key.startsWith(keys.label));
   return {
     ...ref,
-    ...powerOf(instance),
+    ...powerOf(instance, isUnderWay),
     nodeName: node.name,
     gpuPciAddresses: gpusOf(devices),
     privateIps: globalAddresses(instance.state),

@@ -4,7 +4,7 @@ import type { MachineRef } from '../driver.ts';
 import { instanceSchema, operationsSchema, type IncusDevices, type IncusInstance } from './incus-answers.ts';
 import type { Found, IncusClient } from './incus-client.ts';
 import { IncusError, preconditionFailed } from './incus-errors.ts';
-import { isOff, isOn, isOutOfReach } from './incus-instance.ts';
+import { isOff, isOn, isOutOfReach, type Observed } from './incus-instance.ts';
 import { instanceName, projectName } from './incus-names.ts';
 
 const busyPatienceMs = 20_000;
@@ -54,10 +54,33 @@ export class IncusInstances {
     return found;
   }
 
+  /**
+   * As it is, whatever Incus calls it: until a start has ended it says "stopped". So one that is said to be off is off
+   * only if nothing was under way and it is still off afterwards.
+   */
+  async observe(machine: MachineRef, signal: AbortSignal): Promise<Observed | null> {
+    const found = await this.find(machine, signal);
+    if (found === null) return null;
+    if (!isOff(found.value)) return { instance: found.value, isUnderWay: false };
+    if (await this.isUnderWay(machine, signal)) return { instance: found.value, isUnderWay: true };
+    const again = await this.find(machine, signal);
+    return again === null ? null : { instance: again.value, isUnderWay: false };
+  }
+
+  /** On or off for good: waits for a start that is under way. */
+  async settled(machine: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
+    return this.patiently(signal, async () => {
+      const observed = await this.observe(machine, signal);
+      if (observed === null) throw noSuchMachine();
+      if (observed.isUnderWay) throw new IncusError('busy', 'The machine is being started.');
+      return observed.instance;
+    });
+  }
+
   async get(machine: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
     const found = await this.find(machine, signal);
     if (found !== null) return found.value;
-    throw new IncusError('not_found', 'Incus has no such machine.', { code: 404 });
+    throw noSuchMachine();
   }
 
   /** Merges into the config. Unlike `edit` it cannot take anything away, and needs no look before. */
@@ -92,7 +115,7 @@ export class IncusInstances {
         instanceSchema,
         signal,
       );
-      if (found === null) throw new IncusError('not_found', 'Incus has no such machine.', { code: 404 });
+      if (found === null) throw noSuchMachine();
       const parts = change(found.value);
       if (parts === null) return;
       const { architecture, description, ephemeral, profiles } = found.value;
@@ -117,13 +140,21 @@ export class IncusInstances {
     await this.#power(machine, { action: 'start', force: false }, isOn, signal);
   }
 
+  /** Has it powered on and does not wait for what becomes of that. For one that is off. */
+  async orderStart(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    const { path, query } = placeOf(machine);
+    const body = { action: 'start', force: false };
+    const asked = { what: 'start the instance', method: 'PUT', path: `${path}/state`, query, body } as const;
+    await this.patiently(signal, () => this.#client.begin(asked, signal));
+  }
+
   async forceStop(machine: MachineRef, signal: AbortSignal): Promise<void> {
     await this.#power(machine, { action: 'stop', force: true }, isOff, signal);
   }
 
   /** Asks first and insists after the time given; the engine's word is checked by looking. */
   async stop(machine: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
-    if (graceMs > 0 && !isOff(await this.get(machine, signal))) {
+    if (graceMs > 0 && !isOff(await this.settled(machine, signal))) {
       await this.#ask(machine, 'stop', graceMs, signal);
     }
     await this.forceStop(machine, signal);
@@ -131,7 +162,7 @@ export class IncusInstances {
 
   /** Asks, then insists; one that is off, or went off on the way, is started. */
   async restart(machine: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
-    const isUp = isOn(await this.get(machine, signal));
+    const isUp = isOn(await this.settled(machine, signal));
     if (isUp && graceMs > 0 && (await this.#ask(machine, 'restart', graceMs, signal))) return;
     await this.patiently(signal, async () => {
       if (!isUp || !isOn(await this.get(machine, signal))) return this.start(machine, signal);
@@ -164,13 +195,20 @@ export class IncusInstances {
   /** Whether the engine is doing something with this instance now. */
   async isUnderWay(machine: MachineRef, signal: AbortSignal): Promise<boolean> {
     const { name, query } = placeOf(machine);
-    const asked = { what: 'list operations', path: '/1.0/operations', query: { ...query, recursion: '1' } };
+    return (await this.namesUnderWay(query, signal)).has(name);
+  }
+
+  /** The instances with which the engine is doing something now, in one project or in all. */
+  async namesUnderWay(
+    where: { readonly project: string } | { readonly 'all-projects': 'true' },
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    const asked = { what: 'list operations', path: '/1.0/operations', query: { ...where, recursion: '1' } };
     const operations = await this.#client.read(asked, operationsSchema, signal);
-    return (operations?.running ?? []).some(({ resources }) =>
-      Object.values(resources ?? {}).some((urls) =>
-        (urls ?? []).some((url) => url.split('?')[0]?.endsWith(`/${name}`)),
-      ),
+    const urls = (operations?.running ?? []).flatMap(({ resources }) =>
+      Object.values(resources ?? {}).flatMap((found) => found ?? []),
     );
+    return new Set(urls.map((url) => url.split('?')[0]?.split('/').at(-1) ?? ''));
   }
 
   /** Tries again while the engine is at something else with this machine, for a bounded time. */
@@ -207,7 +245,7 @@ export class IncusInstances {
     signal: AbortSignal,
   ): Promise<void> {
     await this.patiently(signal, async () => {
-      if (isThere(await this.get(machine, signal))) return;
+      if (isThere(await this.settled(machine, signal))) return;
       try {
         await this.#setState(machine, wanted, signal);
       } catch (error) {
@@ -244,4 +282,8 @@ export class IncusInstances {
     const what = `${body.action} the instance`;
     await this.#client.write({ what, method: 'PUT', path: `${path}/state`, query, body }, signal);
   }
+}
+
+function noSuchMachine(): IncusError {
+  return new IncusError('not_found', 'Incus has no such machine.', { code: 404 });
 }

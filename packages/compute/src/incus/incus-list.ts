@@ -4,18 +4,24 @@ import { instanceSchema, instancesSchema, type IncusInstance } from './incus-ans
 import { parse, type IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { isOnline } from './incus-inventory.ts';
-import { isOutOfReach, viewOf } from './incus-instance.ts';
+import { isOff, isOutOfReach, viewOf } from './incus-instance.ts';
+import type { IncusInstances } from './incus-instances.ts';
 import { refOf } from './incus-names.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 /** How many machines are asked for one by one when their member gave no list. */
 const askAtOnce = 8;
 
+interface ListParts {
+  readonly client: IncusClient;
+  readonly cluster: IncusCluster;
+  readonly instances: IncusInstances;
+  readonly settings: IncusSettings;
+}
+
 /** Every machine of ours, and the nodes that could not be asked. */
 export async function listOwned(
-  client: IncusClient,
-  cluster: IncusCluster,
-  settings: IncusSettings,
+  { client, cluster, instances, settings }: ListParts,
   signal: AbortSignal,
 ): Promise<OwnedMachines> {
   const members = await cluster.members(signal);
@@ -27,14 +33,16 @@ export async function listOwned(
   };
   const rows = await client.readList(asked, instancesSchema, signal);
   const machines: MachineView[] = [];
-  const unanswered: IncusInstance[] = [];
-  for (const row of rows) {
-    // One row that makes no sense must not hide the others, but what it is must not be forgotten either.
-    const instance = parse(instanceSchema, row, asked.what);
-    if (refOf(instance.name, instance.project) === null) continue;
-    if (isOutOfReach(instance)) unanswered.push(instance);
-    else await add(instance);
-  }
+  // One row that makes no sense must not hide the others, but what it is must not be forgotten either.
+  const ours = rows
+    .map((row) => parse(instanceSchema, row, asked.what))
+    .filter(({ name, project }) => refOf(name, project) !== null);
+  // Until a start has ended Incus calls the machine stopped.
+  const underWay = ours.some(isOff)
+    ? await instances.namesUnderWay({ 'all-projects': 'true' }, signal)
+    : new Set<string>();
+  const unanswered = ours.filter(isOutOfReach);
+  for (const instance of ours) if (!isOutOfReach(instance)) await add(instance);
   for (let first = 0; first < unanswered.length; first += askAtOnce) {
     await Promise.all(unanswered.slice(first, first + askAtOnce).map(askAgain));
   }
@@ -43,7 +51,8 @@ export async function listOwned(
 
   async function add(instance: IncusInstance): Promise<void> {
     const name = await cluster.nodeNameOf(instance, signal);
-    const view = viewOf(instance, { name, address: await cluster.addressOf(name, signal) }, settings);
+    const node = { name, address: await cluster.addressOf(name, signal) };
+    const view = viewOf({ instance, isUnderWay: underWay.has(instance.name) }, node, settings);
     if (view !== null) machines.push(view);
   }
 

@@ -88,7 +88,12 @@ class IncusWorld implements DriverWorld {
     const options = this.#options();
     const project = await ensureProject(this.#raw(), settingsOf(options), wish.orgId, signal);
     const member = this.#endpoints().members.find(({ name }) => name === wish.nodeName);
-    const body = instanceBody(wish, member?.address ?? '', settingsOf(options));
+    const place = {
+      fingerprint: await this.#fingerprint(signal),
+      listenAddress: member?.address ?? '',
+      nicAddress: null,
+    };
+    const body = instanceBody(wish, place, settingsOf(options));
     const query = { project, target: wish.nodeName };
     await this.#raw().write(
       { what: 'leave a half', method: 'POST', path: '/1.0/instances', query, body },
@@ -178,15 +183,18 @@ class IncusWorld implements DriverWorld {
 
   async #forgetImage(nodeName: string): Promise<void> {
     const signal = AbortSignal.timeout(bounds.callMs);
-    const alias = `/1.0/images/aliases/${this.#endpoints().sshImageAlias}`;
-    const { target } = await this.#raw().read({ what: 'find the image', path: alias }, aliasSchema, signal);
-    const path = `/1.0/storage-pools/default/volumes/image/${target}`;
+    const path = `/1.0/storage-pools/default/volumes/image/${await this.#fingerprint(signal)}`;
     const query = { target: nodeName };
     await this.#raw()
       .write({ what: 'forget the image', method: 'DELETE', path, query }, signal)
       .catch((error: unknown) => {
         if (!isDriverError(error, 'not_found')) throw error;
       });
+  }
+
+  async #fingerprint(signal: AbortSignal): Promise<string> {
+    const path = `/1.0/images/aliases/${this.#endpoints().sshImageAlias}`;
+    return (await this.#raw().read({ what: 'find the image', path }, aliasSchema, signal)).target;
   }
 
   async #countInstances(): Promise<number> {

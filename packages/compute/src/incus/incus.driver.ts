@@ -92,11 +92,11 @@ export class IncusDriver implements ComputeDriver {
 
   async describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null> {
     checkRef(machine);
-    const found = await this.#instances.find(machine, signal);
-    if (found === null) return null;
-    const name = await this.#cluster.nodeNameOf(found.value, signal);
+    const observed = await this.#instances.observe(machine, signal);
+    if (observed === null) return null;
+    const name = await this.#cluster.nodeNameOf(observed.instance, signal);
     const address = await this.#cluster.addressOf(name, signal);
-    return viewOf(found.value, { name, address }, this.#settings);
+    return viewOf(observed, { name, address }, this.#settings);
   }
 
   async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
@@ -148,7 +148,7 @@ export class IncusDriver implements ComputeDriver {
     this.#insist(this.can.runUserData, 'start user data inside a VM that runs');
     checkRef(machine);
     checkUserData(userData);
-    const instance = await this.#instances.get(machine, signal);
+    const instance = await this.#instances.settled(machine, signal);
     refuseIfCut(instance.config);
     if (!isOn(instance)) throw new IncusError('unavailable', 'The machine is off: nobody takes user data.');
     await startUserData(this.#client, machine, userData, signal);
@@ -181,7 +181,8 @@ export class IncusDriver implements ComputeDriver {
   }
 
   listOwned(signal: AbortSignal): Promise<OwnedMachines> {
-    return listOwned(this.#client, this.#cluster, this.#settings, signal);
+    const parts = { client: this.#client, cluster: this.#cluster, instances: this.#instances };
+    return listOwned({ ...parts, settings: this.#settings }, signal);
   }
 
   events(signal: AbortSignal): AsyncIterable<EngineEvent> {

@@ -59,6 +59,16 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
       create: (wish, signal) => driver.create(wish, signal).catch(after('conflict')),
     }),
   },
+  'calls a machine off that is being started': {
+    caughtBy:
+      'create gives the machine that was asked for: node, GPUs, ports, labels, and it comes on by itself',
+    break: (driver) => ({
+      describe: async (machine, signal) => {
+        const view = await driver.describe(machine, signal);
+        return view?.detail === 'Starting.' ? { ...view, power: 'off' } : view;
+      },
+    }),
+  },
   'makes a second machine when it is asked again': {
     caughtBy: 'create twice at once from two connections is one machine',
     break: (driver) => ({

@@ -3,7 +3,7 @@ import { withDeadline, type Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { ClusterId, NodeId } from '@millrace/platform/ids';
 import { findCluster, type ClusterRecord } from '../fleet/index.ts';
-import { windowsFor, type Sighting } from './reconcile.acts.ts';
+import { windowsFor, type FoundAddress, type Sighting } from './reconcile.acts.ts';
 import {
   closeSight,
   firstSight,
@@ -58,6 +58,7 @@ export interface LookResult {
   readonly isUnsettled: boolean;
   /** Null where the engine did not answer. */
   readonly strays: StrayPlan | null;
+  readonly addresses: readonly FoundAddress[];
 }
 
 /** Null: the cluster is gone. */
@@ -95,7 +96,17 @@ export async function lookAt(parts: LookParts, comparison: Comparison): Promise<
         isOlder(scene, rental) && machines.some(({ sight }) => troubles.includes(sight)),
     ),
     strays: seen === null ? null : await lookForStrays(parts.db, { comparison, scene, known, list: seen }),
+    addresses: seen === null ? [] : addressesOf(known, seen.listed),
   };
+}
+
+function addressesOf(known: readonly KnownMachine[], listed: Listed): readonly FoundAddress[] {
+  return known.flatMap((machine) => {
+    if (machine.state !== 'open' || machine.privateIp !== null) return [];
+    const privateIp = listed.get(keyOf(machine))?.privateIps[0];
+    const { orgId, rentalId, externalId } = machine;
+    return privateIp === undefined ? [] : [{ orgId, rentalId, externalId, privateIp }];
+  });
 }
 
 const troubles: readonly Sight[] = ['broken', 'missing', 'unheard'];
@@ -148,8 +159,9 @@ async function look(
   const doubtful: KnownMachine[] = [];
   for (const machine of groups.flat()) {
     const sight = firstSight(machine, facts.list);
-    if (sight === 'doubtful') doubtful.push(machine);
-    else sights.set(machine, sight);
+    if (sight !== 'doubtful') sights.set(machine, sight);
+    // A list that takes long may have met it before its start had ended: that it is off must still be so.
+    if (sight === 'doubtful' || (sight === 'off' && isMeantOn(machine))) doubtful.push(machine);
   }
   await lookClosely(parts, facts.clusterId, doubtful, sights);
   return groups.flatMap((machines) => {
@@ -168,6 +180,8 @@ async function look(
     };
   });
 }
+
+const isMeantOn = ({ rental }: KnownMachine): boolean => rental.task === null && rental.power === 'on';
 
 const CLOSE_LOOKS_AT_ONCE = 8;
 

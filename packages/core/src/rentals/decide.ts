@@ -1,5 +1,5 @@
 import type { RentalPolicy } from './policy.ts';
-import { machinesOf, type RentalMachine, type RentalView } from './rental.ts';
+import { machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
 
 /**
  * What is to be done about a rental now. Pure: the same rows at the same instant give the same plan, whoever asks and
@@ -16,6 +16,8 @@ export type Act =
   | MachineAct
   /** Every machine is proven: let the tenant in, and Running begins. */
   | { readonly do: 'open' }
+  /** It runs, and its user data was not taken before. */
+  | { readonly do: 'user data' }
   /** The attempt took too long. */
   | { readonly do: 'give up'; readonly why: string }
   /** Everything is gone: the rental has ended. */
@@ -117,9 +119,15 @@ function live(view: RentalView, around: Surroundings): Plan {
   const { rental } = view;
   const { now } = around;
   const due = fallDue(around);
-  const isTask = rental.task === 'stop' || rental.task === 'start' || rental.task === 'reboot';
-  if (due.acts.length > 0 || !isTask) return due;
-  return both(turnOfAll(machinesOf(view), now, { do: rental.task }), due);
+  const act = workOf(rental);
+  if (due.acts.length > 0 || act === null) return due;
+  return both(turnOfAll(machinesOf(view), now, act), due);
+}
+
+/** What is to be done to a rental that runs, besides what falls due. */
+function workOf({ task, power, userData }: Rental): Act | null {
+  if (task === 'stop' || task === 'start' || task === 'reboot') return { do: task };
+  return task === null && power === 'on' && userData !== null ? { do: 'user data' } : null;
 }
 
 /** An act on all machines at once, when the turn of the last of them has come. */

@@ -3,8 +3,10 @@ import { decide, type Act } from './decide.ts';
 import { carryOutDue, dueOf, type Due } from './due.service.ts';
 import type { DriveParts } from './drive-parts.ts';
 import { dueAt } from './move.ts';
+import { openRental, startUserData } from './opening.acts.ts';
 import { switchPower } from './power.acts.ts';
-import { createMachine, giveUp, openRental, proveMachine, reviveMachine } from './provision.acts.ts';
+import { proveMachine } from './proof.acts.ts';
+import { createMachine, giveUp, reviveMachine } from './provision.acts.ts';
 import { cutMachine, endRental, removeMachine } from './removal.acts.ts';
 import type { RentalView } from './rental.ts';
 import { touchRental } from './rentals.store.ts';
@@ -51,6 +53,8 @@ async function carryOut(
       return proveMachine(parts, view, act.machine, signal);
     case 'open':
       return openRental(parts, view, signal);
+    case 'user data':
+      return startUserData(parts, view, signal);
     case 'give up':
       return giveUp(parts, view, act.why);
     case 'cut':

@@ -4,8 +4,15 @@ export interface RentalPolicy {
   readonly attemptMs: number;
   /** Between two looks at a machine that is not up yet. */
   readonly pollMs: number;
+  /** One look goes on for so long, with a login tried so often, before it is written down that nobody let us in. */
+  readonly lookForMs: number;
+  readonly lookAgainMs: number;
   /** So often a machine may show fewer GPUs than were sold, while its drivers load. */
   readonly gpuLooks: number;
+  /** So often a proven machine may fail to take its tenant's keys and ports: somebody may be in it already. */
+  readonly openTries: number;
+  /** So often user data is offered to a machine that does not take it, though it runs and is paid for. */
+  readonly userDataTries: number;
   /** After a failure that may pass; doubles up to the longest. */
   readonly firstRetryMs: number;
   readonly longestRetryMs: number;
@@ -32,7 +39,11 @@ export interface RentalPolicy {
 export const defaultPolicy: RentalPolicy = {
   attemptMs: 10 * 60_000,
   pollMs: 300,
+  lookForMs: 1_000,
+  lookAgainMs: 40,
   gpuLooks: 60,
+  openTries: 5,
+  userDataTries: 40,
   firstRetryMs: 1_000,
   longestRetryMs: 15_000,
   absentGapMs: 2_000,

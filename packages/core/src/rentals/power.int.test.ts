@@ -8,7 +8,14 @@ import { createSaboteur, driveIdle, driveUntil, partsOf } from './drive.fixture.
 import { bringUp, expectSound, meters, viewOf } from './life.fixture.ts';
 import { requireView, terminateRental } from './life.service.ts';
 import { rebootRental, startRental, stopRental } from './power.service.ts';
-import { createRentalWorld, HOUR_MS, usd, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import {
+  createRentalWorld,
+  HOUR_MS,
+  newSshPair,
+  usd,
+  type RentalWorld,
+  type Tenant,
+} from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
 /** Switching rentals off and on, with their GPUs kept or given back, and what each costs. */
@@ -22,6 +29,8 @@ afterAll(() => world.drop());
 afterEach(() => expectSound(world));
 
 const never = new AbortController().signal;
+/** Every mock machine is up by then. */
+const BOOTED_MS = 6_000;
 const actorOf = (tenant: Tenant) => tenant.call('live').cause.actor;
 
 const stop = (tenant: Tenant, rental: Rental, release = true): Promise<Rental> =>
@@ -95,7 +104,7 @@ describe('a rental that is stopped and keeps its GPUs', () => {
 });
 
 describe('a rental that gives its GPUs back', () => {
-  it('pays for its disk alone, frees what it had, and is proven anew when it is started', async () => {
+  it('pays for its disk alone, frees what it had, and has others when it is started', async () => {
     const tenant = await world.tenant();
     const rental = await bringUp(world, tenant, { gpuCount: 2 });
     const free = await freeBeside(rental);
@@ -113,6 +122,7 @@ describe('a rental that gives its GPUs back', () => {
     const on = await driveUntil(world, rental, { until: 'Running' });
     expect(on).toMatchObject({ power: 'on', gpuHeld: true, startedAt: rental.startedAt });
     const machine = await machineOf(rental);
+    await world.advance(BOOTED_MS);
     const target = {
       host: machine.address ?? '',
       port: machine.ports.find(({ internalPort }) => internalPort === 22)?.externalPort ?? 0,
@@ -143,6 +153,29 @@ describe('a rental that gives its GPUs back', () => {
     await driveUntil(world, rental, { until: 'Terminated' });
     expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(cost);
     expect(await world.balance(tenant.orgId)).toMatchObject({ balance: usd(1_000) - cost, held: 0n });
+  });
+
+  it('costs from the moment its engine has it on again, whoever its system lets in, and keeps the keys it had', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant, { customPorts: [8080] });
+    const { driver } = world.engines.live;
+    // Its system is its tenant's: here it lets in one key alone, and that is not the platform's.
+    const own = newSshPair();
+    await driver.setKeys(await machineOf(rental), [own.publicKey], never);
+    await stop(tenant, rental);
+    await driveIdle(world, rental);
+    await start(tenant, rental);
+    const saboteur = createSaboteur(world);
+    await driveUntil(world, rental, { until: 'Running', saboteur });
+    expect(saboteur.seen).not.toContain('setKeys');
+    const machine = await machineOf(rental);
+    const begun = (await meters(world, rental)).find(({ name }) => name === 'gpu-2');
+    const kept = await world.engines.live.memory.read(machine);
+    expect(kept?.machine).toMatchObject({ sshKeys: [own.publicKey], ports: machine.ports });
+    // Nothing of it ran unpaid, and nobody waited for it to boot.
+    expect(begun?.openedAt.getTime()).toBe(kept?.machine.onSinceMs);
+    await end(tenant, rental);
+    await driveUntil(world, rental, { until: 'Terminated' });
   });
 
   it('stays off, with its disk and without a hold, where there is no room on its host', async () => {

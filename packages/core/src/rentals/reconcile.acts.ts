@@ -190,6 +190,22 @@ async function resumeBilling(tx: Tx, rental: Rental): Promise<void> {
   await changeAll(tx, rental, 'resume', tx.clock.now(), meters);
 }
 
+/** The address of a machine that was sold before its engine knew it. */
+export interface FoundAddress {
+  readonly orgId: OrgId;
+  readonly rentalId: RentalId;
+  readonly externalId: string;
+  readonly privateIp: string;
+}
+
+/** The tenant is shown where the others of his machines reach this one. */
+export async function noteAddress(tx: Tx, found: FoundAddress): Promise<void> {
+  const view = await lockView(tx, { orgId: found.orgId, id: found.rentalId });
+  const machine = view?.machines.find(({ externalId }) => externalId === found.externalId);
+  if (machine?.state !== 'open' || machine.privateIp !== null) return;
+  await saveMachine(tx, machine, { privateIp: found.privateIp });
+}
+
 /** Those that are in the state already stay as they are. */
 async function changeAll(
   tx: Tx,

@@ -1,3 +1,4 @@
+import type { ComputeDriver } from '@millrace/compute';
 import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { costAt, meterCost } from '../metering/index.ts';
@@ -357,6 +358,19 @@ describe('when nobody looked for ten minutes', () => {
   });
 });
 
+describe('an address', () => {
+  it('that its engine did not know when the machine was sold is written down once it does', async () => {
+    const rental = await runningRental(world, tenant);
+    const { privateIp } = await machineOf(rental);
+    expect(privateIp).not.toBeNull();
+    const client = await world.database.connect();
+    await client.query('update rental_machines set private_ip = null');
+    await client.end();
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await machineOf(rental)).toMatchObject({ privateIp });
+  });
+});
+
 describe('power', () => {
   it('that a tenant switched off from inside is shown, billed on, and shown again when it is back', async () => {
     const rental = await runningRental(world, tenant);
@@ -371,6 +385,25 @@ describe('power', () => {
     await pass(world, reconciler, 10 * SECOND_MS);
     expect(await current(world, rental)).toMatchObject({ status: 'Running', power: 'on' });
     expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
+  });
+
+  it('that a list calls off while the machine is only being started is asked for once more', async () => {
+    const rental = await runningRental(world, tenant);
+    const stale = reconcilerOf(world, {
+      drivers: async (clusterId) => {
+        const driver = await world.drivers(clusterId);
+        const listOwned: ComputeDriver['listOwned'] = async (signal) => {
+          const { machines, unseen } = await driver.listOwned(signal);
+          return { unseen, machines: machines.map((machine) => ({ ...machine, power: 'off' as const })) };
+        };
+        return new Proxy(driver, {
+          get: (good, name) =>
+            name === 'listOwned' ? listOwned : (Reflect.get(good, name, good) as () => unknown).bind(good),
+        });
+      },
+    });
+    await pass(world, stale, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', power: 'on' });
   });
 
   it('of a machine that has given its GPUs back and is on is switched off again, and only its disk costs', async () => {

@@ -8,7 +8,7 @@ import { msToSeconds } from '@millrace/platform/money';
 import { counter, gauge, histogram } from '@millrace/platform/telemetry';
 import { inTurns, lookAt, type Finding, type LookParts, type LookResult } from './comparison.ts';
 import { callDriver, dueSoon } from './move.ts';
-import { reconcilerActor, repairRental } from './reconcile.acts.ts';
+import { noteAddress, reconcilerActor, repairRental } from './reconcile.acts.ts';
 import {
   defaultReconcilePolicy,
   kindOf,
@@ -210,6 +210,7 @@ export class RentalReconciler {
     const result = await lookAt(this.#look, comparison);
     if (result === null) return { clusterId, outcome: 'gone', repairs: [], reaped: [] };
     const { isDone, repairs } = await this.#repairAll(comparison, result);
+    await this.#noteAddresses(result);
     const reapable = await this.#noteStrays(comparison, result);
     const outcome = result.problem !== null ? 'unanswered' : isDone ? 'whole' : 'partly';
     await this.#end(comparison, {
@@ -267,6 +268,23 @@ export class RentalReconciler {
       if (kind !== null) repairsDone.add(1, { kind });
     }
     return { isDone, repairs };
+  }
+
+  /** What cannot be written now is found again. */
+  async #noteAddresses({ addresses }: LookResult): Promise<void> {
+    const { db, log } = this.#parts;
+    await inTurns(addresses, REPAIRS_AT_ONCE, async (found) => {
+      try {
+        await db.transaction({ name: 'note address', isolation: 'read committed' }, (tx) =>
+          noteAddress(tx, found),
+        );
+      } catch (error) {
+        log.warn(
+          { err: error, rentalId: found.rentalId },
+          'the address of a machine could not be written down',
+        );
+      }
+    });
   }
 
   #repair(comparison: Comparison, finding: Finding, scene: Scene): Promise<readonly Repair[] | 'overtaken'> {

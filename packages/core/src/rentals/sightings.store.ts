@@ -161,6 +161,7 @@ export interface KnownMachine {
   readonly absentSeen: number;
   readonly nodeId: NodeId;
   readonly nodeName: string;
+  readonly privateIp: string | null;
   readonly rental: JudgedRental & { readonly attempt: number; readonly wireId: number };
 }
 
@@ -174,6 +175,7 @@ interface KnownRow {
   absent_seen: number;
   node_id: string;
   node_name: string;
+  private_ip: string | null;
   rental_attempt: number;
   wire_id: number;
   status: RentalState;
@@ -191,7 +193,7 @@ interface KnownRow {
 export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<readonly KnownMachine[]> {
   const { rows } = await sql<KnownRow>`
     select machine.rental_id, machine.org_id, machine.external_id, machine.attempt, machine.position, machine.state,
-           machine.absent_seen, machine.node_id, node.name as node_name, rental.attempt as rental_attempt, rental.wire_id,
+           machine.absent_seen, machine.node_id, node.name as node_name, machine.private_ip, rental.attempt as rental_attempt, rental.wire_id,
            rental.status, rental.status_since, rental.started_at, rental.task, rental.power, rental.gpu_held,
            rental.trouble_since, rental.billing_paused_at,
            greatest(rental.status_since, rental.updated_at) as changed_at
@@ -211,6 +213,7 @@ export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<r
     absentSeen: row.absent_seen,
     nodeId: fromUuid('nod', row.node_id),
     nodeName: row.node_name,
+    privateIp: row.private_ip,
     rental: {
       attempt: row.rental_attempt,
       wireId: row.wire_id,

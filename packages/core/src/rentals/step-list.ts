@@ -4,7 +4,7 @@ import { saveRental } from './rentals.store.ts';
 import { endRunningStep, insertStep, listSteps } from './steps.store.ts';
 
 /** The steps that tenants watch while a rental comes up. */
-export type StepName = 'place' | 'create' | 'prove' | 'open' | 'release';
+export type StepName = 'place' | 'create' | 'prove' | 'open' | 'start' | 'release';
 
 /** Ends what was going on and begins the next step, unless that has begun already. The rental's lock is held. */
 export async function nextStep(tx: Tx, rental: Rental, name: StepName): Promise<Rental> {

@@ -1,0 +1,199 @@
+import { isDriverError, type ComputeDriver } from '@millrace/compute';
+import { keyIsRefused, replaceKeysOverSsh } from '@millrace/compute/proof';
+import type { Tx } from '@millrace/platform/db';
+import { askEngine, failureOf, rentalsActor, sameTask, tryLater, type DriveParts } from './drive-parts.ts';
+import { sshPortOf } from './machine-wish.ts';
+import { saveMachine } from './machines.store.ts';
+import { openBilling } from './money.service.ts';
+import { changeRental, moveRental } from './move.ts';
+import { failed, NotUsable, openProofKey } from './provision.acts.ts';
+import { machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
+import { endRunningStep } from './steps.store.ts';
+import { lockView } from './views.ts';
+
+/**
+ * How a proven rental is handed to its tenant: ports, keys, user data, and Running. Whoever has been let in must not be
+ * able to hold Running up, for it is only paid for from then on: that he was is written down before anything of his runs,
+ * and his user data is offered once before Running and again after it.
+ */
+export async function openRental(parts: DriveParts, view: RentalView, signal: AbortSignal): Promise<void> {
+  const { rental } = view;
+  const machines = machinesOf(view).filter(({ state }) => state === 'proven');
+  const options = { what: 'Letting the tenant in', timeoutMs: parts.policy.createTimeoutMs, signal };
+  const outcomes = await Promise.allSettled(
+    machines.map((machine) => askEngine(parts, rental, options, (end) => letIn(parts, rental, machine, end))),
+  );
+  const isIn = (machine: RentalMachine): boolean =>
+    outcomes[machines.indexOf(machine)]?.status === 'fulfilled';
+  const refused = outcomes.findIndex(({ status }) => status === 'rejected');
+  if (refused >= 0 || rental.userData !== null) await noteLetIn(parts, view, machines.filter(isIn));
+  const [machine, outcome] = [machines[refused], outcomes[refused]];
+  if (machine !== undefined && outcome?.status === 'rejected') {
+    return notOpened(parts, view, machine, outcome.reason);
+  }
+  const offered = rental.userData === null ? null : await offerUserData(parts, view, signal);
+  if (offered?.isImpossible === true) {
+    return failed(parts, view, offered.machine, offered.error, 'The image cannot carry out this user data.');
+  }
+  await parts.db.transaction({ name: 'enter running', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, rental);
+    if (current === null || !sameTask(current.rental, rental)) return;
+    await enterRunning(tx, current, { isUserDataLeft: offered !== null });
+  });
+}
+
+/** A tenant who is in already could keep us out: he is not left in there for long without paying. */
+async function notOpened(
+  parts: DriveParts,
+  view: RentalView,
+  machine: RentalMachine,
+  error: unknown,
+): Promise<void> {
+  const why = 'The machine could not be opened to its tenant.';
+  const isTooOften = machine.tries >= parts.policy.openTries;
+  return failed(parts, view, machine, isTooOften ? new NotUsable(why, true) : error, why);
+}
+
+async function letIn(
+  parts: DriveParts,
+  rental: Rental,
+  machine: RentalMachine,
+  signal: AbortSignal,
+): Promise<void> {
+  const driver = await parts.drivers(machine.clusterId);
+  if (machine.ports.length > 1) await driver.setPorts(machine, machine.ports, signal);
+  await handOver(parts, driver, machine, rental.sshKeys, signal);
+}
+
+/**
+ * The tenant's keys take the place of the platform's, and the platform sees that its own is refused. It does so over its
+ * own session: that works on every engine, and also while the engine is still busy with the start. Where nothing inside
+ * takes them the engine puts them in, if it can.
+ */
+async function handOver(
+  parts: DriveParts,
+  driver: ComputeDriver,
+  machine: RentalMachine,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const key = openProofKey(parts, machine);
+  const port = sshPortOf(machine);
+  const { address, sshUser, hostKey } = machine;
+  if (key === null || port === null || address === null || sshUser === null) {
+    throw new NotUsable('It was not proven.', true);
+  }
+  const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };
+  const { outcome } = await replaceKeysOverSsh(target, keys, signal);
+  if (outcome !== 'replaced' && driver.can.setKeys) await driver.setKeys(machine, keys, signal);
+  // Where an earlier try got as far as to replace them, ours is refused already.
+  if ((await keyIsRefused(target, signal)) !== 'refused') {
+    throw new NotUsable('The platform key could not be taken away yet.', false);
+  }
+}
+
+/** They are open to their tenant, whatever becomes of the others. */
+async function noteLetIn(
+  parts: DriveParts,
+  { rental }: RentalView,
+  machines: readonly RentalMachine[],
+): Promise<void> {
+  if (machines.length === 0) return;
+  await parts.db.transaction({ name: 'note let in', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, rental);
+    if (current === null || !sameTask(current.rental, rental)) return;
+    for (const machine of machines) await saveMachine(tx, machine, opened);
+  });
+}
+
+const opened = { state: 'open', proofKey: null, tries: 0, nextTryAt: null, lastError: null } as const;
+
+interface Unstarted {
+  readonly machine: RentalMachine;
+  readonly error: unknown;
+  /** Nothing in it could ever start such a text, and nothing of it is in any machine. */
+  readonly isImpossible: boolean;
+}
+
+/** Null: every machine has started it. */
+async function offerUserData(
+  parts: DriveParts,
+  view: RentalView,
+  signal: AbortSignal,
+): Promise<Unstarted | null> {
+  const { rental } = view;
+  const { userData } = rental;
+  if (userData === null) return null;
+  const machines = machinesOf(view);
+  const options = { what: 'Starting user data', timeoutMs: parts.policy.callTimeoutMs, signal };
+  const outcomes = await Promise.allSettled(
+    machines.map(async (machine) => {
+      const driver = await parts.drivers(machine.clusterId);
+      await askEngine(parts, rental, options, (end) => driver.runUserData(machine, userData, end));
+    }),
+  );
+  const isImpossible = outcomes.every(
+    (outcome) => outcome.status === 'rejected' && isDriverError(outcome.reason, 'unsupported'),
+  );
+  for (const [index, outcome] of outcomes.entries()) {
+    const machine = machines[index];
+    if (outcome.status === 'rejected' && machine !== undefined) {
+      return { machine, error: outcome.reason, isImpossible };
+    }
+  }
+  return null;
+}
+
+/** From this instant it costs. */
+async function enterRunning(
+  tx: Tx,
+  view: RentalView,
+  { isUserDataLeft }: { readonly isUserDataLeft: boolean },
+): Promise<void> {
+  const { rental } = view;
+  const now = tx.clock.now();
+  for (const machine of machinesOf(view)) await saveMachine(tx, machine, opened);
+  await endRunningStep(tx, rental.orgId, rental.id, { status: 'done' });
+  const startedAt = rental.startedAt ?? now;
+  const running = await moveRental(tx, rental, {
+    to: 'Running',
+    reason: null,
+    actor: rentalsActor,
+    changes: {
+      task: null,
+      taskOptions: {},
+      taskDeadlineAt: null,
+      startedAt,
+      power: 'on',
+      gpuHeld: true,
+      ...(isUserDataLeft ? {} : { userData: null }),
+    },
+    data: { startedAt: startedAt.toISOString() },
+  });
+  await openBilling(tx, { ...view, rental: running }, now);
+}
+
+/** User data that a machine did not take before Running. It is tried again for a while, and then the tenant is told. */
+export async function startUserData(parts: DriveParts, view: RentalView, signal: AbortSignal): Promise<void> {
+  const { rental } = view;
+  const unstarted = await offerUserData(parts, view, signal);
+  if (unstarted !== null) {
+    const { machine, error } = unstarted;
+    parts.log.warn(
+      { rentalId: rental.id, externalId: machine.externalId, err: error, tries: machine.tries },
+      'user data was not started yet',
+    );
+    const isOver = failureOf(error).isFinal || machine.tries >= parts.policy.userDataTries;
+    if (!isOver) return tryLater(parts, machine, failureOf(error));
+  }
+  await parts.db.transaction({ name: 'forget user data', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, rental);
+    if (current === null || !sameTask(current.rental, rental)) return;
+    for (const machine of machinesOf(current)) {
+      await saveMachine(tx, machine, { tries: 0, nextTryAt: null, lastError: null });
+    }
+    const statusReason =
+      unstarted === null ? current.rental.statusReason : 'The machine did not take its user data.';
+    await changeRental(tx, current.rental, { userData: null, statusReason }, rentalsActor);
+  });
+}
