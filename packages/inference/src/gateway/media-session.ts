@@ -174,7 +174,8 @@ class MediaSession<Wish, Answer> {
     }
     const failure = failureIn(error);
     visit.end(outcomeOf(failure));
-    this.#note(visit, this.#exchange.startedMs, failure.status, failure.message);
+    // Not its message: an engine may quote the prompt in it, and attempts are kept.
+    this.#note(visit, this.#exchange.startedMs, failure.status, failure.reason);
     const { limits, router, log } = this.#parts;
     log.warn(
       { requestId: this.#exchange.requestId, status: failure.status, reason: failure.reason },

@@ -14,8 +14,9 @@ export function priceFor(model: ModelEntry, orgId: string, nowMs: number): Froze
 }
 
 export interface TokenWish {
-  /** Tokens of the prompt are never more. */
+  /** Tokens of all prompts are never more. */
   readonly promptBound: number;
+  readonly prompts: number;
   /** What the client asked for, for each choice; null when it did not say. */
   readonly maxTokens: number | null;
   readonly choices: number;
@@ -45,7 +46,7 @@ export function boundTokens(
   wish: TokenWish,
 ): TokenBounds {
   const context = model.contextLength;
-  const prompt = context === null ? wish.promptBound : Math.min(wish.promptBound, context);
+  const prompt = context === null ? wish.promptBound : Math.min(wish.promptBound, context * wish.prompts);
   const most = Math.min(model.maxOutputTokens ?? Infinity, context ?? Infinity);
   if (wish.maxTokens !== null && wish.maxTokens > most) throw tooLong(most);
   const maxTokens = wish.maxTokens ?? defaultLength(most, context, prompt);

@@ -14,6 +14,7 @@ import {
   completionChoices,
   completionPrefix,
   completionPromptBound,
+  promptsOf,
   readCompletion,
   type CompletionRequest,
 } from '../wire/completion.ts';
@@ -32,6 +33,7 @@ export function chatOperation({
     maxTokensOf: chatTokensAsked,
     choicesOf: chatChoices,
     promptBound,
+    promptsOf: () => 1,
     prefixOf,
     needsImages: hasImages,
     adapterOf: (engine) => (isChatEngine(engine) ? chatAdapterOf(engine) : null),
@@ -47,6 +49,7 @@ export const completionOperation: TextOperation<CompletionRequest> = {
   maxTokensOf: ({ max_tokens: asked }) => asked ?? null,
   choicesOf: completionChoices,
   promptBound: completionPromptBound,
+  promptsOf: (request) => promptsOf(request).length,
   prefixOf: completionPrefix,
   needsImages: () => false,
   adapterOf: (engine) => (isChatEngine(engine) ? completionAdapterOf(engine) : null),

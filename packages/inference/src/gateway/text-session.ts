@@ -5,7 +5,14 @@ import { Fault } from '@millrace/platform/fault';
 import type { RequestId } from '@millrace/platform/ids';
 import { msToSecondsRoundDown } from '@millrace/platform/money';
 import type { ServerResponse } from 'node:http';
-import type { AnswerFacts, ChatAdapter, Counts, EngineFailure, WholeAnswer } from '../adapters/adapter.ts';
+import {
+  BrokenStream,
+  type AnswerFacts,
+  type ChatAdapter,
+  type Counts,
+  type EngineFailure,
+  type WholeAnswer,
+} from '../adapters/adapter.ts';
 import type { NoRoute, RouteWish, Visit } from '../routing/index.ts';
 import { sendFault, sendJson, sendStreamFault, type Headers } from './answers.ts';
 import { Exchange, type Measured } from './exchange.ts';
@@ -115,7 +122,8 @@ export class TextSession<Request> implements RelayListener {
   }
 
   onFailure(failure: EngineFailure, begun: boolean): void {
-    this.#endVisit(outcomeOf(failure), 0, failure.message);
+    // Not its message: an engine may quote the prompt in it, and attempts are kept.
+    this.#endVisit(outcomeOf(failure), 0, failure.reason);
     this.#parts.log.warn(
       { requestId: this.#work.requestId, status: failure.status, reason: failure.reason, begun },
       'an engine failed a request',
@@ -165,8 +173,14 @@ export class TextSession<Request> implements RelayListener {
     });
     this.#relay = relay;
     const cacheSalt = this.#work.caller.key.orgId;
-    const upstream = adapter.toUpstream(request, { deployment, maxTokens, cacheSalt });
-    this.#parts.upstreams.dispatch(deployment, upstream, relay);
+    try {
+      const upstream = adapter.toUpstream(request, { deployment, maxTokens, cacheSalt });
+      this.#parts.upstreams.dispatch(deployment, upstream, relay);
+    } catch (error) {
+      // The engine would ignore what was asked of it, so it is not asked at all.
+      if (!(error instanceof BrokenStream)) throw error;
+      this.onFailure(error.failure, false);
+    }
   }
 
   async #waitForTurn(): Promise<void> {

@@ -23,6 +23,8 @@ export interface TextOperation<Request> {
   /** How many answers are made in all. */
   choicesOf(request: Request): number;
   promptBound(request: Request): number;
+  /** How many prompts there are: each may fill the context. */
+  promptsOf(request: Request): number;
   /** Requests that begin alike go where the beginning is cached. */
   prefixOf(request: Request): string;
   /** Parts of the request that a model must be able to see. */
@@ -70,6 +72,7 @@ export async function serveText<Request>(
   const choices = operation.choicesOf(request);
   const bounds = boundTokens(model, price, {
     promptBound: operation.promptBound(request),
+    prompts: operation.promptsOf(request),
     maxTokens,
     choices,
   });
