@@ -1,25 +1,63 @@
 import { systemClock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
+import type { Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import { toUuid, type OrgId, type RequestId } from '@millrace/platform/ids';
+import {
+  toUuid,
+  type KeyId,
+  type LeaseId,
+  type OrgId,
+  type RequestId,
+  type TransferId,
+} from '@millrace/platform/ids';
 import { testIds } from './builders.ts';
 
-/** An inference request as the sink would have recorded it, without a gateway or a ledger behind it. */
-export async function plantRequest(
-  db: Db,
-  request: { readonly orgId: OrgId; readonly mode?: Mode; readonly cost?: bigint; readonly model?: string },
-): Promise<RequestId> {
-  const { orgId, mode = 'live', cost = 1_234n, model = 'planted' } = request;
-  const id = testIds.next('req');
+/** An inference request as the sink would have recorded it, without a gateway behind it. */
+export interface PlantedRequest {
+  readonly orgId: OrgId;
+  readonly id?: RequestId;
+  readonly mode?: Mode;
+  readonly keyId?: KeyId;
+  readonly leaseId?: LeaseId;
+  readonly cost?: bigint;
+  /** The cost, unless said. */
+  readonly priced?: bigint;
+  readonly reserved?: bigint;
+  readonly outcome?: 'charged' | 'late' | 'unknown_lease' | 'free';
+  readonly transferId?: TransferId | null;
+}
+
+/** A nano-USD for a character, so that any cost is the price of something. */
+const plantedPrice = '01900000-0000-7000-8000-00000000c0de';
+const model = 'planted';
+
+export async function plantRequest(handle: Reader, request: PlantedRequest): Promise<RequestId> {
+  const { orgId, id = testIds.next('req'), mode = 'live', transferId = null } = request;
+  const { outcome = mode === 'live' ? 'charged' : 'free' } = request;
+  const { cost = 1_234n, reserved = cost } = request;
+  const priced = outcome === 'free' ? 0n : (request.priced ?? cost);
   const now = systemClock.now();
-  await db.kysely
+  await handle.kysely
+    .insertInto('prices')
+    .values({
+      id: plantedPrice,
+      subject_kind: 'model',
+      model,
+      model_unit: 'character',
+      unit: 'character',
+      price_nano_usd: 1n,
+      valid_from: new Date(0),
+      created_at: new Date(0),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  await handle.kysely
     .insertInto('inference_requests')
     .values({
       id: toUuid(id),
       org_id: toUuid(orgId),
       mode,
-      key_id: toUuid(testIds.next('key')),
-      lease_id: mode === 'live' ? toUuid(testIds.next('lse')) : null,
+      key_id: toUuid(request.keyId ?? testIds.next('key')),
+      lease_id: outcome !== 'free' ? toUuid(request.leaseId ?? testIds.next('lse')) : null,
       gateway_id: 'planted.1',
       model,
       deployment: 'deployment-one',
@@ -34,11 +72,11 @@ export async function plantRequest(
       tokens_cached: 3n,
       tokens_completion: 40n,
       image_pixel_steps: 0n,
-      characters: 0n,
-      reserved_nano_usd: cost,
-      priced_nano_usd: cost,
-      cost_nano_usd: mode === 'live' ? cost : 0n,
-      price_ids: [],
+      characters: priced,
+      reserved_nano_usd: reserved,
+      priced_nano_usd: priced,
+      cost_nano_usd: outcome === 'charged' ? cost : 0n,
+      price_ids: [plantedPrice],
       attempts: JSON.stringify([
         {
           deployment: 'deployment-one',
@@ -49,7 +87,8 @@ export async function plantRequest(
         },
       ]),
       source: 'final',
-      outcome: mode === 'live' ? 'charged' : 'free',
+      outcome,
+      transfer_id: transferId === null ? null : toUuid(transferId),
       recorded_at: now,
     })
     .execute();

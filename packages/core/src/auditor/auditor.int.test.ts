@@ -1,6 +1,6 @@
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, type Db, type Tx } from '@millrace/platform/db';
-import { createIdSource, toUuid } from '@millrace/platform/ids';
+import { createIdSource, fromUuid, toUuid } from '@millrace/platform/ids';
 import { createTestDatabase, testLog, type TestDatabase } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -379,12 +379,16 @@ const causeCases: readonly Case[] = [
     names: (w) => [
       ['usage_charge', w.usage],
       ['lease_settled', w.lease],
+      ['request_charge', w.request],
     ],
   },
   {
     what: 'a request of another key than was charged',
     spoil: (w) => [`update usage_charges set key_id = '${nobody}' where request_id = '${toUuid(w.request)}'`],
-    names: (w) => [['usage_owner', w.usage]],
+    names: (w) => [
+      ['usage_owner', w.usage],
+      ['request_charge', w.request],
+    ],
   },
   {
     what: 'a request that was charged with nothing',
@@ -394,7 +398,49 @@ const causeCases: readonly Case[] = [
     names: (w) => [
       ['usage_charge', w.usage],
       ['usage_has_transfer', w.request],
+      ['request_charge', w.request],
     ],
+  },
+  {
+    what: 'a request that was charged and has no row',
+    spoil: (w) => [`delete from inference_requests where id = '${toUuid(w.request)}'`],
+    names: (w) => [['usage_has_request', w.request]],
+  },
+  {
+    what: 'a row of a request that nobody charged',
+    spoil: (w) => [`update inference_requests set id = '${nobody}' where id = '${toUuid(w.request)}'`],
+    names: (w) => [
+      ['usage_has_request', w.request],
+      ['request_charge', fromUuid('req', nobody)],
+    ],
+  },
+  {
+    what: 'a request that says it was free',
+    spoil: (w) => [
+      `update inference_requests set outcome = 'late', cost_nano_usd = 0, transfer_id = null
+        where id = '${toUuid(w.request)}'`,
+    ],
+    names: (w) => [['request_charge', w.request]],
+  },
+  {
+    what: 'a request that used less than it was priced by',
+    spoil: (w) => [
+      `update inference_requests set characters = characters - 1 where id = '${toUuid(w.request)}'`,
+    ],
+    names: (w) => [['request_price', w.request]],
+  },
+  {
+    what: 'a request with tokens that its prices do not explain',
+    spoil: (w) => [`update inference_requests set price_ids = '{}' where id = '${toUuid(w.request)}'`],
+    names: (w) => [['request_price', w.request]],
+  },
+  {
+    what: 'a request that cost more than its price',
+    spoil: (w) => [
+      `update inference_requests set priced_nano_usd = priced_nano_usd - 1, characters = characters - 1
+        where id = '${toUuid(w.request)}'`,
+    ],
+    names: (w) => [['request_cost', w.request]],
   },
   {
     what: 'a lease that lends more than is held for it',

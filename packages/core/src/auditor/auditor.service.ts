@@ -15,6 +15,7 @@ import { meterProbe, thingProbe } from './meters.store.ts';
 import { clawbackProbe, paymentProbe } from './payments.store.ts';
 import { leaseProbe, requestProbe, usageProbe } from './pots.store.ts';
 import { runProbe, type Probe } from './probe.store.ts';
+import { requestRowProbe, unreadableProbe } from './requests.store.ts';
 import { beginReading, endReading, readMark, recordRun, takeAuditLock } from './runs.store.ts';
 import { findChunkEnd, firstUuid, transferProbes, undoProbe, type IdRange } from './transfers.store.ts';
 import { findStrayTransfers, walletProbe } from './wallets.store.ts';
@@ -44,6 +45,8 @@ export const auditDefaults = {
   chunkTransfers: 100_000,
 } as const;
 
+const DAY_MS = 86_400_000;
+
 /** What one audit looks at, worked out once from what was asked and where the last clean one ended. */
 interface AuditPlan {
   readonly kind: AuditKind;
@@ -52,6 +55,7 @@ interface AuditPlan {
   readonly range: IdRange;
   readonly orgUuid: string | null;
   readonly cap: number;
+  readonly marginMs: number;
   readonly chunkTransfers: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -97,6 +101,7 @@ async function makePlan(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
     range: { after: since === null ? firstUuid : uuidAt(since.getTime() - marginMs), until: null },
     orgUuid: options.orgId === undefined ? null : toUuid(options.orgId),
     cap: options.findingsPerCheck ?? auditDefaults.findingsPerCheck,
+    marginMs,
     chunkTransfers: options.chunkTransfers ?? auditDefaults.chunkTransfers,
     signal: options.signal,
   };
@@ -125,9 +130,11 @@ async function runChecks(tx: Tx, plan: AuditPlan): Promise<readonly CheckOutcome
 }
 
 /** What need not be cut into pieces: it is bounded by what exists now, or left to full audits. */
-function otherProbes({ orgUuid, range, since }: AuditPlan, now: Date): readonly Probe[] {
+function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date): readonly Probe[] {
   const everything = since === null;
   return [
+    requestRowProbe({ recordedSince: everything ? null : recordedSince(since, marginMs), orgUuid }),
+    ...(orgUuid === null ? [unreadableProbe(since)] : []),
     undoProbe(range, orgUuid),
     holdProbe({ range, youngAfter: everything ? null : uuidAt(since.getTime()), orgUuid }),
     meterProbe({ range, onlyTouched: !everything, orgUuid, now }),
@@ -137,6 +144,12 @@ function otherProbes({ orgUuid, range, since }: AuditPlan, now: Date): readonly 
     // These read all transfers of organisations that have budgets, all that took back a payment, and all requests.
     ...(everything ? [budgetProbe(orgUuid), clawbackProbe(orgUuid), requestProbe(orgUuid)] : []),
   ];
+}
+
+/** Requests run for a day at most, so their rows are of ids at most so much older. */
+function recordedSince(since: Date, marginMs: number): { readonly at: Date; readonly firstId: string } {
+  const fromMs = since.getTime() - marginMs;
+  return { at: new Date(fromMs), firstId: uuidAt(fromMs - 2 * DAY_MS) };
 }
 
 /** Bounded pieces, so that memory stays small and a stop is heard, however many transfers there are. */

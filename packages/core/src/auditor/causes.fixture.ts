@@ -9,7 +9,7 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { outboxShards } from '@millrace/platform/outbox';
-import { testIds, testLog, type TestDatabase } from '@millrace/testing';
+import { plantRequest, testIds, testLog, type TestDatabase } from '@millrace/testing';
 import { changeMeters, openMeters, sweepMeters, type Meter, type MeterWish } from '../metering/index.ts';
 import { apply, base, hold, holdOf, transferOf, usd } from './world.fixture.ts';
 
@@ -115,6 +115,7 @@ async function useTokens(
   orgId: OrgId,
 ): Promise<Pick<Causes, 'lease' | 'request' | 'usage'>> {
   const [lease, request, other] = [testIds.next('lse'), testIds.next('req'), testIds.next('req')];
+  const keyId = testIds.next('key');
   const [held] = await apply(database.db, hold(orgId, usd(5)));
   const amount = usd(2);
   const [done] = await apply(database.db, {
@@ -125,6 +126,7 @@ async function useTokens(
     amount,
     to: [{ account: { kind: 'revenue', product: 'inference' }, amount }],
     afterwards: 'keep',
+    keyId,
     description: 'Inference',
   });
   const usage = transferOf(done);
@@ -137,10 +139,15 @@ async function useTokens(
   );
   await client.query(
     `insert into usage_charges (request_id, org_id, mode, lease_id, gateway_id, product, amount_nano_usd, transfer_id,
-                                outcome, recorded_at)
-     select request, $2, 'live', $3, 'gateway', 'model', $4, $5, 'charged', now() from unnest($1::uuid[]) as request`,
-    [[toUuid(request), toUuid(other)], toUuid(orgId), toUuid(lease), usd(1), toUuid(usage)],
+                                outcome, recorded_at, key_id)
+     select request, $2, 'live', $3, 'gateway', 'model', $4, $5, 'charged', now(), $6
+       from unnest($1::uuid[]) as request`,
+    [[toUuid(request), toUuid(other)], toUuid(orgId), toUuid(lease), usd(1), toUuid(usage), toUuid(keyId)],
   );
+  for (const id of [request, other]) {
+    const cost = usd(1);
+    await plantRequest(database.db, { id, orgId, keyId, leaseId: lease, cost, transferId: usage });
+  }
   await client.end();
   return { lease, request, usage };
 }

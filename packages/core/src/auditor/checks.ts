@@ -284,6 +284,46 @@ const causeChecks = {
     says: ({ expected }) => `It should have ${expected}, and has none.`,
     remedy: 'Charge it by an adjustment, or let it go; then find how the row came without its transfer.',
   },
+  usage_has_request: {
+    severity: 'error',
+    rule: 'Every request that was charged has a row that says what it used.',
+    says: ({ expected }) => `It should have ${expected}, and has none: nobody can be told what it was for.`,
+    remedy: 'Refund it if it cannot be explained; then find how the charge came without its row.',
+  },
+  request_charge: {
+    severity: 'error',
+    rule: 'What the row of a request says of its charge is what was charged.',
+    says: ({ actual, expected }) => `Its row says ${expected}; on record is ${actual}.`,
+    remedy: ownerRepairs,
+  },
+  request_price: {
+    severity: 'error',
+    rule: 'A request is priced by what it used and the entries of the price book that it names.',
+    says: ({ actual, expected }) => `It was priced ${actual} nano-USD; by the book it is ${expected}.`,
+    remedy:
+      'Refund what is too much, with this id in the reason; then see which gateway wrote it, and its version.',
+  },
+  request_cost: {
+    severity: 'error',
+    rule: 'A request costs its price, and never more than was reserved for it; what is not charged costs nothing.',
+    says: ({ actual, expected }) => `It cost ${actual} nano-USD, and should cost ${expected}.`,
+    remedy:
+      'Refund what is too much, with this id in the reason; then see which gateway wrote it, and its version.',
+  },
+  request_shortfall: {
+    severity: 'notice',
+    rule: 'What requests used and nobody was charged: beyond their reservations, or reported too late.',
+    says: ({ actual, expected }) => `It used ${expected} nano-USD, and ${actual} were charged.`,
+    remedy:
+      'Not drift. Many that came too late: gateways die or are cut off. Many beyond their reservation: the bound for that model is wrong.',
+  },
+  usage_unreadable: {
+    severity: 'notice',
+    rule: 'Usage that could not be read was put aside.',
+    says: ({ actual }) => `In the stream stood ${actual}.`,
+    remedy:
+      'Read the payload in usage_unreadable: who wrote it, and which version. Nobody was charged for it.',
+  },
   lease_hold: {
     severity: 'error',
     rule: 'A lease that is not closed has an open hold of exactly what may still be charged to it; of budgets, at least that.',

@@ -107,7 +107,7 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
     prefix: names.natsPrefix,
     cell: 1,
     replicas: 1,
-    maxBytes: options.maxBytes ?? 16 * 1_048_576,
+    maxBytes: options.maxBytes ?? 4 * 1_048_576,
   });
   const service = createPotService({ db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules });
   const publishEnd = publishEpochEnd(nats, { prefix: names.natsPrefix, envelope });
