@@ -107,14 +107,10 @@ function usableOf(
   mode: 'live' | 'test',
   asked: ModelEntry,
 ): ModelEntry {
-  if (asked.fallbacks.length === 0 || isUp(router, asked)) return asked;
+  if (asked.fallbacks.length === 0 || router.isUp(asked)) return asked;
   for (const name of asked.fallbacks) {
     const other = book.model(name, orgId, mode);
-    if (other !== null && other.modality === asked.modality && isUp(router, other)) return other;
+    if (other !== null && other.modality === asked.modality && router.isUp(other)) return other;
   }
   return asked;
-}
-
-function isUp(router: GatewayParts['router'], model: ModelEntry): boolean {
-  return router.views(model).some(({ health, breaker }) => health !== 'down' && breaker !== 'open');
 }
