@@ -25,3 +25,14 @@ export async function dropAbandonedStreams(): Promise<number> {
     await connection.close();
   }
 }
+
+/** Loses a stream with all that is in it, as a broker without its disk would. */
+export async function dropStream(name: string): Promise<void> {
+  const connection = await connect({ servers: [...readEndpoints().natsUrls] });
+  try {
+    const { streams } = await jetstreamManager(connection, { checkAPI: false });
+    await streams.delete(name);
+  } finally {
+    await connection.close();
+  }
+}

@@ -151,6 +151,24 @@ describe('a sink', () => {
   });
 });
 
+describe('a stream that was lost', () => {
+  it('and made again is read from its start, and nothing of it is taken for read', async () => {
+    await using lost = await createUsageWorld();
+    const lent = await lost.lend();
+    lost.startSink();
+    const first = Array.from({ length: 20 }, () => lost.event(lent));
+    for (const event of first) await lost.publish([event]);
+    const isRecorded = (event: UsageEvent) =>
+      eventually({ what: 'the row' }, () => lost.request(event.requestId));
+    await isRecorded(first.at(-1) ?? expect.fail('no event'));
+    await lost.loseStream();
+    const next = lost.event(lent);
+    expect(await lost.publish([next])).toBe(1);
+    await isRecorded(next);
+    expect(await lost.charged(lent.orgId)).toBe(sum([...first, next]));
+  });
+});
+
 describe('what a sink cannot read', () => {
   it('is put aside, and everything around it is charged', async () => {
     const lent = await world.lend();

@@ -8,6 +8,7 @@ import {
   connectTestNats,
   createOrganisation,
   createTestDatabase,
+  dropStream,
   startValkeyServer,
   testIds,
   testLog,
@@ -86,6 +87,8 @@ export interface UsageWorld {
   /** One message; the same id is the same message to the stream. */
   publish(events: readonly unknown[], messageId?: string): Promise<number>;
   publishText(subject: string, payload: unknown): Promise<number>;
+  /** As after the loss of the broker's disk: everything in it is gone, and it counts from 1. */
+  loseStream(): Promise<void>;
   startSink(tuning?: Partial<SinkTuning>, nats?: Partial<NatsClient>): { stop(): Promise<void> };
   request(requestId: string): Promise<RequestRow | undefined>;
   charged(orgId: OrgId): Promise<bigint>;
@@ -103,12 +106,14 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
   const log = testLog('usage');
   const clock = new SimulatedClock(systemClock.nowMs());
   const { stream, batch } = usageSubjects(names.natsPrefix, 1);
-  await ensureUsageStream(nats, {
-    prefix: names.natsPrefix,
-    cell: 1,
-    replicas: 1,
-    maxBytes: options.maxBytes ?? 4 * 1_048_576,
-  });
+  const makeStream = () =>
+    ensureUsageStream(nats, {
+      prefix: names.natsPrefix,
+      cell: 1,
+      replicas: 1,
+      maxBytes: options.maxBytes ?? 4 * 1_048_576,
+    });
+  await makeStream();
   const service = createPotService({ db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules });
   const publishEnd = publishEpochEnd(nats, { prefix: names.natsPrefix, envelope });
   const sweeps = createPotSweeps({
@@ -198,6 +203,10 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
     event: (lent, over = {}) => usageEventOf({ ...lent, ...over }),
     publish: (events, messageId) => publishText(batch, { events }, messageId),
     publishText: (subject, payload) => publishText(`${names.natsPrefix}.usage.1.${subject}`, payload),
+    async loseStream() {
+      await dropStream(stream);
+      await makeStream();
+    },
     startSink(tuning = {}, instead = {}) {
       const holder = uniqueId();
       const quick = { gatherMs: 5, tendMs: 100, leaseMs: 1_000, ...tuning };
@@ -233,6 +242,7 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
     query,
     async [Symbol.asyncDispose]() {
       await Promise.all([...sinks].map((sink) => sink.stop()));
+      await dropStream(stream);
       await nats.close();
       await valkey[Symbol.asyncDispose]();
       await database.drop();
