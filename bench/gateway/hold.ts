@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atMost, type Bar, type BenchRun } from '@millrace/kits';
-import type { RawClient } from './raw-client.ts';
+import type { RawClient, Seen } from './raw-client.ts';
 import type { Gateway } from './sides.ts';
 
 /** Many streams at once, each slow as a real one: what they cost in memory, and that it does not grow. */
 
 const STREAMS = 1_000;
+/** So many come at once, until all are there. */
+const STEP = 50;
+const STEP_MS = 100;
 
 export interface Held {
   readonly figures: Readonly<Record<string, number>>;
@@ -30,7 +33,11 @@ export async function holdStreams(
   const seconds = run.quick ? 6 : 40;
   const idle = residentMib(gateway.pid);
   const client = clientOf(seconds * 10);
-  const streams = Array.from({ length: STREAMS }, () => client.ask());
+  const streams: Promise<Seen>[] = [];
+  while (streams.length < STREAMS) {
+    for (let nth = 0; nth < STEP; nth += 1) streams.push(client.ask());
+    await sleep(STEP_MS);
+  }
   const samples: number[] = [];
   for (let second = 0; second < seconds; second += 1) {
     await sleep(1_000);
@@ -38,6 +45,7 @@ export async function holdStreams(
   }
   const answers = await Promise.all(streams);
   client.close();
+  const refused = answers.filter(({ status }) => status !== 200).length;
   const whole = answers.filter(({ status, bytes }) => status === 200 && bytes > seconds * 10 * 100).length;
   // The first third is the filling of heaps and buffers; then the middle of the next against that of the last.
   const third = Math.floor(samples.length / 3);
@@ -45,6 +53,7 @@ export async function holdStreams(
   const late = middle(samples.slice(2 * third));
   return {
     figures: {
+      [`${STREAMS} streams held for ${seconds} s: refused`]: refused,
       [`${STREAMS} streams held for ${seconds} s: whole`]: whole,
       [`${STREAMS} streams: MiB before`]: idle,
       [`${STREAMS} streams: MiB in the second third`]: early,

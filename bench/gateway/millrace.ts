@@ -36,6 +36,7 @@ export async function startMillrace(upstream: Gateway): Promise<Started> {
       url: stack.gatewayUrl,
       headers: { authorization: `Bearer ${key}` },
       model: MODEL,
+      output: () => stack.output(),
       [Symbol.asyncDispose]: () => stack.close(),
     };
   } catch (error) {

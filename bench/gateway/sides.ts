@@ -13,12 +13,14 @@ export interface Gateway {
 }
 
 export interface Started extends Gateway {
+  /** What its processes have said: for a failure. */
+  output(): string;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 function started(process: TestProcess, gateway: Omit<Gateway, 'pid' | 'name'>): Started {
   const { name, pid } = process;
-  return { name, pid, ...gateway, [Symbol.asyncDispose]: () => process.crash() };
+  return { name, pid, ...gateway, output: process.output, [Symbol.asyncDispose]: () => process.crash() };
 }
 
 export const MODEL = 'double';

@@ -156,7 +156,7 @@ describe('chat', () => {
   test('several choices are each counted', async () => {
     const story = { ...ask('Tell me a story about a cat.'), temperature: 0.8, seed: 3, n: 3, max_tokens: 20 };
     const { choices, usage, id } = await openai.chat.completions.create(story);
-    expect(choices.map(({ index }) => index).toSorted()).toEqual([0, 1, 2]);
+    expect(new Set(choices.map(({ index }) => index))).toEqual(new Set([0, 1, 2]));
     expect(new Set(choices.map(({ message }) => message.content)).size).toBe(3);
     expect(usage?.completion_tokens).toBe(60);
     expect(await tenant.costOf(id)).toBe(priceOf(usage));

@@ -1,0 +1,137 @@
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import { eventually, startChatDouble } from '@millrace/testing';
+import { openInferenceStack, type InferenceStack } from '../stack/inference-stack.ts';
+import {
+  addDeployment,
+  addModel,
+  CHAT_PRICES,
+  seedInferenceTenant,
+  seedOperator,
+  sellChat,
+} from '../stack/inference-tenant.ts';
+import { judge, waitForRest } from './gateway-kill/judge.ts';
+import { startLoad, type Question } from './gateway-kill/load.ts';
+import { deal, type Strike, type Target } from './gateway-kill/strikes.ts';
+
+/** Clients who ask without pause, and everything under them killed in turn. */
+export const proof = defineProof({
+  name: 'gateway-kill',
+  proves:
+    'Chat over two gateways and two llama-servers while gateway, NATS node, Valkey, PostgreSQL, the sink and an upstream are killed with kill -9 in turn: what was reported is charged once and to the nano-USD, nobody pays for more than was made, only those whom a death concerns notice it, and the auditor finds no drift.',
+  short: (run) => prove(run, { strikes: everyOne, lanes: 8, tenants: 2 }),
+  long: (run) => prove(run, { strikes: manyTimes(run), lanes: 12, tenants: 4 }),
+});
+
+const everyOne: readonly Target[] = ['gateway', 'nats', 'postgres', 'sink', 'valkey', 'upstream'];
+
+function manyTimes({ random }: ProofRun): Target[] {
+  const rounds = Array.from({ length: 8 }, () => random.shuffle(everyOne)).flat();
+  return [...rounds, 'quorum', ...random.shuffle(everyOne)];
+}
+
+interface Size {
+  readonly strikes: readonly Target[];
+  readonly lanes: number;
+  readonly tenants: number;
+}
+
+const MODEL = 'millrace-tiny';
+const SLOW_MODEL = 'slow';
+const GIVEN = 100_000_000_000n;
+/** What must be survived without a ledger: a worker or a PostgreSQL that starts again on a busy machine. */
+const env = { MILLRACE_POT_OUTAGE_MS: '30000', MILLRACE_POT_LONGEST_REQUEST_MS: '60000' };
+const RESTED_WITHIN_MS = 60_000;
+
+const short: readonly Question[] = [
+  'Hello!',
+  'Who are you?',
+  'What colour is the sky?',
+  'What is an H200?',
+  'How am I billed?',
+  'Count down from 6.',
+].map((content) => ({ model: MODEL, content, maxTokens: 60 }));
+/** Half a minute of tokens would outlast every fault; this outlasts most, and one of them at any time. */
+const long: Question = { model: SLOW_MODEL, content: 'Grind slowly.', maxTokens: 100 };
+
+async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
+  await using slow = await startChatDouble({
+    engine: 'vllm',
+    tokens: Array.from({ length: long.maxTokens }, () => ' flour'),
+    pauseMs: 40,
+  });
+  const stack = await openInferenceStack({
+    gateways: 2,
+    ownEngines: true,
+    llamas: [{ parallel: 8 }, { parallel: 8 }],
+    env,
+  });
+  try {
+    await sell(stack, slow.address);
+    const tenants = await Promise.all(
+      Array.from({ length: size.tenants }, async () => ({
+        tenant: await seedInferenceTenant(stack, GIVEN),
+        givenNanoUsd: GIVEN,
+      })),
+    );
+    await stack.startGateways();
+    const [first] = tenants;
+    await eventually({ what: 'both models to be on offer' }, async () => {
+      const { data } = (await first?.tenant.openai.models.list()) ?? { data: [] };
+      return data.length === 2;
+    });
+    const load = startLoad({
+      gatewayUrl: stack.gatewayUrl,
+      tenants: tenants.map(({ tenant }) => tenant),
+      lanes: size.lanes,
+      random: run.random.fork(1),
+      short,
+      long,
+    });
+    const strikes = await strikeInTurn(run, stack, size.strikes);
+    await systemClock.sleep(2_000);
+    await load.stop();
+    const restMs = await waitForRest(stack, RESTED_WITHIN_MS);
+    const judgement = await judge(stack, tenants, load.told, strikes);
+    const failures = [...judgement.failures];
+    if (restMs === null) failures.push(`the books still moved ${RESTED_WITHIN_MS} ms after the last request`);
+    return { figures: { ...countOf(strikes), ...judgement.figures }, failures };
+  } catch (error) {
+    run.note(stack.output().slice(-8_000));
+    throw error;
+  } finally {
+    await stack.close();
+  }
+}
+
+async function sell(stack: InferenceStack, slowAddress: string): Promise<void> {
+  const operator = await seedOperator(stack);
+  await sellChat(stack, operator, MODEL);
+  await addModel(operator, { name: SLOW_MODEL, modality: 'chat', prices: CHAT_PRICES, contextLength: 4_096 });
+  await addDeployment(operator, { model: SLOW_MODEL, engine: 'vllm', address: slowAddress });
+}
+
+async function strikeInTurn(
+  run: ProofRun,
+  stack: InferenceStack,
+  targets: readonly Target[],
+): Promise<Strike[]> {
+  const random = run.random.fork(2);
+  const strikes: Strike[] = [];
+  for (const target of targets) {
+    await systemClock.sleep(random.int(1_000, 2_500));
+    const strike = await deal(stack, target, random);
+    strikes.push(strike);
+    run.note(`${target} was away for ${Math.round(strike.backMs - strike.struckMs)} ms`);
+  }
+  return strikes;
+}
+
+function countOf(strikes: readonly Strike[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { target } of strikes) {
+    const name = target === 'quorum' ? 'NATS without quorum for 60 s' : `kill -9 of ${target}`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}

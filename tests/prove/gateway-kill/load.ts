@@ -1,0 +1,168 @@
+import { inspect } from 'node:util';
+import type { Random } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import type { InferenceTenant } from '../../stack/inference-tenant.ts';
+
+/** Clients who ask and ask, and remember what they were told. */
+
+export interface Told {
+  readonly tenant: InferenceTenant;
+  readonly question: Question;
+  readonly streamed: boolean;
+  readonly startedMs: number;
+  endedMs: number;
+  /** From the header of the answer; null when there was none. */
+  id: string | null;
+  status: number | null;
+  /** Something of the answer arrived. */
+  hasBegun: boolean;
+  /**
+   * `whole`: an answer with its end. `left`: we went away. `refused`: another status than 200. `errored`: a stream that ended
+   * with an error event. `broken`: no answer, or half of one.
+   */
+  outcome: 'whole' | 'left' | 'refused' | 'errored' | 'broken';
+  /** What the answer said that it cost. */
+  costNanoUsd: number | null;
+  why: string | null;
+}
+
+/** At temperature 0 each has one answer, so that it is known what may have been made at most. */
+export interface Question {
+  readonly model: string;
+  readonly content: string;
+  readonly maxTokens: number;
+}
+
+export interface LoadOptions {
+  readonly gatewayUrl: string;
+  readonly tenants: readonly InferenceTenant[];
+  readonly lanes: number;
+  readonly random: Random;
+  readonly short: readonly Question[];
+  /** Always streamed, and longer than most faults. */
+  readonly long: Question;
+}
+
+export interface Load {
+  readonly told: readonly Told[];
+  /** Ends each lane after what it is at. */
+  stop(): Promise<void>;
+}
+
+const POLITE_MS = 100;
+
+export function startLoad(options: LoadOptions): Load {
+  const told: Told[] = [];
+  let isOver = false;
+  const lane = async (nth: number): Promise<void> => {
+    const random = options.random.fork(nth);
+    // The first lanes are those of long answers.
+    const isLong = nth < 2;
+    while (!isOver) {
+      const question = isLong ? options.long : random.pick(options.short);
+      const one: Told = {
+        tenant: random.pick(options.tenants),
+        question,
+        streamed: isLong || random.int(0, 1) === 0,
+        startedMs: systemClock.monotonicMs(),
+        endedMs: 0,
+        id: null,
+        status: null,
+        hasBegun: false,
+        outcome: 'broken',
+        costNanoUsd: null,
+        why: null,
+      };
+      told.push(one);
+      const leaveAfter = one.streamed && random.int(0, 7) === 0 ? random.int(1, 12) : null;
+      await ask(options.gatewayUrl, one, leaveAfter);
+      one.endedMs = systemClock.monotonicMs();
+      await systemClock.sleep(one.outcome === 'whole' ? random.int(0, 20) : POLITE_MS);
+    }
+  };
+  const lanes = Array.from({ length: options.lanes }, (_, nth) => lane(nth));
+  return {
+    told,
+    stop: async () => {
+      isOver = true;
+      await Promise.all(lanes);
+    },
+  };
+}
+
+async function ask(url: string, one: Told, leaveAfter: number | null): Promise<void> {
+  const { model, content, maxTokens } = one.question;
+  const leaving = new AbortController();
+  try {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${one.tenant.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model,
+        messages: [{ role: 'user', content }],
+        temperature: 0,
+        max_tokens: maxTokens,
+        stream: one.streamed,
+      }),
+      signal: AbortSignal.any([leaving.signal, AbortSignal.timeout(60_000)]),
+    });
+    one.id = response.headers.get('x-inference-request-id');
+    one.status = response.status;
+    if (response.status !== 200) {
+      one.outcome = 'refused';
+      one.why = (await response.text()).slice(0, 300);
+    } else if (one.streamed) await readStream(response, one, leaveAfter, leaving);
+    else readWhole(await response.text(), one);
+  } catch (error) {
+    if (leaving.signal.aborted) one.outcome = 'left';
+    else one.why = inspect(error, { depth: 3, breakLength: Infinity }).slice(0, 600);
+  }
+}
+
+interface Usage {
+  readonly usage?: { readonly cost_nano_usd?: number } | null;
+}
+
+function readWhole(text: string, one: Told): void {
+  one.hasBegun = true;
+  one.costNanoUsd = (JSON.parse(text) as Usage).usage?.cost_nano_usd ?? null;
+  one.outcome = 'whole';
+}
+
+async function readStream(
+  response: Response,
+  one: Told,
+  leaveAfter: number | null,
+  leaving: AbortController,
+): Promise<void> {
+  if (response.body === null) return;
+  let rest = '';
+  let events = 0;
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + text).split('\n\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) {
+      one.hasBegun = true;
+      events += 1;
+      readEvent(part.slice('data: '.length), one);
+    }
+    if (leaveAfter !== null && events >= leaveAfter && one.outcome === 'broken') {
+      leaving.abort();
+      one.outcome = 'left';
+      return;
+    }
+  }
+}
+
+function readEvent(data: string, one: Told): void {
+  if (data === '[DONE]') {
+    one.outcome = 'whole';
+    return;
+  }
+  const event = JSON.parse(data) as Usage & { readonly error?: { readonly message?: string } };
+  if (event.error !== undefined) {
+    one.outcome = 'errored';
+    one.why = event.error.message ?? 'an error without a message';
+  }
+  if (event.usage != null) one.costNanoUsd = event.usage.cost_nano_usd ?? null;
+}

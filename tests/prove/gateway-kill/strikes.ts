@@ -1,0 +1,115 @@
+import type { Random } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import type { InferenceStack } from '../../stack/inference-stack.ts';
+import type { Told } from './load.ts';
+
+/** What is done to the stack, and what of it clients may notice. */
+
+export type Target = 'gateway' | 'nats' | 'valkey' | 'postgres' | 'sink' | 'upstream' | 'quorum';
+
+export interface Strike {
+  readonly target: Target;
+  readonly struckMs: number;
+  /** When it was back; what it does to clients may last a little longer. */
+  readonly backMs: number;
+}
+
+interface Blow {
+  /** Kills, and answers how to bring back. */
+  readonly strike: (stack: InferenceStack, random: Random) => Promise<() => Promise<void>>;
+  readonly downMs: number;
+  /** How long after it is back clients may still notice. */
+  readonly afterMs: number;
+  /** Null: nothing may be noticed. Otherwise what of a request that did not go well is its doing. */
+  readonly excuses: ((told: Told) => boolean) | null;
+}
+
+const isUnavailable = ({ outcome, status }: Told): boolean => outcome === 'refused' && status === 503;
+
+export const blows: Readonly<Record<Target, Blow>> = {
+  // Only those who were with it: the others are none the wiser.
+  gateway: {
+    strike: async ({ gateways }, random) => {
+      const victim = random.pick(gateways);
+      await victim.kill();
+      return () => victim.start();
+    },
+    downMs: 1_000,
+    afterMs: 500,
+    excuses: ({ outcome }) => outcome === 'broken',
+  },
+  nats: { ...node((random) => `nats-${random.int(1, 3)}`), downMs: 1_500, afterMs: 0, excuses: null },
+  // Pots are gone, and leases are made anew.
+  valkey: {
+    strike: async ({ valkey }) => {
+      await valkey.restart();
+      return async () => undefined;
+    },
+    downMs: 0,
+    afterMs: 5_000,
+    excuses: isUnavailable,
+  },
+  postgres: { ...node(() => 'postgres'), downMs: 500, afterMs: 0, excuses: null },
+  sink: {
+    strike: async ({ workers }) => {
+      await Promise.all(workers.map((worker) => worker.kill()));
+      return async () => {
+        await Promise.all(workers.map((worker) => worker.start()));
+      };
+    },
+    downMs: 500,
+    afterMs: 0,
+    excuses: null,
+  },
+  // A stream that had begun there cannot go on elsewhere. Whoever had nothing yet notices nothing.
+  upstream: {
+    strike: async ({ llamas }, random) => {
+      const victim = random.pick(llamas);
+      await victim.crash();
+      return () => victim.restart();
+    },
+    downMs: 1_500,
+    afterMs: 500,
+    excuses: ({ outcome, hasBegun }) => outcome === 'errored' && hasBegun,
+  },
+  // Usage cannot be stored and keys cannot be trusted, so nothing new is admitted after a while.
+  quorum: {
+    strike: async (stack) => {
+      await Promise.all(['nats-1', 'nats-2'].map((name) => stack.killEngineNode(name)));
+      return async () => {
+        await Promise.all(['nats-1', 'nats-2'].map((name) => stack.startEngineNode(name)));
+      };
+    },
+    downMs: 60_000,
+    afterMs: 15_000,
+    excuses: isUnavailable,
+  },
+};
+
+function node(name: (random: Random) => string): Pick<Blow, 'strike'> {
+  return {
+    strike: async (stack, random) => {
+      const victim = name(random);
+      await stack.killEngineNode(victim);
+      return () => stack.startEngineNode(victim);
+    },
+  };
+}
+
+export async function deal(stack: InferenceStack, target: Target, random: Random): Promise<Strike> {
+  const { strike, downMs } = blows[target];
+  const struckMs = systemClock.monotonicMs();
+  const bringBack = await strike(stack, random);
+  await systemClock.sleep(downMs);
+  await bringBack();
+  return { target, struckMs, backMs: systemClock.monotonicMs() };
+}
+
+/** Whether one of the strikes explains that this request did not go well. */
+export function isExcused(told: Told, strikes: readonly Strike[]): boolean {
+  return strikes.some(({ target, struckMs, backMs }) => {
+    const { excuses, afterMs } = blows[target];
+    const overlaps = told.endedMs >= struckMs && told.startedMs <= backMs + afterMs;
+    return excuses !== null && overlaps && excuses(told);
+  });
+}
