@@ -108,10 +108,17 @@ export const settled: Readonly<Record<string, Settled>> = {
     open: ['logprobs min', 'logprobs max', 'stop[] type'],
   },
   'POST /v1/chat/completions event': {
-    additions: ['choices[].delta.role', 'choices[].delta.tool_calls', 'choices[].logprobs', 'usage'],
+    additions: [
+      'choices[].delta.role',
+      'choices[].delta.reasoning_content',
+      'choices[].delta.tool_calls',
+      'choices[].logprobs',
+      'usage',
+    ],
   },
   'POST /v1/chat/completions response': {
     additions: [
+      'choices[].message.reasoning_content',
       'choices[].message.tool_calls',
       'choices[].logprobs',
       'usage.prompt_tokens_details',

@@ -136,6 +136,8 @@ const answerToolCall = z.strictObject({
   function: z.strictObject({ name: text, arguments: text }),
 });
 
+const reasoning = text.meta({ description: 'What a reasoning model thought before it answered.' });
+
 const answerLogprobs = z.record(z.string(), z.unknown()).nullable().optional();
 
 export const chatCompletion = z
@@ -151,6 +153,7 @@ export const chatCompletion = z
           .strictObject({
             role: z.literal('assistant'),
             content: text.nullable().meta({ description: 'Null only beside tool_calls.' }),
+            reasoning_content: reasoning.optional(),
             tool_calls: z.array(answerToolCall).optional(),
           })
           .refine((message) => message.content !== null || message.tool_calls !== undefined, {
@@ -177,6 +180,7 @@ export const chatChunk = z
         delta: z.strictObject({
           role: z.literal('assistant').optional(),
           content: text.optional(),
+          reasoning_content: reasoning.optional(),
           tool_calls: z
             .array(
               z.strictObject({

@@ -10,6 +10,7 @@ import type { StreamWish } from './chat-stream.ts';
 interface Growing {
   readonly index: number;
   text: string;
+  reasoning: string;
   readonly calls: Map<number, { id: string; name: string; arguments: string }>;
   readonly logprobs: unknown[];
   hasLogprobs: boolean;
@@ -69,6 +70,7 @@ function grow(choices: Map<number, Growing>, choice: JsonObject): Growing {
   choices.set(index, grown);
   const delta = asObject(choice['delta']) ?? {};
   grown.text += asText(delta['content']) ?? asText(choice['text']) ?? '';
+  grown.reasoning += asText(delta['reasoning_content']) ?? '';
   for (const [position, value] of asList(delta['tool_calls']).entries()) addCall(grown, value, position);
   const logprobs = asObject(choice['logprobs']);
   if (logprobs !== null) {
@@ -80,7 +82,15 @@ function grow(choices: Map<number, Growing>, choice: JsonObject): Growing {
 }
 
 function start(index: number): Growing {
-  return { index, text: '', calls: new Map(), logprobs: [], hasLogprobs: false, finishReason: null };
+  return {
+    index,
+    text: '',
+    reasoning: '',
+    calls: new Map(),
+    logprobs: [],
+    hasLogprobs: false,
+    finishReason: null,
+  };
 }
 
 function addCall(grown: Growing, value: unknown, position: number): void {
@@ -94,7 +104,15 @@ function addCall(grown: Growing, value: unknown, position: number): void {
   call.arguments += asText(made['arguments']) ?? '';
 }
 
-function asWhole({ index, text, calls, logprobs, hasLogprobs, finishReason }: Growing): JsonObject {
+function asWhole({
+  index,
+  text,
+  reasoning,
+  calls,
+  logprobs,
+  hasLogprobs,
+  finishReason,
+}: Growing): JsonObject {
   const made = [...calls.values()].map((call) => ({
     id: call.id,
     type: 'function',
@@ -103,7 +121,7 @@ function asWhole({ index, text, calls, logprobs, hasLogprobs, finishReason }: Gr
   return {
     index,
     text,
-    message: { role: 'assistant', content: text, tool_calls: made },
+    message: { role: 'assistant', content: text, reasoning_content: reasoning, tool_calls: made },
     logprobs: hasLogprobs ? { content: logprobs } : null,
     finish_reason: finishReason,
   };

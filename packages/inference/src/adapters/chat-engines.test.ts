@@ -318,6 +318,21 @@ describe('a whole answer', () => {
     expect(() => chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerFacts)).toThrow(BrokenStream);
   });
 
+  it('keeps what the model thought apart from what it said', () => {
+    for (const name of ['reasoning_content', 'reasoning']) {
+      const message = { role: 'assistant', content: '42', [name]: 'Let me think.' };
+      const text = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
+      const answer = answerSchema.parse(
+        JSON.parse(chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerFacts).body),
+      );
+      expect(answer.choices[0]?.message).toEqual({
+        role: 'assistant',
+        content: '42',
+        reasoning_content: 'Let me think.',
+      });
+    }
+  });
+
   it('without usage costs the stated lower bound', () => {
     const text = '{"choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}';
     const { counts } = chatAdapterOf('openai').readAnswer(text, chatRequest(), answerFacts);

@@ -9,20 +9,24 @@ import { asCount, asList, asObject, asText, type JsonObject } from './chat-json.
 export interface AnswerForm {
   readonly whole: string;
   readonly chunk: string;
-  /** The field of a chunk's choice that holds the text, as it stands in the engine's JSON. */
-  readonly textField: 'content' | 'text';
   /** What a choice of a stream brings besides its end; null when it brings nothing. */
   piece(choice: JsonObject, index: number): string | null;
   /** Whether a choice of a stream brings anything that the engine had to produce. */
   saysSomething(choice: JsonObject): boolean;
+  /** Whether a choice of a stream brings one text and nothing else; then it is that text. */
+  onlyText(choice: JsonObject): OnlyText | null;
   /** What stands before and after the text in a piece that has nothing but text. */
-  textPiece(index: number): readonly [before: string, after: string];
-  /** Whether a choice of a stream brings text and nothing else; then it is that text. */
-  onlyText(choice: JsonObject): string | null;
+  textPiece(index: number, field: OnlyText['field']): readonly [before: string, after: string];
   /** The end of a choice. */
   end(index: number, reason: string): string;
   /** A choice of an answer that came whole. */
   answer(choice: JsonObject, index: number): string;
+}
+
+/** A text, and the field of the engine's JSON that holds it. */
+export interface OnlyText {
+  readonly field: 'content' | 'reasoning_content' | 'reasoning' | 'text';
+  readonly text: string;
 }
 
 export function chatForm(request: ChatRequest): AnswerForm {
@@ -32,7 +36,6 @@ export function chatForm(request: ChatRequest): AnswerForm {
   return {
     whole: 'chat.completion',
     chunk: 'chat.completion.chunk',
-    textField: 'content',
     piece(choice, index) {
       const delta = deltaOf(asObject(choice['delta']) ?? {});
       const logprobs = logprobsOf(choice);
@@ -46,13 +49,16 @@ export function chatForm(request: ChatRequest): AnswerForm {
     },
     saysSomething(choice) {
       const delta = asObject(choice['delta']) ?? {};
-      return (asText(delta['content']) ?? '') !== '' || asList(delta['tool_calls']).length > 0;
+      return `${contentOf(delta) ?? ''}${reasoningOf(delta) ?? ''}` !== '' || hasCalls(delta);
     },
-    textPiece: (index) => [`{"index":${index},"delta":{"content":"`, `"},"finish_reason":null}`],
     onlyText(choice) {
       const delta = asObject(choice['delta']);
       if (delta === null || isPresent(choice['logprobs']) || isPresent(delta['role'])) return null;
-      return asList(delta['tool_calls']).length > 0 ? null : asText(delta['content']);
+      return hasCalls(delta) ? null : onlyTextOf(delta);
+    },
+    textPiece(index, field) {
+      const name = field === 'content' ? 'content' : 'reasoning_content';
+      return [`{"index":${index},"delta":{"${name}":"`, `"},"finish_reason":null}`];
     },
     end: (index, reason) => JSON.stringify({ index, delta: {}, finish_reason: reason }),
     answer(choice, index) {
@@ -71,16 +77,36 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Content is never null in a delta that calls no tool. */
+const contentOf = (part: JsonObject): string | null => asText(part['content']);
+
+/** Engines call it by one of two names, or by both while they change from one to the other. */
+const reasoningOf = (part: JsonObject): string | null =>
+  asText(part['reasoning_content']) ?? asText(part['reasoning']);
+
+const hasCalls = (part: JsonObject): boolean => asList(part['tool_calls']).length > 0;
+
+function onlyTextOf(delta: JsonObject): OnlyText | null {
+  const found = (['content', 'reasoning_content', 'reasoning'] as const).flatMap((field) => {
+    const text = asText(delta[field]);
+    return text === null ? [] : [{ field, text }];
+  });
+  return found.length === 1 ? (found[0] ?? null) : null;
+}
+
+/** Content is never null in a delta that neither calls a tool nor reasons. */
 function deltaOf(delta: JsonObject): JsonObject | null {
-  const role = delta['role'] === 'assistant' ? { role: 'assistant' } : {};
+  const isOpening = delta['role'] === 'assistant';
+  const content = contentOf(delta);
+  const reasoning = reasoningOf(delta);
   const calls = asList(delta['tool_calls']).map(toolCallDelta);
-  const content = asText(delta['content']);
-  if (calls.length > 0) {
-    return { ...role, ...(content === null || content === '' ? {} : { content }), tool_calls: calls };
-  }
-  if (content === null && delta['role'] !== 'assistant') return null;
-  return { ...role, content: content ?? '' };
+  if (!isOpening && content === null && reasoning === null && calls.length === 0) return null;
+  const hasMore = reasoning !== null || calls.length > 0;
+  return {
+    ...(isOpening ? { role: 'assistant' } : {}),
+    ...(hasMore && (content === null || content === '') ? {} : { content: content ?? '' }),
+    ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
 }
 
 function toolCallDelta(value: unknown, position: number): JsonObject {
@@ -104,9 +130,14 @@ function present(name: string, value: string | null): JsonObject {
 /** Content is null only beside calls of tools. */
 function messageOf(message: JsonObject): JsonObject {
   const calls = asList(message['tool_calls']).map(toolCall);
-  const content = asText(message['content']);
-  if (calls.length === 0) return { role: 'assistant', content: content ?? '' };
-  return { role: 'assistant', content: content === '' ? null : content, tool_calls: calls };
+  const content = contentOf(message) ?? '';
+  const reasoning = reasoningOf(message) ?? '';
+  return {
+    role: 'assistant',
+    content: content === '' && calls.length > 0 ? null : content,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
 }
 
 function toolCall(value: unknown, position: number): JsonObject {

@@ -9,6 +9,8 @@ import { completionForm } from './completion-form.ts';
 interface Said {
   readonly index: number;
   readonly text: string;
+  /** Thought, not said. */
+  readonly isThought?: boolean;
 }
 
 /** Writers of JSON differ in what they escape: all of these are the same text. */
@@ -25,7 +27,13 @@ const writers: Readonly<Record<string, (value: object) => string>> = {
 
 type Frame = (choices: readonly object[], said: number, event: number) => object;
 
-const chatChoice = ({ index, text }: Said) => ({ index, delta: { content: text }, finish_reason: null });
+const deltaFor = ({ text, isThought }: Said, name = 'reasoning_content') =>
+  isThought === true ? { [name]: text } : { content: text };
+const chatChoice = (said: Said, name?: string) => ({
+  index: said.index,
+  delta: deltaFor(said, name),
+  finish_reason: null,
+});
 
 /** How an event of each engine looks around its choices. */
 const styles: readonly { engine: ChatEngine; frame: Frame; choice: (said: Said) => object }[] = [
@@ -39,7 +47,7 @@ const styles: readonly { engine: ChatEngine; frame: Frame; choice: (said: Said) 
       object: 'chat.completion.chunk',
       timings: { cache_n: 2, prompt_n: 9, prompt_ms: 1.5, predicted_n: said, predicted_ms: 0.25 * event },
     }),
-    choice: ({ index, text }) => ({ finish_reason: null, index, delta: { content: text } }),
+    choice: (said) => ({ finish_reason: null, index: said.index, delta: deltaFor(said) }),
   },
   {
     engine: 'vllm',
@@ -47,7 +55,7 @@ const styles: readonly { engine: ChatEngine; frame: Frame; choice: (said: Said) 
       ...{ id: 'chatcmpl-x', object: 'chat.completion.chunk', created: 1_760_000_000, model: 'm', choices },
       usage: { prompt_tokens: 11, total_tokens: 11 + said, completion_tokens: said },
     }),
-    choice: (said) => ({ ...chatChoice(said), logprobs: null, token_ids: null }),
+    choice: (said) => ({ ...chatChoice(said, 'reasoning'), logprobs: null, token_ids: null }),
   },
   {
     engine: 'sglang',
@@ -61,9 +69,9 @@ const styles: readonly { engine: ChatEngine; frame: Frame; choice: (said: Said) 
       },
       usage: { prompt_tokens: 11, total_tokens: 11 + said, completion_tokens: said },
     }),
-    choice: ({ index, text }) => ({
-      index,
-      delta: { role: null, content: text, reasoning_content: null, tool_calls: null },
+    choice: (said) => ({
+      index: said.index,
+      delta: { role: null, content: null, reasoning_content: null, tool_calls: null, ...deltaFor(said) },
       logprobs: null,
       finish_reason: null,
       matched_stop: null,
@@ -103,7 +111,9 @@ const scenario = fc.record({
   lineEnd: fc.constantFrom('\n', '\n', '\n', '\r\n'),
   isChat: fc.boolean(),
   includeUsage: fc.boolean(),
-  said: fc.array(fc.record({ index: fc.nat({ max: choices - 1 }), text }), { maxLength: 24 }),
+  said: fc.array(fc.record({ index: fc.nat({ max: choices - 1 }), text, isThought: fc.boolean() }), {
+    maxLength: 24,
+  }),
   cuts: fc.array(fc.nat({ max: 9_000 }), { maxLength: 30 }),
 });
 type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
@@ -170,7 +180,9 @@ describe('a stream', () => {
       fc.property(scenario, (given) => {
         const heard = hear(open(given, true), piecesOf(bytesOf(given), given.cuts));
         const expected = ['', '', ''];
-        for (const { index, text: part } of given.said) expected[index] += part;
+        for (const { index, text: part, isThought } of given.said) {
+          if (!isThought || !given.isChat) expected[index] += part;
+        }
         expect(saidIn(heard.text)).toEqual(expected);
         expect(heard.broken).toBeNull();
         expect(heard.text.endsWith('data: [DONE]\n\n')).toBe(true);
@@ -204,6 +216,26 @@ describe('a stream', () => {
       const bytes = `data: ${event('one')}}\n\ndata: ${event('two')},rubbish}\n\n`;
       expect(saidIn(open(given, true).push(Buffer.from(bytes)).toString())).toEqual(['onetwo']);
       expect(saidIn(hear(open(given, false), [bytes]).text)).toEqual(['one']);
+    },
+  );
+
+  it.each(styles)(
+    'shows what a model thinks as reasoning_content, by whichever name $engine has it',
+    (style) => {
+      const said = ['Let', ' me', ' think'].map((text) => style.choice({ index: 0, text, isThought: true }));
+      const spoken = style.choice({ index: 0, text: '42' });
+      const events = [...said, spoken].map(
+        (choice, at) => `data: ${JSON.stringify(style.frame([choice], at, at))}\n\n`,
+      );
+      const deltas = eventsIn(
+        open({ ...calm, style }, true)
+          .push(Buffer.from(events.join('')))
+          .toString(),
+      ).flatMap(({ choices: heard }) => heard.map(({ delta }) => delta));
+      expect(deltas).toEqual([
+        ...['Let', ' me', ' think'].map((text) => ({ reasoning_content: text })),
+        { content: '42' },
+      ]);
     },
   );
 

@@ -196,7 +196,7 @@ export class EventStream implements ChatStream {
     if (index >= this.#wish.choices) throw brokenStream('The engine sent a choice that nobody asked for.');
     const reason = asText(choice['finish_reason']);
     const piece = this.#form.piece(choice, index);
-    if (piece !== null && (reason === null || this.#form.onlyText(choice) !== '')) {
+    if (piece !== null && (reason === null || this.#form.onlyText(choice)?.text !== '')) {
       if (this.#form.saysSomething(choice)) this.#begunChoices.add(index);
       this.#send(`${this.#opening}${piece}]}\n\n`);
     }
@@ -248,13 +248,15 @@ export class EventStream implements ChatStream {
   }
 
   #learn(choice: JsonObject, index: number, data: string): void {
-    if (this.#form.onlyText(choice) === null) return;
-    const [before, after] = this.#form.textPiece(index);
-    const shortcut = learnShortcut(data, this.#form.textField, index, {
+    const only = this.#form.onlyText(choice);
+    if (only === null) return;
+    const [before, after] = this.#form.textPiece(index, only.field);
+    const shortcut = learnShortcut(data, only.field, index, {
       before: `${this.#opening}${before}`,
       after: `${after}]}\n\n`,
     });
     if (shortcut === null) return;
+    // A choice that has begun to answer thinks no more: what was learnt of its thoughts may go.
     const others = this.#shortcuts.filter((known) => known.index !== index);
     this.#shortcuts = [shortcut, ...others.slice(0, maxShortcuts - 1)];
   }

@@ -17,14 +17,16 @@ export function completionForm(request: CompletionRequest): AnswerForm {
   return {
     whole: 'text_completion',
     chunk: 'text_completion',
-    textField: 'text',
     piece(choice, index) {
       const isEmpty = asText(choice['text']) === null && logprobsOf(choice) === null;
       return isEmpty ? null : choiceJson(choice, index, null);
     },
     saysSomething: (choice) => (asText(choice['text']) ?? '') !== '',
     textPiece: (index) => [`{"index":${index},"text":"`, `","logprobs":null,"finish_reason":null}`],
-    onlyText: (choice) => (asObject(choice['logprobs']) === null ? asText(choice['text']) : null),
+    onlyText(choice) {
+      const text = asObject(choice['logprobs']) === null ? asText(choice['text']) : null;
+      return text === null ? null : { field: 'text', text };
+    },
     end: (index, reason) => choiceJson({}, index, reason),
     answer: (choice, index) => choiceJson(choice, index, asText(choice['finish_reason']) ?? 'stop'),
   };

@@ -1,0 +1,98 @@
+import { atMost, defineBench } from '@millrace/kits';
+import { contract } from '@millrace/contract';
+import type { AnswerFacts } from '../packages/inference/src/adapters/adapter.ts';
+import { dialects } from '../packages/inference/src/adapters/chat-adapter.ts';
+import { chatForm } from '../packages/inference/src/adapters/chat-form.ts';
+import { EventStream } from '../packages/inference/src/adapters/chat-stream.ts';
+import { createChatReader } from '../packages/inference/src/wire/chat.ts';
+
+const EVENTS = 64;
+/** One call of a side is so many streams: a single one is over before the bench has looked at the clock. */
+const STREAMS = 50;
+
+const frame = (choices: string, counts: string): Buffer =>
+  Buffer.from(
+    `data: {"choices":[${choices}],"created":1794749711,"id":"chatcmpl-2txPmO8lnBsqbp89vosJ4tCgfDcEFLQ1",` +
+      `"model":"millrace-tiny","system_fingerprint":"b11669-Debian","object":"chat.completion.chunk"${counts}}\n\n`,
+  );
+
+const timings = (predicted: number): string =>
+  `,"timings":{"cache_n":0,"prompt_n":6,"prompt_ms":0.988,"prompt_per_token_ms":0.16466666666666666,` +
+  `"prompt_per_second":6072.8744939271255,"predicted_n":${predicted},"predicted_ms":${0.331 * predicted},` +
+  `"predicted_per_token_ms":0.3675,"predicted_per_second":2721.08843537415}`;
+
+/** A stream as llama-server sends it, every event on its own. */
+const stream: readonly Buffer[] = [
+  frame('{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}', ''),
+  ...Array.from({ length: EVENTS }, (_, at) =>
+    frame(`{"finish_reason":null,"index":0,"delta":{"content":" word${at}"}}`, timings(at + 1)),
+  ),
+  frame('{"finish_reason":"stop","index":0,"delta":{}}', ''),
+  frame(
+    '',
+    `,"usage":{"completion_tokens":${EVENTS},"prompt_tokens":6,"total_tokens":${EVENTS + 6}}${timings(EVENTS)}`,
+  ),
+  Buffer.from('data: [DONE]\n\n'),
+];
+
+const facts: AnswerFacts = {
+  requestId: 'req_01jd0000000000000000000000',
+  model: 'acme/chat',
+  createdSeconds: 1_794_749_711,
+  costOf: ({ completion }) => completion,
+};
+
+export const bench = defineBench({
+  name: 'chat-stream',
+  about: `A stream of ${EVENTS} events told again in our name, against each event parsed and written anew, and a bare copy.`,
+  async run({ measure }) {
+    const { request } = createChatReader(contract.schemas.chatRequest)({
+      model: 'acme/chat',
+      stream: true,
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+    const tell = (shortcuts: boolean): number => {
+      let bytes = 0;
+      for (let turn = 0; turn < STREAMS; turn += 1) {
+        const told = new EventStream({
+          form: chatForm(request),
+          dialect: dialects['llama.cpp'],
+          wish: { choices: 1, choicesPerPrompt: 1, includeUsage: false },
+          facts,
+          shortcuts,
+        });
+        for (const chunk of stream) bytes += told.push(chunk).length;
+        bytes += told.end().length;
+      }
+      return bytes;
+    };
+    const copy = (): number => {
+      let bytes = 0;
+      for (let turn = 0; turn < STREAMS; turn += 1) {
+        for (const chunk of stream) bytes += Buffer.from(chunk).length;
+      }
+      return bytes;
+    };
+    const sides = await measure(
+      {
+        'bare copy': async () => copy(),
+        'every event through JSON': async () => tell(false),
+        Millrace: async () => tell(true),
+      },
+      { concurrency: 1, rounds: 5, roundMs: 1_000 },
+    );
+    const usAnEvent = (side: { readonly cpuUs: number }): number => side.cpuUs / STREAMS / EVENTS;
+    const ours = usAnEvent(sides.Millrace);
+    const json = usAnEvent(sides['every event through JSON']);
+    return {
+      figures: {
+        ...sides,
+        'bare copy, us an event': usAnEvent(sides['bare copy']),
+        'through JSON, us an event': json,
+        'Millrace, us an event': ours,
+        'Millrace / JSON': ours / json,
+      },
+      bars: [atMost('Millrace / JSON', 0.25, ours / json)],
+    };
+  },
+});
