@@ -25,6 +25,7 @@ import {
   readServer,
   setCalm,
   sumClosing,
+  sumClosingBudgets,
   updateLease,
   type Lease,
   type LentBudget,
@@ -47,6 +48,7 @@ export type Lent =
       readonly lease: Lease;
       readonly budgets: readonly LentBudget[];
       readonly exceeded: readonly BudgetId[];
+      readonly returning: readonly BudgetId[];
       readonly endThrough: bigint;
     }
   | { readonly outcome: 'refused'; readonly reason: Refusal; readonly endThrough: bigint }
@@ -74,6 +76,7 @@ function grantedBy(before: LeaseAmounts, amount: bigint, held: bigint): bigint {
 interface BudgetWish {
   readonly id: BudgetId;
   readonly lent: LentBudget | null;
+  readonly shortage: bigint;
   readonly amount: bigint;
   readonly command: LedgerCommand;
 }
@@ -108,38 +111,48 @@ function wishBudgets(
             atLeast: nanoUsd(heldFor({ ...found, granted: found.granted + asked.shortage })),
             demand: 'new',
           };
-    wishes.push({ id: asked.id, lent: found, amount, command });
+    wishes.push({ id: asked.id, lent: found, shortage: asked.shortage, amount, command });
   }
   return wishes;
 }
 
 const noLease: LeaseAmounts = { granted: 0n, recalled: 0n, settled: 0n };
 
+type Lacking = Pick<Extract<Lent, { lease: Lease; endThrough: bigint }>, 'exceeded' | 'returning'>;
+
+/** Records what of each budget was lent. Answers the others: those of which enough is on its way back are not exceeded. */
 async function keepBudgets(
   tx: Tx,
   lease: Lease,
   wishes: readonly BudgetWish[],
   results: readonly LedgerResult[],
-): Promise<BudgetId[]> {
-  const exceeded: BudgetId[] = [];
+): Promise<Lacking> {
+  const refused: { readonly id: BudgetId; readonly missing: bigint }[] = [];
   for (const [index, wish] of wishes.entries()) {
     const result = results[index];
     if (result === undefined || !result.ok || result.holdId === null) {
-      exceeded.push(wish.id);
+      const had = result?.ok === false ? (result.available ?? 0n) : 0n;
+      refused.push({ id: wish.id, missing: wish.shortage - (had > 0n ? had : 0n) });
       continue;
     }
     const before = wish.lent ?? { ...noLease, id: wish.id, holdId: result.holdId, changes: -1n };
     const granted = grantedBy(before, wish.amount, result.held);
     await putLentBudget(tx, lease, { ...before, granted, changes: before.changes + 1n });
   }
-  return exceeded;
+  const ids = refused.map(({ id }) => id);
+  if (ids.length === 0) return { exceeded: [], returning: [] };
+  const back = await sumClosingBudgets(tx, lease, ids);
+  const comesBack = ({ id, missing }: (typeof refused)[number]): boolean => (back.get(id) ?? 0n) >= missing;
+  const returning = refused.filter(comesBack).map(({ id }) => id);
+  return { exceeded: ids.filter((id) => !returning.includes(id)), returning };
 }
 
 /** A refusal by a pot whose own money is on its way back is not final. */
 async function refuse(tx: Tx, request: LeaseRequest, reason: Refusal, available: bigint): Promise<Lent> {
   const returning = await sumClosing(tx, request);
   const endThrough = await findUnended(tx, request, request.gatewayId);
-  const soon = reason === 'no money' && returning > 0n && available + returning >= request.shortage;
+  const short = reason === 'no money' || reason === 'budget exceeded';
+  const soon = short && returning > 0n && available + returning >= request.shortage;
   return { outcome: 'refused', reason: soon ? 'busy' : reason, endThrough };
 }
 
@@ -231,12 +244,12 @@ async function openInBook(
   if (result.holdId === null) throw new Error('The ledger made a hold without an id.');
   const lease = { ...draft, holdId: result.holdId, granted: result.held };
   await insertLease(tx, lease);
-  const exceeded = await keepBudgets(tx, lease, wishes, results.slice(ending.length + 1));
+  const lacking = await keepBudgets(tx, lease, wishes, results.slice(ending.length + 1));
   return {
     outcome: 'opened',
     lease,
     budgets: await listLentBudgets(tx, orgId, lease.id),
-    exceeded,
+    ...lacking,
     endThrough: await findUnended(tx, request, request.gatewayId),
   };
 }
@@ -283,11 +296,12 @@ async function enlargeInBook(
   const grows = amount > 0n;
   const commands = [...(grows ? [resize] : []), ...wishes.map(({ command }) => command)];
   const results = await applyLedger(tx, commands);
-  const exceeded = await keepBudgets(tx, lease, wishes, grows ? results.slice(1) : results);
+  const lacking = await keepBudgets(tx, lease, wishes, grows ? results.slice(1) : results);
   const result = grows ? results[0] : undefined;
   if (size === null || result?.ok === false) {
     await updateLease(tx, orgId, lease);
-    return refuse(tx, request, result?.ok === false ? refusalOf(result) : 'no money', available);
+    if (result?.ok !== false) return refuse(tx, request, 'no money', available);
+    return refuse(tx, request, refusalOf(result), result.available ?? 0n);
   }
   const changed =
     result === undefined
@@ -304,7 +318,7 @@ async function enlargeInBook(
     outcome: 'enlarged',
     lease: changed,
     budgets: await listLentBudgets(tx, orgId, lease.id),
-    exceeded,
+    ...lacking,
     endThrough: await findUnended(tx, request, request.gatewayId),
   };
 }

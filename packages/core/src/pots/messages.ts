@@ -75,6 +75,8 @@ export type LeaseReply =
       readonly admitForMs: number;
       /** The money is there, these budgets are not. */
       readonly exceeded: readonly BudgetId[];
+      /** Nor are these, but enough of them is on its way back from leases that are closing. */
+      readonly returning: readonly BudgetId[];
       /** Epochs up to this are over: the gateway reports their end once its last request of them is. */
       readonly endThrough: bigint;
     }
@@ -99,6 +101,7 @@ export const leaseReplySchema = z.discriminatedUnion('outcome', [
     lowWater: whole,
     admitForMs: z.number(),
     exceeded: z.array(id('bdg')),
+    returning: z.array(id('bdg')),
     endThrough: whole,
   }),
   z.object({

@@ -51,7 +51,7 @@ function grantOf({ lease, budgets }: LentTo, admitForMs: number): PotGrant {
 }
 
 function leased(
-  { lease, exceeded, endThrough }: LentTo,
+  { lease, exceeded, returning, endThrough }: LentTo,
   server: PotServer,
   { rules, filledTo }: { readonly rules: LeaseRules; readonly filledTo: bigint },
 ): LeaseReply {
@@ -64,6 +64,7 @@ function leased(
     lowWater: lowWaterOf(filledTo),
     admitForMs: admissionMs(rules),
     exceeded,
+    returning,
     endThrough,
   };
 }

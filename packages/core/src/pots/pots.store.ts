@@ -164,6 +164,23 @@ export async function sumClosing(reader: Reader, pot: PotRef): Promise<bigint> {
   return rows[0]?.total ?? 0n;
 }
 
+/** The same of budgets that were lent with them. */
+export async function sumClosingBudgets(
+  reader: Reader,
+  pot: PotRef,
+  ids: readonly BudgetId[],
+): Promise<ReadonlyMap<BudgetId, bigint>> {
+  const { rows } = await sql<{ budget_id: string; total: bigint }>`
+    select lent.budget_id,
+           sum(greatest(0, lent.granted_nano_usd - lent.recalled_nano_usd - lent.settled_nano_usd))::bigint as total
+      from pot_leases lease join pot_lease_budgets lent on lent.lease_id = lease.id
+     where lease.org_id = ${toUuid(pot.orgId)} and lease.mode = ${pot.mode} and lease.cell = ${pot.cell}
+       and lease.state = 'closing' and lent.budget_id = any(${ids.map(toUuid)}::uuid[])
+     group by lent.budget_id
+  `.execute(reader.kysely);
+  return new Map(rows.map((row) => [fromUuid('bdg', row.budget_id), row.total]));
+}
+
 export async function insertLease(tx: Tx, lease: Lease): Promise<void> {
   await sql`
     insert into pot_leases (id, org_id, mode, cell, epoch, generation, hold_id, granted_nano_usd, used_at, state,

@@ -112,7 +112,9 @@ function refusalIn({ reply, askedForMore }: Answer, ask: Asked): Refusal['refuse
     if (reply.reason === 'dead' || (short && askedForMore)) return null;
     return turnAway(reply.reason);
   }
-  return reply.exceeded.some((id) => ask.budgets.includes(id)) ? 'BUDGET_EXCEEDED' : null;
+  const isOurs = (id: BudgetId): boolean => ask.budgets.includes(id);
+  if (reply.exceeded.some(isOurs)) return 'BUDGET_EXCEEDED';
+  return reply.returning.some(isOurs) ? turnAway(null) : null;
 }
 
 /** The reservation, or why there is none. Rejects when Valkey cannot be asked. */

@@ -1,0 +1,107 @@
+import { systemClock } from '@millrace/platform/clock';
+import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
+import { createIdSource, type BudgetId, type KeyId, type OrgId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { connectNats } from '@millrace/platform/nats';
+import { connectValkey } from '@millrace/platform/valkey';
+import { toMessage } from './messages.ts';
+import { createPotClient } from './pot-client.ts';
+import { askForLease, publishEpochEnd } from './pot-messages.ts';
+import { usageOf } from './pots.fixture.ts';
+import type { RequestLimit } from './request-limits.ts';
+
+/** A process that spends as a gateway does, as fast as it may. It is told what to do by its first argument, as JSON. */
+
+export interface RacerOrder {
+  readonly valkeyUrl: string;
+  readonly natsUrls: readonly string[];
+  readonly prefix: string;
+  readonly gatewayId: string;
+  readonly amount: string;
+  readonly requests: number;
+  /** How long to come again when told to. */
+  readonly patienceMs: number;
+  readonly racers: readonly {
+    readonly name: string;
+    readonly orgId: OrgId;
+    readonly keyId: KeyId;
+    readonly budgets: readonly BudgetId[];
+    readonly limits: readonly RequestLimit[];
+    /** Whether requests use all that was reserved for them, or some more and some less. */
+    readonly usesAll: boolean;
+  }[];
+}
+
+/** One line of its output for each request, once it is over. */
+export interface RacerLine {
+  readonly name: string;
+  readonly outcome: string;
+  readonly epoch?: string;
+  readonly actual?: string;
+}
+
+const say = (line: RacerLine): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+
+export const usedSubject = (prefix: string, orgId: OrgId): string => `${prefix}.usage.1.${orgId}.used`;
+
+async function race(order: RacerOrder): Promise<void> {
+  const { prefix, gatewayId } = order;
+  const clock = systemClock;
+  const log = createLogger({ name: gatewayId, level: 'silent' });
+  const ids = createIdSource({ clock, cell: 1 });
+  const nats = await connectNats({ servers: order.natsUrls, name: gatewayId, log });
+  const valkey = await connectValkey({ url: order.valkeyUrl, name: gatewayId, log });
+  const envelope: Envelope = {
+    ...{ cell: 1, mode: 'live', actor: { kind: 'system', id: 'gateway' } },
+    ...{ schemaVersion: payloadSchemaVersion, traceparent: null },
+  };
+  const client = createPotClient({
+    valkey,
+    requestLease: askForLease(nats, { prefix, envelope, homeCell: 1, timeoutMs: 2_000 }),
+    publishEnd: publishEpochEnd(nats, { prefix, envelope }),
+    ...{ cell: 1, gatewayId, clock, log },
+  });
+  const untilMs = clock.monotonicMs() + order.patienceMs;
+  const amount = BigInt(order.amount);
+
+  async function one(racer: RacerOrder['racers'][number], nth: number): Promise<void> {
+    const { name, orgId, budgets, limits } = racer;
+    for (;;) {
+      const requestId = ids.next('req');
+      const got = await client.reserve({
+        ...{ orgId, mode: 'live', requestId, amount, budgets, limits, tokens: 0 },
+      });
+      if ('refused' in got) {
+        const mayCome = got.refused === 'LEDGER_UNAVAILABLE' && clock.monotonicMs() < untilMs;
+        if (!mayCome) return say({ name, outcome: got.refused });
+        await clock.sleep(20 + nth);
+        continue;
+      }
+      // Some take their time, so that a server dies under them.
+      await clock.sleep((nth % 7) * 30);
+      const actual = racer.usesAll ? amount : (amount * BigInt(nth % 11)) / 10n;
+      const usage = { ...usageOf(got, actual), keyId: racer.keyId };
+      await nats.publish(usedSubject(prefix, orgId), toMessage(usage), { messageId: requestId, envelope });
+      await client.settle(got, usage.amount);
+      return say({ name, outcome: 'admitted', epoch: String(got.epoch), actual: String(usage.amount) });
+    }
+  }
+
+  const tending = new AbortController();
+  const tended = (async () => {
+    while (!tending.signal.aborted) {
+      await client.tend();
+      await clock.sleep(200, tending.signal).catch(() => undefined);
+    }
+  })();
+  await Promise.all(
+    order.racers.flatMap((racer) => Array.from({ length: order.requests }, (_, nth) => one(racer, nth))),
+  );
+  tending.abort();
+  await tended;
+  await client.close();
+  await Promise.all([nats.close(), valkey.close()]);
+}
+
+const [, file = '', order] = process.argv;
+if (file.endsWith('racer.fixture.ts') && order !== undefined) await race(JSON.parse(order) as RacerOrder);
