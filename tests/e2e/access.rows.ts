@@ -2,6 +2,7 @@ import { contract, type OperationId } from '@millrace/contract';
 import { signStripeEvent, testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import { billingAccessRows } from './access.billing.rows.ts';
+import { catalogAccessRows } from './access.catalog.rows.ts';
 import { fleetAccessRows } from './access.fleet.rows.ts';
 import { rentalAccessRows } from './access.rentals.rows.ts';
 import { usageAccessRows } from './access.usage.rows.ts';
@@ -33,6 +34,7 @@ const newEntitlement = { maxDiscountPercentage: 10, reason: 'framework contract'
 
 export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...billingAccessRows,
+  ...catalogAccessRows,
   ...fleetAccessRows,
   ...rentalAccessRows,
   ...usageAccessRows,

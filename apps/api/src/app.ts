@@ -2,7 +2,7 @@ import type { Contract } from '@millrace/contract';
 import { openKeyBudget, serveBilling } from '@millrace/core/billing';
 import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
 import { serveFleet, serveOffers, type KnowsCredential } from '@millrace/core/fleet';
-import { serveRequestUsage } from '@millrace/core/inference';
+import { createBookSync, serveCatalog, serveRequestUsage, type BookSync } from '@millrace/core/inference';
 import {
   createApiKeyService,
   createKeyAuthenticator,
@@ -23,6 +23,7 @@ import {
   serveRentalCreation,
   serveRentalLife,
   serveRentalReading,
+  type RecallMoney,
 } from '@millrace/core/rentals';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
@@ -33,6 +34,7 @@ import { serveHealth, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsWakeUps } from '@millrace/platform/nats';
+import type { Sealer } from '@millrace/platform/secrets';
 import { serveDocuments } from './documents.ts';
 
 /** Everything the control plane stands on. `main.ts` makes it from settings, tests make it as they need it. */
@@ -44,13 +46,19 @@ export interface ApiDeps {
   readonly log: Logger;
   readonly db: Db;
   /** May still be away: it only makes things prompt. What workers alone can answer has to wait for it. */
-  readonly nats: NatsWakeUps & Pick<NatsClient, 'request'>;
+  readonly nats: NatsWakeUps & Pick<NatsClient, 'request' | 'bucket'>;
+  /** Keeps the names of installations on one NATS apart. */
+  readonly natsPrefix: string;
+  /** For the keys of inference engines. */
+  readonly sealer: Sealer;
   readonly limiter: Limiter;
   readonly lifecycle: Lifecycle;
   readonly channels: EventChannels;
   readonly keyChangeSubject: string;
   /** Where workers are asked for consoles. */
   readonly consoleSubject: string;
+  /** Asks for money back that gateways were lent; nobody is asked unless said. */
+  readonly recallMoney?: RecallMoney;
   /** Requests a minute of an organisation before its first deposits. */
   readonly organisationRpm: number;
   /** Requests a minute afterwards; as before unless said. */
@@ -93,7 +101,8 @@ export function createApi(deps: ApiDeps): Api {
     ...(deps.fundedRpm === undefined ? {} : { fundedRpm: deps.fundedRpm }),
     onUse: (keyId) => usage.note(keyId),
   });
-  const announce = announceHereAndElsewhere(deps, authenticator.forget);
+  const book = bookOf(deps);
+  const announce = announceHereAndElsewhere(deps, authenticator.forget, book);
   const subscriptions = [
     listenToKeyChanges(nats, deps.keyChangeSubject, authenticator.forget),
     listenToRevocations(nats, channels.subjectOfType('key.revoked'), authenticator.forget),
@@ -111,7 +120,13 @@ export function createApi(deps: ApiDeps): Api {
     ...(deps.limits === undefined ? {} : { limits: deps.limits }),
     ...(deps.tls === undefined ? {} : { tls: deps.tls }),
   });
-  const keys = createApiKeyService({ announce, onKeyCreated: openKeyBudget });
+  const keys = createApiKeyService({
+    announce,
+    onKeyCreated: async (tx, key) => {
+      await openKeyBudget(tx, key);
+      tx.afterCommit(book.flush);
+    },
+  });
   const members = createMemberService({ announce, keys });
   const feed = createFeed({ db, clock, log, channels, nats });
   const { operations } = contract;
@@ -123,7 +138,7 @@ export function createApi(deps: ApiDeps): Api {
   servePrices({ server, operations, db, clock });
   serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
-  serveRentalCreation({ server, operations, db, clock, cell: deps.cell });
+  serveRentalCreation({ server, operations, db, clock, cell: deps.cell, recallMoney: deps.recallMoney });
   serveRentalReading({ server, operations, db, clock, feed });
   serveRentalLife({ server, operations });
   serveMonitoring({
@@ -133,13 +148,18 @@ export function createApi(deps: ApiDeps): Api {
     clock,
     askForConsole: askForConsole(nats, { subject: deps.consoleSubject, cell: deps.cell }),
   });
+  serveCatalog({ server, operations, db, sealer: deps.sealer, flushBook: book.flush });
   serveRequestUsage({ server, operations, db });
   serveHealth(server.fastify, deps.lifecycle);
 
   return {
     server,
     feed,
-    run: (signal) => usage.run(signal),
+    run: async (signal) => {
+      const writing = book.start();
+      await usage.run(signal);
+      await writing.stop();
+    },
     close: async () => {
       await feed.close();
       await Promise.all(subscriptions.map((subscription) => subscription.close()));
@@ -159,8 +179,21 @@ function paymentsOf(deps: ApiDeps, announce: AnnounceKeyChange): Payments {
   return new Payments({ db, clock, log, stripe, consoleUrl, burnOf, announce });
 }
 
-/** This process forgets at once; the others are told, and would find out by themselves within a second. */
-function announceHereAndElsewhere(deps: ApiDeps, forgetHere: AnnounceKeyChange): AnnounceKeyChange {
+function bookOf(deps: ApiDeps): BookSync {
+  const { db, nats, natsPrefix: prefix, sealer, clock, log, organisationRpm } = deps;
+  const rates = { organisationRpm, fundedRpm: deps.fundedRpm ?? organisationRpm };
+  return createBookSync({ db, nats, prefix, sealer, clock, log, rates });
+}
+
+/**
+ * This process forgets at once; the others are told, and would find out by themselves within a second. Gateways are told
+ * through their book, before the caller is answered.
+ */
+function announceHereAndElsewhere(
+  deps: ApiDeps,
+  forgetHere: AnnounceKeyChange,
+  book: BookSync,
+): AnnounceKeyChange {
   const tellOthers = createKeyChangeAnnouncer(deps.nats, {
     subject: deps.keyChangeSubject,
     envelope: {
@@ -171,8 +204,9 @@ function announceHereAndElsewhere(deps: ApiDeps, forgetHere: AnnounceKeyChange):
       traceparent: null,
     },
   });
-  return (change) => {
-    forgetHere(change);
-    tellOthers(change);
+  return async (change) => {
+    await forgetHere(change);
+    await tellOthers(change);
+    await book.flush();
   };
 }

@@ -20,6 +20,7 @@ import { createLifecycle } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { connectNats } from '@millrace/platform/nats';
+import { createSealer } from '@millrace/platform/secrets';
 import { connectValkey } from '@millrace/platform/valkey';
 import { readEndpoints } from '@millrace/services';
 import {
@@ -97,6 +98,8 @@ export async function startApiFixture(
     limiter: createLimiter({ valkey, log, clock }),
     lifecycle,
     channels: eventChannels(channelPrefix),
+    natsPrefix: channelPrefix,
+    sealer: createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' }),
     keyChangeSubject: keyChangeSubject(channelPrefix),
     consoleSubject: consoleSubject(channelPrefix, 1),
     organisationRpm: options.organisationRpm ?? UNLIMITED_RPM,

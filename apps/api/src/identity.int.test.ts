@@ -32,7 +32,7 @@ const get = (path: string, key: string) => fixture.call({ method: 'GET', path, k
 const withoutRequestId = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
 
 it('serves exactly what the contract promises', () => {
-  expect(compareServed(contract, fixture.api.server.served())).toEqual({
+  expect(compareServed(contract, 'api', fixture.api.server.served())).toEqual({
     missing: [],
     stillPending: [],
     unknown: [],

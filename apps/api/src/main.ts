@@ -2,16 +2,19 @@ import { createContract, defaultProviders } from '@millrace/contract';
 import { eventChannels } from '@millrace/core/events';
 import { keyChangeSubject } from '@millrace/core/identity';
 import { stripeGatewayOf } from '@millrace/core/payments';
+import { askForRecall } from '@millrace/core/pots';
 import { consoleSubject } from '@millrace/core/rentals';
 import { systemClock } from '@millrace/platform/clock';
 import { ConfigError } from '@millrace/platform/config';
 import { createDb, requireSchema } from '@millrace/platform/db';
+import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { secondsToMs, share } from '@millrace/platform/money';
 import { connectNatsInBackground } from '@millrace/platform/nats';
+import { createSealer } from '@millrace/platform/secrets';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
 import { createApi } from './app.ts';
@@ -23,6 +26,8 @@ const EXIT_UNAVAILABLE = 69;
 
 const VERSION = '0.1.0';
 const SECONDS_PER_HOUR = 3_600;
+/** Whoever waits for this wants to rent a machine and has too little money without it. */
+const RECALL_TIMEOUT_MS = 2_000;
 
 async function start(config: ApiConfig): Promise<void> {
   const clock = systemClock;
@@ -69,8 +74,19 @@ async function start(config: ApiConfig): Promise<void> {
     limiter: createLimiter({ valkey, log, clock }),
     lifecycle,
     channels: eventChannels(config.nats.prefix),
+    natsPrefix: config.nats.prefix,
+    sealer: createSealer({ keys: config.secrets.sealingKeys, activeId: config.secrets.activeSealingKey }),
     keyChangeSubject: keyChangeSubject(config.nats.prefix),
     consoleSubject: consoleSubject(config.nats.prefix, cell),
+    recallMoney: askForRecall(nats, {
+      prefix: config.nats.prefix,
+      homeCell: cell,
+      timeoutMs: RECALL_TIMEOUT_MS,
+      envelope: {
+        ...{ cell, mode: 'live', actor: { kind: 'system', id: 'api' } },
+        ...{ schemaVersion: payloadSchemaVersion, traceparent: null },
+      },
+    }),
     organisationRpm: config.rateLimits.defaultRpm,
     fundedRpm: config.rateLimits.fundedRpm,
     trustedProxies: config.http.trustedProxies,

@@ -76,7 +76,7 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
     schemaVersion: payloadSchemaVersion,
     traceparent: null,
   };
-  const book = await openBook({ nats, clock, log });
+  const book = await openBook({ nats, clock, log, prefix });
   const pots = createPotClient({
     valkey,
     requestLease: askForLease(nats, { prefix, envelope, homeCell: cell, timeoutMs: LEASE_TIMEOUT_MS }),

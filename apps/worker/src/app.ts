@@ -25,6 +25,7 @@ import {
   type RestateEndpoint,
 } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
+import { startBook } from './book.ts';
 import type { WorkerConfig } from './config.ts';
 import { openDrivers, startFleet } from './fleet.ts';
 import { soonConnected } from './nats.ts';
@@ -117,6 +118,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
     tuning: { leaseTtlMs: config.worker.relayLeaseMs, pollMs: config.worker.relayPollMs },
   });
   lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
+  startBook(config, { db, nats, lifecycle, log });
   startUsage(config, { db, nats, lifecycle, log, holder });
   await startPots(config, { db, nats, lifecycle, log });
   const { onMachine } = rentals;

@@ -7,6 +7,7 @@ import {
   natsConfig,
   postgresConfig,
   providersConfig,
+  rateLimitConfig,
   restateConfig,
   secretsConfig,
   stripeConfig,
@@ -56,6 +57,13 @@ const workerConfig = fragment('worker', {
     schema: values.wholeNumber(1, 1_048_576).default(1_024),
     expected: 'how much the usage stream may hold before gateways admit no more requests, in MiB',
     example: '1024',
+  },
+  bookMaxMebibytes: {
+    env: 'MILLRACE_GATEWAY_BOOK_MAX_MIB',
+    schema: values.wholeNumber(1, 1_048_576).default(512),
+    expected:
+      'how much the gateway book may hold, in MiB: about 1000 bytes for each API key and organisation',
+    example: '512',
   },
   endpointUrl: {
     env: 'MILLRACE_RESTATE_ENDPOINT_URL',
@@ -143,6 +151,7 @@ export function loadWorkerConfig(env?: Readonly<Record<string, string | undefine
       postgresConfig,
       providersConfig,
       natsConfig,
+      rateLimitConfig,
       restateConfig,
       logConfig,
       secretsConfig,

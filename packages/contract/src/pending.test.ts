@@ -44,22 +44,27 @@ describe('the list of operations not yet implemented', () => {
   });
 });
 
-describe('the comparison with what is really served', () => {
-  const promised = servedOperationIds(contract);
+describe.each(['api', 'gateway'] as const)('the comparison with what the %s really serves', (by) => {
+  const promised = servedOperationIds(contract, by);
 
   it('finds no difference when exactly the promised operations are served', () => {
-    expect(compareServed(contract, promised)).toEqual({ missing: [], stillPending: [], unknown: [] });
+    expect(compareServed(contract, by, promised)).toEqual({ missing: [], stillPending: [], unknown: [] });
   });
 
   it('finds a promised operation that nobody serves', () => {
-    expect(compareServed(contract, promised.slice(1)).missing).toEqual([promised[0]]);
+    expect(compareServed(contract, by, promised.slice(1)).missing).toEqual([promised[0]]);
   });
 
   it('finds an operation that is served while still listed as pending', () => {
-    expect(compareServed(contract, [...promised, 'getInvoice']).stillPending).toEqual(['getInvoice']);
+    expect(compareServed(contract, by, [...promised, 'getInvoice']).stillPending).toEqual(['getInvoice']);
   });
 
   it('finds a served operation that the contract does not know', () => {
-    expect(compareServed(contract, [...promised, 'getWeather']).unknown).toEqual(['getWeather']);
+    expect(compareServed(contract, by, [...promised, 'getWeather']).unknown).toEqual(['getWeather']);
+  });
+
+  it("finds an operation that is another process's to serve", () => {
+    const [other = 'none'] = servedOperationIds(contract, by === 'api' ? 'gateway' : 'api');
+    expect(compareServed(contract, by, [...promised, other]).unknown).toEqual([other]);
   });
 });

@@ -1,4 +1,5 @@
 import type { Contract, OperationId } from './contract.ts';
+import type { Operation } from './operation.ts';
 
 /** The pieces of work that are still to come, in the words of the plan. */
 export const capabilities = [
@@ -18,23 +19,7 @@ const pendingByCapability = {
   money: [],
   fleet: [],
   rentals: [],
-  inference: [
-    'createChatCompletion',
-    'createCompletion',
-    'generateImage',
-    'createImages',
-    'generateAudio',
-    'createSpeech',
-    'listModels',
-    'getModelPrice',
-    'adminListModels',
-    'adminCreateModel',
-    'adminUpdateModel',
-    'adminListDeployments',
-    'adminCreateDeployment',
-    'adminUpdateDeployment',
-    'adminDeleteDeployment',
-  ],
+  inference: [],
   marketplace: [
     'listMarketplaceMachines',
     'createMarketplaceInstance',
@@ -111,10 +96,21 @@ export function isPending(operationId: string): operationId is PendingOperationI
   return Object.hasOwn(pendingOperations, operationId);
 }
 
-/** The operations that must be served: those of the contract that are not pending. */
-export function servedOperationIds(contract: Contract): readonly ServedOperationId[] {
+/** The processes that serve operations. */
+export type ServingProcess = 'api' | 'gateway';
+
+/** Gateways serve inference, and only they do; the api serves everything else. */
+export function processOf(operation: Pick<Operation, 'errorFamily'>): ServingProcess {
+  return operation.errorFamily === 'inference' ? 'gateway' : 'api';
+}
+
+/** The operations that must be served: those of the contract that are not pending; with `by`, those of one process. */
+export function servedOperationIds(contract: Contract, by?: ServingProcess): readonly ServedOperationId[] {
   const ids = Object.keys(contract.operations) as OperationId[];
-  return ids.filter((id): id is ServedOperationId => !isPending(id));
+  return ids.filter(
+    (id): id is ServedOperationId =>
+      !isPending(id) && (by === undefined || processOf(contract.operations[id]) === by),
+  );
 }
 
 export interface ServedDifference {
@@ -122,16 +118,25 @@ export interface ServedDifference {
   readonly missing: readonly string[];
   /** Served although still listed as pending: the list must shrink. */
   readonly stillPending: readonly string[];
-  /** Served and not in the contract at all. */
+  /** Served and not in the contract at all, or another process's to serve. */
   readonly unknown: readonly string[];
 }
 
-/** Compares the contract and the pending list with the operations that the processes really serve. */
-export function compareServed(contract: Contract, served: Iterable<string>): ServedDifference {
+/** Compares the contract and the pending list with the operations that a process really serves. */
+export function compareServed(
+  contract: Contract,
+  by: ServingProcess,
+  served: Iterable<string>,
+): ServedDifference {
   const really = new Set(served);
+  const operations: Readonly<Record<string, Operation>> = contract.operations;
+  const isOwn = (id: string): boolean => {
+    const operation = operations[id];
+    return operation !== undefined && processOf(operation) === by;
+  };
   return {
-    missing: servedOperationIds(contract).filter((id) => !really.has(id)),
+    missing: servedOperationIds(contract, by).filter((id) => !really.has(id)),
     stillPending: [...really].filter(isPending),
-    unknown: [...really].filter((id) => !Object.hasOwn(contract.operations, id)),
+    unknown: [...really].filter((id) => !isOwn(id)),
   };
 }

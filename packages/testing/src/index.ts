@@ -48,6 +48,8 @@ export { plantRentals, type PlantedRental, type RentalsOptions } from './rentals
 export { plantRequest } from './requests.ts';
 export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
 export { dropStream } from './streams.ts';
+export { dropBucket } from './streams.ts';
+export { limitStream } from './streams.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { checkReader, type SeenEvent } from './scenarios/feed-check.ts';
 export { runWriters, type WritersOptions, type WrittenEvents } from './scenarios/writers.ts';

@@ -31,6 +31,7 @@ export function engineEnv(
     // A stream reserves its limit on the server, whether it fills it or not, and tests make many.
     MILLRACE_EVENT_STREAM_MAX_MIB: '64',
     MILLRACE_USAGE_STREAM_MAX_MIB: '64',
+    MILLRACE_GATEWAY_BOOK_MAX_MIB: '32',
     MILLRACE_RESTATE_INGRESS_URL: endpoints.restate.ingressUrl,
     MILLRACE_RESTATE_ADMIN_URL: endpoints.restate.adminUrl,
     MILLRACE_RESTATE_IDENTITY_KEYS: endpoints.restate.identityPublicKey,

@@ -36,3 +36,29 @@ export async function dropStream(name: string): Promise<void> {
     await connection.close();
   }
 }
+
+/** Loses a key-value bucket of a test, as a broker that lost its disk would. */
+export async function dropBucket(bucket: string): Promise<void> {
+  const connection = await connect({ servers: [...readEndpoints().natsUrls] });
+  try {
+    const { streams } = await jetstreamManager(connection, { checkAPI: false });
+    await streams.delete(`KV_${bucket}`).catch(() => undefined);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** How much a stream may hold from now on. 1 makes it full, whatever is in it. */
+export async function limitStream(
+  servers: readonly string[],
+  stream: string,
+  maxBytes: number,
+): Promise<void> {
+  const connection = await connect({ servers: [...servers] });
+  try {
+    const { streams } = await jetstreamManager(connection, { checkAPI: false });
+    await streams.update(stream, { max_bytes: maxBytes });
+  } finally {
+    await connection.close();
+  }
+}

@@ -29,6 +29,8 @@ const smallOrder = {
   sshKeyIds: undefined,
   image: undefined,
   maxUsd: undefined,
+  // It begins with one of two lines, which no sampling finds.
+  userData: undefined,
 };
 
 const smallWish = {
@@ -71,6 +73,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const idempotencyKeys: string[] = [];
   const people: string[] = [];
   const rentals: string[] = [];
+  const models: string[] = [];
+  const deployments: string[] = [];
   // Those that may be ended: the others are there for whatever else is asked of rentals.
   const ending: string[] = [];
   // Organisations that may be suspended: never the caller's own, or the run would lock itself out.
@@ -120,6 +124,10 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return someOf(steady.gpuIds);
       case 'maintenanceId':
         return someOf(windows);
+      case 'name':
+        return operationId === 'adminUpdateModel' ? someOf(models) : undefined;
+      case 'deploymentId':
+        return someOf(deployments);
       case 'requestId':
         return someOf(requests);
       case 'rentalId':
@@ -146,6 +154,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     gpuId: 'gpu',
     maintenanceId: 'mnt',
     requestId: 'req',
+    deploymentId: 'dep',
   } as const;
   const absent = (name: string): string | undefined =>
     Object.hasOwn(kinds, name) ? testIds.next(kinds[name as keyof typeof kinds]) : undefined;
@@ -176,6 +185,13 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'terminateVirtualMachineRental' && random.chance(0.8))
         return { ...body, rentalId: Number(someOf(ending) ?? 1) };
       if (operationId === 'quoteRental' && random.chance(0.5)) return { ...body, ...smallWish };
+      // Names of models and organisations that exist, which no sample hits.
+      if (operationId === 'adminCreateModel' && random.chance(0.8))
+        return { ...body, fallbacks: models.slice(0, 1), visibleTo: null, aliases: [], modality: 'chat' };
+      if (operationId === 'adminUpdateModel' && random.chance(0.8))
+        return { ...body, fallbacks: [], visibleTo: [world.other.organisation.id], aliases: undefined };
+      if (operationId === 'adminCreateDeployment' && random.chance(0.8))
+        return { ...body, model: someOf(models), address: 'http://10.0.0.1:8080/v1' };
       if (operationId === 'adminCreateMaintenanceWindow') {
         return { ...body, ...newWindow(steady.nodeId, ...nodes.slice(0, random.int(0, 3))) };
       }
@@ -207,6 +223,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'adminCreatePrice') remember(prices, answer.json.id);
       if (operationId === 'adminCreateEntitlement') remember(entitlements, answer.json.id);
       if (operationId === 'adminCreateCluster') remember(clusters, answer.json.id);
+      if (operationId === 'adminCreateModel') remember(models, answer.json.name);
+      if (operationId === 'adminCreateDeployment') remember(deployments, answer.json.id);
       if (operationId === 'adminCreateMaintenanceWindow') remember(windows, answer.json.id);
       if (operationId === 'getOperation') remember(idempotencyKeys, answer.json.idempotencyKey);
     },

@@ -63,6 +63,13 @@ export const inferenceErrors = {
     suggestion: 'Use the id from the X-Inference-Request-Id header of the answer.',
     retryable: false,
   },
+  MODEL_NAME_TAKEN: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'Another model has this name or alias already.',
+    suggestion: 'Choose another name, or take the alias from the other model first.',
+    retryable: false,
+  },
   DEPLOYMENT_NOT_FOUND: {
     status: 404,
     interfaceStatus: 400,

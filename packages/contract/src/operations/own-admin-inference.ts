@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { admin, auditReason, noContent, page, pageQuery, prefixedId, timestamp } from './own-kit.ts';
+import {
+  admin,
+  auditReason,
+  mode,
+  noContent,
+  organisationId,
+  page,
+  pageQuery,
+  prefixedId,
+  timestamp,
+} from './own-kit.ts';
 
 /** Operators: which models are offered, and where they run. */
 
@@ -21,15 +31,60 @@ const modelFields = {
     .max(3),
   ownedBy: z.string().trim().min(1).max(100),
   enabled: z.boolean(),
+  aliases: z.array(modelName).max(20).meta({ description: 'Other names that mean this model.' }),
+  fallbacks: z.array(modelName).max(8).meta({
+    description:
+      'Models of the same modality to take instead, in this order, when no deployment of this one can. Their own fallbacks do not count.',
+  }),
+  visibleTo: z
+    .array(organisationId)
+    .min(1)
+    .max(1000)
+    .nullable()
+    .meta({ description: 'The organisations for which it exists; null is everyone.' }),
+  requestsPerMinute: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .nullable()
+    .meta({ description: 'Of each organisation, on top of its own limits.' }),
 };
 
+const modelMode = mode.meta({
+  description: 'live: sold, and answered by a mock for test keys. test: for test keys alone.',
+});
+
 const adminModel = z
-  .object({ name: modelName, ...modelFields, createdAt: timestamp, updatedAt: timestamp })
+  .object({
+    name: modelName,
+    mode: modelMode,
+    ...modelFields,
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
   .meta({ id: 'AdminModel' });
 
 const deploymentFields = {
-  engine: z.enum(['vllm', 'sglang', 'llama.cpp', 'image', 'speech', 'mock']),
-  address: z.url().max(2048),
+  engine: z.enum([
+    'vllm',
+    'sglang',
+    'llama.cpp',
+    'openai',
+    'openai-images',
+    'automatic1111',
+    'comfyui',
+    'speech',
+    'mock',
+  ]),
+  address: z
+    .url({ protocol: /^https?$/ })
+    .max(2048)
+    .meta({ description: 'Where the engine listens, without /v1 or the path of an operation.' }),
+  upstreamModel: z
+    .string()
+    .min(1)
+    .max(200)
+    .meta({ description: 'The name by which the engine knows the model.' }),
   region: z.string().min(1).max(64),
   weight: z.int().min(0).max(1000),
   maxConcurrency: z.int().min(1).max(100_000).nullable(),
@@ -41,11 +96,19 @@ const deployment = z
     id: deploymentId,
     model: modelName,
     ...deploymentFields,
+    hasApiKey: z.boolean(),
     health: z.enum(['unknown', 'healthy', 'degraded', 'down']),
     healthSince: timestamp,
     createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Deployment' });
+
+/** Goes in and never comes out. */
+const engineApiKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,4096}$/, 'must be printable ASCII without spaces')
+  .meta({ description: 'Sent to the engine as a bearer token. Kept sealed and never shown.' });
 
 const modelParams = z.object({ name: modelName });
 const deploymentParams = z.object({ deploymentId });
@@ -72,12 +135,17 @@ const modelOperations = {
     body: z
       .object({
         name: modelName,
+        mode: modelMode.default('live'),
         modality: modelFields.modality,
         contextLength: modelFields.contextLength.default(null),
         maxOutputTokens: modelFields.maxOutputTokens.default(null),
         inputModalities: modelFields.inputModalities.default(['text']),
         ownedBy: modelFields.ownedBy,
         enabled: modelFields.enabled.default(true),
+        aliases: modelFields.aliases.default([]),
+        fallbacks: modelFields.fallbacks.default([]),
+        visibleTo: modelFields.visibleTo.default(null),
+        requestsPerMinute: modelFields.requestsPerMinute.default(null),
       })
       .meta({ id: 'ModelCreate' }),
     response: { status: 201, schema: adminModel },
@@ -94,7 +162,7 @@ const modelOperations = {
     params: modelParams,
     body: z.object(modelFields).partial().extend({ reason: auditReason }).meta({ id: 'ModelUpdate' }),
     response: { status: 200, schema: adminModel },
-    refuses: [404],
+    refuses: [404, 409],
     idempotency: 'none',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
@@ -124,6 +192,11 @@ const deploymentOperations = {
         model: modelName,
         engine: deploymentFields.engine,
         address: deploymentFields.address,
+        upstreamModel: deploymentFields.upstreamModel
+          .nullable()
+          .default(null)
+          .meta({ description: 'The name by which the engine knows the model; null is its own name.' }),
+        apiKey: engineApiKey.nullable().default(null),
         region: deploymentFields.region,
         weight: deploymentFields.weight.default(100),
         maxConcurrency: deploymentFields.maxConcurrency.default(null),
@@ -140,11 +213,15 @@ const deploymentOperations = {
     method: 'PATCH',
     path: '/v2/admin/deployments/{deploymentId}',
     scope: 'admin:write',
-    summary: 'Change the weight of a deployment, switch it off or on',
+    summary: 'Change a deployment, switch it off or on',
     tags: ['inference'],
     params: deploymentParams,
     body: z
       .object({
+        address: deploymentFields.address.optional(),
+        upstreamModel: deploymentFields.upstreamModel.optional(),
+        apiKey: engineApiKey.nullable().optional(),
+        region: deploymentFields.region.optional(),
         weight: deploymentFields.weight.optional(),
         maxConcurrency: deploymentFields.maxConcurrency.optional(),
         enabled: z.boolean().optional(),

@@ -47,3 +47,4 @@ export {
 } from './organisations.store.ts';
 export { findSshKeys } from './ssh-keys.store.ts';
 export { mintKey, parseKey, secretMatches, type KeyMode } from './api-key.ts';
+export { effectiveScopes } from './access.ts';

@@ -10,7 +10,8 @@ export type KeyChange =
   | { readonly kind: 'keys'; readonly publicIds: readonly string[] }
   | { readonly kind: 'organisation'; readonly orgId: OrgId };
 
-export type AnnounceKeyChange = (change: KeyChange) => void;
+/** Called after the commit; the caller's answer waits for it, so it takes little time and fails for nobody. */
+export type AnnounceKeyChange = (change: KeyChange) => void | Promise<void>;
 
 /** The subject is the same in every process of an installation; a prefix keeps tests apart. */
 export function keyChangeSubject(prefix = ''): string {
@@ -32,7 +33,7 @@ export function listenToKeyChanges(
 ): NatsSubscription {
   return nats.subscribe(subject, {}, async (message) => {
     const change = readKeyChange(message.json());
-    if (change !== null) onChange(change);
+    if (change !== null) await onChange(change);
   });
 }
 
@@ -47,7 +48,7 @@ export function listenToRevocations(
 ): NatsSubscription {
   return nats.subscribe(subject, {}, async (message) => {
     const publicId = publicIdOf(message.json());
-    if (publicId !== null) onChange({ kind: 'keys', publicIds: [publicId] });
+    if (publicId !== null) await onChange({ kind: 'keys', publicIds: [publicId] });
   });
 }
 

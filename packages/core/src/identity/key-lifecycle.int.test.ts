@@ -79,7 +79,7 @@ describe('a key that expires', () => {
   const clock = testClock();
   let db: Db;
   const announced: KeyChange[] = [];
-  const keys = createApiKeyService({ announce: (change) => announced.push(change) });
+  const keys = createApiKeyService({ announce: (change) => void announced.push(change) });
   const close = (keyId: KeyId) =>
     db.transaction({ name: 'close', isolation: readCommitted }, (tx) => keys.close(tx, tenant.orgId, keyId));
 

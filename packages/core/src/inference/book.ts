@@ -7,13 +7,18 @@ import { frozenModelPrice } from '../prices/index.ts';
  * compared again and again. Plain JSON, so that it can be read with the broker's own tools.
  */
 
-export const BOOK_BUCKET = 'GATEWAY_BOOK';
+/** One for an installation; a prefix keeps tests apart. */
+export function bookBucket(prefix: string): string {
+  return `${prefix === '' ? '' : `${prefix.replaceAll('.', '_').toUpperCase()}_`}GATEWAY_BOOK`;
+}
 
 /**
  * Stands in a bucket once all of the database was written to it. Until then what is missing there may exist all the same,
  * so gateways admit nothing by it.
  */
 export const BOOK_FILLED = 'book.filled';
+/** Tells one bucket from another that took its place. */
+export const BOOK_ID = 'book.id';
 
 const orgId = z.string();
 const names = z.array(z.string()).readonly();
@@ -35,7 +40,7 @@ export const keyEntry = z.strictObject({
   tokensPerMinute: z.int().nullable(),
   /** Patterns with `*`; null is all. */
   models: names.nullable(),
-  /** The budgets that its requests count against, the organisation's included. */
+  /** The budgets of its own that its requests count against. The organisation's are held against by its pot. */
   budgetIds: names,
 });
 
@@ -113,4 +118,5 @@ export const bookKeys = {
   organisation: (id: string): string => `org.${id}`,
   model: (name: string): string => `model.${Buffer.from(name, 'utf8').toString('hex')}`,
   allModels: 'model.>',
+  nameOfModel: (key: string): string => Buffer.from(key.slice('model.'.length), 'hex').toString('utf8'),
 } as const;

@@ -1,5 +1,6 @@
 export {
-  BOOK_BUCKET,
+  BOOK_FILLED,
+  bookBucket,
   bookKeys,
   deploymentEntry,
   keyEntry,
@@ -11,15 +12,11 @@ export {
   type ModelEntry,
   type OrganisationEntry,
 } from './book.ts';
-export {
-  usageBatch,
-  usageEvent,
-  usageSubjects,
-  type UsageAttempt,
-  type UsageEvent,
-} from './usage-event.ts';
+export { usageBatch, usageEvent, usageSubjects, type UsageAttempt, type UsageEvent } from './usage-event.ts';
 export { serveRequestUsage, type RequestRoutes } from './requests.routes.ts';
 export { keepUsageTables } from './sink-upkeep.ts';
 export { startUsageSink, type SinkTuning, type UsageSinkOptions } from './sink.ts';
 export { ensureUsageStream, type UsageStreamOptions } from './usage-stream.ts';
 export { chargeCheckpoints } from './usage.service.ts';
+export { createBookSync, keepBook, type BookKeeperOptions, type BookSync } from './book-sync.ts';
+export { serveCatalog, type CatalogRoutes } from './catalog.routes.ts';

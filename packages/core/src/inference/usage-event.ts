@@ -26,7 +26,7 @@ export const usageEvent = z.strictObject({
   /** Null in test mode, which is free and has no lease. */
   leaseId: z.string().nullable(),
   gatewayId: z.string(),
-  budgetIds: z.array(z.string()).max(20),
+  budgetIds: z.array(z.string()).max(64),
   reservedNanoUsd: amount,
   /** Never above what was reserved: what the engine did beyond that is the operator's. */
   amountNanoUsd: amount,

@@ -7,8 +7,9 @@ export {
   type GpuPrices,
   type QuoteRequest,
 } from './prices.service.ts';
+export { modelTimelines, type ModelPriceTimelines, type TimedModelPrice } from './model-timeline.ts';
 export { toWireQuote, type WireQuote } from './prices.wire.ts';
-export { listReserveOptions, readAllReserveOptions } from './prices.store.ts';
+export { listReserveOptions, readAllReserveOptions, readPricesOfModels } from './prices.store.ts';
 export { resolveReserveOption } from './resolve.ts';
 export type { Price, PriceSubject, PriceUnit, ReserveOption } from './prices.ts';
 export {

@@ -48,7 +48,10 @@ export type FrozenModelPrice = Readonly<z.infer<typeof frozenModelPrice>>;
  * The prices of a model that count at an instant. Cached tokens without a price of their own cost what others of the
  * prompt do; images and characters have a default.
  */
-export function freezeModelPrice(context: PriceContext, model: string): FrozenModelPrice {
+export function freezeModelPrice(
+  context: Omit<PriceContext, 'orgId'> & { readonly orgId: PriceContext['orgId'] | null },
+  model: string,
+): FrozenModelPrice {
   const isFree = context.mode === 'test';
   const find = (unit: ModelUnit): Price | null =>
     isFree ? null : resolvePrice(context.book, context.orgId, { kind: 'model', model, unit }, context.now);

@@ -9,7 +9,7 @@ import {
 } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { sql, type Selectable } from 'kysely';
-import type { Entitlement, MachineType, Price, PriceSubject, ReserveOption } from './prices.ts';
+import type { Entitlement, MachineType, ModelSubject, Price, PriceSubject, ReserveOption } from './prices.ts';
 
 /** All SQL about prices, reserve options and entitlements. */
 
@@ -215,6 +215,24 @@ export async function readModelPrices(
     .where('model', '=', model)
     .execute();
   return rows.map(toPrice);
+}
+
+/** What may count for these models and anyone, contracts included: for those who hand prices on. */
+export async function readPricesOfModels(
+  reader: Reader,
+  models: readonly string[],
+  at: Date,
+): Promise<readonly (Price & { readonly subject: ModelSubject })[]> {
+  const rows = await reader.kysely
+    .selectFrom('prices')
+    .selectAll()
+    .where('subject_kind', '=', 'model')
+    .where('model', 'in', [...models])
+    .where((where) => where.or([where('valid_until', 'is', null), where('valid_until', '>', at)]))
+    .execute();
+  return rows.map(toPrice).filter((price) => price.subject.kind === 'model') as (Price & {
+    readonly subject: ModelSubject;
+  })[];
 }
 
 function slice(reader: Reader, orgId: OrgId, at: Date) {

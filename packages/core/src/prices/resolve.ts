@@ -31,7 +31,8 @@ export type PricedThing =
  */
 export function resolvePrice(
   book: readonly Price[],
-  orgId: OrgId,
+  /** Null: what those without a contract pay. */
+  orgId: OrgId | null,
   thing: PricedThing,
   at: Date,
 ): Price | null {

@@ -1,6 +1,6 @@
 import {
-  BOOK_BUCKET,
   BOOK_FILLED,
+  bookBucket,
   keyEntry,
   modelEntry,
   organisationEntry,
@@ -27,7 +27,8 @@ export interface BookOptions {
   readonly nats: Pick<NatsClient, 'bucket'>;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  readonly bucket?: string;
+  /** Of the installation's names in the broker. */
+  readonly prefix?: string;
   readonly staleAfterMs?: number;
   /** How long to wait for the first copy. Without it the book opens stale, and fills itself when it can. */
   readonly openWithinMs?: number;
@@ -53,7 +54,7 @@ export interface Book {
 
 export async function openBook(options: BookOptions): Promise<Book> {
   const { clock, log, staleAfterMs = defaultStaleAfterMs, maxEntries = 50_000 } = options;
-  const bucket = options.nats.bucket(options.bucket ?? BOOK_BUCKET);
+  const bucket = options.nats.bucket(bookBucket(options.prefix ?? ''));
   const catalog = createCatalog();
   const listeners = new Set<() => void>();
   let isFilled = false;

@@ -1,0 +1,43 @@
+import { createBookSync, keepBook } from '@millrace/core/inference';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { EarlyNatsClient } from '@millrace/platform/nats';
+import { createSealer } from '@millrace/platform/secrets';
+import type { WorkerConfig } from './config.ts';
+
+const MEBIBYTE = 1_048_576;
+
+/** Keeps what gateways know of keys, organisations and models. */
+export function startBook(
+  config: WorkerConfig,
+  parts: {
+    readonly db: Db;
+    readonly nats: EarlyNatsClient;
+    readonly lifecycle: Lifecycle;
+    readonly log: Logger;
+  },
+): void {
+  const { db, nats, lifecycle, log } = parts;
+  const { sealingKeys, activeSealingKey } = config.secrets;
+  const { defaultRpm, fundedRpm } = config.rateLimits;
+  const options = {
+    db,
+    nats,
+    prefix: config.nats.prefix,
+    sealer: createSealer({ keys: sealingKeys, activeId: activeSealingKey }),
+    clock: systemClock,
+    log,
+    rates: { organisationRpm: defaultRpm, fundedRpm },
+  };
+  const writing = createBookSync(options).start();
+  const keeping = keepBook({
+    ...options,
+    replicas: config.nats.replicas,
+    maxBytes: config.worker.bookMaxMebibytes * MEBIBYTE,
+  });
+  lifecycle.onDrain('consumers', 'gateway book', async () => {
+    await Promise.all([writing.stop(), keeping.stop()]);
+  });
+}

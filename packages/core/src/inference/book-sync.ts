@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { withDeadline, type Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { BucketSpec, EarlyNatsClient } from '@millrace/platform/nats';
+import type { Sealer } from '@millrace/platform/secrets';
+import { counter } from '@millrace/platform/telemetry';
+import { BOOK_FILLED, BOOK_ID, bookBucket, bookKeys } from './book.ts';
+import type { RateSettings } from './book-entries.ts';
+import { deleteBookChanges, pageOfRefs, readBookChanges, type BookKind } from './book.store.ts';
+import { createBookWriter, type BookWriter } from './book-writer.ts';
+import { resealDeployments } from './catalog.service.ts';
+import { findModels } from './catalog.store.ts';
+
+/** How often every process that can write looks for changes that nobody has written yet. */
+const lookEveryMs = 250;
+/** Whoever made a change writes it at once; only after this do others do it for them. */
+const leaveToOthersMs = 200;
+const changesAtOnce = 500;
+const defaultFlushWithinMs = 500;
+const keepEveryMs = 1_000;
+const pageSize = 500;
+const defaultCompareEveryMs = 900_000;
+
+const written = counter(
+  'millrace_gateway_book_writes_total',
+  'Entries of the gateway book, by what became of them.',
+);
+
+export interface BookSyncOptions {
+  readonly db: Db;
+  readonly nats: Pick<EarlyNatsClient, 'bucket'>;
+  readonly prefix: string;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly rates: RateSettings;
+  /** What a caller's answer waits for the book at most. The loops go on. */
+  readonly flushWithinMs?: number;
+}
+
+export interface BookSync {
+  /** Writes all that has changed up to now, as far as the broker answers in time. Never fails: the loop goes on. */
+  readonly flush: () => Promise<void>;
+  /** Begins to write what nobody else has. */
+  start(): Loop;
+}
+
+function writerOf(options: BookSyncOptions): BookWriter {
+  const { db, nats, prefix, sealer, clock, log, rates } = options;
+  return createBookWriter({ db, bucket: nats.bucket(bookBucket(prefix)), sealer, clock, log, rates });
+}
+
+/**
+ * Keeps the book behind the database. Runs in every api and worker: each writes its own changes right after their commit
+ * and, a moment later, those of processes that died before they could.
+ */
+export function createBookSync(options: BookSyncOptions): BookSync {
+  const { db, clock, log, flushWithinMs = defaultFlushWithinMs } = options;
+  const writer = writerOf(options);
+
+  /** Answers how many changes are done with. One that fails waits and holds up no other. */
+  async function drain(waitedMs: number): Promise<number> {
+    const changes = await readBookChanges(db, { limit: changesAtOnce, waitedMs });
+    if (changes.length === 0) return 0;
+    const undone = new Set<string>();
+    for (const kind of ['key', 'organisation', 'model'] as const) {
+      const refs = new Set(changes.filter((change) => change.kind === kind).map(({ ref }) => ref));
+      const failed = await writer.write(kind, [...refs]);
+      written.add(refs.size - failed.size, { result: 'written' });
+      written.add(failed.size, { result: 'failed' });
+      for (const [ref, error] of failed) {
+        undone.add(`${kind} ${ref}`);
+        log.warn({ err: error, kind, ref }, 'an entry of the gateway book could not be written');
+      }
+    }
+    const done = changes.filter(({ kind, ref }) => !undone.has(`${kind} ${ref}`));
+    if (done.length === 0) throw new Error(`None of ${changes.length} changes reached the gateway book.`);
+    await db.transaction({ name: 'note the gateway book', isolation: 'read committed' }, (tx) =>
+      deleteBookChanges(
+        tx,
+        done.map(({ id }) => id),
+      ),
+    );
+    return done.length;
+  }
+
+  return {
+    flush: shared(() =>
+      withDeadline(clock, 'Writing the gateway book', flushWithinMs, () => drain(0)).then(
+        () => undefined,
+        // The loop meets the same trouble and tells of it.
+        () => undefined,
+      ),
+    ),
+    start: () =>
+      startLoop({ name: 'write the gateway book', clock, log, idleMs: lookEveryMs }, async () =>
+        (await drain(leaveToOthersMs)) >= changesAtOnce ? 'busy' : 'idle',
+      ),
+  };
+}
+
+/** Those who come while it runs share the next run: theirs must begin after they came. */
+function shared(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  const start = (): Promise<void> => {
+    const begun = run().finally(() => {
+      if (running === begun) running = null;
+    });
+    running = begun;
+    return begun;
+  };
+  return () => {
+    if (running === null) return start();
+    next ??= running.then(() => {
+      next = null;
+      return start();
+    });
+    return next;
+  };
+}
+
+export interface BookKeeperOptions extends Omit<BookSyncOptions, 'nats'> {
+  readonly nats: Pick<EarlyNatsClient, 'bucket' | 'ensureBucket'>;
+  readonly replicas: number;
+  readonly maxBytes: number;
+  readonly compareEveryMs?: number;
+}
+
+/**
+ * Makes the bucket, fills it, and compares all of it with the database again and again: the last resort, and the whole of
+ * the repair when the broker has lost it. Runs in workers.
+ */
+export function keepBook(options: BookKeeperOptions): Loop {
+  const { nats, clock, log, prefix, compareEveryMs = defaultCompareEveryMs } = options;
+  const name = bookBucket(prefix);
+  const spec: BucketSpec = { name, replicas: options.replicas, maxBytes: options.maxBytes };
+  const bucket = nats.bucket(name);
+  const writer = writerOf(options);
+  let comparedAtMs: number | null = null;
+
+  /** A bucket that took another's place has another id, or none. */
+  async function idOfBucket(): Promise<string> {
+    const standing = await bucket.read(BOOK_ID);
+    if (standing?.value != null) return standing.value;
+    const id = randomUUID();
+    if ((await bucket.write(BOOK_ID, id, standing?.revision ?? 0)) !== null) return id;
+    return idOfBucket();
+  }
+
+  async function compareAll(signal: AbortSignal): Promise<void> {
+    await resealDeployments(options.db, options.sealer, log);
+    const id = await idOfBucket();
+    const totals = { written: 0, failed: 0 };
+    for (const kind of ['organisation', 'key', 'model'] as const) {
+      const { written: changed, failed } = await compareKind(kind, signal);
+      totals.written += changed;
+      totals.failed += failed;
+    }
+    totals.written += await removeStrangers();
+    const standing = await bucket.read(BOOK_FILLED);
+    if (standing?.value == null && (await idOfBucket()) === id) {
+      const text = JSON.stringify({ version: 1, filledAt: clock.now().toISOString() });
+      await bucket.write(BOOK_FILLED, text, standing?.revision ?? 0);
+      log.info(totals, 'the gateway book is filled');
+    } else if (totals.written > 0) {
+      log.warn(totals, 'the gateway book differed from the database');
+    }
+    // One broken row must not keep the gateways of everyone from working.
+    if (totals.failed > 0) log.error(totals, 'entries of the gateway book could not be written');
+    comparedAtMs = clock.monotonicMs();
+  }
+
+  async function compareKind(
+    kind: BookKind,
+    signal: AbortSignal,
+  ): Promise<{ written: number; failed: number }> {
+    const total = { written: 0, failed: 0 };
+    for (let after: string | null = null; ;) {
+      signal.throwIfAborted();
+      const refs: readonly string[] = await pageOfRefs(options.db, kind, { after, limit: pageSize });
+      const result = await writer.compare(kind, refs);
+      total.written += result.written;
+      total.failed += result.failed;
+      if (refs.length < pageSize) return total;
+      after = refs.at(-1) ?? null;
+    }
+  }
+
+  /** Models are never deleted, so one that the database does not know is from another database. */
+  async function removeStrangers(): Promise<number> {
+    const strangers: string[] = [];
+    for await (const entry of bucket.list(bookKeys.allModels)) {
+      const model = entry.value === null ? null : bookKeys.nameOfModel(entry.key);
+      if (model !== null) strangers.push(model);
+    }
+    const known = new Set((await findModels(options.db, strangers)).map(({ name: model }) => model));
+    const gone = strangers.filter((model) => !known.has(model));
+    await writer.write('model', gone);
+    return gone.length;
+  }
+
+  return startLoop({ name: 'keep the gateway book', clock, log, idleMs: keepEveryMs }, async (signal) => {
+    const standing = await bucket.read(BOOK_FILLED).catch(async () => {
+      await nats.ensureBucket(spec);
+      return bucket.read(BOOK_FILLED);
+    });
+    const isDue = comparedAtMs === null || clock.monotonicMs() - comparedAtMs >= compareEveryMs;
+    if (isDue || standing?.value == null) await compareAll(signal);
+    return 'idle';
+  });
+}

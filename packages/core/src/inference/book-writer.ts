@@ -1,0 +1,191 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { fromUuid } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { Bucket } from '@millrace/platform/nats';
+import type { Sealer } from '@millrace/platform/secrets';
+import { modelTimelines, readPricesOfModels } from '../prices/index.ts';
+import { bookKeys } from './book.ts';
+import {
+  keyEntryOf,
+  modelEntryOf,
+  organisationEntryOf,
+  type ModelFacts,
+  type RateSettings,
+} from './book-entries.ts';
+import { readKeyFacts, readOrganisationFacts, type BookKind } from './book.store.ts';
+import { sealPlaceOf, type Deployment } from './catalog.ts';
+import { findModels, findOpenDeployments } from './catalog.store.ts';
+
+const mostAttempts = 8;
+const atOnce = 16;
+
+export interface BookWriterOptions {
+  readonly db: Db;
+  readonly bucket: Bucket;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'error'>;
+  readonly rates: RateSettings;
+}
+
+/**
+ * Writes entries of the gateway book. The order is what keeps them right, whoever else writes: first the revision that
+ * stands in the bucket, then the row as the database has it now, then a write that counts only if that revision still
+ * stands. So an old row never follows a newer one.
+ */
+export interface BookWriter {
+  /**
+   * Brings these entries up to date. Answers those that could not be, with the reason: a broken one holds up no other.
+   * Rejects once so many have failed and none was done that it must be the broker or the database.
+   */
+  write(kind: BookKind, refs: readonly string[]): Promise<ReadonlyMap<string, unknown>>;
+  /** The same for very many, by a glance that may be behind: what it overlooks is found the next time. */
+  compare(
+    kind: BookKind,
+    refs: readonly string[],
+  ): Promise<{ readonly written: number; readonly failed: number }>;
+}
+
+export function createBookWriter(options: BookWriterOptions): BookWriter {
+  const { bucket } = options;
+
+  async function writeOne(kind: BookKind, ref: string): Promise<void> {
+    const key = keyOf(kind, ref);
+    for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
+      const standing = await bucket.read(key);
+      const wanted = (await readWanted(options, kind, [ref])).get(ref) ?? null;
+      if ((standing?.value ?? null) === wanted) return;
+      if ((await bucket.write(key, wanted, standing?.revision ?? 0)) !== null) return;
+    }
+    throw new Error(`The entry ${key} was changed by others at each of ${mostAttempts} attempts.`);
+  }
+
+  async function write(kind: BookKind, refs: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
+    const failed = new Map<string, unknown>();
+    let isAnyDone = false;
+    await eachOf(refs, async (ref) => {
+      try {
+        await writeOne(kind, ref);
+        isAnyDone = true;
+      } catch (error) {
+        failed.set(ref, error);
+        if (!isAnyDone && failed.size >= atOnce) throw error;
+      }
+    });
+    return failed;
+  }
+
+  return {
+    write,
+
+    async compare(kind, refs) {
+      const standing = await bucket.glance(refs.map((ref) => keyOf(kind, ref)));
+      const wanted = await readWanted(options, kind, refs).catch(() => null);
+      // A page with a row that cannot be read is gone through one by one.
+      if (wanted === null) return { written: 0, failed: (await write(kind, refs)).size };
+      const differing = refs.filter(
+        (ref) => (standing.get(keyOf(kind, ref))?.value ?? null) !== (wanted.get(ref) ?? null),
+      );
+      const outrun: string[] = [];
+      await eachOf(differing, async (ref) => {
+        const key = keyOf(kind, ref);
+        const revision = standing.get(key)?.revision ?? 0;
+        if ((await bucket.write(key, wanted.get(ref) ?? null, revision)) === null) outrun.push(ref);
+      });
+      const failed = await write(kind, outrun);
+      return { written: differing.length - failed.size, failed: failed.size };
+    },
+  };
+}
+
+function keyOf(kind: BookKind, ref: string): string {
+  switch (kind) {
+    case 'key':
+      return bookKeys.key(ref);
+    case 'organisation':
+      return bookKeys.organisation(fromUuid('org', ref));
+    case 'model':
+      return bookKeys.model(ref);
+  }
+}
+
+/** What shall stand there for each; what is not in the answer shall not stand there. */
+async function readWanted(
+  options: BookWriterOptions,
+  kind: BookKind,
+  refs: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const { db, clock, rates } = options;
+  if (refs.length === 0) return new Map();
+  switch (kind) {
+    case 'key': {
+      const keys = await readKeyFacts(db, refs);
+      return new Map(keys.map((key) => [key.publicId, textOf(keyEntryOf(key, clock.nowMs()))]));
+    }
+    case 'organisation': {
+      const facts = await readOrganisationFacts(db, refs);
+      return new Map(facts.map(({ ref, ...facts }) => [ref, textOf(organisationEntryOf(facts, rates))]));
+    }
+    case 'model':
+      return readModels(options, refs);
+  }
+}
+
+async function readModels(
+  options: BookWriterOptions,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const { db } = options;
+  const now = options.clock.now();
+  // One after the other: what is committed in between is noted as a change of its own, so it is written again.
+  const models = await findModels(db, names);
+  const deployments = await findOpenDeployments(db, names);
+  const prices = await readPricesOfModels(db, names, now);
+  return new Map(
+    models.map((model) => {
+      const own = deployments.filter((deployment) => deployment.model === model.name);
+      const book = prices.filter(({ subject }) => subject.model === model.name);
+      const facts = {
+        model,
+        deployments: own.flatMap((deployment) => openKey(options, deployment)),
+        prices: modelTimelines(book, model.name, now),
+      };
+      return [model.name, textOf(modelEntryOf(facts))];
+    }),
+  );
+}
+
+/** One whose key cannot be opened could not be used: the model is served by the others. */
+function openKey(
+  { sealer, log }: BookWriterOptions,
+  deployment: Deployment,
+): readonly ModelFacts['deployments'][number][] {
+  const { id, sealedApiKey } = deployment;
+  try {
+    return [
+      { deployment, apiKey: sealedApiKey === null ? null : sealer.open(sealedApiKey, sealPlaceOf(id)) },
+    ];
+  } catch (error) {
+    log.error({ err: error, deployment: id }, 'the key of an engine cannot be opened; it is left out');
+    return [];
+  }
+}
+
+function textOf(entry: object | null): string | null {
+  return entry === null ? null : JSON.stringify(entry);
+}
+
+/** Some at a time; no more are begun once one has failed. */
+async function eachOf(refs: readonly string[], act: (ref: string) => Promise<void>): Promise<void> {
+  const rest = [...refs];
+  const work = async (): Promise<void> => {
+    for (let ref = rest.pop(); ref !== undefined; ref = rest.pop()) {
+      await act(ref).catch((error: unknown) => {
+        rest.length = 0;
+        throw error;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, refs.length) }, work));
+}

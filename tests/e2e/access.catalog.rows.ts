@@ -1,0 +1,56 @@
+import { contract, type OperationId } from '@millrace/contract';
+import { testIds, uniqueId } from '@millrace/testing';
+import type { AccessRow } from './access.rows.ts';
+import { call, type Input, type World } from './world.ts';
+
+/** The rows of what operators do with models and deployments. Each stands on a model of its own. */
+
+const { operations } = contract;
+const nothing = async (): Promise<Input> => ({});
+
+const modelChange = { enabled: false, reason: 'no engine for it' };
+
+const newModel = () => ({ name: `maker/${uniqueId()}`, modality: 'chat', ownedBy: 'maker' });
+const newDeployment = (model: string) => ({
+  ...{ model, engine: 'llama.cpp', address: 'http://10.0.0.1:8080' },
+  ...{ region: 'us-central-1', apiKey: 'sk-engine' },
+});
+
+export const catalogAccessRows: Partial<Record<OperationId, AccessRow>> = {
+  adminListModels: { caller: 'operator', own: nothing, others: 'none' },
+  adminCreateModel: { caller: 'operator', own: async () => ({ body: newModel() }), others: 'none' },
+  adminUpdateModel: {
+    caller: 'operator',
+    own: async (world) => ({ params: { name: await plantModel(world) }, body: modelChange }),
+    others: { absent: { params: { name: 'maker/nobody' }, body: modelChange }, foreign: 'operators see all' },
+  },
+  adminListDeployments: { caller: 'operator', own: nothing, others: 'none' },
+  adminCreateDeployment: {
+    caller: 'operator',
+    own: async (world) => ({ body: newDeployment(await plantModel(world)) }),
+    others: { absent: { body: newDeployment('maker/nobody') }, foreign: 'operators see all' },
+  },
+  adminUpdateDeployment: deploymentRow({ body: { weight: 7 } }),
+  adminDeleteDeployment: deploymentRow({}),
+};
+
+async function plantModel(world: World): Promise<string> {
+  const made = await call(world, operations.adminCreateModel, { body: newModel() }, world.operator.owner.key);
+  return made.json.name as string;
+}
+
+function deploymentRow(input: Input): AccessRow {
+  return {
+    caller: 'operator',
+    own: async (world) => {
+      const body = newDeployment(await plantModel(world));
+      const { key } = world.operator.owner;
+      const made = await call(world, operations.adminCreateDeployment, { body }, key);
+      return { ...input, params: { deploymentId: made.json.id as string } };
+    },
+    others: {
+      absent: { ...input, params: { deploymentId: testIds.next('dep') } },
+      foreign: 'operators see all',
+    },
+  };
+}
