@@ -33,7 +33,7 @@ export const llamaDialect: Dialect = {
       // Without a number it lists twenty alternatives, and with 0 it tells nothing at all: one is asked for and cut away.
       logprobs: logprobs === null ? undefined : true,
       top_logprobs: logprobs === null ? undefined : Math.max(1, logprobs.alternatives),
-      ...streamFields(request.stream === true || (request.n ?? 1) > 1),
+      ...streamFields(request.stream === true, (request.n ?? 1) > 1),
     };
   },
   completionBody(request, { deployment, maxTokens }) {
@@ -47,7 +47,7 @@ export const llamaDialect: Dialect = {
       ...furtherSampling(request),
       logit_bias: request.logit_bias ?? undefined,
       logprobs: request.logprobs ?? undefined,
-      ...streamFields(request.stream === true || several),
+      ...streamFields(request.stream === true, several),
     };
   },
   runningCounts: (event) => timingsOf(event) ?? usageOf(event),
@@ -83,8 +83,11 @@ function foldedSeed(seed: number | undefined): number | undefined {
   return folded === meansRandom ? 0 : folded;
 }
 
-function streamFields(isStream: boolean) {
-  return isStream ? { stream: true, stream_options: { include_usage: true }, timings_per_token: true } : {};
+/** An answer that is only put together here needs no counts while it runs: they would be most of its bytes. */
+function streamFields(isStream: boolean, hasSeveral: boolean) {
+  if (!isStream && !hasSeveral) return {};
+  const counts = isStream ? { timings_per_token: true } : {};
+  return { stream: true, stream_options: { include_usage: true }, ...counts };
 }
 
 function timingsOf(event: JsonObject): Counts | null {
