@@ -1,4 +1,4 @@
-export { userDataLog } from './user-data.ts';
+export { userDataKind, userDataLog, type UserDataKind } from './user-data.ts';
 export { DriverError, isDriverError, type DriverErrorKind } from './driver-error.ts';
 export type {
   ComputeDriver,

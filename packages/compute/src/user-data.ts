@@ -6,10 +6,16 @@ export const userDataLog = '/var/log/millrace-user-data.log';
 
 export type UserDataKind = 'script' | 'cloud-config';
 
-/** By its first characters, as cloud-init tells them apart. Refuses what cannot be started on a machine that runs. */
-export function userDataKindOf(text: string): UserDataKind {
+/** By its first characters, as cloud-init tells them apart. Null: nothing could be started of it on a machine that runs. */
+export function userDataKind(text: string): UserDataKind | null {
   if (text.startsWith('#!')) return 'script';
-  if (/^#cloud-config\s/.test(text)) return 'cloud-config';
+  return /^#cloud-config\s/.test(text) ? 'cloud-config' : null;
+}
+
+/** The same for drivers, which refuse what cannot be started. */
+export function userDataKindOf(text: string): UserDataKind {
+  const kind = userDataKind(text);
+  if (kind !== null) return kind;
   throw new DriverError('unsupported', 'User data for a running machine begins with #! or #cloud-config.');
 }
 

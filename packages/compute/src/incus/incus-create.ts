@@ -6,7 +6,7 @@ import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
 import type { IncusFiles } from './incus-files.ts';
-import type { IncusImages } from './incus-images.ts';
+import type { IncusImages, PreparedImage } from './incus-images.ts';
 import { differenceFrom, instanceBody, isReady, isUntouched, keys, refuseIfCut } from './incus-instance.ts';
 import { placeOf, type IncusInstances } from './incus-instances.ts';
 import { isPort, portDevices } from './incus-ports.ts';
@@ -49,10 +49,10 @@ export class IncusMaker {
   async create(wish: MachineWish, signal: AbortSignal): Promise<void> {
     const { client, settings, instances } = this.#parts;
     await this.#refuseUnknownNode(wish, signal);
-    await ensureProject(client, settings, wish.orgId, signal);
+    const project = ensureProject(client, settings, wish.orgId, signal);
     for (let round = 1; ; round += 1) {
       try {
-        const found = await this.#find(wish, round, signal);
+        const found = await this.#find(wish, { round, project }, signal);
         if (found === 'new') return await this.#firstStart(wish, signal);
         if (found === 'there') return await this.#startAgain(wish, signal);
         if (round >= looks) throw new IncusError('busy', 'Others make and delete this machine all the time.');
@@ -66,10 +66,18 @@ export class IncusMaker {
     }
   }
 
-  async #find(wish: MachineWish, round: number, signal: AbortSignal): Promise<Found> {
-    const { instances, cluster } = this.#parts;
-    const found = await instances.find(wish, signal);
-    if (found === null) return this.#make(wish, round, signal);
+  /** Most machines are new, so what is needed to make one is asked for along with whether it is there. */
+  async #find(
+    wish: MachineWish,
+    { round, project }: { readonly round: number; readonly project: Promise<unknown> },
+    signal: AbortSignal,
+  ): Promise<Found> {
+    const { instances, images, cluster } = this.#parts;
+    const image = images.prepare(wish.nodeName, wish.image, signal);
+    // A machine that is there needs no image any more.
+    image.catch(() => undefined);
+    const [found] = await Promise.all([instances.find(wish, signal), project]);
+    if (found === null) return this.#make(wish, { round, image: await image }, signal);
     const instance = found.value;
     refuseIfCut(instance.config);
     const difference = differenceFrom(instance, wish, await cluster.nodeNameOf(instance, signal));
@@ -81,9 +89,12 @@ export class IncusMaker {
     return 'again';
   }
 
-  async #make(wish: MachineWish, round: number, signal: AbortSignal): Promise<Found> {
+  async #make(
+    wish: MachineWish,
+    { round, image }: { readonly round: number; readonly image: PreparedImage },
+    signal: AbortSignal,
+  ): Promise<Found> {
     const { instances, images } = this.#parts;
-    const image = await images.prepare(wish.nodeName, wish.image, signal);
     try {
       await this.#post(wish, { round, fingerprint: image.fingerprint }, signal);
     } catch (error) {

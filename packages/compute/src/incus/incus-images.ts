@@ -6,6 +6,12 @@ import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
+export interface PreparedImage {
+  readonly fingerprint: string;
+  /** Whether the member has a copy of it that is known to be whole. */
+  readonly isWhole: boolean;
+}
+
 /**
  * A member unpacks an image once and makes machines from that copy. A daemon that dies while it unpacks leaves half a copy
  * which it takes for a whole one ever after, and every machine made from it lacks files: if the tenant is lucky, so many
@@ -36,11 +42,7 @@ export class IncusImages {
    * Before a machine is made: nothing but a whole copy, or none, is there. Unless it is known to be whole, it is to be
    * confirmed after the machine was made.
    */
-  async prepare(
-    nodeName: string,
-    alias: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly fingerprint: string; readonly isWhole: boolean }> {
+  async prepare(nodeName: string, alias: string, signal: AbortSignal): Promise<PreparedImage> {
     const fingerprint = await this.#fingerprint(alias, signal);
     const madeAt = await this.#copyMadeAt(nodeName, fingerprint, signal);
     if (madeAt === null) return { fingerprint, isWhole: false };

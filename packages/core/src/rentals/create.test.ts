@@ -103,6 +103,29 @@ it.each([
   expect(reasonOf(() => order({ image }))).toBe(expected);
 });
 
+it.each([
+  ['#!/bin/sh\necho hi\n', '#!/bin/sh\necho hi\n'],
+  ['#cloud-config\npackages: [git]\n', '#cloud-config\npackages: [git]\n'],
+  ['', null],
+  [' \n', null],
+] as const)('user data %j is taken as %j', (userData, taken) => {
+  expect(order({ userData }).userData).toBe(taken);
+});
+
+it.each([
+  'echo hi',
+  ' #!/bin/sh',
+  '#cloud-config',
+  '#cloud-config-archive\n- {}',
+  '#include\nhttps://example.com/x',
+  'Content-Type: multipart/mixed; boundary="x"',
+  '## template: jinja\n#cloud-config\n',
+])('user data that no machine could start is refused at once, and says what could be: %j', (userData) => {
+  const refused = (): unknown => order({ userData });
+  expect(reasonOf(refused)).toBe('VALIDATION_FAILED');
+  expect(refused).toThrow(/userData must begin with #! .* or with a line #cloud-config/);
+});
+
 describe('how long a rental may last', () => {
   const bounded = { maxRentalSeconds: 3_600 };
   it.each([

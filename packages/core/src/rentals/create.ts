@@ -1,4 +1,5 @@
 import type { ApiKeyLimits, Body, Contract, GpuType } from '@millrace/contract';
+import { userDataKind } from '@millrace/compute';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import { parseId, type SshKeyId } from '@millrace/platform/ids';
@@ -70,7 +71,7 @@ export function orderOfVirtualMachine(body: VirtualMachineBody): RentalOrder {
     label: requireLabel(body.label),
     tags: body.tags ?? {},
     image: requireImage(body.image),
-    userData: body.userData ?? null,
+    userData: requireUserData(body.userData),
     sshKeys: body.sshKeyIds === undefined ? 'all' : body.sshKeyIds.map(requireSshKeyId),
     ttlSeconds: body.ttlSeconds ?? null,
     maxUsd: body.maxUsd === undefined ? null : requireMaxUsd(body.maxUsd),
@@ -93,6 +94,16 @@ function requireImage(image: string | undefined): string | null {
   const isName = imagePattern.test(image) && !image.includes('..') && !image.includes('//');
   if (!isName) throw new Fault('IMAGE_NOT_FOUND');
   return image;
+}
+
+/** What no machine could start is told now, and not by a rental that fails. An empty text asks for nothing. */
+export function requireUserData(userData: string | undefined): string | null {
+  if (userData === undefined || userData.trim() === '') return null;
+  if (userDataKind(userData) !== null) return userData;
+  throw invalidField(
+    'userData',
+    'must begin with #! (a program, which runs once as root) or with a line #cloud-config',
+  );
 }
 
 function requireSshKeyId(text: string): SshKeyId {

@@ -93,6 +93,24 @@ export function createSaboteur(world: Pick<RentalWorld, 'db' | 'drivers'>): Sabo
   };
 }
 
+/** The same world with some methods of its engines exchanged. */
+export function withDriver<World extends Pick<RentalWorld, 'drivers'>>(
+  world: World,
+  change: (driver: ComputeDriver) => Partial<ComputeDriver>,
+): World {
+  const drivers: RentalWorld['drivers'] = async (clusterId) => {
+    const driver = await world.drivers(clusterId);
+    const changed: Partial<Record<PropertyKey, unknown>> = change(driver);
+    return new Proxy(driver, {
+      get: (good, name) => {
+        const value: unknown = changed[name] ?? Reflect.get(good, name, good);
+        return typeof value === 'function' ? (value.bind(good) as unknown) : value;
+      },
+    });
+  };
+  return { ...world, drivers };
+}
+
 export interface DriveOptions {
   /** Until it has this status. */
   readonly until: RentalState;

@@ -1,8 +1,7 @@
-import type { ComputeDriver } from '@millrace/compute';
 import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { costAt, meterCost } from '../metering/index.ts';
-import { driveIdle, driveUntil } from './drive.fixture.ts';
+import { driveIdle, driveUntil, withDriver } from './drive.fixture.ts';
 import { requireView } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
 import {
@@ -389,19 +388,13 @@ describe('power', () => {
 
   it('that a list calls off while the machine is only being started is asked for once more', async () => {
     const rental = await runningRental(world, tenant);
-    const stale = reconcilerOf(world, {
-      drivers: async (clusterId) => {
-        const driver = await world.drivers(clusterId);
-        const listOwned: ComputeDriver['listOwned'] = async (signal) => {
-          const { machines, unseen } = await driver.listOwned(signal);
-          return { unseen, machines: machines.map((machine) => ({ ...machine, power: 'off' as const })) };
-        };
-        return new Proxy(driver, {
-          get: (good, name) =>
-            name === 'listOwned' ? listOwned : (Reflect.get(good, name, good) as () => unknown).bind(good),
-        });
+    const { drivers } = withDriver(world, (driver) => ({
+      listOwned: async (signal) => {
+        const { machines, unseen } = await driver.listOwned(signal);
+        return { unseen, machines: machines.map((machine) => ({ ...machine, power: 'off' as const })) };
       },
-    });
+    }));
+    const stale = reconcilerOf(world, { drivers });
     await pass(world, stale, 10 * SECOND_MS);
     expect(await current(world, rental)).toMatchObject({ status: 'Running', power: 'on' });
   });

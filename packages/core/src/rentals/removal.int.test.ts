@@ -1,7 +1,11 @@
+import type { MachineWish } from '@millrace/compute';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createSaboteur, driveUntil, type Sabotage } from './drive.fixture.ts';
+import { driveOnce } from './drive.ts';
+import { createSaboteur, Died, driveUntil, partsOf, withDriver, type Sabotage } from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
-import { createRentalWorld, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { listMachines } from './machines.store.ts';
+import { compareAll, pass, reconcilerOf } from './reconciler.fixture.ts';
+import { createRentalWorld, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
 /** Ending at any moment, with anything failing on the way out. */
@@ -115,6 +119,49 @@ describe('a rental that is ended', () => {
     world.engines.live.controls.heal();
     await driveUntil(world, rental, { until: 'Terminated' });
     await expectNothingLeft(tenant, rental);
+  });
+});
+
+describe('a machine that comes after its rental has ended', () => {
+  /** Whoever makes it is held up on the way to the engine until its rental is over, and goes on then. */
+  async function comesLate(tenant: Tenant, more: { readonly dies: boolean }) {
+    const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+    let made: MachineWish | undefined;
+    const late = withDriver(world, (driver) => ({
+      create: async (wish) => {
+        await end(tenant, accepted);
+        await driveUntil(world, accepted, { until: 'Terminated' });
+        await driver.create(wish, never);
+        made = wish;
+        if (more.dies) throw new Died('with the machine made');
+      },
+    }));
+    await driveOnce(partsOf(late), accepted.orgId, accepted.id, never);
+    return { rental: accepted, wish: made ?? expect.fail('Nothing was made.') };
+  }
+
+  it('is taken back by whoever made it', async () => {
+    const tenant = await world.tenant();
+    const { rental } = await comesLate(tenant, { dies: false });
+    await expectNothingLeft(tenant, rental);
+  });
+
+  it('is taken back by the reconciler if that one died, and until then nobody has a way in', async () => {
+    const tenant = await world.tenant();
+    const { rental, wish } = await comesLate(tenant, { dies: true });
+    const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+    expect(machine).toMatchObject({ state: 'gone', proofKey: null });
+    // It has the key of a proof that will never be made, and no other.
+    expect(wish).toMatchObject({ userData: null, ports: [{ internalPort: 22 }] });
+    expect(wish.sshKeys).toHaveLength(1);
+    expect(wish.sshKeys).not.toContain(tenant.ssh.publicKey);
+    const { machines } = await world.engines.live.driver.listOwned(never);
+    expect(machines.map(({ externalId }) => externalId)).toContain(wish.externalId);
+    const reconciler = reconcilerOf(world);
+    await compareAll(reconciler);
+    await pass(world, reconciler, 80 * SECOND_MS);
+    await expectNothingLeft(tenant, rental);
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
   });
 });
 

@@ -1,0 +1,233 @@
+import { DriverError, type ComputeDriver, type DriverErrorKind, type MachineRef } from '@millrace/compute';
+import { keyIsRefused, type SshTarget } from '@millrace/compute/proof';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createSaboteur, Died, driveIdle, driveUntil, partsOf, withDriver } from './drive.fixture.ts';
+import { expectSound, meters } from './life.fixture.ts';
+import { listMachines } from './machines.store.ts';
+import { sshPortOf } from './machine-wish.ts';
+import { openProofKey } from './provision.acts.ts';
+import { createRentalWorld, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { causeOfRental, type Rental, type RentalMachine } from './rental.ts';
+import { listSteps } from './steps.store.ts';
+
+/** What a tenant can do before a rental is Running, which is from when on it is paid for: nothing. */
+
+let world: RentalWorld;
+beforeAll(async () => {
+  world = await createRentalWorld();
+});
+afterAll(() => world.drop());
+afterEach(() => expectSound(world));
+
+const never = new AbortController().signal;
+const program = '#!/bin/sh\nsystemctl stop ssh\n';
+
+const machineOf = async (rental: Rental): Promise<RentalMachine> => {
+  const machine = (await listMachines(world.db, rental.orgId, rental.id, 'all')).at(-1);
+  return machine ?? expect.fail('There is no machine.');
+};
+
+/** As the platform itself would log in, while it still could. */
+async function platformTarget(rental: Rental): Promise<SshTarget> {
+  const machine = await machineOf(rental);
+  const key = openProofKey(partsOf(world), machine) ?? expect.fail('Its key is forgotten already.');
+  const { address, sshUser, hostKey } = machine;
+  return {
+    host: address ?? expect.fail('It has no address.'),
+    port: sshPortOf(machine) ?? 0,
+    user: sshUser ?? '',
+    privateKey: key.privateKey,
+    hostKey,
+  };
+}
+
+/** Its system lets nobody in any more. */
+const shutOut = (driver: ComputeDriver, machine: MachineRef) => driver.setPorts(machine, [], never);
+
+const started = async (rental: Rental): Promise<readonly string[]> =>
+  (await world.engines.live.memory.read(await machineOf(rental)))?.machine.userDataRuns ?? [];
+
+const rent = (tenant: Tenant, userData: string | null = program): Promise<Rental> =>
+  world.rent(tenant, 'live', { customPorts: [8080], ...(userData === null ? {} : { userData }) });
+
+describe('until it is proven', () => {
+  it('a machine has the platform’s key and nothing of its tenant’s: no key, no port, no user data', async () => {
+    const tenant = await world.tenant();
+    const accepted = await rent(tenant);
+    const seen: string[] = [];
+    const watched = withDriver(world, (driver) => {
+      const look = async (at: string): Promise<void> => {
+        const kept = await world.engines.live.memory.read(await machineOf(accepted));
+        if (kept === null) return;
+        const { sshKeys, ports, userData, userDataRuns } = kept.machine;
+        const isTheirs = sshKeys.some((key) => key.includes(tenant.ssh.publicKey.split(' ')[1] ?? ''));
+        seen.push(`${at}: ${ports.length} ${isTheirs} ${userData} ${userDataRuns.length}`);
+      };
+      return {
+        describe: async (machine, signal) => {
+          await look('describe');
+          return driver.describe(machine, signal);
+        },
+        setPorts: async (machine, ports, signal) => {
+          await look('setPorts');
+          await driver.setPorts(machine, ports, signal);
+        },
+        runUserData: async (machine, text, signal) => {
+          await look('runUserData');
+          await driver.runUserData(machine, text, signal);
+        },
+      };
+    });
+    await driveUntil(watched, accepted, { until: 'Running' });
+    expect(new Set(seen)).toEqual(
+      new Set(['describe: 1 false null 0', 'setPorts: 1 false null 0', 'runUserData: 2 true null 0']),
+    );
+  });
+});
+
+describe('once it is Running', () => {
+  it('the platform’s key is refused and forgotten, and was refused before anything of the tenant’s ran', async () => {
+    const accepted = await rent(await world.tenant());
+    let target: SshTarget | undefined;
+    const verdicts: string[] = [];
+    const watched = withDriver(world, (driver) => ({
+      setKeys: async (machine, keys, signal) => {
+        target = await platformTarget(accepted);
+        verdicts.push(await keyIsRefused(target, never));
+        await driver.setKeys(machine, keys, signal);
+      },
+      runUserData: async (machine, text, signal) => {
+        verdicts.push(await keyIsRefused(target ?? expect.fail('No keys were set.'), never));
+        await driver.runUserData(machine, text, signal);
+      },
+    }));
+    const rental = await driveUntil(watched, accepted, { until: 'Running' });
+    verdicts.push(await keyIsRefused(target ?? expect.fail('No keys were set.'), never));
+    expect(verdicts).toEqual(['accepted', 'refused', 'refused']);
+    expect(await machineOf(rental)).toMatchObject({ state: 'open', proofKey: null });
+  });
+
+  it('its user data was started once, and is forgotten', async () => {
+    const rental = await driveUntil(world, await rent(await world.tenant()), { until: 'Running' });
+    expect(rental.userData).toBeNull();
+    expect(await started(rental)).toHaveLength(1);
+  });
+});
+
+describe('user data that shuts everybody out', () => {
+  it.each(['note let in', 'enter running'])(
+    'does not hold Running up, though the process dies around %s',
+    async (at) => {
+      const accepted = await rent(await world.tenant());
+      const hostile = withDriver(world, (driver) => ({
+        runUserData: async (machine, text, signal) => {
+          await driver.runUserData(machine, text, signal);
+          await shutOut(driver, machine);
+        },
+      }));
+      const saboteur = createSaboteur(hostile);
+      saboteur.plan({ at, when: at === 'note let in' ? 'after' : 'before' });
+      const rental = await driveUntil(hostile, accepted, { until: 'Running', saboteur });
+      expect(saboteur.spent()).toBe(true);
+      expect(await machineOf(rental)).toMatchObject({ attempt: 1, state: 'open' });
+      const [meter] = await meters(world, rental);
+      expect(meter).toMatchObject({ name: 'gpu', state: 'open', openedAt: rental.startedAt });
+    },
+  );
+
+  it.each<DriverErrorKind>(['unavailable', 'busy', 'failed', 'refused'])(
+    'and answers that it is %s is paid for from its first try on',
+    async (kind) => {
+      const accepted = await rent(await world.tenant());
+      let calls = 0;
+      const hostile = withDriver(world, (driver) => ({
+        runUserData: async (machine, text, signal) => {
+          calls += 1;
+          if (calls === 1) await driver.runUserData(machine, text, signal);
+          throw new DriverError(kind, 'Its shell does not answer.');
+        },
+      }));
+      const rental = await driveUntil(hostile, accepted, { until: 'Running' });
+      expect(calls).toBe(1);
+      expect(await meters(world, rental)).toMatchObject([{ state: 'open', openedAt: rental.startedAt }]);
+      const settled = await driveIdle(hostile, rental);
+      expect(settled).toMatchObject({
+        status: 'Running',
+        userData: null,
+        statusReason: 'The machine did not take its user data.',
+      });
+    },
+  );
+
+  it('but was only lost on the way is started after Running', async () => {
+    const accepted = await rent(await world.tenant());
+    let calls = 0;
+    const lossy = withDriver(world, (driver) => ({
+      runUserData: async (machine, text, signal) => {
+        calls += 1;
+        if (calls <= 2) throw new DriverError('unavailable', 'Lost.');
+        await driver.runUserData(machine, text, signal);
+      },
+    }));
+    const rental = await driveUntil(lossy, accepted, { until: 'Running' });
+    expect(rental.userData).toBe(program);
+    expect(await driveIdle(lossy, rental)).toMatchObject({ userData: null, statusReason: null });
+    expect(await started(rental)).toHaveLength(1);
+  });
+
+  it('in an image that cannot start it at all leaves a rental that failed and costs nothing', async () => {
+    const accepted = await rent(await world.tenant());
+    const without = withDriver(world, () => ({
+      runUserData: async () => {
+        throw new DriverError('unsupported', 'The image has no cloud-init.');
+      },
+    }));
+    const failed = await driveUntil(without, accepted, { until: 'Failed' });
+    expect(failed.statusReason).toBe('The image cannot carry out this user data.');
+    const ended = await driveUntil(without, failed, { until: 'Terminated' });
+    expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
+  });
+});
+
+describe('a tenant who is in before it was written down', () => {
+  it('and shuts the platform out is left in there for seconds, not until the attempt is over', async () => {
+    const accepted = await rent(await world.tenant(), null);
+    let isShut = false;
+    const hostile = withDriver(world, (driver) => ({
+      setKeys: async (machine, keys, signal) => {
+        if (isShut) throw new DriverError('unavailable', 'Its tenant does not let us.');
+        await driver.setKeys(machine, keys, signal);
+        isShut = true;
+        await shutOut(driver, machine);
+        throw new Died('after the keys were in');
+      },
+      // Of the other host nothing is wrong.
+      create: async (wish, signal) => {
+        isShut = false;
+        await driver.create(wish, signal);
+      },
+    }));
+    const failed = await driveUntil(hostile, accepted, { until: 'Failed' });
+    const steps = await listSteps(world.db, failed.orgId, failed.id);
+    for (const { name, startedAt, endedAt } of steps) {
+      if (name !== 'open') continue;
+      expect((endedAt?.getTime() ?? 0) - startedAt.getTime()).toBeLessThan(45 * SECOND_MS);
+    }
+    expect(steps.filter(({ name }) => name === 'open')).toHaveLength(2);
+    const ended = await driveUntil(hostile, failed, { until: 'Terminated' });
+    expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
+  });
+});
+
+describe('keys', () => {
+  it('are in again though whoever put them in died before anybody knew', async () => {
+    const tenant = await world.tenant();
+    const accepted = await rent(tenant, null);
+    const saboteur = createSaboteur(world);
+    saboteur.plan({ at: 'enter running', when: 'before' });
+    const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
+    const kept = await world.engines.live.memory.read(await machineOf(rental));
+    expect(kept?.machine.sshKeys).toEqual([tenant.ssh.publicKey]);
+    expect(rental.attempt).toBe(1);
+  });
+});
