@@ -1,8 +1,17 @@
 import { toUuid } from '@millrace/platform/ids';
-import { eventually, killBackend, testIds } from '@millrace/testing';
+import { killBackend, testIds } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { gpusOf, openGround, placing, refusalOf, settle, type Ground } from './placement.fixture.ts';
+import {
+  gpusOf,
+  holdPlaced,
+  openGround,
+  placing,
+  refusalOf,
+  settle,
+  waitingForLocks,
+  type Ground,
+} from './placement.fixture.ts';
 import type { Placement, PlacementWish } from './placement.ts';
 import { place } from './placement.service.ts';
 import { releaseAllocation } from './allocations.store.ts';
@@ -31,36 +40,8 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
 const onlyFull = (refusals: readonly string[]) => expect([...new Set(refusals)]).toEqual([full]);
 const distinctGpus = (placed: readonly Placement[]): number => new Set(placed.flatMap(gpusOf)).size;
 
-/** A transaction that has placed and waits to be told how it ends. */
-function holdOpen(wish: PlacementWish): {
-  placed: Promise<Placement>;
-  end(how: 'commit' | 'rollback'): Promise<void>;
-} {
-  const told = Promise.withResolvers<'commit' | 'rollback'>();
-  const placed = Promise.withResolvers<Placement>();
-  const done = ground.database.db
-    .transaction(placing, async (tx) => {
-      placed.resolve(await place(tx, wish));
-      if ((await told.promise) === 'rollback') throw new Error('rolled back on purpose');
-    })
-    .catch((error: unknown) => placed.reject(error));
-  return {
-    placed: placed.promise,
-    end: async (how) => {
-      told.resolve(how);
-      await done;
-    },
-  };
-}
-
-const waiting = (count: number) =>
-  eventually({ what: `${count} to wait for a lock` }, async () => {
-    const [row] = await ground.query<{ waiting: number }>(
-      `select count(*)::int as waiting from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return row?.waiting === count;
-  });
+const holdOpen = (wish: PlacementWish) => holdPlaced(ground, wish);
+const waiting = (count: number) => waitingForLocks(ground, count);
 
 describe('64 at once for the last 8 GPUs', () => {
   it.each([
@@ -140,14 +121,14 @@ describe('those who wait', () => {
     await holder.end('commit');
   });
 
-  it('are none of those who hold a node that they cannot use: they come back, and then are told to', async () => {
+  it('are none of those who hold a node that they cannot use: they come back, and then start over', async () => {
     const scene = ground.scene();
     await scene.plant({ nodes: 1, gpusPerNode: 1 });
     const holder = holdOpen(scene.wish());
     await holder.placed;
     // The first node that the others lock. Nobody watches it.
     await scene.plant({ nodes: 1, gpusPerNode: 1, watchedAt: new Date(0) });
-    expect(await refusalOf(scene.place())).toBe('SERVICE_UNAVAILABLE');
+    await expect(scene.place()).rejects.toMatchObject({ code: '40001' });
     const late = settle(times(4, () => scene.place()));
     await holder.end('rollback');
     const { placed, refusals } = await late;

@@ -4,6 +4,7 @@ import type { GpuId, OrgId } from '@millrace/platform/ids';
 import {
   createOrganisation,
   createTestDatabase,
+  eventually,
   fleetBreaks,
   plantFleet,
   uniqueId,
@@ -81,6 +82,41 @@ function sceneOf(db: Db, orgId: OrgId, base: Partial<PlacementWish>): Scene {
         releaseAllocation(tx, by, placement.allocationId),
       ),
   };
+}
+
+export interface HeldPlacement {
+  readonly placed: Promise<Placement>;
+  end(how: 'commit' | 'rollback'): Promise<void>;
+}
+
+/** A transaction that has placed and waits to be told how it ends. */
+export function holdPlaced({ database }: Ground, wish: PlacementWish): HeldPlacement {
+  const told = Promise.withResolvers<'commit' | 'rollback'>();
+  const placed = Promise.withResolvers<Placement>();
+  const done = database.db
+    .transaction(placing, async (tx) => {
+      placed.resolve(await place(tx, wish));
+      if ((await told.promise) === 'rollback') throw new Error('rolled back on purpose');
+    })
+    .catch((error: unknown) => placed.reject(error));
+  return {
+    placed: placed.promise,
+    end: async (how) => {
+      told.resolve(how);
+      await done;
+    },
+  };
+}
+
+/** Until so many wait for a lock, of rows or of the test's own. */
+export async function waitingForLocks(ground: Ground, count: number): Promise<void> {
+  await eventually({ what: `${count} to wait for a lock` }, async () => {
+    const [row] = await ground.query<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return row?.waiting === count;
+  });
 }
 
 export const gpusOf = (placement: Placement): readonly GpuId[] =>

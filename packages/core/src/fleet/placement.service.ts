@@ -25,6 +25,7 @@ import {
   readFabrics,
   readLocked,
   SPREAD_BOUND,
+  startOver,
   type Fitness,
   type LockedNode,
 } from './placement.store.ts';
@@ -93,6 +94,7 @@ async function takeNodes(
     }
     await letGo(tx, footing);
   }
+  if (footing.isBurdened) await startOver(tx);
   return new Fault('SERVICE_UNAVAILABLE', {
     message: 'Too many rentals are being placed on the same machines at this moment.',
     retryAfterSeconds: 1,
@@ -102,7 +104,8 @@ async function takeNodes(
 /**
  * Whether there is a place to go back to, and whether a lock is held from before it, which only the end of the
  * transaction lets go. Nearly all placements take the first node that they lock, and need neither. One that could not use
- * it is burdened: it takes what is free, and never waits, since two who hold something could wait for each other.
+ * it is burdened: it takes what is free, and never waits, since two who hold something could wait for each other. If that
+ * does not help for long, its transaction starts over, and may wait then like everybody else.
  */
 interface Footing {
   isMarked: boolean;

@@ -413,3 +413,11 @@ export async function pause(tx: Tx): Promise<void> {
 export async function goBack(tx: Tx): Promise<void> {
   await sql`rollback to savepoint before_nodes`.execute(tx.kysely);
 }
+
+/** Has the transaction undone as one that met others, so that whoever opened it runs it again, without its locks. */
+export async function startOver(tx: Tx): Promise<void> {
+  await sql`
+    do $$ begin
+      raise serialization_failure using message = 'others hold all nodes with room, and one that is of no use is held here';
+    end $$`.execute(tx.kysely);
+}
