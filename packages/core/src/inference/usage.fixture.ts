@@ -2,6 +2,7 @@ import { SimulatedClock, systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
 import { toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
 import {
@@ -11,7 +12,6 @@ import {
   dropStream,
   startValkeyServer,
   testIds,
-  testLog,
   testNames,
   uniqueId,
   type TestDatabase,
@@ -103,7 +103,7 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
   const nats = await connectTestNats();
   const names = testNames();
   const { db } = database;
-  const log = testLog('usage');
+  const log = createLogger({ name: 'usage', level: 'silent' });
   const clock = new SimulatedClock(systemClock.nowMs());
   const { stream, batch } = usageSubjects(names.natsPrefix, 1);
   const makeStream = () =>

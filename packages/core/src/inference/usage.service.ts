@@ -8,6 +8,7 @@ import { readUsage, type ReadUsage } from './usage-reading.ts';
 
 /** What was made of a batch, for metrics and alerts. */
 export interface RecordedUsage {
+  /** Of live requests, those that were not known already. */
   readonly recorded: number;
   readonly charged: bigint;
   /** Beyond what had been reserved: borne by the operator. */
@@ -75,7 +76,7 @@ function summary(fresh: readonly RecordedRequest[], late: number): RecordedUsage
   const sum = (amount: (used: ReadUsage) => bigint): bigint =>
     charged.reduce((total, { used }) => total + amount(used), 0n);
   return {
-    recorded: fresh.length,
+    recorded: fresh.length + late,
     charged: sum(({ amount }) => amount),
     shortfall: sum(({ priced, amount }) => (priced > amount ? priced - amount : 0n)),
     uncharged: fresh.length - charged.length + late,
