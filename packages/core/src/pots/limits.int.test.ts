@@ -44,13 +44,14 @@ describe('limits and money', () => {
   it('are taken both or neither, and every answer says what is left of the limits', async () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
-    const limits = [limitOf('requests', orgId, 3), limitOf('tokens', orgId, 100)];
+    const limits = [limitOf('requests', orgId, 5), limitOf('tokens', orgId, 100)];
     const ask = (amount: bigint, tokens = 10) => ({ ...askFor(orgId, amount), limits, tokens });
-    // Without a lease nothing was counted yet; a refusal by the ledger shows the limits all the same.
-    expect(await gateway.reserve(ask(101n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
+    // For want of money, with a lease or without one: it counts as a request, and as no tokens.
+    const none = await gateway.reserve(ask(101n));
+    expect(none).toMatchObject({ refused: 'INSUFFICIENT_BALANCE', rate: { allowed: true } });
+    expect(remainingOf(none)).toEqual([4, 100]);
     const first = await reserved(gateway, ask(30n));
-    expect(remainingOf(first)).toEqual([2, 90]);
-    // For want of money: the limits are as they were.
+    expect(remainingOf(first)).toEqual([3, 90]);
     const dry = await gateway.reserve(ask(80n));
     expect(dry).toMatchObject({ refused: 'INSUFFICIENT_BALANCE', rate: { allowed: true } });
     expect(remainingOf(dry)).toEqual([2, 90]);
@@ -68,6 +69,22 @@ describe('limits and money', () => {
       rate: { refusedBy: { policy: limits[0], remaining: 0 } },
     });
     expect(await setAside(orgId)).toBe(90);
+  });
+
+  it('keep who has no money from asking the ledger without end', async () => {
+    const orgId = await world.organisation(0n);
+    const gateway = world.gateway();
+    const limits = [limitOf('requests', orgId, 4)];
+    const outcomes: unknown[] = [];
+    for (let nth = 0; nth < 10; nth += 1) {
+      const got = await gateway.reserve({ ...askFor(orgId, 1n), limits });
+      outcomes.push('refused' in got ? got.refused : 'admitted');
+    }
+    expect(outcomes).toEqual([
+      ...Array.from({ length: 4 }, () => 'INSUFFICIENT_BALANCE'),
+      ...Array.from({ length: 6 }, () => 'RATE_LIMITED'),
+    ]);
+    expect(gateway.requests()).toBe(4);
   });
 
   it('are counted once by all gateways together, however many ask at once', async () => {

@@ -1,10 +1,10 @@
-import { createLimiter, uncountedDecision, type RateDecision } from '@millrace/platform/limiter';
+import { createLimiter, uncountedDecision } from '@millrace/platform/limiter';
 import { createHeldLease, type HeldLease, type HeldLeaseOptions } from './held-lease.ts';
 import { mostPerLease, turnAway } from './pot.ts';
 import type { PotName } from './pot-valkey.ts';
 import type { PotClient } from './purse.ts';
-import { withCosts } from './request-limits.ts';
-import { checkAsk, requireAmount, reserveFrom, type Asked } from './reserving.ts';
+import { costsFor, withCosts } from './request-limits.ts';
+import { checkAsk, requireAmount, reserveFrom, type Counter } from './reserving.ts';
 import { createSettling, type Settling } from './settling.ts';
 import { createTestPurse } from './test-purse.ts';
 
@@ -12,6 +12,9 @@ export interface PotClientOptions extends HeldLeaseOptions {
   /** Of this run of this process, and never used again: a host's name and something random. */
   readonly gatewayId: string;
 }
+
+/** While Valkey stays away it is said once in this time, not once for every request. */
+const complaintEveryMs = 1_000;
 
 interface Purse {
   readonly held: HeldLease;
@@ -36,21 +39,32 @@ export function createPotClient(options: PotClientOptions): PotClient {
     return made;
   }
 
-  /** What the limits are, for an answer that Valkey was not asked for. */
-  const peek = ({ orgId, set, costs }: Asked): Promise<RateDecision> =>
-    limiter.peek({ tag: orgId, policies: withCosts(set, costs) });
+  let silentUntilMs = Number.NEGATIVE_INFINITY;
+  function complain(error: unknown): void {
+    const nowMs = clock.monotonicMs();
+    if (nowMs < silentUntilMs) return;
+    silentUntilMs = nowMs + complaintEveryMs;
+    log.warn({ err: error }, 'the pot Valkey could not be asked');
+  }
+
+  const counter: Counter = {
+    clock,
+    peek: ({ orgId, set, costs }) => limiter.peek({ tag: orgId, policies: withCosts(set, costs) }),
+    count: ({ orgId, set }) => limiter.consume({ tag: orgId, policies: withCosts(set, costsFor(set, 0)) }),
+  };
 
   return {
     async reserve(request) {
       const ask = checkAsk(request);
       if (ask.mode === 'test') return testPurse.reserve(ask);
-      if (ask.least > mostPerLease) return { refused: 'INSUFFICIENT_BALANCE', rate: await peek(ask) };
+      if (ask.least > mostPerLease)
+        return { refused: 'INSUFFICIENT_BALANCE', rate: await counter.count(ask) };
       const { held } = purseOf(ask);
       held.wait(ask.amount);
       try {
-        return await reserveFrom(held, ask, { clock, peek });
+        return await reserveFrom(held, ask, counter);
       } catch (error) {
-        log.warn({ err: error }, 'the pot Valkey could not be asked');
+        complain(error);
         return { refused: turnAway(null), rate: uncountedDecision(ask.set.limits) };
       } finally {
         held.stopWaiting(ask.amount);

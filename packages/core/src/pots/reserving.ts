@@ -62,8 +62,10 @@ function isEnough(said: Reserved | null, least: bigint): boolean {
 
 export interface Counter {
   readonly clock: Clock;
-  /** What the limits are, for an answer that Valkey was not asked for. */
+  /** What the limits are, for a request that has no pot to ask. */
   readonly peek: (ask: Asked) => Promise<RateDecision>;
+  /** Counts a request that was turned away. */
+  readonly count: (ask: Asked) => Promise<RateDecision>;
 }
 
 /** Asks the pot once. What it did not admit is counted out again, also when its answer is not known. */
@@ -121,8 +123,9 @@ function refusalIn({ reply, askedForMore }: Answer, ask: Asked): Refusal['refuse
 export async function reserveFrom(
   held: HeldLease,
   ask: Asked,
-  { clock, peek }: Counter,
+  counter: Counter,
 ): Promise<Reservation | Refusal> {
+  const { clock, peek } = counter;
   // The whole first, where less would do: the ledger is asked before a request is made smaller.
   let least = held.isPoor(ask.budgets) ? ask.least : ask.amount;
   let lacking: BudgetId | 'money' | null = null;
@@ -144,13 +147,30 @@ export async function reserveFrom(
       else if (said.outcome === 'budget dry') lacking = said.budget;
       // Unless another request has already found that out and got a new one.
       else if (held.current()?.lease.epoch === holding.lease.epoch) held.drop();
+    } else if (rate === null) {
+      // The ledger is not for those who are over their limits.
+      rate = await peek(ask);
+      if (!rate.allowed) return { refused: 'RATE_LIMITED', rate };
     }
     const answer = await held.ask(needOf(ask, said));
     const refused = refusalIn(answer, ask);
     const mayBeSmaller = refused !== 'ACCOUNT_FROZEN' && isEnough(said, ask.least) && least > ask.least;
-    if (refused !== null && !mayBeSmaller) return { refused, rate: rate ?? (await peek(ask)) };
+    if (refused !== null && !mayBeSmaller) return turnedAway(ask, refused, { counter, rate });
     // A question that others had asked before says nothing about what this one would like.
     if (answer.own || nth + 2 >= mostTries) ({ least } = ask);
   }
-  return { refused: turnAway(null), rate: rate ?? (await peek(ask)) };
+  return turnedAway(ask, turnAway(null), { counter, rate });
+}
+
+/**
+ * What has no money, and was refused it by the ledger, counts as a request: or whoever has none could ask the ledger
+ * without end. That the ledger was away is nobody's fault but ours.
+ */
+async function turnedAway(
+  ask: Asked,
+  refused: Refusal['refused'],
+  { counter, rate }: { readonly counter: Counter; readonly rate: RateDecision | null },
+): Promise<Refusal> {
+  if (refused !== 'LEDGER_UNAVAILABLE') return { refused, rate: await counter.count(ask) };
+  return { refused, rate: rate ?? uncountedDecision(ask.set.limits) };
 }
