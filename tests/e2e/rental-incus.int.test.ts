@@ -1,10 +1,10 @@
-import { keyIsRefused, loginAndCount } from '@millrace/compute/proof';
+import { keyIsRefused, loginAndCount, type SshTarget } from '@millrace/compute/proof';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { systemClock } from '@millrace/platform/clock';
 import { eventually, fleetBreaks } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { GPU_TYPE, openRentalStack, REGION, type RentalStack } from '../stack/rental-stack.ts';
-import { plantPrice, rentalPath, seedTenant, type Answer } from '../stack/tenant.ts';
+import { GPU_TYPE, openRentalStack, REGION, stackSealer, type RentalStack } from '../stack/rental-stack.ts';
+import { plantPrice, rentalPath, seedTenant, type Answer, type StackTenant } from '../stack/tenant.ts';
 
 // The whole product on a real Incus cluster, through its public face alone.
 
@@ -17,28 +17,88 @@ afterAll(() => stack.close(), 120_000);
 
 const never = new AbortController().signal;
 
-test('POST, Running, SSH with the tenant’s own key, list, events, cost, terminate, and nothing is left', async () => {
-  const tenant = await seedTenant(stack, 100);
-  const wish = { gpuCount: 2, gpuType: GPU_TYPE, region: REGION, name: 'first', customPorts: [8080] };
+async function order(tenant: StackTenant, more: object = {}): Promise<number> {
+  const wish = { gpuCount: 1, gpuType: GPU_TYPE, region: REGION, ...more };
   const made = await tenant.call('POST', '/v2/alpha/on-demand/virtual-machine-rentals', { body: wish });
   expect(made, JSON.stringify(made.json)).toMatchObject({ status: 200 });
-  const id = made.json.id as number;
-  const read = (): Promise<Answer> => tenant.call('GET', rentalPath(id));
-  await eventually({ what: 'Running', timeoutMs: 60_000 }, async () => {
-    const { json } = await read();
+  return made.json.id as number;
+}
+
+async function untilRunning(tenant: StackTenant, id: number): Promise<Answer['json']> {
+  return eventually({ what: 'Running', timeoutMs: 60_000 }, async () => {
+    const { json } = await tenant.call('GET', rentalPath(id));
     if (json.status === 'Failed') throw new Error(JSON.stringify(json));
-    return json.status === 'Running';
+    return json.status === 'Running' ? json : undefined;
   });
-  const { json: rental } = await read();
+}
+
+/** Where its tenant logs in, and as whom. */
+function entranceOf(rental: Answer['json']): Omit<SshTarget, 'privateKey'> {
+  const [ssh] = rental.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
+  if (ssh === undefined) throw new Error('Nobody is told where to log in.');
+  return { host: ssh.host, port: ssh.port, user: ssh.user, hostKey: ssh.hostKeyFingerprint };
+}
+
+/** The one-time key of the platform, read out of the row while it is there. */
+async function platformKeyOf(id: number): Promise<string> {
+  return eventually({ what: 'the key of the proof', timeoutMs: 30_000 }, async () => {
+    const [row] = await stack.rows<{ external_id: string; proof_key: string | null }>(
+      `select external_id, proof_key from rental_machines join rentals on rentals.id = rental_id where wire_id = ${id}`,
+    );
+    if (row === undefined || row.proof_key === null) return undefined;
+    const place = { table: 'rental_machines', column: 'proof_key', rowId: row.external_id } as const;
+    const { privateKey } = JSON.parse(stackSealer.open(row.proof_key, place)) as { privateKey: string };
+    return privateKey;
+  });
+}
+
+async function end(tenant: StackTenant, id: number): Promise<Answer> {
+  const ended = await tenant.call('POST', '/v2/on-demand/virtual-machine-rentals/terminate', {
+    body: { rentalId: id, reason: 'done' },
+  });
+  expect(ended.status).toBe(200);
+  return ended;
+}
+
+test('the key of the proof gets nobody in after Running, whichever account it tries', async () => {
+  const tenant = await seedTenant(stack, 100);
+  const id = await order(tenant);
+  const privateKey = await platformKeyOf(id);
+  const target = entranceOf(await untilRunning(tenant, id));
+  for (const user of [target.user, 'root']) {
+    expect(await keyIsRefused({ ...target, user, privateKey }, never)).toBe('refused');
+  }
+  const asTenant = { ...target, privateKey: tenant.privateKey };
+  expect(await loginAndCount(asTenant, never)).toMatchObject({ outcome: 'in', gpuCount: 1 });
+  await end(tenant, id);
+}, 120_000);
+
+test('user data that shuts everybody out is started, and paid for from the moment it is', async () => {
+  const tenant = await seedTenant(stack, 100);
+  const userData = '#!/bin/sh\nrm -f /usr/sbin/dropbear\nkill -9 $(pidof dropbear)\n';
+  const id = await order(tenant, { userData });
+  const rental = await untilRunning(tenant, id);
+  expect(rental.startedAt).not.toBeNull();
+  const target = { ...entranceOf(rental), privateKey: tenant.privateKey };
+  await eventually({ what: 'nobody to get in', timeoutMs: 10_000 }, async () => {
+    return (await keyIsRefused(target, never)) === 'unreachable';
+  });
+  const { json: receipt } = await end(tenant, id);
+  expect(BigInt(receipt.finalCost.nanoUsd)).toBeGreaterThan(0n);
+}, 120_000);
+
+test('POST, Running, SSH with the tenant’s own key, list, events, cost, terminate, and nothing is left', async () => {
+  const tenant = await seedTenant(stack, 100);
+  const id = await order(tenant, { gpuCount: 2, name: 'first', customPorts: [8080] });
+  const read = (): Promise<Answer> => tenant.call('GET', rentalPath(id));
+  const rental = await untilRunning(tenant, id);
   expect(rental.steps.map(({ name, status }: { name: string; status: string }) => [name, status])).toEqual([
     ['place', 'done'],
     ['create', 'done'],
     ['prove', 'done'],
     ['open', 'done'],
   ]);
-  const [ssh] = rental.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
-  if (ssh === undefined) throw new Error('Nobody is told where to log in.');
-  const target = { ...ssh, privateKey: tenant.privateKey, hostKey: ssh.hostKeyFingerprint };
+  const target = { ...entranceOf(rental), privateKey: tenant.privateKey };
   expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
 
   const list = await tenant.call('GET', '/v2/on-demand/virtual-machine-rentals');
@@ -49,9 +109,7 @@ test('POST, Running, SSH with the tenant’s own key, list, events, cost, termin
     'rental.running',
   ]);
 
-  const ended = await tenant.call('POST', '/v2/on-demand/virtual-machine-rentals/terminate', {
-    body: { rentalId: id, reason: 'done' },
-  });
+  const ended = await end(tenant, id);
   expect(ended).toMatchObject({ status: 200, json: { rentalId: id, status: 'Terminating' } });
   const acceptedMs = systemClock.monotonicMs();
   await eventually({ what: 'SSH to be cut', timeoutMs: 10_000 }, async () => {
@@ -63,7 +121,7 @@ test('POST, Running, SSH with the tenant’s own key, list, events, cost, termin
     async () => (await read()).json.status === 'Terminated',
   );
   const owned = await stack.engine.listOwned(never);
-  expect(owned.machines).toEqual([]);
+  expect(owned.machines.filter(({ orgId }) => orgId === tenant.orgId)).toEqual([]);
 
   const ranMs = Date.parse(ended.json.billingStoppedAt) - Date.parse(rental.startedAt);
   const owed = (BigInt(ranMs) * 4_000_000_000n) / 3_600_000n;

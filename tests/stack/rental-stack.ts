@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createIncusDriver } from '@millrace/compute/incus';
 import type { ComputeDriver } from '@millrace/compute';
 import { systemClock } from '@millrace/platform/clock';
+import { createSealer } from '@millrace/platform/secrets';
 import {
   down,
   ensureUp,
@@ -31,7 +32,11 @@ import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.
 
 export const REGION = 'eu-west-1';
 export const GPU_TYPE = 'h100';
-const SEALING_KEYS = `stack:${Buffer.alloc(32, 5).toString('base64')}`;
+const sealing = { id: 'stack', key: Buffer.alloc(32, 5) };
+const SEALING_KEYS = `${sealing.id}:${sealing.key.toString('base64')}`;
+
+/** Opens what the processes sealed: as one who has their keys could. */
+export const stackSealer = createSealer({ keys: [sealing], activeId: sealing.id });
 
 export interface StackOptions {
   readonly workers?: number;
@@ -81,7 +86,7 @@ export async function openRentalStack(options: StackOptions = {}): Promise<Renta
       ...restateEnv(restate),
       ...fleetEnv(folder, endpoints),
       MILLRACE_SEALING_KEYS: SEALING_KEYS,
-      MILLRACE_SEALING_KEY_ACTIVE: 'stack',
+      MILLRACE_SEALING_KEY_ACTIVE: sealing.id,
       ...options.env,
     };
     const api = supervise({
