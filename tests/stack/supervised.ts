@@ -10,6 +10,9 @@ export interface Supervised {
   /** As an operator does: it may finish what it has begun. Answers its exit code. */
   stop(graceMs?: number): Promise<number | null>;
   start(): Promise<void>;
+  /** SIGSTOP: it stands still and does not know it. */
+  freeze(): void;
+  thaw(): void;
   output(): string;
 }
 
@@ -39,6 +42,8 @@ export function supervise({ name, entry, readyUrl, env }: Program): Supervised {
       await end((victim) => victim.crash());
     },
     stop: (graceMs) => end((victim) => victim.stop(graceMs)),
+    freeze: () => running?.freeze(),
+    thaw: () => running?.thaw(),
     start: async () => {
       running ??= await startProcess({ name, entry, env, readyUrl, readyTimeoutMs: 60_000 });
     },

@@ -19,22 +19,25 @@ interface RequestRow {
   readonly cost: string;
   readonly outcome: string;
   readonly source: string;
+  readonly late: string | null;
 }
 
 /** A gateway that is killed so soon after an answer's end may not have stored its usage yet: that is then free. */
 const UNSTORED_MS = 1_500;
 
-/** Until the books have not moved for a while. Null: they never came to rest. */
+const counts = `
+  select (select count(*)::int from inference_requests) as written,
+         (select count(*)::int from inference_checkpoints) as waiting`;
+
+/** Until nothing waits to be settled and the books have not moved for a while. Null: they never came to rest. */
 export async function waitForRest(stack: InferenceStack, withinMs: number): Promise<number | null> {
   const beganMs = systemClock.monotonicMs();
   let before = -1;
   let sameSinceMs = beganMs;
   while (systemClock.monotonicMs() - beganMs < withinMs) {
-    const [now] = await stack.rows<{ count: number }>(
-      'select count(*)::int as count from inference_requests',
-    );
-    if (now?.count !== before) {
-      before = now?.count ?? -1;
+    const [now] = await stack.rows<{ written: number; waiting: number }>(counts);
+    if (now?.written !== before || now.waiting > 0) {
+      before = now?.written ?? -1;
       sameSinceMs = systemClock.monotonicMs();
     }
     if (systemClock.monotonicMs() - sameSinceMs > 2_000) return sameSinceMs - beganMs;
@@ -50,7 +53,7 @@ export async function judge(
   strikes: readonly Strike[],
 ): Promise<Judgement> {
   const rows = await stack.rows<RequestRow>(
-    'select id, org_id, cost_nano_usd as cost, outcome, source from inference_requests',
+    'select id, org_id, cost_nano_usd as cost, outcome, source, late_nano_usd as late from inference_requests',
   );
   const byId = new Map(rows.map((row) => [fromUuid('req', row.id) as string, row]));
   const judged = told.map((one) => judgeOne(one, one.id === null ? undefined : byId.get(one.id), strikes));
@@ -74,6 +77,9 @@ export async function judge(
         .length,
       'charged by a checkpoint of a gateway that died': rows.filter(({ source }) => source === 'checkpoint')
         .length,
+      'reported too late to be charged': rows.filter(
+        ({ late, outcome }) => late !== null || outcome === 'late',
+      ).length,
     },
   };
 }
@@ -106,19 +112,23 @@ function judgeOne(one: Told, row: RequestRow | undefined, strikes: readonly Stri
     if (one.costNanoUsd === null) return bad('was not told its cost');
     if (row?.outcome === 'charged' && cost === one.costNanoUsd) return { ...fine, isExact: true };
     if (cost > one.costNanoUsd) return bad(`was told ${one.costNanoUsd} and is charged ${cost}`);
-    const isUnstored = strikes.some(
-      ({ target, struckMs }) =>
-        target === 'gateway' &&
-        struckMs >= one.endedMs - UNSTORED_MS &&
-        struckMs <= one.endedMs + UNSTORED_MS,
-    );
-    return isUnstored ? { ...fine, isFree: true } : bad(`was told ${one.costNanoUsd}; in the books: ${cost}`);
+    return isUnstored(one, strikes)
+      ? { ...fine, isFree: true }
+      : bad(`was told ${one.costNanoUsd}; in the books: ${cost}, ${row?.outcome ?? 'not there'}`);
   }
   if (one.outcome === 'refused' && cost > 0) return bad(`is charged ${cost}`);
   if (cost > mostOf(one))
     return bad(`is charged ${cost}, and no more than ${mostOf(one)} can have been made`);
   if (one.outcome === 'left' || isExcused(one, strikes)) return fine;
   return bad(`nothing explains it: ${one.status} ${one.why}`);
+}
+
+/** Its gateway died before it had reported it, or was given up before it could. */
+function isUnstored({ startedMs, endedMs }: Told, strikes: readonly Strike[]): boolean {
+  return strikes.some(({ target, struckMs, backMs }) => {
+    if (target === 'frozen') return startedMs <= backMs && endedMs >= struckMs - UNSTORED_MS;
+    return target === 'gateway' && Math.abs(struckMs - endedMs) <= UNSTORED_MS;
+  });
 }
 
 function mostOf({ question }: Told): number {

@@ -1,11 +1,35 @@
 import type { Random } from '@millrace/kits';
+import { usageSubjects } from '@millrace/core/inference';
 import { systemClock } from '@millrace/platform/clock';
+import { limitStream } from '@millrace/testing';
 import type { InferenceStack } from '../../stack/inference-stack.ts';
 import type { Told } from './load.ts';
 
 /** What is done to the stack, and what of it clients may notice. */
 
-export type Target = 'gateway' | 'nats' | 'valkey' | 'postgres' | 'sink' | 'upstream' | 'quorum';
+export type Target =
+  | 'gateway'
+  | 'nats'
+  | 'valkey'
+  | 'postgres'
+  | 'sink'
+  | 'upstream'
+  | 'quorum'
+  | 'full'
+  | 'frozen';
+
+/** As a figure names it. */
+export const titles: Readonly<Record<Target, string>> = {
+  gateway: 'kill -9 of a gateway',
+  nats: 'kill -9 of a NATS node',
+  valkey: 'kill -9 of Valkey',
+  postgres: 'kill -9 of PostgreSQL',
+  sink: 'kill -9 of the sink',
+  upstream: 'kill -9 of an upstream',
+  quorum: 'NATS without quorum for 60 s',
+  full: 'usage stream full for 10 s',
+  frozen: 'a gateway frozen until it was given up, and thawed',
+};
 
 export interface Strike {
   readonly target: Target;
@@ -23,6 +47,9 @@ interface Blow {
   /** Null: nothing may be noticed. Otherwise what of a request that did not go well is its doing. */
   readonly excuses: ((told: Told) => boolean) | null;
 }
+
+/** Longer than it takes to give a gateway up, with the times of the proof that freezes one. */
+const FROZEN_MS = 110_000;
 
 const isUnavailable = ({ outcome, status }: Told): boolean => outcome === 'refused' && status === 503;
 
@@ -84,7 +111,33 @@ export const blows: Readonly<Record<Target, Blow>> = {
     afterMs: 15_000,
     excuses: isUnavailable,
   },
+  full: fillStream(),
+  // Whoever is with it waits. It comes back to find that others have spoken for it.
+  frozen: {
+    strike: async ({ gateways }, random) => {
+      const victim = random.pick(gateways);
+      victim.freeze();
+      return async () => victim.thaw();
+    },
+    downMs: FROZEN_MS,
+    afterMs: 5_000,
+    excuses: () => true,
+  },
 };
+
+/** A full stream refuses usage, which gateways keep and offer again: nobody notices until they keep too much. */
+function fillStream(): Blow {
+  return {
+    strike: async ({ endpoints, natsPrefix }) => {
+      const { stream } = usageSubjects(natsPrefix, 1);
+      await limitStream(endpoints.natsUrls, stream, 1);
+      return () => limitStream(endpoints.natsUrls, stream, 64 * 1_048_576);
+    },
+    downMs: 10_000,
+    afterMs: 0,
+    excuses: null,
+  };
+}
 
 function node(name: (random: Random) => string): Pick<Blow, 'strike'> {
   return {
