@@ -232,6 +232,12 @@ declare
 begin
   foreach one in array array(select distinct node_id from changed order by node_id) loop
     perform from node_capacity where node_id = one for no key update;
+    if exists (select from gpus as gpu
+                 join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
+                where gpu.node_id = one and gpu.state = 'replaced') then
+      raise check_violation using
+        message = format('a GPU of node %s is sold and cannot be replaced', one), table = 'gpus';
+    end if;
     perform recount_node(one);
   end loop;
   return null;
@@ -3146,7 +3152,7 @@ ALTER TABLE ONLY public.allocated_ports
     ADD CONSTRAINT allocated_ports_pkey PRIMARY KEY (allocation_id, node_id, protocol, external_port);
 
 ALTER TABLE ONLY public.allocations
-    ADD CONSTRAINT allocations_id_mode_key UNIQUE (id, mode);
+    ADD CONSTRAINT allocations_id_mode_org_id_key UNIQUE (id, mode, org_id);
 
 ALTER TABLE ONLY public.allocations
     ADD CONSTRAINT allocations_pkey PRIMARY KEY (id);
@@ -3789,13 +3795,13 @@ ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.allocated_gpus
-    ADD CONSTRAINT allocated_gpus_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+    ADD CONSTRAINT allocated_gpus_allocation_id_mode_org_id_fkey FOREIGN KEY (allocation_id, mode, org_id) REFERENCES public.allocations(id, mode, org_id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.allocated_gpus
     ADD CONSTRAINT allocated_gpus_gpu_id_node_id_fkey FOREIGN KEY (gpu_id, node_id) REFERENCES public.gpus(id, node_id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.allocated_ports
-    ADD CONSTRAINT allocated_ports_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+    ADD CONSTRAINT allocated_ports_allocation_id_mode_org_id_fkey FOREIGN KEY (allocation_id, mode, org_id) REFERENCES public.allocations(id, mode, org_id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.allocations
     ADD CONSTRAINT allocations_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -3858,7 +3864,7 @@ ALTER TABLE ONLY public.maintenance_nodes
     ADD CONSTRAINT maintenance_nodes_window_id_fkey FOREIGN KEY (window_id) REFERENCES public.maintenance_windows(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.maintenance_notices
-    ADD CONSTRAINT maintenance_notices_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+    ADD CONSTRAINT maintenance_notices_allocation_id_mode_org_id_fkey FOREIGN KEY (allocation_id, mode, org_id) REFERENCES public.allocations(id, mode, org_id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.maintenance_notices
     ADD CONSTRAINT maintenance_notices_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -3942,7 +3948,7 @@ ALTER TABLE ONLY public.rental_idleness
     ADD CONSTRAINT rental_idleness_rental_id_mode_fkey FOREIGN KEY (rental_id, mode) REFERENCES public.rentals(id, mode) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.rental_machines
-    ADD CONSTRAINT rental_machines_allocation_id_mode_fkey FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+    ADD CONSTRAINT rental_machines_allocation_id_mode_org_id_fkey FOREIGN KEY (allocation_id, mode, org_id) REFERENCES public.allocations(id, mode, org_id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.rental_machines
     ADD CONSTRAINT rental_machines_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
@@ -3963,7 +3969,7 @@ ALTER TABLE ONLY public.rental_transitions
     ADD CONSTRAINT rental_transitions_rental_id_fkey FOREIGN KEY (rental_id) REFERENCES public.rentals(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.rentals
-    ADD CONSTRAINT rentals_allocation_is_its_own FOREIGN KEY (allocation_id, mode) REFERENCES public.allocations(id, mode) ON DELETE RESTRICT;
+    ADD CONSTRAINT rentals_allocation_is_its_own FOREIGN KEY (allocation_id, mode, org_id) REFERENCES public.allocations(id, mode, org_id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.rentals
     ADD CONSTRAINT rentals_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id) ON DELETE RESTRICT;
@@ -4097,7 +4103,21 @@ GRANT UPDATE(published_at) ON TABLE public.events TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.fabrics TO millrace_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.gpus TO millrace_app;
+GRANT SELECT,INSERT ON TABLE public.gpus TO millrace_app;
+
+GRANT UPDATE(device_uuid) ON TABLE public.gpus TO millrace_app;
+
+GRANT UPDATE(model) ON TABLE public.gpus TO millrace_app;
+
+GRANT UPDATE(gpu_type) ON TABLE public.gpus TO millrace_app;
+
+GRANT UPDATE(ram_mb) ON TABLE public.gpus TO millrace_app;
+
+GRANT UPDATE(numa_node) ON TABLE public.gpus TO millrace_app;
+
+GRANT UPDATE(state) ON TABLE public.gpus TO millrace_app;
+
+GRANT UPDATE(state_reason) ON TABLE public.gpus TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.id_blocks TO millrace_app;
 
@@ -4335,21 +4355,33 @@ GRANT UPDATE(changed_at) ON TABLE public.mock_machines TO millrace_app;
 
 GRANT SELECT,USAGE ON SEQUENCE public.mock_machine_changes TO millrace_app;
 
-GRANT SELECT,INSERT ON TABLE public.node_capacity TO millrace_app;
+GRANT SELECT ON TABLE public.node_capacity TO millrace_app;
 
-GRANT UPDATE(fabric_id) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(node_id) ON TABLE public.node_capacity TO millrace_app;
 
-GRANT UPDATE(gpu_type) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(mode) ON TABLE public.node_capacity TO millrace_app;
 
-GRANT UPDATE(connection_type) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(offer) ON TABLE public.node_capacity TO millrace_app;
 
-GRANT UPDATE(cuda) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(provider_id) ON TABLE public.node_capacity TO millrace_app;
 
-GRANT UPDATE(ready) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(region) ON TABLE public.node_capacity TO millrace_app;
 
-GRANT UPDATE(open) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(cluster_id) ON TABLE public.node_capacity TO millrace_app;
 
-GRANT UPDATE(spread) ON TABLE public.node_capacity TO millrace_app;
+GRANT INSERT(fabric_id),UPDATE(fabric_id) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT INSERT(gpu_type),UPDATE(gpu_type) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT INSERT(connection_type),UPDATE(connection_type) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT INSERT(cuda),UPDATE(cuda) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT INSERT(ready),UPDATE(ready) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT INSERT(open),UPDATE(open) ON TABLE public.node_capacity TO millrace_app;
+
+GRANT INSERT(spread),UPDATE(spread) ON TABLE public.node_capacity TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.node_transitions TO millrace_app;
 

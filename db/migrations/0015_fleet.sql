@@ -175,7 +175,8 @@ create unique index gpus_address_idx on gpus (node_id, pci_address) where state 
 create index gpus_node_idx on gpus (node_id, numa_node);
 -- For the question whether a device that turns up is known elsewhere.
 create index gpus_device_idx on gpus (device_uuid) where state = 'present';
-revoke delete on gpus from millrace_app;
+revoke update, delete on gpus from millrace_app;
+grant update (device_uuid, model, gpu_type, ram_mb, numa_node, state, state_reason) on gpus to millrace_app;
 comment on table gpus is 'Devices that can be sold, one row each.';
 comment on column gpus.device_uuid is 'The maker''s id of the device. Another id at the same address is another GPU: the old row becomes replaced.';
 comment on column gpus.gpu_type is 'What it is sold as; null: a model that rentals do not offer.';
@@ -224,8 +225,9 @@ create table node_capacity (
 create index node_capacity_pool_idx on node_capacity (pool, gpus_free, largest_numa_free, spread) where placeable;
 create index node_capacity_gang_idx on node_capacity (fabric_id, node_id) where placeable and idle;
 create index node_capacity_cluster_idx on node_capacity (cluster_id);
-revoke delete on node_capacity from millrace_app;
-revoke update on node_capacity from millrace_app;
+revoke insert, update, delete on node_capacity from millrace_app;
+grant insert (node_id, mode, offer, provider_id, region, cluster_id, fabric_id, gpu_type, connection_type, cuda, ready,
+              open, spread) on node_capacity to millrace_app;
 grant update (fabric_id, gpu_type, connection_type, cuda, ready, open, spread) on node_capacity to millrace_app;
 comment on table node_capacity is 'What placement asks about a node, and nothing else: narrow, because every placement writes it. Whoever changes what is sold of a node holds this row''s lock.';
 comment on column node_capacity.cuda is 'The newest CUDA of its driver as a number: 12.8 is 1208.';
@@ -253,7 +255,7 @@ create table allocations (
   frees_at timestamptz,
   created_at timestamptz not null,
   released_at timestamptz,
-  unique (id, mode),
+  unique (id, mode, org_id),
   constraint allocations_released_when_released check ((state = 'released') = (released_at is not null))
 );
 create unique index allocations_live_once on allocations (external_id) where state = 'live';
@@ -274,7 +276,7 @@ create table allocated_gpus (
   mode fleet_mode not null,
   released_at timestamptz,
   primary key (allocation_id, gpu_id),
-  foreign key (allocation_id, mode) references allocations (id, mode) on delete restrict,
+  foreign key (allocation_id, mode, org_id) references allocations (id, mode, org_id) on delete restrict,
   foreign key (gpu_id, node_id) references gpus (id, node_id) on delete restrict
 );
 create unique index allocated_gpus_sold_once_idx on allocated_gpus (gpu_id) where released_at is null;
@@ -294,7 +296,7 @@ create table allocated_ports (
   internal_port port_number not null,
   released_at timestamptz,
   primary key (allocation_id, node_id, protocol, external_port),
-  foreign key (allocation_id, mode) references allocations (id, mode) on delete restrict
+  foreign key (allocation_id, mode, org_id) references allocations (id, mode, org_id) on delete restrict
 );
 create unique index allocated_ports_given_once_idx on allocated_ports (node_id, protocol, external_port)
   where released_at is null;
@@ -345,6 +347,7 @@ begin
 end $$;
 revoke execute on function recount_node(uuid) from public;
 
+-- A machine is given what is at an address. While a GPU is sold its row keeps the address, so that no other row can have it.
 create function recount_changed_nodes() returns trigger language plpgsql security definer
   set search_path = pg_catalog, public as $$
 declare
@@ -352,6 +355,12 @@ declare
 begin
   foreach one in array array(select distinct node_id from changed order by node_id) loop
     perform from node_capacity where node_id = one for no key update;
+    if exists (select from gpus as gpu
+                 join allocated_gpus as sold on sold.gpu_id = gpu.id and sold.released_at is null
+                where gpu.node_id = one and gpu.state = 'replaced') then
+      raise check_violation using
+        message = format('a GPU of node %s is sold and cannot be replaced', one), table = 'gpus';
+    end if;
     perform recount_node(one);
   end loop;
   return null;

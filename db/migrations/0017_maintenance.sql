@@ -43,7 +43,7 @@ create table maintenance_notices (
   told text not null check (told in ('announced', 'started', 'ended')),
   told_at timestamptz not null,
   primary key (window_id, allocation_id),
-  foreign key (allocation_id, mode) references allocations (id, mode) on delete restrict
+  foreign key (allocation_id, mode, org_id) references allocations (id, mode, org_id) on delete restrict
 );
 create index maintenance_notices_open_idx on maintenance_notices (window_id) where told <> 'ended';
 revoke update, delete on maintenance_notices from millrace_app;

@@ -62,7 +62,8 @@ create table rentals (
   version integer not null default 1 check (version >= 1),
   unique (id, mode),
   constraint rentals_mode_of_provider foreign key (provider_id, mode) references providers (id, mode) on delete restrict,
-  constraint rentals_allocation_is_its_own foreign key (allocation_id, mode) references allocations (id, mode) on delete restrict,
+  constraint rentals_allocation_is_its_own
+    foreign key (allocation_id, mode, org_id) references allocations (id, mode, org_id) on delete restrict,
   constraint rentals_live_ones_are_looked_at check (
     (status = 'Terminated') = (next_action_at is null) and (next_action_at is null) = (deadline_at is null)),
   constraint rentals_ended_when_ended check ((status = 'Terminated') = (ended_at is not null)),
@@ -185,7 +186,7 @@ create table rental_machines (
   last_error text check (length(last_error) <= 2000),
   primary key (rental_id, attempt, position),
   foreign key (rental_id, mode) references rentals (id, mode) on delete restrict,
-  foreign key (allocation_id, mode) references allocations (id, mode) on delete restrict,
+  foreign key (allocation_id, mode, org_id) references allocations (id, mode, org_id) on delete restrict,
   constraint rental_machines_gone_is_confirmed check ((state = 'gone') = (gone_at is not null) and (state <> 'gone' or absent_seen = 2)),
   constraint rental_machines_doomed_since check ((doomed_at is not null) = (state in ('doomed', 'gone'))),
   constraint rental_machines_proof_key_is_forgotten check (proof_key is null or state in ('wanted', 'made', 'proven'))

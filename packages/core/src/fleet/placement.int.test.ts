@@ -425,6 +425,40 @@ describe('the database by itself', () => {
     ).rejects.toThrow('allocated_gpus_sold_once_idx');
   });
 
+  it('refuses to call a GPU replaced while it is sold: what is at its address now would be sold beside it', async () => {
+    const scene = ground.scene();
+    await scene.plant({ nodes: 1, gpusPerNode: 1 });
+    const placement = await scene.place();
+    const replace = () =>
+      ground.query(`update gpus set state = 'replaced' where id = $1`, gpusOf(placement).map(toUuid));
+    await expect(replace()).rejects.toThrow(/is sold and cannot be replaced/);
+    await scene.release(placement);
+    await replace();
+  });
+
+  it('refuses to give what one organisation was allocated to another', async () => {
+    const scene = ground.scene();
+    const { nodeIds } = await scene.plant({ nodes: 1, gpusPerNode: 2 });
+    const placement = await scene.place();
+    const [allocation, node] = [toUuid(placement.allocationId), ...nodeIds.map(toUuid)];
+    const stranger = toUuid(await createOrganisation(ground.database.db));
+    await expect(
+      ground.query(
+        `insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
+         select $1, id, node_id, $2, 'live' from gpus
+          where node_id = $3 and id not in (select gpu_id from allocated_gpus)`,
+        [allocation, stranger, node],
+      ),
+    ).rejects.toThrow(/foreign key/);
+    await expect(
+      ground.query(
+        `insert into allocated_ports (allocation_id, node_id, org_id, mode, protocol, external_port, internal_port)
+         values ($1, $3, $2, 'live', 'tcp', 20007, 22)`,
+        [allocation, stranger, node],
+      ),
+    ).rejects.toThrow(/foreign key/);
+  });
+
   it.each([
     `update node_capacity set gpus_free = 8`,
     `update allocated_gpus set gpu_id = gpu_id`,
@@ -438,6 +472,10 @@ describe('the database by itself', () => {
     `update node_capacity set idle = true`,
     `update node_capacity set placeable = true`,
     `update node_capacity set pool = 1`,
+    `insert into node_capacity (node_id, gpus_free) values (gen_random_uuid(), 8)`,
+    `insert into node_capacity (node_id, idle) values (gen_random_uuid(), true)`,
+    `update gpus set node_id = node_id`,
+    `update gpus set pci_address = pci_address`,
   ])('keeps the application from: %s', async (statement) => {
     const client = await ground.database.connect();
     try {
