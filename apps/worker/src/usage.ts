@@ -40,7 +40,7 @@ export function startUsage(
         await soonConnected(nats, signal);
         if (signal.aborted) return 'idle';
         const maxBytes = config.worker.usageStreamMaxMebibytes * MEBIBYTE;
-        await ensureUsageStream(nats, { prefix, cell, replicas, maxBytes });
+        await ensureUsageStream(db, nats, { prefix, cell, replicas, maxBytes });
         return 'idle';
       },
     ),

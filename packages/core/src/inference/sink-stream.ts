@@ -92,9 +92,9 @@ export async function openStream(options: OpenStreamOptions): Promise<OpenStream
     async tend() {
       if (!isPast(tendedAtMs, tendMs)) return true;
       tendedAtMs = clock.monotonicMs();
-      await makeRoom();
       const state = await nats.streamState(stream);
       if (state?.createdAt !== found.createdAt) return false;
+      await makeRoom();
       look(state);
       // Something is there, and nothing comes: whatever the client believes, it does not follow any more.
       return BigInt(state.lastSequence) <= passed || !isPast(heardAtMs, 3 * tendMs);

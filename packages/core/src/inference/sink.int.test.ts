@@ -152,7 +152,7 @@ describe('a sink', () => {
 });
 
 describe('a stream that was lost', () => {
-  it('and made again is read from its start, and nothing of it is taken for read', async () => {
+  it('and made again goes on counting, is read from its start, and nothing of it is taken for read', async () => {
     await using lost = await createUsageWorld();
     const lent = await lost.lend();
     lost.startSink();
@@ -163,7 +163,9 @@ describe('a stream that was lost', () => {
     await isRecorded(first.at(-1) ?? expect.fail('no event'));
     await lost.loseStream();
     const next = lost.event(lent);
-    expect(await lost.publish([next])).toBe(1);
+    expect(await lost.publish([next])).toBeGreaterThan(first.length + 1_000);
+    // A sink that has not noticed yet may still make room where it was: nothing is there.
+    await lost.nats.forgetMessages(lost.stream, first.length + 100);
     await isRecorded(next);
     expect(await lost.charged(lent.orgId)).toBe(sum([...first, next]));
   });

@@ -1,4 +1,6 @@
+import type { Reader } from '@millrace/platform/db';
 import type { NatsClient } from '@millrace/platform/nats';
+import { readFurthest } from '../pots/index.ts';
 import { usageSubjects } from './usage-event.ts';
 
 export interface UsageStreamOptions {
@@ -10,6 +12,19 @@ export interface UsageStreamOptions {
   readonly maxBytes: number;
 }
 
+/** More than a sink can have read ahead of what it has passed. */
+const gap = 1_000_000n;
+
+/**
+ * Where a stream that was lost goes on counting: behind everything that was ever passed, and all that was read of it and is
+ * not passed yet. So no place stands for two messages, and a sink that has not noticed the loss makes room only where
+ * nothing is.
+ */
+async function nextSequence(reader: Reader, stream: string): Promise<number> {
+  const furthest = await readFurthest(reader, `${stream}@`);
+  return furthest === 0n ? 1 : Number(furthest + gap);
+}
+
 /** Longer than a gateway takes to publish again after a lost answer; what comes even later, the sink knows. */
 const duplicateWindowMs = 2 * 60_000;
 
@@ -17,12 +32,13 @@ const duplicateWindowMs = 2 * 60_000;
  * The stream of a cell's usage. It is money: nothing in it is ever dropped by age or for want of room. A full one refuses, and
  * gateways stop admitting requests until the sink has made room.
  */
-export function ensureUsageStream(
+export async function ensureUsageStream(
+  reader: Reader,
   nats: Pick<NatsClient, 'ensureStream'>,
   options: UsageStreamOptions,
 ): Promise<void> {
   const subjects = usageSubjects(options.prefix, options.cell);
-  return nats.ensureStream({
+  await nats.ensureStream({
     name: subjects.stream,
     subjects: [subjects.all],
     replicas: options.replicas,
@@ -30,5 +46,6 @@ export function ensureUsageStream(
     maxBytes: options.maxBytes,
     whenFull: 'refuse new',
     duplicateWindowMs,
+    firstSequence: await nextSequence(reader, subjects.stream),
   });
 }

@@ -87,7 +87,7 @@ export interface UsageWorld {
   /** One message; the same id is the same message to the stream. */
   publish(events: readonly unknown[], messageId?: string): Promise<number>;
   publishText(subject: string, payload: unknown): Promise<number>;
-  /** As after the loss of the broker's disk: everything in it is gone, and it counts from 1. */
+  /** As after the loss of the broker's disk: everything in it is gone, and a worker has made it again. */
   loseStream(): Promise<void>;
   startSink(tuning?: Partial<SinkTuning>, nats?: Partial<NatsClient>): { stop(): Promise<void> };
   request(requestId: string): Promise<RequestRow | undefined>;
@@ -107,7 +107,7 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
   const clock = new SimulatedClock(systemClock.nowMs());
   const { stream, batch } = usageSubjects(names.natsPrefix, 1);
   const makeStream = () =>
-    ensureUsageStream(nats, {
+    ensureUsageStream(db, nats, {
       prefix: names.natsPrefix,
       cell: 1,
       replicas: 1,

@@ -192,3 +192,9 @@ export async function lockUsage(tx: Tx, stream: string): Promise<bigint> {
 export async function readPassed(reader: Reader, stream: string): Promise<bigint> {
   return (await readWatermarks(reader)).get(stream) ?? 0n;
 }
+
+/** The furthest that was passed of all streams whose names begin so. */
+export async function readFurthest(reader: Reader, beginning: string): Promise<bigint> {
+  const marks = [...(await readWatermarks(reader))].filter(([stream]) => stream.startsWith(beginning));
+  return marks.reduce((most, [, passed]) => (passed > most ? passed : most), 0n);
+}

@@ -50,7 +50,7 @@ async function recorded(events: readonly UsageEvent[]): Promise<number> {
 
 async function makeStream(maxBytes: number) {
   const { natsPrefix: prefix } = testNames();
-  await ensureUsageStream(nats, { prefix, cell: 1, replicas: 1, maxBytes });
+  await ensureUsageStream(database.db, nats, { prefix, cell: 1, replicas: 1, maxBytes });
   const { stream } = usageSubjects(prefix, 1);
   const startSink = () =>
     startUsageSink({

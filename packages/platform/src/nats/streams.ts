@@ -41,7 +41,8 @@ export async function ensureStream(manager: JetStreamManager, spec: StreamSpec):
     await manager.streams.info(spec.name);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    await manager.streams.add(config);
+    const { firstSequence } = spec;
+    await manager.streams.add(firstSequence === undefined ? config : { ...config, first_seq: firstSequence });
     return;
   }
   await manager.streams.update(spec.name, config);

@@ -31,6 +31,8 @@ export interface StreamSpec {
   readonly whenFull: 'refuse new' | 'drop oldest';
   /** Within this time a second message with the same id is dropped. */
   readonly duplicateWindowMs: number;
+  /** Where a stream that has to be made begins to count; 1 unless said. */
+  readonly firstSequence?: number;
 }
 
 export interface ConsumerSpec {
