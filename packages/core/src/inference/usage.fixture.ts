@@ -206,6 +206,8 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
     async loseStream() {
       await dropStream(stream);
       await makeStream();
+      // Workers make sure of it again and again.
+      await makeStream();
     },
     startSink(tuning = {}, instead = {}) {
       const holder = uniqueId();
