@@ -8,6 +8,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, startHealthServer, type Lifecycle } from '@millrace/platform/lifecycle';
+import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { share } from '@millrace/platform/money';
 import { connectNats } from '@millrace/platform/nats';
@@ -100,6 +101,8 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
     pots,
     router,
     reporter,
+    limiter: createLimiter({ valkey, log, clock }),
+    failedAuthRpm: config.rateLimits.failedAuthRpm,
     trustedProxies: config.http.trustedProxies,
     schemas: contract.schemas,
     limits: { longestRequestMs: config.gateway.longestRequestMs, bodyBytes: config.gateway.bodyBytes },

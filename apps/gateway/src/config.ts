@@ -6,6 +6,7 @@ import {
   loadConfig,
   logConfig,
   natsConfig,
+  rateLimitConfig,
   telemetryConfig,
   values,
   type Environment,
@@ -54,7 +55,16 @@ const gatewayConfig = fragment('gateway', {
 /** Every setting of the gateway, checked at once. It has none for a database: it opens none. */
 export function loadGatewayConfig(env?: Environment) {
   return loadConfig(
-    [cellConfig, gatewayConfig, httpConfig, inferenceConfig, logConfig, natsConfig, telemetryConfig],
+    [
+      cellConfig,
+      gatewayConfig,
+      httpConfig,
+      inferenceConfig,
+      logConfig,
+      natsConfig,
+      rateLimitConfig,
+      telemetryConfig,
+    ],
     ...(env === undefined ? [] : [env]),
   );
 }

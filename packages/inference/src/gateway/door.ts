@@ -3,9 +3,10 @@ import type { KeyEntry, OrganisationEntry } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import { readBearer } from '@millrace/platform/http/bearer';
-import { clientIp, createAddressBook, type AddressBook } from '@millrace/platform/http/client-ip';
+import { createAddressBook, type AddressBook } from '@millrace/platform/http/client-ip';
 import type { IncomingMessage } from 'node:http';
 import type { Book } from '../book/index.ts';
+import { addressOf } from './counting.ts';
 
 /** Who is calling, judged by the book alone. */
 
@@ -17,7 +18,7 @@ export interface Caller {
 export interface DoorOptions {
   readonly book: Pick<Book, 'findKey' | 'organisation' | 'isStale'>;
   readonly clock: Clock;
-  readonly trustedProxies: readonly string[];
+  readonly trusted: AddressBook;
 }
 
 export interface Door {
@@ -36,8 +37,7 @@ interface Known {
 
 const mostKnown = 20_000;
 
-export function createDoor({ book, clock, trustedProxies }: DoorOptions): Door {
-  const trusted = createAddressBook(trustedProxies);
+export function createDoor({ book, clock, trusted }: DoorOptions): Door {
   const known = new Map<string, Known>();
   const networks = new WeakMap<KeyEntry, AddressBook>();
 
@@ -77,12 +77,7 @@ export function createDoor({ book, clock, trustedProxies }: DoorOptions): Door {
   }
 
   function isInside(key: KeyEntry, request: IncomingMessage): boolean {
-    const forwardedFor = request.headers['x-forwarded-for'];
-    const address = clientIp({
-      socketAddress: request.socket.remoteAddress ?? '',
-      forwardedFor: Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor,
-      trusted,
-    });
+    const address = addressOf(request, trusted);
     let rules = networks.get(key);
     if (rules === undefined) networks.set(key, (rules = createAddressBook(key.allowedIps)));
     return rules.includes(address);

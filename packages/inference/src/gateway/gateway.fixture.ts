@@ -6,7 +6,7 @@ import type { KeyEntry, ModelEntry, UsageEvent } from '@millrace/core/inference'
 import type { PotClient, Refusal, ReserveAsk, Reservation } from '@millrace/core/pots';
 import { systemClock } from '@millrace/platform/clock';
 import type { LeaseId } from '@millrace/platform/ids';
-import type { RateDecision } from '@millrace/platform/limiter';
+import type { Limiter, PolicyState, RateDecision, RateRequest } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { testIds } from '@millrace/testing';
 import type { Book } from '../book/index.ts';
@@ -26,6 +26,8 @@ export interface GatewayWorld {
   readonly purse: PurseDouble;
   readonly usage: UsageDouble;
   readonly book: { isStale: boolean; readonly keys: Map<string, KeyEntry> };
+  /** Of each organisation and address, for what costs no money. */
+  readonly limits: { perMinute: number };
   post(
     path: string,
     body: unknown,
@@ -102,6 +104,29 @@ export function deploymentFixture(
 
 const unlimited: RateDecision = { allowed: true, degraded: false, policies: [], refusedBy: null };
 
+/** Counts for ever and forgets nothing: enough to be refused by. */
+function limiterDouble(limits: { perMinute: number }): Limiter {
+  const counts = new Map<string, number>();
+  const look = (request: RateRequest, cost: number): RateDecision => {
+    const states = request.policies.map((policy): PolicyState => {
+      const most = Math.min(policy.limit, limits.perMinute);
+      const used = (counts.get(policy.subject) ?? 0) + cost;
+      if (used <= most) counts.set(policy.subject, used);
+      const remaining = Math.max(0, most - used);
+      return {
+        policy,
+        limit: policy.limit,
+        remaining,
+        resetMs: 1_000,
+        retryAfterMs: used <= most ? 0 : 1_000,
+      };
+    });
+    const refusedBy = states.find(({ retryAfterMs }) => retryAfterMs > 0) ?? null;
+    return { allowed: refusedBy === null, degraded: false, policies: states, refusedBy };
+  };
+  return { consume: async (request) => look(request, 1), peek: async (request) => look(request, 0) };
+}
+
 function purseDouble(): PurseDouble & Pick<PotClient, 'reserve' | 'settle' | 'tend' | 'close'> {
   const double: PurseDouble = { refuseWith: null, affordable: null, reserved: [], settled: [] };
   return Object.assign(double, {
@@ -167,6 +192,7 @@ function mint(mode: 'live' | 'test', keys: Map<string, KeyEntry>, orgId: string)
 }
 
 export interface WorldOptions {
+  readonly failedAuthRpm?: number;
   readonly models: readonly ModelEntry[];
   readonly limits?: GatewayOptions['limits'];
   readonly upstreams?: GatewayOptions['upstreams'];
@@ -193,6 +219,8 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
   };
   const purse = purseDouble();
   const usage = usageDouble();
+  const limits = { perMinute: Infinity };
+  const limiter = limiterDouble(limits);
   const router = createRouter({ clock: systemClock, log, gatewayId: 'fixture' });
   const contract = createContract({ providers: defaultProviders, widePenalties: false });
   const gateway = createGateway({
@@ -203,6 +231,8 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
     pots: purse,
     router,
     reporter: usage.reporter,
+    limiter,
+    failedAuthRpm: options.failedAuthRpm ?? 1_000_000,
     trustedProxies: [],
     schemas: contract.schemas,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
@@ -223,6 +253,7 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
     purse,
     usage,
     book: state,
+    limits,
     post: (path, body, { key: with_ = key, signal } = {}) =>
       fetch(`${url}${path}`, {
         method: 'POST',

@@ -350,6 +350,31 @@ describe('the door', () => {
     }
   });
 
+  test('what is refused before it is paid for counts as a request, and shows the limits', async () => {
+    world.limits.perMinute = 1;
+    const first = await world.post('/v1/chat/completions', '{"model":"acme/chat"}');
+    expect(first.status).toBe(422);
+    expect(first.headers.get('ratelimit')).toContain('"organisation"');
+    const second = await world.post('/v1/chat/completions', '{"model":"acme/chat"}');
+    expect(second.status).toBe(429);
+    const list = await fetch(`${world.url}/v1/models`, { headers: { authorization: `Bearer ${world.key}` } });
+    expect(list.status).toBe(429);
+  });
+
+  test('who guesses keys is told to come back later, and a good key from there still works', async () => {
+    const lone = await createGatewayWorld({ models: [], failedAuthRpm: 3 });
+    try {
+      const statuses: number[] = [];
+      for (let nth = 0; nth < 5; nth += 1) {
+        statuses.push((await lone.post('/v1/chat/completions', ask, { key: 'mr_live_nonsense' })).status);
+      }
+      expect(statuses).toEqual([401, 401, 401, 429, 429]);
+      expect((await lone.post('/v1/chat/completions', ask)).status).toBe(404);
+    } finally {
+      await lone.close();
+    }
+  });
+
   test('an unknown path is 404 and a wrong method 405', async () => {
     expect((await world.post('/v1/nothing', {})).status).toBe(404);
     expect((await world.post('/v1/models', {})).status).toBe(405);

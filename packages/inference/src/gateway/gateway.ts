@@ -3,11 +3,14 @@ import type { PotClient } from '@millrace/core/pots';
 import type { Clock } from '@millrace/platform/clock';
 import type { IdSource } from '@millrace/platform/ids';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import { createAddressBook } from '@millrace/platform/http/client-ip';
+import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
 import type { Server } from 'node:http';
 import type { Book } from '../book/index.ts';
 import type { Router } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
+import { createCounting } from './counting.ts';
 import { createDoor } from './door.ts';
 import type { Exchange } from './exchange.ts';
 import { gatewayRoutes } from './routes.ts';
@@ -23,6 +26,10 @@ export interface GatewayOptions {
   readonly pots: PotClient;
   readonly router: Router;
   readonly reporter: UsageReporter;
+  /** On the Valkey of the pots, where paid requests are counted. */
+  readonly limiter: Limiter;
+  /** Refused keys a minute from one address. */
+  readonly failedAuthRpm: number;
   readonly trustedProxies: readonly string[];
   readonly schemas: Pick<ContractSchemas, 'chatRequest'>;
   readonly limits?: Partial<GatewayLimits>;
@@ -64,6 +71,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { clock, log, pots, book, router, reporter } = options;
   const limits = { ...defaultGatewayLimits, ...options.limits };
   const running = new Set<Exchange>();
+  const trusted = createAddressBook(options.trustedProxies);
   const upstreams = createUpstreams({
     connectMs: 2_000,
     answerMs: limits.longestRequestMs,
@@ -77,7 +85,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     ids: options.ids,
     log,
     book,
-    door: createDoor({ book, clock, trustedProxies: options.trustedProxies }),
+    door: createDoor({ book, clock, trusted }),
+    counting: createCounting({ limiter: options.limiter, trusted, failedAuthRpm: options.failedAuthRpm }),
     pots,
     router,
     reporter,

@@ -8,17 +8,20 @@ import type { Ask } from './server.ts';
 
 /** What can be called, and what it costs: read from the book alone. */
 
-export function serveModels({ book }: GatewayParts, { caller, response, requestId }: Ask): void {
+export function serveModels({ book }: GatewayParts, { caller, response, requestId, rate }: Ask): void {
   const { key } = caller;
   const list = toWireModelList(book.models(key.orgId, key.mode), key);
-  sendJson(response, 200, answerHeaders(requestId, null), JSON.stringify(list));
+  sendJson(response, 200, answerHeaders(requestId, rate()), JSON.stringify(list));
 }
 
-export function serveModelPrice(parts: GatewayParts, { caller, params, response, requestId }: Ask): void {
+export function serveModelPrice(
+  parts: GatewayParts,
+  { caller, params, response, requestId, rate }: Ask,
+): void {
   const [name] = params;
   if (name === undefined) throw new Fault('ROUTE_NOT_FOUND');
   const model = findModel(parts, caller, name);
   const price = priceFor(model, caller.key.orgId, parts.clock.nowMs());
   const body = JSON.stringify(toWireModelPrice(model, price));
-  sendJson(response, 200, answerHeaders(requestId, null), body);
+  sendJson(response, 200, answerHeaders(requestId, rate()), body);
 }

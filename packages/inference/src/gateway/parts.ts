@@ -5,6 +5,7 @@ import type { Logger } from '@millrace/platform/log';
 import type { Book } from '../book/index.ts';
 import type { Router } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
+import type { Counting } from './counting.ts';
 import type { Door } from './door.ts';
 import type { ExchangeParts } from './exchange.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -16,6 +17,7 @@ export interface GatewayParts {
   readonly log: Logger;
   readonly book: Book;
   readonly door: Door;
+  readonly counting: Counting;
   readonly pots: PotClient;
   readonly router: Router;
   readonly reporter: UsageReporter;

@@ -1,9 +1,11 @@
 import { Fault } from '@millrace/platform/fault';
 import type { RequestId } from '@millrace/platform/ids';
+import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { answerHeaders, sendFault } from './answers.ts';
+import type { Counting } from './counting.ts';
 import type { Caller } from './door.ts';
 import type { GatewayParts } from './parts.ts';
 
@@ -19,6 +21,8 @@ export interface Ask {
   /** Parts of the path that vary, decoded. */
   readonly params: readonly string[];
   readonly onRate: (rate: RateDecision) => void;
+  /** Null until it was counted. */
+  readonly rate: () => RateDecision | null;
 }
 
 export interface GatewayRoute {
@@ -30,7 +34,7 @@ export interface GatewayRoute {
 }
 
 export interface GatewayServerOptions {
-  readonly parts: Pick<GatewayParts, 'door' | 'ids' | 'log' | 'limits'>;
+  readonly parts: Pick<GatewayParts, 'counting' | 'door' | 'ids' | 'log' | 'limits'>;
   readonly routes: readonly GatewayRoute[];
   readonly isDraining: () => boolean;
   readonly tls: { readonly cert: string; readonly key: string } | null;
@@ -63,7 +67,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const requestId = parts.ids.next('req');
     let rate: RateDecision | null = null;
-    const fail = (error: unknown): void => {
+    let known: Caller | null = null;
+    const answer = (error: unknown): void => {
       if (!(error instanceof Fault))
         parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
       // What is left of the body is not waited for.
@@ -73,21 +78,32 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     const onRate = (decision: RateDecision): void => {
       rate = decision;
     };
+    /** Who was refused before it was paid for has made a request all the same. */
+    const fail = (error: unknown): void => {
+      if (rate !== null) answer(error);
+      else
+        countRefusal(parts.counting, { request, caller: known, error, onRate }).then(answer, () =>
+          answer(error),
+        );
+    };
     if (options.isDraining()) response.shouldKeepAlive = false;
     try {
       const url = request.url ?? '';
       const queryAt = url.indexOf('?');
       const { route, params } = find(request.method ?? '', queryAt < 0 ? url : url.slice(0, queryAt));
       const go = (caller: Caller): void => {
+        known = caller;
         const serve = (body: unknown): void => {
           try {
-            route.serve({ request, response, requestId, caller, params, body, onRate })?.catch(fail);
+            route
+              .serve({ request, response, requestId, caller, params, body, onRate, rate: () => rate })
+              ?.catch(fail);
           } catch (error) {
             fail(error);
           }
         };
-        if (route.method === 'GET') serve(undefined);
-        else readJson(request, parts.limits.bodyBytes, serve, fail);
+        if (route.method === 'POST') readJson(request, parts.limits.bodyBytes, serve, fail);
+        else countRead(parts.counting, caller, onRate).then(serve).catch(answer);
       };
       const caller = parts.door.admit(request, route.scope);
       if (caller instanceof Promise) caller.then(go).catch(fail);
@@ -101,6 +117,39 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   return options.tls === null
     ? createServer(timeouts, handle)
     : createTlsServer({ ...timeouts, ...options.tls, minVersion: 'TLSv1.2' }, handle);
+}
+
+/** Reading costs no money, so its limits are a call of their own. */
+async function countRead(
+  counting: Counting,
+  caller: Caller,
+  onRate: (rate: RateDecision) => void,
+): Promise<undefined> {
+  const rate = await counting.ofCaller(caller);
+  onRate(rate);
+  if (rate.refusedBy !== null) throw rateLimitFault(rate.refusedBy);
+  return undefined;
+}
+
+/** What the client is told: its refusal, or that it was refused too often. */
+async function countRefusal(
+  counting: Counting,
+  refused: {
+    readonly request: IncomingMessage;
+    readonly caller: Caller | null;
+    readonly error: unknown;
+    readonly onRate: (rate: RateDecision) => void;
+  },
+): Promise<unknown> {
+  const { request, caller, error, onRate } = refused;
+  if (caller === null) {
+    const counted = await counting.ofStranger(request, error);
+    if (counted.rate !== null) onRate(counted.rate);
+    return counted.error;
+  }
+  const rate = await counting.ofCaller(caller);
+  onRate(rate);
+  return rate.refusedBy === null ? error : rateLimitFault(rate.refusedBy);
 }
 
 function findOpen(routes: readonly GatewayRoute[], path: string): Found[] {

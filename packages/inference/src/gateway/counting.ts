@@ -1,0 +1,80 @@
+import { isFault, type Fault } from '@millrace/platform/fault';
+import { addressBlock, clientIp, type AddressBook } from '@millrace/platform/http/client-ip';
+import { rateLimitFault } from '@millrace/platform/http/rate-headers';
+import type { Limiter, RateDecision, RatePolicy } from '@millrace/platform/limiter';
+import { statusFor } from '@millrace/contract';
+import type { IncomingMessage } from 'node:http';
+import type { Caller } from './door.ts';
+
+/**
+ * Requests that cost no money count too: those that read, those that are refused before they are paid for, and keys that are
+ * none. What is paid for is counted with its money, in the same call.
+ */
+export interface Counting {
+  /** Against the limits of the organisation and the key. */
+  ofCaller(caller: Caller): Promise<RateDecision>;
+  /** What to answer instead of the refusal of a key, and with which limits: who guesses learns when to come back. */
+  ofStranger(request: IncomingMessage, refusal: unknown): Promise<Counted>;
+}
+
+export interface Counted {
+  readonly error: unknown;
+  readonly rate: RateDecision | null;
+}
+
+const minuteMs = 60_000;
+
+export interface CountingOptions {
+  readonly limiter: Limiter;
+  readonly trusted: AddressBook;
+  /** Refused keys a minute from one address. */
+  readonly failedAuthRpm: number;
+}
+
+export function createCounting({ limiter, trusted, failedAuthRpm }: CountingOptions): Counting {
+  return {
+    ofCaller: ({ key, organisation }) => {
+      const policies: RatePolicy[] = [
+        {
+          name: 'organisation',
+          scope: 'organisation',
+          subject: key.orgId,
+          limit: organisation.requestsPerMinute,
+          windowMs: minuteMs,
+        },
+      ];
+      const limit = key.requestsPerMinute;
+      if (limit !== null)
+        policies.push({ name: 'key', scope: 'key', subject: key.keyId, limit, windowMs: minuteMs });
+      return limiter.consume({ tag: key.orgId, policies });
+    },
+
+    async ofStranger(request, refusal) {
+      if (!isFault(refusal) || !isOfAKey(refusal)) return { error: refusal, rate: null };
+      const block = addressBlock(addressOf(request, trusted));
+      const policy: RatePolicy = {
+        name: 'failed-authentication',
+        scope: 'ip',
+        subject: block,
+        limit: failedAuthRpm,
+        windowMs: minuteMs,
+      };
+      const rate = await limiter.consume({ tag: block, policies: [policy] });
+      return { error: rate.refusedBy === null ? refusal : rateLimitFault(rate.refusedBy), rate };
+    },
+  };
+}
+
+/** A path that is none, or a key that could not be judged, is nobody's guess. */
+function isOfAKey(fault: Fault): boolean {
+  return statusFor(fault.reason, { source: 'interface', errorFamily: 'inference' }) === 401;
+}
+
+export function addressOf(request: IncomingMessage, trusted: AddressBook): string {
+  const forwardedFor = request.headers['x-forwarded-for'];
+  return clientIp({
+    socketAddress: request.socket.remoteAddress ?? '',
+    forwardedFor: Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor,
+    trusted,
+  });
+}
