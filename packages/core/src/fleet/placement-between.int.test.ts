@@ -1,4 +1,5 @@
 import { toUuid } from '@millrace/platform/ids';
+import { eventually } from '@millrace/testing';
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -147,8 +148,12 @@ describe('a node that others changed between the look and the lock', () => {
       () => refusalOf(ground.database.db.transaction(again, (tx) => place(tx, wish))),
       () => first.end('commit'),
     );
-    // Longer than it comes back for while it holds the node that is of no use.
-    await ground.query('select pg_sleep(1.5)');
+    await eventually({ what: 'it to wait for a row' }, async () => {
+      const waiting = await ground.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'`,
+      );
+      return waiting.length === 1;
+    });
     await second.end('rollback');
     expect(await outcome).toBe('placed');
   });
@@ -162,6 +167,52 @@ describe('a node that others changed between the look and the lock', () => {
       () => Promise.all([first.end('commit'), second.end('commit')]),
     );
     expect(outcome).toBe(full);
+  });
+});
+
+describe('a gang of which others changed a node between the look and the lock', () => {
+  const gang = { offer: 'bare-metal', gpusPerNode: 8, nodeCount: 3, ports: [] } as const;
+  const nodesOf = ({ nodes }: Placement) => nodes.map(({ nodeId }) => nodeId);
+
+  it('has another node of the fabric, or none at all', async () => {
+    const scene = ground.scene(gang);
+    await scene.plant({ nodes: 4, offer: 'bare-metal' });
+    const first = await held(scene, { nodeCount: 1 });
+    const late = await between(
+      () => scene.place(),
+      () => first.end('commit'),
+    );
+    expect(new Set([...nodesOf(late), ...nodesOf(await first.placed)]).size).toBe(4);
+    await scene.release(late);
+    const second = await held(scene, { nodeCount: 1 });
+    const refused = await between(
+      () => refusalOf(scene.place()),
+      () => second.end('commit'),
+    );
+    expect(refused).toBe(full);
+    expect(await refusalOf(scene.place({ nodeCount: 2 }))).toBe('placed');
+  });
+
+  it('does without a node that lost a GPU, and takes one whose holder rolled back', async () => {
+    const scene = ground.scene(gang);
+    const { nodeIds } = await scene.plant({ nodes: 3, offer: 'bare-metal' });
+    const first = await held(scene);
+    const late = await between(
+      () => scene.place(),
+      () => first.end('rollback'),
+    );
+    expect(nodesOf(late)).toEqual(nodeIds);
+    await scene.release(late);
+    const losing = await open(
+      `update gpus set state = 'missing' where pci_address = '0000:81:00.0' and node_id = $1`,
+      ...nodeIds.slice(1, 2).map(toUuid),
+    );
+    const refused = await between(
+      () => refusalOf(scene.place()),
+      () => losing.query('commit'),
+    );
+    expect(refused).toBe(full);
+    await losing.end();
   });
 });
 
