@@ -5,6 +5,7 @@ import type { ValkeyClient } from '@millrace/platform/valkey';
 import { createEpochs, type Epochs } from './epochs.ts';
 import type { EpochEnd, LeaseReply, LeaseRequest } from './messages.ts';
 import { potsOn, type PotName, type PotValkey } from './pot-valkey.ts';
+import { createWaitingSum, type Waiting } from './waiting.ts';
 
 export interface HeldLeaseOptions {
   readonly valkey: Pick<ValkeyClient, 'run' | 'runLoaded' | 'command'>;
@@ -52,9 +53,9 @@ export interface HeldLease {
   drop(): void;
   /** What Valkey said of the pot. */
   saw(seen: NonNullable<LeaseRequest['seen']>): void;
-  /** Counts a request among those that wait for money, until it stops waiting. */
-  wait(amount: bigint): void;
-  stopWaiting(amount: bigint): void;
+  /** Counts a request among those that wait for money and budgets, until it stops waiting. */
+  wait(request: Waiting): void;
+  stopWaiting(request: Waiting): void;
   /** Prolongs the lease if it is used, gives it up if not, and reports ends. */
   tend(): Promise<void>;
   /** Nothing is left of it here: no lease, no question, no request and nothing to report. */
@@ -72,8 +73,7 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
   let held: Holding | null = null;
   let seen: LeaseRequest['seen'] = null;
   let asking: { readonly shortage: bigint; readonly reply: Promise<LeaseReply | null> } | null = null;
-  let waiting = 0;
-  let wanted = 0n;
+  const waiting = createWaitingSum();
   let admitUntilMs = 0;
   let prolongAtMs = 0;
   let aheadAtMs = 0;
@@ -119,7 +119,20 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     const sentMs = clock.monotonicMs();
     const gatewayId = epochs.gatewayId();
     try {
-      const reply = await options.requestLease({ ...name, ...need, cell, gatewayId, seen, wanted });
+      // For all that wait: one question after the other for each of them would have most give up.
+      const budgets = need.budgets.map((asked) => {
+        const ofAll = waiting.wantedOf(asked.id);
+        return ofAll > asked.wanted ? { ...asked, wanted: ofAll } : asked;
+      });
+      const reply = await options.requestLease({
+        ...name,
+        ...need,
+        budgets,
+        cell,
+        gatewayId,
+        seen,
+        wanted: waiting.wanted(),
+      });
       return accept(reply, sentMs);
     } catch (error) {
       log.warn({ err: error, orgId: name.orgId }, 'no lease could be had');
@@ -166,14 +179,8 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     saw(pot) {
       if (held?.lease.epoch === pot.epoch) seen = pot;
     },
-    wait(amount) {
-      waiting += 1;
-      wanted += amount;
-    },
-    stopWaiting(amount) {
-      waiting -= 1;
-      wanted -= amount;
-    },
+    wait: waiting.add,
+    stopWaiting: waiting.remove,
     async tend() {
       // Also after the lease was lost: who still has requests under way must not be taken for dead.
       const busy = used || epochs.inFlight() > 0;
@@ -181,7 +188,7 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
       current();
       await epochs.report();
     },
-    isDone: () => held === null && asking === null && waiting === 0 && epochs.isDone(),
+    isDone: () => held === null && asking === null && waiting.count() === 0 && epochs.isDone(),
     async close() {
       closed = true;
       // An answer under way may bring a lease, whose end must be reported too.

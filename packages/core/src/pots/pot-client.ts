@@ -60,14 +60,14 @@ export function createPotClient(options: PotClientOptions): PotClient {
       if (ask.least > mostPerLease)
         return { refused: 'INSUFFICIENT_BALANCE', rate: await counter.count(ask) };
       const { held } = purseOf(ask);
-      held.wait(ask.amount);
+      held.wait(ask);
       try {
         return await reserveFrom(held, ask, counter);
       } catch (error) {
         complain(error);
         return { refused: turnAway(null), rate: uncountedDecision(ask.set.limits) };
       } finally {
-        held.stopWaiting(ask.amount);
+        held.stopWaiting(ask);
       }
     },
 

@@ -246,6 +246,17 @@ describe('a budget lent with the pot', () => {
       return { keyId, id: budget.id };
     });
 
+  it('is lent for all that wait at once, so that a burst is admitted whole', async () => {
+    const orgId = await world.organisation(1_000_000n);
+    const { id } = await budgetOf(orgId, 500_000n);
+    const gateway = world.gateway();
+    const ask = (amount: bigint) => gateway.reserve({ ...askFor(orgId, amount), budgets: [id] });
+    // What is lent at first is far from enough for what comes then.
+    await ask(1n);
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ask(1_000n)));
+    expect(answers.filter((got) => 'refused' in got)).toEqual([]);
+  });
+
   it('stops its key and nobody else, and is charged with the usage', async () => {
     const orgId = await world.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
