@@ -19,7 +19,15 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
 import { issueFullKey, systemCause, type ApiKey } from '../identity/index.ts';
-import { BOOK_FILLED, bookBucket, bookKeys, keyEntry, modelEntry, organisationEntry } from './book.ts';
+import {
+  BOOK_FILLED,
+  bookBucket,
+  bookKeys,
+  keyEntry,
+  modelEntry,
+  organisationEntry,
+  parseFilled,
+} from './book.ts';
 import { createBookSync, keepBook, type BookKeeperOptions, type BookSync } from './book-sync.ts';
 import { createDeployment, createModel, updateModel } from './catalog.service.ts';
 
@@ -93,6 +101,8 @@ const readOrganisation = async () => {
   const entry = await bucket.read(bookKeys.organisation(tenant.orgId));
   return entry?.value == null ? null : organisationEntry.parse(JSON.parse(entry.value));
 };
+
+const isFilled = async () => parseFilled((await bucket.read(BOOK_FILLED))?.value) === 'all';
 
 function run(loop: Loop): void {
   onTestFinished(() => loop.stop());
@@ -302,7 +312,7 @@ describe('a row that cannot be read', () => {
     expect(await readModel(name)).toBeNull();
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
     run(keepBook(options()));
-    await eventually({ what: 'a filled book' }, async () => (await bucket.read(BOOK_FILLED))?.value != null);
+    await eventually({ what: 'a filled book' }, isFilled);
   });
 });
 
@@ -330,7 +340,7 @@ describe('the keeper', () => {
     const key = await newKey();
     await dropBucket(bookBucket(prefix));
     run(keepBook(options()));
-    await eventually({ what: 'a filled book' }, async () => (await bucket.read(BOOK_FILLED))?.value != null);
+    await eventually({ what: 'a filled book' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
     expect(await readOrganisation()).not.toBeNull();
   });
@@ -338,12 +348,9 @@ describe('the keeper', () => {
   it('fills it again when the broker has lost it', async () => {
     const key = await newKey();
     run(keepBook(options()));
-    await eventually({ what: 'a filled book' }, async () => (await bucket.read(BOOK_FILLED))?.value != null);
+    await eventually({ what: 'a filled book' }, isFilled);
     await dropBucket(bookBucket(prefix));
-    await eventually(
-      { what: 'a book filled again' },
-      async () => (await bucket.read(BOOK_FILLED))?.value != null,
-    );
+    await eventually({ what: 'a book filled again' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
   });
 
@@ -354,7 +361,7 @@ describe('the keeper', () => {
     await bucket.write(bookKeys.key(key.publicId), '{"version":1}', standing.revision);
     await bucket.write(bookKeys.model('stranger'), '{}', 0);
     run(keepBook(options()));
-    await eventually({ what: 'a filled book' }, async () => (await bucket.read(BOOK_FILLED))?.value != null);
+    await eventually({ what: 'a filled book' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
     expect((await bucket.read(bookKeys.model('stranger')))?.value).toBeNull();
   });
@@ -370,7 +377,7 @@ describe('the keeper', () => {
       { id: 'next', key: new Uint8Array(32).fill(8) },
     ];
     run(keepBook({ ...options(), sealer: createSealer({ keys, activeId: 'next' }) }));
-    await eventually({ what: 'a filled book' }, async () => (await bucket.read(BOOK_FILLED))?.value != null);
+    await eventually({ what: 'a filled book' }, isFilled);
     const onlyNext = createSealer({ keys: keys.slice(1), activeId: 'next' });
     await createBookSync({ ...options(), sealer: onlyNext }).flush();
     expect((await readModel(name))?.deployments[0]?.apiKey).toBe('sk-old');

@@ -6,7 +6,15 @@ import type { Logger } from '@millrace/platform/log';
 import type { BucketSpec, EarlyNatsClient } from '@millrace/platform/nats';
 import type { Sealer } from '@millrace/platform/secrets';
 import { counter } from '@millrace/platform/telemetry';
-import { BOOK_FILLED, BOOK_ID, bookBucket, bookKeys } from './book.ts';
+import {
+  BOOK_FILLED,
+  BOOK_ID,
+  bookBucket,
+  bookKeys,
+  filledText,
+  parseFilled,
+  type BookFilled,
+} from './book.ts';
 import type { RateSettings } from './book-entries.ts';
 import { deleteBookChanges, pageOfRefs, readBookChanges, type BookKind } from './book.store.ts';
 import { createBookWriter, type BookWriter } from './book-writer.ts';
@@ -150,27 +158,30 @@ export function keepBook(options: BookKeeperOptions): Loop {
     return idOfBucket();
   }
 
+  /** The catalog first: gateways can serve those who are in the book already while others are still being written. */
   async function compareAll(signal: AbortSignal): Promise<void> {
     await resealDeployments(options.db, options.sealer, log);
     const id = await idOfBucket();
-    const totals = { written: 0, failed: 0 };
-    for (const kind of ['organisation', 'key', 'model'] as const) {
-      const { written: changed, failed } = await compareKind(kind, signal);
-      totals.written += changed;
-      totals.failed += failed;
-    }
-    totals.written += await removeStrangers();
-    const standing = await bucket.read(BOOK_FILLED);
-    if (standing?.value == null && (await idOfBucket()) === id) {
-      const text = JSON.stringify({ version: 1, filledAt: clock.now().toISOString() });
-      await bucket.write(BOOK_FILLED, text, standing?.revision ?? 0);
-      log.info(totals, 'the gateway book is filled');
-    } else if (totals.written > 0) {
-      log.warn(totals, 'the gateway book differed from the database');
-    }
+    const models = await compareKind('model', signal);
+    const strangers = await removeStrangers();
+    await markFilled('catalog', id);
+    const others = [await compareKind('organisation', signal), await compareKind('key', signal)];
+    const changed = [models, ...others].reduce((sum, { written: each }) => sum + each, strangers);
+    const failed = [models, ...others].reduce((sum, { failed: each }) => sum + each, 0);
+    const isNew = await markFilled('all', id);
+    if (isNew) log.info({ changed }, 'the gateway book is filled');
+    else if (changed > 0) log.warn({ changed }, 'the gateway book differed from the database');
     // One broken row must not keep the gateways of everyone from working.
-    if (totals.failed > 0) log.error(totals, 'entries of the gateway book could not be written');
+    if (failed > 0) log.error({ failed }, 'entries of the gateway book could not be written');
     comparedAtMs = clock.monotonicMs();
+  }
+
+  /** Unless it is so already, or another bucket has taken the place of the one that was filled. */
+  async function markFilled(filled: BookFilled, id: string): Promise<boolean> {
+    const standing = await bucket.read(BOOK_FILLED);
+    const now = parseFilled(standing?.value);
+    if (now === 'all' || now === filled || (await idOfBucket()) !== id) return false;
+    return (await bucket.write(BOOK_FILLED, filledText(filled), standing?.revision ?? 0)) !== null;
   }
 
   async function compareKind(
@@ -208,7 +219,7 @@ export function keepBook(options: BookKeeperOptions): Loop {
       return bucket.read(BOOK_FILLED);
     });
     const isDue = comparedAtMs === null || clock.monotonicMs() - comparedAtMs >= compareEveryMs;
-    if (isDue || standing?.value == null) await compareAll(signal);
+    if (isDue || parseFilled(standing?.value) !== 'all') await compareAll(signal);
     return 'idle';
   });
 }

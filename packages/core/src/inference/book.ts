@@ -13,10 +13,20 @@ export function bookBucket(prefix: string): string {
 }
 
 /**
- * Stands in a bucket once all of the database was written to it. Until then what is missing there may exist all the same,
- * so gateways admit nothing by it.
+ * Says how much of the database was written to this bucket: first the catalog, then all. What is missing before that may
+ * exist all the same.
  */
 export const BOOK_FILLED = 'book.filled';
+const bookFilled = z.strictObject({ version: z.literal(1), filled: z.enum(['catalog', 'all']) });
+export type BookFilled = z.infer<typeof bookFilled>['filled'];
+
+export function parseFilled(text: string | null | undefined): BookFilled | null {
+  return text == null ? null : bookFilled.parse(JSON.parse(text)).filled;
+}
+
+export function filledText(filled: BookFilled): string {
+  return JSON.stringify({ version: 1, filled } satisfies z.infer<typeof bookFilled>);
+}
 /** Tells one bucket from another that took its place. */
 export const BOOK_ID = 'book.id';
 

@@ -1,6 +1,6 @@
 import type { Contract } from '@millrace/contract';
 import type { Db, Tx } from '@millrace/platform/db';
-import { Fault } from '@millrace/platform/fault';
+import { Fault, invalidField } from '@millrace/platform/fault';
 import { decodeCursor, toPage, type HttpServer } from '@millrace/platform/http';
 import { parseId, type DeploymentId, type OrgId } from '@millrace/platform/ids';
 import type { Sealer } from '@millrace/platform/secrets';
@@ -105,13 +105,16 @@ function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], u
 }
 
 function orgIdsOf(ids: readonly string[] | null): readonly OrgId[] | null {
-  return ids?.map((text) => parseId('org', text) ?? refuse('ORGANISATION_NOT_FOUND')) ?? null;
+  if (ids === null) return null;
+  return ids.map((text, index) => {
+    const id = parseId('org', text);
+    if (id === null) throw invalidField(['visibleTo', index], 'is no organisation');
+    return id;
+  });
 }
 
 function requireDeploymentId(text: string): DeploymentId {
-  return parseId('dep', text) ?? refuse('DEPLOYMENT_NOT_FOUND');
-}
-
-function refuse(reason: 'ORGANISATION_NOT_FOUND' | 'DEPLOYMENT_NOT_FOUND'): never {
-  throw new Fault(reason);
+  const id = parseId('dep', text);
+  if (id === null) throw new Fault('DEPLOYMENT_NOT_FOUND');
+  return id;
 }

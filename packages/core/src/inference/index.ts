@@ -1,11 +1,13 @@
 export {
   BOOK_FILLED,
   bookBucket,
+  parseFilled,
   bookKeys,
   deploymentEntry,
   keyEntry,
   modelEntry,
   organisationEntry,
+  type BookFilled,
   type DeploymentEntry,
   type EngineKind,
   type KeyEntry,

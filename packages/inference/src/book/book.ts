@@ -5,6 +5,8 @@ import {
   modelEntry,
   organisationEntry,
   bookKeys,
+  parseFilled,
+  type BookFilled,
   type KeyEntry,
   type ModelEntry,
   type OrganisationEntry,
@@ -45,7 +47,7 @@ export interface Book {
   model(name: string, orgId: string, mode: Mode): ModelEntry | null;
   /** All that this organisation sees, by name. */
   models(orgId: string, mode: Mode): readonly ModelEntry[];
-  /** Too long without word from the broker, or the bucket was never filled: admit nothing, answer `KEY_FEED_STALE`. */
+  /** Too long without word from the broker, or a bucket without its catalog: admit nothing, answer `KEY_FEED_STALE`. */
   isStale(): boolean;
   /** Calls back after models have changed; answers how to stop that. */
   onChange(listener: () => void): () => void;
@@ -57,9 +59,9 @@ export async function openBook(options: BookOptions): Promise<Book> {
   const bucket = options.nats.bucket(bookBucket(options.prefix ?? ''));
   const catalog = createCatalog();
   const listeners = new Set<() => void>();
-  let isFilled = false;
+  let filled: BookFilled | null = null;
 
-  const lookUp = { clock, bucket, withinMs: lookUpWithinMs, maxEntries, isWhole: () => isFilled };
+  const lookUp = { clock, bucket, withinMs: lookUpWithinMs, maxEntries, isWhole: () => filled === 'all' };
   const keys = new Lookups<KeyEntry>({ ...lookUp, keyOf: bookKeys.key, parse: reader(keyEntry) });
   const organisations = new Lookups<OrganisationEntry>({
     ...lookUp,
@@ -83,7 +85,7 @@ export async function openBook(options: BookOptions): Promise<Book> {
     if (kind === 'key') keys.take(entry);
     else if (kind === 'org') organisations.take(entry);
     else if (kind === 'model') takeModel(entry);
-    else if (entry.key === BOOK_FILLED) isFilled = entry.value !== null;
+    else if (entry.key === BOOK_FILLED) filled = parseFilled(entry.value);
   }
 
   function tellChange(): void {
@@ -93,7 +95,7 @@ export async function openBook(options: BookOptions): Promise<Book> {
   const follower = bucket.follow({
     present: [bookKeys.allModels, BOOK_FILLED],
     onBegin: (present) => {
-      isFilled = false;
+      filled = null;
       keys.clear();
       organisations.clear();
       catalog.clear();
@@ -112,13 +114,16 @@ export async function openBook(options: BookOptions): Promise<Book> {
     return freshAtMs === null ? Number.POSITIVE_INFINITY : clock.monotonicMs() - freshAtMs;
   };
 
-  await Promise.race([follower.begun(), clock.sleep(options.openWithinMs ?? defaultOpenWithinMs)]);
+  const waiting = new AbortController();
+  const patience = clock.sleep(options.openWithinMs ?? defaultOpenWithinMs, waiting.signal);
+  await Promise.race([follower.begun(), patience.catch(() => undefined)]);
+  waiting.abort();
   return {
     findKey: (publicId) => keys.find(publicId),
     organisation: (orgId) => organisations.find(orgId),
     model: (name, orgId, mode) => catalog.find(name, orgId, mode),
     models: (orgId, mode) => catalog.list(orgId, mode),
-    isStale: () => !isFilled || ageMs() > staleAfterMs,
+    isStale: () => filled === null || ageMs() > staleAfterMs,
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,0 +1,151 @@
+import { uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+
+let fixture: ApiFixture;
+let operator: SeededOrganisation;
+let acme: SeededOrganisation;
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+  acme = await seedOrganisation(fixture.db);
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
+  fixture.call({
+    method,
+    path: `/v2/admin${path}`,
+    key: operator.owner.key,
+    ...(body === undefined ? {} : { body }),
+  });
+
+const newName = (): string => `maker/${uniqueId()}`;
+
+async function newModel(fields: object = {}): Promise<string> {
+  const answer = await ask('POST', '/models', {
+    name: newName(),
+    modality: 'chat',
+    ownedBy: 'maker',
+    ...fields,
+  });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.json.name;
+}
+
+const changeModel = (name: string, change: object) =>
+  ask('PATCH', `/models/${encodeURIComponent(name)}`, { reason: 'as decided', ...change });
+
+async function newDeployment(model: string, fields: object = {}) {
+  const place = { engine: 'vllm', address: 'http://10.0.0.1:8000', region: 'us-central-1' };
+  const answer = await ask('POST', '/deployments', { model, ...place, ...fields });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.json as { readonly id: string; readonly [field: string]: unknown };
+}
+
+describe('a model', () => {
+  it('is made with defaults, changed in parts, and listed by name', async () => {
+    const name = await newModel({ contextLength: 8_192 });
+    const changed = await changeModel(name, { maxOutputTokens: 512, visibleTo: [acme.organisation.id] });
+    expect(changed.json).toMatchObject({
+      ...{ name, mode: 'live', contextLength: 8_192, maxOutputTokens: 512, enabled: true },
+      ...{ aliases: [], fallbacks: [], visibleTo: [acme.organisation.id], inputModalities: ['text'] },
+    });
+    const { json } = await ask('GET', '/models?limit=200');
+    const names = (json.items as { name: string }[]).map((model) => model.name);
+    expect(names).toContain(name);
+    expect(names).toEqual(names.toSorted());
+  });
+
+  it('has names of its own: no other model, and no alias of one, is called like it', async () => {
+    const alias = newName();
+    const name = await newModel({ aliases: [alias] });
+    for (const taken of [name, alias]) {
+      const again = await ask('POST', '/models', { name: taken, modality: 'chat', ownedBy: 'maker' });
+      expect([again.status, again.json.reason]).toEqual([409, 'MODEL_NAME_TAKEN']);
+      const other = await ask('POST', '/models', {
+        ...{ name: newName(), modality: 'chat', ownedBy: 'maker', aliases: [taken] },
+      });
+      expect([other.status, other.json.reason]).toEqual([409, 'MODEL_NAME_TAKEN']);
+    }
+    await changeModel(name, { aliases: [] });
+    expect(await newModel({ aliases: [alias] })).not.toBe(name);
+  });
+
+  it('and another that want the same alias at once: one gets it', async () => {
+    const alias = newName();
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        ask('POST', '/models', { name: newName(), modality: 'chat', ownedBy: 'maker', aliases: [alias] }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
+  });
+
+  it.each([
+    ['itself as a fallback', (name: string) => ({ fallbacks: [name] })],
+    ['a fallback that does not exist', () => ({ fallbacks: ['maker/none'] })],
+    ['one fallback twice', (_: string, other: string) => ({ fallbacks: [other, other] })],
+    ['its own name as an alias', (name: string) => ({ aliases: [name] })],
+    ['one alias twice', () => ({ aliases: ['maker/twice', 'maker/twice'] })],
+    ['an organisation that does not exist', () => ({ visibleTo: ['org_01JD8Q7XK4T2M9V6B3N5C1F0GH'] })],
+  ])('is not given %s', async (_, change) => {
+    const [name, other] = [await newModel(), await newModel()];
+    const answer = await changeModel(name, change(name, other));
+    expect([answer.status, answer.json.reason]).toEqual([400, 'VALIDATION_FAILED']);
+  });
+
+  it('falls back only to its own kind', async () => {
+    const [chat, image] = [await newModel(), await newModel({ modality: 'image' })];
+    expect((await changeModel(chat, { fallbacks: [image] })).json.reason).toBe('VALIDATION_FAILED');
+    expect((await changeModel(chat, { fallbacks: [await newModel()] })).status).toBe(200);
+  });
+});
+
+describe('a deployment', () => {
+  it('takes its model for its name, and an address without /v1 and slashes', async () => {
+    const model = await newModel();
+    const made = await newDeployment(model, { address: 'https://engines.example.com/one/v1/' });
+    expect(made).toMatchObject({
+      ...{ model, upstreamModel: model, address: 'https://engines.example.com/one' },
+      ...{ weight: 100, maxConcurrency: null, enabled: true, hasApiKey: false, health: 'unknown' },
+    });
+  });
+
+  it.each(['http://user:secret@10.0.0.1', 'http://10.0.0.1?x=1', 'http://10.0.0.1#x', 'ftp://10.0.0.1'])(
+    'is not reached at %s',
+    async (address) => {
+      const model = await newModel();
+      const place = { model, engine: 'vllm', region: 'us-central-1', address };
+      expect((await ask('POST', '/deployments', place)).json.reason).toBe('VALIDATION_FAILED');
+    },
+  );
+
+  it('keeps the key of its engine to itself: no answer, audit line, row or log shows it', async () => {
+    const secret = `sk-${uniqueId()}${uniqueId()}`;
+    const { id } = await newDeployment(await newModel(), { apiKey: secret });
+    const changed = await ask('PATCH', `/deployments/${id}`, { apiKey: `${secret}-2`, weight: 3 });
+    expect(changed.json).toMatchObject({ hasApiKey: true, weight: 3 });
+    const listed = await ask('GET', '/deployments?limit=200');
+    const audit = await fixture.db.kysely.selectFrom('audit_log').selectAll().execute();
+    const rows = await fixture.db.kysely.selectFrom('inference_deployments').selectAll().execute();
+    const everything = JSON.stringify([changed.json, listed.json, audit, rows], (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
+    expect(everything).toContain(id);
+    expect(everything.includes(secret)).toBe(false);
+    expect(fixture.logs().includes(secret)).toBe(false);
+    expect((await ask('PATCH', `/deployments/${id}`, { apiKey: null })).json.hasApiKey).toBe(false);
+  });
+
+  it('is listed by model, changed in parts and forgotten', async () => {
+    const model = await newModel();
+    const [first, second] = [await newDeployment(model), await newDeployment(model)];
+    const changed = await ask('PATCH', `/deployments/${first.id}`, { enabled: false });
+    expect(changed.json).toMatchObject({ enabled: false, weight: 100, address: 'http://10.0.0.1:8000' });
+    expect((await ask('DELETE', `/deployments/${first.id}`)).status).toBe(204);
+    expect((await ask('DELETE', `/deployments/${first.id}`)).json.reason).toBe('DEPLOYMENT_NOT_FOUND');
+    const listed = await ask('GET', `/deployments?model=${encodeURIComponent(model)}`);
+    expect((listed.json.items as { id: string }[]).map(({ id }) => id)).toEqual([second.id]);
+  });
+});
