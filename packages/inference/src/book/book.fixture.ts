@@ -1,4 +1,4 @@
-import type { KeyEntry, ModelEntry, OrganisationEntry } from '@millrace/core/inference';
+import type { KeyEntry, ModelEntry } from '@millrace/core/inference';
 import type { FrozenModelPrice } from '@millrace/core/prices';
 
 /** Entries for tests, whole and valid; what a test is about it says itself. */
@@ -65,16 +65,6 @@ export function keyOf(fields: Partial<KeyEntry> = {}): KeyEntry {
     tokensPerMinute: null,
     models: null,
     budgetIds: [],
-    ...fields,
-  };
-}
-
-export function organisationOf(fields: Partial<OrganisationEntry> = {}): OrganisationEntry {
-  return {
-    version: 1,
-    orgId: 'org_01JD8Q7XK4T2M9V6B3N5C1F0GH',
-    isSuspended: false,
-    requestsPerMinute: 600,
     ...fields,
   };
 }

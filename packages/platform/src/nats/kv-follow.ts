@@ -1,6 +1,7 @@
 import type { ConsumerMessages, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { withDeadline } from '../clock/index.ts';
-import { bucketStream, toEntry, type BucketParts } from './kv.ts';
+import type { BucketParts } from './kv.ts';
+import { bucketStream, toEntry } from './kv-layout.ts';
 import type { BucketEntry, BucketFollower, FollowOptions } from './kv-types.ts';
 
 /** How often the broker is asked how far the bucket is. */

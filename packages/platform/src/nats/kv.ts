@@ -9,11 +9,12 @@ import {
   type StoredMsg,
   type StreamConfig,
 } from '@nats-io/jetstream';
-import { headers, type MsgHdrs } from '@nats-io/transport-node';
+import { headers } from '@nats-io/transport-node';
 import type { Clock } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
 import { followBucket } from './kv-follow.ts';
+import { bucketStream, operationHeader, subjectOf, toEntry } from './kv-layout.ts';
 import type { Bucket, BucketEntry, BucketSpec } from './kv-types.ts';
 import { retryTransient } from './retry.ts';
 
@@ -22,12 +23,8 @@ import { retryTransient } from './retry.ts';
  * clients; what they add beyond it (watches that cannot tell a lost bucket from a quiet one) is not used here.
  */
 
-const operationHeader = 'KV-Operation';
 const writeTimeoutMs = 2_000;
 const mostAtAGlance = 1_000;
-
-export const bucketStream = (bucket: string): string => `KV_${bucket}`;
-const subjectOf = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
 
 function bucketConfig(spec: BucketSpec): Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'> {
   return {
@@ -64,24 +61,6 @@ export interface BucketParts {
   readonly log: Pick<Logger, 'warn' | 'error'>;
   /** Calls back each time the connection has come back; answers how to stop that. */
   readonly onReconnect: (listener: () => void) => () => void;
-}
-
-/** The key and the value inside a stored message. */
-export function toEntry(
-  bucket: string,
-  message: {
-    readonly subject: string;
-    readonly seq: number;
-    readonly headers: MsgHdrs | undefined;
-    readonly text: () => string;
-  },
-): BucketEntry {
-  const isGone = message.headers?.has(operationHeader) === true;
-  return {
-    key: message.subject.slice(subjectOf(bucket, '').length),
-    revision: message.seq,
-    value: isGone ? null : message.text(),
-  };
 }
 
 function storedEntry(bucket: string, message: StoredMsg): BucketEntry {
