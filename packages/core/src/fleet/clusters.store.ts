@@ -24,7 +24,8 @@ export function clustersQuery(reader: Reader) {
         .selectFrom('nodes as node')
         .select((count) => count.fn.countAll<bigint>().as('nodes'))
         .whereRef('node.cluster_id', '=', 'cluster.id')
-        .where('node.status', '<>', 'node_removed')
+        // Written out: the index of a cluster's nodes is found only where the status is no parameter.
+        .where('node.status', '<>', sql.lit('node_removed'))
         .as('node_count'),
     );
 }

@@ -1,20 +1,32 @@
+import type { ComputeDriver, MachineView } from '@millrace/compute';
 import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
+import { createSealer } from '@millrace/platform/secrets';
 import {
   createTenant,
   createTestDatabase,
+  eventually,
   explainKept,
   plantFleet,
   plantRentals,
   recordStatements,
+  testIds,
   testLog,
+  type PlantedFleet,
   type PlantedRental,
   type TestDatabase,
 } from '@millrace/testing';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFeed, eventChannels, type Feed } from '../events/index.ts';
 import { issueFullKey, systemCause, type KeyCall } from '../identity/index.ts';
+import { driveOnce } from './drive.ts';
+import { defaultPolicy } from './policy.ts';
 import { getCost, getRecord, listHistory, listRecords, type Asker } from './reading.service.ts';
+import { redriveDue } from './redrive.ts';
 import type { RentalState } from './rental.ts';
+import { RentalReconciler } from './rentals.reconciler.ts';
+import { listLate as listLateForPeople } from './sightings.store.ts';
 import { updateRental } from './update.service.ts';
 
 /** Rentals of one organisation among those of a cell. */
@@ -22,6 +34,8 @@ const OWN = 10_000;
 const OTHERS = 90_000;
 const ORGANISATIONS = 90;
 const PAGE = 100;
+/** Rentals on one small cluster. */
+const SMALL = 60;
 
 /** What grows with a cell. The rest is what operators configure, and what one organisation has few of. */
 const grown = new Set([
@@ -30,6 +44,7 @@ const grown = new Set([
   'rental_terms',
   'rental_steps',
   'rental_transitions',
+  'stray_machines',
   'meters',
   'ledger_transfers',
   'ledger_holds',
@@ -43,22 +58,22 @@ let asker: Asker;
 let call: KeyCall;
 let feed: Feed;
 let own: readonly PlantedRental[];
+let small: PlantedFleet;
+let smallOnes: readonly PlantedRental[];
 
 beforeAll(async () => {
   database = await createTestDatabase({ statementTimeoutMs: 120_000 });
   const { db } = database;
-  const fleet = await plantFleet(db, { nodes: 500 });
   for (let number = 0; number < ORGANISATIONS; number += 1) {
-    const { orgId, ownerId } = await createTenant(db);
-    await plantRentals(db, {
-      ...fleet,
-      orgId,
-      userId: ownerId,
-      live: OTHERS / ORGANISATIONS,
-      brief: true,
-    });
+    const { orgId, ownerId: userId } = await createTenant(db);
+    const elsewhere = await plantFleet(db, { nodes: 50, gpusPerNode: 1 });
+    await plantRentals(db, { ...elsewhere, orgId, userId, live: OTHERS / ORGANISATIONS, brief: true });
   }
   const { orgId, ownerId: userId } = await createTenant(db);
+  small = await plantFleet(db, { nodes: 2 });
+  const onSmall = await plantRentals(db, { ...small, orgId, userId, live: SMALL, ended: SMALL, brief: true });
+  smallOnes = onSmall.slice(SMALL);
+  const fleet = await plantFleet(db, { nodes: 500, gpusPerNode: 1 });
   asker = { orgId, mode: 'live' };
   own = await plantRentals(db, { ...fleet, orgId, userId, live: OWN, ended: OWN });
   const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
@@ -78,6 +93,7 @@ beforeAll(async () => {
     },
   });
   const client = await database.connect();
+  await plantStrays(client);
   await client.query(`insert into users (id, name, email)
     select gen_random_uuid(), 'Somebody', 'somebody-' || number || '@example.com' from generate_series(1, 10000) as number`);
   await client.query('vacuum analyze');
@@ -146,6 +162,110 @@ async function follow(): Promise<void> {
   leaving.abort();
 }
 
+const silent = async (): Promise<ComputeDriver> => Promise.reject(new Error('It is silent.'));
+
+async function lateOnes(): Promise<void> {
+  const { db } = database;
+  const log = testLog('plans');
+  const reconciler = new RentalReconciler({ db, clock: systemClock, log, holder: 'plans', drivers: silent });
+  await listLateForPeople(db, now, PAGE);
+  await reconciler.repairLate();
+}
+
+async function lookOnce(): Promise<void> {
+  const parts = {
+    db: database.db,
+    clock: systemClock,
+    log: testLog('plans'),
+    drivers: silent,
+    sealer: createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' }),
+    policy: defaultPolicy,
+  };
+  const { kind } = await driveOnce(parts, asker.orgId, some().id, new AbortController().signal);
+  expect(kind).toBe('wait');
+}
+
+/**
+ * An engine that has lost every tenth machine, calls every eighth of the rest off, and has three that nobody knows: two of
+ * them were seen before, one of which is due to be removed and the other is gone.
+ */
+function brokenEngine(): ComputeDriver {
+  const known = smallOnes.map(({ id }, index) =>
+    machine(toUuid(id), { power: index % 8 === 0 ? 'off' : 'on', privateIps: ['10.0.0.7'] }),
+  );
+  const machines = [
+    ...known.filter((_, index) => index % 10 !== 0),
+    ...strays.slice(0, 2).map((externalId) => machine(externalId, {})),
+  ];
+  const engine: Partial<ComputeDriver> = {
+    listOwned: async () => ({ machines, unseen: [] }),
+    describe: async ({ externalId }) => machines.find((other) => other.externalId === externalId) ?? null,
+    cutAccess: async () => undefined,
+    terminate: async () => undefined,
+  };
+  return engine as ComputeDriver;
+}
+
+const strays = Array.from({ length: 3 }, () => testIds.nextUuid());
+
+function machine(externalId: string, changes: Partial<MachineView>): MachineView {
+  return {
+    externalId,
+    orgId: asker.orgId,
+    nodeName: 'node-1',
+    power: 'on',
+    detail: null,
+    gpuPciAddresses: [],
+    privateIps: [],
+    address: '127.0.0.1',
+    ports: [],
+    sshUser: 'ubuntu',
+    labels: {},
+    createdAt: new Date(0),
+    ...changes,
+  };
+}
+
+/** Those of other clusters, and two of the small one that were seen long ago. */
+async function plantStrays(client: Client): Promise<void> {
+  await client.query(
+    `insert into stray_machines (cluster_id, org_id, external_id, mode, node_name, first_seen_at)
+     select cluster.id, $1, gen_random_uuid(), 'live', 'node-1', now()
+       from clusters as cluster, generate_series(1, 100) where cluster.id <> $2`,
+    [toUuid(asker.orgId), toUuid(small.clusterId)],
+  );
+  await client.query(
+    `insert into stray_machines (cluster_id, org_id, external_id, mode, node_name, first_seen_at)
+     select $1, $2, unnest($3::text[]), 'live', 'node-1', now() - interval '1 hour'`,
+    [toUuid(small.clusterId), toUuid(asker.orgId), strays.slice(1)],
+  );
+  await client.query('update rental_machines set private_ip = null where cluster_id = $1', [
+    toUuid(small.clusterId),
+  ]);
+}
+
+/** A whole comparison of the small cluster, with repairs, and with strays that are new, due and gone. */
+async function compare(): Promise<void> {
+  const engine = brokenEngine();
+  const { db } = database;
+  const reconciler = new RentalReconciler({
+    db,
+    clock: systemClock,
+    log: testLog('plans'),
+    holder: 'plans',
+    drivers: (clusterId) => (clusterId === small.clusterId ? Promise.resolve(engine) : silent()),
+    policy: { gapMs: 0 },
+  });
+  reconciler.hint(small.clusterId);
+  const report = await eventually({ what: 'the comparison' }, async () => {
+    const made = await reconciler.compareNext();
+    return made?.clusterId === small.clusterId && made;
+  });
+  expect(report.repairs.length).toBeGreaterThan(0);
+  expect(report.reaped).toHaveLength(1);
+  await reconciler.stop();
+}
+
 describe('with 10 000 live rentals of one organisation among 100 000, and one plan for all values', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['the first page', () => list({})],
@@ -167,6 +287,10 @@ describe('with 10 000 live rentals of one organisation among 100 000, and one pl
         }),
     ],
     ['a stream of that', follow],
+    ['a comparison of a cluster with its engine', compare],
+    ['rentals that nobody has worked on in time', () => lateOnes()],
+    ['what falls due', () => redriveDue(database.db, PAGE)],
+    ['a look at a rental with nothing to do', () => lookOnce()],
     [
       'a change',
       () =>

@@ -193,12 +193,13 @@ interface KnownRow {
 export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<readonly KnownMachine[]> {
   const { rows } = await sql<KnownRow>`
     select machine.rental_id, machine.org_id, machine.external_id, machine.attempt, machine.position, machine.state,
-           machine.absent_seen, machine.node_id, node.name as node_name, machine.private_ip, rental.attempt as rental_attempt, rental.wire_id,
+           machine.absent_seen, machine.node_id, machine.private_ip,
+           (select name from nodes where nodes.id = machine.node_id) as node_name,
+           rental.attempt as rental_attempt, rental.wire_id,
            rental.status, rental.status_since, rental.started_at, rental.task, rental.power, rental.gpu_held,
            rental.trouble_since, rental.billing_paused_at,
            greatest(rental.status_since, rental.updated_at) as changed_at
       from rental_machines as machine
-      join nodes as node on node.id = machine.node_id
       join rentals as rental on rental.id = machine.rental_id
      where machine.cluster_id = ${toUuid(clusterId)} and machine.state <> 'gone'
      order by machine.rental_id, machine.attempt, machine.position
