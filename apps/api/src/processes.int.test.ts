@@ -43,6 +43,11 @@ function natsUrl(): string {
   return url;
 }
 
+const sealing = {
+  MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+  MILLRACE_SEALING_KEY_ACTIVE: 'test',
+};
+
 async function startApi(name: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const [port = 0] = await freePorts(1);
   const url = `http://127.0.0.1:${String(port)}`;
@@ -59,6 +64,7 @@ async function startApi(name: string, env: Readonly<Record<string, string>> = {}
       MILLRACE_NATS_URLS: natsProxy.rewrite(natsUrl()),
       MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
       MILLRACE_RATE_LIMIT_FAILED_AUTH_RPM: '1000000',
+      ...sealing,
       ...env,
     },
     readyUrl: `${url}/readyz`,

@@ -21,10 +21,13 @@ const modelName = z
   );
 const deploymentId = prefixedId('dep', 'a deployment');
 
+/** Far beyond what any model has. */
+const tokensMax = 1_000_000_000;
+
 const modelFields = {
   modality: z.enum(['chat', 'completion', 'image', 'audio']),
-  contextLength: z.int().positive().nullable(),
-  maxOutputTokens: z.int().positive().nullable(),
+  contextLength: z.int().min(1).max(tokensMax).nullable(),
+  maxOutputTokens: z.int().min(1).max(tokensMax).nullable(),
   inputModalities: z
     .array(z.enum(['text', 'image', 'audio']))
     .min(1)
