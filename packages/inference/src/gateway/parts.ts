@@ -29,6 +29,8 @@ export interface GatewayParts {
 /** Everything that could grow without end has an end here. */
 export interface GatewayLimits {
   readonly bodyBytes: number;
+  /** Texts, numbers, lists and objects in one body, on all levels of it. */
+  readonly bodyValues: number;
   /** Of an answer in one piece. */
   readonly answerBytes: number;
   /** The longest a request may take in all: as long as leases are made for. */
@@ -41,6 +43,7 @@ export interface GatewayLimits {
 
 export const defaultGatewayLimits: GatewayLimits = {
   bodyBytes: 4 * 1024 * 1024,
+  bodyValues: 20_000,
   answerBytes: 64 * 1024 * 1024,
   longestRequestMs: 600_000,
   attempts: 3,

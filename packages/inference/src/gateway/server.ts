@@ -5,9 +5,10 @@ import type { RateDecision } from '@millrace/platform/limiter';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { answerHeaders, sendFault } from './answers.ts';
+import { holdsMoreValuesThan } from '../wire/json-values.ts';
 import type { Counting } from './counting.ts';
 import type { Caller } from './door.ts';
-import type { GatewayParts } from './parts.ts';
+import type { GatewayLimits, GatewayParts } from './parts.ts';
 
 /** The front of the gateway: which operation is meant, who calls, and the body, read once and bounded. */
 
@@ -102,7 +103,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
             fail(error);
           }
         };
-        if (route.method === 'POST') readJson(request, parts.limits.bodyBytes, serve, fail);
+        if (route.method === 'POST') readJson(request, parts.limits, serve, fail);
         else countRead(parts.counting, caller, onRate).then(serve).catch(answer);
       };
       const caller = parts.door.admit(request, route.scope);
@@ -170,7 +171,7 @@ function decode(part: string): string {
 /** The body in one piece, parsed. Callbacks, since a promise for each request is a cost that shows. */
 function readJson(
   request: IncomingMessage,
-  maxBytes: number,
+  { bodyBytes: maxBytes, bodyValues }: Pick<GatewayLimits, 'bodyBytes' | 'bodyValues'>,
   done: (body: unknown) => void,
   fail: (error: unknown) => void,
 ): void {
@@ -192,6 +193,11 @@ function readJson(
   request.on('end', () => {
     const [only] = chunks;
     const all = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
+    // A value takes a byte and a comma at least, so most bodies are too short to hold too many.
+    if (all.length > 2 * bodyValues && holdsMoreValuesThan(bodyValues, all)) {
+      fail(tooManyValues(bodyValues));
+      return;
+    }
     let body: unknown;
     try {
       body = JSON.parse(all.toString('utf8'));
@@ -200,5 +206,12 @@ function readJson(
       return;
     }
     done(body);
+  });
+}
+
+function tooManyValues(most: number): Fault {
+  const message = `holds more than ${most} values`;
+  return new Fault('VALIDATION_FAILED', {
+    issues: [{ path: [], message, code: 'too_big', location: 'body' }],
   });
 }
