@@ -67,6 +67,8 @@ export interface ChatStream {
   finishReason(): string | null;
   /** Something that a client can use has gone out. */
   hasBegun(): boolean;
+  /** The engine has said that this was all, whether or not it ends its connection. */
+  isDone(): boolean;
 }
 
 /** The engine's stream is not what it should be, or carried an error. */

@@ -16,9 +16,14 @@ export function asText(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A whole number of 0 or more. */
+/** Nothing that an engine counts for one request comes near it. */
+const mostCounted = 2 ** 31;
+
+/** A whole number of 0 or more. What is beyond all measure counts as absent: nobody is charged by it. */
 export function asCount(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < mostCounted
+    ? (value as number)
+    : null;
 }
 
 /** Null when it is no JSON. */

@@ -112,6 +112,10 @@ export class EventStream implements ChatStream {
     return this.#hasBegun;
   }
 
+  isDone(): boolean {
+    return this.#isDone;
+  }
+
   #takeOut(): Buffer | '' {
     const out = this.#out;
     const [only] = out;

@@ -46,6 +46,8 @@ export interface Ending {
 }
 
 const mostErrorText = 200;
+/** Engines say why they ended, in a word of their own. */
+const mostReasonText = 100;
 const mostAttempts = 10;
 
 export class Exchange {
@@ -144,7 +146,7 @@ export class Exchange {
       createdAtMs: this.#createdAtMs,
       streamed,
       cancelled: ending.cancelled,
-      finishReason: ending.finishReason,
+      finishReason: ending.finishReason?.slice(0, mostReasonText) ?? null,
       latencyMs: Math.round(nowMs - this.startedMs),
       ttftMs: this.#firstByteMs === null ? null : Math.round(this.#firstByteMs - this.startedMs),
       generationMs: this.#firstByteMs === null ? null : Math.round(nowMs - this.#firstByteMs),

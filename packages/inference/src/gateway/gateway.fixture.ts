@@ -43,6 +43,8 @@ export interface PurseDouble {
   refuseWith: Refusal['refused'] | null;
   /** Reserve no more than this of what can be made smaller. */
   affordable: bigint | null;
+  /** Answers no sooner. */
+  answersAfter: Promise<void> | null;
   readonly reserved: ReserveAsk[];
   readonly settled: { readonly requestId: string; readonly actual: bigint }[];
 }
@@ -128,11 +130,18 @@ function limiterDouble(limits: { perMinute: number }): Limiter {
 }
 
 function purseDouble(): PurseDouble & Pick<PotClient, 'reserve' | 'settle' | 'tend' | 'close'> {
-  const double: PurseDouble = { refuseWith: null, affordable: null, reserved: [], settled: [] };
+  const double: PurseDouble = {
+    refuseWith: null,
+    affordable: null,
+    answersAfter: null,
+    reserved: [],
+    settled: [],
+  };
   return Object.assign(double, {
     async reserve(ask: ReserveAsk): Promise<Reservation | Refusal> {
       if (double.refuseWith !== null) return { refused: double.refuseWith, rate: unlimited };
       double.reserved.push(ask);
+      await double.answersAfter;
       const most = double.affordable ?? ask.amount;
       return {
         orgId: ask.orgId,

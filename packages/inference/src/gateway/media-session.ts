@@ -108,6 +108,8 @@ class MediaSession<Wish, Answer> {
     this.#exchange.abort = (why) => this.#ending.abort(why);
     // An engine that draws for nobody is stopped; a client that left after the answer was made has it.
     work.ask.response.on('close', () => this.#ending.abort(new Error('The client has left.')));
+    // It may have left while its money was set aside.
+    if (work.ask.response.destroyed) this.#ending.abort(new Error('The client has left.'));
   }
 
   async run() {
@@ -130,10 +132,12 @@ class MediaSession<Wish, Answer> {
   async #visit(): Promise<Visit> {
     const { model, ask } = this.#work;
     const { router } = this.#parts;
+    const { signal } = this.#ending;
+    if (signal.aborted) throw endedEarly(signal.reason);
     const wish = { orgId: ask.caller.key.orgId, prefix: '', by: 'affinity', except: this.#except } as const;
     const first = router.route(model, wish);
     const found =
-      first.outcome === 'full' ? await router.waitForTurn(model, wish, this.#ending.signal) : first;
+      first.outcome === 'full' ? await router.waitForTurn(model, wish, signal).catch(throwEndedEarly) : first;
     if (found.outcome !== 'to') throw noRoute(found);
     this.#exchange.tries(found.deployment.id);
     this.#except.add(found.deployment.id);
@@ -170,7 +174,7 @@ class MediaSession<Wish, Answer> {
     }
     if (this.#ending.signal.aborted) {
       visit.end('cancelled');
-      throw new Fault('UPSTREAM_TIMEOUT', { cause: error });
+      throw endedEarly(error);
     }
     const failure = failureIn(error);
     visit.end(outcomeOf(failure));
@@ -191,6 +195,15 @@ class MediaSession<Wish, Answer> {
     const startedAtMs = clock.nowMs() - durationMs;
     this.#exchange.tried({ deployment: visit.deployment.id, startedAtMs, durationMs, status, error });
   }
+}
+
+/** The client hears it only if it was this process that ended it. */
+function endedEarly(cause: unknown): Fault {
+  return new Fault('UPSTREAM_TIMEOUT', { cause });
+}
+
+function throwEndedEarly(cause: unknown): never {
+  throw endedEarly(cause);
 }
 
 function failureIn(error: unknown): EngineFailure {

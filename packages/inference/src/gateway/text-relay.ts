@@ -95,7 +95,9 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     }
     try {
       const out = this.#stream.push(chunk);
-      if (out.length > 0 && !this.#options.listener.onBytes(out)) controller.pause();
+      const takesMore = out.length === 0 || this.#options.listener.onBytes(out);
+      if (this.#stream.isDone()) this.#endStream('');
+      else if (!takesMore) controller.pause();
     } catch (error) {
       this.#break(error);
     }
@@ -105,11 +107,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     try {
       if (this.#stream === null) this.#readWhole();
-      else {
-        const last = this.#stream.end();
-        this.#isOver = true;
-        this.#options.listener.onStreamEnd(last, this.#stream.finishReason());
-      }
+      else this.#endStream(this.#stream.end());
     } catch (error) {
       this.#break(error);
     }
@@ -117,6 +115,12 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (!this.#isOver) this.#fail(failureOf(error, this.#status));
+  }
+
+  /** An engine that has said its last word may keep its connection open as long as it likes. */
+  #endStream(last: string): void {
+    this.#isOver = true;
+    this.#options.listener.onStreamEnd(last, this.finishReason());
   }
 
   #collect(chunk: Buffer): void {

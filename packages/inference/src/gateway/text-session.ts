@@ -177,10 +177,15 @@ export class TextSession<Request> implements RelayListener {
       const upstream = adapter.toUpstream(request, { deployment, maxTokens, cacheSalt });
       this.#parts.upstreams.dispatch(deployment, upstream, relay);
     } catch (error) {
-      // The engine would ignore what was asked of it, so it is not asked at all.
-      if (!(error instanceof BrokenStream)) throw error;
-      this.onFailure(error.failure, false);
+      this.onFailure(this.#unasked(error), false);
     }
+  }
+
+  /** The engine was not asked at all: it would ignore what is asked of it, or there is no way to it. */
+  #unasked(error: unknown): EngineFailure {
+    if (error instanceof BrokenStream) return error.failure;
+    this.#parts.log.error({ err: error, requestId: this.#work.requestId }, 'an engine could not be asked');
+    return { status: null, reason: 'UPSTREAM_ERROR', message: 'It could not be asked.', retryable: true };
   }
 
   async #waitForTurn(): Promise<void> {

@@ -1,0 +1,224 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { usageEvent } from '@millrace/core/inference';
+import { startChatDouble, type ChatDouble } from '@millrace/testing';
+import { systemClock } from '@millrace/platform/clock';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createGatewayWorld,
+  deploymentFixture,
+  modelFixture,
+  type GatewayWorld,
+  type WorldOptions,
+} from './gateway.fixture.ts';
+
+/** Clients and engines that mean no good, or have no luck. */
+
+let engine: ChatDouble;
+let world: GatewayWorld | null = null;
+
+const ask = {
+  model: 'acme/chat',
+  messages: [{ role: 'user', content: 'What does the mill do?' }],
+  max_tokens: 20,
+};
+
+beforeAll(async () => {
+  engine = await startChatDouble({ engine: 'vllm', tokens: ['The', ' mill', ' turns', '.'], pauseMs: 20 });
+});
+afterAll(() => engine.close());
+afterEach(async () => {
+  await world?.close();
+  world = null;
+});
+
+async function open(options: Partial<WorldOptions> = {}): Promise<GatewayWorld> {
+  world = await createGatewayWorld({
+    models: [modelFixture({ deployments: [deploymentFixture({ address: engine.address })] })],
+    ...options,
+  });
+  return world;
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  const untilMs = systemClock.monotonicMs() + 5_000;
+  while (!isSo()) {
+    if (systemClock.monotonicMs() > untilMs) throw new Error('It never came to that.');
+    await systemClock.sleep(2);
+  }
+}
+
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let release = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (release = resolve));
+  return { opened, open: () => release() };
+}
+
+describe('a body of very many values', () => {
+  test.each([
+    ['messages that are none', `{"model":"acme/chat","messages":[${'1,'.repeat(1_500_000)}1]}`],
+    ['stops that are none', `{"model":"acme/chat","messages":[],"stop":[${'{},'.repeat(1_000_000)}{}]}`],
+    ['lists in lists', '['.repeat(3_000_000)],
+    ['fields that nobody knows', `{"model":"acme/chat","messages":[],"x":[${'[],'.repeat(1_000_000)}[]]}`],
+  ])('is refused before it is parsed: %s', async (_what, body) => {
+    const { post } = await open();
+    const startedMs = systemClock.monotonicMs();
+    const answer = await post('/v1/chat/completions', body);
+    expect(answer.status).toBe(422);
+    expect(await answer.json()).toMatchObject({ detail: [{ msg: 'holds more than 20000 values' }] });
+    // Everybody else waits as long: parsed and judged it would take many seconds.
+    expect(systemClock.monotonicMs() - startedMs).toBeLessThan(1_000);
+  });
+});
+
+/** A client that writes its requests by hand. */
+function dial({ url }: GatewayWorld): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => resolve(socket));
+    socket.on('error', reject);
+  });
+}
+
+function written(path: string, key: string, body: unknown): string {
+  const text = JSON.stringify(body);
+  return (
+    `POST ${path} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${key}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+  );
+}
+
+describe('a client that leaves', () => {
+  test('with several requests written at once has none of them run on', async () => {
+    const slow = await startChatDouble({
+      engine: 'vllm',
+      tokens: Array.from({ length: 400 }, () => ' turn'),
+      pauseMs: 5,
+    });
+    const models = [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })];
+    const { key, gateway, usage, ...opened } = await open({ models });
+    const client = await dial({ key, gateway, usage, ...opened });
+    const stream = written('/v1/chat/completions', key, { ...ask, stream: true, max_tokens: 400 });
+    client.write(stream + stream + stream);
+    await new Promise((resolve) => client.once('data', resolve));
+    client.destroy();
+    await opened.settled();
+    expect(usage.finals.length).toBe(opened.purse.reserved.length);
+    expect(usage.finals.map(({ cancelled }) => cancelled)).toEqual([true, true, true]);
+    await slow.close();
+  });
+
+  test('while its money is set aside gets no picture drawn, and pays for none', async () => {
+    const drawn: ServerResponse[] = [];
+    const painter = createServer((request, response) => {
+      if (request.method === 'POST') drawn.push(response);
+      else response.end('{}');
+    });
+    await new Promise<void>((resolve) => painter.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(painter.address() as AddressInfo).port}`;
+    const models = [
+      modelFixture({
+        name: 'acme/draw',
+        modality: 'image',
+        deployments: [deploymentFixture({ engine: 'openai-images', address })],
+      }),
+    ];
+    const opened = await open({ models });
+    const setAside = gate();
+    opened.purse.answersAfter = setAside.opened;
+    const client = await dial(opened);
+    const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+    client.write(written('/v1/images/generations', opened.key, wish));
+    await until(() => opened.purse.reserved.length === 1);
+    client.destroy();
+    await systemClock.sleep(50);
+    setAside.open();
+    await until(() => opened.usage.finals.length === 1);
+    await opened.settled();
+    expect(opened.usage.finals[0]).toMatchObject({ cancelled: true, amountNanoUsd: '0' });
+    expect(drawn).toHaveLength(0);
+    painter.closeAllConnections();
+    painter.close();
+  });
+});
+
+/** An engine that answers whatever is written here, and leaves its connections open. */
+async function startRawEngine(
+  lines: readonly string[],
+): Promise<{ readonly address: string; close(): void }> {
+  const server = createServer((request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(404).end();
+    request.resume();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const line of lines) response.write(`${line}\n\n`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+describe('an engine', () => {
+  test('that is done but keeps its connection open keeps nobody waiting, and nothing follows [DONE]', async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
+    const raw = await startRawEngine([
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }], usage })}`,
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage })}`,
+      `data: ${JSON.stringify({ choices: [], usage })}`,
+      'data: [DONE]',
+    ]);
+    const models = [modelFixture({ deployments: [deploymentFixture({ address: raw.address })] })];
+    const opened = await open({ models, upstreams: { silenceMs: 1_500 } });
+    const startedMs = systemClock.monotonicMs();
+    const text = await (await opened.post('/v1/chat/completions', { ...ask, stream: true })).text();
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+    expect(systemClock.monotonicMs() - startedMs).toBeLessThan(1_000);
+    await opened.settled();
+    expect(opened.usage.finals).toMatchObject([
+      { finishReason: 'stop', cancelled: false, tokensCompletion: 1 },
+    ]);
+    raw.close();
+  });
+
+  test('with an address that is none is a failure, and its request ends', async () => {
+    const models = [modelFixture({ deployments: [deploymentFixture({ address: 'no address' })] })];
+    const opened = await open({ models });
+    const answer = await opened.post('/v1/chat/completions', ask);
+    expect(answer.status).toBe(502);
+    await opened.settled();
+    expect(opened.usage.finals).toMatchObject([{ finishReason: 'error', amountNanoUsd: '0' }]);
+  });
+
+  test('with a long reason for its end and counts beyond all measure leaves a report that can be read', async () => {
+    const usage = { prompt_tokens: Number.MAX_SAFE_INTEGER, completion_tokens: Number.MAX_SAFE_INTEGER };
+    const raw = await startRawEngine([
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'x'.repeat(500) }], usage })}`,
+      `data: ${JSON.stringify({ choices: [], usage })}`,
+      'data: [DONE]',
+    ]);
+    const models = [modelFixture({ deployments: [deploymentFixture({ address: raw.address })] })];
+    const opened = await open({ models });
+    await (await opened.post('/v1/chat/completions', { ...ask, stream: true })).text();
+    await opened.settled();
+    const [final] = opened.usage.finals;
+    expect(usageEvent.safeParse(final).error?.issues).toBeUndefined();
+    expect(final).toMatchObject({ tokensPrompt: 1, tokensCompletion: 1 });
+    raw.close();
+  });
+});
+
+test('a key that may use some models only is not sent to others when those are down', async () => {
+  const models = [
+    modelFixture({ name: 'acme/chat', fallbacks: ['dear/chat'], deployments: [] }),
+    modelFixture({ name: 'dear/chat', deployments: [deploymentFixture({ address: engine.address })] }),
+  ];
+  const opened = await open({ models });
+  expect((await opened.post('/v1/chat/completions', ask)).status).toBe(200);
+  for (const [publicId, entry] of opened.book.keys) {
+    opened.book.keys.set(publicId, { ...entry, models: ['acme/*'] });
+  }
+  expect((await opened.post('/v1/chat/completions', ask)).status).toBe(503);
+});
