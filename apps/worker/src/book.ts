@@ -1,4 +1,5 @@
-import { createBookSync, keepBook } from '@millrace/core/inference';
+import { createBookSync, keepBook, watchDeployments } from '@millrace/core/inference';
+import { createEngineProbe } from '@millrace/inference/probe';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Lifecycle } from '@millrace/platform/lifecycle';
@@ -9,7 +10,7 @@ import type { WorkerConfig } from './config.ts';
 
 const MEBIBYTE = 1_048_576;
 
-/** Keeps what gateways know of keys, organisations and models. */
+/** Keeps what gateways know of keys, organisations and models, and looks whether deployments answer. */
 export function startBook(
   config: WorkerConfig,
   parts: {
@@ -37,7 +38,10 @@ export function startBook(
     replicas: config.nats.replicas,
     maxBytes: config.worker.bookMaxMebibytes * MEBIBYTE,
   });
+  const { probe, close } = createEngineProbe(systemClock);
+  const watching = watchDeployments({ ...options, probe });
   lifecycle.onDrain('consumers', 'gateway book', async () => {
-    await Promise.all([writing.stop(), keeping.stop()]);
+    await Promise.all([writing.stop(), keeping.stop(), watching.stop()]);
+    close();
   });
 }

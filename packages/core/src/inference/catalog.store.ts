@@ -287,3 +287,20 @@ export async function replaceSealedKey(tx: Tx, id: DeploymentId, from: string, t
     .where('sealed_api_key', '=', from)
     .execute();
 }
+
+/** False when somebody else has noted another health meanwhile. */
+export async function setHealth(
+  tx: Tx,
+  id: DeploymentId,
+  from: Deployment['health'],
+  to: Deployment['health'],
+): Promise<boolean> {
+  const row = await tx.kysely
+    .updateTable('inference_deployments')
+    .set({ health: to, health_since: tx.clock.now() })
+    .where('id', '=', toUuid(id))
+    .where('health', '=', from)
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}

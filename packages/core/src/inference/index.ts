@@ -22,3 +22,4 @@ export { ensureUsageStream, type UsageStreamOptions } from './usage-stream.ts';
 export { chargeCheckpoints } from './usage.service.ts';
 export { createBookSync, keepBook, type BookKeeperOptions, type BookSync } from './book-sync.ts';
 export { serveCatalog, type CatalogRoutes } from './catalog.routes.ts';
+export { watchDeployments, type ProbedEngine, type ProbeEngine } from './deployment-health.ts';

@@ -9,7 +9,11 @@ export interface ProbeAnswer {
 }
 
 /** One GET at a deployment. Rejects when there was no whole answer. */
-export type Ask = (entry: DeploymentEntry, path: string, signal: AbortSignal) => Promise<ProbeAnswer>;
+export type Ask = (
+  entry: Pick<DeploymentEntry, 'id' | 'address' | 'apiKey'>,
+  path: string,
+  signal: AbortSignal,
+) => Promise<ProbeAnswer>;
 
 export interface Prober {
   readonly ask: Ask;

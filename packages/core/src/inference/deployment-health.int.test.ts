@@ -1,0 +1,74 @@
+import { createSealer } from '@millrace/platform/secrets';
+import { SimulatedClock } from '@millrace/platform/clock';
+import { createTestDatabase, eventually, testLog, type TestDatabase } from '@millrace/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { systemCause } from '../identity/index.ts';
+import type { Deployment } from './catalog.ts';
+import { createDeployment, createModel } from './catalog.service.ts';
+import { listDeployments } from './catalog.store.ts';
+import { watchDeployments, type ProbedEngine } from './deployment-health.ts';
+
+const cause = systemCause('test', 'live');
+const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' });
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+async function plant(address: string, enabled = true): Promise<Deployment> {
+  return database.db.transaction({ name: 'plant', isolation: 'read committed' }, async (tx) => {
+    const name = `maker/${new URL(address).hostname}`;
+    await createModel(tx, cause, {
+      ...{ name, mode: 'live', modality: 'chat', inputModalities: ['text'], contextLength: null },
+      ...{ maxOutputTokens: null, ownedBy: 'maker', enabled: true, aliases: [], fallbacks: [] },
+      ...{ visibleTo: null, requestsPerMinute: null },
+    });
+    const place = {
+      engine: 'vllm',
+      upstreamModel: null,
+      region: 'r',
+      weight: 1,
+      maxConcurrency: null,
+    } as const;
+    return createDeployment(tx, cause, sealer, { ...place, model: name, address, apiKey: 'sk', enabled });
+  });
+}
+
+it('the health of deployments follows what they answer, each for itself, and is dated by its changes', async () => {
+  const [well, gone, off] = [
+    await plant('http://well.example'),
+    await plant('http://gone.example'),
+    await plant('http://off.example', false),
+  ];
+  const asked: ProbedEngine[] = [];
+  let answer: Deployment['health'] = 'healthy';
+  const clock = new SimulatedClock();
+  const loop = watchDeployments({
+    ...{ db: database.db, sealer, clock, log: testLog() },
+    probe: async (engine) => {
+      asked.push(engine);
+      if (engine.address.includes('gone')) throw new Error('nobody there');
+      return answer;
+    },
+  });
+  onTestFinished(() => loop.stop());
+  const healths = async () => {
+    const found = await listDeployments(database.db, { model: null }, { limit: 10, after: null });
+    return new Map(found.map((each) => [each.id, each]));
+  };
+  await eventually({ what: 'a first look' }, async () => (await healths()).get(gone.id)?.health === 'down');
+  const before = await healths();
+  expect([before.get(well.id)?.health, before.get(off.id)?.health]).toEqual(['healthy', 'unknown']);
+  expect(asked[0]?.apiKey).toBe('sk');
+
+  answer = 'degraded';
+  await eventually({ what: 'a second look' }, async () => {
+    await clock.advance(10_000);
+    return (await healths()).get(well.id)?.health === 'degraded';
+  });
+  const after = await healths();
+  expect(after.get(gone.id)?.healthSince).toEqual(before.get(gone.id)?.healthSince);
+  expect(after.get(well.id)?.healthSince).not.toEqual(before.get(well.id)?.healthSince);
+});

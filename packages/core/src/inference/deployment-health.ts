@@ -1,0 +1,80 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { Sealer } from '@millrace/platform/secrets';
+import { sealPlaceOf, type Deployment } from './catalog.ts';
+import { listDeployments, setHealth } from './catalog.store.ts';
+
+/**
+ * Whether deployments answer, for operators to look at. Gateways judge by what they see themselves and know nothing of
+ * this.
+ */
+
+const probeEveryMs = 10_000;
+const pageSize = 200;
+const atOnce = 16;
+
+export interface ProbedEngine extends Pick<Deployment, 'engine' | 'address'> {
+  readonly apiKey: string | null;
+}
+
+/** Asks an engine how it is, in bounded time. A rejection is `down`. */
+export type ProbeEngine = (engine: ProbedEngine) => Promise<Deployment['health']>;
+
+export interface HealthWatchOptions {
+  readonly db: Db;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly probe: ProbeEngine;
+}
+
+/** Several workers may watch at once: a health is written only where it changes. */
+export function watchDeployments(options: HealthWatchOptions): Loop {
+  const { db, clock, log } = options;
+
+  async function look(deployment: Deployment): Promise<void> {
+    const health = await healthOf(options, deployment);
+    if (health === deployment.health) return;
+    const isChanged = await db.transaction(
+      { name: 'note health of deployment', isolation: 'read committed' },
+      (tx) => setHealth(tx, deployment.id, deployment.health, health),
+    );
+    if (isChanged)
+      log.info({ deployment: deployment.id, from: deployment.health, to: health }, 'a deployment changed');
+  }
+
+  return startLoop(
+    { name: 'watch deployments', clock, log, idleMs: probeEveryMs, maxBackoffMs: probeEveryMs },
+    async (signal) => {
+      for (let after: Deployment['id'] | null = null; !signal.aborted;) {
+        const found: readonly Deployment[] = await listDeployments(
+          db,
+          { model: null },
+          { limit: pageSize, after },
+        );
+        const waiting = found.slice(0, pageSize).filter(({ enabled }) => enabled);
+        const work = async (): Promise<void> => {
+          for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await look(next);
+        };
+        await Promise.all(Array.from({ length: atOnce }, work));
+        if (found.length <= pageSize) return 'idle';
+        after = found[pageSize - 1]?.id ?? null;
+      }
+      return 'idle';
+    },
+  );
+}
+
+async function healthOf(
+  { sealer, probe }: HealthWatchOptions,
+  { id, engine, address, sealedApiKey }: Deployment,
+): Promise<Deployment['health']> {
+  try {
+    const apiKey = sealedApiKey === null ? null : sealer.open(sealedApiKey, sealPlaceOf(id));
+    return await probe({ engine, address, apiKey });
+  } catch {
+    return 'down';
+  }
+}

@@ -1,0 +1,27 @@
+import type { ProbeEngine } from '@millrace/core/inference';
+import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { createProber, healthPath, isWell } from './probe.ts';
+
+/** Asking an engine how it is, for those who do not route: the worker that tells operators. */
+export interface EngineProbe {
+  readonly probe: ProbeEngine;
+  close(): void;
+}
+
+const withinMs = 3_000;
+
+export function createEngineProbe(clock: Clock): EngineProbe {
+  const prober = createProber();
+  return {
+    async probe({ engine, address, apiKey }) {
+      const path = healthPath(engine);
+      if (path === null) return 'healthy';
+      const { status } = await withDeadline(clock, `Asking ${address}`, withinMs, (signal) =>
+        prober.ask({ id: address, address, apiKey }, path, signal),
+      );
+      const well = isWell(engine, status);
+      return well === null ? 'unknown' : well ? 'healthy' : 'degraded';
+    },
+    close: () => prober.close(),
+  };
+}
