@@ -50,6 +50,23 @@ describe('the end of an epoch', () => {
     expect(published).toEqual(['g.1 2', 'g.1 4']);
   });
 
+  it('is reported again when it was asked for again: the stream it stood in may be lost', async () => {
+    const { epochs, published } = setUp();
+    epochs.begin(1n);
+    epochs.begin(2n);
+    await epochs.report();
+    epochs.enter(2n, request(1));
+    epochs.end(1n);
+    await epochs.report();
+    expect(published).toEqual(['g.1 1', 'g.1 1']);
+    // Not by itself, nor for what was never reported.
+    epochs.end(0n);
+    await epochs.report();
+    expect(published).toHaveLength(2);
+    epochs.leave(2n, request(1));
+    expect(epochs.isDone()).toBe(true);
+  });
+
   it('is reported for an epoch that was never heard of', async () => {
     const { epochs, published } = setUp();
     epochs.end(7n);

@@ -17,7 +17,7 @@ export interface Epochs {
   leave(epoch: bigint, requestId: RequestId): void;
   /** Whether it was counted in and not yet out. */
   has(epoch: bigint, requestId: RequestId): boolean;
-  /** This epoch and all before it are over. */
+  /** This epoch and all before it are over. Said again of what was reported already, it is reported again. */
   end(throughEpoch: bigint): void;
   /** What is done from now on is done under another id; what is under way ends under the old one. */
   beginLife(): void;
@@ -137,8 +137,10 @@ export function createEpochs(options: EpochsOptions): Epochs {
       life.inFlight.get(epoch)?.has(requestId) === true ||
       [...past].some((each) => each.inFlight.get(epoch)?.has(requestId) === true),
     end(throughEpoch) {
-      if (throughEpoch <= life.over) return;
-      life.over = throughEpoch;
+      // Asked for although it was reported: not read yet, or lost with the stream that it stood in. Without it the lease
+      // would never close while this gateway lives, and a second marker changes nothing.
+      if (throughEpoch > 0n && throughEpoch <= life.reported) life.reported = throughEpoch - 1n;
+      if (throughEpoch > life.over) life.over = throughEpoch;
       if (mustReport()) void report();
     },
     beginLife() {
