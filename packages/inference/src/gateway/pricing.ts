@@ -33,6 +33,8 @@ export interface TokenBounds {
 
 /** Where neither client nor model says how long an answer may be. */
 const defaultMaxTokens = 4_096;
+/** Longer than any answer is: beyond this, what many choices of it cost could not be counted exactly. */
+const longestAnswer = 2 ** 24;
 /** A prompt whose bytes alone fill the context is nearly always shorter in tokens: so much room is left for its answer. */
 const leastRoom = 1_024;
 
@@ -47,7 +49,7 @@ export function boundTokens(
 ): TokenBounds {
   const context = model.contextLength;
   const prompt = context === null ? wish.promptBound : Math.min(wish.promptBound, context * wish.prompts);
-  const most = Math.min(model.maxOutputTokens ?? Infinity, context ?? Infinity);
+  const most = Math.min(model.maxOutputTokens ?? longestAnswer, context ?? longestAnswer, longestAnswer);
   if (wish.maxTokens !== null && wish.maxTokens > most) throw tooLong(most);
   const maxTokens = wish.maxTokens ?? defaultLength(most, context, prompt);
   const worstNanoUsd = worstCost(price, prompt, maxTokens * wish.choices);

@@ -1,3 +1,4 @@
+import { Fault } from '@millrace/platform/fault';
 import { startChatDouble, type ChatDouble } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -128,4 +129,16 @@ test('each of several prompts may fill the context, and money is set aside for a
   expect(bound(90_000, 1)).toBe(2_000);
   expect(bound(90_000, 3)).toBe(6_000);
   expect(bound(5_000, 3)).toBe(5_000);
+});
+
+test('what a client may ask for at most can be counted and paid exactly, also of a model without bounds', () => {
+  const model = modelFixture({ contextLength: null, maxOutputTokens: null, deployments: [] });
+  const price = priceFor(model, 'org_1', 0);
+  const ask = (maxTokens: number) =>
+    boundTokens(model, price, { promptBound: 4_194_304, prompts: 1, maxTokens, choices: 128 });
+  expect(() => ask(Number.MAX_SAFE_INTEGER)).toThrow(Fault);
+  expect(() => ask(2 ** 24 + 1)).toThrow('at most 16777216 tokens');
+  const { prompt, maxTokens, worstNanoUsd } = ask(2 ** 24);
+  expect(Number.isSafeInteger((prompt + maxTokens * 128) * 60_000)).toBe(true);
+  expect(worstNanoUsd).toBeGreaterThan(0n);
 });
