@@ -1485,7 +1485,7 @@ COMMENT ON COLUMN public.rentals.cuda IS 'The CUDA that its nodes must support a
 
 COMMENT ON COLUMN public.rentals.image IS 'As it was asked for; null: the default of the cluster.';
 
-COMMENT ON COLUMN public.rentals.user_data IS 'The tenant''s, applied once after the proof and forgotten then.';
+COMMENT ON COLUMN public.rentals.user_data IS 'The tenant''s, started once after the proof and forgotten then; kept while a machine that runs has not taken it.';
 
 COMMENT ON COLUMN public.rentals.ssh_keys IS 'The tenant''s public keys as they were when it was accepted, one line of authorized_keys each.';
 
@@ -2451,9 +2451,9 @@ COMMENT ON COLUMN public.rental_machines.external_id IS 'Its name at the engine:
 
 COMMENT ON COLUMN public.rental_machines.allocation_id IS 'The GPUs it holds. Null while it is stopped and has given them back.';
 
-COMMENT ON COLUMN public.rental_machines.state IS 'wanted: the engine may or may not have it. made: it exists with the platform''s key. proven: seen to be as sold, and that key is gone. open: the tenant can get in. doomed: to be removed. gone: the engine said so twice.';
+COMMENT ON COLUMN public.rental_machines.state IS 'wanted: the engine may or may not have it. made: it exists with the platform''s key. proven: seen to be as sold. open: the tenant can get in, and that key is refused. doomed: to be removed. gone: the engine said so twice.';
 
-COMMENT ON COLUMN public.rental_machines.proof_key IS 'The private half of the one-time platform key, sealed; forgotten with the proof.';
+COMMENT ON COLUMN public.rental_machines.proof_key IS 'The private half of the one-time platform key, sealed; forgotten when it is refused.';
 
 COMMENT ON COLUMN public.rental_machines.host_key IS 'The SSH host key seen in the proof, as SHA256 fingerprint. Later logins must show the same.';
 

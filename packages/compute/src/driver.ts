@@ -52,8 +52,9 @@ export interface ComputeDriver {
   reboot(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void>;
 
   /**
-   * Replaces the keys that may log in. Works on a machine that runs. Drivers that cannot reach inside
-   * (`can.setKeys` is false) refuse with `unsupported`; the caller then does it over its own SSH session.
+   * Replaces the keys that may log in as the user of the view. Works on a machine that runs; one that is being started is
+   * waited for. Drivers that cannot reach inside (`can.setKeys` is false) refuse with `unsupported`: there it is done over
+   * the caller's own SSH session.
    */
   setKeys(machine: MachineRef, keys: readonly string[], signal: AbortSignal): Promise<void>;
 

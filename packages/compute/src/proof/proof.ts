@@ -68,8 +68,8 @@ export async function keyIsRefused(
 }
 
 /**
- * Replaces the keys of the user who logs in, for engines that cannot reach inside. All of the new file or none of it is
- * in force, wherever the connection breaks; asked again it does the same again. Refuses what is no line of keys, as
+ * Replaces the keys of the user who logs in, without an engine: not all reach inside, and one may be busy. All of the new file
+ * or none of it is in force, wherever the connection breaks; asked again it does the same again. Refuses what is no line of keys, as
  * drivers do.
  */
 export async function replaceKeysOverSsh(

@@ -97,8 +97,8 @@ export interface Rental {
 }
 
 /**
- * `wanted`: the engine may or may not have it. `made`: it exists, with the platform's key. `proven`: seen to be as sold,
- * and that key is gone. `open`: the tenant can get in. `doomed`: to be removed. `gone`: the engine said so twice.
+ * `wanted`: the engine may or may not have it. `made`: it exists, with the platform's key. `proven`: seen to be as sold.
+ * `open`: the tenant can get in, and that key is refused. `doomed`: to be removed. `gone`: the engine said so twice.
  */
 export type MachineStage = 'wanted' | 'made' | 'proven' | 'open' | 'doomed' | 'gone';
 
