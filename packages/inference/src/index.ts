@@ -9,7 +9,7 @@ export {
   type RouteWish,
   type Visit,
 } from './routing/index.ts';
-export { createUsageReporter, type UsageReporter, type UsageReporterOptions } from './usage/reporter.ts';
+export { createUsageReporter, type UsageReporter, type UsageReporterOptions } from './usage/index.ts';
 export {
   mayUseModel,
   openBook,
