@@ -4,13 +4,13 @@ import type { Logger } from '@millrace/platform/log';
 import { share } from '@millrace/platform/money';
 import type { NatsClient, StoredMessage, StreamState } from '@millrace/platform/nats';
 import { gauge } from '@millrace/platform/telemetry';
-import { readPassed } from '../pots/index.ts';
+import { passUsage, readPlaces } from '../pots/index.ts';
 
 /** The usage stream as one sink follows it, from where the book says that all is worked in. */
 export interface OpenStream {
   /**
-   * The stream's name and when it was made: one that was lost and made again counts from the start, so its places are kept
-   * under another name.
+   * The stream's name, when it was made, and how often it was set back since: one whose places mean other messages than
+   * they did has them kept under another name.
    */
   readonly name: string;
   /** What is there, with what comes shortly after it; none after a while without any. */
@@ -39,17 +39,41 @@ export interface OpenStreamOptions {
 const filled = gauge('millrace_usage_stream_filled_ratio', 'How full the usage stream is; alert at half.');
 const behind = gauge('millrace_usage_sink_behind', 'Messages of the usage stream not worked through yet.');
 
+/**
+ * Where to go on. A stream that ends before what was passed has lost its end, as one has that was restored from a copy, and
+ * gives the same places to new messages: they would be taken for read, and purged. So all that it holds is read again under
+ * another name, which changes nothing about what is known. The name is written down at once: later, with more in the
+ * stream, nothing would tell.
+ */
+async function findPlace(
+  { db, nats, stream, log }: Pick<OpenStreamOptions, 'db' | 'nats' | 'stream' | 'log'>,
+  createdAt: string,
+): Promise<{ readonly name: string; readonly passed: bigint }> {
+  const made = `${stream}@${createdAt}`;
+  const places = await readPlaces(db, made);
+  const nameOf = (turn: number): string => (turn === 0 ? made : `${made}#${turn}`);
+  let turn = 0;
+  while (places.has(nameOf(turn + 1))) turn += 1;
+  const passed = places.get(nameOf(turn)) ?? 0n;
+  // Looked at after the book, which another sink may be writing.
+  const last = (await nats.streamState(stream))?.lastSequence ?? 0;
+  if (passed <= BigInt(last)) return { name: nameOf(turn), passed };
+  log.error({ stream, passed: String(passed), last }, 'a usage stream has lost its end, and is read anew');
+  const name = nameOf(turn + 1);
+  await db.transaction({ name: 'read usage anew', isolation: 'read committed' }, (tx) =>
+    passUsage(tx, name, 0n),
+  );
+  return { name, passed: 0n };
+}
+
 /** Null when there is no such stream yet. */
 export async function openStream(options: OpenStreamOptions): Promise<OpenStream | null> {
-  const { db, nats, clock, log, stream, batch, gatherMs, tendMs } = options;
+  const { nats, clock, log, stream, batch, gatherMs, tendMs } = options;
   const found = await nats.streamState(stream);
   if (found === null) return null;
-  const name = `${stream}@${found.createdAt}`;
-  let passed = await readPassed(db, name);
-  if (passed > BigInt(found.lastSequence)) {
-    const last = found.lastSequence;
-    log.error({ stream, passed: String(passed), last }, 'a usage stream has lost its end');
-  }
+  const place = await findPlace(options, found.createdAt);
+  const { name } = place;
+  let { passed } = place;
   const fromSequence = Number(passed) + 1;
   const follower = await nats.follow({ stream, fromSequence, maxBuffered: 2 * batch });
   log.info({ stream: name, fromSequence }, 'usage is being worked through');
@@ -93,7 +117,7 @@ export async function openStream(options: OpenStreamOptions): Promise<OpenStream
       if (!isPast(tendedAtMs, tendMs)) return true;
       tendedAtMs = clock.monotonicMs();
       const state = await nats.streamState(stream);
-      if (state?.createdAt !== found.createdAt) return false;
+      if (state?.createdAt !== found.createdAt || BigInt(state.lastSequence) < passed) return false;
       await makeRoom();
       look(state);
       // Something is there, and nothing comes: whatever the client believes, it does not follow any more.

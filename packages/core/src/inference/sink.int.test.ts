@@ -171,6 +171,36 @@ describe('a stream that was lost', () => {
   });
 });
 
+describe('a stream that was set back', () => {
+  it('as by a restored disk is read again from its start, and all that came since is charged', async () => {
+    await using restored = await createUsageWorld();
+    const lent = await restored.lend();
+    const isRecorded = (event: UsageEvent) =>
+      eventually({ what: 'the row' }, () => restored.request(event.requestId));
+    const first = restored.startSink();
+    const before = restored.event(lent);
+    await restored.publish([before]);
+    await isRecorded(before);
+    await first.stop();
+    // The book knows of a hundred messages more than the stream has: it has lost them, and counts them anew.
+    const setBack = (): Promise<unknown> =>
+      restored.query(`update usage_watermarks set passed_seq = passed_seq + 100`);
+    await setBack();
+    const events = Array.from({ length: 3 }, () => restored.event(lent));
+    await restored.publish([events[0]]);
+    const next = restored.startSink();
+    await isRecorded(events[0] ?? expect.fail('no event'));
+    await restored.publish([events[1]]);
+    await isRecorded(events[1] ?? expect.fail('no event'));
+    await next.stop();
+    // Whoever follows goes on from there.
+    restored.startSink();
+    await restored.publish([events[2]]);
+    await isRecorded(events[2] ?? expect.fail('no event'));
+    expect(await restored.charged(lent.orgId)).toBe(sum([before, ...events]));
+  });
+});
+
 describe('what a sink cannot read', () => {
   it('is put aside, and everything around it is charged', async () => {
     const lent = await world.lend();
@@ -207,6 +237,46 @@ describe('what a sink cannot read', () => {
     } finally {
       await world.query('alter table inference_requests drop constraint refused_by_test');
     }
+    expect(await world.charged(lent.orgId)).toBe(sum(good));
+  });
+
+  it('or the database refuses, takes nothing else of its message with it', async () => {
+    const lent = await world.lend();
+    const good = many(lent, 3);
+    await world.query(`
+      alter table inference_requests add constraint refused_by_test check (model <> 'refused') not valid`);
+    try {
+      const refused = world.event(lent, { model: 'refused' });
+      const unread = { ...world.event(lent), amountNanoUsd: 'much' };
+      const batch = message(1, good[0], unread, refused, good[1]);
+      const sunk = await sinkMessages(world.db, 'COMPANY', [batch, message(2, good[2])]);
+      expect(sunk).toMatchObject({ recorded: 3, charged: sum(good), unreadable: 2, passed: 2n });
+      expect(
+        await world.query(
+          `select position, payload like '%${refused.requestId}%' as is_it from usage_unreadable
+            where stream = 'COMPANY' order by position`,
+        ),
+      ).toEqual([
+        { position: 1, is_it: false },
+        { position: 2, is_it: true },
+      ]);
+    } finally {
+      await world.query('alter table inference_requests drop constraint refused_by_test');
+    }
+    expect(await world.charged(lent.orgId)).toBe(sum(good));
+  });
+
+  it('or is more than all money there is, does not stop what others used', async () => {
+    const [lent, hostile] = [await world.lend(), await world.lend()];
+    const good = many(lent, 2);
+    const priced = String(Number.MAX_SAFE_INTEGER);
+    const much = many(hostile, 1_100, { amountNanoUsd: '1', reservedNanoUsd: '1', pricedNanoUsd: priced });
+    const sunk = await sinkMessages(world.db, 'MUCH', [
+      message(1, good[0]),
+      message(2, ...much),
+      message(3, good[1]),
+    ]);
+    expect(sunk.passed).toBe(3n);
     expect(await world.charged(lent.orgId)).toBe(sum(good));
   });
 

@@ -3,7 +3,7 @@ import { lockUsage, noteEpochEnd, passUsage } from '../pots/index.ts';
 import { keepCheckpoints } from './checkpoints.store.ts';
 import { putAside } from './sink.store.ts';
 import { recordUsage, type RecordedUsage } from './usage.service.ts';
-import { readMessage, unreadableMessage, type ReadMessage } from './usage-reading.ts';
+import { readMessage, refusedUsage, unreadableMessage, type ReadMessage } from './usage-reading.ts';
 
 export interface SinkMessage {
   readonly sequence: number;
@@ -36,14 +36,19 @@ export async function sinkMessages(
   try {
     return await write(db, stream, read);
   } catch (error) {
-    if (!isDataError(error)) throw error;
+    if (!isRefusal(error)) throw error;
     return separately(db, stream, messages, error);
   }
 }
 
+/** No trying again will change it: the database refuses what they say, or it comes to more than can be counted. */
+function isRefusal(error: unknown): boolean {
+  return isDataError(error) || error instanceof RangeError;
+}
+
 /**
- * Something in these messages is refused by the database, which no trying again will change. One that is refused by itself
- * is put aside: what a single gateway writes must not stop the charging of all others.
+ * Something in these messages is refused. One that is refused by itself is put aside: what a single gateway writes must not
+ * stop the charging of all others.
  */
 async function separately(
   db: Db,
@@ -52,14 +57,36 @@ async function separately(
   refusal: unknown,
 ): Promise<SunkUsage> {
   const [only] = messages;
-  if (only !== undefined && messages.length === 1) {
-    const aside = { ...unreadableMessage(only.text(), refusal), seq: BigInt(only.sequence) };
-    return write(db, stream, [aside]);
-  }
+  if (only !== undefined && messages.length === 1) return oneByOne(db, stream, only, refusal);
   let sum: SunkUsage | null = null;
   for (const message of messages) sum = plus(sum, await sinkMessages(db, stream, [message]));
   if (sum === null) throw refusal;
   return sum;
+}
+
+/**
+ * The requests of a refused message each by itself, for most of them have nothing to do with it; then its place is passed.
+ * Dying in between is harmless: what was written is known when it is read again.
+ */
+async function oneByOne(db: Db, stream: string, message: SinkMessage, refusal: unknown): Promise<SunkUsage> {
+  const seq = BigInt(message.sequence);
+  const read = readMessage(message);
+  // What comes to more than all money there is was not written by a gateway of ours: no part of it is believed.
+  if (read.usage.length < 2 || !isDataError(refusal)) {
+    return write(db, stream, [{ ...unreadableMessage(message.text(), refusal), seq }]);
+  }
+  const unreadable = [...read.unreadable];
+  let sum: SunkUsage | null = null;
+  for (const [index, used] of read.usage.entries()) {
+    try {
+      const alone = { usage: [used], ends: [], unreadable: [], seq };
+      sum = plus(sum, await write(db, stream, [alone], 'stay'));
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      unreadable.push(refusedUsage(read, index, error));
+    }
+  }
+  return plus(sum, await write(db, stream, [{ usage: [], ends: read.ends, unreadable, seq }]));
 }
 
 function plus(before: SunkUsage | null, next: SunkUsage): SunkUsage {
@@ -74,7 +101,12 @@ function plus(before: SunkUsage | null, next: SunkUsage): SunkUsage {
   };
 }
 
-function write(db: Db, stream: string, messages: readonly Placed[]): Promise<SunkUsage> {
+function write(
+  db: Db,
+  stream: string,
+  messages: readonly Placed[],
+  afterwards: 'pass' | 'stay' = 'pass',
+): Promise<SunkUsage> {
   return db.transaction({ name: 'sink usage', isolation: 'read committed' }, async (tx) => {
     const passed = await lockUsage(tx, stream);
     const fresh = messages.filter(({ seq }) => seq > passed);
@@ -86,6 +118,7 @@ function write(db: Db, stream: string, messages: readonly Placed[]): Promise<Sun
     }
     const unreadable = fresh.flatMap(({ unreadable: found, seq }) => found.map((one) => ({ ...one, seq })));
     await putAside(tx, stream, unreadable);
+    if (afterwards === 'stay') return { ...recorded, unreadable: unreadable.length, passed };
     await passUsage(tx, stream, last.seq);
     return { ...recorded, unreadable: unreadable.length, passed: last.seq };
   });

@@ -150,6 +150,14 @@ export function readMessage(message: { readonly subject: string; text(): string 
   }
 }
 
+/** One of the requests that were read from a message put aside, with its place in it. */
+export function refusedUsage({ usage, unreadable }: ReadMessage, index: number, error: unknown): Unreadable {
+  const others = new Set(unreadable.map(({ position }) => position));
+  const places = Array.from({ length: usage.length + others.size }, (_, position) => position);
+  const position = places.filter((place) => !others.has(place))[index] ?? 0;
+  return { position, problem: problemOf(error), payload: storable(JSON.stringify(usage[index]?.event)) };
+}
+
 /** All of a message put aside. */
 export function unreadableMessage(text: string, error: unknown): ReadMessage {
   return {

@@ -5,7 +5,7 @@ export type { RequestLimit } from './request-limits.ts';
 export { askForLease, askForRecall, publishEpochEnd } from './pot-messages.ts';
 export { servePots } from './serve-pots.ts';
 export type { ServePotsOptions } from './serve-pots.ts';
-export { lockUsage, noteEpochEnd, passUsage, postUsage, readFurthest, readPassed } from './usage.service.ts';
+export { lockUsage, noteEpochEnd, passUsage, postUsage, readFurthest, readPlaces } from './usage.service.ts';
 export type { PostedUsage } from './usage.service.ts';
 export type { UsageItem, UsageVerdict } from './usage.ts';
 export { epochEndSchema, type EpochEnd, type LeaseReply, type LeaseRequest } from './messages.ts';

@@ -188,13 +188,13 @@ export async function lockUsage(tx: Tx, stream: string): Promise<bigint> {
   return lockWatermark(tx, stream);
 }
 
-/** What the sink has passed of a stream; 0 before the first. */
-export async function readPassed(reader: Reader, stream: string): Promise<bigint> {
-  return (await readWatermarks(reader)).get(stream) ?? 0n;
+/** What the sink has passed of each stream whose name begins so. */
+export async function readPlaces(reader: Reader, beginning: string): Promise<ReadonlyMap<string, bigint>> {
+  return new Map([...(await readWatermarks(reader))].filter(([stream]) => stream.startsWith(beginning)));
 }
 
 /** The furthest that was passed of all streams whose names begin so. */
 export async function readFurthest(reader: Reader, beginning: string): Promise<bigint> {
-  const marks = [...(await readWatermarks(reader))].filter(([stream]) => stream.startsWith(beginning));
-  return marks.reduce((most, [, passed]) => (passed > most ? passed : most), 0n);
+  const places = await readPlaces(reader, beginning);
+  return [...places.values()].reduce((most, passed) => (passed > most ? passed : most), 0n);
 }
