@@ -36,6 +36,7 @@ interface Known {
 }
 
 const mostKnown = 20_000;
+const longestKnown = 128;
 
 export function createDoor({ book, clock, trusted }: DoorOptions): Door {
   const known = new Map<string, Known>();
@@ -47,6 +48,8 @@ export function createDoor({ book, clock, trusted }: DoorOptions): Door {
     const parsed = parseKey(readBearer(header));
     if (parsed === null) throw new Fault('MALFORMED_API_KEY');
     const made = { publicId: parsed.publicId, secret: parsed.secret, mode: parsed.mode, matched: null };
+    // Blanks before a key are allowed, but nobody's blanks are kept in memory.
+    if (header.length > longestKnown) return made;
     // Cleared as a whole: who floods us with keys makes every key be read anew, and nothing worse.
     if (known.size >= mostKnown) known.clear();
     known.set(header, made);

@@ -6,7 +6,8 @@ import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import { createAddressBook } from '@millrace/platform/http/client-ip';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import type { Book } from '../book/index.ts';
 import type { Router } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
@@ -99,11 +100,13 @@ export function createGateway(options: GatewayOptions): Gateway {
       purse: { settle: (reservation, actual, tokens) => void pots.settle(reservation, actual, tokens) },
     },
   };
+  const open = new Set<ServerResponse>();
   let draining = false;
   const server = createGatewayServer({
     parts,
     routes: gatewayRoutes(parts, options.schemas),
     isDraining: () => draining,
+    open,
     tls: options.tls ?? null,
   });
   const loops: Loop[] = [
@@ -117,10 +120,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     }),
   ];
 
+  /** Some are open and do not run yet, some run no more and are still being read: both are waited for. */
   async function emptyWithin(ms: number): Promise<boolean> {
     const untilMs = clock.monotonicMs() + ms;
-    while (running.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(drainLookMs);
-    return running.size === 0;
+    const isEmpty = (): boolean => running.size === 0 && open.size === 0;
+    while (!isEmpty() && clock.monotonicMs() < untilMs) await clock.sleep(drainLookMs);
+    return isEmpty();
   }
 
   return {
@@ -128,13 +133,21 @@ export function createGateway(options: GatewayOptions): Gateway {
     inFlight: () => running.size,
     async drain(forMs) {
       draining = true;
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
+      for (const response of open) response.shouldKeepAlive = false;
+      // It stops listening and no more: its own way of closing also cuts the connections of answers that are written,
+      // though their clients have not read them yet.
+      const closed = new Promise<void>((resolve) => {
+        NetServer.prototype.close.call(server, () => resolve());
+      });
       if (!(await emptyWithin(forMs))) {
-        log.warn({ left: running.size }, 'requests are cut: the drain took as long as it may');
+        log.warn(
+          { left: running.size, open: open.size },
+          'requests are cut: the drain took as long as it may',
+        );
         for (const exchange of running) exchange.abort(new ShuttingDown());
         await emptyWithin(afterDrainMs);
       }
+      server.close();
       server.closeAllConnections();
       await closed;
     },

@@ -222,3 +222,86 @@ test('a key that may use some models only is not sent to others when those are d
   }
   expect((await opened.post('/v1/chat/completions', ask)).status).toBe(503);
 });
+
+describe('a drain', () => {
+  test('waits for a request whose money is still being set aside', async () => {
+    const opened = await open();
+    const setAside = gate();
+    opened.purse.answersAfter = setAside.opened;
+    const answer = opened.post('/v1/chat/completions', ask);
+    await until(() => opened.purse.reserved.length === 1);
+    const drained = opened.gateway.drain(5_000);
+    await systemClock.sleep(60);
+    setAside.open();
+    expect((await answer).status).toBe(200);
+    await drained;
+  });
+
+  test('waits for a body that is on its way', async () => {
+    const opened = await open();
+    const client = await dial(opened);
+    const text = written('/v1/chat/completions', opened.key, ask);
+    client.write(text.slice(0, -5));
+    await systemClock.sleep(50);
+    const drained = opened.gateway.drain(5_000);
+    await systemClock.sleep(60);
+    client.write(text.slice(-5));
+    const head = await new Promise<string>((resolve) => {
+      client.once('data', (data) => resolve(data.toString('latin1')));
+      client.once('close', () => resolve('closed'));
+    });
+    expect(head).toMatch(/^HTTP\/1.1 200 /);
+    await drained;
+  });
+
+  test('lets a slow client read the rest of its answer', async () => {
+    const long = await startChatDouble({ engine: 'vllm', tokens: ['x'.repeat(8_000_000)] });
+    const models = [modelFixture({ deployments: [deploymentFixture({ address: long.address })] })];
+    const opened = await open({ models });
+    const client = await dial(opened);
+    client.pause();
+    client.write(written('/v1/chat/completions', opened.key, ask));
+    await until(() => opened.purse.settled.length === 1);
+    const drained = opened.gateway.drain(5_000);
+    await systemClock.sleep(60);
+    let bytes = 0;
+    client.on('data', (data) => (bytes += data.length)).resume();
+    await new Promise((resolve) => client.once('close', resolve));
+    expect(bytes).toBeGreaterThan(8_000_000);
+    await drained;
+    await long.close();
+  });
+});
+
+test('a key that is revoked while its body is on its way pays for nothing any more', async () => {
+  const opened = await open();
+  const client = await dial(opened);
+  const text = written('/v1/chat/completions', opened.key, ask);
+  client.write(text.slice(0, -5));
+  await systemClock.sleep(50);
+  for (const [publicId, entry] of opened.book.keys) {
+    opened.book.keys.set(publicId, { ...entry, refusedFor: 'API_KEY_REVOKED' });
+  }
+  client.write(text.slice(-5));
+  const head = await new Promise<string>((resolve) => {
+    client.once('data', (data) => resolve(data.toString('latin1')));
+  });
+  expect(head).toMatch(/^HTTP\/1.1 401 /);
+  expect(opened.purse.reserved).toHaveLength(0);
+  client.destroy();
+});
+
+test('the largest numbers that a client can write are refused or priced, never a failure of ours', async () => {
+  const models = [
+    modelFixture({
+      contextLength: null,
+      maxOutputTokens: null,
+      deployments: [deploymentFixture({ address: engine.address })],
+    }),
+  ];
+  const opened = await open({ models });
+  const huge = { ...ask, max_tokens: Number.MAX_SAFE_INTEGER, n: 128 };
+  const answer = await opened.post('/v1/chat/completions', huge);
+  expect(answer.status).toBeLessThan(500);
+  for (const { tokens } of opened.purse.reserved) expect(Number.isSafeInteger(tokens)).toBe(true);
+});

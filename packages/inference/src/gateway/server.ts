@@ -38,6 +38,8 @@ export interface GatewayServerOptions {
   readonly parts: Pick<GatewayParts, 'counting' | 'door' | 'ids' | 'log' | 'limits'>;
   readonly routes: readonly GatewayRoute[];
   readonly isDraining: () => boolean;
+  /** Every answer that has not gone out to its end. */
+  readonly open: Set<ServerResponse>;
   readonly tls: { readonly cert: string; readonly key: string } | null;
 }
 
@@ -49,16 +51,17 @@ interface Found {
 }
 
 export function createGatewayServer(options: GatewayServerOptions): Server {
-  const { parts, routes } = options;
+  const { parts, routes, open } = options;
   const exact = new Map<string, GatewayRoute[]>();
-  const open = routes.filter(({ path }) => path instanceof RegExp);
+  const varying = routes.filter(({ path }) => path instanceof RegExp);
   for (const route of routes) {
     if (typeof route.path !== 'string') continue;
     exact.set(route.path, [...(exact.get(route.path) ?? []), route]);
   }
 
   function find(method: string, path: string): Found {
-    const found = exact.get(path)?.map((route) => ({ route, params: noParams })) ?? findOpen(open, path);
+    const found =
+      exact.get(path)?.map((route) => ({ route, params: noParams })) ?? findVarying(varying, path);
     if (found.length === 0) throw new Fault('ROUTE_NOT_FOUND');
     const fitting = found.find(({ route }) => route.method === method);
     if (fitting === undefined) throw new Fault('METHOD_NOT_ALLOWED');
@@ -87,28 +90,42 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
           answer(error),
         );
     };
+    open.add(response);
+    response.on('close', () => open.delete(response));
     if (options.isDraining()) response.shouldKeepAlive = false;
     try {
       const url = request.url ?? '';
       const queryAt = url.indexOf('?');
       const { route, params } = find(request.method ?? '', queryAt < 0 ? url : url.slice(0, queryAt));
-      const go = (caller: Caller): void => {
-        known = caller;
-        const serve = (body: unknown): void => {
-          try {
-            route
-              .serve({ request, response, requestId, caller, params, body, onRate, rate: () => rate })
-              ?.catch(fail);
-          } catch (error) {
-            fail(error);
-          }
-        };
-        if (route.method === 'POST') readJson(request, parts.limits, serve, fail);
-        else countRead(parts.counting, caller, onRate).then(serve).catch(answer);
+      const admit = (take: (caller: Caller) => void): void => {
+        try {
+          const caller = parts.door.admit(request, route.scope);
+          if (caller instanceof Promise) caller.then(take).catch(fail);
+          else take(caller);
+        } catch (error) {
+          fail(error);
+        }
       };
-      const caller = parts.door.admit(request, route.scope);
-      if (caller instanceof Promise) caller.then(go).catch(fail);
-      else go(caller);
+      const serve = (caller: Caller, body: unknown): void => {
+        try {
+          route
+            .serve({ request, response, requestId, caller, params, body, onRate, rate: () => rate })
+            ?.catch(fail);
+        } catch (error) {
+          fail(error);
+        }
+      };
+      admit((caller) => {
+        known = caller;
+        if (route.method === 'GET') {
+          const counted = countRead(parts.counting, caller, onRate);
+          counted.then(() => serve(caller, undefined)).catch(answer);
+          return;
+        }
+        // A body may be on its way for a minute, and a key be revoked meanwhile: who calls is judged again.
+        const go = (body: unknown): void => admit((current) => serve(current, body));
+        readJson(request, parts.limits, go, fail);
+      });
     } catch (error) {
       fail(error);
     }
@@ -153,7 +170,7 @@ async function countRefusal(
   return rate.refusedBy === null ? error : rateLimitFault(rate.refusedBy);
 }
 
-function findOpen(routes: readonly GatewayRoute[], path: string): Found[] {
+function findVarying(routes: readonly GatewayRoute[], path: string): Found[] {
   return routes.flatMap((route) => {
     const match = route.path instanceof RegExp ? route.path.exec(path) : null;
     return match === null ? [] : [{ route, params: match.slice(1).map(decode) }];
