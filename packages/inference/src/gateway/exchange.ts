@@ -125,8 +125,10 @@ export class Exchange {
     const { caller, reservation, model, priceIds, streamed } = this.#admitted;
     const used = this.#admitted.measure();
     const reserved = reservation.amount;
+    // Test mode has no price, and so nothing that anybody could owe.
+    const priced = reservation.leaseId === null ? 0n : used.nanoUsd;
     // An engine that did more than it was told to is the operator's affair.
-    const amount = used.nanoUsd > reserved ? reserved : used.nanoUsd;
+    const amount = priced > reserved ? reserved : priced;
     const nowMs = this.#parts.clock.monotonicMs();
     return {
       kind,
@@ -139,7 +141,7 @@ export class Exchange {
       budgetIds: [...reservation.budgets],
       reservedNanoUsd: reserved.toString(),
       amountNanoUsd: amount.toString(),
-      pricedNanoUsd: used.nanoUsd.toString(),
+      pricedNanoUsd: priced.toString(),
       priceIds: [...priceIds],
       model,
       deployment: this.#deployment,

@@ -179,7 +179,13 @@ describe('money', () => {
     );
     expect(texts[0]).toBe(texts[1]);
     await world.settled();
-    expect(world.usage.finals.map(({ amountNanoUsd }) => amountNanoUsd)).toEqual(['0', '0']);
+    // Nor has it a price that the operator would bear, and the auditor miss.
+    const costs = world.usage.finals.map((event) => [event.amountNanoUsd, event.pricedNanoUsd]);
+    expect(costs).toEqual([
+      ['0', '0'],
+      ['0', '0'],
+    ]);
+    expect(world.usage.finals[0]?.tokensCompletion).toBeGreaterThan(0);
   });
 });
 
