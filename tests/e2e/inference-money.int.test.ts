@@ -57,16 +57,16 @@ async function ask(key: string): Promise<Outcome> {
 /** All at once, and the Valkey dies when about half of them have been answered. */
 async function askAll(key: string, count: number): Promise<readonly Outcome[]> {
   let answered = 0;
-  let killed: Promise<void> | null = null;
+  const kills: Promise<void>[] = [];
   const outcomes = await Promise.all(
     Array.from({ length: count }, async () => {
       const outcome = await ask(key);
       answered += 1;
-      if (answered === Math.trunc(count * 0.5)) killed = stack.valkey.restart();
+      if (answered === Math.trunc(count * 0.5)) kills.push(stack.valkey.restart());
       return outcome;
     }),
   );
-  await killed;
+  await Promise.all(kills);
   return outcomes;
 }
 

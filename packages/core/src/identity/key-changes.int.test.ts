@@ -119,7 +119,7 @@ describe('another process', () => {
       nats.here.notify(keyChangeSubject(prefix), rubbish, envelope);
       nats.here.notify(revocations, rubbish, envelope);
     }
-    announce({ kind: 'organisation', orgId: key.orgId });
+    await announce({ kind: 'organisation', orgId: key.orgId });
     await nats.here.ping();
     expect(await refusal(text)).toBe('admitted');
   });
