@@ -44,12 +44,27 @@ export function createRawClient(request: RawRequest): RawClient {
     all.add(connection);
     return connection;
   };
+  const exchange = async (connection: Connection): Promise<Seen> => {
+    const seen = await connection.exchange(bytes);
+    if (connection.isOpen()) idle.push(connection);
+    return seen;
+  };
+  const usable = (): Connection | null => {
+    for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
+      if (found.isOpen()) return found;
+      all.delete(found);
+    }
+    return null;
+  };
   return {
     ask: async () => {
-      const connection = idle.pop() ?? (await open());
-      const seen = await connection.exchange(bytes);
-      if (connection.isOpen()) idle.push(connection);
-      return seen;
+      const kept = usable();
+      // A server may close one that was idle for long in the very moment in which it is used again.
+      if (kept !== null) {
+        const seen = await exchange(kept).catch(() => null);
+        if (seen !== null) return seen;
+      }
+      return exchange(await open());
     },
     close: () => {
       for (const connection of all) connection.close();
