@@ -34,6 +34,14 @@ export function sendJson(response: ServerResponse, status: number, headers: Head
   response.end(body);
 }
 
+/**
+ * For a client that has not taken all that is there for it: unless it takes some within this time its connection is cut, so
+ * that it holds neither an engine nor memory.
+ */
+export function limitUnread(response: ServerResponse, unreadMs: number): void {
+  if (response.writableLength > 0) response.setTimeout(unreadMs);
+}
+
 export function sendFault(
   response: ServerResponse,
   error: unknown,

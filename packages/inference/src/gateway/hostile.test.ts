@@ -141,6 +141,40 @@ describe('a client that leaves', () => {
   });
 });
 
+describe('a client that reads nothing', () => {
+  const limits = { unreadMs: 200 };
+  const connections = ({ gateway }: GatewayWorld): Promise<number> =>
+    new Promise((resolve) => gateway.server.getConnections((_error, count) => resolve(count)));
+
+  async function readNothing(tokens: readonly string[], wish: object): Promise<GatewayWorld> {
+    const long = await startChatDouble({ engine: 'vllm', tokens });
+    const models = [modelFixture({ deployments: [deploymentFixture({ address: long.address })] })];
+    const opened = await open({ models, limits });
+    const client = await dial(opened);
+    client.pause();
+    client.write(written('/v1/chat/completions', opened.key, wish));
+    await until(() => opened.purse.settled.length === 1);
+    const untilMs = systemClock.monotonicMs() + 3_000;
+    while ((await connections(opened)) > 0 && systemClock.monotonicMs() < untilMs)
+      await systemClock.sleep(20);
+    expect(await connections(opened)).toBe(0);
+    client.destroy();
+    await long.close();
+    return opened;
+  }
+
+  test('of a stream holds its engine no longer than it may, and pays for what was made', async () => {
+    const tokens = Array.from({ length: 20 }, () => 'x'.repeat(1_000_000));
+    const { usage } = await readNothing(tokens, { ...ask, stream: true });
+    expect(usage.finals).toMatchObject([{ cancelled: true }]);
+  });
+
+  test('of a whole answer has it held in memory no longer than it may', async () => {
+    const { usage } = await readNothing(['x'.repeat(16_000_000)], ask);
+    expect(usage.finals).toMatchObject([{ cancelled: false, finishReason: 'stop' }]);
+  });
+});
+
 /** An engine that answers whatever is written here, and leaves its connections open. */
 async function startRawEngine(
   lines: readonly string[],

@@ -14,7 +14,7 @@ import {
   type MediaUnits,
 } from '../wire/media.ts';
 import { findModel, pay } from './admission.ts';
-import { answerHeaders, sendFault } from './answers.ts';
+import { answerHeaders, limitUnread, sendFault } from './answers.ts';
 import { Exchange } from './exchange.ts';
 import type { GatewayParts } from './parts.ts';
 import { priceFor } from './pricing.ts';
@@ -59,6 +59,7 @@ export async function serveMedia<Wish, Answer>(
       'content-length': Buffer.byteLength(body),
     });
     ask.response.end(body);
+    limitUnread(ask.response, parts.limits.unreadMs);
   } catch (error) {
     if (!(error instanceof Fault))
       parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');

@@ -37,6 +37,8 @@ export interface GatewayLimits {
   readonly longestRequestMs: number;
   /** Attempts at engines for one request. */
   readonly attempts: number;
+  /** How long a client may take nothing of what is there for it. */
+  readonly unreadMs: number;
   /** How often a long request reports how far it has come. */
   readonly checkpointMs: number;
 }
@@ -47,5 +49,6 @@ export const defaultGatewayLimits: GatewayLimits = {
   answerBytes: 64 * 1024 * 1024,
   longestRequestMs: 600_000,
   attempts: 3,
+  unreadMs: 60_000,
   checkpointMs: 15_000,
 };

@@ -14,7 +14,7 @@ import {
   type WholeAnswer,
 } from '../adapters/adapter.ts';
 import type { NoRoute, RouteWish, Visit } from '../routing/index.ts';
-import { sendFault, sendJson, sendStreamFault, type Headers } from './answers.ts';
+import { limitUnread, sendFault, sendJson, sendStreamFault, type Headers } from './answers.ts';
 import { Exchange, type Measured } from './exchange.ts';
 import type { GatewayParts } from './parts.ts';
 import { costOfCounts } from './pricing.ts';
@@ -76,7 +76,7 @@ export class TextSession<Request> implements RelayListener {
     });
     this.#exchange.abort = (why) => this.#abandon(why);
     work.response.on('close', () => this.#clientClosed());
-    work.response.on('drain', () => this.#relay?.resume());
+    work.response.on('drain', () => this.#clientReads());
   }
 
   begin(): void {
@@ -104,7 +104,9 @@ export class TextSession<Request> implements RelayListener {
         'x-accel-buffering': 'no',
       });
     }
-    return response.write(bytes);
+    const takesMore = response.write(bytes);
+    if (!takesMore) limitUnread(response, this.#parts.limits.unreadMs);
+    return takesMore;
   }
 
   onWhole(answer: WholeAnswer): void {
@@ -112,6 +114,7 @@ export class TextSession<Request> implements RelayListener {
     this.#exchange.began();
     this.#finish({ cancelled: false, finishReason: answer.finishReason });
     sendJson(this.#work.response, 200, this.#work.headers, answer.body);
+    limitUnread(this.#work.response, this.#parts.limits.unreadMs);
   }
 
   onStreamEnd(last: string, finishReason: string | null): void {
@@ -119,6 +122,7 @@ export class TextSession<Request> implements RelayListener {
     this.#endVisit('ok', this.#relay?.counts().completion ?? 0);
     this.#finish({ cancelled: false, finishReason });
     this.#work.response.end();
+    limitUnread(this.#work.response, this.#parts.limits.unreadMs);
   }
 
   onFailure(failure: EngineFailure, begun: boolean): void {
@@ -246,6 +250,12 @@ export class TextSession<Request> implements RelayListener {
     this.#relay = null;
     this.#finish({ cancelled: false, finishReason: 'error' });
     sendFault(this.#work.response, error, this.#work.requestId, this.#work.headers);
+  }
+
+  #clientReads(): void {
+    if (this.#isDone) return;
+    this.#work.response.setTimeout(0);
+    this.#relay?.resume();
   }
 
   #clientClosed(): void {
