@@ -115,6 +115,18 @@ describe('a gateway that dies', () => {
     expect(await world.charged(lent.orgId)).toBe(900n);
   });
 
+  it('is charged by its own word alone: nobody else speaks for its requests', async () => {
+    const [lent, other] = [await world.lend(), await world.lend()];
+    const running = checkpoint(lent, 300);
+    await world.publish([running]);
+    await world.publish([checkpoint(other, 700, { requestId: running.requestId })]);
+    await sunk();
+    await declareDead();
+    await world.sweeps.settleDead();
+    expect(await world.charged(lent.orgId)).toBe(300n);
+    expect(await world.charged(other.orgId)).toBe(0n);
+  });
+
   it('on a lease that is being closed is charged before the rest is given back', async () => {
     const reserved = await reserve(await world.credit(10_000n), 1_000n);
     const running = checkpoint(reserved, 250);

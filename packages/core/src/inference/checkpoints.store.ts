@@ -5,12 +5,22 @@ import type { ReadUsage } from './usage-reading.ts';
 
 /** How far running requests have come, as their gateways said last. */
 
+/** Who reported a request first is believed: only it goes on reporting it. */
+function isSameOwner(one: ReadUsage, other: ReadUsage): boolean {
+  return (
+    one.orgId === other.orgId &&
+    one.leaseId === other.leaseId &&
+    one.event.gatewayId === other.event.gatewayId
+  );
+}
+
 /** Keeps the furthest of each request, unless the request is recorded already: its final event may have come first. */
 export async function keepCheckpoints(tx: Tx, checkpoints: readonly ReadUsage[]): Promise<void> {
   const furthest = new Map<RequestId, ReadUsage>();
   for (const one of checkpoints) {
+    if (one.leaseId === null) continue;
     const known = furthest.get(one.requestId);
-    if (one.leaseId !== null && (known === undefined || one.amount >= known.amount)) {
+    if (known === undefined || (isSameOwner(one, known) && one.amount >= known.amount)) {
       furthest.set(one.requestId, one);
     }
   }
@@ -35,6 +45,7 @@ export async function keepCheckpoints(tx: Tx, checkpoints: readonly ReadUsage[])
     on conflict (request_id) do update
        set amount_nano_usd = excluded.amount_nano_usd, event = excluded.event, recorded_at = excluded.recorded_at
      where kept.amount_nano_usd <= excluded.amount_nano_usd
+       and (kept.org_id, kept.lease_id, kept.gateway_id) = (excluded.org_id, excluded.lease_id, excluded.gateway_id)
   `.execute(tx.kysely);
 }
 
