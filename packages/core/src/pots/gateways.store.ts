@@ -181,15 +181,17 @@ export async function markAllGivenBack(tx: Tx, orgId: OrgId, leaseId: LeaseId): 
   `.execute(tx.kysely);
 }
 
-/** Of these leases, the gateways whose usage is no longer charged, as `lease gateway`. */
+/** Of these gateways, those whose usage of these leases is no longer charged, as `lease gateway`. */
 export async function listSettled(
   reader: Reader,
   leaseIds: readonly LeaseId[],
+  gatewayIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (leaseIds.length === 0) return new Set();
   const { rows } = await sql<{ lease_id: string; gateway_id: string }>`
     select lease_id, gateway_id from pot_lease_gateways
-     where lease_id = any(${leaseIds.map(toUuid)}::uuid[]) and settled_at is not null
+     where lease_id = any(${leaseIds.map(toUuid)}::uuid[]) and gateway_id = any(${[...gatewayIds]}::text[])
+       and settled_at is not null
   `.execute(reader.kysely);
   return new Set(rows.map((row) => `${fromUuid('lse', row.lease_id)} ${row.gateway_id}`));
 }

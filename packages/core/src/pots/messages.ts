@@ -51,6 +51,9 @@ export interface LeaseRequest {
   }[];
 }
 
+/** More than one key can have: an organisation's own are bounded, and each key may bring one along. */
+const mostBudgets = 64;
+
 export const leaseRequestSchema = z.object({
   orgId: id('org'),
   mode,
@@ -59,7 +62,9 @@ export const leaseRequestSchema = z.object({
   seen: z.object({ epoch: whole, granted: whole, remaining: signed }).nullable(),
   shortage: whole,
   wanted: whole,
-  budgets: z.array(z.object({ id: id('bdg'), granted: whole, shortage: whole, wanted: whole })).max(20),
+  budgets: z
+    .array(z.object({ id: id('bdg'), granted: whole, shortage: whole, wanted: whole }))
+    .max(mostBudgets),
 });
 
 export type LeaseReply =

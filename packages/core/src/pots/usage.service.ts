@@ -110,7 +110,9 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
   const leases = await lockLeases(tx, [...new Set([...distinct.values()].map(({ leaseId }) => leaseId))]);
   // Read after the locks: a duplicate that another sink is charging now shows once that one has committed.
   const known = await findCharges(tx, [...distinct.keys()]);
-  const settled = await listSettled(tx, [...leases.keys()]);
+  // Only of those in the batch: over the life of a lease any number of gateways come and go.
+  const gatewayIds = new Set([...distinct.values()].map(({ gatewayId }) => gatewayId));
+  const settled = await listSettled(tx, [...leases.keys()], [...gatewayIds]);
   const fresh = [...distinct.values()].filter(({ requestId }) => !known.has(requestId));
   const judged = fresh.map((item) => ({
     item,
