@@ -244,6 +244,44 @@ describe('an engine', () => {
   });
 });
 
+describe('an answer larger than is taken', () => {
+  const limits = { answerBytes: 10_000 };
+
+  test('is the request asking for too much: no other engine is asked for it, and none looks broken', async () => {
+    const long = await startChatDouble({ engine: 'vllm', tokens: ['x'.repeat(20_000)] });
+    const places = [
+      deploymentFixture({ address: long.address }),
+      deploymentFixture({ address: long.address }),
+    ];
+    const opened = await open({ models: [modelFixture({ deployments: places })], limits });
+    for (let nth = 0; nth < 8; nth += 1) {
+      expect((await opened.post('/v1/chat/completions', ask)).status).toBe(422);
+    }
+    expect(long.received).toHaveLength(8);
+    await long.close();
+  });
+
+  test('of a picture is the same', async () => {
+    let asked = 0;
+    const painter = createServer((request, response) => {
+      request.resume();
+      if (request.method === 'POST') asked += 1;
+      response.end(`{"data":[{"b64_json":"${'A'.repeat(20_000)}"}]}`);
+    });
+    await new Promise<void>((resolve) => painter.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(painter.address() as AddressInfo).port}`;
+    const deployments = [1, 2].map(() => deploymentFixture({ engine: 'openai-images', address }));
+    const models = [modelFixture({ name: 'acme/draw', modality: 'image', deployments })];
+    const opened = await open({ models, limits });
+    const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+    expect((await opened.post('/v1/images/generations', wish)).status).toBe(422);
+    expect(asked).toBe(1);
+    await opened.settled();
+    painter.closeAllConnections();
+    painter.close();
+  });
+});
+
 test('a key that may use some models only is not sent to others when those are down', async () => {
   const models = [
     modelFixture({ name: 'acme/chat', fallbacks: ['dear/chat'], deployments: [] }),

@@ -20,7 +20,8 @@ import type { GatewayParts } from './parts.ts';
 import { priceFor } from './pricing.ts';
 import { noRoute, outcomeOf } from './routes-to-engines.ts';
 import type { Ask } from './server.ts';
-import { faultOf } from './text-relay.ts';
+import { faultOf, tooLarge } from './text-relay.ts';
+import { AnswerTooLarge } from './upstreams.ts';
 
 /** Pictures and speech: whole answers, charged for what was made, or not at all. */
 
@@ -209,6 +210,7 @@ function throwEndedEarly(cause: unknown): never {
 
 function failureIn(error: unknown): EngineFailure {
   if (error instanceof EngineFailed) return error.failure;
+  if (error instanceof AnswerTooLarge) return tooLarge;
   const message = error instanceof Error ? error.message : String(error);
   return { status: null, reason: 'UPSTREAM_ERROR', message, retryable: true };
 }

@@ -127,7 +127,8 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     const most = this.#status === 200 ? this.#options.maxAnswerBytes : mostFailureBytes;
     this.#bytes += chunk.length;
     if (this.#bytes <= most) this.#parts.push(chunk);
-    else this.#break(new Error('The engine answered more than is taken from it.'));
+    else
+      this.#break(this.#status === 200 ? new BrokenStream(tooLarge) : new Error('It complains at length.'));
   }
 
   #readWhole(): void {
@@ -166,6 +167,14 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     this.#options.listener.onFailure(failure, this.#stream?.hasBegun() ?? false);
   }
 }
+
+/** The request asked for it, and would get as much from any other engine: nothing is wrong with this one. */
+export const tooLarge: EngineFailure = {
+  status: null,
+  reason: 'VALIDATION_FAILED',
+  message: 'The answer is too large for one piece. Ask for less of it, or for a stream.',
+  retryable: false,
+};
 
 function failureOf(error: Error, status: number | null): EngineFailure {
   const isLate =
