@@ -282,6 +282,24 @@ describe('an answer larger than is taken', () => {
   });
 });
 
+test('where the only engine for pictures fails, the client is told of that and not of a want of engines', async () => {
+  const painter = createServer((request, response) => {
+    request.resume();
+    response.writeHead(500).end('{}');
+  });
+  await new Promise<void>((resolve) => painter.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${(painter.address() as AddressInfo).port}`;
+  const deployments = [deploymentFixture({ engine: 'openai-images', address })];
+  const opened = await open({
+    models: [modelFixture({ name: 'acme/draw', modality: 'image', deployments })],
+  });
+  const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+  expect((await opened.post('/v1/images/generations', wish)).status).toBe(502);
+  await opened.settled();
+  painter.closeAllConnections();
+  painter.close();
+});
+
 test('a key that may use some models only is not sent to others when those are down', async () => {
   const models = [
     modelFixture({ name: 'acme/chat', fallbacks: ['dear/chat'], deployments: [] }),

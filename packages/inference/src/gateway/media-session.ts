@@ -92,6 +92,7 @@ class MediaSession<Wish, Answer> {
   readonly #ending = new AbortController();
   readonly #except: Set<string>;
   #made: MediaUnits = nothing;
+  #failure: EngineFailure | null = null;
 
   constructor(parts: GatewayParts, work: MediaWork<Wish, Answer>) {
     this.#parts = parts;
@@ -140,7 +141,8 @@ class MediaSession<Wish, Answer> {
     const first = router.route(model, wish);
     const found =
       first.outcome === 'full' ? await router.waitForTurn(model, wish, signal).catch(throwEndedEarly) : first;
-    if (found.outcome !== 'to') throw noRoute(found);
+    // Where an engine has failed and there is no other, its failure is what the client should know.
+    if (found.outcome !== 'to') throw this.#failure === null ? noRoute(found) : faultOf(this.#failure);
     this.#exchange.tries(found.deployment.id);
     this.#except.add(found.deployment.id);
     return found;
@@ -179,6 +181,7 @@ class MediaSession<Wish, Answer> {
       throw endedEarly(error);
     }
     const failure = failureIn(error);
+    this.#failure = failure;
     visit.end(outcomeOf(failure));
     // Not its message: an engine may quote the prompt in it, and attempts are kept.
     this.#note(visit, this.#exchange.startedMs, failure.status, failure.reason);
