@@ -2420,6 +2420,7 @@ CREATE TABLE public.rental_machines (
     private_ip text,
     ssh_user text,
     host_key text,
+    starting boolean DEFAULT false NOT NULL,
     cut_at timestamp with time zone,
     absent_seen smallint DEFAULT 0 NOT NULL,
     gone_at timestamp with time zone,
@@ -2457,11 +2458,13 @@ COMMENT ON COLUMN public.rental_machines.proof_key IS 'The private half of the o
 
 COMMENT ON COLUMN public.rental_machines.host_key IS 'The SSH host key seen in the proof, as SHA256 fingerprint. Later logins must show the same.';
 
+COMMENT ON COLUMN public.rental_machines.starting IS 'It let us in before its engine had ended its start: whether that ends well is still to be seen.';
+
 COMMENT ON COLUMN public.rental_machines.cut_at IS 'When the engine had ended all access.';
 
 COMMENT ON COLUMN public.rental_machines.absent_seen IS 'How often the engine has said that it has no such machine.';
 
-COMMENT ON COLUMN public.rental_machines.next_try_at IS 'Doomed only: when its removal is tried again.';
+COMMENT ON COLUMN public.rental_machines.next_try_at IS 'When what failed or was not ready yet is tried again.';
 
 CREATE TABLE public.rental_samples (
     slot smallint NOT NULL,
@@ -4554,6 +4557,8 @@ GRANT UPDATE(private_ip) ON TABLE public.rental_machines TO millrace_app;
 GRANT UPDATE(ssh_user) ON TABLE public.rental_machines TO millrace_app;
 
 GRANT UPDATE(host_key) ON TABLE public.rental_machines TO millrace_app;
+
+GRANT UPDATE(starting) ON TABLE public.rental_machines TO millrace_app;
 
 GRANT UPDATE(cut_at) ON TABLE public.rental_machines TO millrace_app;
 

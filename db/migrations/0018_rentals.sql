@@ -177,6 +177,7 @@ create table rental_machines (
   private_ip text,
   ssh_user text,
   host_key text,
+  starting boolean not null default false,
   cut_at timestamptz,
   absent_seen smallint not null default 0 check (absent_seen between 0 and 2),
   gone_at timestamptz,
@@ -195,7 +196,7 @@ create index rental_machines_cluster_idx on rental_machines (cluster_id) where s
 create index rental_machines_node_idx on rental_machines (node_id) where state <> 'gone';
 create index rental_machines_allocation_idx on rental_machines (allocation_id);
 revoke update, delete on rental_machines from millrace_app;
-grant update (allocation_id, gpu_addresses, ports, state, proof_key, address, private_ip, ssh_user, host_key, cut_at, absent_seen, gone_at,
+grant update (allocation_id, gpu_addresses, ports, state, proof_key, address, private_ip, ssh_user, host_key, starting, cut_at, absent_seen, gone_at,
               tries, next_try_at, doomed_at, last_error) on rental_machines to millrace_app;
 comment on table rental_machines is 'The machines of rentals at their engines: one for each node, and new ones for each attempt. Written before the engine is asked, so nothing is made that nobody knows of.';
 comment on column rental_machines.external_id is 'Its name at the engine: the rental''s id, with attempt and position added where they are not the first.';
@@ -203,9 +204,10 @@ comment on column rental_machines.allocation_id is 'The GPUs it holds. Null whil
 comment on column rental_machines.state is 'wanted: the engine may or may not have it. made: it exists with the platform''s key. proven: seen to be as sold. open: the tenant can get in, and that key is refused. doomed: to be removed. gone: the engine said so twice.';
 comment on column rental_machines.proof_key is 'The private half of the one-time platform key, sealed; forgotten when it is refused.';
 comment on column rental_machines.host_key is 'The SSH host key seen in the proof, as SHA256 fingerprint. Later logins must show the same.';
+comment on column rental_machines.starting is 'It let us in before its engine had ended its start: whether that ends well is still to be seen.';
 comment on column rental_machines.cut_at is 'When the engine had ended all access.';
 comment on column rental_machines.absent_seen is 'How often the engine has said that it has no such machine.';
-comment on column rental_machines.next_try_at is 'Doomed only: when its removal is tried again.';
+comment on column rental_machines.next_try_at is 'When what failed or was not ready yet is tried again.';
 
 create table rental_steps (
   rental_id uuid not null,

@@ -92,6 +92,28 @@ describe('a rental that runs', () => {
     expect(plan(viewOf(stopping, waiting))).toMatchObject({ acts: [], wait: at(3_000) });
   });
 
+  it('is offered its user data again while it is on and nothing else is done to it', () => {
+    const left = { userData: '#!/bin/sh\n', power: 'on' } as const;
+    expect(doings(viewOf(running(left), open))).toEqual(['user data']);
+    expect(doings(viewOf(running(left), open), { at: now })).toEqual(['carry out']);
+    expect(plan(viewOf(running(left), { ...open, nextTryAt: at(3_000) })).wait).toEqual(at(3_000));
+    expect(doings(viewOf(running({ ...left, power: 'off' }), open))).toEqual([]);
+    const stopping = running({ ...left, task: 'stop', taskDeadlineAt: at(9_000) });
+    expect(doings(viewOf(stopping, open))).toEqual(['stop']);
+  });
+
+  it('whose start had not ended when it was sold is looked at until it has, unless it is switched', () => {
+    const starting = { ...open, starting: true };
+    const on = { power: 'on' } as const;
+    expect(doings(viewOf(running(on), starting))).toEqual(['settle']);
+    expect(plan(viewOf(running(on), { ...starting, nextTryAt: at(3_000) })).wait).toEqual(at(3_000));
+    const left = running({ ...on, userData: '#!/bin/sh\n' });
+    expect(doings(viewOf(left, starting))).toEqual(['user data', 'settle']);
+    const stopping = running({ task: 'stop', taskDeadlineAt: at(9_000), power: 'changing' });
+    expect(doings(viewOf(stopping, starting))).toEqual(['stop']);
+    expect(doings(viewOf(running({ power: 'off' }), starting))).toEqual([]);
+  });
+
   it('whose engine is silent is not switched, and still ends when it must', () => {
     const unknown = running({
       status: 'Unknown',

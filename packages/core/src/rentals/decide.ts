@@ -8,7 +8,7 @@ import { machinesOf, type Rental, type RentalMachine, type RentalView } from './
 
 /** Something to be done to one machine. Acts of one plan do not depend on each other. */
 export type MachineAct = {
-  readonly do: 'create' | 'revive' | 'prove' | 'cut' | 'remove';
+  readonly do: 'create' | 'revive' | 'prove' | 'settle' | 'cut' | 'remove';
   readonly machine: RentalMachine;
 };
 
@@ -116,12 +116,19 @@ function bringUp(machine: RentalMachine): MachineAct['do'] {
 }
 
 function live(view: RentalView, around: Surroundings): Plan {
-  const { rental } = view;
   const { now } = around;
   const due = fallDue(around);
-  const act = workOf(rental);
-  if (due.acts.length > 0 || act === null) return due;
-  return both(turnOfAll(machinesOf(view), now, act), due);
+  if (due.acts.length > 0) return due;
+  const act = workOf(view.rental);
+  const work = act === null ? nothing : turnOfAll(machinesOf(view), now, act);
+  return [work, settle(view, now), due].reduce(both);
+}
+
+/** Those whose start had not ended when they were sold. */
+function settle(view: RentalView, now: Date): Plan {
+  if (view.rental.task !== null || view.rental.power !== 'on') return nothing;
+  const starting = machinesOf(view).filter((machine) => machine.starting);
+  return each(starting, (machine) => inTurn(machine, now, 'settle'));
 }
 
 /** What is to be done to a rental that runs, besides what falls due. */

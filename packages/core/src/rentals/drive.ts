@@ -5,7 +5,7 @@ import type { DriveParts } from './drive-parts.ts';
 import { dueAt } from './move.ts';
 import { openRental, startUserData } from './opening.acts.ts';
 import { switchPower } from './power.acts.ts';
-import { proveMachine } from './proof.acts.ts';
+import { proveMachine, settleMachine } from './proof.acts.ts';
 import { createMachine, giveUp, reviveMachine } from './provision.acts.ts';
 import { cutMachine, endRental, removeMachine } from './removal.acts.ts';
 import type { RentalView } from './rental.ts';
@@ -51,6 +51,8 @@ async function carryOut(
       return reviveMachine(parts, view, act.machine, signal);
     case 'prove':
       return proveMachine(parts, view, act.machine, signal);
+    case 'settle':
+      return settleMachine(parts, view, act.machine, signal);
     case 'open':
       return openRental(parts, view, signal);
     case 'user data':

@@ -31,6 +31,7 @@ function toMachine(row: MachineRow): RentalMachine {
     privateIp: row.private_ip,
     sshUser: row.ssh_user,
     hostKey: row.host_key,
+    starting: row.starting,
     cutAt: row.cut_at,
     absentSeen: row.absent_seen,
     goneAt: row.gone_at,
@@ -115,6 +116,7 @@ export type MachineChanges = Partial<
     | 'privateIp'
     | 'sshUser'
     | 'hostKey'
+    | 'starting'
     | 'cutAt'
     | 'absentSeen'
     | 'goneAt'
@@ -136,6 +138,7 @@ function toUpdate(changes: MachineChanges): Updateable<Tables['rental_machines']
     private_ip: changes.privateIp,
     ssh_user: changes.sshUser,
     host_key: changes.hostKey,
+    starting: changes.starting,
     cut_at: changes.cutAt,
     absent_seen: changes.absentSeen,
     gone_at: changes.goneAt,

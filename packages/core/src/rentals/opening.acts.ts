@@ -32,7 +32,8 @@ export async function openRental(parts: DriveParts, view: RentalView, signal: Ab
     return notOpened(parts, view, machine, outcome.reason);
   }
   const offered = rental.userData === null ? null : await offerUserData(parts, view, signal);
-  if (offered?.isImpossible === true) {
+  // One that ran before is not lost for a text that it never took.
+  if (offered?.isImpossible === true && rental.startedAt === null) {
     return failed(parts, view, offered.machine, offered.error, 'The image cannot carry out this user data.');
   }
   await parts.db.transaction({ name: 'enter running', isolation: 'read committed' }, async (tx) => {

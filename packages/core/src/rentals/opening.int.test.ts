@@ -2,9 +2,12 @@ import { DriverError, type ComputeDriver, type DriverErrorKind, type MachineRef 
 import { keyIsRefused, type SshTarget } from '@millrace/compute/proof';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createSaboteur, Died, driveIdle, driveUntil, partsOf, withDriver } from './drive.fixture.ts';
+import { rentalsActor } from './drive-parts.ts';
 import { expectSound, meters } from './life.fixture.ts';
+import { requireView } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
 import { sshPortOf } from './machine-wish.ts';
+import { stopRental } from './power.service.ts';
 import { openProofKey } from './provision.acts.ts';
 import { createRentalWorld, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, type Rental, type RentalMachine } from './rental.ts';
@@ -216,6 +219,74 @@ describe('a tenant who is in before it was written down', () => {
     expect(steps.filter(({ name }) => name === 'open')).toHaveLength(2);
     const ended = await driveUntil(hostile, failed, { until: 'Terminated' });
     expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
+  });
+});
+
+describe('a machine that lets us in before its engine has ended its start', () => {
+  /** Its engine is at work on it until it runs; what it says then is for the test. */
+  const starting = (after: (driver: ComputeDriver) => Partial<ComputeDriver>) => {
+    let isRunning = false;
+    const wrapped = withDriver(world, (driver) => ({
+      start: driver.start,
+      ...after(driver),
+      describe: async (machine, signal) => {
+        const view = await driver.describe(machine, signal);
+        if (isRunning || view === null)
+          return (after(driver).describe ?? driver.describe).call(driver, machine, signal);
+        return { ...view, power: 'changing', privateIps: [] };
+      },
+    }));
+    const run = async (): Promise<Rental> => {
+      const rental = await driveUntil(wrapped, await rent(await world.tenant(), null), { until: 'Running' });
+      expect(await machineOf(rental)).toMatchObject({ starting: true, privateIp: null });
+      isRunning = true;
+      return rental;
+    };
+    return { wrapped, run };
+  };
+
+  it('runs and is paid for at once, and its address is written down when the start has ended', async () => {
+    const { wrapped, run } = starting(() => ({}));
+    const rental = await driveIdle(wrapped, await run());
+    expect(rental).toMatchObject({ status: 'Running', power: 'on', task: null });
+    const machine = await machineOf(rental);
+    expect(machine.starting).toBe(false);
+    expect(machine.privateIp).not.toBeNull();
+  });
+
+  it('is started once more if that came to nothing', async () => {
+    const { wrapped, run } = starting(() => ({}));
+    const rental = await run();
+    await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
+    await driveIdle(wrapped, rental);
+    expect(await machineOf(rental)).toMatchObject({ starting: false });
+    expect((await world.engines.live.driver.describe(await machineOf(rental), never))?.power).toBe('on');
+  });
+
+  it('fails and costs nothing if its host cannot start it', async () => {
+    const { wrapped, run } = starting(() => ({
+      start: async () => {
+        throw new DriverError('no_capacity', 'No such device.');
+      },
+    }));
+    const rental = await run();
+    await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
+    await world.advance(5 * SECOND_MS);
+    const failed = await driveUntil(wrapped, rental, { until: 'Failed' });
+    expect(failed.statusReason).toBe('The host could not start the machine to the end.');
+    const ended = await driveUntil(wrapped, failed, { until: 'Terminated' });
+    expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
+    expect((await world.balance(ended.orgId)).held).toBe(0n);
+  });
+
+  it('and is switched off by its tenant before that was seen stays off', async () => {
+    const { wrapped, run } = starting(() => ({}));
+    const rental = await run();
+    await world.run(async (tx) =>
+      stopRental(tx, await requireView(tx, rental.orgId, rental.id), { release: false, actor: rentalsActor }),
+    );
+    expect(await driveIdle(wrapped, rental)).toMatchObject({ power: 'off', task: null });
+    expect(await machineOf(rental)).toMatchObject({ starting: false });
   });
 });
 

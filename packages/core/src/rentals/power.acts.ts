@@ -27,6 +27,8 @@ async function call(
       await driver.setPorts(machine, [], signal);
       return driver.setGpus(machine, [], signal);
     case 'start':
+      // A stop that could not take the GPUs out had closed the ports by then.
+      await driver.setPorts(machine, machine.ports, signal);
       return driver.start(machine, signal);
     case 'reboot':
       return driver.reboot(machine, { graceMs }, signal);

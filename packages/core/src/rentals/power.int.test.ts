@@ -8,6 +8,7 @@ import { createSaboteur, driveIdle, driveUntil, partsOf } from './drive.fixture.
 import { bringUp, expectSound, meters, viewOf } from './life.fixture.ts';
 import { requireView, terminateRental } from './life.service.ts';
 import { rebootRental, startRental, stopRental } from './power.service.ts';
+import { pass, reconcilerOf } from './reconciler.fixture.ts';
 import {
   createRentalWorld,
   HOUR_MS,
@@ -241,6 +242,26 @@ describe('a rental that gives its GPUs back', () => {
     await start(tenant, rental);
     await driveUntil(world, rental, { until: 'Running' });
     expect((await viewOf(world, rental)).terms).toHaveLength(2);
+    await end(tenant, rental);
+    await driveUntil(world, rental, { until: 'Terminated' });
+  });
+
+  it('and whose GPUs cannot be taken out stays as it was, and has its ports when it is started again', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant, { customPorts: [8080] });
+    const { ports } = await machineOf(rental);
+    await stop(tenant, rental);
+    const saboteur = createSaboteur(world);
+    saboteur.plan({ at: 'setGpus', when: 'before', kind: 'failed' });
+    await driveOnce(partsOf(world, { saboteur }), rental.orgId, rental.id, never);
+    expect(saboteur.spent()).toBe(true);
+    const reconciler = reconcilerOf(world);
+    await pass(world, reconciler, 20_000);
+    const off = (await viewOf(world, rental)).rental;
+    expect(off).toMatchObject({ status: 'Running', power: 'off', gpuHeld: true, task: null });
+    await start(tenant, rental);
+    expect(await driveIdle(world, rental)).toMatchObject({ power: 'on', task: null });
+    expect(await atEngine(rental)).toMatchObject({ power: 'on', ports });
     await end(tenant, rental);
     await driveUntil(world, rental, { until: 'Terminated' });
   });

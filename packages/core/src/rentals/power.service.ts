@@ -172,8 +172,16 @@ async function prepareTerm(tx: Tx, view: RentalView): Promise<void> {
 const idle = { task: null, taskOptions: {}, taskDeadlineAt: null } as const;
 
 /** The engine has switched it on, or rebooted it. */
-export async function finishStart(tx: Tx, { rental }: RentalView): Promise<Rental> {
-  return changeRental(tx, rental, { ...idle, power: 'on' }, rentalsActor);
+export async function finishStart(tx: Tx, view: RentalView): Promise<Rental> {
+  await forgetStarts(tx, view);
+  return changeRental(tx, view.rental, { ...idle, power: 'on' }, rentalsActor);
+}
+
+/** A machine that its engine has switched is no longer at its first start. */
+async function forgetStarts(tx: Tx, view: RentalView): Promise<void> {
+  for (const machine of machinesOf(view)) {
+    if (machine.starting) await saveMachine(tx, machine, { starting: false });
+  }
 }
 
 /**
@@ -183,6 +191,7 @@ export async function finishStart(tx: Tx, { rental }: RentalView): Promise<Renta
 export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
   const { rental } = view;
   const { release, because } = rental.taskOptions;
+  await forgetStarts(tx, view);
   if (release !== true) return changeRental(tx, rental, { ...idle, power: 'off' }, rentalsActor);
   if (rental.allocationId !== null) await releaseAllocation(tx, rental.orgId, rental.allocationId);
   for (const machine of machinesOf(view)) {

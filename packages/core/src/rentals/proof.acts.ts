@@ -1,9 +1,20 @@
 import { loginAndCount, type ProofLook, type SshTarget } from '@millrace/compute/proof';
 import type { ComputeDriver, MachineView } from '@millrace/compute';
-import { askEngine, failureOf, tryLater, type DriveParts } from './drive-parts.ts';
+import {
+  askEngine,
+  failureOf,
+  rentalsActor,
+  sameMachine,
+  sameTask,
+  tryLater,
+  type DriveParts,
+} from './drive-parts.ts';
 import { sshPortOf } from './machine-wish.ts';
+import { saveMachine } from './machines.store.ts';
 import { advance, failed, NotUsable, openProofKey } from './provision.acts.ts';
+import { loseRental } from './reconcile.acts.ts';
 import type { RentalMachine, RentalView } from './rental.ts';
+import { lockView } from './views.ts';
 
 /** How a machine is proven usable: the platform logs in with a key of this machine alone and counts what was sold. */
 
@@ -12,6 +23,7 @@ interface Proof {
   readonly privateIp: string | null;
   readonly sshUser: string;
   readonly hostKey: string;
+  readonly starting: boolean;
 }
 
 /** Most machines are up within so many looks; those that take longer are looked at less often. */
@@ -51,7 +63,7 @@ async function prove(
   if (key === null || port === null) {
     throw new NotUsable('It cannot be proven: it has no key or no port.', true);
   }
-  const { address, privateIps, sshUser } = await see(driver, machine, signal);
+  const { address, privateIps, sshUser, power } = await see(driver, machine, signal);
   if (address === null) throw new NotUsable('The machine has no address yet.', false);
   const { hostKey } = machine;
   const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };
@@ -64,15 +76,19 @@ async function prove(
     const isFinal = look.gpuCount > sold || machine.tries >= parts.policy.gpuLooks;
     throw new NotUsable(`The machine has ${look.gpuCount} GPUs where ${sold} were sold.`, isFinal);
   }
-  return { address, sshUser, privateIp: privateIps[0] ?? null, hostKey: look.hostKey };
+  const privateIp = privateIps[0] ?? null;
+  return { address, sshUser, privateIp, hostKey: look.hostKey, starting: power !== 'on' };
 }
 
 /** One that is off was not started to the end, or not at all: started once more, it is on or its engine says why not. */
 async function see(driver: ComputeDriver, machine: RentalMachine, signal: AbortSignal): Promise<MachineView> {
-  const seen = await driver.describe(machine, signal);
+  let seen = await driver.describe(machine, signal);
+  if (seen?.power === 'off') {
+    await driver.start(machine, signal);
+    seen = await driver.describe(machine, signal);
+  }
   if (seen === null) throw new NotUsable('The machine is gone.', true);
   if (seen.power === 'error') throw new NotUsable('The machine did not boot.', true);
-  if (seen.power === 'off') await driver.start(machine, signal);
   return seen;
 }
 
@@ -86,4 +102,54 @@ async function logIn(parts: DriveParts, target: SshTarget, signal: AbortSignal):
     if (look.outcome !== 'not-yet' || clock.monotonicMs() + lookAgainMs > untilMs) return look;
     await clock.sleep(lookAgainMs, signal);
   }
+}
+
+/**
+ * A machine that let us in before its engine had ended its start, and runs. That the start comes to nothing after all is
+ * rare; then it was its host's fault, and nothing usable was delivered. What else may befall it the reconciler sees.
+ */
+export async function settleMachine(
+  parts: DriveParts,
+  view: RentalView,
+  machine: RentalMachine,
+  signal: AbortSignal,
+): Promise<void> {
+  let seen: MachineView;
+  try {
+    const driver = await parts.drivers(machine.clusterId);
+    const options = { what: 'Seeing a start end', timeoutMs: parts.policy.callTimeoutMs, signal };
+    seen = await askEngine(parts, view.rental, options, (end) => see(driver, machine, end));
+  } catch (error) {
+    const failure = failureOf(error);
+    if (!failure.isFinal) return tryLater(parts, machine, failure);
+    parts.log.warn(
+      { rentalId: view.rental.id, externalId: machine.externalId, err: error },
+      'a start came to nothing',
+    );
+    return loseStart(parts, view, machine);
+  }
+  if (seen.power !== 'on') {
+    const failure = { isFinal: false, message: 'Its start has not ended yet.' };
+    return tryLater(parts, machine, failure, { afterMs: parts.policy.pollMs });
+  }
+  await parts.db.transaction({ name: 'note start', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    const same = current === null ? null : sameMachine(current, machine);
+    if (same === null) return;
+    const privateIp = same.privateIp ?? seen.privateIps[0] ?? null;
+    await saveMachine(tx, same, { starting: false, privateIp, tries: 0, nextTryAt: null, lastError: null });
+  });
+}
+
+async function loseStart(parts: DriveParts, view: RentalView, machine: RentalMachine): Promise<void> {
+  await parts.db.transaction({ name: 'lose start', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || !sameTask(current.rental, view.rental)) return;
+    if (sameMachine(current, machine)?.starting !== true) return;
+    await loseRental(tx, current, {
+      at: current.rental.startedAt ?? tx.clock.now(),
+      why: 'The host could not start the machine to the end.',
+      actor: rentalsActor,
+    });
+  });
 }

@@ -103,8 +103,10 @@ async function carryOut(tx: Tx, view: RentalView, repair: Repair): Promise<Renta
     case 'clear':
       await countAbsence(tx, view, []);
       return withRental(await saveRental(tx, rental, { troubleSince: null }));
-    case 'unknown':
-      return withRental(await becomeUnknown(tx, rental, repair.since));
+    case 'unknown': {
+      const reason = `Its host has not answered since ${repair.since.toISOString()}.`;
+      return withRental(await becomeUnknown(tx, rental, { since: repair.since, reason }));
+    }
     case 'back':
       await countAbsence(tx, view, []);
       return withRental(await comeBack(tx, rental));
@@ -114,8 +116,10 @@ async function carryOut(tx: Tx, view: RentalView, repair: Repair): Promise<Renta
     case 'resume':
       await resumeBilling(tx, rental);
       return withRental(await saveRental(tx, rental, { billingPausedAt: null }));
-    case 'fail':
-      return withRental(await lose(tx, view, repair));
+    case 'fail': {
+      const loss = { at: repair.at, why: losses[repair.because], actor: reconcilerActor };
+      return withRental(await loseRental(tx, view, loss));
+    }
     case 'power':
       return withRental(await saveRental(tx, rental, { power: repair.to, updatedAt: tx.clock.now() }));
     case 'start':
@@ -133,10 +137,14 @@ async function countAbsence(tx: Tx, view: RentalView, missing: readonly number[]
   }
 }
 
-function becomeUnknown(tx: Tx, rental: Rental, since: Date): Promise<Rental> {
+function becomeUnknown(
+  tx: Tx,
+  rental: Rental,
+  { since, reason }: { readonly since: Date; readonly reason: string },
+): Promise<Rental> {
   return moveRental(tx, rental, {
     to: 'Unknown',
-    reason: `Its host has not answered since ${since.toISOString()}.`,
+    reason,
     actor: reconcilerActor,
     changes: { troubleSince: since },
     data: { lastGoodSignAt: since.toISOString() },
@@ -158,14 +166,17 @@ const losses = {
   host_lost: 'Its host has not answered for too long and counts as lost.',
 } as const;
 
-async function lose(tx: Tx, view: RentalView, repair: Extract<Repair, { do: 'fail' }>): Promise<Rental> {
-  const { rental } = view;
+/** Its machine is lost, and nothing after `at` is paid for. No rental fails that was not Unknown first. */
+export async function loseRental(
+  tx: Tx,
+  view: RentalView,
+  { at, why, actor }: { readonly at: Date; readonly why: string; readonly actor: Actor },
+): Promise<Rental> {
+  const isUnknown = view.rental.status === 'Unknown';
+  const rental = isUnknown ? view.rental : await becomeUnknown(tx, view.rental, { since: at, reason: why });
   await doomMachines(tx, rental.orgId, rental.id, { now: tx.clock.now() });
   if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
-  return failRental(tx, view, losses[repair.because], {
-    actor: reconcilerActor,
-    lastGoodSign: repair.at,
-  });
+  return failRental(tx, { ...view, rental }, why, { actor, lastGoodSign: at });
 }
 
 /** The one who works on the rental does it, as if it had been asked for. */

@@ -127,6 +127,8 @@ export interface RentalMachine {
   readonly privateIp: string | null;
   readonly sshUser: string | null;
   readonly hostKey: string | null;
+  /** It let us in before its engine had ended its start: whether that ends well is still to be seen. */
+  readonly starting: boolean;
   readonly cutAt: Date | null;
   readonly absentSeen: number;
   readonly goneAt: Date | null;

@@ -105,6 +105,7 @@ export function machineWith(fields: Partial<RentalMachine> = {}): RentalMachine 
     privateIp: null,
     sshUser: null,
     hostKey: null,
+    starting: false,
     cutAt: null,
     absentSeen: 0,
     goneAt: null,

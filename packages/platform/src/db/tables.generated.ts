@@ -842,6 +842,7 @@ export interface RentalMachinesTable {
   private_ip: string | null;
   ssh_user: string | null;
   host_key: string | null;
+  starting: Generated<boolean>;
   cut_at: Date | null;
   absent_seen: Generated<number>;
   gone_at: Date | null;
