@@ -78,7 +78,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     answerMs: limits.longestRequestMs,
     silenceMs: 60_000,
     connectionsPerEngine: 1_024,
-    keepAliveMs: 30_000,
+    // Shorter than the five seconds after which common Python servers close an idle connection: a request sent into that
+    // closing would fail.
+    keepAliveMs: 4_000,
     ...options.upstreams,
   });
   const parts: GatewayParts = {
