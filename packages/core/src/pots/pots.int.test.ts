@@ -304,6 +304,14 @@ describe('a recall', () => {
     expect(await world.balance(orgId)).toMatchObject({ held: 40n, available: 160n });
   });
 
+  it('and another at the same time each free what they ask for', async () => {
+    const orgId = await world.organisation(200n);
+    await reserved(world.gateway(), orgId, 10n);
+    const recall = (amount: bigint) => world.service.recallFor({ orgId, mode: 'live', amount });
+    expect(await Promise.all([recall(30n), recall(30n), recall(30n)])).toEqual([30n, 30n, 30n]);
+    expect(await world.balance(orgId)).toMatchObject({ held: 10n, available: 190n });
+  });
+
   it('of an organisation without a pot frees nothing', async () => {
     const orgId = await world.organisation(200n);
     expect(await world.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(0n);

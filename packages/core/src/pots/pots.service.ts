@@ -177,6 +177,25 @@ export function createPotService(options: PotServiceOptions): PotService {
     });
   }
 
+  /** `isAll`: there is no more to be had. Otherwise another recall, at the same time, has recorded some of it as its own. */
+  async function recallOnce({
+    orgId,
+    mode,
+    amount,
+  }: RecallRequest): Promise<{ freed: bigint; isAll: boolean }> {
+    const lease = await findOpenLease(db, { orgId, mode, cell });
+    if (lease === null) return { freed: 0n, isAll: true };
+    const pots = await potsOf(lease.generation);
+    const { epoch, recalled: known } = lease;
+    const said = await pots?.recall({ orgId, mode }, { epoch, known, wanted: amount });
+    if (said === undefined || said.outcome !== 'recalled') {
+      if (said?.outcome === 'foreign') keeper.doubt();
+      return { freed: 0n, isAll: true };
+    }
+    const freed = await takeBack(lease, { recalled: said.recalled, budgets: new Map() }, 'keep');
+    return { freed, isAll: said.recalled - known < amount };
+  }
+
   return {
     async lease(request) {
       const busy = { outcome: 'refused', reason: 'busy', endThrough: 0n } as const;
@@ -196,16 +215,13 @@ export function createPotService(options: PotServiceOptions): PotService {
     },
 
     async recallFor({ orgId, mode, amount }) {
-      const lease = await findOpenLease(db, { orgId, mode, cell });
-      if (lease === null || amount === 0n) return 0n;
-      const pots = await potsOf(lease.generation);
-      const { epoch, recalled: known } = lease;
-      const said = await pots?.recall({ orgId, mode }, { epoch, known, wanted: amount });
-      if (said === undefined || said.outcome !== 'recalled') {
-        if (said?.outcome === 'foreign') keeper.doubt();
-        return 0n;
+      let freed = 0n;
+      for (let nth = 0; nth < mostAttempts && freed < amount; nth += 1) {
+        const recalled = await recallOnce({ orgId, mode, amount: amount - freed });
+        freed += recalled.freed;
+        if (recalled.isAll) break;
       }
-      return takeBack(lease, { recalled: said.recalled, budgets: new Map() }, 'keep');
+      return freed;
     },
 
     retire,
