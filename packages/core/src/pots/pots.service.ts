@@ -15,6 +15,7 @@ import type { LeaseReply, LeaseRequest, RecallRequest } from './messages.ts';
 import { admissionMs, lowWaterOf, requireSoundTimes } from './pot.ts';
 import { potsOn, type Enlarged, type PotGrant, type PotValkey } from './pot-valkey.ts';
 import { findOpenLease, listLentBudgets, lockLease, type Lease } from './pots.store.ts';
+import { recallUpTo } from './recalling.ts';
 import type { PotServer } from './scripts.ts';
 import { createServerKeeper } from './server-keeper.ts';
 
@@ -177,25 +178,6 @@ export function createPotService(options: PotServiceOptions): PotService {
     });
   }
 
-  /** `isAll`: there is no more to be had. Otherwise another recall, at the same time, has recorded some of it as its own. */
-  async function recallOnce({
-    orgId,
-    mode,
-    amount,
-  }: RecallRequest): Promise<{ freed: bigint; isAll: boolean }> {
-    const lease = await findOpenLease(db, { orgId, mode, cell });
-    if (lease === null) return { freed: 0n, isAll: true };
-    const pots = await potsOf(lease.generation);
-    const { epoch, recalled: known } = lease;
-    const said = await pots?.recall({ orgId, mode }, { epoch, known, wanted: amount });
-    if (said === undefined || said.outcome !== 'recalled') {
-      if (said?.outcome === 'foreign') keeper.doubt();
-      return { freed: 0n, isAll: true };
-    }
-    const freed = await takeBack(lease, { recalled: said.recalled, budgets: new Map() }, 'keep');
-    return { freed, isAll: said.recalled - known < amount };
-  }
-
   return {
     async lease(request) {
       const busy = { outcome: 'refused', reason: 'busy', endThrough: 0n } as const;
@@ -214,15 +196,13 @@ export function createPotService(options: PotServiceOptions): PotService {
       return busy;
     },
 
-    async recallFor({ orgId, mode, amount }) {
-      let freed = 0n;
-      for (let nth = 0; nth < mostAttempts && freed < amount; nth += 1) {
-        const recalled = await recallOnce({ orgId, mode, amount: amount - freed });
-        freed += recalled.freed;
-        if (recalled.isAll) break;
-      }
-      return freed;
-    },
+    recallFor: (request) =>
+      recallUpTo(request, {
+        findLease: () => findOpenLease(db, { ...request, cell }),
+        potsOf,
+        doubt: keeper.doubt,
+        record: (lease, recalled) => takeBack(lease, { recalled, budgets: new Map() }, 'keep'),
+      }),
 
     retire,
     abandon,

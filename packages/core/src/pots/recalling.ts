@@ -1,0 +1,44 @@
+import type { RecallRequest } from './messages.ts';
+import type { PotValkey } from './pot-valkey.ts';
+import type { Lease } from './pots.store.ts';
+
+/** How money comes back from a pot for something else: first from Valkey, then into the book. */
+
+export interface RecallParts {
+  readonly findLease: () => Promise<Lease | null>;
+  readonly potsOf: (generation: bigint) => Promise<PotValkey | null>;
+  /** The server turned out to be another. */
+  readonly doubt: () => void;
+  /** Writes what Valkey has given back in all. Answers what became available by that. */
+  readonly record: (lease: Lease, recalled: bigint) => Promise<bigint>;
+}
+
+/** Another recall at the same time may record what this one was given; then this one asks again. */
+const mostAttempts = 5;
+
+/** Answers what became available. */
+export async function recallUpTo(request: RecallRequest, parts: RecallParts): Promise<bigint> {
+  let freed = 0n;
+  for (let nth = 0; nth < mostAttempts && freed < request.amount; nth += 1) {
+    const got = await recallOnce({ ...request, amount: request.amount - freed }, parts);
+    freed += got.freed;
+    if (got.isAll) break;
+  }
+  return freed;
+}
+
+/** `isAll`: the pot has no more to give. */
+async function recallOnce(
+  { orgId, mode, amount }: RecallRequest,
+  { findLease, potsOf, doubt, record }: RecallParts,
+): Promise<{ readonly freed: bigint; readonly isAll: boolean }> {
+  const lease = await findLease();
+  const pots = lease === null ? null : await potsOf(lease.generation);
+  if (lease === null || pots === null) return { freed: 0n, isAll: true };
+  const { epoch, recalled: known } = lease;
+  const said = await pots.recall({ orgId, mode }, { epoch, known, wanted: amount });
+  if (said.outcome === 'foreign') doubt();
+  if (said.outcome !== 'recalled') return { freed: 0n, isAll: true };
+  const freed = await record(lease, said.recalled);
+  return { freed, isAll: said.recalled - known < amount };
+}
