@@ -1,6 +1,6 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import { fromUuid, toUuid, type BudgetId, type KeyId, type OrgId } from '@millrace/platform/ids';
+import { fromUuid, toUuid, type BudgetId, type HoldId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 import type { OnExceeded } from './accounts.ts';
@@ -182,4 +182,31 @@ export async function addKeyToBudgets(tx: Tx, orgId: OrgId, from: KeyId, to: Key
     returning id
   `.execute(tx.kysely);
   return rows.length;
+}
+
+/**
+ * Whether a budget that refuses work has come, or was lowered, since these holds were taken: one of the whole organisation
+ * in which the first of them is not held, or any of which they and others hold more than it has left. What they set aside
+ * could then be spent beyond it.
+ */
+export async function areBeyondBudgets(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  [first, ...others]: readonly [HoldId, ...HoldId[]],
+): Promise<boolean> {
+  const { rows } = await sql<{ beyond: boolean }>`
+    select exists (
+      select from budgets budget join ledger_accounts account on account.id = budget.id
+       where budget.org_id = ${toUuid(orgId)} and budget.mode = ${mode} and budget.deleted_at is null
+         and budget.on_exceeded <> 'notify'
+         and ((budget.key_ids is null and not exists (
+                select from ledger_hold_parts part
+                 where part.hold_id = ${toUuid(first)} and part.account_id = budget.id))
+              or (account.balance_nano_usd < account.held_nano_usd and exists (
+                select from ledger_hold_parts part
+                 where part.hold_id = any(${[first, ...others].map(toUuid)}::uuid[])
+                   and part.account_id = budget.id and part.held_nano_usd > 0)))) as beyond
+  `.execute(reader.kysely);
+  return rows[0]?.beyond ?? false;
 }

@@ -36,6 +36,7 @@ export {
 export { changeBudget, createBudget, removeBudget, type NewBudget } from './budgets.service.ts';
 export {
   addKeyToBudgets,
+  areBeyondBudgets,
   findBudget,
   listBudgets,
   sumLimits,

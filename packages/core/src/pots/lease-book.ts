@@ -2,6 +2,7 @@ import { applyLedger, readBalance, type LedgerCommand, type LedgerResult } from 
 import type { Tx } from '@millrace/platform/db';
 import type { BudgetId, HoldId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
+import { isBeyondBudgets } from './beyond-budgets.ts';
 import { findUnended, listTold, touchGateway } from './gateways.store.ts';
 import type { LeaseReply, LeaseRequest } from './messages.ts';
 import {
@@ -52,7 +53,7 @@ export type Lent =
       readonly endThrough: bigint;
     }
   | { readonly outcome: 'refused'; readonly reason: Refusal; readonly endThrough: bigint }
-  /** The lease cannot grow further; it has to be retired first. */
+  /** The lease cannot grow further, or could be spent beyond a budget; it has to be retired first. */
   | { readonly outcome: 'full'; readonly lease: Lease }
   /** The server is no longer the present one. */
   | { readonly outcome: 'outdated' };
@@ -178,6 +179,7 @@ export async function lendInBook(tx: Tx, request: LeaseRequest, context: LendCon
   if (lease === null || plan === 'open')
     return openInBook(tx, request, context, { pot, old: null, available });
   if (plan === 'replace') return openInBook(tx, request, context, { pot, old: lease, available });
+  if (await isBeyondBudgets(tx, lease)) return { outcome: 'full', lease };
   const now = tx.clock.now();
   const prolonged = { ...lease, expiresAt: new Date(now.getTime() + rules.leaseMs) };
   return enlargeInBook(tx, request, context, {

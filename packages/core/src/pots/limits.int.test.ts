@@ -2,7 +2,7 @@ import { toUuid, type BudgetId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBudget } from '../ledger/index.ts';
+import { changeBudget, createBudget } from '../ledger/index.ts';
 import { askFor, createPotWorld, limitOf, type Gateway, type PotWorld } from './pots.fixture.ts';
 import type { Reservation, ReserveAsk } from './purse.ts';
 
@@ -237,6 +237,36 @@ describe('budgets', () => {
     const [account] = await world.query(`select balance_nano_usd::int as rest, held_nano_usd::int as held
       from ledger_accounts where id = '${toUuid(id)}'`);
     expect(account).toEqual({ rest: 0, held: 0 });
+  });
+
+  it('of the whole organisation that are made while money is lent count from the next question on', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    await reserved(gateway, askFor(orgId, 1_000n));
+    expect((await world.balance(orgId)).held).toBeGreaterThan(2_000n);
+    await budgetOf(orgId, 150n, true);
+    await gateway.clock.advance(30_000);
+    await gateway.tend();
+    expect(await gateway.reserve(askFor(orgId, 151n))).not.toHaveProperty('leaseId');
+    await reserved(gateway, askFor(orgId, 100n));
+    await reserved(gateway, askFor(orgId, 50n));
+    expect(await gateway.reserve(askFor(orgId, 1n))).not.toHaveProperty('leaseId');
+  });
+
+  it('that are lowered below what was lent of them count from the next question on', async () => {
+    const orgId = await world.organisation(10_000n);
+    const gateway = world.gateway();
+    const id = await budgetOf(orgId, 1_000n);
+    const ask = (amount: bigint) => ({ ...askFor(orgId, amount), budgets: [id] });
+    await reserved(gateway, { ...ask(900n), least: 100n });
+    await gateway.use(await reserved(gateway, ask(100n)), 0n);
+    await world.db.transaction({ name: 'lower', isolation: 'read committed' }, (tx) =>
+      changeBudget(tx, orgId, 'live', id, { limit: nanoUsd(950n) }),
+    );
+    await gateway.clock.advance(30_000);
+    await gateway.tend();
+    expect(await gateway.reserve(ask(51n))).not.toHaveProperty('leaseId');
+    expect(await gateway.reserve(ask(50n))).toMatchObject({ amount: 50n });
   });
 
   it('that come back from a lost pot are not exceeded: the request is told to come again', async () => {
