@@ -139,8 +139,8 @@ export function partsOf(
     log: quiet,
     drivers: options.saboteur?.drivers ?? world.drivers,
     sealer: world.sealer,
-    // Within a look no time of the test's clock passes.
-    policy: { ...defaultPolicy, lookForMs: 0, ...options.policy },
+    // Within a look no time of the test's clock passes, and a boot of seconds takes few looks.
+    policy: { ...defaultPolicy, lookForMs: 0, pollMs: 2_000, ...options.policy },
   };
 }
 

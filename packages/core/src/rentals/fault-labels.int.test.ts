@@ -31,7 +31,10 @@ describe('a machine with the fault', () => {
     '%s is tried on two hosts, fails, and leaves nothing',
     async (fault) => {
       const tenant = await world.tenant();
-      const failed = await driveUntil(world, await rentWith(tenant, fault), { until: 'Failed' });
+      const failed = await driveUntil(world, await rentWith(tenant, fault), {
+        until: 'Failed',
+        policy: { gpuLooks: 4 },
+      });
       const machines = await machinesOf(failed);
       expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2);
       const ended = await driveUntil(world, failed, { until: 'Terminated' });
@@ -43,7 +46,8 @@ describe('a machine with the fault', () => {
   it('slow-boot runs when it has booted, on the host that it began on', async () => {
     const tenant = await world.tenant();
     const accepted = await rentWith(tenant, 'slow-boot');
-    const rental = await driveUntil(world, accepted, { until: 'Running', rounds: 2_000 });
+    const policy = { pollMs: 5_000, firstRetryMs: 5_000 };
+    const rental = await driveUntil(world, accepted, { until: 'Running', policy });
     const bootMs = (rental.startedAt?.getTime() ?? 0) - rental.createdAt.getTime();
     expect(bootMs).toBeGreaterThanOrEqual(300_000);
     expect(bootMs).toBeLessThan(330_000);

@@ -2,10 +2,11 @@ import type { ComputeDriver, MachineWish } from '@millrace/compute';
 import type { OrgId } from '@millrace/platform/ids';
 import { createIdSource } from '@millrace/platform/ids';
 import { testClock } from '@millrace/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createSaboteur, driveUntil, type Sabotage } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
 import {
+  clear,
   compareAll,
   costBy,
   costOf,
@@ -23,14 +24,17 @@ import { allowReaping } from './sightings.store.ts';
 
 let world: RentalWorld;
 let tenant: Tenant;
-beforeEach(async () => {
+beforeAll(async () => {
   world = await createRentalWorld();
+});
+afterAll(() => world.drop());
+beforeEach(async () => {
   tenant = await world.tenant();
-  await compareAll(reconcilerOf(world));
+  await pass(world, reconcilerOf(world), 10 * SECOND_MS);
 });
 afterEach(async () => {
   await expectSound(world);
-  await world.drop();
+  await clear(world);
 });
 
 const never = new AbortController().signal;

@@ -1,8 +1,10 @@
-import { createIdSource, toUuid, type NodeId } from '@millrace/platform/ids';
+import { createIdSource, fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { expect } from 'vitest';
 import { isClean, runAudit } from '../auditor/index.ts';
 import { meterCost } from '../metering/index.ts';
+import { rentalsActor } from './drive-parts.ts';
 import { driveUntil, type Saboteur } from './drive.fixture.ts';
+import { terminateRental } from './life.service.ts';
 import { GPU_HOUR, quiet, type RentalBody, type RentalWorld, type Tenant } from './rental.fixture.ts';
 import type { ReconcilePolicy, Repair } from './reconcile.ts';
 import { causeOfRental, type Rental, type RentalState } from './rental.ts';
@@ -122,6 +124,28 @@ export async function expectSound(world: RentalWorld): Promise<void> {
   );
   expect(drift).toEqual([]);
   expect(await world.breaks()).toEqual([]);
+}
+
+/** Ends what a test left and heals what it hurt, so that the next finds the world as the first did. */
+export async function clear(world: RentalWorld): Promise<void> {
+  for (const { controls } of Object.values(world.engines)) controls.heal();
+  await world.watch();
+  const left = await world.rows<{ id: string; org_id: string }>(
+    `select id, org_id from rentals where status <> 'Terminated' order by id`,
+  );
+  for (const { id, org_id: org } of left) {
+    const [orgId, rentalId] = [fromUuid('org', org), fromUuid('rnt', id)];
+    const rental = await findRental(world.db, orgId, rentalId);
+    if (rental === null) continue;
+    if (rental.status !== 'Failed' && rental.status !== 'Terminating') {
+      await world.run((tx) => terminateRental(tx, orgId, rentalId, { reason: 'over', actor: rentalsActor }));
+    }
+    await driveUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
+  }
+  const never = new AbortController().signal;
+  for (const { driver } of Object.values(world.engines)) {
+    for (const machine of (await driver.listOwned(never)).machines) await driver.terminate(machine, never);
+  }
 }
 
 /** A window of maintenance of one node, as it was announced. */

@@ -1,11 +1,12 @@
 import { eventually } from '@millrace/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costAt, meterCost } from '../metering/index.ts';
 import { driveIdle, driveUntil, withDriver } from './drive.fixture.ts';
 import { requireView } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
 import {
   announce,
+  clear,
   compareAll,
   costBy,
   costOf,
@@ -35,16 +36,19 @@ let tenant: Tenant;
 let reconciler: RentalReconciler;
 /** The same, which gives up a host after ten minutes. */
 let impatient: RentalReconciler;
-beforeEach(async () => {
+beforeAll(async () => {
   world = await createRentalWorld();
+});
+afterAll(() => world.drop());
+beforeEach(async () => {
   tenant = await world.tenant();
   reconciler = reconcilerOf(world);
   impatient = reconcilerOf(world, { policy: { lostAfterMs: 10 * MINUTE_MS } });
-  await compareAll(reconciler);
+  await pass(world, reconciler, 10 * SECOND_MS);
 });
 afterEach(async () => {
   await expectSound(world);
-  await world.drop();
+  await clear(world);
 });
 
 const never = new AbortController().signal;
