@@ -57,7 +57,7 @@ describe('the proof of a mock machine', () => {
     expect(await keyIsRefused(target, patient())).toBe('accepted');
     await driver.setKeys(wish, [newProofKey().publicKey], patient());
     expect(await keyIsRefused(target, patient())).toBe('refused');
-    expect(await loginAndCount(target, patient())).toMatchObject({ outcome: 'not-yet' });
+    expect(await loginAndCount(target, patient())).toMatchObject({ outcome: 'refused' });
     await driver.stop(wish, { graceMs: 0 }, patient());
     expect(await keyIsRefused(target, patient())).toBe('unreachable');
   });

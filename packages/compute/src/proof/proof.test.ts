@@ -137,14 +137,14 @@ describe('the proof against servers that mean harm', () => {
       },
     });
     expect(await keyIsRefused(targetAt(server), patient())).toBe('refused');
-    expect(await lookAt(server)).toMatchObject({ outcome: 'not-yet' });
+    expect(await lookAt(server)).toMatchObject({ outcome: 'refused' });
     expect(new Set(methods)).toEqual(new Set(['publickey']));
   });
 
   it('one that wants more than the key has accepted it, and lets nobody in yet', async () => {
     const server = await serving({ judge: (context) => context.reject(['password'], true) });
     expect(await keyIsRefused(targetAt(server), patient())).toBe('accepted');
-    expect(await lookAt(server)).toMatchObject({ outcome: 'not-yet' });
+    expect(await lookAt(server)).toMatchObject({ outcome: 'refused' });
   });
 
   it('one that accepts any key is never taken for one that refuses ours', async () => {

@@ -1,19 +1,20 @@
 import { checkKeys } from '../check-wish.ts';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { countByDevices, countByDriver, listDevices, listGpus } from './gpu-count.ts';
-import { callSsh, SshFailure, type SshCall, type SshTarget } from './ssh-call.ts';
+import { callSsh, SshFailure, type SshCall, type SshFailureKind, type SshTarget } from './ssh-call.ts';
 
-/** What a look at a machine over SSH came to. Whoever is told `not-yet` looks again until its own deadline. */
+/** What a look at a machine over SSH came to. Whoever is not in yet looks again until its own deadline. */
 export type ProofLook =
   | { readonly outcome: 'in'; readonly hostKey: string; readonly gpuCount: number }
   | NotIn;
 
 interface NotIn {
   /**
-   * `not-yet`: it may still come: nobody listens, nobody answers, the key is not installed, the GPUs do not answer.
-   * `wrong-host-key`: another machine answers at this place than the one whose key was pinned.
+   * `not-yet`: it may still come: nobody listens, nobody answers, the GPUs do not answer. `refused`: it may still come too,
+   * once the key is installed; who asks again soon is taken for an attacker by some servers. `wrong-host-key`: another
+   * machine answers at this place than the one whose key was pinned.
    */
-  readonly outcome: 'not-yet' | 'wrong-host-key';
+  readonly outcome: 'not-yet' | 'refused' | 'wrong-host-key';
   readonly detail: string;
 }
 
@@ -93,6 +94,13 @@ function installKeys(bytes: number): string {
   return `${write} && [ "$(wc -c <${fresh})" -eq ${bytes} ] && mv -f ${fresh} ${file}`;
 }
 
+const outcomes: Readonly<Record<SshFailureKind, NotIn['outcome']>> = {
+  unreachable: 'not-yet',
+  refused: 'refused',
+  'not-enough': 'refused',
+  'wrong-host-key': 'wrong-host-key',
+};
+
 async function look<T>(
   target: SshTarget,
   signal: AbortSignal,
@@ -102,7 +110,6 @@ async function look<T>(
     return await callSsh(target, signal, work);
   } catch (error) {
     if (!(error instanceof SshFailure)) throw error;
-    const outcome = error.kind === 'wrong-host-key' ? 'wrong-host-key' : 'not-yet';
-    return { outcome, detail: error.message };
+    return { outcome: outcomes[error.kind], detail: error.message };
   }
 }

@@ -88,6 +88,30 @@ describe('until it is proven', () => {
   });
 });
 
+describe('a server that does not know the key yet', () => {
+  it('is left alone for some seconds after each login that it refused', async () => {
+    const accepted = await rent(await world.tenant(), null);
+    const logins: number[] = [];
+    let key = '';
+    const slow = withDriver(world, (driver) => ({
+      // As where a first boot installs the keys after its server is up.
+      create: async (wish, signal) => {
+        key = wish.sshKeys[0] ?? '';
+        await driver.create({ ...wish, sshKeys: [] }, signal);
+      },
+      describe: async (machine, signal) => {
+        logins.push(world.clock.nowMs());
+        if (logins.length === 8) await driver.setKeys(machine, [key], signal);
+        return driver.describe(machine, signal);
+      },
+    }));
+    await driveUntil(slow, accepted, { until: 'Running' });
+    // The last of those that met nobody may be followed soon; every one that was refused is not.
+    const gaps = logins.slice(-5).map((ms, index, all) => ms - (all[index - 1] ?? ms - 6_000));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(6_000);
+  });
+});
+
 describe('once it is Running', () => {
   it('the platform’s key is refused and forgotten, and was refused before anything of the tenant’s ran', async () => {
     const accepted = await rent(await world.tenant());

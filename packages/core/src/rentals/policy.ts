@@ -4,9 +4,11 @@ export interface RentalPolicy {
   readonly attemptMs: number;
   /** Between two looks at a machine that is not up yet. */
   readonly pollMs: number;
-  /** One look goes on for so long, with a login tried so often, before it is written down that nobody let us in. */
+  /** The first looks go on for so long, with a login tried so often, before it is written down that nobody answered. */
   readonly lookForMs: number;
   readonly lookAgainMs: number;
+  /** After a login that was refused: servers of today add five seconds of disfavour for each. */
+  readonly refusedMs: number;
   /** So often a machine may show fewer GPUs than were sold, while its drivers load. */
   readonly gpuLooks: number;
   /** So often a proven machine may fail to take its tenant's keys and ports: somebody may be in it already. */
@@ -41,7 +43,8 @@ export const defaultPolicy: RentalPolicy = {
   pollMs: 300,
   lookForMs: 1_000,
   lookAgainMs: 40,
-  gpuLooks: 60,
+  refusedMs: 6_000,
+  gpuLooks: 180,
   openTries: 5,
   userDataTries: 40,
   firstRetryMs: 1_000,

@@ -11,6 +11,7 @@ import {
 } from './drive-parts.ts';
 import { sshPortOf } from './machine-wish.ts';
 import { saveMachine } from './machines.store.ts';
+import type { RentalPolicy } from './policy.ts';
 import { advance, failed, NotUsable, openProofKey } from './provision.acts.ts';
 import { loseRental } from './reconcile.acts.ts';
 import type { RentalMachine, RentalView } from './rental.ts';
@@ -27,7 +28,20 @@ interface Proof {
 }
 
 /** Most machines are up within so many looks; those that take longer are looked at less often. */
+const FIRST_LOOKS = 3;
 const QUICK_LOOKS = 40;
+
+/** Somebody is there, and does not know the key yet. */
+class Refused extends NotUsable {
+  constructor(message: string) {
+    super(message, false);
+  }
+}
+
+function nextLookMs(machine: RentalMachine, why: NotUsable, policy: RentalPolicy): number {
+  if (why instanceof Refused) return policy.refusedMs;
+  return machine.tries < QUICK_LOOKS ? policy.pollMs : policy.firstRetryMs;
+}
 
 export async function proveMachine(
   parts: DriveParts,
@@ -42,8 +56,7 @@ export async function proveMachine(
     proof = await askEngine(parts, view.rental, options, (end) => prove(parts, machine, driver, end));
   } catch (error) {
     if (error instanceof NotUsable && !error.isFinal) {
-      const { pollMs, firstRetryMs } = parts.policy;
-      const afterMs = machine.tries < QUICK_LOOKS ? pollMs : firstRetryMs;
+      const afterMs = nextLookMs(machine, error, parts.policy);
       return tryLater(parts, machine, failureOf(error), { afterMs });
     }
     const why = error instanceof NotUsable ? error.message : 'The machine could not be proven usable.';
@@ -67,8 +80,9 @@ async function prove(
   if (address === null) throw new NotUsable('The machine has no address yet.', false);
   const { hostKey } = machine;
   const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };
-  const look = await logIn(parts, target, signal);
+  const look = await logIn(parts, machine, target, signal);
   if (look.outcome === 'wrong-host-key') throw new NotUsable('The machine shows another host key.', true);
+  if (look.outcome === 'refused') throw new Refused(look.detail);
   if (look.outcome !== 'in') throw new NotUsable(look.detail, false);
   const sold = machine.gpuAddresses.length;
   if (look.gpuCount !== sold) {
@@ -92,11 +106,16 @@ async function see(driver: ComputeDriver, machine: RentalMachine, signal: AbortS
   return seen;
 }
 
-/** Machines let somebody in sooner than engines call them on, so they are asked for a while, and often. */
-async function logIn(parts: DriveParts, target: SshTarget, signal: AbortSignal): Promise<ProofLook> {
+/** Some let somebody in sooner than their engine calls them on, so at first they are asked for a while, and often. */
+async function logIn(
+  parts: DriveParts,
+  machine: RentalMachine,
+  target: SshTarget,
+  signal: AbortSignal,
+): Promise<ProofLook> {
   const { clock } = parts;
   const { lookForMs, lookAgainMs } = parts.policy;
-  const untilMs = clock.monotonicMs() + lookForMs;
+  const untilMs = clock.monotonicMs() + (machine.tries < FIRST_LOOKS ? lookForMs : 0);
   for (;;) {
     const look = await loginAndCount(target, signal);
     if (look.outcome !== 'not-yet' || clock.monotonicMs() + lookAgainMs > untilMs) return look;
