@@ -49,6 +49,17 @@ function clientOf({ url, headers, model }: Gateway, { stream, paceMs, chunks }: 
 /** Fewer bytes than this are no answer: half a stream must not count as a fast one. */
 const leastBytes = ({ stream, chunks }: Wish): number => (stream ? chunks * 150 : 300);
 
+/** Until a process has compiled what it runs, it costs several times what it will cost for the rest of its life. */
+const WARM_UP_MS = 12_000;
+
+async function warmUp(call: () => Promise<void>, concurrency: number): Promise<void> {
+  const untilMs = performance.now() + WARM_UP_MS;
+  const lane = async (): Promise<void> => {
+    while (performance.now() < untilMs) await call();
+  };
+  await Promise.all(Array.from({ length: concurrency }, lane));
+}
+
 async function compare(run: BenchRun, gateways: Gateways, wish: Wish, concurrency: number) {
   const firstMs = byName<number[]>(() => []);
   const clients = byName((name) => clientOf(gateways[name], wish));
@@ -60,6 +71,8 @@ async function compare(run: BenchRun, gateways: Gateways, wish: Wish, concurrenc
     firstMs[name].push(seen.firstMs);
   };
   try {
+    if (!run.quick && concurrency > 1) for (const name of names) await warmUp(callOf(name), concurrency);
+    for (const name of names) firstMs[name].length = 0;
     const sides = byName((name) => ({ call: callOf(name), servers: [gateways[name].pid] }));
     return { measured: await run.measure(sides, { concurrency }), firstMs };
   } finally {
@@ -104,7 +117,7 @@ export const bench = defineBench({
     const gateways: Gateways = { direct, bare, Millrace: millrace, Portkey: portkey };
     for (const { pid } of [bare, millrace, portkey]) run.pinServer(pid);
 
-    const whole = await compare(run, gateways, json, 16);
+    const whole = await compare(run, gateways, json, 64);
     const stream = await compare(run, gateways, paced, 32);
     const rush = await compare(run, gateways, rushed, 16);
     const alone = await compare(run, gateways, paced, 1);
