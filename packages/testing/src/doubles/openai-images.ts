@@ -44,7 +44,9 @@ const checks: Readonly<Record<ImagesServer, Check>> = {
     const unknown = Object.keys(body).find((name) => !plainFields.has(name));
     if (unknown !== undefined) return openAiError(`Unknown parameter: '${unknown}'.`);
     const isOld = body.model?.startsWith('dall-e') === true;
-    return body.response_format !== undefined && !isOld ? openAiError("Unknown parameter: 'response_format'.") : null;
+    return body.response_format !== undefined && !isOld
+      ? openAiError("Unknown parameter: 'response_format'.")
+      : null;
   },
   vllm: (body) => {
     if (!['b64_json', 'file', undefined].includes(body.response_format)) {
@@ -67,7 +69,8 @@ const seedOfSglang = 1024;
 export async function startOpenAiImagesDouble(server: ImagesServer): Promise<OpenAiImagesDouble> {
   const drawn: Readonly<Record<string, unknown>>[] = [];
   const double = await startHttpDouble(({ method, path, body }) => {
-    if (`${method} ${path}` !== 'POST /v1/images/generations') return { status: 404, body: { detail: 'Not Found' } };
+    if (`${method} ${path}` !== 'POST /v1/images/generations')
+      return { status: 404, body: { detail: 'Not Found' } };
     const wish = body as Body;
     const refused = checks[server](wish);
     if (refused !== null) return refused;
@@ -83,7 +86,8 @@ function answerOf(server: ImagesServer, wish: Body): unknown {
   const pictures = Array.from({ length: wish.n ?? 1 }, (_, index) =>
     plainPng(width, height, [(seed + index) % 256, 10, 20]).toString('base64'),
   );
-  const named = wish.response_format ?? (server === 'sglang' || wish.model === 'dall-e-3' ? 'url' : 'b64_json');
+  const named =
+    wish.response_format ?? (server === 'sglang' || wish.model === 'dall-e-3' ? 'url' : 'b64_json');
   const data = pictures.map((b64_json, index) =>
     named === 'url'
       ? { url: `/v1/images/${index}/content`, revised_prompt: wish.prompt, file_path: '/outputs/x.png' }
