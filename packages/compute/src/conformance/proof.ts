@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import {
+  handOverSsh,
   keyIsRefused,
   loginAndCount,
   newProofKey,
@@ -7,6 +8,7 @@ import {
   type ProofLook,
 } from '../proof/index.ts';
 import type { MachineRef } from '../driver.ts';
+import { userDataLog } from '../user-data.ts';
 import type { Stage } from './stage.ts';
 
 /** That a machine of this engine can be proven the way in which rentals prove theirs. */
@@ -46,6 +48,7 @@ function describeOneTimeKey(stage: Stage): void {
 }
 
 function describeKeysOverSsh(stage: Stage): void {
+  if (stage.world.abilities.exec) describeHandOver(stage);
   it('keys are replaced over SSH where no engine reaches inside, all of them or none', async () => {
     const [first, second, third] = [newProofKey(), newProofKey(), newProofKey()];
     const wish = await stage.make({ sshKeys: [first.publicKey] });
@@ -58,5 +61,44 @@ function describeKeysOverSsh(stage: Stage): void {
     for (const { privateKey } of [second, third]) {
       expect(await keyIsRefused({ ...target, privateKey }, stage.signal())).toBe('accepted');
     }
+  });
+}
+
+/** As root, since not every image lets its user become root without a password. */
+function describeHandOver(stage: Stage): void {
+  it('keys and user data are handed over in one session, and the text is started after what must come first', async () => {
+    const [platform, tenant] = [newProofKey(), newProofKey()];
+    const wish = await stage.make({ sshKeys: [platform.publicKey] });
+    const { hostKey } = await proven(stage, wish, platform.privateKey);
+    const inside = async (line: string): Promise<string> => {
+      const command = { argv: ['sh', '-c', line], timeoutMs: 10_000, maxBytes: 4_096 };
+      return (await stage.driver.exec(wish, command, stage.signal())).stdout.trim();
+    };
+    await inside(
+      'mkdir -p /root/.ssh && cp /home/*/.ssh/authorized_keys /root/.ssh/ && chown -R 0:0 /root/.ssh',
+    );
+    const target = {
+      ...(await stage.sshTarget(wish, platform.privateKey)),
+      user: 'root',
+      hostKey,
+    };
+    const seen: string[] = [];
+    const handOver = {
+      keys: [tenant.publicKey],
+      userData: '#!/bin/sh\necho "it\'s $(id -u)"\n',
+      first: async () => {
+        seen.push(await keyIsRefused(target, stage.signal()), await inside(`cat ${userDataLog} || true`));
+      },
+    };
+    expect(await handOverSsh(target, handOver, stage.signal())).toEqual({
+      outcome: 'replaced',
+      hasStarted: true,
+    });
+    expect(seen).toEqual(['refused', '']);
+    await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
+      return (await inside(`cat ${userDataLog}`)) === "it's 0";
+    });
+    expect(await handOverSsh(target, handOver, stage.signal())).toMatchObject({ outcome: 'refused' });
+    expect(await keyIsRefused({ ...target, privateKey: tenant.privateKey }, stage.signal())).toBe('accepted');
   });
 }

@@ -1,4 +1,5 @@
 export {
+  handOverSsh,
   keyIsRefused,
   loginAndCount,
   newProofKey,

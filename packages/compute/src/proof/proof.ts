@@ -1,5 +1,7 @@
 import { checkKeys } from '../check-wish.ts';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
+import { userDataKindOf } from '../user-data.ts';
+import { startCommand } from '../user-data-start.ts';
 import { countByDevices, countByDriver, listDevices, listGpus } from './gpu-count.ts';
 import { callSsh, SshFailure, type SshCall, type SshFailureKind, type SshTarget } from './ssh-call.ts';
 
@@ -79,13 +81,61 @@ export async function replaceKeysOverSsh(
   signal: AbortSignal,
 ): Promise<{ readonly outcome: 'replaced' } | NotIn> {
   checkKeys(keys);
-  const text = keys.map((key) => `${key.trim()}\n`).join('');
+  const text = linesOf(keys);
   return look(target, signal, async ({ run }) => {
     const { exitCode } = await run({ line: installKeys(Buffer.byteLength(text)), input: text });
-    if (exitCode === 0) return { outcome: 'replaced' };
-    return { outcome: 'not-yet', detail: 'The machine lets us in and does not take the keys.' };
+    return exitCode === 0 ? { outcome: 'replaced' } : notTaken;
   });
 }
+
+/**
+ * The same with user data, for engines that start nothing inside. The session that replaced the keys stays open while `first`
+ * is awaited, for what must be true before anything of the tenant's runs, and then starts the text as root, once, in the
+ * background. What could never be started is `unsupported` before anything is changed.
+ */
+export async function handOverSsh(
+  target: SshTarget,
+  { keys, userData, first }: HandOver,
+  signal: AbortSignal,
+): Promise<HandedOver | NotIn> {
+  checkKeys(keys);
+  const kind = userDataKindOf(userData);
+  const text = linesOf(keys);
+  return look(target, signal, async ({ run }): Promise<HandedOver | NotIn> => {
+    const isSupported = kind === 'script' || (await run({ line: hasCloudInit })).exitCode === 0;
+    if (!isSupported) return { outcome: 'unsupported' };
+    const { exitCode } = await run({ line: installKeys(Buffer.byteLength(text)), input: text });
+    if (exitCode !== 0) return notTaken;
+    await first();
+    const started = await run({ line: asRoot(startCommand(userData)), input: userData });
+    return { outcome: 'replaced', hasStarted: started.exitCode === 0 };
+  });
+}
+
+export interface HandOver {
+  readonly keys: readonly string[];
+  readonly userData: string;
+  readonly first: () => Promise<void>;
+}
+
+export type HandedOver =
+  | { readonly outcome: 'replaced'; readonly hasStarted: boolean }
+  | { readonly outcome: 'unsupported' };
+
+const hasCloudInit = 'command -v cloud-init';
+
+/** Root needs nobody's leave, and may not have the tool to ask for it. */
+function asRoot(argv: readonly string[]): string {
+  const words = argv.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
+  return `if [ "$(id -u)" -eq 0 ]; then exec ${words}; else exec sudo -n ${words}; fi`;
+}
+
+const notTaken: NotIn = {
+  outcome: 'not-yet',
+  detail: 'The machine lets us in and does not take the keys.',
+};
+
+const linesOf = (keys: readonly string[]): string => keys.map((key) => `${key.trim()}\n`).join('');
 
 /** The keys come as input, never as words of a command. A connection that breaks is an end of input, so bytes count. */
 function installKeys(bytes: number): string {

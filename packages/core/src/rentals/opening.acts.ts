@@ -1,5 +1,5 @@
-import { isDriverError, type ComputeDriver } from '@millrace/compute';
-import { keyIsRefused, replaceKeysOverSsh } from '@millrace/compute/proof';
+import { DriverError, isDriverError, type ComputeDriver } from '@millrace/compute';
+import { handOverSsh, keyIsRefused, replaceKeysOverSsh, type SshTarget } from '@millrace/compute/proof';
 import type { Tx } from '@millrace/platform/db';
 import { askEngine, failureOf, rentalsActor, sameTask, tryLater, type DriveParts } from './drive-parts.ts';
 import { sshPortOf } from './machine-wish.ts';
@@ -7,7 +7,7 @@ import { saveMachine } from './machines.store.ts';
 import { openBilling } from './money.service.ts';
 import { changeRental, moveRental } from './move.ts';
 import { failed, NotUsable, openProofKey } from './provision.acts.ts';
-import { machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
+import { machinesOf, type RentalMachine, type RentalView } from './rental.ts';
 import { endRunningStep } from './steps.store.ts';
 import { lockView } from './views.ts';
 
@@ -21,7 +21,7 @@ export async function openRental(parts: DriveParts, view: RentalView, signal: Ab
   const machines = machinesOf(view).filter(({ state }) => state === 'proven');
   const options = { what: 'Letting the tenant in', timeoutMs: parts.policy.createTimeoutMs, signal };
   const outcomes = await Promise.allSettled(
-    machines.map((machine) => askEngine(parts, rental, options, (end) => letIn(parts, rental, machine, end))),
+    machines.map((machine) => askEngine(parts, rental, options, (end) => letIn(parts, view, machine, end))),
   );
   const isIn = (machine: RentalMachine): boolean =>
     outcomes[machines.indexOf(machine)]?.status === 'fulfilled';
@@ -31,7 +31,11 @@ export async function openRental(parts: DriveParts, view: RentalView, signal: Ab
   if (machine !== undefined && outcome?.status === 'rejected') {
     return notOpened(parts, view, machine, outcome.reason);
   }
-  const offered = rental.userData === null ? null : await offerUserData(parts, view, signal);
+  const started = machines.filter((_, index) => {
+    const outcome = outcomes[index];
+    return outcome?.status === 'fulfilled' && outcome.value.hasStarted;
+  });
+  const offered = rental.userData === null ? null : await offerUserData(parts, view, signal, started);
   // One that ran before is not lost for a text that it never took.
   if (offered?.isImpossible === true && rental.startedAt === null) {
     return failed(parts, view, offered.machine, offered.error, 'The image cannot carry out this user data.');
@@ -55,15 +59,40 @@ async function notOpened(
   return failed(parts, view, machine, isTooOften ? new NotUsable(why, true) : error, why);
 }
 
+/** `hasStarted`: its user data is running already. */
 async function letIn(
   parts: DriveParts,
-  rental: Rental,
+  view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ readonly hasStarted: boolean }> {
+  const { sshKeys, userData } = view.rental;
   const driver = await parts.drivers(machine.clusterId);
   if (machine.ports.length > 1) await driver.setPorts(machine, machine.ports, signal);
-  await handOver(parts, driver, machine, rental.sshKeys, signal);
+  if (userData !== null && !driver.can.runUserData) {
+    if (await handOverWithUserData(parts, view, { machine, userData }, signal)) return { hasStarted: true };
+  }
+  await handOver(parts, driver, machine, sshKeys, signal);
+  return { hasStarted: false };
+}
+
+/** Of an engine that starts nothing inside: the platform's session does, before it is gone for good. True: it has. */
+async function handOverWithUserData(
+  parts: DriveParts,
+  view: RentalView,
+  { machine, userData }: { readonly machine: RentalMachine; readonly userData: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const target = targetOf(parts, machine);
+  const first = async (): Promise<void> => {
+    await requireRefused(target, signal);
+    await noteLetIn(parts, view, [machine]);
+  };
+  const handed = await handOverSsh(target, { keys: view.rental.sshKeys, userData, first }, signal);
+  if (handed.outcome === 'unsupported') {
+    throw new DriverError('unsupported', 'The image has no cloud-init, for which this user data is.');
+  }
+  return handed.outcome === 'replaced' && handed.hasStarted;
 }
 
 /**
@@ -78,19 +107,26 @@ async function handOver(
   keys: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
+  const target = targetOf(parts, machine);
+  const { outcome } = await replaceKeysOverSsh(target, keys, signal);
+  if (outcome !== 'replaced' && driver.can.setKeys) await driver.setKeys(machine, keys, signal);
+  await requireRefused(target, signal);
+}
+
+function targetOf(parts: DriveParts, machine: RentalMachine): SshTarget {
   const key = openProofKey(parts, machine);
   const port = sshPortOf(machine);
   const { address, sshUser, hostKey } = machine;
   if (key === null || port === null || address === null || sshUser === null) {
     throw new NotUsable('It was not proven.', true);
   }
-  const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };
-  const { outcome } = await replaceKeysOverSsh(target, keys, signal);
-  if (outcome !== 'replaced' && driver.can.setKeys) await driver.setKeys(machine, keys, signal);
-  // Where an earlier try got as far as to replace them, ours is refused already.
-  if ((await keyIsRefused(target, signal)) !== 'refused') {
-    throw new NotUsable('The platform key could not be taken away yet.', false);
-  }
+  return { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };
+}
+
+/** Where an earlier try got as far as to replace the keys, ours is refused already. */
+async function requireRefused(target: SshTarget, signal: AbortSignal): Promise<void> {
+  if ((await keyIsRefused(target, signal)) === 'refused') return;
+  throw new NotUsable('The platform key could not be taken away yet.', false);
 }
 
 /** They are open to their tenant, whatever becomes of the others. */
@@ -109,6 +145,28 @@ async function noteLetIn(
 
 const opened = { state: 'open', proofKey: null, tries: 0, nextTryAt: null, lastError: null } as const;
 
+/** Nothing in the machine could ever start the text. */
+class Impossible extends DriverError {
+  constructor(cause: DriverError) {
+    super('unsupported', cause.message, { cause });
+  }
+}
+
+/** An engine that starts nothing inside says nothing about what could be started there. */
+async function runUserData(
+  driver: ComputeDriver,
+  machine: RentalMachine,
+  userData: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await driver.runUserData(machine, userData, signal);
+  } catch (error) {
+    const isInside = driver.can.runUserData && isDriverError(error, 'unsupported');
+    throw isInside ? new Impossible(error) : error;
+  }
+}
+
 interface Unstarted {
   readonly machine: RentalMachine;
   readonly error: unknown;
@@ -121,20 +179,23 @@ async function offerUserData(
   parts: DriveParts,
   view: RentalView,
   signal: AbortSignal,
+  started: readonly RentalMachine[] = [],
 ): Promise<Unstarted | null> {
   const { rental } = view;
   const { userData } = rental;
   if (userData === null) return null;
-  const machines = machinesOf(view);
+  const machines = machinesOf(view).filter(
+    ({ position }) => !started.some((other) => other.position === position),
+  );
   const options = { what: 'Starting user data', timeoutMs: parts.policy.callTimeoutMs, signal };
   const outcomes = await Promise.allSettled(
     machines.map(async (machine) => {
       const driver = await parts.drivers(machine.clusterId);
-      await askEngine(parts, rental, options, (end) => driver.runUserData(machine, userData, end));
+      await askEngine(parts, rental, options, (end) => runUserData(driver, machine, userData, end));
     }),
   );
   const isImpossible = outcomes.every(
-    (outcome) => outcome.status === 'rejected' && isDriverError(outcome.reason, 'unsupported'),
+    (outcome) => outcome.status === 'rejected' && outcome.reason instanceof Impossible,
   );
   for (const [index, outcome] of outcomes.entries()) {
     const machine = machines[index];

@@ -202,6 +202,22 @@ describe('user data that shuts everybody out', () => {
     expect(await started(rental)).toHaveLength(1);
   });
 
+  it('on an engine that starts nothing inside is left to our session, and where that has no shell the tenant is told', async () => {
+    const accepted = await rent(await world.tenant());
+    const without = withDriver(world, (driver) => ({
+      can: { ...driver.can, runUserData: false },
+      runUserData: async () => {
+        throw new DriverError('unsupported', 'This engine starts nothing inside.');
+      },
+    }));
+    const rental = await driveUntil(without, accepted, { until: 'Running' });
+    expect(await meters(world, rental)).toMatchObject([{ state: 'open', openedAt: rental.startedAt }]);
+    expect(await driveIdle(without, rental)).toMatchObject({
+      userData: null,
+      statusReason: 'The machine did not take its user data.',
+    });
+  });
+
   it('in an image that cannot start it at all leaves a rental that failed and costs nothing', async () => {
     const accepted = await rent(await world.tenant());
     const without = withDriver(world, () => ({
