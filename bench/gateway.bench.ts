@@ -1,4 +1,4 @@
-import { atMost, defineBench, type Bar, type BenchRun, type Measure } from '@millrace/kits';
+import { atMost, defineBench, type BenchRun, type Measure } from '@millrace/kits';
 import { holdStreams } from './gateway/hold.ts';
 import { startMillrace } from './gateway/millrace.ts';
 import { createRawClient, type RawClient } from './gateway/raw-client.ts';
@@ -94,17 +94,6 @@ function times(sides: Readonly<Record<Name, Measure>>, other: Name): number {
 const prefixed = <Figure>(prefix: string, figures: Readonly<Record<string, Figure>>) =>
   Object.fromEntries(Object.entries(figures).map(([name, figure]) => [`${prefix}: ${name}`, figure]));
 
-function cpuBars(
-  kind: string,
-  sides: Readonly<Record<Name, Measure>>,
-  limits: { readonly bare: number; readonly portkey: number },
-): Bar[] {
-  return [
-    atMost(`${kind}: processor time, times bare`, limits.bare, times(sides, 'bare')),
-    atMost(`${kind}: processor time, times Portkey`, limits.portkey, times(sides, 'Portkey')),
-  ];
-}
-
 export const bench = defineBench({
   name: 'gateway',
   about:
@@ -131,12 +120,17 @@ export const bench = defineBench({
         ...prefixed('stream', stream.measured),
         ...prefixed('stream in a rush', rush.measured),
         ...prefixed('first chunk p50 ms, one client', first),
-        'stream in a rush, times bare': times(rush.measured, 'bare'),
+        'stream: processor time, times Portkey': times(stream.measured, 'Portkey'),
+        'stream in a rush: processor time, times bare': times(rush.measured, 'bare'),
         ...held.figures,
       },
       bars: [
-        ...cpuBars('JSON', whole.measured, { bare: 2, portkey: 0.25 }),
-        ...cpuBars('stream', stream.measured, { bare: 1.3, portkey: 0.45 }),
+        atMost('JSON: processor time, times bare', 2, times(whole.measured, 'bare')),
+        atMost('JSON: processor time, times Portkey', 0.25, times(whole.measured, 'Portkey')),
+        // One chunk at a time is one read and one write for everybody, so that all gateways are alike: what is done with a
+        // chunk shows best against the one that does nothing, and what a request costs beside its chunks when they rush.
+        atMost('stream: processor time, times bare', 1.3, times(stream.measured, 'bare')),
+        atMost('stream in a rush: processor time, times Portkey', 0.45, times(rush.measured, 'Portkey')),
         atMost('first chunk p50, ms above bare', 0.8, round(first.Millrace - first.bare, 3)),
         ...held.bars,
       ],
