@@ -79,8 +79,9 @@ export interface ComputeDriver {
    * name, the login keys and the host keys: access is what `setKeys` says); in an image without cloud-init it is
    * `unsupported`. Every other text is `unsupported`. What is `unsupported` leaves nothing in the machine.
    *
-   * `unavailable` while the machine is off or not up yet. Drivers that cannot reach inside (`can.runUserData` is false)
-   * refuse with `unsupported`: there user data goes with `create`, or over the caller's own SSH session.
+   * `unavailable` while the machine is off or not up yet; one that is being started is waited for. Drivers that cannot
+   * reach inside (`can.runUserData` is false) refuse with `unsupported`: there user data goes over the caller's own SSH
+   * session.
    */
   runUserData(machine: MachineRef, userData: string, signal: AbortSignal): Promise<void>;
 

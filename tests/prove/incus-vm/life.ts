@@ -7,6 +7,7 @@ import {
   type KeyPair,
   type SshSession,
 } from '@millrace/compute/conformance/ssh';
+import { handOverSsh, keyIsRefused } from '@millrace/compute/proof';
 import { systemClock } from '@millrace/platform/clock';
 import { eventually, testIds } from '@millrace/testing';
 import { hostName, imageAlias, type EmulatedHost } from './host.ts';
@@ -36,7 +37,8 @@ interface Parts {
 export class Life {
   readonly failures: string[] = [];
   readonly #parts: Parts;
-  readonly #key = newKeyPair();
+  /** Who gets in now: the platform first, and its tenant once it was handed over. */
+  #key = newKeyPair();
   readonly #wish: MachineWish;
   #hostKey = '';
 
@@ -65,6 +67,7 @@ export class Life {
     const create = await this.#timed('create', () => this.#isMadeOnce());
     const boot = await this.#timed('boot and log in', () => this.#bootsAsWished());
     await this.#timed('what is told of it', () => this.#isTold());
+    const handed = await this.#timed('handing over', () => this.#isHandedOver());
     const ports = await this.#timed('ports', () => this.#opensAndClosesPorts());
     const stop = await this.#timed('orderly stop', () => this.#stops());
     const start = await this.#timed('start and log in', () => this.#isTheSameAfterStart());
@@ -74,6 +77,7 @@ export class Life {
     return {
       'create, asked twice at once': create,
       'from create to a login and the end of user data': boot,
+      'keys and user data over SSH, and the refusal of the first key': handed,
       'open, use and close a port': ports,
       'orderly stop': stop,
       'from start to a login': start,
@@ -152,6 +156,40 @@ export class Life {
     await this.#refuses('unsupported', 'consoleLog', () =>
       driver.consoleLog(this.#wish, { maxBytes: 1_000 }, soon()),
     );
+  }
+
+  /** As rentals hand a machine over into which no engine reaches: by the session of the key that it was made with. */
+  async #isHandedOver(): Promise<void> {
+    const [platform, tenant] = [this.#key, newKeyPair()];
+    const { address: host } = this.#parts.host;
+    const session = await this.#login();
+    session.end();
+    const privateKey = platform.private;
+    const target = { host, port: sshPort, user: 'ubuntu', privateKey, hostKey: null };
+    let refusal = '';
+    const handed = await handOverSsh(
+      target,
+      {
+        keys: [tenant.public],
+        userData: '#!/bin/sh\necho "handed over by $(id -un)" >>/var/tmp/handed\n',
+        first: async () => {
+          refusal = await keyIsRefused(target, soon());
+        },
+      },
+      soon(),
+    );
+    this.#expect(refusal === 'refused', `the first key is ${refusal} when the tenant's is in`);
+    this.#expect(
+      isSame(handed, { outcome: 'replaced', hasStarted: true }),
+      `it is ${JSON.stringify(handed)}`,
+    );
+    this.#key = tenant;
+    const after = await this.#login();
+    await eventually({ what: 'what was handed over', timeoutMs: loginMs }, async () => {
+      return (await after.run('cat /var/tmp/handed')) === 'handed over by root\n';
+    });
+    after.end();
+    this.#expect((await keyIsRefused(target, soon())) === 'refused', 'the first key gets in again');
   }
 
   async #opensAndClosesPorts(): Promise<void> {
