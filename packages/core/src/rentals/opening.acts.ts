@@ -12,9 +12,9 @@ import { endRunningStep } from './steps.store.ts';
 import { lockView } from './views.ts';
 
 /**
- * How a proven rental is handed to its tenant: ports, keys, user data, and Running. Whoever has been let in must not be
- * able to hold Running up, for it is only paid for from then on: that he was is written down before anything of his runs,
- * and his user data is offered once before Running and again after it.
+ * How a proven rental is handed to its tenant: ports, keys, user data, and Running. A tenant that has been let in must not
+ * be able to hold Running up, for it pays only from then on: that it is in is written down before anything of it runs, and
+ * user data is offered once before Running and again after it.
  */
 export async function openRental(parts: DriveParts, view: RentalView, signal: AbortSignal): Promise<void> {
   const { rental } = view;
@@ -47,7 +47,7 @@ export async function openRental(parts: DriveParts, view: RentalView, signal: Ab
   });
 }
 
-/** A tenant who is in already could keep us out: he is not left in there for long without paying. */
+/** A tenant that is in already could keep us out: it is not left in there for long without paying. */
 async function notOpened(
   parts: DriveParts,
   view: RentalView,

@@ -149,7 +149,8 @@ export async function settleMachine(
   }
   if (seen.power !== 'on') {
     const failure = { isFinal: false, message: 'Its start has not ended yet.' };
-    return tryLater(parts, machine, failure, { afterMs: parts.policy.pollMs });
+    const isSoon = machine.tries < QUICK_LOOKS;
+    return tryLater(parts, machine, failure, isSoon ? { afterMs: parts.policy.pollMs } : {});
   }
   await parts.db.transaction({ name: 'note start', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);

@@ -209,7 +209,7 @@ export interface FoundAddress {
   readonly privateIp: string;
 }
 
-/** The tenant is shown where the others of his machines reach this one. */
+/** The tenant is shown where its other machines reach this one. */
 export async function noteAddress(tx: Tx, found: FoundAddress): Promise<void> {
   const view = await lockView(tx, { orgId: found.orgId, id: found.rentalId });
   const machine = view?.machines.find(({ externalId }) => externalId === found.externalId);
