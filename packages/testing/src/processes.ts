@@ -76,7 +76,7 @@ export async function startCommand(options: StartCommandOptions): Promise<TestPr
   const handle = handleOf(options.name, child);
   try {
     if (options.readyUrl !== undefined) {
-      await waitReady(handle, options.readyUrl, options.readyTimeoutMs ?? 30_000);
+      await waitReady(handle, options.readyUrl, options.readyTimeoutMs ?? 90_000);
     }
   } catch (error) {
     await handle.crash();

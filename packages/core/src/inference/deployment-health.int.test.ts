@@ -58,7 +58,11 @@ it('the health of deployments follows what they answer, each for itself, and is 
     const found = await listDeployments(database.db, { model: null }, { limit: 10, after: null });
     return new Map(found.map((each) => [each.id, each]));
   };
-  await eventually({ what: 'a first look' }, async () => (await healths()).get(gone.id)?.health === 'down');
+  // Each is written for itself, so both are waited for.
+  await eventually({ what: 'a first look' }, async () => {
+    const seen = await healths();
+    return seen.get(gone.id)?.health === 'down' && seen.get(well.id)?.health !== 'unknown';
+  });
   const before = await healths();
   expect([before.get(well.id)?.health, before.get(off.id)?.health]).toEqual(['healthy', 'unknown']);
   expect(asked[0]?.apiKey).toBe('sk');
