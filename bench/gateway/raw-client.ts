@@ -6,6 +6,8 @@ export interface Seen {
   /** From sending to the first byte of the body. */
   readonly firstMs: number;
   readonly bytes: number;
+  /** The beginning of an answer that was none; empty otherwise. */
+  readonly refusal: string;
 }
 
 export interface RawClient {
@@ -87,6 +89,7 @@ interface Pending {
   status: number;
   firstMs: number;
   bytes: number;
+  refusal: string;
   length: number | null;
   tail: string;
 }
@@ -106,15 +109,15 @@ async function openConnection(host: string, port: number): Promise<Connection> {
   socket.on('close', () => fail(new Error('The connection was closed in the middle of an answer.')));
   socket.on('data', (chunk) => {
     if (pending === null || !read(pending, chunk)) return;
-    const { status, firstMs, bytes, resolve } = pending;
+    const { status, firstMs, bytes, refusal, resolve } = pending;
     pending = null;
-    resolve({ status, firstMs, bytes });
+    resolve({ status, firstMs, bytes, refusal });
   });
   return {
     exchange: (bytes) =>
       new Promise((resolve, reject) => {
         const startedMs = performance.now();
-        const empty = { head: null, status: 0, firstMs: 0, bytes: 0, length: null, tail: '' };
+        const empty = { head: null, status: 0, firstMs: 0, bytes: 0, refusal: '', length: null, tail: '' };
         pending = { startedMs, resolve, reject, ...empty };
         socket.write(bytes);
       }),
@@ -143,6 +146,7 @@ function readBody(pending: Pending, chunk: Buffer): boolean {
   if (chunk.length === 0) return pending.length === 0;
   if (pending.bytes === 0) pending.firstMs = performance.now() - pending.startedMs;
   pending.bytes += chunk.length;
+  if (pending.status !== 200) pending.refusal = (pending.refusal + chunk.toString('latin1')).slice(0, 500);
   if (pending.length !== null) return pending.bytes >= pending.length;
   pending.tail = (
     pending.tail + chunk.toString('latin1', Math.max(0, chunk.length - lastChunk.length))
