@@ -1104,6 +1104,28 @@ CREATE TABLE public.inference_requests_rest (
 
 COMMENT ON TABLE public.inference_requests_rest IS 'What came before the partition of its day was made: it is moved there then.';
 
+CREATE TABLE public.instances (
+    rental_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    name text NOT NULL,
+    node_id uuid NOT NULL,
+    cluster_name text NOT NULL,
+    price_nano_usd_per_gpu_hour bigint NOT NULL,
+    fee_ppm integer NOT NULL,
+    record jsonb NOT NULL,
+    CONSTRAINT instances_cluster_name_check CHECK (((length(cluster_name) >= 1) AND (length(cluster_name) <= 63))),
+    CONSTRAINT instances_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
+    CONSTRAINT instances_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT instances_name_check CHECK (((name ~ '^[a-z0-9]+(-[a-z0-9]+){2,4}$'::text) AND (length(name) <= 63))),
+    CONSTRAINT instances_price_nano_usd_per_gpu_hour_check CHECK ((price_nano_usd_per_gpu_hour >= 0)),
+    CONSTRAINT instances_record_check CHECK ((jsonb_typeof(record) = 'object'::text))
+);
+
+COMMENT ON TABLE public.instances IS 'What a rental of a marketplace machine has beyond a rental: its name, and the machine as it was when it was rented. Append-only: how it stands is the rental''s.';
+
+COMMENT ON COLUMN public.instances.record IS 'The machine''s record on the marketplace at that moment, without its instances.';
+
 CREATE TABLE public.invitations (
     id uuid NOT NULL,
     org_id uuid NOT NULL,
@@ -1431,6 +1453,8 @@ CREATE TABLE public.rentals (
     transitions integer DEFAULT 1 NOT NULL,
     steps integer DEFAULT 0 NOT NULL,
     version integer DEFAULT 1 NOT NULL,
+    supplier_org_id uuid,
+    supplier_rate_nano_usd_per_hour bigint,
     CONSTRAINT rentals_attempt_check CHECK ((attempt >= 1)),
     CONSTRAINT rentals_check CHECK (((first_attempt >= 1) AND (first_attempt <= attempt))),
     CONSTRAINT rentals_connection_type_check CHECK ((connection_type = ANY (ARRAY['ethernet'::text, 'infiniband'::text]))),
@@ -1461,6 +1485,8 @@ CREATE TABLE public.rentals (
     CONSTRAINT rentals_status_check CHECK ((status = ANY (ARRAY['Pending'::text, 'Running'::text, 'Unknown'::text, 'Failed'::text, 'Terminating'::text, 'Terminated'::text]))),
     CONSTRAINT rentals_status_reason_check CHECK (((length(status_reason) >= 1) AND (length(status_reason) <= 1000))),
     CONSTRAINT rentals_steps_check CHECK ((steps >= 0)),
+    CONSTRAINT rentals_supplier_has_a_rate CHECK (((supplier_org_id IS NULL) = (supplier_rate_nano_usd_per_hour IS NULL))),
+    CONSTRAINT rentals_supplier_rate_nano_usd_per_hour_check CHECK ((supplier_rate_nano_usd_per_hour >= 0)),
     CONSTRAINT rentals_tags_check CHECK ((jsonb_typeof(tags) = 'object'::text)),
     CONSTRAINT rentals_task_check CHECK ((task = ANY (ARRAY['provision'::text, 'stop'::text, 'start'::text, 'reboot'::text, 'release'::text]))),
     CONSTRAINT rentals_task_has_a_deadline CHECK (((task IS NULL) = (task_deadline_at IS NULL))),
@@ -1526,6 +1552,8 @@ COMMENT ON COLUMN public.rentals.transitions IS 'The number of its newest transi
 COMMENT ON COLUMN public.rentals.steps IS 'The number of its newest step.';
 
 COMMENT ON COLUMN public.rentals.version IS 'Grows with each change: who decided by an older one decides again.';
+
+COMMENT ON COLUMN public.rentals.supplier_rate_nano_usd_per_hour IS 'The supplier''s part of the rate of all of its GPUs, after the operator''s fee.';
 
 CREATE VIEW public.metered_things AS
  SELECT
@@ -2975,6 +3003,160 @@ COMMENT ON COLUMN public.stray_machines.org_id IS 'As the engine says; the organ
 
 COMMENT ON COLUMN public.stray_machines.reap_begun_at IS 'When its removal was first tried.';
 
+CREATE TABLE public.supplier_join_tokens (
+    id uuid NOT NULL,
+    supplier_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    description text NOT NULL,
+    cluster_name text NOT NULL,
+    region text NOT NULL,
+    max_machines integer NOT NULL,
+    used_machines integer DEFAULT 0 NOT NULL,
+    secret_hash bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    created_by uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT supplier_join_tokens_cluster_name_check CHECK ((cluster_name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)),
+    CONSTRAINT supplier_join_tokens_description_check CHECK ((length(description) <= 255)),
+    CONSTRAINT supplier_join_tokens_max_machines_check CHECK (((max_machines >= 1) AND (max_machines <= 1000))),
+    CONSTRAINT supplier_join_tokens_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
+    CONSTRAINT supplier_join_tokens_secret_hash_check CHECK ((length(secret_hash) = 32)),
+    CONSTRAINT supplier_join_tokens_used_within_bounds CHECK (((used_machines >= 0) AND (used_machines <= max_machines)))
+);
+
+COMMENT ON TABLE public.supplier_join_tokens IS 'With one of these a machine joins, without a key of the supplier being on it. Only the hash of the token is kept.';
+
+COMMENT ON COLUMN public.supplier_join_tokens.cluster_name IS 'What the marketplace shows as the cluster of the machines that join with it.';
+
+CREATE TABLE public.supplier_machines (
+    id uuid NOT NULL,
+    supplier_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    join_token_id uuid NOT NULL,
+    cluster_id uuid,
+    node_id uuid,
+    name text NOT NULL,
+    cluster_name text NOT NULL,
+    region text NOT NULL,
+    endpoint text NOT NULL,
+    server_certificate text NOT NULL,
+    trust_token text,
+    stage text NOT NULL,
+    problem text,
+    tries integer DEFAULT 0 NOT NULL,
+    next_try_at timestamp with time zone,
+    deadline_at timestamp with time zone,
+    tests jsonb,
+    tested_at timestamp with time zone,
+    approval text DEFAULT 'pending'::text NOT NULL,
+    approval_reason text,
+    listed boolean DEFAULT false NOT NULL,
+    price_nano_usd_per_gpu_hour bigint,
+    joined_at timestamp with time zone NOT NULL,
+    enrolled_at timestamp with time zone,
+    withdrawn_at timestamp with time zone,
+    version integer DEFAULT 1 NOT NULL,
+    CONSTRAINT supplier_machines_approval_check CHECK ((approval = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text]))),
+    CONSTRAINT supplier_machines_approval_reason_check CHECK (((length(approval_reason) >= 1) AND (length(approval_reason) <= 1000))),
+    CONSTRAINT supplier_machines_at_work_is_looked_at CHECK ((((stage = ANY (ARRAY['trusting'::text, 'inspecting'::text, 'testing'::text])) = (next_try_at IS NOT NULL)) AND ((next_try_at IS NULL) = (deadline_at IS NULL)))),
+    CONSTRAINT supplier_machines_cluster_name_check CHECK (((length(cluster_name) >= 1) AND (length(cluster_name) <= 63))),
+    CONSTRAINT supplier_machines_endpoint_check CHECK (((length(endpoint) >= 1) AND (length(endpoint) <= 2048))),
+    CONSTRAINT supplier_machines_enrolled_was_tested CHECK (((stage <> 'enrolled'::text) OR ((tests IS NOT NULL) AND (tested_at IS NOT NULL) AND (enrolled_at IS NOT NULL)))),
+    CONSTRAINT supplier_machines_inspected_has_a_cluster CHECK (((stage <> ALL (ARRAY['inspecting'::text, 'testing'::text, 'enrolled'::text])) OR (cluster_id IS NOT NULL))),
+    CONSTRAINT supplier_machines_listed_has_a_price CHECK (((NOT listed) OR (price_nano_usd_per_gpu_hour IS NOT NULL))),
+    CONSTRAINT supplier_machines_name_check CHECK (((length(name) >= 1) AND (length(name) <= 63))),
+    CONSTRAINT supplier_machines_price_nano_usd_per_gpu_hour_check CHECK ((price_nano_usd_per_gpu_hour > 0)),
+    CONSTRAINT supplier_machines_problem_check CHECK (((length(problem) >= 1) AND (length(problem) <= 1000))),
+    CONSTRAINT supplier_machines_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
+    CONSTRAINT supplier_machines_secret_is_used_up CHECK (((stage = 'trusting'::text) OR (trust_token IS NULL))),
+    CONSTRAINT supplier_machines_server_certificate_check CHECK (((length(server_certificate) >= 1) AND (length(server_certificate) <= 16384))),
+    CONSTRAINT supplier_machines_stage_check CHECK ((stage = ANY (ARRAY['trusting'::text, 'inspecting'::text, 'testing'::text, 'enrolled'::text, 'refused'::text, 'withdrawn'::text]))),
+    CONSTRAINT supplier_machines_tested_has_a_node CHECK (((stage <> ALL (ARRAY['testing'::text, 'enrolled'::text])) OR (node_id IS NOT NULL))),
+    CONSTRAINT supplier_machines_tests_check CHECK ((jsonb_typeof(tests) = 'object'::text)),
+    CONSTRAINT supplier_machines_tries_check CHECK ((tries >= 0)),
+    CONSTRAINT supplier_machines_trust_token_check CHECK (((length(trust_token) >= 1) AND (length(trust_token) <= 16384))),
+    CONSTRAINT supplier_machines_version_check CHECK ((version >= 1)),
+    CONSTRAINT supplier_machines_withdrawn_when_withdrawn CHECK (((stage = 'withdrawn'::text) = (withdrawn_at IS NOT NULL)))
+);
+
+COMMENT ON TABLE public.supplier_machines IS 'Machines of suppliers, from the moment that they ask to join. What they consist of is in nodes and gpus, as of every machine.';
+
+COMMENT ON COLUMN public.supplier_machines.endpoint IS 'Where its daemon is reached: https, a host and a port.';
+
+COMMENT ON COLUMN public.supplier_machines.server_certificate IS 'The only certificate that is believed there. Public.';
+
+COMMENT ON COLUMN public.supplier_machines.trust_token IS 'What the daemon takes once in exchange for trust in our certificate, sealed. Gone as soon as it was used.';
+
+COMMENT ON COLUMN public.supplier_machines.stage IS 'trusting: our certificate is being made known, for one project only. inspecting: its hardware is read. testing: it must show what it can. Only what is enrolled can be sold.';
+
+COMMENT ON COLUMN public.supplier_machines.tests IS 'What the self-test measured, and what a person needs to know of it.';
+
+COMMENT ON COLUMN public.supplier_machines.listed IS 'The supplier wants it shown. It is shown if the operator approved it too.';
+
+CREATE TABLE public.supplier_payouts (
+    id uuid NOT NULL,
+    supplier_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    amount_nano_usd bigint NOT NULL,
+    status text NOT NULL,
+    reference text,
+    reason text,
+    transfer_id uuid,
+    requested_by uuid NOT NULL,
+    requested_at timestamp with time zone NOT NULL,
+    settled_at timestamp with time zone,
+    CONSTRAINT supplier_payouts_amount_nano_usd_check CHECK ((amount_nano_usd > 0)),
+    CONSTRAINT supplier_payouts_paid_by_a_transfer CHECK (((status = 'paid'::text) = (transfer_id IS NOT NULL))),
+    CONSTRAINT supplier_payouts_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000))),
+    CONSTRAINT supplier_payouts_reference_check CHECK ((length(reference) <= 255)),
+    CONSTRAINT supplier_payouts_settled_when_settled CHECK (((status = 'requested'::text) = (settled_at IS NULL))),
+    CONSTRAINT supplier_payouts_status_check CHECK ((status = ANY (ARRAY['requested'::text, 'paid'::text, 'rejected'::text])))
+);
+
+COMMENT ON TABLE public.supplier_payouts IS 'What suppliers asked to be paid, and what became of it. Money leaves the ledger when an operator says that it was paid.';
+
+CREATE TABLE public.supplier_statements (
+    id uuid NOT NULL,
+    supplier_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    period_start timestamp with time zone NOT NULL,
+    period_end timestamp with time zone NOT NULL,
+    gross_nano_usd bigint NOT NULL,
+    fee_nano_usd bigint NOT NULL,
+    net_nano_usd bigint NOT NULL,
+    lines jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT supplier_statements_add_up CHECK ((gross_nano_usd = (fee_nano_usd + net_nano_usd))),
+    CONSTRAINT supplier_statements_lines_check CHECK ((jsonb_typeof(lines) = 'array'::text)),
+    CONSTRAINT supplier_statements_period_is_one CHECK ((period_start < period_end))
+);
+
+COMMENT ON TABLE public.supplier_statements IS 'What a supplier''s machines earned in a month, by machine. Written once, when the month is over and all of it is posted.';
+
+CREATE TABLE public.suppliers (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    name text NOT NULL,
+    about text NOT NULL,
+    status text NOT NULL,
+    status_reason text,
+    fee_ppm integer DEFAULT 0 NOT NULL,
+    applied_at timestamp with time zone NOT NULL,
+    approved_at timestamp with time zone,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT suppliers_about_check CHECK ((length(about) <= 2000)),
+    CONSTRAINT suppliers_approved_when_approved CHECK (((status <> ALL (ARRAY['approved'::text, 'suspended'::text])) OR (approved_at IS NOT NULL))),
+    CONSTRAINT suppliers_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
+    CONSTRAINT suppliers_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+    CONSTRAINT suppliers_status_check CHECK ((status = ANY (ARRAY['applied'::text, 'approved'::text, 'rejected'::text, 'suspended'::text]))),
+    CONSTRAINT suppliers_status_reason_check CHECK (((length(status_reason) >= 1) AND (length(status_reason) <= 1000)))
+);
+
+COMMENT ON TABLE public.suppliers IS 'Organisations that applied to supply machines. One row each, also after a rejection.';
+
+COMMENT ON COLUMN public.suppliers.fee_ppm IS 'The operator''s part of each charge, in millionths. What is rented keeps the fee it was rented with.';
+
 CREATE TABLE public.usage_charges (
     request_id uuid NOT NULL,
     org_id uuid NOT NULL,
@@ -3244,6 +3426,12 @@ ALTER TABLE ONLY public.inference_requests
 ALTER TABLE ONLY public.inference_requests_rest
     ADD CONSTRAINT inference_requests_rest_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.instances
+    ADD CONSTRAINT instances_name_key UNIQUE (name);
+
+ALTER TABLE ONLY public.instances
+    ADD CONSTRAINT instances_pkey PRIMARY KEY (rental_id);
+
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (id);
 
@@ -3463,6 +3651,42 @@ ALTER TABLE ONLY public.ssh_public_keys
 ALTER TABLE ONLY public.stray_machines
     ADD CONSTRAINT stray_machines_pkey PRIMARY KEY (cluster_id, org_id, external_id);
 
+ALTER TABLE ONLY public.supplier_join_tokens
+    ADD CONSTRAINT supplier_join_tokens_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.supplier_join_tokens
+    ADD CONSTRAINT supplier_join_tokens_secret_hash_key UNIQUE (secret_hash);
+
+ALTER TABLE ONLY public.supplier_machines
+    ADD CONSTRAINT supplier_machines_cluster_id_key UNIQUE (cluster_id);
+
+ALTER TABLE ONLY public.supplier_machines
+    ADD CONSTRAINT supplier_machines_node_id_key UNIQUE (node_id);
+
+ALTER TABLE ONLY public.supplier_machines
+    ADD CONSTRAINT supplier_machines_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.supplier_payouts
+    ADD CONSTRAINT supplier_payouts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.supplier_payouts
+    ADD CONSTRAINT supplier_payouts_transfer_id_key UNIQUE (transfer_id);
+
+ALTER TABLE ONLY public.supplier_statements
+    ADD CONSTRAINT supplier_statements_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.supplier_statements
+    ADD CONSTRAINT supplier_statements_supplier_id_period_start_key UNIQUE (supplier_id, period_start);
+
+ALTER TABLE ONLY public.suppliers
+    ADD CONSTRAINT suppliers_id_org_id_key UNIQUE (id, org_id);
+
+ALTER TABLE ONLY public.suppliers
+    ADD CONSTRAINT suppliers_org_id_key UNIQUE (org_id);
+
+ALTER TABLE ONLY public.suppliers
+    ADD CONSTRAINT suppliers_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.usage_charges
     ADD CONSTRAINT usage_charges_pkey PRIMARY KEY (request_id);
 
@@ -3557,6 +3781,10 @@ CREATE INDEX inference_model_names_model_idx ON public.inference_model_names USI
 CREATE INDEX inference_requests_recorded_idx ON ONLY public.inference_requests USING brin (recorded_at);
 
 CREATE INDEX inference_requests_rest_recorded_at_idx ON public.inference_requests_rest USING brin (recorded_at);
+
+CREATE INDEX instances_node_idx ON public.instances USING btree (node_id);
+
+CREATE INDEX instances_org_idx ON public.instances USING btree (org_id, mode, rental_id);
 
 CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
 
@@ -3699,6 +3927,22 @@ CREATE INDEX reserve_options_subject_idx ON public.reserve_options USING btree (
 CREATE INDEX sessions_user_id_idx ON public.sessions USING btree (user_id);
 
 CREATE INDEX ssh_public_keys_org_idx ON public.ssh_public_keys USING btree (org_id, mode, id);
+
+CREATE INDEX supplier_join_tokens_org_idx ON public.supplier_join_tokens USING btree (org_id, id);
+
+CREATE INDEX supplier_machines_due_idx ON public.supplier_machines USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+CREATE UNIQUE INDEX supplier_machines_endpoint_idx ON public.supplier_machines USING btree (endpoint) WHERE (stage <> ALL (ARRAY['refused'::text, 'withdrawn'::text]));
+
+CREATE INDEX supplier_machines_org_idx ON public.supplier_machines USING btree (org_id, id);
+
+CREATE INDEX supplier_payouts_open_idx ON public.supplier_payouts USING btree (id) WHERE (status = 'requested'::text);
+
+CREATE INDEX supplier_payouts_org_idx ON public.supplier_payouts USING btree (org_id, id);
+
+CREATE INDEX supplier_statements_org_idx ON public.supplier_statements USING btree (org_id, id);
+
+CREATE INDEX suppliers_status_idx ON public.suppliers USING btree (status, id);
 
 CREATE INDEX usage_charges_transfer_idx ON ONLY public.usage_charges USING btree (transfer_id) WHERE (transfer_id IS NOT NULL);
 
@@ -3851,6 +4095,15 @@ ALTER TABLE ONLY public.inference_deployments
 ALTER TABLE ONLY public.inference_model_names
     ADD CONSTRAINT inference_model_names_model_fkey FOREIGN KEY (model) REFERENCES public.inference_models(name) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.instances
+    ADD CONSTRAINT instances_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.instances
+    ADD CONSTRAINT instances_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.instances
+    ADD CONSTRAINT instances_rental_id_mode_fkey FOREIGN KEY (rental_id, mode) REFERENCES public.rentals(id, mode) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_inviter_id_fkey FOREIGN KEY (inviter_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
@@ -3987,6 +4240,9 @@ ALTER TABLE ONLY public.rentals
     ADD CONSTRAINT rentals_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES public.providers(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.rentals
+    ADD CONSTRAINT rentals_supplier_org_id_fkey FOREIGN KEY (supplier_org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.rentals
     ADD CONSTRAINT rentals_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.required_actions
@@ -4009,6 +4265,36 @@ ALTER TABLE ONLY public.ssh_public_keys
 
 ALTER TABLE ONLY public.stray_machines
     ADD CONSTRAINT stray_machines_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_join_tokens
+    ADD CONSTRAINT supplier_join_tokens_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_join_tokens
+    ADD CONSTRAINT supplier_join_tokens_supplier_id_org_id_fkey FOREIGN KEY (supplier_id, org_id) REFERENCES public.suppliers(id, org_id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_machines
+    ADD CONSTRAINT supplier_machines_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_machines
+    ADD CONSTRAINT supplier_machines_join_token_id_fkey FOREIGN KEY (join_token_id) REFERENCES public.supplier_join_tokens(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_machines
+    ADD CONSTRAINT supplier_machines_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_machines
+    ADD CONSTRAINT supplier_machines_supplier_id_org_id_fkey FOREIGN KEY (supplier_id, org_id) REFERENCES public.suppliers(id, org_id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_payouts
+    ADD CONSTRAINT supplier_payouts_requested_by_fkey FOREIGN KEY (requested_by) REFERENCES public.users(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_payouts
+    ADD CONSTRAINT supplier_payouts_supplier_id_org_id_fkey FOREIGN KEY (supplier_id, org_id) REFERENCES public.suppliers(id, org_id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_statements
+    ADD CONSTRAINT supplier_statements_supplier_id_org_id_fkey FOREIGN KEY (supplier_id, org_id) REFERENCES public.suppliers(id, org_id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.suppliers
+    ADD CONSTRAINT suppliers_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.wallet_ladders
     ADD CONSTRAINT wallet_ladders_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -4187,6 +4473,8 @@ GRANT SELECT,INSERT ON TABLE public.inference_requests TO millrace_app;
 GRANT UPDATE(late_nano_usd) ON TABLE public.inference_requests TO millrace_app;
 
 GRANT UPDATE(late_at) ON TABLE public.inference_requests TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.instances TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.invitations TO millrace_app;
 
@@ -4645,6 +4933,80 @@ GRANT UPDATE(node_name) ON TABLE public.stray_machines TO millrace_app;
 GRANT UPDATE(reap_begun_at) ON TABLE public.stray_machines TO millrace_app;
 
 GRANT UPDATE(last_error) ON TABLE public.stray_machines TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.supplier_join_tokens TO millrace_app;
+
+GRANT UPDATE(used_machines) ON TABLE public.supplier_join_tokens TO millrace_app;
+
+GRANT UPDATE(revoked_at) ON TABLE public.supplier_join_tokens TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(cluster_id) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(node_id) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(trust_token) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(stage) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(problem) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(tries) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(next_try_at) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(deadline_at) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(tests) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(tested_at) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(approval) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(approval_reason) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(listed) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(enrolled_at) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(withdrawn_at) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(version) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.supplier_payouts TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.supplier_payouts TO millrace_app;
+
+GRANT UPDATE(reference) ON TABLE public.supplier_payouts TO millrace_app;
+
+GRANT UPDATE(reason) ON TABLE public.supplier_payouts TO millrace_app;
+
+GRANT UPDATE(transfer_id) ON TABLE public.supplier_payouts TO millrace_app;
+
+GRANT UPDATE(settled_at) ON TABLE public.supplier_payouts TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.supplier_statements TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.suppliers TO millrace_app;
+
+GRANT UPDATE(name) ON TABLE public.suppliers TO millrace_app;
+
+GRANT UPDATE(about) ON TABLE public.suppliers TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.suppliers TO millrace_app;
+
+GRANT UPDATE(status_reason) ON TABLE public.suppliers TO millrace_app;
+
+GRANT UPDATE(fee_ppm) ON TABLE public.suppliers TO millrace_app;
+
+GRANT UPDATE(applied_at) ON TABLE public.suppliers TO millrace_app;
+
+GRANT UPDATE(approved_at) ON TABLE public.suppliers TO millrace_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.suppliers TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_app;
 

@@ -106,7 +106,7 @@ const statement = z
 
 export const payout = z
   .object({
-    id: prefixedId('pay', 'a payout'),
+    id: prefixedId('pyo', 'a payout'),
     amountNanoUsd: nanoUsd,
     status: z.enum(['requested', 'approved', 'paid', 'rejected']),
     requestedAt: timestamp,

@@ -346,6 +346,18 @@ export interface InferenceRequestsTable {
   late_at: Date | null;
 }
 
+export interface InstancesTable {
+  rental_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  name: string;
+  node_id: string;
+  cluster_name: string;
+  price_nano_usd_per_gpu_hour: bigint;
+  fee_ppm: number;
+  record: ColumnType<Json, string, string>;
+}
+
 export interface InvitationsTable {
   id: string;
   org_id: string;
@@ -964,6 +976,8 @@ export interface RentalsTable {
   transitions: Generated<number>;
   steps: Generated<number>;
   version: Generated<number>;
+  supplier_org_id: string | null;
+  supplier_rate_nano_usd_per_hour: bigint | null;
 }
 
 export interface RequiredActionsTable {
@@ -1048,6 +1062,92 @@ export interface StrayMachinesTable {
   first_seen_at: Date;
   reap_begun_at: Date | null;
   last_error: string | null;
+}
+
+export interface SupplierJoinTokensTable {
+  id: string;
+  supplier_id: string;
+  org_id: string;
+  description: string;
+  cluster_name: string;
+  region: string;
+  max_machines: number;
+  used_machines: Generated<number>;
+  secret_hash: Buffer;
+  expires_at: Date;
+  revoked_at: Date | null;
+  created_by: string;
+  created_at: Date;
+}
+
+export interface SupplierMachinesTable {
+  id: string;
+  supplier_id: string;
+  org_id: string;
+  join_token_id: string;
+  cluster_id: string | null;
+  node_id: string | null;
+  name: string;
+  cluster_name: string;
+  region: string;
+  endpoint: string;
+  server_certificate: string;
+  trust_token: string | null;
+  stage: 'trusting' | 'inspecting' | 'testing' | 'enrolled' | 'refused' | 'withdrawn';
+  problem: string | null;
+  tries: Generated<number>;
+  next_try_at: Date | null;
+  deadline_at: Date | null;
+  tests: ColumnType<Json | null, string | null, string | null>;
+  tested_at: Date | null;
+  approval: Generated<'pending' | 'approved' | 'rejected'>;
+  approval_reason: string | null;
+  listed: Generated<boolean>;
+  price_nano_usd_per_gpu_hour: bigint | null;
+  joined_at: Date;
+  enrolled_at: Date | null;
+  withdrawn_at: Date | null;
+  version: Generated<number>;
+}
+
+export interface SupplierPayoutsTable {
+  id: string;
+  supplier_id: string;
+  org_id: string;
+  amount_nano_usd: bigint;
+  status: 'requested' | 'paid' | 'rejected';
+  reference: string | null;
+  reason: string | null;
+  transfer_id: string | null;
+  requested_by: string;
+  requested_at: Date;
+  settled_at: Date | null;
+}
+
+export interface SupplierStatementsTable {
+  id: string;
+  supplier_id: string;
+  org_id: string;
+  period_start: Date;
+  period_end: Date;
+  gross_nano_usd: bigint;
+  fee_nano_usd: bigint;
+  net_nano_usd: bigint;
+  lines: ColumnType<Json, string, string>;
+  created_at: Date;
+}
+
+export interface SuppliersTable {
+  id: string;
+  org_id: string;
+  name: string;
+  about: string;
+  status: 'applied' | 'approved' | 'rejected' | 'suspended';
+  status_reason: string | null;
+  fee_ppm: Generated<number>;
+  applied_at: Date;
+  approved_at: Date | null;
+  updated_at: Date;
 }
 
 export interface UsageChargesTable {
@@ -1138,6 +1238,7 @@ export interface GeneratedTables {
   inference_model_names: InferenceModelNamesTable;
   inference_models: InferenceModelsTable;
   inference_requests: InferenceRequestsTable;
+  instances: InstancesTable;
   invitations: InvitationsTable;
   ledger_accounts: LedgerAccountsTable;
   ledger_entries: LedgerEntriesTable;
@@ -1189,6 +1290,11 @@ export interface GeneratedTables {
   sessions: SessionsTable;
   ssh_public_keys: SshPublicKeysTable;
   stray_machines: StrayMachinesTable;
+  supplier_join_tokens: SupplierJoinTokensTable;
+  supplier_machines: SupplierMachinesTable;
+  supplier_payouts: SupplierPayoutsTable;
+  supplier_statements: SupplierStatementsTable;
+  suppliers: SuppliersTable;
   usage_charges: UsageChargesTable;
   usage_sinks: UsageSinksTable;
   usage_unreadable: UsageUnreadableTable;

@@ -45,6 +45,11 @@ export const idKinds = [
   'rnt',
   'rrq',
   'dep',
+  'sup',
+  'jtk',
+  'enr',
+  'pyo',
+  'stm',
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 
@@ -85,6 +90,11 @@ export type RentalId = IdOf<'rnt'>;
 export type ReservationRequestId = IdOf<'rrq'>;
 export type MaintenanceId = IdOf<'mnt'>;
 export type DeploymentId = IdOf<'dep'>;
+export type SupplierId = IdOf<'sup'>;
+export type JoinTokenId = IdOf<'jtk'>;
+export type EnrolmentId = IdOf<'enr'>;
+export type PayoutId = IdOf<'pyo'>;
+export type StatementId = IdOf<'stm'>;
 
 /** Makes the ids of one process. */
 export interface IdSource {

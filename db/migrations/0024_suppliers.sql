@@ -1,0 +1,170 @@
+-- Suppliers: organisations that put machines of their own on the marketplace, how these joined, and what they earned.
+--
+-- A supplier's machine is a cluster of one node, so that whatever reads, places and drives machines needs to know nothing
+-- of suppliers. What is here is only what a supplier adds: who joined it, how far it came, its price and whether it is shown.
+
+create table suppliers (
+  id uuid primary key,
+  org_id uuid not null unique references organisations (id) on delete restrict,
+  name text not null check (length(name) between 1 and 100),
+  about text not null check (length(about) <= 2000),
+  status text not null check (status in ('applied', 'approved', 'rejected', 'suspended')),
+  status_reason text check (length(status_reason) between 1 and 1000),
+  fee_ppm integer not null default 0 check (fee_ppm between 0 and 1000000),
+  applied_at timestamptz not null,
+  approved_at timestamptz,
+  updated_at timestamptz not null,
+  unique (id, org_id),
+  constraint suppliers_approved_when_approved check (status not in ('approved', 'suspended') or approved_at is not null)
+);
+create index suppliers_status_idx on suppliers (status, id);
+revoke update, delete on suppliers from millrace_app;
+grant update (name, about, status, status_reason, fee_ppm, applied_at, approved_at, updated_at) on suppliers to millrace_app;
+comment on table suppliers is 'Organisations that applied to supply machines. One row each, also after a rejection.';
+comment on column suppliers.fee_ppm is 'The operator''s part of each charge, in millionths. What is rented keeps the fee it was rented with.';
+
+create table supplier_join_tokens (
+  id uuid primary key,
+  supplier_id uuid not null,
+  org_id uuid not null,
+  description text not null check (length(description) <= 255),
+  cluster_name text not null check (cluster_name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'),
+  region text not null check (length(region) between 1 and 64),
+  max_machines integer not null check (max_machines between 1 and 1000),
+  used_machines integer not null default 0,
+  secret_hash bytea not null unique check (length(secret_hash) = 32),
+  expires_at timestamptz not null,
+  revoked_at timestamptz,
+  created_by uuid not null references users (id) on delete restrict,
+  created_at timestamptz not null,
+  foreign key (supplier_id, org_id) references suppliers (id, org_id) on delete restrict,
+  constraint supplier_join_tokens_used_within_bounds check (used_machines between 0 and max_machines)
+);
+create index supplier_join_tokens_org_idx on supplier_join_tokens (org_id, id);
+revoke update, delete on supplier_join_tokens from millrace_app;
+grant update (used_machines, revoked_at) on supplier_join_tokens to millrace_app;
+comment on table supplier_join_tokens is 'With one of these a machine joins, without a key of the supplier being on it. Only the hash of the token is kept.';
+comment on column supplier_join_tokens.cluster_name is 'What the marketplace shows as the cluster of the machines that join with it.';
+
+create table supplier_machines (
+  id uuid primary key,
+  supplier_id uuid not null,
+  org_id uuid not null,
+  join_token_id uuid not null references supplier_join_tokens (id) on delete restrict,
+  cluster_id uuid unique references clusters (id) on delete restrict,
+  node_id uuid unique references nodes (id) on delete restrict,
+  name text not null check (length(name) between 1 and 63),
+  cluster_name text not null check (length(cluster_name) between 1 and 63),
+  region text not null check (length(region) between 1 and 64),
+  endpoint text not null check (length(endpoint) between 1 and 2048),
+  server_certificate text not null check (length(server_certificate) between 1 and 16384),
+  trust_token text check (length(trust_token) between 1 and 16384),
+  stage text not null check (stage in ('trusting', 'inspecting', 'testing', 'enrolled', 'refused', 'withdrawn')),
+  problem text check (length(problem) between 1 and 1000),
+  tries integer not null default 0 check (tries >= 0),
+  next_try_at timestamptz,
+  deadline_at timestamptz,
+  tests jsonb check (jsonb_typeof(tests) = 'object'),
+  tested_at timestamptz,
+  approval text not null default 'pending' check (approval in ('pending', 'approved', 'rejected')),
+  approval_reason text check (length(approval_reason) between 1 and 1000),
+  listed boolean not null default false,
+  price_nano_usd_per_gpu_hour bigint check (price_nano_usd_per_gpu_hour > 0),
+  joined_at timestamptz not null,
+  enrolled_at timestamptz,
+  withdrawn_at timestamptz,
+  version integer not null default 1 check (version >= 1),
+  foreign key (supplier_id, org_id) references suppliers (id, org_id) on delete restrict,
+  constraint supplier_machines_at_work_is_looked_at check (
+    (stage in ('trusting', 'inspecting', 'testing')) = (next_try_at is not null)
+    and (next_try_at is null) = (deadline_at is null)),
+  constraint supplier_machines_secret_is_used_up check (stage = 'trusting' or trust_token is null),
+  constraint supplier_machines_inspected_has_a_cluster check (stage not in ('inspecting', 'testing', 'enrolled') or cluster_id is not null),
+  constraint supplier_machines_tested_has_a_node check (stage not in ('testing', 'enrolled') or node_id is not null),
+  constraint supplier_machines_enrolled_was_tested check (
+    stage <> 'enrolled' or (tests is not null and tested_at is not null and enrolled_at is not null)),
+  constraint supplier_machines_listed_has_a_price check (not listed or price_nano_usd_per_gpu_hour is not null),
+  constraint supplier_machines_withdrawn_when_withdrawn check ((stage = 'withdrawn') = (withdrawn_at is not null))
+);
+create index supplier_machines_org_idx on supplier_machines (org_id, id);
+create index supplier_machines_due_idx on supplier_machines (next_try_at) where next_try_at is not null;
+-- One daemon joins once: two rows of it would sell its GPUs twice.
+create unique index supplier_machines_endpoint_idx on supplier_machines (endpoint) where stage not in ('refused', 'withdrawn');
+revoke update, delete on supplier_machines from millrace_app;
+grant update (cluster_id, node_id, trust_token, stage, problem, tries, next_try_at, deadline_at, tests, tested_at, approval,
+              approval_reason, listed, price_nano_usd_per_gpu_hour, enrolled_at, withdrawn_at, version)
+  on supplier_machines to millrace_app;
+comment on table supplier_machines is 'Machines of suppliers, from the moment that they ask to join. What they consist of is in nodes and gpus, as of every machine.';
+comment on column supplier_machines.endpoint is 'Where its daemon is reached: https, a host and a port.';
+comment on column supplier_machines.server_certificate is 'The only certificate that is believed there. Public.';
+comment on column supplier_machines.trust_token is 'What the daemon takes once in exchange for trust in our certificate, sealed. Gone as soon as it was used.';
+comment on column supplier_machines.stage is 'trusting: our certificate is being made known, for one project only. inspecting: its hardware is read. testing: it must show what it can. Only what is enrolled can be sold.';
+comment on column supplier_machines.tests is 'What the self-test measured, and what a person needs to know of it.';
+comment on column supplier_machines.listed is 'The supplier wants it shown. It is shown if the operator approved it too.';
+
+create table supplier_payouts (
+  id uuid primary key,
+  supplier_id uuid not null,
+  org_id uuid not null,
+  amount_nano_usd bigint not null check (amount_nano_usd > 0),
+  status text not null check (status in ('requested', 'paid', 'rejected')),
+  reference text check (length(reference) <= 255),
+  reason text check (length(reason) between 1 and 1000),
+  transfer_id uuid unique,
+  requested_by uuid not null references users (id) on delete restrict,
+  requested_at timestamptz not null,
+  settled_at timestamptz,
+  foreign key (supplier_id, org_id) references suppliers (id, org_id) on delete restrict,
+  constraint supplier_payouts_settled_when_settled check ((status = 'requested') = (settled_at is null)),
+  constraint supplier_payouts_paid_by_a_transfer check ((status = 'paid') = (transfer_id is not null))
+);
+create index supplier_payouts_org_idx on supplier_payouts (org_id, id);
+create index supplier_payouts_open_idx on supplier_payouts (id) where status = 'requested';
+revoke update, delete on supplier_payouts from millrace_app;
+grant update (status, reference, reason, transfer_id, settled_at) on supplier_payouts to millrace_app;
+comment on table supplier_payouts is 'What suppliers asked to be paid, and what became of it. Money leaves the ledger when an operator says that it was paid.';
+
+create table supplier_statements (
+  id uuid primary key,
+  supplier_id uuid not null,
+  org_id uuid not null,
+  period_start timestamptz not null,
+  period_end timestamptz not null,
+  gross_nano_usd bigint not null,
+  fee_nano_usd bigint not null,
+  net_nano_usd bigint not null,
+  lines jsonb not null check (jsonb_typeof(lines) = 'array'),
+  created_at timestamptz not null,
+  unique (supplier_id, period_start),
+  foreign key (supplier_id, org_id) references suppliers (id, org_id) on delete restrict,
+  constraint supplier_statements_period_is_one check (period_start < period_end),
+  constraint supplier_statements_add_up check (gross_nano_usd = fee_nano_usd + net_nano_usd)
+);
+create index supplier_statements_org_idx on supplier_statements (org_id, id);
+revoke update, delete on supplier_statements from millrace_app;
+comment on table supplier_statements is 'What a supplier''s machines earned in a month, by machine. Written once, when the month is over and all of it is posted.';
+
+-- What a tenant pays for a supplier's machine is split by what was agreed when it was rented.
+alter table rentals
+  add column supplier_org_id uuid references organisations (id) on delete restrict,
+  add column supplier_rate_nano_usd_per_hour bigint check (supplier_rate_nano_usd_per_hour >= 0),
+  add constraint rentals_supplier_has_a_rate check ((supplier_org_id is null) = (supplier_rate_nano_usd_per_hour is null));
+comment on column rentals.supplier_rate_nano_usd_per_hour is 'The supplier''s part of the rate of all of its GPUs, after the operator''s fee.';
+
+create table instances (
+  rental_id uuid primary key,
+  org_id uuid not null references organisations (id) on delete restrict,
+  mode text not null check (mode in ('live', 'test')),
+  name text not null unique check (name ~ '^[a-z0-9]+(-[a-z0-9]+){2,4}$' and length(name) <= 63),
+  node_id uuid not null references nodes (id) on delete restrict,
+  cluster_name text not null check (length(cluster_name) between 1 and 63),
+  price_nano_usd_per_gpu_hour bigint not null check (price_nano_usd_per_gpu_hour >= 0),
+  fee_ppm integer not null check (fee_ppm between 0 and 1000000),
+  record jsonb not null check (jsonb_typeof(record) = 'object'),
+  foreign key (rental_id, mode) references rentals (id, mode) on delete restrict
+);
+create index instances_org_idx on instances (org_id, mode, rental_id);
+create index instances_node_idx on instances (node_id);
+revoke update, delete on instances from millrace_app;
+comment on table instances is 'What a rental of a marketplace machine has beyond a rental: its name, and the machine as it was when it was rented. Append-only: how it stands is the rental''s.';
+comment on column instances.record is 'The machine''s record on the marketplace at that moment, without its instances.';
