@@ -126,6 +126,14 @@ describe('each parameter of a chat request', () => {
     }
   });
 
+  it('tool_choice names one of the tools', () => {
+    const choice = (name: string) => ({ type: 'function', function: { name } });
+    const named = (name: string) => ({ ...least, tools: tools(2), tool_choice: choice(name) });
+    const [first] = tools(1);
+    expect(refusal(named(first?.function.name ?? ''))).toBeNull();
+    expect(refusal(named('nobody'))?.detail[0]?.loc).toEqual(['body', 'tool_choice', 'function', 'name']);
+  });
+
   it('covers every parameter that the contract knows', () => {
     const known = Object.keys(contract.schemas.chatRequest.shape);
     expect([...Object.keys(table), 'top_logprobs'].toSorted()).toEqual(known.toSorted());

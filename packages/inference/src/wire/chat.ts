@@ -27,6 +27,8 @@ function checkChat(request: ChatRequest): readonly FaultIssue[] {
   if (request.tools !== undefined && request.tools.length > maxTools) {
     issues.push({ path: ['tools'], message: `must have at most ${maxTools} entries`, code: 'too_big' });
   }
+  const unknownTool = findUnknownTool(request);
+  if (unknownTool !== null) issues.push(unknownTool);
   for (const [index, message] of request.messages.entries()) {
     if (!Array.isArray(message.content)) continue;
     for (const [at, part] of message.content.entries()) {
@@ -36,6 +38,16 @@ function checkChat(request: ChatRequest): readonly FaultIssue[] {
     }
   }
   return issues;
+}
+
+/** What must be called has to be there: engines differ in what they make of such a wish, and it is paid for. */
+function findUnknownTool({ tools, tool_choice: choice }: ChatRequest): FaultIssue | null {
+  // Without tools no engine hears of the choice.
+  if (tools === undefined || typeof choice !== 'object') return null;
+  const { name } = choice.function;
+  if (tools.some((tool) => tool.function.name === name)) return null;
+  const message = 'must be the name of one of the tools';
+  return { path: ['tool_choice', 'function', 'name'], message, code: 'custom' };
 }
 
 /** An engine fetches an address from inside the operator's network, where a tenant's address must never lead it. */

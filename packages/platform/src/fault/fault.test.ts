@@ -168,3 +168,10 @@ test('a long list of allowed values is told once', () => {
   expect(issues[0]?.message).toContain('value-number-29');
   expect(suggestion).toBeUndefined();
 });
+
+test('a body with more findings than a call can have arguments is answered, and shortly', () => {
+  const schema = z.object({ a: z.union([z.string(), z.array(z.int())]) });
+  const { issues } = explain(schema, { a: Array.from({ length: 300_000 }, () => 'x') });
+  expect(issues).toHaveLength(20);
+  expect(issues[0]).toMatchObject({ path: ['a', 0], message: 'must be a number' });
+});

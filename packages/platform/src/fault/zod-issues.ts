@@ -45,8 +45,9 @@ function isNearer(candidate: readonly ZodIssue[], best: readonly ZodIssue[]): bo
   return depth === 0 ? candidate.length < best.length : depth > 0;
 }
 
+/** Not by spreading them: a hostile body earns more findings than a call can have arguments. */
 function deepest(issues: readonly ZodIssue[]): number {
-  return Math.max(0, ...issues.map(({ path }) => path.length));
+  return issues.reduce((depth, { path }) => Math.max(depth, path.length), 0);
 }
 
 function toPathPart(part: PropertyKey): string | number {
