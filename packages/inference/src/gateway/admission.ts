@@ -26,6 +26,22 @@ export function findModel(parts: Pick<GatewayParts, 'book'>, caller: Caller, nam
   return model;
 }
 
+/** The model, or the first of those to be taken instead that is fit for the request and has an engine which is up. */
+export function usableOf(
+  { book, router }: Pick<GatewayParts, 'book' | 'router'>,
+  { key }: Caller,
+  asked: ModelEntry,
+  isFit: (other: ModelEntry) => boolean,
+): ModelEntry {
+  if (asked.fallbacks.length === 0 || router.isUp(asked)) return asked;
+  for (const name of asked.fallbacks) {
+    const other = book.model(name, key.orgId, key.mode);
+    if (other === null || other.modality !== asked.modality || !mayUseModel(key, other)) continue;
+    if (isFit(other) && router.isUp(other)) return other;
+  }
+  return asked;
+}
+
 /** Kept for each key and model: a list that is handed in again is not looked through again. */
 interface KeptLimits {
   readonly organisation: OrganisationEntry;

@@ -300,6 +300,33 @@ test('where the only engine for pictures fails, the client is told of that and n
   painter.close();
 });
 
+test('a model for pictures that has no engine is stood in for, like one for text', async () => {
+  const asked: string[] = [];
+  const painter = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    request.resume();
+    response.writeHead(request.url === '/health' ? 200 : 500).end('{}');
+  });
+  await new Promise<void>((resolve) => painter.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${(painter.address() as AddressInfo).port}`;
+  const opened = await open({
+    models: [
+      modelFixture({ name: 'acme/draw', modality: 'image', fallbacks: ['dear/draw'], deployments: [] }),
+      modelFixture({
+        name: 'dear/draw',
+        modality: 'image',
+        deployments: [deploymentFixture({ engine: 'openai-images', address })],
+      }),
+    ],
+  });
+  const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+  expect((await opened.post('/v1/images/generations', wish)).status).toBe(502);
+  expect(asked).toContain('/v1/images/generations');
+  await opened.settled();
+  painter.closeAllConnections();
+  painter.close();
+});
+
 test('a key that may use some models only is not sent to others when those are down', async () => {
   const models = [
     modelFixture({ name: 'acme/chat', fallbacks: ['dear/chat'], deployments: [] }),

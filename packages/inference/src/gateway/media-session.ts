@@ -8,12 +8,13 @@ import type { EngineFailure } from '../adapters/adapter.ts';
 import type { Visit } from '../routing/index.ts';
 import {
   ableDeployments,
+  canServe,
   defaultModel,
   mediaCost,
   type MediaOperation,
   type MediaUnits,
 } from '../wire/media.ts';
-import { findModel, pay } from './admission.ts';
+import { findModel, pay, usableOf } from './admission.ts';
 import { answerHeaders, limitUnread, sendFault } from './answers.ts';
 import { Exchange } from './exchange.ts';
 import type { GatewayParts } from './parts.ts';
@@ -36,10 +37,11 @@ export async function serveMedia<Wish, Answer>(
   const { request: wish, ignored } = operation.read(ask.body);
   const { caller, requestId } = ask;
   const asked = operation.modelOf(wish);
-  const model = asked === null ? defaultOf(parts, ask, operation.modality) : findModel(parts, caller, asked);
-  if (model.modality !== operation.modality) {
-    throw invalidField('model', `is a model for ${model.modality}, which this operation is not`);
+  const named = asked === null ? defaultOf(parts, ask, operation.modality) : findModel(parts, caller, asked);
+  if (named.modality !== operation.modality) {
+    throw invalidField('model', `is a model for ${named.modality}, which this operation is not`);
   }
+  const model = usableOf(parts, caller, named, (other) => canServe(operation, wish, other.deployments));
   const able = ableDeployments(operation, wish, model.deployments);
   const price = priceFor(model, caller.key.orgId, parts.clock.nowMs());
   const worst = mediaCost(price, operation.worstCase(wish));

@@ -1,12 +1,10 @@
 import type { EngineKind, ModelEntry } from '@millrace/core/inference';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import type { ChatAdapter } from '../adapters/adapter.ts';
-import { mayUseModel } from '../book/index.ts';
 import type { RouteWish } from '../routing/index.ts';
 import type { BodyReader } from '../wire/read-body.ts';
-import { findModel, pay } from './admission.ts';
+import { findModel, pay, usableOf } from './admission.ts';
 import { answerHeaders } from './answers.ts';
-import type { Caller } from './door.ts';
 import type { GatewayParts } from './parts.ts';
 import { affordedTokens, boundTokens, priceFor } from './pricing.ts';
 import { TextSession } from './text-session.ts';
@@ -68,7 +66,12 @@ export async function serveText<Request>(
   if (operation.needsImages(request) && !asked.inputModalities.includes('image')) {
     throw invalidField('messages', 'hold an image, and this model reads text only');
   }
-  const model = usableOf(parts, caller, asked, operation.needsImages(request));
+  const model = usableOf(
+    parts,
+    caller,
+    asked,
+    (other) => !operation.needsImages(request) || other.inputModalities.includes('image'),
+  );
   const price = priceFor(model, caller.key.orgId, parts.clock.nowMs());
   const maxTokens = operation.maxTokensOf(request);
   const choices = operation.choicesOf(request);
@@ -100,21 +103,4 @@ export async function serveText<Request>(
     response: ask.response,
     headers: answerHeaders(requestId, reservation.rate, ignored),
   }).begin();
-}
-
-/** The model, or the first of those to be taken instead that has an engine which is up. */
-function usableOf(
-  { book, router }: Pick<GatewayParts, 'book' | 'router'>,
-  { key }: Caller,
-  asked: ModelEntry,
-  needsImages: boolean,
-): ModelEntry {
-  if (asked.fallbacks.length === 0 || router.isUp(asked)) return asked;
-  for (const name of asked.fallbacks) {
-    const other = book.model(name, key.orgId, key.mode);
-    if (other === null || other.modality !== asked.modality || !mayUseModel(key, other)) continue;
-    if (needsImages && !other.inputModalities.includes('image')) continue;
-    if (router.isUp(other)) return other;
-  }
-  return asked;
 }

@@ -65,6 +65,17 @@ export function ableDeployments<Wish, Answer>(
   return able;
 }
 
+/** Whether one of the deployments can do all that is asked for. */
+export function canServe<Wish, Answer>(
+  operation: Pick<MediaOperation<Wish, Answer>, 'adapterOf'>,
+  wish: Wish,
+  deployments: readonly DeploymentEntry[],
+): boolean {
+  return deployments.some(
+    (deployment) => operation.adapterOf(deployment.engine)?.lacks(wish, deployment).length === 0,
+  );
+}
+
 function notSupported(
   operation: Pick<MediaOperation<never, never>, 'nameOf'>,
   fields: readonly string[],
