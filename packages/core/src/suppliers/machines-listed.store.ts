@@ -1,0 +1,90 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
+import { nanoUsd, ppm } from '@millrace/platform/money';
+import { sql } from 'kysely';
+import { priceOfSettings, type ListedMachine, type MachineSupplier } from './machines.ts';
+
+/** All SQL about which machines are for rent. */
+
+interface ListedRow {
+  node_id: string;
+  cluster_id: string;
+  cluster_name: string;
+  region: string;
+  mode: Mode;
+  settings: unknown;
+  price: bigint | null;
+  shown_as: string | null;
+  supplier_id: string | null;
+  org_id: string | null;
+  fee_ppm: number | null;
+}
+
+/**
+ * Those of these nodes that are for rent. The rules of all who show or rent machines: a supplier's machine has been
+ * enrolled, was approved, is offered by its supplier for a price, and its supplier is approved and not suspended; one
+ * of the operator's has a price in the settings of its cluster.
+ */
+export async function readListedMachines(
+  reader: Reader,
+  nodeIds: readonly NodeId[],
+): Promise<ReadonlyMap<NodeId, ListedMachine>> {
+  if (nodeIds.length === 0) return new Map();
+  const { rows } = await sql<ListedRow>`
+    select node.id as node_id, node.cluster_id, cluster.name as cluster_name, cluster.region, provider.mode,
+           cluster.settings, machine.price_nano_usd_per_gpu_hour as price, machine.cluster_name as shown_as,
+           machine.supplier_id, machine.org_id, supplier.fee_ppm
+      from nodes as node
+      join clusters as cluster on cluster.id = node.cluster_id
+      join providers as provider on provider.id = cluster.provider_id
+      left join supplier_machines as machine
+        on machine.node_id = node.id and machine.org_id = cluster.supplier_org_id
+      left join suppliers as supplier on supplier.id = machine.supplier_id
+      left join organisations as organisation on organisation.id = machine.org_id
+     where node.id = any (${nodeIds.map(toUuid)}::uuid[])
+       and node.status <> 'node_removed' and cluster.offer = 'marketplace' and cluster.status <> 'removed'
+       and (cluster.supplier_org_id is null
+            or machine.stage = 'enrolled' and machine.approval = 'approved' and machine.listed
+               and supplier.status = 'approved' and organisation.status = 'active')
+  `.execute(reader.kysely);
+  const machines = rows.flatMap((row) => toListed(row) ?? []);
+  return new Map(machines.map((machine) => [machine.nodeId, machine]));
+}
+
+/**
+ * A machine that somebody wants to rent, or null where it is not for rent. It stays so, and at that price, until the
+ * transaction ends: whoever changes that waits. Called before anything of the fleet or the ledger is locked.
+ */
+export async function findListedMachine(tx: Tx, nodeId: NodeId): Promise<ListedMachine | null> {
+  // In a statement of its own: what is read below is then what stood when the locks were had.
+  await sql`
+    select 1 from supplier_machines as machine
+      join suppliers as supplier on supplier.id = machine.supplier_id
+     where machine.node_id = ${toUuid(nodeId)}
+       for share of supplier, machine
+  `.execute(tx.kysely);
+  const machines = await readListedMachines(tx, [nodeId]);
+  return machines.get(nodeId) ?? null;
+}
+
+function toListed(row: ListedRow): ListedMachine | null {
+  const supplier = toSupplier(row);
+  const price = supplier === null ? priceOfSettings(row.settings) : row.price;
+  if (price === null) return null;
+  return {
+    nodeId: fromUuid('nod', row.node_id),
+    clusterId: fromUuid('cls', row.cluster_id),
+    clusterName: row.shown_as ?? row.cluster_name,
+    region: row.region,
+    mode: row.mode,
+    pricePerGpuHour: nanoUsd(price),
+    supplier,
+  };
+}
+
+function toSupplier(row: ListedRow): MachineSupplier | null {
+  const { supplier_id: id, org_id: orgId, fee_ppm: fee } = row;
+  if (id === null || orgId === null || fee === null) return null;
+  return { id: fromUuid('sup', id), orgId: fromUuid('org', orgId), feePpm: ppm(fee) };
+}
