@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import type { LookupAddress } from 'node:dns';
+import { BlockList, createServer, isIP, type AddressInfo, type LookupFunction } from 'node:net';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  createNetGuard,
+  ForbiddenAddressError,
+  guardedConnect,
+  guardedLookup,
+  refuseForbidden,
+} from './guard.ts';
+
+const guard = createNetGuard({ allowedNetworks: [] });
+const lenient = createNetGuard({ allowedNetworks: ['127.0.0.0/8', 'fd00:1::/32'] });
+
+test.each([
+  '127.0.0.1',
+  '127.255.255.254',
+  '0.0.0.0',
+  '0.1.2.3',
+  '10.0.0.1',
+  '100.64.0.1',
+  '169.254.169.254',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.0.0.8',
+  '192.0.2.1',
+  '192.168.1.1',
+  '198.18.0.1',
+  '198.51.100.1',
+  '203.0.113.1',
+  '224.0.0.1',
+  '240.0.0.1',
+  '255.255.255.255',
+  '::',
+  '::1',
+  '::ffff:127.0.0.1',
+  '::ffff:a9fe:a9fe',
+  '::127.0.0.1',
+  '64:ff9b::7f00:1',
+  '64:ff9b:1::7f00:1',
+  '100::1',
+  '2001:0:4136:e378:8000:63bf:3fff:fdd2',
+  '2001:db8::1',
+  '2002:7f00:1::',
+  'fc00::1',
+  'fd12:3456::1',
+  'fe80::1',
+  'fe80::1%eth0',
+  'fec0::1',
+  'ff02::1',
+])('%s is not connected to', (address) => {
+  expect(guard.problemWith(address)).not.toBeNull();
+});
+
+test.each([
+  '8.8.8.8',
+  '1.1.1.1',
+  '172.32.0.1',
+  '192.169.0.1',
+  '2606:4700::1111',
+  '2a00:1450:4001::1',
+  '::ffff:8.8.8.8',
+])('%s is on the public internet', (address) => {
+  expect(guard.problemWith(address)).toBeNull();
+});
+
+test.each(['', 'example.com', '1', '0x7f.1', '127.1', '8.8.8.8/32', '[::1]', ' 8.8.8.8'])(
+  '%j is no address',
+  (text) => {
+    expect(guard.problemWith(text)).toBe('it is no address');
+  },
+);
+
+test('the operator opens ranges of its own, and nothing beside them', () => {
+  expect(lenient.problemWith('127.0.0.1')).toBeNull();
+  expect(lenient.problemWith('::ffff:127.0.0.1')).toBeNull();
+  expect(lenient.problemWith('fd00:1::7')).toBeNull();
+  expect(lenient.problemWith('10.0.0.1')).not.toBeNull();
+  expect(lenient.problemWith('fd00:2::7')).not.toBeNull();
+});
+
+test('no address of a special range passes, whatever it is', () => {
+  // Written down a second time, from the registry of special addresses, and judged by another library.
+  const special = new BlockList();
+  const blocks = [
+    '0.0.0.0/8',
+    '10.0.0.0/8',
+    '100.64.0.0/10',
+    '127.0.0.0/8',
+    '169.254.0.0/16',
+    '172.16.0.0/12',
+  ];
+  const others = ['192.0.0.0/24', '192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'];
+  for (const block of [...blocks, ...others]) {
+    const [network = '', bits] = block.split('/');
+    special.addSubnet(network, Number(bits), 'ipv4');
+  }
+  const address = fc
+    .integer({ min: 0, max: 0xff_ff_ff_ff })
+    .map((n) => [24, 16, 8, 0].map((s) => (n >>> s) & 255).join('.'));
+  fc.assert(
+    fc.property(address, (text) => {
+      if (special.check(text)) expect(guard.problemWith(text)).not.toBeNull();
+      expect(guard.problemWith(`::ffff:${text}`) === null).toBe(guard.problemWith(text) === null);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+function lookedUp(lookup: LookupFunction, all: boolean): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    lookup('name.example', { all }, (error, address, family) => {
+      if (error) reject(error);
+      else resolve(all ? address : { address, family });
+    });
+  });
+}
+
+const answering =
+  (...addresses: string[]): Parameters<typeof guardedLookup>[1] =>
+  (_name, _options, callback) =>
+    callback(
+      null,
+      addresses.map((address): LookupAddress => ({ address, family: isIP(address) })),
+    );
+
+test('a name is judged by what it stands for when it is connected to', async () => {
+  const inside = guardedLookup(guard, answering('10.0.0.1', '::1'));
+  await expect(lookedUp(inside, true)).rejects.toBeInstanceOf(ForbiddenAddressError);
+  await expect(lookedUp(inside, false)).rejects.toMatchObject({ code: 'ERR_ADDRESS_FORBIDDEN' });
+  await expect(lookedUp(guardedLookup(guard, answering()), true)).rejects.toBeInstanceOf(
+    ForbiddenAddressError,
+  );
+  const mixed = guardedLookup(guard, answering('10.0.0.1', '8.8.8.8'));
+  expect(await lookedUp(mixed, true)).toEqual([{ address: '8.8.8.8', family: 4 }]);
+  expect(await lookedUp(mixed, false)).toEqual({ address: '8.8.8.8', family: 4 });
+});
+
+test('a name that cannot be found is not found', async () => {
+  const lost = Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
+  const lookup = guardedLookup(guard, (_name, _options, callback) => callback(lost, []));
+  await expect(lookedUp(lookup, true)).rejects.toBe(lost);
+});
+
+test('addresses are refused at once, names wait for their turn', () => {
+  expect(() => refuseForbidden(guard, '169.254.169.254')).toThrow(ForbiddenAddressError);
+  expect(() => refuseForbidden(guard, '[::1]')).toThrow(ForbiddenAddressError);
+  expect(() => refuseForbidden(guard, '8.8.8.8')).not.toThrow();
+  expect(() => refuseForbidden(guard, 'localhost')).not.toThrow();
+});
+
+test.each(['localhost', '127.0.0.1', '2130706433', '0x7f000001'])(
+  'a server of our own is reached by the name %s only if the operator allows it',
+  async (host) => {
+    const server = createServer((socket) => socket.end());
+    let seen = 0;
+    server.on('connection', () => (seen += 1));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const signal = AbortSignal.timeout(5_000);
+    await expect(guardedConnect(guard, { host, port }, signal)).rejects.toThrow(/is not connected to/);
+    expect(seen).toBe(0);
+    const socket = await guardedConnect(lenient, { host, port }, signal);
+    expect(socket.remoteAddress).toBe('127.0.0.1');
+    socket.destroy();
+    server.close();
+  },
+);
+
+test('who gave up does not connect', async () => {
+  const target = { host: '127.0.0.1', port: 1 };
+  await expect(guardedConnect(lenient, target, AbortSignal.abort(new Error('late')))).rejects.toThrow('late');
+});

@@ -1,0 +1,8 @@
+export {
+  createNetGuard,
+  ForbiddenAddressError,
+  guardedConnect,
+  guardedLookup,
+  refuseForbidden,
+  type NetGuard,
+} from './guard.ts';
