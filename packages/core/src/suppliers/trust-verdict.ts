@@ -1,0 +1,155 @@
+/**
+ * When a supplier's machine is taken out of sale until an operator has looked at it. Pure: the same evidence gives the same
+ * verdict, so whoever acts on one asks once more under the lock of the node.
+ */
+
+export type FaultKind = 'start' | 'loss';
+
+/** Something that a host did to a tenant. */
+export interface HostFault {
+  readonly kind: FaultKind;
+  readonly at: Date;
+  /** For people. */
+  readonly reason: string;
+}
+
+export interface Evidence {
+  readonly now: Date;
+  /** Since when it has been in service: what was before an operator put it back has been judged. */
+  readonly inServiceSince: Date;
+  readonly faults: readonly HostFault[];
+  /** When something last came up on it. */
+  readonly lastStartAt: Date | null;
+  /** When it went offline. */
+  readonly outages: readonly Date[];
+  /** In what its hardware differs from what was tested, in words; null: in nothing. */
+  readonly difference: string | null;
+}
+
+export interface VerdictPolicy {
+  /** So many starts that fail in a row, */
+  readonly failedStarts: number;
+  /** within this time. */
+  readonly failedStartsMs: number;
+  readonly losses: number;
+  readonly lossesMs: number;
+  readonly outages: number;
+  readonly outagesMs: number;
+}
+
+const HOUR_MS = 3_600_000;
+
+export const defaultVerdictPolicy: VerdictPolicy = {
+  failedStarts: 3,
+  failedStartsMs: 24 * HOUR_MS,
+  losses: 2,
+  lossesMs: 7 * 24 * HOUR_MS,
+  outages: 6,
+  outagesMs: 24 * HOUR_MS,
+};
+
+export const verdictCauses = ['hardware', 'failed_starts', 'losses', 'outages'] as const;
+export type VerdictCause = (typeof verdictCauses)[number];
+
+export interface Verdict {
+  readonly cause: VerdictCause;
+  /** What the supplier reads. Names no tenant. */
+  readonly reason: string;
+}
+
+/** Null: nothing speaks against selling it. */
+export function judgeMachine(
+  evidence: Evidence,
+  policy: VerdictPolicy = defaultVerdictPolicy,
+): Verdict | null {
+  const { difference } = evidence;
+  if (difference !== null) {
+    return { cause: 'hardware', reason: `Its hardware is not what was tested: ${difference}.` };
+  }
+  return judgeStarts(evidence, policy) ?? judgeLosses(evidence, policy) ?? judgeOutages(evidence, policy);
+}
+
+function judgeStarts(evidence: Evidence, policy: VerdictPolicy): Verdict | null {
+  const { lastStartAt } = evidence;
+  const failed = countedFaults(evidence, 'start', policy.failedStartsMs).filter(
+    ({ at }) => lastStartAt === null || at > lastStartAt,
+  );
+  const last = newestOf(failed);
+  if (last === null || failed.length < policy.failedStarts) return null;
+  return {
+    cause: 'failed_starts',
+    reason: `${failed.length} machines in a row did not come up on it. The last: ${last.reason}`,
+  };
+}
+
+function judgeLosses(evidence: Evidence, policy: VerdictPolicy): Verdict | null {
+  const lost = countedFaults(evidence, 'loss', policy.lossesMs);
+  const last = newestOf(lost);
+  if (last === null || lost.length < policy.losses) return null;
+  return {
+    cause: 'losses',
+    reason: `${lost.length} machines that ran on it were lost. The last: ${last.reason}`,
+  };
+}
+
+function judgeOutages(evidence: Evidence, policy: VerdictPolicy): Verdict | null {
+  const since = sinceWhen(evidence, policy.outagesMs);
+  const outages = evidence.outages.filter((at) => at > since);
+  if (outages.length < policy.outages) return null;
+  return { cause: 'outages', reason: `It went offline ${outages.length} times within a day.` };
+}
+
+function countedFaults(evidence: Evidence, kind: FaultKind, withinMs: number): readonly HostFault[] {
+  const since = sinceWhen(evidence, withinMs);
+  return evidence.faults.filter((fault) => fault.kind === kind && fault.at > since);
+}
+
+function sinceWhen({ now, inServiceSince }: Evidence, withinMs: number): Date {
+  const earliest = new Date(now.getTime() - withinMs);
+  return inServiceSince > earliest ? inServiceSince : earliest;
+}
+
+function newestOf(faults: readonly HostFault[]): HostFault | null {
+  return faults.reduce<HostFault | null>(
+    (newest, fault) => (newest === null || fault.at > newest.at ? fault : newest),
+    null,
+  );
+}
+
+/** What of a machine was seen in its self-test, and is sold. */
+export interface TestedHardware {
+  /** By address, what each is. */
+  readonly gpus: readonly { readonly pciAddress: string; readonly model: string }[];
+  readonly cpuCount: number;
+  readonly ramMb: number;
+}
+
+/** A kernel takes a little more or less for itself with each release. */
+const RAM_TOLERANCE_PERCENT = 5n;
+
+/**
+ * In what a machine is not what was tested. GPUs that are missing are told by the engine and simply not sold, so they are no
+ * difference; others than were tested are, and so is a machine that became smaller or larger.
+ */
+export function differenceFromTested(
+  tested: TestedHardware,
+  seen: {
+    readonly gpus: readonly { readonly pciAddress: string; readonly model: string }[];
+    readonly cpuCount: number | null;
+    readonly ramMb: number | null;
+  },
+): string | null {
+  const models = new Map(tested.gpus.map(({ pciAddress, model }) => [pciAddress, model]));
+  for (const { pciAddress, model } of seen.gpus) {
+    const was = models.get(pciAddress);
+    if (was === undefined) return `a GPU at ${pciAddress} that was not there`;
+    if (was !== model) return `the GPU at ${pciAddress} was ${was} and is ${model}`;
+  }
+  if (seen.cpuCount !== null && seen.cpuCount !== tested.cpuCount) {
+    return `${seen.cpuCount} threads instead of ${tested.cpuCount}`;
+  }
+  if (seen.ramMb === null) return null;
+  const offBy = BigInt(Math.abs(seen.ramMb - tested.ramMb));
+  const isMuch = offBy * 100n > BigInt(tested.ramMb) * RAM_TOLERANCE_PERCENT;
+  return isMuch ? `${seen.ramMb} MB of memory instead of ${tested.ramMb} MB` : null;
+}

@@ -1,0 +1,156 @@
+import type { MachineState } from '@millrace/contract';
+import { divideRoundDown, ppm, ppmPerWhole, type Ppm } from '@millrace/platform/money';
+
+/**
+ * How reliable a machine is, by what was measured. Pure.
+ *
+ * Only time in which somebody looked counts, and only states that say something about the host: a machine that is offline
+ * is down, one that sells or is drained is up. What an operator took out, what is being looked at for the first time and
+ * what is away for announced maintenance is neither.
+ */
+
+export interface Stretch {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** From this moment on the node had this state. */
+export interface StateChange {
+  readonly at: Date;
+  readonly to: MachineState;
+}
+
+/** What is known about a node over some time. */
+export interface Watched {
+  readonly span: Stretch;
+  /** While somebody looked; null: nobody did. */
+  readonly watch: Stretch | null;
+  /** Its state at the begin of the span. */
+  readonly state: MachineState;
+  /** What became of it then, oldest first. */
+  readonly changes: readonly StateChange[];
+  /** Announced maintenance. */
+  readonly away: readonly Stretch[];
+}
+
+export interface Uptime {
+  /** Time that counts. */
+  readonly watchedMs: number;
+  /** Of that, time in which the machine was there. */
+  readonly upMs: number;
+}
+
+const isUp: Readonly<Record<MachineState, boolean | null>> = {
+  node_registering: null,
+  node_ready: true,
+  node_draining: true,
+  node_offline: false,
+  node_quarantined: null,
+  node_removed: null,
+};
+
+export function measureUptime(watched: Watched): Uptime {
+  const { span, watch, changes } = watched;
+  let watchedMs = 0;
+  let upMs = 0;
+  if (watch === null) return { watchedMs, upMs };
+  let state = watched.state;
+  let from = span.from;
+  for (const { at, to } of [...changes, { at: span.to, to: watched.state }]) {
+    const counts = isUp[state];
+    const part = overlapOf(overlapOf({ from, to: at }, span), watch);
+    if (counts !== null) {
+      const ms = lengthOf(part);
+      // Being there during maintenance is to its credit; being away is no fault.
+      const countedMs = counts ? ms : ms - lengthOfAll(watched.away.map((away) => overlapOf(away, part)));
+      watchedMs += countedMs;
+      upMs += counts ? countedMs : 0;
+    }
+    state = to;
+    from = at;
+  }
+  return { watchedMs, upMs };
+}
+
+function overlapOf(one: Stretch, other: Stretch): Stretch {
+  const from = one.from > other.from ? one.from : other.from;
+  const to = one.to < other.to ? one.to : other.to;
+  return { from, to: to > from ? to : from };
+}
+
+function lengthOf({ from, to }: Stretch): number {
+  return Math.max(0, to.getTime() - from.getTime());
+}
+
+/** Of all of them together; what two share counts once. */
+function lengthOfAll(stretches: readonly Stretch[]): number {
+  let ms = 0;
+  let end = Number.NEGATIVE_INFINITY;
+  for (const { from, to } of stretches.toSorted((one, other) => one.from.getTime() - other.from.getTime())) {
+    ms += Math.max(0, to.getTime() - Math.max(from.getTime(), end));
+    end = Math.max(end, to.getTime());
+  }
+  return ms;
+}
+
+/** What a machine did over the time that counts. */
+export interface TrustFigures extends Uptime {
+  /** Machines of tenants that came up on it. */
+  readonly starts: number;
+  /** Those that did not, by a fault of the host. */
+  readonly failedStarts: number;
+  /** Those that were lost while they ran. */
+  readonly losses: number;
+}
+
+export const noFigures: TrustFigures = { watchedMs: 0, upMs: 0, starts: 0, failedStarts: 0, losses: 0 };
+
+export function addFigures(one: TrustFigures, other: TrustFigures): TrustFigures {
+  return {
+    watchedMs: one.watchedMs + other.watchedMs,
+    upMs: one.upMs + other.upMs,
+    starts: one.starts + other.starts,
+    failedStarts: one.failedStarts + other.failedStarts,
+    losses: one.losses + other.losses,
+  };
+}
+
+export interface Reliability {
+  /** Both of the others together. */
+  readonly score: Ppm;
+  readonly uptime: Ppm;
+  /** How likely what is started comes up and stays. */
+  readonly starting: Ppm;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** For how long what a machine did counts. */
+export const TRUST_DAYS = 30;
+
+/**
+ * What a machine is believed before it has shown anything, as if it had done so for this long and so often. Without it the
+ * first failure of a new machine would count for everything, and a machine of one minute would be the best of all.
+ */
+const before = { watchedMs: 24 * HOUR_MS, starts: 10, reliability: 900_000 } as const;
+
+/** A tenant loses more with what ran than with what never came up. */
+const LOSS_COUNTS = 3;
+
+export function reliabilityOf(figures: TrustFigures): Reliability {
+  const { watchedMs, upMs, starts, failedStarts, losses } = figures;
+  const uptime = shareOf(upMs, watchedMs, before.watchedMs);
+  const starting = shareOf(starts, starts + failedStarts + LOSS_COUNTS * losses, before.starts);
+  return {
+    uptime: ppm(Number(uptime)),
+    starting: ppm(Number(starting)),
+    score: ppm(Number(divideRoundDown(uptime * starting, whole))),
+  };
+}
+
+const whole = BigInt(ppmPerWhole);
+
+function shareOf(good: number, all: number, believed: number): bigint {
+  const parts = BigInt(good) * whole + BigInt(believed) * BigInt(before.reliability);
+  return divideRoundDown(parts, BigInt(all) + BigInt(believed));
+}
