@@ -17,7 +17,7 @@ CREATE DOMAIN public.fleet_cuda AS integer
 	CONSTRAINT fleet_cuda_check CHECK ((VALUE >= 0));
 
 CREATE DOMAIN public.fleet_gpu_type AS text
-	CONSTRAINT fleet_gpu_type_check CHECK ((VALUE = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text])));
+	CONSTRAINT fleet_gpu_type_check CHECK ((VALUE = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text, 'other'::text])));
 
 CREATE DOMAIN public.fleet_mode AS text
 	CONSTRAINT fleet_mode_check CHECK ((VALUE = ANY (ARRAY['live'::text, 'test'::text])));
@@ -1455,6 +1455,7 @@ CREATE TABLE public.rentals (
     version integer DEFAULT 1 NOT NULL,
     supplier_org_id uuid,
     supplier_rate_nano_usd_per_hour bigint,
+    told_as jsonb,
     CONSTRAINT rentals_attempt_check CHECK ((attempt >= 1)),
     CONSTRAINT rentals_check CHECK (((first_attempt >= 1) AND (first_attempt <= attempt))),
     CONSTRAINT rentals_connection_type_check CHECK ((connection_type = ANY (ARRAY['ethernet'::text, 'infiniband'::text]))),
@@ -1462,12 +1463,13 @@ CREATE TABLE public.rentals (
     CONSTRAINT rentals_disk_price_check CHECK ((jsonb_typeof(disk_price) = 'object'::text)),
     CONSTRAINT rentals_end_reason_check CHECK (((length(end_reason) >= 1) AND (length(end_reason) <= 255))),
     CONSTRAINT rentals_ended_when_ended CHECK (((status = 'Terminated'::text) = (ended_at IS NOT NULL))),
-    CONSTRAINT rentals_gpu_type_check CHECK ((gpu_type = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text]))),
+    CONSTRAINT rentals_gpu_type_check CHECK ((gpu_type = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text, 'other'::text]))),
     CONSTRAINT rentals_gpus_per_node_check CHECK (((gpus_per_node >= 1) AND (gpus_per_node <= 64))),
     CONSTRAINT rentals_idle_action_check CHECK ((idle_action = ANY (ARRAY['stop'::text, 'terminate'::text]))),
     CONSTRAINT rentals_idle_after_seconds_check CHECK ((idle_after_seconds >= 300)),
     CONSTRAINT rentals_idle_is_whole CHECK (((idle_after_seconds IS NULL) = (idle_action IS NULL))),
     CONSTRAINT rentals_image_check CHECK (((length(image) >= 1) AND (length(image) <= 255))),
+    CONSTRAINT rentals_instances_have_a_name CHECK (((kind = 'instance'::text) = (told_as IS NOT NULL))),
     CONSTRAINT rentals_kind_check CHECK ((kind = ANY (ARRAY['virtual-machine'::text, 'bare-metal'::text, 'instance'::text]))),
     CONSTRAINT rentals_label_check CHECK ((length(label) <= 1000)),
     CONSTRAINT rentals_labels_check CHECK ((jsonb_typeof(labels) = 'object'::text)),
@@ -1491,6 +1493,7 @@ CREATE TABLE public.rentals (
     CONSTRAINT rentals_task_check CHECK ((task = ANY (ARRAY['provision'::text, 'stop'::text, 'start'::text, 'reboot'::text, 'release'::text]))),
     CONSTRAINT rentals_task_has_a_deadline CHECK (((task IS NULL) = (task_deadline_at IS NULL))),
     CONSTRAINT rentals_task_options_check CHECK ((jsonb_typeof(task_options) = 'object'::text)),
+    CONSTRAINT rentals_told_as_check CHECK ((jsonb_typeof(told_as) = 'object'::text)),
     CONSTRAINT rentals_transitions_check CHECK ((transitions >= 1)),
     CONSTRAINT rentals_unknown_knows_since_when CHECK (((status <> 'Unknown'::text) OR (trouble_since IS NOT NULL))),
     CONSTRAINT rentals_user_data_check CHECK ((length(user_data) <= 65536)),
@@ -1554,6 +1557,8 @@ COMMENT ON COLUMN public.rentals.steps IS 'The number of its newest step.';
 COMMENT ON COLUMN public.rentals.version IS 'Grows with each change: who decided by an older one decides again.';
 
 COMMENT ON COLUMN public.rentals.supplier_rate_nano_usd_per_hour IS 'The supplier''s part of the rate of all of its GPUs, after the operator''s fee.';
+
+COMMENT ON COLUMN public.rentals.told_as IS 'Of an instance: its name, its machine and its cluster, as the marketplace shows them. What its events say.';
 
 CREATE VIEW public.metered_things AS
  SELECT
@@ -1752,6 +1757,8 @@ WITH (fillfactor='60');
 
 COMMENT ON TABLE public.node_capacity IS 'What placement asks about a node, and nothing else: narrow, because every placement writes it. Whoever changes what is sold of a node holds this row''s lock.';
 
+COMMENT ON COLUMN public.node_capacity.gpu_type IS 'What its GPUs are sold as. other: all of one model that rentals do not offer; only the marketplace sells those.';
+
 COMMENT ON COLUMN public.node_capacity.cuda IS 'The newest CUDA of its driver as a number: 12.8 is 1208.';
 
 COMMENT ON COLUMN public.node_capacity.ready IS 'The node is node_ready.';
@@ -1861,6 +1868,7 @@ CREATE TABLE public.organisations (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     funded_at timestamp with time zone,
+    supplier_since timestamp with time zone,
     CONSTRAINT organisations_home_cell_check CHECK (((home_cell >= 0) AND (home_cell <= 1023))),
     CONSTRAINT organisations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
     CONSTRAINT organisations_slug_check CHECK ((slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)),
@@ -1878,6 +1886,8 @@ COMMENT ON COLUMN public.organisations.home_cell IS 'The cell that keeps this or
 COMMENT ON COLUMN public.organisations.status IS 'suspended: every key of the organisation is refused within one second.';
 
 COMMENT ON COLUMN public.organisations.funded_at IS 'When its deposits first reached the sum that lifts its rate limit; null before. Never taken back.';
+
+COMMENT ON COLUMN public.organisations.supplier_since IS 'Since when its owners and admins act as suppliers; null: it supplies nothing. Never taken back: who supplied once has money and machines here.';
 
 CREATE TABLE public.outbox (
     id uuid NOT NULL,
@@ -3052,6 +3062,7 @@ CREATE TABLE public.supplier_machines (
     approval text DEFAULT 'pending'::text NOT NULL,
     approval_reason text,
     listed boolean DEFAULT false NOT NULL,
+    drained_at timestamp with time zone,
     price_nano_usd_per_gpu_hour bigint,
     joined_at timestamp with time zone NOT NULL,
     enrolled_at timestamp with time zone,
@@ -3093,6 +3104,8 @@ COMMENT ON COLUMN public.supplier_machines.stage IS 'trusting: our certificate i
 COMMENT ON COLUMN public.supplier_machines.tests IS 'What the self-test measured, and what a person needs to know of it.';
 
 COMMENT ON COLUMN public.supplier_machines.listed IS 'The supplier wants it shown. It is shown if the operator approved it too.';
+
+COMMENT ON COLUMN public.supplier_machines.drained_at IS 'Since when its supplier has taken it out of use, and may put it back; null: the supplier has not.';
 
 CREATE TABLE public.supplier_payouts (
     id uuid NOT NULL,
@@ -3427,7 +3440,7 @@ ALTER TABLE ONLY public.inference_requests_rest
     ADD CONSTRAINT inference_requests_rest_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.instances
-    ADD CONSTRAINT instances_name_key UNIQUE (name);
+    ADD CONSTRAINT instances_name_once UNIQUE (name);
 
 ALTER TABLE ONLY public.instances
     ADD CONSTRAINT instances_pkey PRIMARY KEY (rental_id);
@@ -4967,6 +4980,8 @@ GRANT UPDATE(approval) ON TABLE public.supplier_machines TO millrace_app;
 GRANT UPDATE(approval_reason) ON TABLE public.supplier_machines TO millrace_app;
 
 GRANT UPDATE(listed) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(drained_at) ON TABLE public.supplier_machines TO millrace_app;
 
 GRANT UPDATE(price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_app;
 

@@ -187,7 +187,7 @@ comment on column gpus.state is 'Only present ones are sold. missing: the engine
 -- asks a domain only when a value comes in.
 create domain fleet_mode as text check (value in ('live', 'test'));
 create domain fleet_offer as text check (value in ('virtual-machine', 'bare-metal', 'marketplace'));
-create domain fleet_gpu_type as text check (value in ('h100', 'h200', 'b200'));
+create domain fleet_gpu_type as text check (value in ('h100', 'h200', 'b200', 'other'));
 create domain fleet_connection_type as text check (value in ('ethernet', 'infiniband'));
 create domain fleet_count as integer check (value > 0);
 create domain fleet_cuda as integer check (value >= 0);
@@ -230,6 +230,7 @@ grant insert (node_id, mode, offer, provider_id, region, cluster_id, fabric_id, 
               open, spread) on node_capacity to millrace_app;
 grant update (fabric_id, gpu_type, connection_type, cuda, ready, open, spread) on node_capacity to millrace_app;
 comment on table node_capacity is 'What placement asks about a node, and nothing else: narrow, because every placement writes it. Whoever changes what is sold of a node holds this row''s lock.';
+comment on column node_capacity.gpu_type is 'What its GPUs are sold as. other: all of one model that rentals do not offer; only the marketplace sells those.';
 comment on column node_capacity.cuda is 'The newest CUDA of its driver as a number: 12.8 is 1208.';
 comment on column node_capacity.ready is 'The node is node_ready.';
 comment on column node_capacity.open is 'Its provider, region and cluster sell.';

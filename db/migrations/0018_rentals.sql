@@ -14,7 +14,7 @@ create table rentals (
   key_id uuid references api_keys (id) on delete restrict,
   provider_id text not null references providers (id) on delete restrict,
   region text not null check (length(region) between 1 and 64),
-  gpu_type text not null check (gpu_type in ('h100', 'h200', 'b200')),
+  gpu_type text not null check (gpu_type in ('h100', 'h200', 'b200', 'other')),
   gpus_per_node integer not null check (gpus_per_node between 1 and 64),
   node_count integer not null check (node_count between 1 and 10000),
   gpu_count integer not null generated always as (gpus_per_node * node_count) stored,

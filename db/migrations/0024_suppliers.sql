@@ -23,6 +23,11 @@ grant update (name, about, status, status_reason, fee_ppm, applied_at, approved_
 comment on table suppliers is 'Organisations that applied to supply machines. One row each, also after a rejection.';
 comment on column suppliers.fee_ppm is 'The operator''s part of each charge, in millionths. What is rented keeps the fee it was rented with.';
 
+-- Who may act as a supplier depends on the organisation, not on the person: whoever joins it, leaves it or gets another
+-- role in it is what the role says from then on.
+alter table organisations add column supplier_since timestamptz;
+comment on column organisations.supplier_since is 'Since when its owners and admins act as suppliers; null: it supplies nothing. Never taken back: who supplied once has money and machines here.';
+
 create table supplier_join_tokens (
   id uuid primary key,
   supplier_id uuid not null,
@@ -69,6 +74,7 @@ create table supplier_machines (
   approval text not null default 'pending' check (approval in ('pending', 'approved', 'rejected')),
   approval_reason text check (length(approval_reason) between 1 and 1000),
   listed boolean not null default false,
+  drained_at timestamptz,
   price_nano_usd_per_gpu_hour bigint check (price_nano_usd_per_gpu_hour > 0),
   joined_at timestamptz not null,
   enrolled_at timestamptz,
@@ -92,7 +98,7 @@ create index supplier_machines_due_idx on supplier_machines (next_try_at) where 
 create unique index supplier_machines_endpoint_idx on supplier_machines (endpoint) where stage not in ('refused', 'withdrawn');
 revoke update, delete on supplier_machines from millrace_app;
 grant update (cluster_id, node_id, trust_token, stage, problem, tries, next_try_at, deadline_at, tests, tested_at, approval,
-              approval_reason, listed, price_nano_usd_per_gpu_hour, enrolled_at, withdrawn_at, version)
+              approval_reason, listed, drained_at, price_nano_usd_per_gpu_hour, enrolled_at, withdrawn_at, version)
   on supplier_machines to millrace_app;
 comment on table supplier_machines is 'Machines of suppliers, from the moment that they ask to join. What they consist of is in nodes and gpus, as of every machine.';
 comment on column supplier_machines.endpoint is 'Where its daemon is reached: https, a host and a port.';
@@ -101,6 +107,7 @@ comment on column supplier_machines.trust_token is 'What the daemon takes once i
 comment on column supplier_machines.stage is 'trusting: our certificate is being made known, for one project only. inspecting: its hardware is read. testing: it must show what it can. Only what is enrolled can be sold.';
 comment on column supplier_machines.tests is 'What the self-test measured, and what a person needs to know of it.';
 comment on column supplier_machines.listed is 'The supplier wants it shown. It is shown if the operator approved it too.';
+comment on column supplier_machines.drained_at is 'Since when its supplier has taken it out of use, and may put it back; null: the supplier has not.';
 
 create table supplier_payouts (
   id uuid primary key,
@@ -151,17 +158,24 @@ alter table rentals
   add constraint rentals_supplier_has_a_rate check ((supplier_org_id is null) = (supplier_rate_nano_usd_per_hour is null));
 comment on column rentals.supplier_rate_nano_usd_per_hour is 'The supplier''s part of the rate of all of its GPUs, after the operator''s fee.';
 
+-- Events about an instance call it by its name, and whoever works on it knows nothing of the marketplace.
+alter table rentals
+  add column told_as jsonb check (jsonb_typeof(told_as) = 'object'),
+  add constraint rentals_instances_have_a_name check ((kind = 'instance') = (told_as is not null));
+comment on column rentals.told_as is 'Of an instance: its name, its machine and its cluster, as the marketplace shows them. What its events say.';
+
 create table instances (
   rental_id uuid primary key,
   org_id uuid not null references organisations (id) on delete restrict,
   mode text not null check (mode in ('live', 'test')),
-  name text not null unique check (name ~ '^[a-z0-9]+(-[a-z0-9]+){2,4}$' and length(name) <= 63),
+  name text not null check (name ~ '^[a-z0-9]+(-[a-z0-9]+){2,4}$' and length(name) <= 63),
   node_id uuid not null references nodes (id) on delete restrict,
   cluster_name text not null check (length(cluster_name) between 1 and 63),
   price_nano_usd_per_gpu_hour bigint not null check (price_nano_usd_per_gpu_hour >= 0),
   fee_ppm integer not null check (fee_ppm between 0 and 1000000),
   record jsonb not null check (jsonb_typeof(record) = 'object'),
-  foreign key (rental_id, mode) references rentals (id, mode) on delete restrict
+  foreign key (rental_id, mode) references rentals (id, mode) on delete restrict,
+  constraint instances_name_once unique (name)
 );
 create index instances_org_idx on instances (org_id, mode, rental_id);
 create index instances_node_idx on instances (node_id);

@@ -44,6 +44,30 @@ export const administrationErrors = {
     suggestion: 'Read the application to see how it stands.',
     retryable: false,
   },
+  SUPPLIER_NOT_APPROVED: {
+    status: 403,
+    message: 'This organisation is not an approved supplier.',
+    suggestion: 'Read GET /v2/supplier/account to see how it stands, and why.',
+    retryable: false,
+  },
+  MARKETPLACE_NOT_OPEN: {
+    status: 409,
+    message: 'This installation takes no machines of suppliers.',
+    suggestion: 'Ask its operator to set up the provider that the machines of suppliers belong to.',
+    retryable: false,
+  },
+  JOIN_TOKEN_INVALID: {
+    status: 403,
+    message: 'With this join token no machine can join.',
+    suggestion: 'Make another one with POST /v2/supplier/join-tokens.',
+    retryable: false,
+  },
+  JOIN_TOKEN_LIMIT_REACHED: {
+    status: 409,
+    message: 'The supplier has as many usable join tokens as it can have.',
+    suggestion: 'Revoke one that is not needed, or let more machines join with one by maxMachines.',
+    retryable: false,
+  },
   JOIN_TOKEN_NOT_FOUND: {
     status: 404,
     message: 'There is no such join token.',

@@ -1,4 +1,5 @@
 import {
+  platformRoleScopes,
   roles,
   scopeNames,
   scopesOf,
@@ -46,6 +47,19 @@ const liveOnlyScopes: ReadonlySet<Scope> = new Set<Scope>([
  */
 const amountLimits = ['maxUsdPerHour', 'maxLiveRentals', 'budget', 'rpm', 'tpm'] as const;
 
+/**
+ * The platform roles that a person acts in for an organisation: their own, and that of a supplier where the organisation
+ * is one and they speak for it. So whoever joins, leaves or is given another role in it gains and loses that at once.
+ */
+export function platformRolesIn(
+  own: readonly PlatformRole[],
+  organisation: { readonly role: Role | null; readonly supplies: boolean },
+): readonly PlatformRole[] {
+  const { role, supplies } = organisation;
+  const speaksForIt = role === 'owner' || role === 'admin';
+  return supplies && speaksForIt && !own.includes('supplier') ? [...own, 'supplier'] : own;
+}
+
 /** What a person may put on a key of that mode. */
 export function grantableScopes(
   role: Role,
@@ -66,6 +80,23 @@ export function effectiveScopes(
 ): ReadonlySet<Scope> {
   const given = new Set(key.scopes);
   return new Set(grantableScopes(role, platformRoles, key.mode).filter((scope) => given.has(scope)));
+}
+
+/**
+ * What a key may put on keys that it makes: what it may do itself, and the scopes of a supplier if it was given all that
+ * its user's role has. Keys are made by keys, and none that is older than the approval of a supplier has its scopes: a
+ * key that stands for its person in everything may name them, one that was made for less may not.
+ */
+export function scopesToHandOn(
+  key: { readonly scopes: readonly string[]; readonly mode: KeyMode },
+  role: Role,
+  platformRoles: readonly PlatformRole[],
+): readonly Scope[] {
+  const own = effectiveScopes(key, role, platformRoles);
+  const isWhole = grantableScopes(role, [], key.mode).every((scope) => own.has(scope));
+  if (!isWhole || !platformRoles.includes('supplier')) return [...own];
+  const gained = platformRoleScopes.supplier.filter((scope) => key.mode === 'live' && !own.has(scope));
+  return [...own, ...gained];
 }
 
 /** Settles what a new key gets: never more than its creator has, in any respect. What is left open is inherited. */

@@ -2,7 +2,7 @@ import type { Role } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
-import { grantableScopes } from './access.ts';
+import { grantableScopes, platformRolesIn } from './access.ts';
 import type { KeyMode } from './api-key.ts';
 import { issueKey, type IssuedKey } from './api-keys.service.ts';
 import { noLimits } from './api-keys.store.ts';
@@ -11,7 +11,7 @@ import type { Cause, Member, Organisation, User } from './identity.ts';
 import type { AnnounceKeyChange } from './key-changes.ts';
 import {
   ensureUser,
-  findMember,
+  findMembership,
   grantPlatformRole,
   hasOperator,
   insertMember,
@@ -108,10 +108,12 @@ export async function issueFullKey(
   cause: Cause,
   wish: { readonly orgId: OrgId; readonly user: User; readonly mode: KeyMode; readonly name: string },
 ): Promise<IssuedKey> {
-  const member = await findMember(tx, wish.orgId, wish.user.id);
-  if (member === null) throw new Fault('MEMBER_NOT_FOUND');
-  const platformRoles = await listPlatformRoles(tx, wish.user.id);
-  const scopes = grantableScopes(member.role, platformRoles, wish.mode);
+  const membership = await findMembership(tx, wish.orgId, wish.user.id);
+  if (membership === null) throw new Fault('MEMBER_NOT_FOUND');
+  const { role } = membership.member;
+  const supplies = membership.organisation.supplierSince !== null;
+  const platformRoles = platformRolesIn(await listPlatformRoles(tx, wish.user.id), { role, supplies });
+  const scopes = grantableScopes(role, platformRoles, wish.mode);
   const rights = { mode: wish.mode, scopes, limits: noLimits, allowedIps: [], expiresAt: null };
   return issueKey(tx, cause, { orgId: wish.orgId, userId: wish.user.id, name: wish.name, rights });
 }

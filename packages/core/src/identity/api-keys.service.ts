@@ -3,7 +3,13 @@ import type { Db, Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { KeyId, OrgId, UserId } from '@millrace/platform/ids';
 import { appendOutbox } from '@millrace/platform/outbox';
-import { decideRights, effectiveScopes, mayManageKeysOfOthers, type KeyRights } from './access.ts';
+import {
+  decideRights,
+  effectiveScopes,
+  mayManageKeysOfOthers,
+  scopesToHandOn,
+  type KeyRights,
+} from './access.ts';
 import { keyPrefix, mintKey, type KeyMode } from './api-key.ts';
 import {
   countUnrevokedKeys,
@@ -197,7 +203,9 @@ export async function issueKey(
 }
 
 function requireRights(caller: EnteredCaller, wish: KeyRights, nowMs: number): KeyRights {
-  const decision = decideRights({ ...caller.key, scopes: [...caller.scopes] }, wish, nowMs);
+  const { key, role, platformRoles } = caller;
+  const scopes = scopesToHandOn(key, role, platformRoles);
+  const decision = decideRights({ ...key, scopes }, wish, nowMs);
   if (decision.ok) return decision.rights;
   throw new Fault(decision.kind === 'invalid' ? 'VALIDATION_FAILED' : 'SCOPE_ESCALATION', {
     issues: decision.issues,

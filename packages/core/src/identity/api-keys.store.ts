@@ -3,7 +3,7 @@ import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
 import type { KeyMode, MintedKey } from './api-key.ts';
-import type { KeyRights } from './access.ts';
+import { platformRolesIn, type KeyRights } from './access.ts';
 import type { ApiKey, Caller, PageRequest, RevocationReason } from './identity.ts';
 
 /** All SQL about API keys. No function here ever sees a secret: only its hash. */
@@ -71,6 +71,15 @@ const platformRolesOfUser = sql<PlatformRole[]>`array(
   order by platform_roles.role
 )`.as('platform_roles');
 
+function rolesOf(row: {
+  platform_roles: PlatformRole[];
+  role: Role | null;
+  supplier_since: Date | null;
+}): readonly PlatformRole[] {
+  const { role } = row;
+  return platformRolesIn(row.platform_roles, { role, supplies: row.supplier_since !== null });
+}
+
 /** What authentication needs to know of a key, in one row. */
 export interface KeyCredentials {
   readonly key: ApiKey;
@@ -100,6 +109,7 @@ export async function findCredentials(reader: Reader, publicId: string): Promise
       'members.role',
       'organisations.status as org_status',
       'organisations.funded_at as org_funded_at',
+      'organisations.supplier_since',
     ])
     .select(platformRolesOfUser)
     .where('api_keys.public_id', '=', publicId)
@@ -109,7 +119,7 @@ export async function findCredentials(reader: Reader, publicId: string): Promise
     key: toKey(row),
     secretSha256: row.secret_sha256,
     role: row.role,
-    platformRoles: row.platform_roles,
+    platformRoles: rolesOf(row),
     orgStatus: row.org_status,
     orgFunded: row.org_funded_at !== null,
   };
@@ -125,13 +135,14 @@ export async function lockCaller(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Ca
     .innerJoin('members', (join) =>
       join.onRef('members.org_id', '=', 'api_keys.org_id').onRef('members.user_id', '=', 'api_keys.user_id'),
     )
+    .innerJoin('organisations', 'organisations.id', 'api_keys.org_id')
     .select(keyColumns)
-    .select(['members.role', platformRolesOfUser])
+    .select(['members.role', 'organisations.supplier_since', platformRolesOfUser])
     .where('api_keys.org_id', '=', toUuid(orgId))
     .where('api_keys.id', '=', toUuid(keyId))
     .forShare(['api_keys', 'members'])
     .executeTakeFirst();
-  return row === undefined ? null : { key: toKey(row), role: row.role, platformRoles: row.platform_roles };
+  return row === undefined ? null : { key: toKey(row), role: row.role, platformRoles: rolesOf(row) };
 }
 
 export async function findKey(reader: Reader, orgId: OrgId, id: KeyId): Promise<ApiKey | null> {

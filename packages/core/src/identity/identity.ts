@@ -20,6 +20,8 @@ export interface Organisation {
   readonly status: 'active' | 'suspended';
   readonly suspendedAt: Date | null;
   readonly suspendedReason: string | null;
+  /** Since when its owners and admins act as suppliers; null: it supplies nothing. */
+  readonly supplierSince: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

@@ -44,6 +44,7 @@ export {
   findOrganisationBySlug,
   grantPlatformRole,
   lockOrganisation,
+  markSupplier,
 } from './organisations.store.ts';
 export { findSshKeys } from './ssh-keys.store.ts';
 export { mintKey, parseKey, secretMatches, type KeyMode } from './api-key.ts';

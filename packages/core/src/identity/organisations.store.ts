@@ -21,6 +21,7 @@ function toOrganisation(
     status: row.status,
     suspendedAt: row.suspended_at,
     suspendedReason: row.suspended_reason,
+    supplierSince: row.supplier_since,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -34,6 +35,7 @@ const organisationColumns = [
   'organisations.status',
   'organisations.suspended_at',
   'organisations.suspended_reason',
+  'organisations.supplier_since',
   'organisations.created_at',
   'organisations.updated_at',
 ] as const;
@@ -199,6 +201,16 @@ export async function setSuspension(tx: Tx, id: OrgId, reason: string | null): P
     .returningAll()
     .executeTakeFirstOrThrow();
   return toOrganisation(row);
+}
+
+/** Lets an organisation's owners and admins act as suppliers from now on. Doing it again changes nothing. */
+export async function markSupplier(tx: Tx, id: OrgId): Promise<void> {
+  await tx.kysely
+    .updateTable('organisations')
+    .set({ supplier_since: tx.clock.now() })
+    .where('id', '=', toUuid(id))
+    .where('supplier_since', 'is', null)
+    .execute();
 }
 
 /** Every organisation of the installation, oldest first. For operators. */

@@ -1,4 +1,8 @@
 export { feeOf, supplierRate } from './fee.ts';
 export { findListedMachine, readListedMachines } from './machines-listed.store.ts';
 export type { ListedMachine, MachineApproval, MachineStage, MachineSupplier } from './machines.ts';
+export type { JoinToken } from './join-tokens.ts';
+export { spendJoinToken } from './join-tokens.service.ts';
 export type { Supplier, SupplierStatus } from './suppliers.ts';
+export { requireApproved } from './suppliers.service.ts';
+export { findSupplierOf, holdSupplierOf, lockSupplierOf, type SupplierPage } from './suppliers.store.ts';

@@ -546,7 +546,7 @@ export interface NodeCapacityTable {
   region: string;
   cluster_id: string;
   fabric_id: string | null;
-  gpu_type: 'h100' | 'h200' | 'b200' | null;
+  gpu_type: 'h100' | 'h200' | 'b200' | 'other' | null;
   connection_type: 'ethernet' | 'infiniband';
   cuda: number | null;
   ready: Generated<boolean>;
@@ -610,6 +610,7 @@ export interface OrganisationsTable {
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
   funded_at: Date | null;
+  supplier_since: Date | null;
 }
 
 export interface OutboxTable {
@@ -930,7 +931,7 @@ export interface RentalsTable {
   key_id: string | null;
   provider_id: string;
   region: string;
-  gpu_type: 'h100' | 'h200' | 'b200';
+  gpu_type: 'h100' | 'h200' | 'b200' | 'other';
   gpus_per_node: number;
   node_count: number;
   gpu_count: GeneratedAlways<number>;
@@ -978,6 +979,7 @@ export interface RentalsTable {
   version: Generated<number>;
   supplier_org_id: string | null;
   supplier_rate_nano_usd_per_hour: bigint | null;
+  told_as: ColumnType<Json | null, string | null, string | null>;
 }
 
 export interface RequiredActionsTable {
@@ -1103,6 +1105,7 @@ export interface SupplierMachinesTable {
   approval: Generated<'pending' | 'approved' | 'rejected'>;
   approval_reason: string | null;
   listed: Generated<boolean>;
+  drained_at: Date | null;
   price_nano_usd_per_gpu_hour: bigint | null;
   joined_at: Date;
   enrolled_at: Date | null;

@@ -1,0 +1,94 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId, SupplierId } from '@millrace/platform/ids';
+import type { Ppm } from '@millrace/platform/money';
+import {
+  appendAudit,
+  enterAs,
+  lockOrganisation,
+  markSupplier,
+  type AnnounceKeyChange,
+  type Cause,
+  type KeyCall,
+} from '../identity/index.ts';
+import { statusAfter, type Supplier } from './suppliers.ts';
+import {
+  findSupplier,
+  holdSupplierOf,
+  insertSupplier,
+  lockSupplierOf,
+  renewApplication,
+  setSupplierStatus,
+  type Application,
+} from './suppliers.store.ts';
+
+/** Who may supply. Locks: the organisation, then its supplier. */
+
+/** An organisation applies, or applies again after a rejection. */
+export async function applyToSupply(tx: Tx, call: KeyCall, application: Application): Promise<Supplier> {
+  await enterAs(tx, call, 'organisation:write');
+  const known = await lockSupplierOf(tx, call.orgId);
+  if (known !== null && known.status !== 'rejected') {
+    throw new Fault('SUPPLIER_EXISTS', { message: `This organisation is a supplier: ${known.status}.` });
+  }
+  const supplier =
+    known === null
+      ? await insertSupplier(tx, call.orgId, application)
+      : await renewApplication(tx, call.orgId, application);
+  await appendAudit(tx, call.orgId, call.cause, {
+    action: 'supplier.applied',
+    resource: { kind: 'supplier', id: supplier.id },
+    after: { name: supplier.name, about: supplier.about },
+  });
+  return supplier;
+}
+
+export interface Judgement {
+  readonly reason: string;
+  /** What the operator keeps of each charge from now on; null for a rejection, which leaves it as it is. */
+  readonly feePpm: Ppm | null;
+}
+
+/**
+ * The operator's word on a supplier. An approval lets the organisation's owners and admins act as suppliers; it is
+ * never taken back, because a suspended supplier must still see its machines and its money. What a suspension ends is
+ * the listing: nothing of it is for rent from the moment of the commit.
+ */
+export async function judgeSupplier(
+  tx: Tx,
+  deps: { readonly announce: AnnounceKeyChange },
+  cause: Cause,
+  id: SupplierId,
+  judgement: Judgement,
+): Promise<Supplier> {
+  const orgId = (await findSupplier(tx, id))?.orgId;
+  if (orgId === undefined) throw new Fault('SUPPLIER_NOT_FOUND');
+  await lockOrganisation(tx, orgId);
+  const before = await lockSupplierOf(tx, orgId);
+  if (before === null) throw new Fault('SUPPLIER_NOT_FOUND');
+  const { reason, feePpm } = judgement;
+  const status = statusAfter(before.status, feePpm === null ? 'reject' : 'approve');
+  const approvedAt = before.approvedAt ?? (status === 'approved' ? tx.clock.now() : null);
+  const after = await setSupplierStatus(tx, orgId, { status, reason, feePpm, approvedAt });
+  if (status === 'approved') {
+    await markSupplier(tx, orgId);
+    tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId }));
+  }
+  await appendAudit(tx, orgId, cause, {
+    action: `supplier.${status}`,
+    resource: { kind: 'supplier', id },
+    before: { status: before.status, feePpm: before.feePpm },
+    after: { status: after.status, feePpm: after.feePpm },
+    reason,
+  });
+  return after;
+}
+
+/** The supplier that the organisation is, approved until the transaction ends. */
+export async function requireApproved(tx: Tx, orgId: OrgId): Promise<Supplier> {
+  const supplier = await holdSupplierOf(tx, orgId);
+  if (supplier?.status === 'approved') return supplier;
+  throw new Fault('SUPPLIER_NOT_APPROVED', {
+    ...(supplier === null ? {} : { message: `This supplier is ${supplier.status}, not approved.` }),
+  });
+}
