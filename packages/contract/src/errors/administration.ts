@@ -86,6 +86,19 @@ export const administrationErrors = {
     suggestion: 'List payouts and use an id from the list.',
     retryable: false,
   },
+  PAYOUT_SETTLED: {
+    status: 409,
+    message: 'This payout was settled already, and not like this.',
+    suggestion:
+      'Read it to see what became of it. Money that came back is recorded by reversing its transfer.',
+    retryable: false,
+  },
+  PAYOUT_LIMIT_REACHED: {
+    status: 409,
+    message: 'As many payouts as there can be wait to be settled.',
+    suggestion: 'Wait until the operator has settled one, then ask for the rest in one payout.',
+    retryable: false,
+  },
   PAYOUT_EXCEEDS_EARNINGS: {
     status: 409,
     message: 'The payout is more than what is payable.',
