@@ -3115,6 +3115,7 @@ CREATE TABLE public.supplier_payouts (
     status text NOT NULL,
     reference text,
     reason text,
+    hold_id uuid NOT NULL,
     transfer_id uuid,
     requested_by uuid NOT NULL,
     requested_at timestamp with time zone NOT NULL,
@@ -3128,6 +3129,12 @@ CREATE TABLE public.supplier_payouts (
 );
 
 COMMENT ON TABLE public.supplier_payouts IS 'What suppliers asked to be paid, and what became of it. Money leaves the ledger when an operator says that it was paid.';
+
+COMMENT ON COLUMN public.supplier_payouts.reference IS 'By which the money can be found, such as the number of a bank transfer.';
+
+COMMENT ON COLUMN public.supplier_payouts.reason IS 'What the operator said; shown to the supplier where it was rejected.';
+
+COMMENT ON COLUMN public.supplier_payouts.hold_id IS 'What sets the amount aside in the ledger from the moment it was asked for, so that nothing is asked for twice. Closed when it is settled.';
 
 CREATE TABLE public.supplier_statements (
     id uuid NOT NULL,
@@ -3145,7 +3152,9 @@ CREATE TABLE public.supplier_statements (
     CONSTRAINT supplier_statements_period_is_one CHECK ((period_start < period_end))
 );
 
-COMMENT ON TABLE public.supplier_statements IS 'What a supplier''s machines earned in a month, by machine. Written once, when the month is over and all of it is posted.';
+COMMENT ON TABLE public.supplier_statements IS 'What the ledger posted in a month (UTC) for a supplier''s machines, by machine, less what was given back. Written once, when the month is over.';
+
+COMMENT ON COLUMN public.supplier_statements.lines IS 'By machine: [{"machineId": …, "gpuSeconds": …, "grossNanoUsd": "…", "feeNanoUsd": "…"}]. They add up to the statement.';
 
 CREATE TABLE public.suppliers (
     id uuid NOT NULL,
@@ -3680,6 +3689,9 @@ ALTER TABLE ONLY public.supplier_machines
     ADD CONSTRAINT supplier_machines_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.supplier_payouts
+    ADD CONSTRAINT supplier_payouts_hold_id_key UNIQUE (hold_id);
+
+ALTER TABLE ONLY public.supplier_payouts
     ADD CONSTRAINT supplier_payouts_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.supplier_payouts
@@ -3840,6 +3852,8 @@ CREATE UNIQUE INDEX meters_hold_idx ON public.meters USING btree (hold_id) WHERE
 CREATE INDEX meters_open_idx ON public.meters USING btree (shard, org_id, mode) WHERE ((state = 'open'::text) AND (rate_nano_usd_per_hour > 0));
 
 CREATE INDEX meters_org_idx ON public.meters USING btree (org_id, mode, state);
+
+CREATE INDEX meters_supplier_idx ON public.meters USING btree (supplier_org_id, id) WHERE (supplier_org_id IS NOT NULL);
 
 CREATE INDEX mock_machines_changes_idx ON public.mock_machines USING btree (cluster, change_seq);
 

@@ -117,6 +117,7 @@ create table supplier_payouts (
   status text not null check (status in ('requested', 'paid', 'rejected')),
   reference text check (length(reference) <= 255),
   reason text check (length(reason) between 1 and 1000),
+  hold_id uuid not null unique,
   transfer_id uuid unique,
   requested_by uuid not null references users (id) on delete restrict,
   requested_at timestamptz not null,
@@ -130,6 +131,9 @@ create index supplier_payouts_open_idx on supplier_payouts (id) where status = '
 revoke update, delete on supplier_payouts from millrace_app;
 grant update (status, reference, reason, transfer_id, settled_at) on supplier_payouts to millrace_app;
 comment on table supplier_payouts is 'What suppliers asked to be paid, and what became of it. Money leaves the ledger when an operator says that it was paid.';
+comment on column supplier_payouts.hold_id is 'What sets the amount aside in the ledger from the moment it was asked for, so that nothing is asked for twice. Closed when it is settled.';
+comment on column supplier_payouts.reference is 'By which the money can be found, such as the number of a bank transfer.';
+comment on column supplier_payouts.reason is 'What the operator said; shown to the supplier where it was rejected.';
 
 create table supplier_statements (
   id uuid primary key,
@@ -149,7 +153,11 @@ create table supplier_statements (
 );
 create index supplier_statements_org_idx on supplier_statements (org_id, id);
 revoke update, delete on supplier_statements from millrace_app;
-comment on table supplier_statements is 'What a supplier''s machines earned in a month, by machine. Written once, when the month is over and all of it is posted.';
+comment on table supplier_statements is 'What the ledger posted in a month (UTC) for a supplier''s machines, by machine, less what was given back. Written once, when the month is over.';
+comment on column supplier_statements.lines is 'By machine: [{"machineId": …, "gpuSeconds": …, "grossNanoUsd": "…", "feeNanoUsd": "…"}]. They add up to the statement.';
+
+-- What a supplier earned is found from its meters; all others are not in it.
+create index meters_supplier_idx on meters (supplier_org_id, id) where supplier_org_id is not null;
 
 -- What a tenant pays for a supplier's machine is split by what was agreed when it was rented.
 alter table rentals

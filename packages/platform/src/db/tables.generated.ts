@@ -1121,6 +1121,7 @@ export interface SupplierPayoutsTable {
   status: 'requested' | 'paid' | 'rejected';
   reference: string | null;
   reason: string | null;
+  hold_id: string;
   transfer_id: string | null;
   requested_by: string;
   requested_at: Date;
