@@ -22,8 +22,16 @@ export { appendTestEvent } from './events.ts';
 export { eventually, type EventuallyOptions } from './eventually.ts';
 export { fleetBreaks } from './fleet-rules.ts';
 export { plantFleet, type FleetOptions, type PlantedFleet } from './fleet.ts';
+export {
+  plantSupplier,
+  plantSupplierMachine,
+  type PlantedMachine,
+  type SupplierMachineOptions,
+  type SupplierOptions,
+} from './suppliers.ts';
 export { killBackend, killBackends, poolRecovered } from './faults.ts';
 export { useIncusCluster } from './incus-cluster.ts';
+export { startSupplierHosts, type SupplierHost, type SupplierHosts } from './supplier-hosts.ts';
 export { startLlama, type LlamaSettings, type TestLlama } from './llama.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
 export { explainKept, recordStatements, type PlanNode, type SentStatement } from './plans.ts';
@@ -81,3 +89,14 @@ export {
   type ImagesServer,
   type OpenAiImagesDouble,
 } from './doubles/openai-images.ts';
+export { fingerprintOf, makeCertificate, type TestCertificate } from './certificates.ts';
+export {
+  absurdWays,
+  createWays,
+  startHostileIncus,
+  unusableWays,
+  type HostileIncus,
+  type HostileIncusOptions,
+  type Lie,
+  type LieAct,
+} from './doubles/hostile-incus.ts';

@@ -1,0 +1,166 @@
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import {
+  absurdWays,
+  createWays,
+  makeCertificate,
+  startHostileIncus,
+  testIds,
+  unusableWays,
+  type HostileIncus,
+  type TestCertificate,
+} from '@millrace/testing';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { DriverError, isDriverError } from '../driver-error.ts';
+import type { ComputeDriver, MachineWish } from '../driver.ts';
+import { createIncusDriver } from './index.ts';
+
+/** A supplier's daemon may answer anything. What the driver makes of it, by a double of one that lies. */
+
+let own: TestCertificate;
+let daemon: HostileIncus;
+let driver: ComputeDriver;
+
+beforeAll(async () => {
+  own = await makeCertificate('millrace');
+});
+beforeEach(async () => {
+  daemon = await startHostileIncus();
+  daemon.pretence.trusted.set(own.fingerprint, { restricted: false, projects: [] });
+  driver = createIncusDriver({
+    endpoints: [daemon.url],
+    tls: {
+      clientCertificate: own.certificate,
+      clientKey: own.key,
+      serverCertificate: daemon.certificate.certificate,
+    },
+    instanceType: 'container',
+    network: 'tenants',
+    storagePool: 'default',
+    sshUser: 'ubuntu',
+    clock: systemClock,
+    log: createLogger({ name: 'hostile', level: 'silent' }),
+  });
+});
+afterEach(async () => {
+  await driver.close();
+  await daemon[Symbol.asyncDispose]();
+});
+
+const PATIENCE_MS = 700;
+/** Of a machine that does much else meanwhile. */
+const SLACK_MS = 1_500;
+const soon = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS);
+const orgId = testIds.next('org');
+
+function wish(): MachineWish {
+  return {
+    externalId: toUuid(testIds.next('rnt')),
+    orgId,
+    mode: 'live',
+    nodeName: 'pretender',
+    gpuPciAddresses: ['0000:81:00.0'],
+    cpuCount: 4,
+    ramMb: 4_096,
+    diskGb: 20,
+    image: 'ubuntu',
+    hostname: 'machine',
+    sshKeys: ['ssh-ed25519 AAAA'],
+    userData: null,
+    ports: [{ internalPort: 22, externalPort: 20_022, protocol: 'tcp' }],
+    labels: {},
+  };
+}
+
+it('an honest double is read and makes machines, so that what follows is about its lies', async () => {
+  const { nodes } = await driver.readInventory(soon());
+  expect(nodes[0]?.hardware?.gpus).toHaveLength(8);
+  const wanted = wish();
+  await driver.create(wanted, AbortSignal.timeout(10_000));
+  expect(await driver.describe(wanted, soon())).toMatchObject({ power: 'on', nodeName: 'pretender' });
+  await driver.terminate(wanted, soon());
+  expect(await driver.describe(wanted, soon())).toBeNull();
+});
+
+describe.each(Object.entries(unusableWays))('a daemon that answers with %s', (_, lie) => {
+  it('is unavailable within the time that was given, whatever it is asked', async () => {
+    const made = wish();
+    await driver.create(made, AbortSignal.timeout(10_000));
+    daemon.lie = lie;
+    const calls: (() => Promise<unknown>)[] = [
+      () => driver.readInventory(soon()),
+      () => driver.listOwned(soon()),
+      () => driver.describe(made, soon()),
+      () => driver.create(wish(), soon()),
+      () => driver.cutAccess(made, soon()),
+      () => driver.terminate(made, soon()),
+    ];
+    const memoryBefore = process.memoryUsage().rss;
+    for (const call of calls) {
+      const startedMs = systemClock.monotonicMs();
+      // A reader who is told of nodes must not find hardware in them.
+      const outcome = await call().catch((error: unknown) => error);
+      if (!isInventory(outcome)) expect(outcome).toBeInstanceOf(DriverError);
+      else expect(outcome.nodes.every(({ hardware }) => hardware === null)).toBe(true);
+      expect(systemClock.monotonicMs() - startedMs).toBeLessThan(PATIENCE_MS + SLACK_MS);
+    }
+    expect(process.memoryUsage().rss - memoryBefore).toBeLessThan(300 * 1_048_576);
+  });
+
+  it('is never believed to have no such machine', async () => {
+    const made = wish();
+    await driver.create(made, AbortSignal.timeout(10_000));
+    daemon.lie = lie;
+    await expect(driver.describe(made, soon())).rejects.toBeInstanceOf(DriverError);
+    await expect(driver.terminate(made, soon())).rejects.toBeInstanceOf(DriverError);
+  });
+});
+
+function isInventory(value: unknown): value is { nodes: readonly { hardware: unknown }[] } {
+  return typeof value === 'object' && value !== null && 'nodes' in value;
+}
+
+it.each(Object.entries(absurdWays))('a daemon that reports %s is read without harm', async (what, lie) => {
+  daemon.lie = lie;
+  const { nodes } = await driver.readInventory(soon());
+  expect(nodes).toHaveLength(1);
+  // Fewer than anybody refuses to read are handed on, and refused by the fleet.
+  if (what === 'a thousand GPUs' || what === 'a million processors') return;
+  expect(nodes[0]).toMatchObject({ reachable: false, hardware: null });
+  expect(nodes[0]?.detail?.length).toBeLessThan(2_000);
+});
+
+it('a redirection is not followed', async () => {
+  await using other = await startHostileIncus();
+  daemon.lie = () => ({ do: 'redirect', to: `${other.url}/1.0` });
+  await expect(driver.readInventory(soon())).rejects.toBeInstanceOf(DriverError);
+  expect(other.asked).toEqual([]);
+});
+
+it('a daemon that suddenly shows another certificate is told nothing more', async () => {
+  await driver.readInventory(soon());
+  await daemon.showOtherCertificate();
+  const before = daemon.asked.length;
+  await expect(driver.create(wish(), soon())).rejects.toSatisfy((error) =>
+    isDriverError(error, 'unavailable'),
+  );
+  expect(daemon.asked.length).toBe(before);
+});
+
+describe.each(Object.entries(createWays))('a daemon that, asked for a machine, %s', (_, lie) => {
+  it('has nobody believe that the machine is there and on', async () => {
+    const wanted = wish();
+    daemon.lie = lie;
+    const created = await driver.create(wanted, soon()).then(
+      () => true,
+      (error: unknown) => {
+        expect(error).toBeInstanceOf(DriverError);
+        return false;
+      },
+    );
+    const seen = await driver.describe(wanted, soon()).catch(() => null);
+    const isAsSold = seen?.power === 'on' && seen.gpuPciAddresses.join() === wanted.gpuPciAddresses.join();
+    expect(created && isAsSold).toBe(false);
+  });
+});

@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export interface TestCertificate {
+  /** PEM, signed by itself. */
+  readonly certificate: string;
+  readonly key: string;
+  /** SHA-256 in small hexadecimal letters, as daemons write it. */
+  readonly fingerprint: string;
+}
+
+/** A certificate that was never seen before, as daemons and their clients make for themselves. */
+export async function makeCertificate(name: string): Promise<TestCertificate> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-certificate-'));
+  const [certificateFile, keyFile] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
+  try {
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc'];
+    const about = ['-days', '3', '-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+    await run('openssl', ['req', '-x509', ...curve, ...about, '-keyout', keyFile, '-out', certificateFile]);
+    const certificate = await readFile(certificateFile, 'utf8');
+    return { certificate, key: await readFile(keyFile, 'utf8'), fingerprint: fingerprintOf(certificate) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+export function fingerprintOf(certificate: string): string {
+  return new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
+}

@@ -1,0 +1,324 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { TLSSocket } from 'node:tls';
+import { makeCertificate, type TestCertificate } from '../certificates.ts';
+import {
+  answered,
+  PretendedIncus,
+  refusedBy,
+  type AskedOfIncus,
+  type IncusAnswer,
+  type PretendedHardware,
+} from './pretended-incus.ts';
+
+/**
+ * A double of a hostile supplier's daemon: a real TLS server that is asked as Incus is, pretends to run machines, and lies
+ * in whatever way a test tells it to.
+ */
+export interface HostileIncus {
+  readonly url: string;
+  readonly port: number;
+  /** What it would answer if it were honest. */
+  readonly pretence: PretendedIncus;
+  readonly certificate: TestCertificate;
+  /** Looked at for each request; null: it is honest. */
+  lie: Lie | null;
+  /** Every request that it got, as `GET /1.0`. */
+  readonly asked: string[];
+  /** What `incus config trust add` would print: good for one certificate, once. */
+  trustToken(options?: { readonly restricted?: boolean; readonly fingerprint?: string }): string;
+  /** Has it trust a certificate for the one project. */
+  trust(fingerprint: string): void;
+  /** Breaks every connection and shows another certificate from now on. */
+  showOtherCertificate(): Promise<void>;
+  /** Is gone: nothing listens there any more. */
+  vanish(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What is done with a request instead of answering it honestly; null: it is answered honestly. */
+export type Lie = (asked: AskedOfIncus, honest: PretendedIncus) => LieAct | null;
+
+export type LieAct =
+  | { readonly do: 'answer'; readonly answer: IncusAnswer }
+  | { readonly do: 'text'; readonly text: string }
+  /** The request is read, and nothing is ever said. */
+  | { readonly do: 'silence' }
+  /** A byte now and then, for ever. */
+  | { readonly do: 'drip' }
+  /** The begin of an answer, and then bytes for as long as somebody takes them. */
+  | { readonly do: 'flood' }
+  | { readonly do: 'redirect'; readonly to: string }
+  | { readonly do: 'reset' }
+  | { readonly do: 'vanish' };
+
+export interface HostileIncusOptions {
+  readonly name?: string;
+  readonly hardware?: Partial<PretendedHardware>;
+}
+
+const GIBIBYTE = 1_073_741_824;
+const DRIP_EVERY_MS = 200;
+const FLOOD_CHUNK = Buffer.alloc(262_144, '[');
+/** Nobody should ever take so much. Beyond it the test has failed, and need not fill the machine's memory too. */
+const FLOOD_BYTES = 512 * 1_048_576;
+
+export async function startHostileIncus(options: HostileIncusOptions = {}): Promise<HostileIncus> {
+  const name = options.name ?? 'pretender';
+  const pretence = new PretendedIncus(name, { ...honestHardware(name), ...options.hardware });
+  const certificate = await makeCertificate(name);
+  const asked: string[] = [];
+  const drips = new Set<NodeJS.Timeout>();
+  let lie: Lie | null = null;
+
+  const server = createServer(
+    { cert: certificate.certificate, key: certificate.key, requestCert: true, rejectUnauthorized: false },
+    (request, response) => {
+      void readAsked(request)
+        .then((question) => {
+          asked.push(`${question.method} ${question.path}`);
+          const act = lie?.(question, pretence) ?? null;
+          return act === null ? tell(response, pretence.answer(question)) : carryOut(act, request, response);
+        })
+        // Whoever asked is gone, which is what most of these tests are about.
+        .catch(() => request.socket.destroy());
+    },
+  );
+  server.on('tlsClientError', () => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = `https://127.0.0.1:${port}`;
+
+  async function carryOut(act: LieAct, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    switch (act.do) {
+      case 'answer':
+        return tell(response, act.answer);
+      case 'text':
+        response.writeHead(200, { 'content-type': 'application/json' }).end(act.text);
+        return;
+      case 'silence':
+        return;
+      case 'drip': {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const drip = setInterval(() => response.write(' '), DRIP_EVERY_MS);
+        drips.add(drip);
+        response.on('close', () => clearInterval(drip));
+        return;
+      }
+      case 'flood':
+        return flood(response);
+      case 'redirect':
+        response.writeHead(307, { location: act.to }).end();
+        return;
+      case 'reset':
+        request.socket.destroy();
+        return;
+      case 'vanish':
+        await stop(server);
+    }
+  }
+
+  const trust = { restricted: true, projects: ['millrace'] };
+  return {
+    url,
+    port,
+    pretence,
+    certificate,
+    asked,
+    get lie() {
+      return lie;
+    },
+    set lie(next) {
+      lie = next;
+    },
+    trustToken: ({ restricted = true, fingerprint = certificate.fingerprint } = {}) => {
+      const secret = randomBytes(32).toString('hex');
+      pretence.secrets.set(secret, restricted ? trust : { restricted: false, projects: [] });
+      const token = { client_name: 'millrace', fingerprint, addresses: [`127.0.0.1:${port}`], secret };
+      return Buffer.from(JSON.stringify({ ...token, expires_at: '0001-01-01T00:00:00Z' })).toString('base64');
+    },
+    trust: (fingerprint) => void pretence.trusted.set(fingerprint, trust),
+    showOtherCertificate: async () => {
+      const other = await makeCertificate(name);
+      server.setSecureContext({ cert: other.certificate, key: other.key });
+      server.closeAllConnections();
+    },
+    vanish: () => stop(server),
+    [Symbol.asyncDispose]: async () => {
+      for (const drip of drips) clearInterval(drip);
+      await stop(server);
+    },
+  };
+}
+
+function honestHardware(name: string): PretendedHardware {
+  const gpus = Array.from({ length: 8 }, (_, index) => ({
+    pciAddress: `0000:${(0x81 + index).toString(16)}:00.0`,
+    model: 'NVIDIA H100 80GB HBM3',
+    uuid: `GPU-${name}-${index}`,
+  }));
+  return { cpuCount: 64, ramBytes: 512 * GIBIBYTE, diskBytes: 8_000 * GIBIBYTE, gpus };
+}
+
+async function stop(server: Server): Promise<void> {
+  if (!server.listening) return;
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+function tell(response: ServerResponse, { status, body, etag }: IncusAnswer): void {
+  const isBytes = body instanceof Uint8Array;
+  response.writeHead(status, {
+    'content-type': isBytes ? 'application/octet-stream' : 'application/json',
+    ...(etag === undefined ? {} : { etag }),
+  });
+  response.end(isBytes ? body : JSON.stringify(body));
+}
+
+async function flood(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  await pipeline(Readable.from(endless()), response);
+}
+
+function* endless(): Generator<Buffer> {
+  yield Buffer.from('{"type":"sync","metadata":');
+  for (let sent = 0; sent < FLOOD_BYTES; sent += FLOOD_CHUNK.length) yield FLOOD_CHUNK;
+}
+
+async function readAsked(request: IncomingMessage): Promise<AskedOfIncus> {
+  const parts: Buffer[] = [];
+  for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'https://pretender');
+  const peer = (request.socket as TLSSocket).getPeerCertificate();
+  const shown = typeof peer.fingerprint256 === 'string' ? peer.fingerprint256 : null;
+  return {
+    method: request.method ?? 'GET',
+    path: pathname,
+    query: searchParams,
+    body: parsed(Buffer.concat(parts).toString('utf8')),
+    fingerprint: shown?.replaceAll(':', '').toLowerCase() ?? null,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const always =
+  (act: LieAct): Lie =>
+  () =>
+    act;
+
+/** Another report of the hardware than the honest one. */
+const reports =
+  (change: (honest: PretendedHardware) => unknown): Lie =>
+  (asked, { hardware }) =>
+    asked.path === '/1.0/resources' ? { do: 'answer', answer: answered(change(hardware)) } : null;
+
+const cardAt = (pci: string, model: string): object => ({
+  pci_address: pci,
+  vendor_id: '10de',
+  product: model,
+  nvidia: { model, uuid: `GPU-${pci}`, cuda_version: '12.8', nvrm_version: '570.00' },
+});
+
+const pciOf = (index: number): string =>
+  `${(index >> 8).toString(16).padStart(4, '0')}:${(index & 255).toString(16).padStart(2, '0')}:00.0`;
+
+const cards = (count: number): object[] =>
+  Array.from({ length: count }, (_, index) => cardAt(pciOf(index), 'NVIDIA H100 80GB HBM3'));
+
+/** A daemon that answers nothing that can be used, in each of these ways. */
+export const unusableWays = {
+  'garbage instead of JSON': always({ do: 'text', text: '\u0000\u0001<html>{{{' }),
+  'JSON that is no answer': always({ do: 'text', text: '[[],{"type":7}]' }),
+  'JSON that is nested very deeply': always({ do: 'text', text: '['.repeat(500_000) }),
+  'an answer of the wrong types': (asked) =>
+    asked.path === '/1.0'
+      ? { do: 'answer', answer: answered({ auth: 1, environment: null }) }
+      : { do: 'answer', answer: answered('x') },
+  'an answer without an end': always({ do: 'flood' }),
+  'a byte now and then': always({ do: 'drip' }),
+  silence: always({ do: 'silence' }),
+  'a connection that breaks': always({ do: 'reset' }),
+  'a redirection to our inside': always({ do: 'redirect', to: 'http://169.254.169.254/latest/meta-data/' }),
+  'an error of a megabyte': always({ do: 'answer', answer: refusedBy(500, 'x'.repeat(1_048_576)) }),
+} as const satisfies Readonly<Record<string, Lie>>;
+
+/** A daemon whose hardware cannot be true, in each of these ways. */
+export const absurdWays = {
+  'a thousand GPUs': reports(() => ({ ...sound(), gpu: { cards: cards(1_000) } })),
+  'more GPUs than anybody reads': reports(() => ({ ...sound(), gpu: { cards: cards(5_000) } })),
+  'a million processors': reports(() => ({ ...sound(), cpu: { total: 1_000_000 } })),
+  'no processor at all': reports(() => ({ ...sound(), cpu: { total: 0 } })),
+  'half a processor': reports(() => ({ ...sound(), cpu: { total: 0.5 } })),
+  'negative memory': reports(() => ({ ...sound(), memory: { total: -1 } })),
+  'memory beyond what a number holds': reports(() => ({ ...sound(), memory: { total: 1e300 } })),
+  'a model of a megabyte': reports(() => ({
+    ...sound(),
+    gpu: { cards: [cardAt(pciOf(1), 'x'.repeat(1_048_576))] },
+  })),
+} as const satisfies Readonly<Record<string, Lie>>;
+
+function sound(): { cpu: object; memory: object; gpu: object } {
+  return {
+    cpu: { total: 64, sockets: [{ name: 'CPU' }] },
+    memory: { total: 512 * GIBIBYTE },
+    gpu: { cards: cards(8) },
+  };
+}
+
+/** A daemon that fails those who want a machine of it, in each of these ways, and is honest otherwise. */
+export const createWays = {
+  'says that it made the machine, and has none': (asked, honest) => {
+    if (asked.method !== 'GET' || !isInstance(asked.path)) return null;
+    return honest.instances.size === 0 ? null : { do: 'answer', answer: refusedBy(404, 'Not Found') };
+  },
+  'refuses every machine': (asked) =>
+    isMake(asked) ? { do: 'answer', answer: refusedBy(500, 'Failed creating instance record') } : null,
+  'is gone in the middle of it': (asked) => (isMake(asked) ? { do: 'vanish' } : null),
+  'falls silent in the middle of it': (asked, honest) =>
+    isMake(asked) || honest.instances.size > 0 ? { do: 'silence' } : null,
+  'makes it and breaks the connection': (asked, honest) => {
+    if (!isMake(asked)) return null;
+    honest.answer(asked);
+    return { do: 'reset' };
+  },
+  'never ends making it': (asked) =>
+    asked.path.endsWith('/wait')
+      ? { do: 'answer', answer: answered({ status_code: 103, description: 'Creating instance' }) }
+      : null,
+  'makes another one than was asked for': (asked, honest) => {
+    if (!isMake(asked)) return null;
+    const body = asked.body as {
+      config: Record<string, string>;
+      devices: Record<string, Record<string, string>>;
+    };
+    const devices = Object.fromEntries(Object.entries(body.devices).filter(([, { type }]) => type !== 'gpu'));
+    return { do: 'answer', answer: honest.answer({ ...asked, body: { ...body, devices } }) };
+  },
+  'starts nothing': (asked) =>
+    asked.method === 'PUT' && asked.path.endsWith('/state')
+      ? { do: 'answer', answer: refusedBy(500, 'Failed to run: forkstart') }
+      : null,
+} as const satisfies Readonly<Record<string, Lie>>;
+
+function isInstance(path: string): boolean {
+  return path.startsWith('/1.0/instances/');
+}
+
+function isMake({ method, path }: AskedOfIncus): boolean {
+  return method === 'POST' && path === '/1.0/instances';
+}

@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto';
+
+/**
+ * A double of an Incus daemon of its own: what it would answer if it were honest. It runs nothing: its instances are rows
+ * that it calls started. `hostile-incus.ts` puts it behind TLS and lets it lie.
+ */
+
+export interface AskedOfIncus {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Parsed; undefined when there is none or it is no JSON. */
+  readonly body: unknown;
+  /** Of the client's certificate; null: it showed none. */
+  readonly fingerprint: string | null;
+}
+
+export interface IncusAnswer {
+  readonly status: number;
+  /** JSON, or bytes as they are. */
+  readonly body: unknown;
+  readonly etag?: string;
+}
+
+export interface PretendedGpu {
+  readonly pciAddress: string;
+  readonly model: string;
+  readonly uuid: string;
+}
+
+export interface PretendedHardware {
+  readonly cpuCount: number;
+  readonly ramBytes: number;
+  readonly diskBytes: number;
+  readonly gpus: readonly PretendedGpu[];
+}
+
+export interface PretendedInstance {
+  readonly name: string;
+  readonly project: string;
+  readonly createdAt: string;
+  status: 'Running' | 'Stopped';
+  version: number;
+  config: Record<string, string>;
+  devices: Record<string, Record<string, string>>;
+}
+
+interface Trusted {
+  readonly restricted: boolean;
+  readonly projects: readonly string[];
+}
+
+const IMAGE = 'a'.repeat(64);
+
+export const answered = (metadata: unknown, etag?: string): IncusAnswer => ({
+  status: 200,
+  body: { type: 'sync', status: 'Success', status_code: 200, metadata },
+  ...(etag === undefined ? {} : { etag }),
+});
+
+export const refusedBy = (status: number, error: string): IncusAnswer => ({
+  status,
+  body: { type: 'error', error, error_code: status, metadata: null },
+});
+
+const missing = refusedBy(404, 'Not Found');
+
+export class PretendedIncus {
+  readonly name: string;
+  readonly instances = new Map<string, PretendedInstance>();
+  readonly trusted = new Map<string, Trusted>();
+  /** Secrets that it takes once in exchange for its trust. */
+  readonly secrets = new Map<string, Trusted>();
+  readonly projects = new Set(['default', 'millrace']);
+  hardware: PretendedHardware;
+  readonly #operations = new Map<string, string>();
+
+  constructor(name: string, hardware: PretendedHardware) {
+    this.name = name;
+    this.hardware = hardware;
+  }
+
+  answer(asked: AskedOfIncus): IncusAnswer {
+    const [, version, kind = '', ...rest] = asked.path.split('/');
+    if (version !== '1.0') return missing;
+    const client = asked.fingerprint === null ? undefined : this.trusted.get(asked.fingerprint);
+    if (kind === '' && asked.method === 'GET') return this.#server(client !== undefined);
+    if (kind === 'certificates') return this.#certificates(asked, client, rest);
+    if (client === undefined) return refusedBy(403, 'not authorized');
+    const project = asked.query.get('project') ?? 'default';
+    const isServerWide = asked.query.get('all-projects') === 'true' && kind !== 'events';
+    if (client.restricted && isServerWide && kind === 'instances') return refusedBy(403, 'not authorized');
+    const isInside = ['instances', 'operations', 'images'].includes(kind) && !isServerWide;
+    if (client.restricted && isInside && !client.projects.includes(project) && kind !== 'operations') {
+      return refusedBy(403, 'not authorized');
+    }
+    switch (kind) {
+      case 'projects':
+        return this.#projects(asked, client, rest);
+      case 'resources':
+        return answered(this.resources());
+      case 'networks':
+        return answered({ managed: true, status: 'Created', config: { 'ipv4.address': '10.9.0.1/24' } });
+      case 'storage-pools':
+        return this.#pool(rest);
+      case 'images':
+        return rest[0] === 'aliases' ? answered({ target: IMAGE }) : answered([]);
+      case 'operations':
+        return this.#operation(rest);
+      case 'instances':
+        return this.#instance(asked, project, rest);
+      default:
+        return missing;
+    }
+  }
+
+  #server(isTrusted: boolean): IncusAnswer {
+    const environment = {
+      server: 'incus',
+      server_version: '6.0.4',
+      server_name: this.name,
+      server_clustered: false,
+    };
+    return answered({
+      auth: isTrusted ? 'trusted' : 'untrusted',
+      auth_methods: ['tls'],
+      api_extensions: [],
+      environment,
+      config: {},
+    });
+  }
+
+  #certificates(asked: AskedOfIncus, client: Trusted | undefined, rest: readonly string[]): IncusAnswer {
+    if (asked.method === 'POST') {
+      const { trust_token: token = '' } = (asked.body ?? {}) as { trust_token?: string };
+      const granted = this.secrets.get(secretIn(token));
+      if (granted === undefined || asked.fingerprint === null) return refusedBy(403, 'not authorized');
+      this.secrets.delete(secretIn(token));
+      this.trusted.set(asked.fingerprint, granted);
+      return answered(null);
+    }
+    if (client === undefined) return refusedBy(403, 'not authorized');
+    const own = { ...client, type: 'client', name: 'millrace', fingerprint: asked.fingerprint };
+    if (rest[0] === undefined) {
+      const isFull = asked.query.get('recursion') === '1';
+      return answered([isFull ? own : `/1.0/certificates/${asked.fingerprint}`]);
+    }
+    return rest[0] === asked.fingerprint || !client.restricted ? answered(own) : missing;
+  }
+
+  #projects(asked: AskedOfIncus, client: Trusted, [name]: readonly string[]): IncusAnswer {
+    if (asked.method === 'POST') {
+      if (client.restricted) return refusedBy(403, 'not authorized');
+      this.projects.add((asked.body as { name: string }).name);
+      return answered(null);
+    }
+    const visible = [...this.projects].filter((one) => !client.restricted || client.projects.includes(one));
+    const config = { restricted: 'true', 'features.images': 'true', 'features.profiles': 'true' };
+    if (name === undefined) return answered(visible.map((one) => `/1.0/projects/${one}`));
+    if (visible.includes(name)) return answered({ name, config });
+    return client.restricted ? refusedBy(403, 'not authorized') : missing;
+  }
+
+  resources(): unknown {
+    const { cpuCount, ramBytes, gpus } = this.hardware;
+    const cards = gpus.map(({ pciAddress, model, uuid }) => ({
+      pci_address: pciAddress,
+      vendor_id: '10de',
+      product: model,
+      numa_node: 0,
+      nvidia: { cuda_version: '12.8', nvrm_version: '570.00', model, uuid },
+    }));
+    return {
+      cpu: { total: cpuCount, sockets: [{ name: 'Pretended CPU' }] },
+      memory: { total: ramBytes },
+      gpu: { cards },
+    };
+  }
+
+  /** It keeps no copies of images. */
+  #pool([, part]: readonly string[]): IncusAnswer {
+    return part === 'resources' ? answered({ space: { total: this.hardware.diskBytes } }) : missing;
+  }
+
+  #operation([id, wait]: readonly string[]): IncusAnswer {
+    if (id === undefined) return answered({});
+    if (!this.#operations.has(id) || wait !== 'wait') return refusedBy(404, 'Operation not found');
+    return answered({ id, status_code: 200, status: 'Success', err: '', metadata: {} });
+  }
+
+  /** What goes on in the background has ended by the time that anybody asks. */
+  #begun(description: string): IncusAnswer {
+    const id = randomUUID();
+    this.#operations.set(id, description);
+    const metadata = { id, status_code: 103, description };
+    return { status: 202, body: { type: 'async', operation: `/1.0/operations/${id}`, metadata } };
+  }
+
+  #instance(asked: AskedOfIncus, project: string, [name, part]: readonly string[]): IncusAnswer {
+    if (name === undefined) {
+      if (asked.method === 'POST') return this.#make(asked.body, project);
+      const inProject = [...this.instances.values()].filter((one) => one.project === project);
+      return answered(inProject.map((one) => this.#shown(one)));
+    }
+    const instance = this.instances.get(`${project}/${name}`);
+    if (instance === undefined) return missing;
+    if (part === 'state' && asked.method === 'PUT') {
+      const { action = '' } = asked.body as { action?: string };
+      instance.status = action === 'stop' ? 'Stopped' : 'Running';
+      return this.#begun(`${action} instance`);
+    }
+    if (part === 'metadata') return answered({ templates: {} });
+    if (part === 'files') {
+      return asked.method === 'GET'
+        ? { status: 200, body: Buffer.from('root:x:0:0::/root:/bin/sh\n') }
+        : answered(null);
+    }
+    if (part !== undefined) return answered(null);
+    return this.#change(asked, instance);
+  }
+
+  #change(asked: AskedOfIncus, instance: PretendedInstance): IncusAnswer {
+    const written = (asked.body ?? {}) as Partial<Pick<PretendedInstance, 'config' | 'devices'>>;
+    switch (asked.method) {
+      case 'DELETE':
+        this.instances.delete(`${instance.project}/${instance.name}`);
+        return this.#begun('Deleting instance');
+      case 'PATCH':
+        instance.config = { ...instance.config, ...written.config };
+        instance.version += 1;
+        return this.#begun('Updating instance');
+      case 'PUT':
+        instance.config = written.config ?? {};
+        instance.devices = written.devices ?? {};
+        instance.version += 1;
+        return this.#begun('Updating instance');
+      default:
+        return answered(this.#shown(instance), `v${instance.version}`);
+    }
+  }
+
+  #make(body: unknown, project: string): IncusAnswer {
+    const { name, config, devices } = body as Pick<PretendedInstance, 'name' | 'config' | 'devices'>;
+    const key = `${project}/${name}`;
+    if (this.instances.has(key)) return refusedBy(500, 'UNIQUE constraint failed: instances');
+    const createdAt = '2026-01-01T00:00:00Z';
+    this.instances.set(key, { name, project, createdAt, status: 'Stopped', version: 1, config, devices });
+    return this.#begun('Creating instance');
+  }
+
+  #shown(instance: PretendedInstance): unknown {
+    const isOn = instance.status === 'Running';
+    const { name, project, config, devices, status, createdAt } = instance;
+    const state = { status_code: isOn ? 103 : 102, network: {} };
+    const told = {
+      location: 'none',
+      ephemeral: false,
+      profiles: [],
+      architecture: 'x86_64',
+      description: '',
+    };
+    return {
+      name,
+      project,
+      config,
+      devices,
+      status,
+      status_code: state.status_code,
+      created_at: createdAt,
+      ...told,
+      state,
+    };
+  }
+}
+
+/** The secret in a trust token, which is JSON in base64. */
+function secretIn(token: string): string {
+  try {
+    const { secret } = JSON.parse(Buffer.from(token, 'base64').toString('utf8')) as { secret?: unknown };
+    return typeof secret === 'string' ? secret : '';
+  } catch {
+    return '';
+  }
+}
