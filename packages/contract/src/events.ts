@@ -173,6 +173,15 @@ export const eventTypes = {
     description: 'An instance could not be delivered.',
     data: instance.extend({ reason: z.string() }),
   },
+  'instance.expiring': {
+    resource: 'instance',
+    description: 'A time to live or the money for an instance is about to end.',
+    data: instance.extend({
+      expiresAt: timestamp,
+      cause: z.enum(['term', 'ttl', 'balance', 'budget']),
+      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'What happens then.' }),
+    }),
+  },
   'machine.ready': { resource: 'machine', description: 'A machine can be rented.', data: machine },
   'machine.offline': { resource: 'machine', description: 'A machine went silent.', data: machine },
   'machine.quarantined': {

@@ -101,7 +101,7 @@ async function plantChunk(db: Db, options: RentalsOptions, planted: readonly Pla
     await sql`insert into rentals (id, wire_id, org_id, mode, kind, user_id, provider_id, region, gpu_type, gpus_per_node,
         node_count, connection_type, name, label, tags, user_data, ssh_keys, labels, convert_on_expiry, status, status_since,
         task, task_options, task_deadline_at, power, created_at, updated_at, started_at, trouble_since, end_accepted_at,
-        ended_at, end_reason, next_action_at, deadline_at)
+        ended_at, end_reason, next_action_at, deadline_at, told_as)
       select id, wire_id, ${org}, ${mode}, ${kind}, ${toUuid(options.userId)}, ${provider}, ${region}, 'h100', 1, 1,
              'ethernet', 'rental-' || wire_id, 'planted', '{"team": "a"}', null,
              array['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlantedPlantedPlantedPlantedPlantedPlanted planted'], '{}', true,
@@ -114,7 +114,9 @@ async function plantChunk(db: Db, options: RentalsOptions, planted: readonly Pla
              case when status = 'Terminated' then at + interval '3 hours' end,
              case when status = 'Terminated' then 'done' end,
              case when status <> 'Terminated' then at + interval '1 hour' end,
-             case when status <> 'Terminated' then at + interval '2 hours' end
+             case when status <> 'Terminated' then at + interval '2 hours' end,
+             case when ${kind} = 'instance' then jsonb_build_object(
+               'instanceId', 'planted-instance-' || wire_id, 'clusterName', 'planted', 'nodeName', 'planted') end
         from ${all}`.execute(kysely);
     await sql`insert into rental_terms (rental_id, seq, org_id, mode, term_type, price, meter_name, effective_at, created_at)
       select id, 1, ${org}, ${mode}, 'on-demand', ${JSON.stringify(priceOf(rate))}::jsonb, 'gpu', at, at from ${all}`.execute(

@@ -3,7 +3,8 @@ import { DriverError } from '../driver-error.ts';
 import type { InventoryNode, MachineWish } from '../driver.ts';
 import { bytesOf } from './dice.ts';
 
-export type MockGpuModel = 'h100' | 'h200' | 'b200';
+/** The last one is of a model that rentals do not offer. */
+export type MockGpuModel = 'h100' | 'h200' | 'b200' | 'rtx4090';
 
 /** The hardware that the mock pretends to have. */
 export interface MockLayout {
@@ -31,6 +32,7 @@ const products: Readonly<Record<MockGpuModel, { readonly model: string; readonly
   h100: { model: 'NVIDIA H100 80GB HBM3', ramMb: 81_559 },
   h200: { model: 'NVIDIA H200', ramMb: 143_771 },
   b200: { model: 'NVIDIA B200', ramMb: 183_359 },
+  rtx4090: { model: 'NVIDIA GeForce RTX 4090', ramMb: 24_564 },
 };
 const driverVersion = '580.95.05';
 const cudaVersion = '13.0';

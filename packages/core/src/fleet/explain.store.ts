@@ -1,7 +1,8 @@
-import type { GpuType, MachineState } from '@millrace/contract';
+import type { MachineState } from '@millrace/contract';
 import { defineStatement, runStatement, type Reader } from '@millrace/platform/db';
 import { fromUuid } from '@millrace/platform/ids';
 import type { Change, NodeFacts, Wish } from './explain.ts';
+import type { FleetGpuType } from './gpu-models.ts';
 import type { ConnectionType } from './placement.ts';
 
 /** All SQL about why a wish can or cannot be placed. It answers counts and times, and nothing of who rents what. */
@@ -39,7 +40,7 @@ interface FactsRow {
   watched: boolean;
   status: MachineState;
   ready: boolean;
-  gpu_type: GpuType | null;
+  gpu_type: FleetGpuType | null;
   connection_type: ConnectionType;
   cuda: number | null;
   gpus_total: number;

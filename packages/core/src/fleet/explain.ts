@@ -1,11 +1,7 @@
-import {
-  placementObstacles,
-  type GpuType,
-  type MachineState,
-  type PlacementObstacle,
-} from '@millrace/contract';
+import { placementObstacles, type MachineState, type PlacementObstacle } from '@millrace/contract';
 import type { FabricId, NodeId } from '@millrace/platform/ids';
 import { groupsOf } from '@millrace/platform/money';
+import type { FleetGpuType } from './gpu-models.ts';
 import {
   countPlaceable,
   GPUS_OF_A_METAL_NODE,
@@ -39,7 +35,7 @@ export interface NodeFacts {
   readonly status: MachineState;
   /** What placement goes by; follows from the status. */
   readonly ready: boolean;
-  readonly gpuType: GpuType | null;
+  readonly gpuType: FleetGpuType | null;
   readonly connectionType: ConnectionType;
   readonly cuda: number | null;
   readonly gpusTotal: number;

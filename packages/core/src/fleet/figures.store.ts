@@ -1,7 +1,8 @@
-import type { GpuType, MachineState } from '@millrace/contract';
+import type { MachineState } from '@millrace/contract';
 import type { Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { sql } from 'kysely';
+import type { FleetGpuType } from './gpu-models.ts';
 
 /** All SQL about figures for operators. */
 
@@ -14,7 +15,7 @@ export async function countNodes(reader: Reader): Promise<ReadonlyMap<MachineSta
 
 export interface GpuFigures {
   readonly region: string;
-  readonly gpuType: GpuType;
+  readonly gpuType: FleetGpuType;
   readonly mode: Mode;
   readonly total: number;
   /** That could be sold now. */
@@ -22,7 +23,13 @@ export interface GpuFigures {
 }
 
 export async function countGpus(reader: Reader): Promise<readonly GpuFigures[]> {
-  const { rows } = await sql<{ region: string; gpu_type: GpuType; mode: Mode; total: bigint; free: bigint }>`
+  const { rows } = await sql<{
+    region: string;
+    gpu_type: FleetGpuType;
+    mode: Mode;
+    total: bigint;
+    free: bigint;
+  }>`
     select region, gpu_type, mode, sum(gpus_total)::bigint as total,
            coalesce(sum(gpus_free) filter (where placeable), 0)::bigint as free
       from node_capacity as capacity

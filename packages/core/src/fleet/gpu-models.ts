@@ -3,6 +3,9 @@ import type { GpuFormFactor } from './nodes.ts';
 
 /** What the models of a maker are sold as. Pure. */
 
+/** What a node is sold as. `other`: a model that rentals do not offer, and that only the marketplace sells, by its name. */
+export type FleetGpuType = GpuType | 'other';
+
 export interface GpuModel {
   readonly gpuType: GpuType;
   readonly formFactor: GpuFormFactor;

@@ -19,12 +19,13 @@ export type {
   ProviderRecord,
   ProviderRegion,
 } from './clusters.ts';
-export type { KnowsCredential } from './fleet-admin.service.ts';
+export { removeCluster, type KnowsCredential } from './fleet-admin.service.ts';
 export { serveFleet, type FleetRoutes } from './fleet.routes.ts';
 export { sweepMaintenance } from './maintenance.service.ts';
-export { windowsBetween, windowsOf, type NodeAway } from './maintenance.store.ts';
+export { leaveNode, windowsBetween, windowsOf, type NodeAway } from './maintenance.store.ts';
 export { moveNode, type MovedNode, type MoveOptions } from './nodes.service.ts';
-export { findNode, listNodes, type NodeFilter } from './nodes.store.ts';
+export type { FleetGpuType } from './gpu-models.ts';
+export { findNode, findNodes, listNodes, lockCapacity, type NodeFilter } from './nodes.store.ts';
 export type { NodeGpu, NodeRecord } from './nodes.ts';
 export { applyFleetConfig, type RefusedCluster } from './fleet-config.ts';
 export { createDriverPool, type DriverPool, type DriverPoolParts } from './drivers.ts';

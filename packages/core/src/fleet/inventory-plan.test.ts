@@ -10,12 +10,14 @@ import {
   isTouched,
   planNew,
   planNode,
+  saleOf,
   type KnownGpu,
   type KnownHardware,
   type NodePlan,
 } from './inventory-plan.ts';
 import { checkInventory, type SeenNode } from './inventory.ts';
 import { decideMove, type BackTo } from './nodes.ts';
+import type { Offer } from './placement.ts';
 
 const ids = createIdSource({ clock: new SimulatedClock(), cell: 1 });
 const start = Date.UTC(2026, 0, 1);
@@ -124,7 +126,7 @@ function applied(node_: KnownHardware, plan: NodePlan): KnownHardware {
 }
 
 describe('what a read changes', () => {
-  const times = { now: at(0), watchingSince: at(-50) };
+  const times = { now: at(0), watchingSince: at(-50), offer: 'virtual-machine' } as const;
 
   it('is a step that the table of states knows, whatever is known and reported', () => {
     fc.assert(
@@ -246,7 +248,7 @@ describe('a node that is new', () => {
     fc.assert(
       fc.property(anyReport, (report) => {
         if (report === undefined) return;
-        const { steps, status } = planNew(report, at(0));
+        const { steps, status } = planNew(report, { now: at(0), offer: 'virtual-machine' });
         let from: (typeof steps)[number]['to'] | null = null;
         for (const { to } of steps) {
           expect(canMove(machineStates, from, to)).toBe(true);
@@ -255,6 +257,34 @@ describe('a node that is new', () => {
         expect(from).toBe(status);
       }),
     );
+  });
+});
+
+describe('what a node is sold as', () => {
+  const unknown = { model: 'NVIDIA GeForce RTX 4090' } as const;
+  const saleTo = (gpus: Parameters<typeof node>[1], offer: Offer) =>
+    saleOf(seen(node('n', gpus)).hardware?.gpus ?? expect.fail('It was refused.'), offer).gpuType;
+
+  it.each([
+    { what: 'GPUs that rentals offer', gpus: [gpu(0), gpu(1)], rented: 'h100', marketed: 'h100' },
+    {
+      what: 'GPUs of one other model',
+      gpus: [gpu(0, unknown), gpu(1, unknown)],
+      rented: null,
+      marketed: 'other',
+    },
+    {
+      what: 'GPUs of two other models',
+      gpus: [gpu(0, unknown), gpu(1, { ...unknown, model: 'NVIDIA L40S' })],
+      rented: null,
+      marketed: null,
+    },
+    { what: 'a mixture of both', gpus: [gpu(0), gpu(1, unknown)], rented: null, marketed: null },
+    { what: 'no GPUs', gpus: [], rented: null, marketed: null },
+  ])('with $what is $rented to rentals and $marketed on the marketplace', ({ gpus, rented, marketed }) => {
+    expect(saleTo(gpus, 'virtual-machine')).toBe(rented);
+    expect(saleTo(gpus, 'bare-metal')).toBe(rented);
+    expect(saleTo(gpus, 'marketplace')).toBe(marketed);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { GpuType, MachineState } from '@millrace/contract';
 import type { GpuId, NodeId } from '@millrace/platform/ids';
 import type { SeenGpu, SeenHardware, SeenNode } from './inventory.ts';
-import { findGpuModel, isNameless } from './gpu-models.ts';
+import { findGpuModel, isNameless, type FleetGpuType } from './gpu-models.ts';
 import {
   boundedReason,
   type BackTo,
@@ -10,6 +10,7 @@ import {
   type GpuState,
   type NodeMove,
 } from './nodes.ts';
+import type { Offer } from './placement.ts';
 
 /** What a read changes of a node. Pure: the same facts give the same plan, and known facts give none. */
 
@@ -51,7 +52,7 @@ export interface NodePlan {
   readonly hardware: SeenHardware | null;
   readonly formFactor: GpuFormFactor | null;
   /** What its GPUs are sold as; null: it is not sold. */
-  readonly gpuType: GpuType | null;
+  readonly gpuType: FleetGpuType | null;
   readonly gpuChanges: readonly GpuChange[];
   readonly newGpus: readonly SeenGpu[];
   readonly move: NodeMove | null;
@@ -63,8 +64,10 @@ export interface NodePlan {
   readonly forgotten: boolean;
 }
 
-export interface ReadTimes {
+export interface Reading {
   readonly now: Date;
+  /** What the machines of its cluster are sold as. */
+  readonly offer: Offer;
   /** Misses from before are not counted: nobody was looking in between. */
   readonly watchingSince: Date;
 }
@@ -72,7 +75,7 @@ export interface ReadTimes {
 const NOT_LISTED = 'The engine no longer lists it';
 
 /** Whether a read changes anything of a node. Cheap: nothing of its GPUs is looked at. */
-export function isTouched(known: KnownNode, seen: SeenNode | undefined, times: ReadTimes): boolean {
+export function isTouched(known: KnownNode, seen: SeenNode | undefined, times: Reading): boolean {
   if (known.status === 'node_removed') return seen === undefined;
   if (seen !== undefined && seen.hardware !== null) {
     return (
@@ -86,7 +89,7 @@ export function isTouched(known: KnownNode, seen: SeenNode | undefined, times: R
 }
 
 /** What the read changes of a node that is known. */
-export function planNode(known: KnownHardware, seen: SeenNode | undefined, times: ReadTimes): NodePlan {
+export function planNode(known: KnownHardware, seen: SeenNode | undefined, times: Reading): NodePlan {
   if (known.status === 'node_removed') return { ...unchanged(known), forgotten: seen === undefined };
   if (seen === undefined || seen.hardware === null) {
     return {
@@ -99,12 +102,12 @@ export function planNode(known: KnownHardware, seen: SeenNode | undefined, times
   const gpus =
     known.hardwareDigest === hardware.digest ? noGpuChange : compareGpus(known.gpus, hardware.gpus);
   const digest = gpus.isSettled ? hardware.digest : `unsettled:${hardware.digest}`;
-  const note = noteOf(known.gpus, gpus, hardware);
+  const note = noteOf(known.gpus, gpus, hardware, times.offer);
   const move = backMove(known, gpus.lost, note);
   return {
     ...unchanged(known),
     hardware: known.hardwareDigest === digest ? null : { ...hardware, digest },
-    ...saleOf(hardware.gpus),
+    ...saleOf(hardware.gpus, times.offer),
     gpuChanges: gpus.changes,
     newGpus: gpus.added,
     move,
@@ -129,14 +132,14 @@ function unchanged(known: KnownNode): NodePlan {
 }
 
 /** The time of the first miss in a row; undefined where it stays as it is. */
-function reachOf(known: KnownNode, { now, watchingSince }: ReadTimes): Date | undefined {
+function reachOf(known: KnownNode, { now, watchingSince }: Reading): Date | undefined {
   const counts = known.unreachableSince !== null && known.unreachableSince >= watchingSince;
   const settled = known.status === 'node_offline' || known.status === 'node_quarantined';
   return counts || (settled && known.unreachableSince !== null) ? undefined : now;
 }
 
 /** A node that is missed twice in a row is offline. One that never passed its checks is for a person to look at. */
-function awayMove(known: KnownNode, seen: SeenNode | undefined, times: ReadTimes): NodeMove | null {
+function awayMove(known: KnownNode, seen: SeenNode | undefined, times: Reading): NodeMove | null {
   const { status } = known;
   if (status === 'node_offline' || status === 'node_quarantined' || status === 'node_removed') return null;
   const reason = seen?.problem ?? NOT_LISTED;
@@ -272,15 +275,19 @@ function refreshed(old: KnownGpu, seen: SeenGpu): GpuChange | null {
   return { ...kept, deviceUuid, model, gpuType, ramMb, numaNode };
 }
 
-/** One kind of GPU makes a node that can be sold. Placement chooses by the node, so a mixture cannot be. */
-export function saleOf(gpus: readonly SeenGpu[]): Pick<NodePlan, 'gpuType' | 'formFactor'> {
+/**
+ * One kind of GPU makes a node that can be sold. Placement chooses by the node, so a mixture cannot be. On the marketplace
+ * tenants choose a machine by its record, which names the model, so there any model will do.
+ */
+export function saleOf(gpus: readonly SeenGpu[], offer: Offer): Pick<NodePlan, 'gpuType' | 'formFactor'> {
   const [first] = gpus;
   const alike =
     first !== undefined &&
     gpus.every((gpu) => gpu.gpuType === first.gpuType && gpu.formFactor === first.formFactor);
-  return alike
-    ? { gpuType: first.gpuType, formFactor: first.formFactor }
-    : { gpuType: null, formFactor: null };
+  if (!alike) return { gpuType: null, formFactor: null };
+  const { gpuType, formFactor, model } = first;
+  const isOther = gpuType === null && offer === 'marketplace' && gpus.every((gpu) => gpu.model === model);
+  return { gpuType: isOther ? 'other' : gpuType, formFactor };
 }
 
 /** What is worth saying of a node that works; null: nothing. */
@@ -288,6 +295,7 @@ export function noteOf(
   known: readonly KnownGpu[],
   comparison: Pick<GpuComparison, 'changes'>,
   hardware: SeenHardware,
+  offer: Offer,
 ): string | null {
   const states = new Map(comparison.changes.map((change) => [change.id, change.state]));
   const absent = known.filter((gpu) => {
@@ -302,7 +310,7 @@ export function noteOf(
     return `${present} of ${present + absent.length} GPUs: ${missing} missing, ${faulty.size} faulty (${addresses(absent)})`;
   }
   if (hardware.gpus.length === 0) return 'It has no GPUs';
-  if (saleOf(hardware.gpus).gpuType !== null) return null;
+  if (saleOf(hardware.gpus, offer).gpuType !== null) return null;
   const [first] = hardware.gpus;
   return hardware.gpus.every((gpu) => gpu.model === first?.model)
     ? `Rentals do not offer its GPUs: ${first?.model ?? ''}`
@@ -324,17 +332,17 @@ export interface NewNode {
   readonly steps: readonly { readonly to: MachineState; readonly reason: string }[];
   readonly hardware: SeenHardware | null;
   readonly formFactor: GpuFormFactor | null;
-  readonly gpuType: GpuType | null;
+  readonly gpuType: FleetGpuType | null;
   readonly unreachableSince: Date | null;
 }
 
-export function planNew(seen: SeenNode, now: Date): NewNode {
+export function planNew(seen: SeenNode, { now, offer }: Pick<Reading, 'now' | 'offer'>): NewNode {
   const { name, hardware } = seen;
   const first = { to: 'node_registering', reason: 'The engine listed it for the first time' } as const;
   if (hardware !== null) {
-    const statusReason = noteOf([], noGpuChange, hardware);
+    const statusReason = noteOf([], noGpuChange, hardware, offer);
     const second = { to: 'node_ready', reason: 'Its hardware was read' } as const;
-    const sale = saleOf(hardware.gpus);
+    const sale = saleOf(hardware.gpus, offer);
     return {
       name,
       status: 'node_ready',

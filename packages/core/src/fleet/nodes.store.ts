@@ -32,6 +32,7 @@ const nodeColumns = [
   'capacity.mode',
   'capacity.offer',
   'capacity.connection_type',
+  'capacity.gpu_type',
   'capacity.placeable',
   'node.name',
   'node.status',
@@ -95,6 +96,7 @@ function toRecord(row: NodeRow, gpus: readonly NodeGpu[]): NodeRecord {
     ramMb: row.ram_mb,
     storageGb: row.storage_gb,
     gpuFormFactor: row.gpu_form_factor,
+    gpuType: row.gpu_type,
     driverVersion: row.driver_version,
     cudaVersion: row.cuda_version,
     hardwareReadAt: row.hardware_read_at,
@@ -162,6 +164,17 @@ export async function findNode(reader: Reader, id: NodeId): Promise<NodeRecord |
   const rows = await nodesQuery(reader).where('node.id', '=', toUuid(id)).execute();
   const [node] = await withGpus(reader, rows);
   return node ?? null;
+}
+
+/** These nodes, also those that were removed. */
+export async function findNodes(
+  reader: Reader,
+  ids: readonly NodeId[],
+): Promise<ReadonlyMap<NodeId, NodeRecord>> {
+  if (ids.length === 0) return new Map();
+  const rows = await nodesQuery(reader).where('node.id', 'in', ids.map(toUuid)).execute();
+  const nodes = await withGpus(reader, rows);
+  return new Map(nodes.map((node) => [node.id, node]));
 }
 
 /** By id; one more than the limit, if there is one. Those that were removed are left out unless asked for. */

@@ -1,6 +1,7 @@
 import { canMove, machineStates, type GpuType, type MachineState } from '@millrace/contract';
 import type { Actor, Mode } from '@millrace/platform/envelope';
 import type { ClusterId, GpuId, NodeId, OrgId } from '@millrace/platform/ids';
+import type { FleetGpuType } from './gpu-models.ts';
 import type { ConnectionType, Offer } from './placement.ts';
 
 /** Nodes and the states they move between. Pure. */
@@ -52,6 +53,8 @@ export interface NodeRecord {
   readonly ramMb: number | null;
   readonly storageGb: number | null;
   readonly gpuFormFactor: GpuFormFactor | null;
+  /** What its GPUs are sold as; null: it is not sold. */
+  readonly gpuType: FleetGpuType | null;
   readonly driverVersion: string | null;
   readonly cudaVersion: string | null;
   readonly hardwareReadAt: Date | null;

@@ -1,6 +1,6 @@
-import type { GpuType } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
 import type { AllocationId, FabricId, GpuId, NodeId, OrgId } from '@millrace/platform/ids';
+import type { FleetGpuType } from './gpu-models.ts';
 
 /** Which GPUs a rental gets. Pure: what is free is told, and the same facts give the same choice. */
 
@@ -12,7 +12,7 @@ export interface PlacementNeed {
   readonly mode: Mode;
   readonly offer: Offer;
   readonly region: string;
-  readonly gpuType: GpuType;
+  readonly gpuType: FleetGpuType;
   readonly connectionType: ConnectionType;
   /** The newest CUDA that the node's driver must support, as a number: 12.8 is 1208. */
   readonly cuda: number | null;

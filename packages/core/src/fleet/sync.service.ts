@@ -11,7 +11,7 @@ import {
   type KnownNode,
   type NewNode,
   type NodePlan,
-  type ReadTimes,
+  type Reading,
 } from './inventory-plan.ts';
 import {
   ensureFabrics,
@@ -164,7 +164,11 @@ async function writeRead(
   const all = read.rest ?? (await findChanges(tx, watched, seen, terms.now));
   const fresh = all.fresh.slice(0, NODES_AT_ONCE);
   const touched = all.touched.slice(0, NODES_AT_ONCE - fresh.length);
-  const times: ReadTimes = { now: all.readAt, watchingSince: watch.watchingSince };
+  const reading: Reading = {
+    now: all.readAt,
+    watchingSince: watch.watchingSince,
+    offer: cluster.offer,
+  };
 
   // In this order everywhere: the cluster, the switches, then nodes by id.
   if (connected || fresh.length > 0) await lockOpen(tx);
@@ -174,11 +178,11 @@ async function writeRead(
   // Read again under the lock: an operator may have moved a node, or a placement sold a GPU, since.
   const known = await readKnownHardware(tx, touched);
   const believed = await believeDevices(tx, cluster, seen, { known, fresh });
-  const plans = known.map((node) => planNode(node, believed(node.name), times));
+  const plans = known.map((node) => planNode(node, believed(node.name), reading));
   const added = fresh.map(({ id, name }) => {
     const node = believed(name);
     if (node === undefined) throw new Error(`The node ${name} is new and was not reported.`);
-    return { ...planNew(node, all.readAt), id };
+    return { ...planNew(node, reading), id };
   });
   await writePlans(tx, cluster, { plans, fresh: added, now: all.readAt, seenBefore: all.seenBefore });
   const finding = {
@@ -210,14 +214,14 @@ type Seen = ReadonlyMap<string, SeenNode>;
 async function findChanges(tx: Tx, { cluster, watch }: WatchedCluster, seen: Seen, now: Date): Promise<Rest> {
   const known = await readKnown(tx, cluster.id);
   const names = new Set(known.map((node) => node.name));
-  const times: ReadTimes = { now, watchingSince: watch.watchingSince };
+  const reading: Reading = { now, watchingSince: watch.watchingSince, offer: cluster.offer };
   return {
     readAt: now,
     seenBefore: watch.lastSeenAt,
     fresh: [...seen.keys()]
       .filter((name) => !names.has(name))
       .map((name) => ({ name, id: tx.ids.next('nod') })),
-    touched: known.filter((node) => isTouched(node, seen.get(node.name), times)).map((node) => node.id),
+    touched: known.filter((node) => isTouched(node, seen.get(node.name), reading)).map((node) => node.id),
   };
 }
 

@@ -15,6 +15,7 @@ export type { Price, PriceSubject, PriceUnit, ReserveOption } from './prices.ts'
 export {
   DISCOUNTED_PRICE_ROUNDING,
   discounted,
+  freezeAgreed,
   freezeStorage,
   holdAtCreate,
   quote,

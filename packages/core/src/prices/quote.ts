@@ -158,6 +158,29 @@ function freezeRental(input: QuoteInput): FrozenPrice {
   };
 }
 
+/** What a thing was offered for by whoever owns it, so that no price book has a say. Test mode is free. */
+export function freezeAgreed(agreed: {
+  readonly mode: Mode;
+  readonly perUnit: NanoUsd;
+  readonly quantity: number;
+  readonly now: Date;
+}): FrozenPrice {
+  const perUnit = agreed.mode === 'test' ? zeroUsd : agreed.perUnit;
+  const rate = String(timesUsd(perUnit, BigInt(agreed.quantity)));
+  return {
+    version: 1,
+    product: 'rental',
+    rateNanoUsdPerHour: rate,
+    originalNanoUsdPerHour: rate,
+    discountPpm: 0,
+    quantity: agreed.quantity,
+    unitNanoUsdPerHour: String(perUnit),
+    reserve: null,
+    priceIds: [],
+    frozenAt: agreed.now.toISOString(),
+  };
+}
+
 /** A volume by its size, or the local disk of a rental that was stopped. */
 export function freezeStorage(
   context: PriceContext,

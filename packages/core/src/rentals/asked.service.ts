@@ -4,7 +4,7 @@ import { appendAudit, enterAs, type Cause, type EnteredCaller, type KeyCall } fr
 import { requireView, terminateRental, type Receipt } from './life.service.ts';
 import { readRecord } from './reading.service.ts';
 import type { RentalRecord } from './records.ts';
-import type { Rental, RentalKind, RentalView } from './rental.ts';
+import { resourceOf, scopeOf, type Rental, type RentalKind, type RentalView } from './rental.ts';
 import { findAnyRental, findByWireId } from './rentals.store.ts';
 
 /** What people ask of a rental: by the tenant's own key, or by an operator. Locks: organisation, rental, then the rest. */
@@ -17,9 +17,9 @@ async function requireOwn(
   tx: Tx,
   call: KeyCall,
   wireId: number,
-  kinds: readonly RentalKind[],
+  kinds: readonly [RentalKind, ...RentalKind[]],
 ): Promise<EnteredCaller & { readonly rental: Rental }> {
-  const caller = await enterAs(tx, call, 'rentals:write');
+  const caller = await enterAs(tx, call, scopeOf(kinds[0]));
   // Any whole number may be asked for; those that no rental can have are not there.
   const rental = isWireId(wireId) ? await findByWireId(tx, call.orgId, caller.key.mode, wireId) : null;
   if (rental === null || !kinds.includes(rental.kind)) throw new Fault('RENTAL_NOT_FOUND');
@@ -70,9 +70,10 @@ async function auditEnd(
   { receipt, reason }: { readonly receipt: Receipt; readonly reason: string },
 ): Promise<void> {
   if (receipt.rental.transitions === before.transitions) return;
+  const resource = resourceOf(before);
   await appendAudit(tx, before.orgId, cause, {
-    action: 'rental.terminated',
-    resource: { kind: 'rental', id: String(before.wireId) },
+    action: `${resource.kind}.terminated`,
+    resource,
     before: { status: before.status },
     after: { status: receipt.rental.status, finalCostNanoUsd: String(receipt.finalCost) },
     reason,

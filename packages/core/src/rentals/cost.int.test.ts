@@ -4,7 +4,7 @@ import { createRandom } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listTransfersOf } from '../ledger/index.ts';
 import { listMetersOf, pauseMeter, resumeMeter, type Meter } from '../metering/index.ts';
-import type { RentalOrder } from './create.ts';
+import type { BookOrder } from './create.ts';
 import { createRental } from './create.service.ts';
 import { driveUntil } from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
@@ -27,10 +27,11 @@ beforeAll(async () => {
 });
 afterAll(() => world.drop());
 
-const order: RentalOrder = {
+const order: BookOrder = {
   kind: 'virtual-machine',
   region: liveRegion,
   gpuType: 'h100',
+  machine: null,
   gpusPerNode: 3,
   nodeCount: 1,
   connectionType: 'ethernet',
@@ -52,11 +53,7 @@ const order: RentalOrder = {
   idle: null,
 };
 
-async function accept(
-  tenant: Tenant,
-  fields: Partial<RentalOrder> = {},
-  mode: Mode = 'live',
-): Promise<Rental> {
+async function accept(tenant: Tenant, fields: Partial<BookOrder> = {}, mode: Mode = 'live'): Promise<Rental> {
   await world.watch();
   const wireId = nextWireId++;
   return world.run((tx) => createRental(tx, tenant.call(mode), { ...order, ...fields }, wireId));

@@ -5,9 +5,23 @@ import { Fault, isFault } from '@millrace/platform/fault';
 import { toUuid, type HoldId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { formatUsd, secondsToMs, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { place, readNetworks, readRegion, type Placement, type PlacementWish } from '../fleet/index.ts';
-import { appendAudit, enterAs, findSshKeys, type ApiKey, type KeyCall } from '../identity/index.ts';
+import {
+  appendAudit,
+  enterAs,
+  findSshKeys,
+  type ApiKey,
+  type EnteredCaller,
+  type KeyCall,
+} from '../identity/index.ts';
 import { applyLedger, readBalance, requireDone, type MoneyCause } from '../ledger/index.ts';
-import { diskPriceFor, quoteFor, type Quote } from '../prices/index.ts';
+import {
+  diskPriceFor,
+  freezeAgreed,
+  holdAtCreate,
+  quoteFor,
+  rateOf,
+  type FrozenPrice,
+} from '../prices/index.ts';
 import {
   hasAmountLimit,
   HOLD_WINDOW_MS,
@@ -17,15 +31,16 @@ import {
   requireWithinCap,
   timeToLive,
   wishOfOrder,
+  type InstanceOrder,
   type RentalOrder,
 } from './create.ts';
 import { readKeyLoad } from './create.store.ts';
 import { insertMachines, type NewMachine } from './machines.store.ts';
 import { callDriver, dueSoon, tellOfRental } from './move.ts';
-import { machinesOfPlacement, placementWishOf, type Placeable } from './placing.ts';
+import { machinesOfPlacement, offers, placementWishOf, type Placeable } from './placing.ts';
 import { defaultPolicy } from './policy.ts';
 import { MoneyMissing } from './recalled-money.ts';
-import { causeOfRental, type Rental } from './rental.ts';
+import { causeOfRental, resourceOf, scopeOf, type Rental } from './rental.ts';
 import { insertRental, insertTransition } from './rentals.store.ts';
 import { insertStep } from './steps.store.ts';
 import { insertTerm } from './terms.store.ts';
@@ -43,7 +58,17 @@ export async function createRental(
   order: RentalOrder,
   wireId: number,
 ): Promise<Rental> {
-  const { key } = await enterAs(tx, call, 'rentals:write');
+  return acceptOrder(tx, call, await enterAs(tx, call, scopeOf(order.kind)), order, wireId);
+}
+
+/** The same of a caller who has entered already: whoever had to, to find out what exactly is ordered. */
+export async function acceptOrder(
+  tx: Tx,
+  call: KeyCall,
+  { key }: EnteredCaller,
+  order: RentalOrder,
+  wireId: number,
+): Promise<Rental> {
   const { orgId } = call;
   const now = tx.clock.now();
   requireAllowed(order, key.limits);
@@ -51,16 +76,16 @@ export async function createRental(
   await requireOpen(tx, key.mode, order);
   const sshKeys = await requireSshKeys(tx, orgId, key, order);
   const { available } = await readBalance(tx, orgId, key.mode, now);
-  const quote = await quoteOrder(tx, orgId, key.mode, { order, available, now });
-  const price = quote.frozen.rental;
+  const { price, hold } = await priceOrder(tx, orgId, key.mode, { order, available, now });
   requireWithinCap(order, ttlSeconds, price);
   await requireKeyRoom(tx, key, price);
   // The ledger decides; this spares the hosts those who cannot pay.
-  if (!quote.affordable) throw unaffordable(quote.hold, available);
+  if (hold > zeroUsd && hold > available) throw unaffordable(hold, available);
 
   const expiresAt = ttlSeconds === null ? null : new Date(now.getTime() + secondsToMs(ttlSeconds));
   const placeable = placeableOf(tx, orgId, key.mode, order);
-  const placement = await placeOrder(tx, placementWishOf(placeable, { freesAt: expiresAt }));
+  const only = order.machine?.nodeId ?? null;
+  const placement = await placeOrder(tx, placementWishOf(placeable, { only, freesAt: expiresAt }));
   const { providerId, machines } = await machinesOfPlacement(tx, orgId, placeable, 1, placement);
   const rental = await insertRental(tx, {
     ...placeable,
@@ -71,18 +96,14 @@ export async function createRental(
     keyId: key.id,
     providerId,
     sshKeys,
-    diskPrice: await diskPriceFor(tx, orgId, key.mode, {
-      region: order.region,
-      sizeGb: diskGbOf(machines),
-      now,
-    }),
+    diskPrice: await diskPriceOf(tx, orgId, key.mode, { order, machines, now }),
     allocationId: placement.allocationId,
     expiresAt,
   });
   await insertMachines(tx, orgId, machines);
   await insertStep(tx, rental, { seq: 1, name: 'place', status: 'done' });
   await announce(tx, call, rental, price.rateNanoUsdPerHour);
-  const holdId = await takeHold(tx, rental, quote.hold, key.id);
+  const holdId = await takeHold(tx, rental, hold, key.id);
   await insertTerm(tx, orgId, rental, {
     seq: 1,
     termType: order.termType,
@@ -109,7 +130,10 @@ async function requireOpen(tx: Tx, mode: Mode, order: RentalOrder): Promise<void
         : 'Ask for mock-region, or use a live key.',
     });
   }
-  const open = (await readRegion(tx, { mode, region, offer: order.kind })).filter((offer) => offer.open);
+  const { machine } = order;
+  const open = (await readRegion(tx, { mode, region, offer: offers[order.kind] })).filter(
+    (offer) => offer.open && (machine === null || offer.providerId === machine.providerId),
+  );
   if (open.length === 0) throw new Fault('REGION_DISABLED');
   // Who takes the order is not known yet, so all who might must be able to open ports.
   if (order.customPorts.length > 0 && !open.every(({ customPorts }) => customPorts)) {
@@ -132,13 +156,23 @@ async function requireSshKeys(
   return found.map(({ publicKey }) => publicKey);
 }
 
-async function quoteOrder(
+interface OrderPrice {
+  readonly price: FrozenPrice;
+  /** What is set aside at once. */
+  readonly hold: NanoUsd;
+}
+
+async function priceOrder(
   tx: Tx,
   orgId: OrgId,
   mode: Mode,
   { order, available, now }: { readonly order: RentalOrder; readonly available: NanoUsd; readonly now: Date },
-): Promise<Quote> {
-  return quoteFor(tx, orgId, mode, {
+): Promise<OrderPrice> {
+  if (order.machine !== null) {
+    const price = agreedPrice(order, mode, now);
+    return { price, hold: holdAtCreate(price, HOLD_WINDOW_MS) };
+  }
+  const { frozen, hold } = await quoteFor(tx, orgId, mode, {
     wish: wishOfOrder(order),
     available,
     // Only the runway depends on it, and nobody is shown one here.
@@ -146,9 +180,37 @@ async function quoteOrder(
     holdWindowMs: HOLD_WINDOW_MS,
     now,
   });
+  return { price: frozen.rental, hold };
 }
 
-async function requireKeyRoom(tx: Tx, key: ApiKey, price: Quote['frozen']['rental']): Promise<void> {
+/** Whoever owns the machine is never owed more than its tenant pays. */
+function agreedPrice({ machine, gpusPerNode }: InstanceOrder, mode: Mode, now: Date): FrozenPrice {
+  const price = freezeAgreed({ mode, perUnit: machine.pricePerGpuHour, quantity: gpusPerNode, now });
+  const { supplier } = machine;
+  if (supplier !== null && supplier.ratePerHour > rateOf(price)) {
+    throw new Error(
+      `Of ${rateOf(price)} an hour the supplier ${supplier.orgId} would have ${supplier.ratePerHour}.`,
+    );
+  }
+  return price;
+}
+
+/** The disk of an instance is never kept without its GPUs, so it has no price of its own. */
+async function diskPriceOf(
+  tx: Tx,
+  orgId: OrgId,
+  mode: Mode,
+  {
+    order,
+    machines,
+    now,
+  }: { readonly order: RentalOrder; readonly machines: readonly NewMachine[]; readonly now: Date },
+): Promise<FrozenPrice | null> {
+  if (order.machine !== null) return null;
+  return diskPriceFor(tx, orgId, mode, { region: order.region, sizeGb: diskGbOf(machines), now });
+}
+
+async function requireKeyRoom(tx: Tx, key: ApiKey, price: FrozenPrice): Promise<void> {
   const limits: ApiKeyLimits = key.limits;
   if (hasAmountLimit(limits)) requireRoom(limits, await readKeyLoad(tx, key.orgId, key.id), price);
 }
@@ -200,7 +262,7 @@ function diskGbOf(machines: readonly NewMachine[]): number {
 }
 
 function asAgreed(order: RentalOrder, mode: Mode) {
-  const { name, label, tags, image, userData, monitoring, convertOnExpiry, idle, maxUsd } = order;
+  const { name, label, tags, image, userData, monitoring, convertOnExpiry, idle, maxUsd, machine } = order;
   const labels = labelsOf(mode, tags);
   return {
     name,
@@ -213,6 +275,8 @@ function asAgreed(order: RentalOrder, mode: Mode) {
     idle,
     maxNanoUsd: maxUsd,
     labels,
+    supplier: machine?.supplier ?? null,
+    toldAs: machine?.toldAs ?? null,
   };
 }
 
@@ -253,10 +317,19 @@ async function announce(tx: Tx, { orgId, cause }: KeyCall, rental: Rental, rate:
     actor: `${actor.kind}:${actor.id}`,
     at: rental.createdAt,
   });
+  const resource = resourceOf(rental);
   await appendAudit(tx, orgId, cause, {
-    action: 'rental.created',
-    resource: { kind: 'rental', id: String(wireId) },
-    after: { externalId: toUuid(rental.id), kind, region, gpuType, gpuCount, rateNanoUsdPerHour: rate },
+    action: `${resource.kind}.created`,
+    resource,
+    after: {
+      rentalId: wireId,
+      externalId: toUuid(rental.id),
+      kind,
+      region,
+      gpuType,
+      gpuCount,
+      rateNanoUsdPerHour: rate,
+    },
   });
   await tellOfRental(tx, rental, { type: 'rental.pending', actor });
   await callDriver(tx, rental, actor);

@@ -13,11 +13,11 @@ import {
   requireWithinCap,
   timeToLive,
   wishOfOrder,
-  type RentalOrder,
+  type BookOrder,
 } from './create.ts';
 
 const { body } = createContract({ providers: defaultProviders }).operations.createVirtualMachineRental;
-const order = (wish: object = {}): RentalOrder => orderOfVirtualMachine(body.parse({ gpuCount: 2, ...wish }));
+const order = (wish: object = {}): BookOrder => orderOfVirtualMachine(body.parse({ gpuCount: 2, ...wish }));
 
 const price: FrozenPrice = {
   version: 1,

@@ -2,7 +2,7 @@ import type { ApiKeyLimits, Body, Contract, GpuType } from '@millrace/contract';
 import { userDataKind } from '@millrace/compute';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault, invalidField } from '@millrace/platform/fault';
-import { parseId, type SshKeyId } from '@millrace/platform/ids';
+import { parseId, type NodeId, type SshKeyId } from '@millrace/platform/ids';
 import {
   addUsd,
   formatUsd,
@@ -12,20 +12,18 @@ import {
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
+import type { FleetGpuType } from '../fleet/index.ts';
 import { defaultPolicy as metering } from '../metering/index.ts';
 import { commitmentOf, costOfRunning, rateOf, type FrozenPrice, type RentalWish } from '../prices/index.ts';
-import type { IdleRule, RentalKind } from './rental.ts';
+import type { IdleRule, RentalKind, RentalSupplier, ToldAs } from './rental.ts';
 
 /** What somebody orders, and what may stand against it. Pure: the same order under the same limits is judged alike. */
 
 /** What a hold at create reaches over: until the first posting, and what metering adds to that. */
 export const HOLD_WINDOW_MS = metering.postEveryMs + metering.marginMs;
 
-/** An order of any kind of rental. Whatever differs between the kinds on the wire is settled here. */
-export interface RentalOrder {
-  readonly kind: Exclude<RentalKind, 'instance'>;
-  readonly region: RentalWish['region'];
-  readonly gpuType: GpuType;
+/** What all kinds of rentals are ordered with. Whatever differs between the kinds on the wire is settled here. */
+interface Ordered {
   readonly gpusPerNode: number;
   readonly nodeCount: number;
   readonly connectionType: 'ethernet' | 'infiniband';
@@ -48,15 +46,45 @@ export interface RentalOrder {
   readonly idle: IdleRule | null;
 }
 
+/** An order that any host will do for, at the price of the book. */
+export interface BookOrder extends Ordered {
+  readonly kind: Exclude<RentalKind, 'instance'>;
+  readonly region: RentalWish['region'];
+  readonly gpuType: GpuType;
+  readonly machine: null;
+}
+
+/** An order of one machine that its tenant chose, on demand, at the price that was asked for it. */
+export interface InstanceOrder extends Ordered {
+  readonly kind: 'instance';
+  readonly region: string;
+  readonly gpuType: FleetGpuType;
+  readonly nodeCount: 1;
+  readonly termType: 'on-demand';
+  readonly machine: ChosenMachine;
+}
+
+export type RentalOrder = BookOrder | InstanceOrder;
+
+export interface ChosenMachine {
+  readonly nodeId: NodeId;
+  readonly providerId: string;
+  readonly pricePerGpuHour: NanoUsd;
+  /** Null: the operator's own. */
+  readonly supplier: RentalSupplier | null;
+  readonly toldAs: ToldAs;
+}
+
 type VirtualMachineBody = Body<Contract['operations']['createVirtualMachineRental']>;
 
 const LABEL_MAX = 1_000;
 
-export function orderOfVirtualMachine(body: VirtualMachineBody): RentalOrder {
+export function orderOfVirtualMachine(body: VirtualMachineBody): BookOrder {
   return {
     kind: 'virtual-machine',
     region: body.region,
     gpuType: body.gpuType,
+    machine: null,
     gpusPerNode: body.gpuCount,
     nodeCount: 1,
     connectionType: body.networkType,
@@ -89,7 +117,7 @@ export function requireLabel(label: string | undefined): string | null {
 const imagePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?$/;
 
 /** What no engine could have is refused at once; whether this one has it is for the engine to say. */
-function requireImage(image: string | undefined): string | null {
+export function requireImage(image: string | undefined): string | null {
   if (image === undefined) return null;
   const isName = imagePattern.test(image) && !image.includes('..') && !image.includes('//');
   if (!isName) throw new Fault('IMAGE_NOT_FOUND');
@@ -121,7 +149,7 @@ export function requireMaxUsd(maxUsd: number): NanoUsd {
 }
 
 /** The order as the price book reads it. */
-export function wishOfOrder(order: RentalOrder): RentalWish {
+export function wishOfOrder(order: BookOrder): RentalWish {
   return {
     rentalType: order.kind,
     gpuCount: order.gpusPerNode * order.nodeCount,
@@ -166,11 +194,12 @@ export function timeToLive(
 /** What a key may rent at all, whatever else runs. */
 export function requireAllowed(order: RentalOrder, limits: Pick<ApiKeyLimits, 'regions' | 'gpuTypes'>): void {
   const { regions, gpuTypes } = limits;
-  if (regions !== null && !regions.includes(order.region)) {
+  if (regions !== null && !(regions as readonly string[]).includes(order.region)) {
     throw limitReached('regions', `This API key may not rent in ${order.region}.`);
   }
-  if (gpuTypes !== null && !gpuTypes.includes(order.gpuType)) {
-    throw limitReached('gpuTypes', `This API key may not rent ${order.gpuType}.`);
+  if (gpuTypes !== null && !(gpuTypes as readonly string[]).includes(order.gpuType)) {
+    const what = order.gpuType === 'other' ? 'GPUs of other types' : order.gpuType;
+    throw limitReached('gpuTypes', `This API key may not rent ${what}.`);
   }
 }
 

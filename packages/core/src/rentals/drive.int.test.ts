@@ -2,8 +2,9 @@ import { keyIsRefused, loginAndCount } from '@millrace/compute/proof';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createSaboteur, driveIdle, driveUntil, type Sabotage } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
+import type { InstanceWish } from './market.fixture.ts';
 import { createRentalWorld, type RentalWorld, type Tenant } from './rental.fixture.ts';
-import { causeOfRental, type Rental } from './rental.ts';
+import { causeOfRental, resourceOf, type Rental } from './rental.ts';
 import { listSteps } from './steps.store.ts';
 import { terminateRental } from './life.service.ts';
 
@@ -21,6 +22,21 @@ const never = new AbortController().signal;
 const machineOf = async (rental: Rental) => {
   const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
   return machine ?? expect.fail('There is no machine.');
+};
+
+/** One mechanism: whatever holds of one kind holds of the other, but for where it may go when a host fails. */
+const kinds = [
+  { kind: 'virtual-machine', hosts: 2 },
+  { kind: 'instance', hosts: 1 },
+] as const;
+type Kind = (typeof kinds)[number]['kind'];
+
+const rentAs = async (kind: Kind, tenant: Tenant, wish: InstanceWish = {}): Promise<Rental> => {
+  await world.watch();
+  const { gpuCount = 1, customPorts = [] } = wish;
+  return kind === 'instance'
+    ? world.rentInstance(tenant, wish)
+    : world.rent(tenant, 'live', { gpuCount, customPorts: [...customPorts] });
 };
 
 /** What the engines still have of this organisation. */
@@ -41,10 +57,29 @@ async function expectCleanSlate(tenant: Tenant, rental: Rental): Promise<void> {
   expect(live).toBe(0);
 }
 
-describe('a rental', () => {
+const toldOf = async (rental: Rental): Promise<readonly string[]> => {
+  const { kind, id } = resourceOf(rental);
+  const events = await world.rows<{ type: string }>(
+    `select type from outbox where kind = 'event' and resource_kind = '${kind}' and resource_id = '${id}' order by seq`,
+  );
+  return events.map(({ type }) => type);
+};
+
+const life: Readonly<Record<Kind, readonly string[]>> = {
+  'virtual-machine': ['rental.pending', 'rental.running', 'rental.terminating', 'rental.terminated'],
+  instance: [
+    'instance.creating',
+    'instance.starting',
+    'instance.online',
+    'instance.stopping',
+    'instance.terminated',
+  ],
+};
+
+describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
   it('comes up, is proven, lets its tenant in and nobody else, and goes without a trace', async () => {
     const tenant = await world.tenant();
-    const accepted = await world.rent(tenant, 'live', { gpuCount: 2 });
+    const accepted = await rentAs(kind, tenant, { gpuCount: 2 });
     const rental = await driveUntil(world, accepted, { until: 'Running' });
     expect(rental).toMatchObject({ power: 'on', task: null, gpuHeld: true });
     expect(rental.startedAt).not.toBeNull();
@@ -74,19 +109,20 @@ describe('a rental', () => {
     await driveUntil(world, rental, { until: 'Terminated' });
     expect(await left(tenant)).toBe(0);
     expect(await keyIsRefused(target, never)).toBe('unreachable');
+    expect(await toldOf(rental)).toEqual(life[kind]);
   });
 });
 
 const places: readonly Sabotage['at'][] = ['create', 'describe', 'setKeys', 'setPorts'];
 const commits = ['take proof key', 'advance machine', 'enter running'];
 
-describe('bringing a rental up', () => {
+describe.each(kinds)('bringing up a rental of the kind $kind', ({ kind, hosts }) => {
   it.each(
     [...places, ...commits].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))),
   )('goes on after a failure $when $at', async (sabotage) => {
     const tenant = await world.tenant();
     const saboteur = createSaboteur(world);
-    const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+    const accepted = await rentAs(kind, tenant, { customPorts: [8080] });
     saboteur.plan(sabotage);
     const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
     expect(saboteur.spent()).toBe(true);
@@ -94,6 +130,33 @@ describe('bringing a rental up', () => {
     expect(await machineOf(rental)).toMatchObject({ state: 'open', attempt: 1 });
   });
 
+  it.each(places)('ends as Failed and costs nothing when %s fails on every host it may have', async (at) => {
+    const tenant = await world.tenant();
+    const saboteur = createSaboteur(world);
+    const accepted = await rentAs(kind, tenant, { customPorts: [8080] });
+    saboteur.plan({ at, when: 'before', kind: 'failed', times: hosts });
+    const failed = await driveUntil(world, accepted, { until: 'Failed', saboteur });
+    expect(failed.statusReason).not.toBeNull();
+    const ended = await driveUntil(world, failed, { until: 'Terminated', saboteur });
+    const machines = await listMachines(world.db, ended.orgId, ended.id, 'all');
+    expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(hosts);
+    await expectCleanSlate(tenant, ended);
+  });
+
+  it('is done once however many work on it at once', async () => {
+    const tenant = await world.tenant();
+    const accepted = await rentAs(kind, tenant, { gpuCount: 4 });
+    const rental = await driveUntil(world, accepted, { until: 'Running', workers: 4 });
+    expect(await left(tenant)).toBe(1);
+    const cause = causeOfRental(rental);
+    const meters = await world.rows(
+      `select 1 from meters where cause_kind = '${cause.kind}' and cause_id = '${cause.id}'`,
+    );
+    expect(meters).toHaveLength(1);
+  });
+});
+
+describe('bringing up a rental that any host will do for', () => {
   it.each(places)(
     'moves to another host once when %s fails for good, and is clean of the first',
     async (at) => {
@@ -109,26 +172,4 @@ describe('bringing a rental up', () => {
       expect(await left(tenant)).toBe(1);
     },
   );
-
-  it.each(places)('ends as Failed and costs nothing when %s fails on both hosts', async (at) => {
-    const tenant = await world.tenant();
-    const saboteur = createSaboteur(world);
-    const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
-    saboteur.plan({ at, when: 'before', kind: 'failed', times: 2 });
-    const failed = await driveUntil(world, accepted, { until: 'Failed', saboteur });
-    expect(failed.statusReason).not.toBeNull();
-    const ended = await driveUntil(world, failed, { until: 'Terminated', saboteur });
-    await expectCleanSlate(tenant, ended);
-  });
-
-  it('is done once however many work on it at once', async () => {
-    const tenant = await world.tenant();
-    const accepted = await world.rent(tenant, 'live', { gpuCount: 4 });
-    const rental = await driveUntil(world, accepted, { until: 'Running', workers: 4 });
-    expect(await left(tenant)).toBe(1);
-    const meters = await world.rows(
-      `select 1 from meters where cause_kind = 'rental' and cause_id = '${rental.wireId}'`,
-    );
-    expect(meters).toHaveLength(1);
-  });
 });

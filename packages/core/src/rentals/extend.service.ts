@@ -104,7 +104,8 @@ async function quoteTerm(
       wish: {
         rentalType: rental.kind === 'bare-metal' ? 'bare-metal' : 'virtual-machine',
         gpuCount: rental.gpuCount,
-        gpuType: rental.gpuType,
+        // What is extended was sold as these before.
+        gpuType: rental.gpuType as RentalWish['gpuType'],
         region: rental.region as RentalWish['region'],
         networkType: rental.connectionType,
         termType: 'reserved',

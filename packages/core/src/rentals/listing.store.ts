@@ -16,9 +16,6 @@ import { toTerm, type TermRow } from './terms.store.ts';
  * walks an index of what it shows, so its cost is that of the page; a test reads the plans.
  */
 
-/** Instances are rentals to us and another list to their tenants. */
-type ListedKind = Exclude<RentalKind, 'instance'>;
-
 type ShownRow = Pick<
   RentalRow,
   | 'id'
@@ -150,7 +147,7 @@ const liveStatement = defineStatement(
 );
 
 export interface LivePage {
-  readonly kind: ListedKind;
+  readonly kind: RentalKind;
   readonly statuses: readonly RentalState[];
   readonly after: RentalId | null;
   readonly limit: number;
@@ -243,7 +240,7 @@ export interface EndedPosition {
 }
 
 export interface EndedPage {
-  readonly kinds: readonly ListedKind[];
+  readonly kinds: readonly RentalKind[];
   /** Ended at or after this. */
   readonly from: Date | null;
   /** Ended before this. */

@@ -23,6 +23,11 @@ export function sshPortOf(machine: RentalMachine): number | null {
   return proofPorts(machine)[0]?.externalPort ?? null;
 }
 
+function hostnameOf({ toldAs, wireId, nodeCount }: Rental, { position }: RentalMachine): string {
+  if (toldAs !== null) return toldAs.instanceId;
+  return nodeCount === 1 ? `rental-${wireId}` : `rental-${wireId}-${position}`;
+}
+
 /** With the platform's key and nothing of the tenant's: that comes after the proof. */
 export function wishOf(
   rental: Rental,
@@ -39,8 +44,7 @@ export function wishOf(
     ramMb: machine.ramMb,
     diskGb: machine.diskGb,
     image: more.image,
-    hostname:
-      rental.nodeCount === 1 ? `rental-${rental.wireId}` : `rental-${rental.wireId}-${machine.position}`,
+    hostname: hostnameOf(rental, machine),
     sshKeys: [more.platformKey],
     userData: null,
     ports: proofPorts(machine),

@@ -122,6 +122,7 @@ function termWish(rental: Rental, term: RentalTerm, at: Date, funding: MeterFund
     unit: 'gpu',
     funding,
     demand: 'running',
+    ...(rental.supplier === null ? {} : { supplier: rental.supplier }),
     ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
     ...(term.holdId === null ? {} : { holdId: term.holdId }),
     at,

@@ -1,9 +1,9 @@
-import { canMove, rentalStates } from '@millrace/contract';
+import { canMove, rentalStates, type EventType } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { toUuid } from '@millrace/platform/ids';
 import { appendOutbox } from '@millrace/platform/outbox';
-import type { Rental, RentalState } from './rental.ts';
+import { resourceOf, type Rental, type RentalState } from './rental.ts';
 import { insertTransition, saveRental, type RentalChanges } from './rentals.store.ts';
 
 /** The one way in which a rental changes: its row, its transition, what the tenant is told, and who works on it next. */
@@ -27,7 +27,10 @@ export interface RentalMove {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-const eventOf: Readonly<Record<RentalState, `rental.${string}`>> = {
+/** What is told of rentals, in the words that they have in events. */
+type RentalEvent = Extract<EventType, `rental.${string}`>;
+
+const eventOf: Readonly<Record<RentalState, RentalEvent>> = {
   Pending: 'rental.pending',
   Running: 'rental.running',
   Unknown: 'rental.unknown',
@@ -36,8 +39,26 @@ const eventOf: Readonly<Record<RentalState, `rental.${string}`>> = {
   Terminated: 'rental.terminated',
 };
 
+/** The same of instances. Nothing of theirs is ever converted: they have no terms. */
+const ofInstance: Readonly<Record<Exclude<RentalEvent, 'rental.converted'>, EventType>> = {
+  'rental.pending': 'instance.creating',
+  'rental.running': 'instance.online',
+  'rental.unknown': 'instance.offline',
+  'rental.failed': 'instance.failed',
+  'rental.terminating': 'instance.stopping',
+  'rental.terminated': 'instance.terminated',
+  'rental.expiring': 'instance.expiring',
+};
+
+function toldTypeOf({ id, kind }: Rental, type: RentalEvent): EventType {
+  if (kind !== 'instance') return type;
+  if (type === 'rental.converted') throw new Error(`Instance ${id} has no term that could be converted.`);
+  return ofInstance[type];
+}
+
 /** What every event about a rental says of it. */
 export function eventData(rental: Rental): Readonly<Record<string, unknown>> {
+  if (rental.toldAs !== null) return { ...rental.toldAs, gpuCount: rental.gpuCount };
   return {
     rentalId: rental.wireId,
     externalId: toUuid(rental.id),
@@ -53,7 +74,24 @@ export async function tellOfRental(
   tx: Tx,
   rental: Rental,
   event: {
-    readonly type: `rental.${string}`;
+    readonly type: RentalEvent;
+    readonly actor: Actor;
+    readonly data?: Readonly<Record<string, unknown>>;
+  },
+): Promise<void> {
+  await tell(tx, rental, { ...event, type: toldTypeOf(rental, event.type) });
+}
+
+/** Its engine has the machine, which has still to be proven. Of instances alone this is a state of its own. */
+export async function tellOfStart(tx: Tx, rental: Rental, actor: Actor): Promise<void> {
+  if (rental.kind === 'instance') await tell(tx, rental, { type: 'instance.starting', actor });
+}
+
+async function tell(
+  tx: Tx,
+  rental: Rental,
+  event: {
+    readonly type: EventType;
     readonly actor: Actor;
     readonly data?: Readonly<Record<string, unknown>>;
   },
@@ -63,7 +101,7 @@ export async function tellOfRental(
     orgId: rental.orgId,
     mode: rental.mode,
     type: event.type,
-    resource: { kind: 'rental', id: String(rental.wireId) },
+    resource: resourceOf(rental),
     data: { ...eventData(rental), ...event.data },
     actor: event.actor,
     occurredAt: tx.clock.now(),

@@ -17,7 +17,8 @@ import type { Rental, RentalKind } from './rental.ts';
 
 export const SSH_PORT = 22;
 
-const offers: Readonly<Record<RentalKind, Offer>> = {
+/** What the machines of each kind are sold as. */
+export const offers: Readonly<Record<RentalKind, Offer>> = {
   'virtual-machine': 'virtual-machine',
   'bare-metal': 'bare-metal',
   instance: 'marketplace',

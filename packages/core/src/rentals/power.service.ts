@@ -14,6 +14,7 @@ import { placementWishOf } from './placing.ts';
 import { defaultPolicy } from './policy.ts';
 import {
   causeOfRental,
+  isBoundToItsHost,
   machinesOf,
   type Rental,
   type RentalTask,
@@ -69,14 +70,17 @@ export async function stopRental(
   return begin(tx, rental, 'stop', { options, actor: wish.actor });
 }
 
-/** A term is paid for to its end, and several machines would have to find room again where each has its disk. */
+/**
+ * A term is paid for to its end, several machines would have to find room again where each has its disk, and the disk of
+ * an instance lies on a host whose owner is paid for its GPUs alone.
+ */
 function requireReleasable(rental: Rental, terms: RentalView['terms']): void {
   if (currentTerm(terms).termType === 'reserved') {
     throw new Fault('RELEASE_NOT_SUPPORTED', {
       message: 'A reserved term is paid for to its end, so giving its GPUs back would save nothing.',
     });
   }
-  if (rental.nodeCount > 1) throw new Fault('RELEASE_NOT_SUPPORTED');
+  if (rental.nodeCount > 1 || isBoundToItsHost(rental)) throw new Fault('RELEASE_NOT_SUPPORTED');
 }
 
 /** A machine that is off is not rebooted by accident: whoever wants it on says so. */

@@ -22,9 +22,9 @@ import {
   type MachineChanges,
 } from './machines.store.ts';
 import { failRental, failStart } from './money.service.ts';
-import { changeRental, tellOfRental } from './move.ts';
+import { changeRental, tellOfRental, tellOfStart } from './move.ts';
 import { machinesOfPlacement, placementWishOf } from './placing.ts';
-import { machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
+import { isBoundToItsHost, machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
 import { nextStep, type StepName } from './step-list.ts';
 import { endRunningStep } from './steps.store.ts';
 import { lockView } from './views.ts';
@@ -86,6 +86,7 @@ export async function advance(
       (other) => other.externalId === machine.externalId || other.state !== machine.state,
     );
     if (isLast) await nextStep(tx, current.rental, next);
+    if (isLast && next === 'prove') await tellOfStart(tx, current.rental, rentalsActor);
     return true;
   });
 }
@@ -205,7 +206,7 @@ export async function failed(
 
 /**
  * The attempt has failed. Its machines are removed whatever comes next; one other host is tried, and if there is none,
- * or it was tried already, the rental has failed and costs nothing.
+ * it was tried already, or no other will do, the rental has failed and costs nothing.
  */
 export async function giveUp(parts: DriveParts, view: RentalView, why: string): Promise<void> {
   await parts.db.transaction({ name: 'give up attempt', isolation: 'read committed' }, async (tx) => {
@@ -216,7 +217,8 @@ export async function giveUp(parts: DriveParts, view: RentalView, why: string): 
     if (rental.startedAt !== null) return failStart(tx, current, why);
     await doomMachines(tx, rental.orgId, rental.id, { now: tx.clock.now(), attempt: rental.attempt });
     if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
-    const elsewhere = rental.attempt === rental.firstAttempt ? await placeElsewhere(tx, current) : null;
+    const mayMove = rental.attempt === rental.firstAttempt && !isBoundToItsHost(rental);
+    const elsewhere = mayMove ? await placeElsewhere(tx, current) : null;
     if (elsewhere === null) await failRental(tx, current, why);
     else await moveTo(tx, parts, rental, elsewhere);
   });

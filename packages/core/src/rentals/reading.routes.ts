@@ -24,7 +24,7 @@ import {
   type HistoryEntry,
 } from './reading.service.ts';
 import type { RentalState } from './rental.ts';
-import { toWireRental } from './rentals.wire.ts';
+import { rentalGpuOf, toWireRental } from './rentals.wire.ts';
 import { updateRental } from './update.service.ts';
 import { costOnWire } from './wire-money.ts';
 
@@ -143,7 +143,7 @@ function toWireEnded(entry: HistoryEntry): Answer<Operations['listRentalHistory'
     label: entry.label,
     // Regions come from the contract's list: no other was ever accepted.
     region: entry.region as Region,
-    gpuType: entry.gpuType,
+    gpuType: rentalGpuOf(entry),
     gpuCount: entry.gpuCount,
     status: entry.status,
     createdAt: entry.createdAt.toISOString(),

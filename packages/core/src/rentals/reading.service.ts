@@ -18,7 +18,7 @@ import {
   type LivePage,
 } from './listing.store.ts';
 import type { RentalRecord } from './records.ts';
-import { causeOfRental } from './rental.ts';
+import { causeOfRental, type RentalKind } from './rental.ts';
 
 /** Reading rentals as tenants see them. A page takes the same number of statements however long it is. */
 
@@ -126,16 +126,20 @@ export function getCost(
   });
 }
 
-type Metered = { readonly wireId: number };
+type Metered = { readonly wireId: number; readonly kind: RentalKind };
 
-/** See `causeOfRental`: what is listed here are rentals and no instances. */
+/** Pages hold instances, or rentals that are none, never both: see `causeOfRental`. */
 async function costsOfRentals(
   reader: Reader,
   { orgId, mode }: Asker,
   rentals: readonly Metered[],
   at: Date,
 ): Promise<(rental: Metered) => NanoUsd> {
-  const ids = rentals.map(({ wireId }) => String(wireId));
-  const costs = await costsOf(reader, orgId, mode, { kind: 'rental', ids }, at);
+  const causes = rentals.map(causeOfRental);
+  const [first] = causes;
+  if (first === undefined) return () => zeroUsd;
+  if (causes.some(({ kind }) => kind !== first.kind)) throw new Error('A page holds rentals and instances.');
+  const ids = causes.map(({ id }) => id);
+  const costs = await costsOf(reader, orgId, mode, { kind: first.kind, ids }, at);
   return ({ wireId }) => costs.get(String(wireId)) ?? zeroUsd;
 }

@@ -13,6 +13,7 @@ import {
   createProcessMemory,
   type MockControls,
   type MockLayout,
+  type MockNode,
   type MockMemory,
 } from '@millrace/compute/mock';
 import type { SimulatedClock } from '@millrace/platform/clock';
@@ -31,7 +32,7 @@ import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
 import { createSealer, type Sealer } from '@millrace/platform/secrets';
-import { createWireIdAllocator } from '@millrace/platform/wire-ids';
+import { createWireIdAllocator, type WireIdAllocator } from '@millrace/platform/wire-ids';
 import {
   createTenant,
   createTestDatabase,
@@ -57,10 +58,11 @@ import { applyLedger, listTransfers, readBalance, requireDone, type MoneyCause }
 import { sweepMeters } from '../metering/index.ts';
 import { orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
+import { instanceRenterOf, type InstanceWish } from './market.fixture.ts';
 import type { Rental } from './rental.ts';
 
 /**
- * Rentals with everything under them: real tables, the real ledger, two mock engines whose doors are open on loopback,
+ * Rentals with everything under them: real tables, the real ledger, mock engines whose doors are open on loopback,
  * and a clock that a test moves by hand. Live keys rent in `us-central-1`, test keys in `mock-region`.
  */
 
@@ -117,7 +119,8 @@ export interface RentalWorld {
   readonly db: Db;
   readonly clock: SimulatedClock;
   readonly sealer: Sealer;
-  readonly engines: Readonly<Record<Mode, Engine>>;
+  /** `market`: machines that live keys rent as instances, of a model that rentals do not offer. */
+  readonly engines: Readonly<Record<Mode | 'market', Engine>>;
   /** As the drive, the reconciler and sampling ask for them. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   tenant(options?: { readonly balanceUsd?: number; readonly ssh?: 'none' }): Promise<Tenant>;
@@ -127,10 +130,14 @@ export interface RentalWorld {
   rotate(tenant: Tenant, mode: Mode, keyId: KeyId): Promise<KeyId>;
   /** Accepts an order as the route would: one H100 of the mode's own region unless said otherwise. */
   rent(tenant: Tenant, mode: Mode, wish?: Partial<RentalBody>, keyId?: KeyId): Promise<Rental>;
+  /** Accepts an order of an instance on one of the market's machines, which another organisation supplies. */
+  rentInstance(tenant: Tenant, wish?: InstanceWish): Promise<Rental>;
+  /** Whom the market's machines belong to. */
+  readonly supplierOrgId: OrgId;
   /** A term on offer for live H100 machines: 20 % off, half of the rest given back. */
   offerTerm(termPeriodDays: number): Promise<void>;
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Somebody looks at both engines: without it nothing is placed five minutes later. */
+  /** Somebody looks at all engines: without it nothing is placed five minutes later. */
   watch(): Promise<void>;
   /** Moves the clock, and has the engines looked at afterwards. */
   advance(ms: number): Promise<void>;
@@ -145,12 +152,13 @@ export interface RentalWorld {
 }
 
 const models = { h100: 4, h200: 1, b200: 1 } as const;
+const marketModels = { rtx4090: 4 } as const;
 
 /** Addresses of its own for each world, so that worlds at the same time can have the same ports open. */
-function layoutOf(nodes: number): MockLayout {
+function layoutOf(nodes: number, shares: Readonly<Record<string, number>>): MockLayout {
   const block = `127.${randomInt(90, 250)}.${randomInt(1, 250)}`;
-  const kinds = Object.entries(models).flatMap(([model, share]) =>
-    Array.from({ length: share * nodes }, () => model as keyof typeof models),
+  const kinds = Object.entries(shares).flatMap(([model, share]) =>
+    Array.from({ length: share * nodes }, () => model as MockNode['gpuModel']),
   );
   return {
     images: ['ubuntu-24.04', 'debian-12'],
@@ -172,23 +180,28 @@ function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSe
   const region = mode === 'live' ? liveRegion : testRegion;
   const id =
     mode === 'test' ? 'mock' : variant === 'private-cloud' ? variant : `provider-${variant.toLowerCase()}`;
+  const cluster = {
+    name: mode as string,
+    region,
+    endpoint: mode === 'test' ? 'mock:' : 'https://live.example:8443',
+    offer: 'virtual-machine',
+    connectionType: 'ethernet',
+    credential: null,
+    ports: { first: 20_000, last: 29_999 },
+    settings: { defaultImage: 'ubuntu-24.04' },
+  } as const;
+  const market = {
+    ...cluster,
+    name: 'market',
+    endpoint: 'https://market.example:8443',
+    offer: 'marketplace',
+  } as const;
   return {
     id,
     variant: mode === 'test' ? 'mock' : variant,
     driver: mode === 'test' ? 'mock' : 'incus',
     regions: [{ region, customPorts: true }],
-    clusters: [
-      {
-        name: mode,
-        region,
-        endpoint: mode === 'test' ? 'mock:' : 'https://live.example:8443',
-        offer: 'virtual-machine',
-        connectionType: 'ethernet',
-        credential: null,
-        ports: { first: 20_000, last: 29_999 },
-        settings: { defaultImage: 'ubuntu-24.04' },
-      },
-    ],
+    clusters: mode === 'test' ? [cluster] : [cluster, market],
   };
 }
 
@@ -210,15 +223,15 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
   const db = createDb({ url: database.url, poolSize, clock: hybridClock(clock), ids, log: quiet });
   await applyFleetConfig(db, [providerOf('live', variant), providerOf('test', 'mock')]);
   const clusters = await listClusters(db, {}, { limit: 10, after: null });
-  const engineOf = (mode: Mode): Engine & { readonly reader: ComputeDriver } => {
-    const cluster = clusters.find(({ name }) => name === mode);
-    if (cluster === undefined) throw new Error(`There is no cluster ${mode}.`);
+  const engineOf = (which: Mode | 'market'): Engine & { readonly reader: ComputeDriver } => {
+    const cluster = clusters.find(({ name }) => name === which);
+    if (cluster === undefined) throw new Error(`There is no cluster ${which}.`);
     const shared = {
-      cluster: mode,
+      cluster: which,
       clock,
       memory: createProcessMemory(),
       controls: createMockControls(),
-      layout: layoutOf(nodes),
+      layout: which === 'market' ? layoutOf(1, marketModels) : layoutOf(nodes, models),
     };
     return {
       clusterId: cluster.id,
@@ -228,7 +241,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
       reader: createMockDriver({ ...shared, doors: null }),
     };
   };
-  const engines = { live: engineOf('live'), test: engineOf('test') };
+  const engines = { live: engineOf('live'), test: engineOf('test'), market: engineOf('market') };
   const all = Object.values(engines);
   const engineBy = (clusterId: ClusterId): (typeof all)[number] => {
     const found = all.find((engine) => engine.clusterId === clusterId);
@@ -249,6 +262,8 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
   const money = moneyOf(db, clock);
   await watch();
   await plantPrices(db, clock.now());
+  const { orgId: supplierOrgId } = await createTenant(database.db);
+  const wireIds = createWireIdAllocator({ db, cell: 1, kind: 'rental', chunk: 50 });
   return {
     database,
     db,
@@ -258,7 +273,9 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     drivers: async (clusterId) => engineBy(clusterId).driver,
     ...money,
     ...peopleOf(database, db, clock, money.topUp),
-    rent: renterOf(db),
+    rent: renterOf(db, wireIds),
+    rentInstance: instanceRenterOf(db, wireIds, { clusterId: engines.market.clusterId, supplierOrgId }),
+    supplierOrgId,
     run: (work) => db.transaction({ name: 'test', isolation: readCommitted }, work),
     watch,
     advance: async (ms) => {
@@ -288,8 +305,7 @@ const byTest = (mode: Mode): Cause => systemCause('test', mode);
 const orderBody = createContract({ providers: defaultProviders }).operations.createVirtualMachineRental.body;
 
 /** Orders go through the contract, so that its defaults are theirs. */
-function renterOf(db: Db): RentalWorld['rent'] {
-  const wireIds = createWireIdAllocator({ db, cell: 1, kind: 'rental', chunk: 50 });
+function renterOf(db: Db, wireIds: WireIdAllocator): RentalWorld['rent'] {
   return async (tenant, mode, wish = {}, keyId) => {
     const region = mode === 'live' ? liveRegion : testRegion;
     const body = orderBody.parse({ gpuCount: 1, region, ...wish });

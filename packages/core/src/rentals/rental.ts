@@ -1,4 +1,4 @@
-import type { GpuType, RentalAction, RentalState } from '@millrace/contract';
+import type { RentalAction, RentalState, Scope } from '@millrace/contract';
 import type { PortMapping } from '@millrace/compute';
 import type { Mode } from '@millrace/platform/envelope';
 import type {
@@ -12,6 +12,7 @@ import type {
   UserId,
 } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
+import type { FleetGpuType } from '../fleet/index.ts';
 import type { MoneyCause } from '../ledger/index.ts';
 import type { FrozenPrice } from '../prices/index.ts';
 
@@ -39,6 +40,20 @@ export interface TaskOptions {
   readonly because?: 'balance' | 'budget' | 'idle';
 }
 
+/** What an instance is called where tenants see it: by its name, on its machine, in its cluster. */
+export interface ToldAs {
+  readonly instanceId: string;
+  readonly clusterName: string;
+  readonly nodeName: string;
+}
+
+/** Who is paid for a machine that is not the operator's own: a part of what its tenant pays. */
+export interface RentalSupplier {
+  readonly orgId: OrgId;
+  /** Its part of the rate of all GPUs. */
+  readonly ratePerHour: NanoUsd;
+}
+
 export interface Rental {
   readonly id: RentalId;
   readonly wireId: number;
@@ -49,7 +64,7 @@ export interface Rental {
   readonly keyId: KeyId | null;
   readonly providerId: string;
   readonly region: string;
-  readonly gpuType: GpuType;
+  readonly gpuType: FleetGpuType;
   readonly gpusPerNode: number;
   readonly nodeCount: number;
   readonly gpuCount: number;
@@ -66,6 +81,10 @@ export interface Rental {
   readonly monitoring: boolean;
   readonly convertOnExpiry: boolean;
   readonly diskPrice: FrozenPrice | null;
+  /** Agreed when it was accepted. */
+  readonly supplier: RentalSupplier | null;
+  /** Null of rentals that are no instances. */
+  readonly toldAs: ToldAs | null;
   readonly status: RentalState;
   readonly statusReason: string | null;
   readonly statusSince: Date;
@@ -169,6 +188,30 @@ export interface RentalView {
   /** Those that are not gone, in the order of attempt and position. */
   readonly machines: readonly RentalMachine[];
   readonly terms: readonly RentalTerm[];
+}
+
+/** The scope that whoever makes or ends one needs. */
+export function scopeOf(kind: RentalKind): Scope {
+  return kind === 'instance' ? 'marketplace:write' : 'rentals:write';
+}
+
+/**
+ * Whether another host may stand in for one that fails, and whether it can be switched off and wait there without GPUs.
+ * An instance is one machine that its tenant chose, by its price and what it is: on another it would be another thing.
+ */
+export function isBoundToItsHost({ kind }: Pick<Rental, 'kind'>): boolean {
+  return kind === 'instance';
+}
+
+/** What events and the audit trail are about. */
+export function resourceOf(rental: Pick<Rental, 'wireId' | 'toldAs'>): {
+  readonly kind: string;
+  readonly id: string;
+} {
+  const { wireId, toldAs } = rental;
+  return toldAs === null
+    ? { kind: 'rental', id: String(wireId) }
+    : { kind: 'instance', id: toldAs.instanceId };
 }
 
 /** What its charges carry as their cause. */

@@ -3,7 +3,7 @@ import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/
 import { nanoUsd } from '@millrace/platform/money';
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import { parseFrozenPrice } from '../prices/index.ts';
-import type { Rental, RentalState, TaskOptions } from './rental.ts';
+import type { Rental, RentalState, RentalSupplier, TaskOptions, ToldAs } from './rental.ts';
 
 /** All SQL that reads and changes one rental's row. Lists are in `listing.store.ts`, machines in `machines.store.ts`. */
 
@@ -38,6 +38,8 @@ export function toRental(row: RentalRow): Rental {
     monitoring: row.monitoring,
     convertOnExpiry: row.convert_on_expiry,
     diskPrice: row.disk_price === null ? null : parseFrozenPrice(row.disk_price),
+    supplier: supplierOf(row),
+    toldAs: row.told_as as ToldAs | null,
     status: row.status as RentalState,
     statusReason: row.status_reason,
     statusSince: row.status_since,
@@ -69,6 +71,13 @@ export function toRental(row: RentalRow): Rental {
   };
 }
 
+function supplierOf(row: RentalRow): RentalSupplier | null {
+  const { supplier_org_id: orgId, supplier_rate_nano_usd_per_hour: rate } = row;
+  return orgId === null || rate === null
+    ? null
+    : { orgId: fromUuid('org', orgId), ratePerHour: nanoUsd(rate) };
+}
+
 export type NewRental = Omit<Rental, 'gpuCount' | 'transitions' | 'steps' | 'version'> &
   Partial<Pick<Rental, 'steps'>>;
 
@@ -97,6 +106,9 @@ function toInsert(rental: NewRental): Insertable<Tables['rentals']> {
     labels: JSON.stringify(rental.labels),
     convert_on_expiry: rental.convertOnExpiry,
     disk_price: rental.diskPrice === null ? null : JSON.stringify(rental.diskPrice),
+    supplier_org_id: rental.supplier === null ? null : toUuid(rental.supplier.orgId),
+    supplier_rate_nano_usd_per_hour: rental.supplier?.ratePerHour ?? null,
+    told_as: rental.toldAs === null ? null : JSON.stringify(rental.toldAs),
     status: rental.status,
     status_since: rental.statusSince,
     power: rental.power,

@@ -1,4 +1,4 @@
-import type { Answer, Contract, Region } from '@millrace/contract';
+import type { Answer, Contract, GpuType, Region } from '@millrace/contract';
 import { toUuid } from '@millrace/platform/ids';
 import { ppm, toNearestUsdNumber, toPercentage } from '@millrace/platform/money';
 import { usualFormFactor } from '../fleet/index.ts';
@@ -40,7 +40,7 @@ function common(record: RentalRecord) {
     region: rental.region as Region,
     convertToOnDemandOnExpiry: rental.convertOnExpiry,
     managedK8sClusterId: null,
-    gpuType: rental.gpuType,
+    gpuType: rentalGpuOf(rental),
     gpuCount: rental.gpuCount,
     meta: metaOf(record),
   };
@@ -49,6 +49,13 @@ function common(record: RentalRecord) {
 function rentalTypeOf({ rental }: RentalRecord): WireRental['rentalType'] {
   if (rental.kind === 'instance') throw new Error('An instance is shown by the marketplace.');
   return rental.kind;
+}
+
+/** Only the marketplace sells others. */
+export function rentalGpuOf({ gpuType }: Pick<RentalRecord['rental'], 'gpuType'>): GpuType {
+  if (gpuType === 'other')
+    throw new Error('A rental that is no instance has GPUs that rentals do not offer.');
+  return gpuType;
 }
 
 function metaOf({ rental }: RentalRecord): NonNullable<WireRental['meta']> {
@@ -71,7 +78,7 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
   return {
     ...common(record),
     currentTerm: toWireTerm(record, now),
-    gpuFormFactor: machines[0]?.gpuFormFactor ?? usualFormFactor[rental.gpuType],
+    gpuFormFactor: machines[0]?.gpuFormFactor ?? usualFormFactor[rentalGpuOf(rental)],
     nodes: machines.map(({ cpuModel, gpuAddresses, ramMb, diskGb, cpuCount }) => ({
       cpuModel: cpuModel ?? UNKNOWN_CPU,
       gpuCount: gpuAddresses.length,

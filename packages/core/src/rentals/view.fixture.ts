@@ -40,6 +40,8 @@ export function rentalWith(fields: Partial<Rental> = {}): Rental {
     monitoring: false,
     convertOnExpiry: true,
     diskPrice: null,
+    supplier: null,
+    toldAs: null,
     status: 'Pending',
     statusReason: null,
     statusSince: at(0),

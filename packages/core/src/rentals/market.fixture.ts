@@ -1,0 +1,95 @@
+import type { Db } from '@millrace/platform/db';
+import type { ClusterId, NodeId, OrgId } from '@millrace/platform/ids';
+import { nanoUsd, ppm, roundExact, shareOf, subtractUsd, timesUsd } from '@millrace/platform/money';
+import type { WireIdAllocator } from '@millrace/platform/wire-ids';
+import { listNodes, type NodeRecord } from '../fleet/index.ts';
+import type { InstanceOrder } from './create.ts';
+import { createRental } from './create.service.ts';
+import type { Tenant } from './rental.fixture.ts';
+import type { Rental } from './rental.ts';
+
+/** Orders of instances, as the marketplace makes them of a machine in its listing. */
+
+/** What a test wants of an instance; the rest is as `MARKET` says. */
+export interface InstanceWish {
+  readonly gpuCount?: number;
+  readonly customPorts?: readonly number[];
+  readonly ttlSeconds?: number;
+  readonly userData?: string;
+  readonly image?: string;
+  /** Otherwise the node with the most room. */
+  readonly nodeId?: NodeId;
+  /** False: the machine is the operator's own. */
+  readonly supplied?: boolean;
+}
+
+/** The machines of the market, and what a GPU of theirs costs: a price that no fee divides without a rest. */
+export const MARKET = {
+  pricePerGpuHour: nanoUsd(2_499_999_999n),
+  feePpm: ppm(150_000),
+  clusterName: 'market-1',
+} as const;
+
+/** Rents on one of the market's machines. */
+export function instanceRenterOf(
+  db: Db,
+  wireIds: WireIdAllocator,
+  market: { readonly clusterId: ClusterId; readonly supplierOrgId: OrgId },
+): (tenant: Tenant, wish?: InstanceWish) => Promise<Rental> {
+  return async (tenant, wish = {}) => {
+    const wireId = await wireIds.next();
+    const nodes = await listNodes(db, { clusterId: market.clusterId }, { limit: 100, after: null });
+    const [roomiest] = nodes.toSorted((one, other) => freeOf(other) - freeOf(one));
+    const node = nodes.find(({ id }) => id === wish.nodeId) ?? roomiest;
+    if (node === undefined) throw new Error('The market has no machine.');
+    return db.transaction({ name: 'create instance', isolation: 'read committed' }, (tx) =>
+      createRental(tx, tenant.call('live'), instanceOrder(node, wish, market.supplierOrgId, wireId), wireId),
+    );
+  };
+}
+
+const freeOf = ({ gpus }: NodeRecord): number =>
+  gpus.filter(({ allocatedTo }) => allocatedTo === null).length;
+
+function instanceOrder(
+  node: NodeRecord,
+  wish: InstanceWish,
+  supplierOrgId: OrgId,
+  wireId: number,
+): InstanceOrder {
+  const { gpuCount = 1, customPorts = [], supplied = true } = wish;
+  const { pricePerGpuHour, feePpm, clusterName } = MARKET;
+  const rate = timesUsd(pricePerGpuHour, BigInt(gpuCount));
+  const ratePerHour = subtractUsd(rate, roundExact(shareOf(rate, feePpm), 'up'));
+  return {
+    kind: 'instance',
+    region: node.region,
+    gpuType: node.gpuType ?? 'other',
+    connectionType: node.connectionType,
+    gpusPerNode: gpuCount,
+    nodeCount: 1,
+    cuda: null,
+    termType: 'on-demand',
+    termPeriodDays: null,
+    discountPercentage: 0,
+    convertOnExpiry: false,
+    monitoring: false,
+    customPorts,
+    name: null,
+    label: null,
+    tags: {},
+    image: wish.image ?? null,
+    userData: wish.userData ?? null,
+    sshKeys: 'all',
+    ttlSeconds: wish.ttlSeconds ?? null,
+    maxUsd: null,
+    idle: null,
+    machine: {
+      nodeId: node.id,
+      providerId: node.providerId,
+      pricePerGpuHour,
+      supplier: supplied ? { orgId: supplierOrgId, ratePerHour } : null,
+      toldAs: { instanceId: `quiet-test-otter-${wireId}`, clusterName, nodeName: node.id },
+    },
+  };
+}
