@@ -1781,6 +1781,22 @@ COMMENT ON COLUMN public.node_capacity.idle IS 'Nothing of it is sold or missing
 
 COMMENT ON COLUMN public.node_capacity.spread IS 'A random number. Placements that find many equal nodes start at different ones and do not queue for the same.';
 
+CREATE TABLE public.node_faults (
+    node_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    rental_id uuid NOT NULL,
+    kind text NOT NULL,
+    reason text NOT NULL,
+    CONSTRAINT node_faults_kind_check CHECK ((kind = ANY (ARRAY['start'::text, 'loss'::text]))),
+    CONSTRAINT node_faults_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000)))
+);
+
+COMMENT ON TABLE public.node_faults IS 'What went wrong for tenants by a fault of the host. Append-only; written with the end of the attempt or of the rental, and only then, so it costs nothing where all is well.';
+
+COMMENT ON COLUMN public.node_faults.kind IS 'start: a machine did not come up. loss: one that ran is lost.';
+
+COMMENT ON COLUMN public.node_faults.reason IS 'For people. Names no tenant: the owner of the node reads it.';
+
 CREATE TABLE public.node_transitions (
     node_id uuid NOT NULL,
     seq integer NOT NULL,
@@ -3039,6 +3055,44 @@ COMMENT ON TABLE public.supplier_join_tokens IS 'With one of these a machine joi
 
 COMMENT ON COLUMN public.supplier_join_tokens.cluster_name IS 'What the marketplace shows as the cluster of the machines that join with it.';
 
+CREATE TABLE public.supplier_machine_days (
+    machine_id uuid NOT NULL,
+    day date NOT NULL,
+    watched_ms bigint NOT NULL,
+    up_ms bigint NOT NULL,
+    starts integer NOT NULL,
+    failed_starts integer NOT NULL,
+    losses integer NOT NULL,
+    CONSTRAINT supplier_machine_days_failed_starts_check CHECK ((failed_starts >= 0)),
+    CONSTRAINT supplier_machine_days_losses_check CHECK ((losses >= 0)),
+    CONSTRAINT supplier_machine_days_starts_check CHECK ((starts >= 0)),
+    CONSTRAINT supplier_machine_days_up_while_watched CHECK (((up_ms >= 0) AND (up_ms <= watched_ms))),
+    CONSTRAINT supplier_machine_days_watched_ms_check CHECK ((watched_ms >= 0))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.supplier_machine_days IS 'What was measured of a machine on each day: how long somebody watched it, how much of that it was there, what came up on it and what did not. Kept for 90 days.';
+
+CREATE TABLE public.supplier_machine_trust (
+    machine_id uuid NOT NULL,
+    measured_until timestamp with time zone NOT NULL,
+    score_ppm integer NOT NULL,
+    uptime_ppm integer NOT NULL,
+    starting_ppm integer NOT NULL,
+    quarantines integer DEFAULT 0 NOT NULL,
+    CONSTRAINT supplier_machine_trust_quarantines_check CHECK ((quarantines >= 0)),
+    CONSTRAINT supplier_machine_trust_score_ppm_check CHECK (((score_ppm >= 0) AND (score_ppm <= 1000000))),
+    CONSTRAINT supplier_machine_trust_starting_ppm_check CHECK (((starting_ppm >= 0) AND (starting_ppm <= 1000000))),
+    CONSTRAINT supplier_machine_trust_uptime_ppm_check CHECK (((uptime_ppm >= 0) AND (uptime_ppm <= 1000000)))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.supplier_machine_trust IS 'Of each machine that was enrolled how reliable it is, by what was measured of it over the last 30 days.';
+
+COMMENT ON COLUMN public.supplier_machine_trust.measured_until IS 'All before this is in supplier_machine_days, once.';
+
+COMMENT ON COLUMN public.supplier_machine_trust.quarantines IS 'How often it was taken out of sale for what it did.';
+
 CREATE TABLE public.supplier_machines (
     id uuid NOT NULL,
     supplier_id uuid NOT NULL,
@@ -3511,6 +3565,9 @@ ALTER TABLE ONLY public.mock_machines
 ALTER TABLE ONLY public.node_capacity
     ADD CONSTRAINT node_capacity_pkey PRIMARY KEY (node_id);
 
+ALTER TABLE ONLY public.node_faults
+    ADD CONSTRAINT node_faults_pkey PRIMARY KEY (node_id, at, rental_id, kind);
+
 ALTER TABLE ONLY public.node_transitions
     ADD CONSTRAINT node_transitions_pkey PRIMARY KEY (node_id, seq);
 
@@ -3679,6 +3736,12 @@ ALTER TABLE ONLY public.supplier_join_tokens
 ALTER TABLE ONLY public.supplier_join_tokens
     ADD CONSTRAINT supplier_join_tokens_secret_hash_key UNIQUE (secret_hash);
 
+ALTER TABLE ONLY public.supplier_machine_days
+    ADD CONSTRAINT supplier_machine_days_pkey PRIMARY KEY (machine_id, day);
+
+ALTER TABLE ONLY public.supplier_machine_trust
+    ADD CONSTRAINT supplier_machine_trust_pkey PRIMARY KEY (machine_id);
+
 ALTER TABLE ONLY public.supplier_machines
     ADD CONSTRAINT supplier_machines_cluster_id_key UNIQUE (cluster_id);
 
@@ -3807,7 +3870,7 @@ CREATE INDEX inference_requests_recorded_idx ON ONLY public.inference_requests U
 
 CREATE INDEX inference_requests_rest_recorded_at_idx ON public.inference_requests_rest USING brin (recorded_at);
 
-CREATE INDEX instances_node_idx ON public.instances USING btree (node_id);
+CREATE INDEX instances_node_idx ON public.instances USING btree (node_id, rental_id);
 
 CREATE INDEX instances_org_idx ON public.instances USING btree (org_id, mode, rental_id);
 
@@ -3864,6 +3927,8 @@ CREATE INDEX node_capacity_cluster_idx ON public.node_capacity USING btree (clus
 CREATE INDEX node_capacity_gang_idx ON public.node_capacity USING btree (fabric_id, node_id) WHERE (placeable AND idle);
 
 CREATE INDEX node_capacity_pool_idx ON public.node_capacity USING btree (pool, gpus_free, largest_numa_free, spread) WHERE placeable;
+
+CREATE INDEX node_faults_at_idx ON public.node_faults USING btree (at);
 
 CREATE INDEX nodes_cluster_idx ON public.nodes USING btree (cluster_id) WHERE ((status <> 'node_removed'::text) OR (forgotten_at IS NULL));
 
@@ -3957,6 +4022,10 @@ CREATE INDEX ssh_public_keys_org_idx ON public.ssh_public_keys USING btree (org_
 
 CREATE INDEX supplier_join_tokens_org_idx ON public.supplier_join_tokens USING btree (org_id, id);
 
+CREATE INDEX supplier_machine_days_day_idx ON public.supplier_machine_days USING btree (day);
+
+CREATE INDEX supplier_machine_trust_due_idx ON public.supplier_machine_trust USING btree (measured_until);
+
 CREATE INDEX supplier_machines_due_idx ON public.supplier_machines USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
 
 CREATE UNIQUE INDEX supplier_machines_endpoint_idx ON public.supplier_machines USING btree (endpoint) WHERE (stage <> ALL (ARRAY['refused'::text, 'withdrawn'::text]));
@@ -4046,6 +4115,8 @@ CREATE TRIGGER meter_transitions_append_only BEFORE DELETE OR UPDATE ON public.m
 CREATE TRIGGER meter_transitions_no_truncate BEFORE TRUNCATE ON public.meter_transitions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER node_capacity_pool BEFORE INSERT OR UPDATE OF mode, offer, region, gpu_type, connection_type, ready, open, placeable, pool ON public.node_capacity FOR EACH ROW EXECUTE FUNCTION public.mark_pool();
+
+CREATE TRIGGER node_faults_append_only BEFORE DELETE OR UPDATE ON public.node_faults FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER node_transitions_append_only BEFORE DELETE OR UPDATE ON public.node_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
@@ -4188,6 +4259,12 @@ ALTER TABLE ONLY public.node_capacity
 ALTER TABLE ONLY public.node_capacity
     ADD CONSTRAINT node_capacity_provider_id_region_fkey FOREIGN KEY (provider_id, region) REFERENCES public.provider_regions(provider_id, region) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.node_faults
+    ADD CONSTRAINT node_faults_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.node_faults
+    ADD CONSTRAINT node_faults_rental_id_fkey FOREIGN KEY (rental_id) REFERENCES public.rentals(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.node_transitions
     ADD CONSTRAINT node_transitions_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
 
@@ -4298,6 +4375,12 @@ ALTER TABLE ONLY public.supplier_join_tokens
 
 ALTER TABLE ONLY public.supplier_join_tokens
     ADD CONSTRAINT supplier_join_tokens_supplier_id_org_id_fkey FOREIGN KEY (supplier_id, org_id) REFERENCES public.suppliers(id, org_id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_machine_days
+    ADD CONSTRAINT supplier_machine_days_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.supplier_machines(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.supplier_machine_trust
+    ADD CONSTRAINT supplier_machine_trust_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.supplier_machines(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.supplier_machines
     ADD CONSTRAINT supplier_machines_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
@@ -4701,6 +4784,8 @@ GRANT INSERT(open),UPDATE(open) ON TABLE public.node_capacity TO millrace_app;
 
 GRANT INSERT(spread),UPDATE(spread) ON TABLE public.node_capacity TO millrace_app;
 
+GRANT SELECT,INSERT ON TABLE public.node_faults TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.node_transitions TO millrace_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.nodes TO millrace_app;
@@ -4966,6 +5051,30 @@ GRANT SELECT,INSERT ON TABLE public.supplier_join_tokens TO millrace_app;
 GRANT UPDATE(used_machines) ON TABLE public.supplier_join_tokens TO millrace_app;
 
 GRANT UPDATE(revoked_at) ON TABLE public.supplier_join_tokens TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.supplier_machine_days TO millrace_app;
+
+GRANT UPDATE(watched_ms) ON TABLE public.supplier_machine_days TO millrace_app;
+
+GRANT UPDATE(up_ms) ON TABLE public.supplier_machine_days TO millrace_app;
+
+GRANT UPDATE(starts) ON TABLE public.supplier_machine_days TO millrace_app;
+
+GRANT UPDATE(failed_starts) ON TABLE public.supplier_machine_days TO millrace_app;
+
+GRANT UPDATE(losses) ON TABLE public.supplier_machine_days TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.supplier_machine_trust TO millrace_app;
+
+GRANT UPDATE(measured_until) ON TABLE public.supplier_machine_trust TO millrace_app;
+
+GRANT UPDATE(score_ppm) ON TABLE public.supplier_machine_trust TO millrace_app;
+
+GRANT UPDATE(uptime_ppm) ON TABLE public.supplier_machine_trust TO millrace_app;
+
+GRANT UPDATE(starting_ppm) ON TABLE public.supplier_machine_trust TO millrace_app;
+
+GRANT UPDATE(quarantines) ON TABLE public.supplier_machine_trust TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.supplier_machines TO millrace_app;
 

@@ -186,7 +186,59 @@ create table instances (
   constraint instances_name_once unique (name)
 );
 create index instances_org_idx on instances (org_id, mode, rental_id);
-create index instances_node_idx on instances (node_id);
+-- What came up on a machine lately is found by when it was accepted, which its id tells.
+create index instances_node_idx on instances (node_id, rental_id);
 revoke update, delete on instances from millrace_app;
 comment on table instances is 'What a rental of a marketplace machine has beyond a rental: its name, and the machine as it was when it was rented. Append-only: how it stands is the rental''s.';
 comment on column instances.record is 'The machine''s record on the marketplace at that moment, without its instances.';
+
+-- How far the machines of suppliers can be trusted: what hosts did to tenants, what was measured of each machine, and the
+-- score that follows.
+
+create table node_faults (
+  node_id uuid not null references nodes (id) on delete restrict,
+  at timestamptz not null,
+  rental_id uuid not null references rentals (id) on delete restrict,
+  kind text not null check (kind in ('start', 'loss')),
+  reason text not null check (length(reason) between 1 and 1000),
+  primary key (node_id, at, rental_id, kind)
+);
+-- For whoever looks for nodes at which something went wrong lately.
+create index node_faults_at_idx on node_faults (at);
+revoke update, delete on node_faults from millrace_app;
+create trigger node_faults_append_only before update or delete on node_faults
+  for each row execute function refuse_ledger_change();
+comment on table node_faults is 'What went wrong for tenants by a fault of the host. Append-only; written with the end of the attempt or of the rental, and only then, so it costs nothing where all is well.';
+comment on column node_faults.kind is 'start: a machine did not come up. loss: one that ran is lost.';
+comment on column node_faults.reason is 'For people. Names no tenant: the owner of the node reads it.';
+
+create table supplier_machine_trust (
+  machine_id uuid primary key references supplier_machines (id) on delete restrict,
+  measured_until timestamptz not null,
+  score_ppm integer not null check (score_ppm between 0 and 1000000),
+  uptime_ppm integer not null check (uptime_ppm between 0 and 1000000),
+  starting_ppm integer not null check (starting_ppm between 0 and 1000000),
+  quarantines integer not null default 0 check (quarantines >= 0)
+) with (fillfactor = 80);
+create index supplier_machine_trust_due_idx on supplier_machine_trust (measured_until);
+revoke update, delete on supplier_machine_trust from millrace_app;
+grant update (measured_until, score_ppm, uptime_ppm, starting_ppm, quarantines) on supplier_machine_trust to millrace_app;
+comment on table supplier_machine_trust is 'Of each machine that was enrolled how reliable it is, by what was measured of it over the last 30 days.';
+comment on column supplier_machine_trust.measured_until is 'All before this is in supplier_machine_days, once.';
+comment on column supplier_machine_trust.quarantines is 'How often it was taken out of sale for what it did.';
+
+create table supplier_machine_days (
+  machine_id uuid not null references supplier_machines (id) on delete restrict,
+  day date not null,
+  watched_ms bigint not null check (watched_ms >= 0),
+  up_ms bigint not null,
+  starts integer not null check (starts >= 0),
+  failed_starts integer not null check (failed_starts >= 0),
+  losses integer not null check (losses >= 0),
+  primary key (machine_id, day),
+  constraint supplier_machine_days_up_while_watched check (up_ms between 0 and watched_ms)
+) with (fillfactor = 80);
+create index supplier_machine_days_day_idx on supplier_machine_days (day);
+revoke update on supplier_machine_days from millrace_app;
+grant update (watched_ms, up_ms, starts, failed_starts, losses) on supplier_machine_days to millrace_app;
+comment on table supplier_machine_days is 'What was measured of a machine on each day: how long somebody watched it, how much of that it was there, what came up on it and what did not. Kept for 90 days.';

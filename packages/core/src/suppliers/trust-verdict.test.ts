@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   defaultVerdictPolicy,
   differenceFromTested,
-  judgeMachine,
+  verdictOn,
   type Evidence,
   type HostFault,
 } from './trust-verdict.ts';
@@ -28,8 +28,8 @@ function evidence(fields: Partial<Evidence> = {}): Evidence {
 
 describe('a machine is taken out of sale', () => {
   it('after three starts in a row that failed, and the reason quotes the last', () => {
-    expect(judgeMachine(evidence({ faults: [failed(2), failed(1)] }))).toBeNull();
-    expect(judgeMachine(evidence({ faults: [failed(1), failed(3), failed(2)] }))).toEqual({
+    expect(verdictOn(evidence({ faults: [failed(2), failed(1)] }))).toBeNull();
+    expect(verdictOn(evidence({ faults: [failed(1), failed(3), failed(2)] }))).toEqual({
       cause: 'failed_starts',
       reason: '3 machines in a row did not come up on it. The last: failed 1',
     });
@@ -37,27 +37,27 @@ describe('a machine is taken out of sale', () => {
 
   it('not if something came up in between, nor if they are a day apart', () => {
     const faults = [failed(3), failed(2), failed(1)];
-    expect(judgeMachine(evidence({ faults, lastStartAt: ago(2.5) }))).toBeNull();
-    expect(judgeMachine(evidence({ faults: [failed(25), failed(2), failed(1)] }))).toBeNull();
+    expect(verdictOn(evidence({ faults, lastStartAt: ago(2.5) }))).toBeNull();
+    expect(verdictOn(evidence({ faults: [failed(25), failed(2), failed(1)] }))).toBeNull();
   });
 
   it('after two machines that were lost within a week, even if others came up since', () => {
-    expect(judgeMachine(evidence({ faults: [lost(1)] }))).toBeNull();
-    expect(judgeMachine(evidence({ faults: [lost(100), lost(1)], lastStartAt: ago(0.5) }))?.cause).toBe(
+    expect(verdictOn(evidence({ faults: [lost(1)] }))).toBeNull();
+    expect(verdictOn(evidence({ faults: [lost(100), lost(1)], lastStartAt: ago(0.5) }))?.cause).toBe(
       'losses',
     );
-    expect(judgeMachine(evidence({ faults: [lost(169), lost(1)] }))).toBeNull();
+    expect(verdictOn(evidence({ faults: [lost(169), lost(1)] }))).toBeNull();
   });
 
   it('after it went offline six times within a day', () => {
     const outages = [1, 2, 3, 4, 5].map(ago);
-    expect(judgeMachine(evidence({ outages }))).toBeNull();
-    expect(judgeMachine(evidence({ outages: [...outages, ago(6)] }))?.cause).toBe('outages');
-    expect(judgeMachine(evidence({ outages: [...outages, ago(25)] }))).toBeNull();
+    expect(verdictOn(evidence({ outages }))).toBeNull();
+    expect(verdictOn(evidence({ outages: [...outages, ago(6)] }))?.cause).toBe('outages');
+    expect(verdictOn(evidence({ outages: [...outages, ago(25)] }))).toBeNull();
   });
 
   it('when its hardware is not what was tested', () => {
-    expect(judgeMachine(evidence({ difference: '7 threads instead of 8' }))).toEqual({
+    expect(verdictOn(evidence({ difference: '7 threads instead of 8' }))).toEqual({
       cause: 'hardware',
       reason: 'Its hardware is not what was tested: 7 threads instead of 8.',
     });
@@ -82,7 +82,7 @@ describe('a verdict', () => {
     fc.assert(
       fc.property(anyEvidence, (all) => {
         const turned = { ...all, faults: all.faults.toReversed(), outages: all.outages.toReversed() };
-        expect(judgeMachine(turned)?.cause).toBe(judgeMachine(all)?.cause);
+        expect(verdictOn(turned)?.cause).toBe(verdictOn(all)?.cause);
       }),
     );
   });
@@ -90,14 +90,14 @@ describe('a verdict', () => {
   it('goes by nothing that was before an operator put the machine back', () => {
     fc.assert(
       fc.property(anyEvidence, (all) => {
-        expect(judgeMachine({ ...all, inServiceSince: all.now })).toBeNull();
+        expect(verdictOn({ ...all, inServiceSince: all.now })).toBeNull();
         const isCounted = (at: Date): boolean => at > all.inServiceSince;
         const later = {
           ...all,
           faults: all.faults.filter((fault) => isCounted(fault.at)),
           outages: all.outages.filter(isCounted),
         };
-        expect(judgeMachine(later)).toEqual(judgeMachine(all));
+        expect(verdictOn(later)).toEqual(verdictOn(all));
       }),
     );
   });
@@ -107,7 +107,7 @@ describe('a verdict', () => {
       fc.property(anyEvidence, hours, fc.boolean(), (all, since, isLost) => {
         const one = isLost ? lost(since) : failed(since);
         const more = { ...all, faults: [...all.faults, one] };
-        if (judgeMachine(all) !== null) expect(judgeMachine(more)).not.toBeNull();
+        if (verdictOn(all) !== null) expect(verdictOn(more)).not.toBeNull();
       }),
     );
   });

@@ -58,10 +58,7 @@ export interface Verdict {
 }
 
 /** Null: nothing speaks against selling it. */
-export function judgeMachine(
-  evidence: Evidence,
-  policy: VerdictPolicy = defaultVerdictPolicy,
-): Verdict | null {
+export function verdictOn(evidence: Evidence, policy: VerdictPolicy = defaultVerdictPolicy): Verdict | null {
   const { difference } = evidence;
   if (difference !== null) {
     return { cause: 'hardware', reason: `Its hardware is not what was tested: ${difference}.` };

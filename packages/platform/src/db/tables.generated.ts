@@ -561,6 +561,14 @@ export interface NodeCapacityTable {
   spread: number;
 }
 
+export interface NodeFaultsTable {
+  node_id: string;
+  at: Date;
+  rental_id: string;
+  kind: 'start' | 'loss';
+  reason: string;
+}
+
 export interface NodeTransitionsTable {
   node_id: string;
   seq: number;
@@ -1082,6 +1090,25 @@ export interface SupplierJoinTokensTable {
   created_at: Date;
 }
 
+export interface SupplierMachineDaysTable {
+  machine_id: string;
+  day: string;
+  watched_ms: bigint;
+  up_ms: bigint;
+  starts: number;
+  failed_starts: number;
+  losses: number;
+}
+
+export interface SupplierMachineTrustTable {
+  machine_id: string;
+  measured_until: Date;
+  score_ppm: number;
+  uptime_ppm: number;
+  starting_ppm: number;
+  quarantines: Generated<number>;
+}
+
 export interface SupplierMachinesTable {
   id: string;
   supplier_id: string;
@@ -1259,6 +1286,7 @@ export interface GeneratedTables {
   meters: MetersTable;
   mock_machines: MockMachinesTable;
   node_capacity: NodeCapacityTable;
+  node_faults: NodeFaultsTable;
   node_transitions: NodeTransitionsTable;
   nodes: NodesTable;
   organisations: OrganisationsTable;
@@ -1295,6 +1323,8 @@ export interface GeneratedTables {
   ssh_public_keys: SshPublicKeysTable;
   stray_machines: StrayMachinesTable;
   supplier_join_tokens: SupplierJoinTokensTable;
+  supplier_machine_days: SupplierMachineDaysTable;
+  supplier_machine_trust: SupplierMachineTrustTable;
   supplier_machines: SupplierMachinesTable;
   supplier_payouts: SupplierPayoutsTable;
   supplier_statements: SupplierStatementsTable;
