@@ -3105,6 +3105,7 @@ CREATE TABLE public.supplier_machines (
     region text NOT NULL,
     endpoint text NOT NULL,
     server_certificate text NOT NULL,
+    server_fingerprint text NOT NULL,
     trust_token text,
     stage text NOT NULL,
     problem text,
@@ -3136,6 +3137,7 @@ CREATE TABLE public.supplier_machines (
     CONSTRAINT supplier_machines_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
     CONSTRAINT supplier_machines_secret_is_used_up CHECK (((stage = 'trusting'::text) OR (trust_token IS NULL))),
     CONSTRAINT supplier_machines_server_certificate_check CHECK (((length(server_certificate) >= 1) AND (length(server_certificate) <= 16384))),
+    CONSTRAINT supplier_machines_server_fingerprint_check CHECK ((server_fingerprint ~ '^[0-9a-f]{64}$'::text)),
     CONSTRAINT supplier_machines_stage_check CHECK ((stage = ANY (ARRAY['trusting'::text, 'inspecting'::text, 'testing'::text, 'enrolled'::text, 'refused'::text, 'withdrawn'::text]))),
     CONSTRAINT supplier_machines_tested_has_a_node CHECK (((stage <> ALL (ARRAY['testing'::text, 'enrolled'::text])) OR (node_id IS NOT NULL))),
     CONSTRAINT supplier_machines_tests_check CHECK ((jsonb_typeof(tests) = 'object'::text)),
@@ -3150,6 +3152,8 @@ COMMENT ON TABLE public.supplier_machines IS 'Machines of suppliers, from the mo
 COMMENT ON COLUMN public.supplier_machines.endpoint IS 'Where its daemon is reached: https, a host and a port.';
 
 COMMENT ON COLUMN public.supplier_machines.server_certificate IS 'The only certificate that is believed there. Public.';
+
+COMMENT ON COLUMN public.supplier_machines.server_fingerprint IS 'The SHA-256 of that certificate: one daemon has one, by whatever names it is reached.';
 
 COMMENT ON COLUMN public.supplier_machines.trust_token IS 'What the daemon takes once in exchange for trust in our certificate, sealed. Gone as soon as it was used.';
 
@@ -4031,6 +4035,8 @@ CREATE INDEX supplier_machines_due_idx ON public.supplier_machines USING btree (
 CREATE UNIQUE INDEX supplier_machines_endpoint_idx ON public.supplier_machines USING btree (endpoint) WHERE (stage <> ALL (ARRAY['refused'::text, 'withdrawn'::text]));
 
 CREATE INDEX supplier_machines_org_idx ON public.supplier_machines USING btree (org_id, id);
+
+CREATE UNIQUE INDEX supplier_machines_server_idx ON public.supplier_machines USING btree (server_fingerprint) WHERE (stage <> ALL (ARRAY['refused'::text, 'withdrawn'::text]));
 
 CREATE INDEX supplier_payouts_open_idx ON public.supplier_payouts USING btree (id) WHERE (status = 'requested'::text);
 

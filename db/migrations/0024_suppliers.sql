@@ -63,6 +63,7 @@ create table supplier_machines (
   region text not null check (length(region) between 1 and 64),
   endpoint text not null check (length(endpoint) between 1 and 2048),
   server_certificate text not null check (length(server_certificate) between 1 and 16384),
+  server_fingerprint text not null check (server_fingerprint ~ '^[0-9a-f]{64}$'),
   trust_token text check (length(trust_token) between 1 and 16384),
   stage text not null check (stage in ('trusting', 'inspecting', 'testing', 'enrolled', 'refused', 'withdrawn')),
   problem text check (length(problem) between 1 and 1000),
@@ -96,6 +97,7 @@ create index supplier_machines_org_idx on supplier_machines (org_id, id);
 create index supplier_machines_due_idx on supplier_machines (next_try_at) where next_try_at is not null;
 -- One daemon joins once: two rows of it would sell its GPUs twice.
 create unique index supplier_machines_endpoint_idx on supplier_machines (endpoint) where stage not in ('refused', 'withdrawn');
+create unique index supplier_machines_server_idx on supplier_machines (server_fingerprint) where stage not in ('refused', 'withdrawn');
 revoke update, delete on supplier_machines from millrace_app;
 grant update (cluster_id, node_id, trust_token, stage, problem, tries, next_try_at, deadline_at, tests, tested_at, approval,
               approval_reason, listed, drained_at, price_nano_usd_per_gpu_hour, enrolled_at, withdrawn_at, version)
@@ -103,6 +105,7 @@ grant update (cluster_id, node_id, trust_token, stage, problem, tries, next_try_
 comment on table supplier_machines is 'Machines of suppliers, from the moment that they ask to join. What they consist of is in nodes and gpus, as of every machine.';
 comment on column supplier_machines.endpoint is 'Where its daemon is reached: https, a host and a port.';
 comment on column supplier_machines.server_certificate is 'The only certificate that is believed there. Public.';
+comment on column supplier_machines.server_fingerprint is 'The SHA-256 of that certificate: one daemon has one, by whatever names it is reached.';
 comment on column supplier_machines.trust_token is 'What the daemon takes once in exchange for trust in our certificate, sealed. Gone as soon as it was used.';
 comment on column supplier_machines.stage is 'trusting: our certificate is being made known, for one project only. inspecting: its hardware is read. testing: it must show what it can. Only what is enrolled can be sold.';
 comment on column supplier_machines.tests is 'What the self-test measured, and what a person needs to know of it.';

@@ -1121,6 +1121,7 @@ export interface SupplierMachinesTable {
   region: string;
   endpoint: string;
   server_certificate: string;
+  server_fingerprint: string;
   trust_token: string | null;
   stage: 'trusting' | 'inspecting' | 'testing' | 'enrolled' | 'refused' | 'withdrawn';
   problem: string | null;
