@@ -25,6 +25,7 @@ import {
   serveRentalReading,
   type RecallMoney,
 } from '@millrace/core/rentals';
+import { defaultPriceRules, serveSuppliers, type PriceRules } from '@millrace/core/suppliers';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -77,6 +78,10 @@ export interface ApiDeps {
   readonly knowsCredential?: KnowsCredential;
   /** How long before maintenance nothing new is placed on its nodes, where an operator does not say; a day unless said. */
   readonly maintenanceDrainMs?: number;
+  /** The provider that suppliers' machines belong to; `marketplace` unless said. */
+  readonly marketplaceProvider?: string;
+  /** What suppliers may ask for an hour of one GPU. */
+  readonly priceRules?: PriceRules;
   readonly limits?: Partial<HttpLimits>;
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -138,6 +143,7 @@ export function createApi(deps: ApiDeps): Api {
   servePrices({ server, operations, db, clock });
   serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
+  serveSuppliers({ server, operations, db, announce, ...supplierSettingsOf(deps) });
   serveRentalCreation({ server, operations, db, clock, cell: deps.cell, recallMoney: deps.recallMoney });
   serveRentalReading({ server, operations, db, clock, feed });
   serveRentalLife({ server, operations });
@@ -172,6 +178,11 @@ function fleetSettingsOf({ knowsCredential = () => false, maintenanceDrainMs }: 
     knowsCredential,
     ...(maintenanceDrainMs === undefined ? {} : { drainBeforeMs: maintenanceDrainMs }),
   };
+}
+
+function supplierSettingsOf(deps: ApiDeps) {
+  const { marketplaceProvider: providerId = 'marketplace', priceRules = defaultPriceRules } = deps;
+  return { providerId, priceRules };
 }
 
 function paymentsOf(deps: ApiDeps, announce: AnnounceKeyChange): Payments {

@@ -7,6 +7,7 @@ import {
   inferenceConfig,
   loadConfig,
   logConfig,
+  marketplaceConfig,
   natsConfig,
   postgresConfig,
   providersConfig,
@@ -18,6 +19,8 @@ import {
   values,
   type Environment,
 } from '@millrace/platform/config';
+import { defaultPriceRules } from '@millrace/core/suppliers';
+import { parseUsd, zeroUsd } from '@millrace/platform/money';
 
 const drainConfig = fragment('drain', {
   ms: {
@@ -37,6 +40,41 @@ const maintenanceConfig = fragment('maintenance', {
   },
 });
 
+const usd = values.text.transform((text, issue) => {
+  const amount = parseUsd(text);
+  if (amount !== null && amount > 0n) return amount;
+  issue.addIssue({ code: 'custom', message: 'it is not an amount above zero with at most nine decimals' });
+  return zeroUsd;
+});
+
+const marketplacePricesConfig = fragment(
+  'marketplacePrices',
+  {
+    least: {
+      env: 'MILLRACE_MARKETPLACE_LEAST_USD_PER_GPU_HOUR',
+      schema: usd.default(defaultPriceRules.least),
+      expected: 'the least that suppliers may ask for an hour of one GPU, in USD',
+      example: '0.05',
+    },
+    most: {
+      env: 'MILLRACE_MARKETPLACE_MOST_USD_PER_GPU_HOUR',
+      schema: usd.default(defaultPriceRules.most),
+      expected: 'the most that suppliers may ask for an hour of one GPU, in USD',
+      example: '20',
+    },
+  },
+  ({ least, most }) =>
+    least <= most
+      ? []
+      : [
+          {
+            env: 'MILLRACE_MARKETPLACE_LEAST_USD_PER_GPU_HOUR',
+            problem: 'is more than MILLRACE_MARKETPLACE_MOST_USD_PER_GPU_HOUR',
+            example: '0.05',
+          },
+        ],
+);
+
 export function loadApiConfig(env?: Environment) {
   return loadConfig(
     [
@@ -48,6 +86,8 @@ export function loadApiConfig(env?: Environment) {
       inferenceConfig,
       logConfig,
       maintenanceConfig,
+      marketplaceConfig,
+      marketplacePricesConfig,
       natsConfig,
       postgresConfig,
       providersConfig,

@@ -97,6 +97,8 @@ async function start(config: ApiConfig): Promise<void> {
     consoleUrl: config.stripe.consoleUrl,
     knowsCredential: (name) => Object.hasOwn(config.fleet.credentials, name),
     maintenanceDrainMs: secondsToMs(config.maintenance.drainHours * SECONDS_PER_HOUR),
+    marketplaceProvider: config.marketplace.provider,
+    priceRules: config.marketplacePrices,
     limits: {
       anonymousRpm: config.rateLimits.anonymousRpm,
       failedAuthRpm: config.rateLimits.failedAuthRpm,

@@ -1,12 +1,7 @@
 import { z } from 'zod';
+import { adminPayoutOperations } from './own-admin-payouts.ts';
 import { admin, auditReason, page, pageQuery } from './own-kit.ts';
-import {
-  payout,
-  supplierAccount,
-  supplierId,
-  supplierMachine,
-  supplierMachineParams,
-} from './own-supplier.ts';
+import { supplierAccount, supplierId, supplierMachine, supplierMachineParams } from './own-supplier.ts';
 
 /** Operators: who may be a supplier, which machines are shown, and what has been paid out. */
 
@@ -38,7 +33,17 @@ export const adminSupplierOperations = {
     path: '/v2/admin/suppliers/{supplierId}/approve',
     summary: 'Approve a supplier',
     params: supplierParams,
-    body: approvalBody.extend({ feePercentage: z.number().min(0).max(100) }).meta({ id: 'SupplierApproval' }),
+    description:
+      'The fee counts for what is rented from now on. Approving again changes the fee, and ends a suspension.',
+    body: approvalBody
+      .extend({
+        feePercentage: z
+          .number()
+          .min(0)
+          .max(100)
+          .meta({ description: 'What the operator keeps of each charge, with at most four decimals.' }),
+      })
+      .meta({ id: 'SupplierApproval' }),
     response: { status: 200, schema: supplierAccount },
     refuses: [404],
     notFoundReason: 'SUPPLIER_NOT_FOUND',
@@ -47,12 +52,27 @@ export const adminSupplierOperations = {
     ...approval,
     id: 'adminRejectSupplier',
     path: '/v2/admin/suppliers/{supplierId}/reject',
-    summary: 'Reject an application, or end a supplier’s approval',
+    summary: 'Reject an application, or suspend a supplier that was approved',
+    description: 'Nothing of a suspended supplier is shown or rented anew; what is rented goes on.',
     params: supplierParams,
     body: approvalBody,
     response: { status: 200, schema: supplierAccount },
     refuses: [404],
     notFoundReason: 'SUPPLIER_NOT_FOUND',
+  }),
+  adminListMachines: admin({
+    id: 'adminListMachines',
+    method: 'GET',
+    path: '/v2/admin/machines',
+    scope: 'admin:read',
+    summary: 'List suppliers’ machines',
+    tags: ['suppliers'],
+    query: pageQuery.extend({
+      approval: supplierMachine.shape.approval.optional(),
+      supplierId: supplierId.optional(),
+    }),
+    response: { status: 200, schema: page(supplierMachine) },
+    idempotency: 'none',
   }),
   adminApproveMachine: admin({
     ...approval,
@@ -69,29 +89,13 @@ export const adminSupplierOperations = {
     ...approval,
     id: 'adminRejectMachine',
     path: '/v2/admin/machines/{machineId}/reject',
-    summary: 'Refuse a supplier’s machine',
+    summary: 'Refuse a supplier’s machine, also one that was approved',
+    description: 'It is no longer shown or rented; what is rented on it goes on.',
     params: supplierMachineParams,
     body: approvalBody,
     response: { status: 200, schema: supplierMachine },
     refuses: [404],
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  adminSettlePayout: admin({
-    ...approval,
-    id: 'adminSettlePayout',
-    path: '/v2/admin/payouts/{payoutId}/settle',
-    scope: 'admin:money',
-    summary: 'Record a payout as paid, or reject it',
-    params: z.object({ payoutId: payout.shape.id }),
-    body: z
-      .object({
-        outcome: z.enum(['paid', 'rejected']),
-        reference: z.string().trim().max(255).nullable().default(null),
-        reason: auditReason,
-      })
-      .meta({ id: 'PayoutSettlement' }),
-    response: { status: 200, schema: payout },
-    refuses: [404],
-    notFoundReason: 'PAYOUT_NOT_FOUND',
-  }),
+  ...adminPayoutOperations,
 } as const;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { gpu } from './own-admin-fleet.ts';
-import { periodQuery } from './own-customer.ts';
 import {
   nanoUsd,
   noContent,
@@ -13,20 +12,23 @@ import {
   timestamp,
 } from './own-kit.ts';
 import { nodeId, nodeStatus } from './own-nodes.ts';
+import { earningOperations } from './own-supplier-earnings.ts';
 
 /** Suppliers: machines they put on the marketplace, and what those earn. */
 
 export const supplierId = prefixedId('sup', 'a supplier');
 const joinTokenId = prefixedId('jtk', 'a join token');
-const statementId = prefixedId('stm', 'a statement');
 
 export const supplierAccount = z
   .object({
     id: supplierId,
     organisationId,
     name: z.string(),
-    status: z.enum(['applied', 'approved', 'rejected', 'suspended']),
-    statusReason: z.string().nullable(),
+    about: z.string(),
+    status: z.enum(['applied', 'approved', 'rejected', 'suspended']).meta({
+      description: 'Nothing of a suspended supplier is shown or rented anew; what is rented goes on.',
+    }),
+    statusReason: z.string().nullable().meta({ description: 'What the operator said.' }),
     feePercentage: z
       .number()
       .min(0)
@@ -45,11 +47,18 @@ export const supplierMachine = z
     clusterName: z.string(),
     region: z.string(),
     status: nodeStatus,
+    statusReason: z.string().nullable().meta({ description: 'Why it is not ready, where it is not.' }),
     approval: z.enum(['pending', 'approved', 'rejected']),
-    listed: z.boolean().meta({ description: 'Shown on the marketplace.' }),
+    approvalReason: z.string().nullable().meta({ description: 'What the operator said.' }),
+    listed: z.boolean().meta({ description: 'Offered by its supplier.' }),
+    shown: z.boolean().meta({ description: 'On the marketplace now: all who have a say agree to it.' }),
+    notShownBecause: z.string().nullable().meta({ description: 'What is missing, where it is not shown.' }),
     pricePerGpuHourNanoUsd: nanoUsd.nullable(),
     gpus: z.array(gpu.omit({ allocatedTo: true })),
     gpusRented: z.int().nonnegative(),
+    drainedAt: timestamp
+      .nullable()
+      .meta({ description: 'Since when its supplier has taken it out of use; null where it has not.' }),
     joinedAt: timestamp,
     lastSeenAt: timestamp.nullable(),
   })
@@ -59,6 +68,7 @@ const joinTokenFields = {
   id: joinTokenId,
   description: z.string(),
   clusterName: z.string(),
+  region: z.string(),
   maxMachines: z.int().min(1),
   usedMachines: z.int().nonnegative(),
   expiresAt: timestamp,
@@ -73,47 +83,6 @@ const newJoinToken = z
     token: z.string().nullable().meta({ description: 'Shown this once. A replay answers null.' }),
   })
   .meta({ id: 'NewJoinToken' });
-
-const earnings = z
-  .object({
-    accruedNanoUsd: nanoUsd.meta({ description: 'Earned by machines in use and not yet settled.' }),
-    payableNanoUsd: nanoUsd,
-    paidOutNanoUsd: nanoUsd,
-    machines: z.array(
-      z.object({ machineId: nodeId, gpuSeconds: z.int().nonnegative(), earnedNanoUsd: nanoUsd }),
-    ),
-  })
-  .meta({ id: 'Earnings' });
-
-const statement = z
-  .object({
-    id: statementId,
-    periodStart: timestamp,
-    periodEnd: timestamp,
-    grossNanoUsd: nanoUsd,
-    feeNanoUsd: nanoUsd,
-    netNanoUsd: nanoUsd,
-    lines: z.array(
-      z.object({
-        machineId: nodeId,
-        gpuSeconds: z.int().nonnegative(),
-        grossNanoUsd: nanoUsd,
-        feeNanoUsd: nanoUsd,
-      }),
-    ),
-  })
-  .meta({ id: 'Statement' });
-
-export const payout = z
-  .object({
-    id: prefixedId('pyo', 'a payout'),
-    amountNanoUsd: nanoUsd,
-    status: z.enum(['requested', 'approved', 'paid', 'rejected']),
-    requestedAt: timestamp,
-    settledAt: timestamp.nullable(),
-    reference: z.string().nullable(),
-  })
-  .meta({ id: 'Payout' });
 
 export const supplierMachineParams = z.object({ machineId: nodeId });
 
@@ -200,6 +169,19 @@ const machineOperations = {
     idempotency: 'key',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
+  supplierResumeMachine: supplier({
+    id: 'supplierResumeMachine',
+    method: 'POST',
+    path: '/v2/supplier/machines/{machineId}/resume',
+    scope: 'supplier:write',
+    summary: 'Put a machine back into use that was drained by its supplier',
+    tags: ['machines'],
+    params: supplierMachineParams,
+    response: { status: 200, schema: supplierMachine },
+    refuses: [404],
+    idempotency: 'key',
+    notFoundReason: 'MACHINE_NOT_FOUND',
+  }),
   supplierWithdrawMachine: supplier({
     id: 'supplierWithdrawMachine',
     method: 'DELETE',
@@ -234,7 +216,18 @@ const machineOperations = {
     body: z
       .object({
         description: z.string().trim().max(255).default(''),
-        clusterName: z.string().min(1).max(63),
+        clusterName: z
+          .string()
+          .regex(
+            /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+            'must be small letters, digits and inner hyphens, 63 at most',
+          )
+          .meta({ description: 'What the marketplace shows as the cluster of the machines that join.' }),
+        region: z
+          .string()
+          .min(1)
+          .max(64)
+          .meta({ description: 'Where the machines are: one of the regions that the operator opened.' }),
         maxMachines: z.int().min(1).max(1000).default(1),
         ttlSeconds: z
           .int()
@@ -259,67 +252,6 @@ const machineOperations = {
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'JOIN_TOKEN_NOT_FOUND',
-  }),
-} as const;
-
-const earningOperations = {
-  supplierGetEarnings: supplier({
-    id: 'supplierGetEarnings',
-    method: 'GET',
-    path: '/v2/supplier/earnings',
-    scope: 'supplier:read',
-    summary: 'What the machines earned',
-    tags: ['earnings'],
-    query: z.object(periodQuery),
-    response: { status: 200, schema: earnings },
-    idempotency: 'none',
-  }),
-  supplierListStatements: supplier({
-    id: 'supplierListStatements',
-    method: 'GET',
-    path: '/v2/supplier/statements',
-    scope: 'supplier:read',
-    summary: 'List statements, newest first',
-    tags: ['earnings'],
-    query: pageQuery,
-    response: { status: 200, schema: page(statement.omit({ lines: true })) },
-    idempotency: 'none',
-  }),
-  supplierGetStatement: supplier({
-    id: 'supplierGetStatement',
-    method: 'GET',
-    path: '/v2/supplier/statements/{statementId}',
-    scope: 'supplier:read',
-    summary: 'Read a statement with its lines',
-    tags: ['earnings'],
-    params: z.object({ statementId }),
-    response: { status: 200, schema: statement },
-    refuses: [404],
-    idempotency: 'none',
-    notFoundReason: 'STATEMENT_NOT_FOUND',
-  }),
-  supplierListPayouts: supplier({
-    id: 'supplierListPayouts',
-    method: 'GET',
-    path: '/v2/supplier/payouts',
-    scope: 'supplier:read',
-    summary: 'List payouts, newest first',
-    tags: ['earnings'],
-    query: pageQuery,
-    response: { status: 200, schema: page(payout) },
-    idempotency: 'none',
-  }),
-  supplierRequestPayout: supplier({
-    id: 'supplierRequestPayout',
-    method: 'POST',
-    path: '/v2/supplier/payouts',
-    scope: 'supplier:write',
-    summary: 'Ask for a payout',
-    description: 'More than is payable answers 409.',
-    tags: ['earnings'],
-    body: z.object({ amountNanoUsd: positiveNanoUsd }).meta({ id: 'PayoutRequest' }),
-    response: { status: 201, schema: payout },
-    idempotency: 'key',
   }),
 } as const;
 

@@ -1,6 +1,14 @@
+export { serveSuppliers, type SupplierRoutes } from './suppliers.routes.ts';
 export { feeOf, supplierRate } from './fee.ts';
 export { findListedMachine, readListedMachines } from './machines-listed.store.ts';
-export type { ListedMachine, MachineApproval, MachineStage, MachineSupplier } from './machines.ts';
+export {
+  defaultPriceRules,
+  type ListedMachine,
+  type MachineApproval,
+  type MachineStage,
+  type MachineSupplier,
+  type PriceRules,
+} from './machines.ts';
 export type { JoinToken } from './join-tokens.ts';
 export { spendJoinToken } from './join-tokens.service.ts';
 export type { Supplier, SupplierStatus } from './suppliers.ts';

@@ -1,6 +1,7 @@
 import type { Mode } from '@millrace/platform/envelope';
-import type { ClusterId, NodeId, OrgId, SupplierId } from '@millrace/platform/ids';
-import { fromUsdNumber, type NanoUsd, type Ppm } from '@millrace/platform/money';
+import type { ClusterId, EnrolmentId, NodeId, OrgId, SupplierId } from '@millrace/platform/ids';
+import { formatUsd, fromUsdNumber, nanoUsd, type NanoUsd, type Ppm } from '@millrace/platform/money';
+import type { SupplierStatus } from './suppliers.ts';
 
 /** Machines on the marketplace, and who is paid for them. Pure. */
 
@@ -36,4 +37,59 @@ export function priceOfSettings(settings: unknown): NanoUsd | null {
   const { pricePerGpuHourUsd: usd } = settings;
   const price = typeof usd === 'number' ? fromUsdNumber(usd) : null;
   return price === null || price < 0n ? null : price;
+}
+
+/** A supplier's machine as it and operators see it, from the moment that its node is known. */
+export interface SupplierMachine {
+  readonly id: EnrolmentId;
+  readonly nodeId: NodeId;
+  readonly clusterId: ClusterId;
+  readonly supplierId: SupplierId;
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly clusterName: string;
+  readonly region: string;
+  readonly stage: MachineStage;
+  readonly approval: MachineApproval;
+  readonly approvalReason: string | null;
+  /** Its supplier offers it. */
+  readonly listed: boolean;
+  /** Since when its supplier has taken it out of use. */
+  readonly drainedAt: Date | null;
+  readonly pricePerGpuHour: NanoUsd | null;
+  readonly joinedAt: Date;
+  readonly supplierStatus: SupplierStatus;
+  readonly isOrganisationActive: boolean;
+}
+
+/** Why a machine is not on the marketplace, in words for its supplier, or null where it is: as `readListedMachines`. */
+export function whyNotShown(machine: SupplierMachine): string | null {
+  if (machine.stage === 'withdrawn') return 'It was withdrawn.';
+  if (machine.stage !== 'enrolled') return 'It has not passed its tests yet.';
+  if (machine.supplierStatus !== 'approved')
+    return `The supplier is ${machine.supplierStatus}, not approved.`;
+  if (!machine.isOrganisationActive) return 'The organisation is suspended.';
+  if (machine.approval === 'rejected') return 'The operator has refused it.';
+  if (machine.approval === 'pending') return 'The operator has not approved it yet.';
+  if (machine.pricePerGpuHour === null) return 'It has no price.';
+  return machine.listed ? null : 'Its supplier does not list it.';
+}
+
+/** The operator's rules about prices: the least and the most that an hour of one GPU may cost. */
+export interface PriceRules {
+  readonly least: NanoUsd;
+  readonly most: NanoUsd;
+}
+
+/** A cent, and a thousand dollars. Where the operator says nothing, a price is at least no slip of the hand. */
+export const defaultPriceRules: PriceRules = {
+  least: nanoUsd(10_000_000n),
+  most: nanoUsd(1_000_000_000_000n),
+};
+
+/** What is wrong with a price, or null. */
+export function problemWithPrice(price: NanoUsd, { least, most }: PriceRules): string | null {
+  return price < least || price > most
+    ? `must be ${formatUsd(least)} to ${formatUsd(most)} USD for an hour of one GPU (${least} to ${most} nano-USD)`
+    : null;
 }

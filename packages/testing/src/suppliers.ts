@@ -1,0 +1,110 @@
+import type { Db } from '@millrace/platform/db';
+import {
+  fromUuid,
+  toUuid,
+  type ClusterId,
+  type EnrolmentId,
+  type NodeId,
+  type OrgId,
+  type SupplierId,
+} from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import { testIds } from './builders.ts';
+import { plantFleet, type FleetOptions } from './fleet.ts';
+
+/** An organisation that is a supplier, as an operator's approval leaves it. */
+export interface SupplierOptions {
+  readonly orgId: OrgId;
+  readonly status?: 'applied' | 'approved' | 'rejected' | 'suspended';
+  /** What the operator keeps of each charge, in millionths; a tenth unless said. */
+  readonly feePpm?: number;
+}
+
+/** Does nothing where the organisation is a supplier already. */
+export async function plantSupplier(db: Db, options: SupplierOptions): Promise<SupplierId> {
+  const { orgId, status = 'approved', feePpm = 100_000 } = options;
+  const supplierId = testIds.next('sup');
+  const at = new Date();
+  const wasApproved = status === 'approved' || status === 'suspended';
+  return db.transaction({ name: 'plant a supplier', isolation: 'read committed' }, async ({ kysely }) => {
+    const { rows } = await sql<{ id: string }>`
+      insert into suppliers (id, org_id, name, about, status, fee_ppm, applied_at, approved_at, updated_at)
+      values (${toUuid(supplierId)}, ${toUuid(orgId)}, 'planted', '', ${status}, ${feePpm}, ${at},
+              ${wasApproved ? at : null}, ${at})
+      on conflict (org_id) do nothing returning id`.execute(kysely);
+    if (wasApproved) {
+      await sql`update organisations set supplier_since = coalesce(supplier_since, ${at})
+        where id = ${toUuid(orgId)}`.execute(kysely);
+    }
+    if (rows.length > 0) return supplierId;
+    const known = await sql<{ id: string }>`select id from suppliers where org_id = ${toUuid(orgId)}`.execute(
+      kysely,
+    );
+    const [row] = known.rows;
+    if (row === undefined) throw new Error('the supplier is gone');
+    return fromUuid('sup', row.id);
+  });
+}
+
+export interface SupplierMachineOptions extends Omit<FleetOptions, 'nodes' | 'offer' | 'mode'> {
+  readonly orgId: OrgId;
+  readonly clusterName?: string;
+  readonly stage?: 'testing' | 'enrolled' | 'withdrawn';
+  readonly approval?: 'pending' | 'approved' | 'rejected';
+  readonly listed?: boolean;
+  readonly pricePerGpuHourNanoUsd?: bigint | null;
+}
+
+export interface PlantedMachine {
+  readonly supplierId: SupplierId;
+  readonly machineId: EnrolmentId;
+  readonly clusterId: ClusterId;
+  readonly nodeId: NodeId;
+}
+
+/**
+ * A machine of a supplier as its enrolment leaves it, without an engine behind it: enrolled, approved and listed for two
+ * dollars unless said otherwise. Its organisation becomes a supplier if it is none, and has a member.
+ */
+export async function plantSupplierMachine(db: Db, options: SupplierMachineOptions): Promise<PlantedMachine> {
+  const {
+    orgId,
+    clusterName = 'planted',
+    stage = 'enrolled',
+    approval = 'approved',
+    listed = true,
+    ...fleet
+  } = options;
+  const price =
+    options.pricePerGpuHourNanoUsd === undefined ? 2_000_000_000n : options.pricePerGpuHourNanoUsd;
+  const supplierId = await plantSupplier(db, { orgId });
+  const { clusterId, nodeIds } = await plantFleet(db, { ...fleet, nodes: 1, offer: 'marketplace' });
+  const [nodeId] = nodeIds;
+  if (nodeId === undefined) throw new Error('no node was planted');
+  const machineId = testIds.next('enr');
+  const token = toUuid(testIds.next('jtk'));
+  const at = new Date();
+  const isOver = stage === 'withdrawn' ? at : null;
+  const isAtWork = stage === 'testing' ? at : null;
+  await db.transaction({ name: 'plant a machine', isolation: 'read committed' }, async ({ kysely }) => {
+    const { rows } = await sql<{ region: string }>`
+      update clusters set supplier_org_id = ${toUuid(orgId)}, origin = 'supplier' where id = ${toUuid(clusterId)}
+      returning region`.execute(kysely);
+    const region = rows[0]?.region ?? 'us-central-1';
+    await sql`
+      insert into supplier_join_tokens (id, supplier_id, org_id, description, cluster_name, region, max_machines,
+        used_machines, secret_hash, expires_at, created_by, created_at)
+      select ${token}, ${toUuid(supplierId)}, ${toUuid(orgId)}, '', ${clusterName}, ${region}, 1, 1,
+             sha256(convert_to(${token}, 'UTF8')), ${at}, member.user_id, ${at}
+        from members as member where member.org_id = ${toUuid(orgId)} limit 1`.execute(kysely);
+    await sql`
+      insert into supplier_machines (id, supplier_id, org_id, join_token_id, cluster_id, node_id, name, cluster_name,
+        region, endpoint, server_certificate, server_fingerprint, stage, next_try_at, deadline_at, tests, tested_at, approval, listed,
+        price_nano_usd_per_gpu_hour, joined_at, enrolled_at, withdrawn_at)
+      values (${toUuid(machineId)}, ${toUuid(supplierId)}, ${toUuid(orgId)}, ${token}, ${toUuid(clusterId)},
+        ${toUuid(nodeId)}, 'planted', ${clusterName}, ${region}, ${`https://${token}.example.com:8443`}, 'planted',
+        encode(sha256(convert_to(${token}, 'UTF8')), 'hex'), ${stage}, ${isAtWork}, ${isAtWork}, '{}', ${at}, ${approval}, ${listed && price !== null}, ${price}, ${at}, ${at},
+        ${isOver})`.execute(kysely);
+  });
+  return { supplierId, machineId, clusterId, nodeId };
+}
