@@ -23,6 +23,7 @@ export { removeCluster, type KnowsCredential } from './fleet-admin.service.ts';
 export { serveFleet, type FleetRoutes } from './fleet.routes.ts';
 export { sweepMaintenance } from './maintenance.service.ts';
 export { leaveNode, windowsBetween, windowsOf, type NodeAway } from './maintenance.store.ts';
+export { listNodeFaults, noteNodeFaults, type NodeFault, type NodeFaultKind } from './node-faults.store.ts';
 export { moveNode, type MovedNode, type MoveOptions } from './nodes.service.ts';
 export type { FleetGpuType } from './gpu-models.ts';
 export { findNode, findNodes, listNodes, lockCapacity, type NodeFilter } from './nodes.store.ts';

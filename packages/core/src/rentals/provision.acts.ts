@@ -1,9 +1,9 @@
 import { newProofKey, type ProofKey } from '@millrace/compute/proof';
-import type { ComputeDriver, MachineView } from '@millrace/compute';
+import { isDriverError, type ComputeDriver, type MachineView } from '@millrace/compute';
 import { withDeadline } from '@millrace/platform/clock';
 import type { Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
-import { findCluster, markReleasing, place, type Placement } from '../fleet/index.ts';
+import { findCluster, markReleasing, noteNodeFaults, place, type Placement } from '../fleet/index.ts';
 import {
   askEngine,
   failureOf,
@@ -201,19 +201,27 @@ export async function failed(
     'a machine is not usable yet',
   );
   if (!isFinal) return tryLater(parts, machine, failure);
-  await giveUp(parts, view, why);
+  // What no image can do on any host is nobody's fault there.
+  await giveUp(parts, view, why, isDriverError(error, 'unsupported') ? [] : [machine]);
 }
 
 /**
  * The attempt has failed. Its machines are removed whatever comes next; one other host is tried, and if there is none,
  * it was tried already, or no other will do, the rental has failed and costs nothing.
  */
-export async function giveUp(parts: DriveParts, view: RentalView, why: string): Promise<void> {
+export async function giveUp(
+  parts: DriveParts,
+  view: RentalView,
+  why: string,
+  atFault: readonly RentalMachine[] = unfinished(view),
+): Promise<void> {
   await parts.db.transaction({ name: 'give up attempt', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current === null || !sameTask(current.rental, view.rental)) return;
     const { rental } = current;
     await endRunningStep(tx, rental.orgId, rental.id, { status: 'failed', message: why });
+    const hosts = atFault.map(({ nodeId }) => nodeId);
+    await noteNodeFaults(tx, hosts, { kind: 'start', rentalId: rental.id, reason: why });
     if (rental.startedAt !== null) return failStart(tx, current, why);
     await doomMachines(tx, rental.orgId, rental.id, { now: tx.clock.now(), attempt: rental.attempt });
     if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
@@ -222,6 +230,11 @@ export async function giveUp(parts: DriveParts, view: RentalView, why: string): 
     if (elsewhere === null) await failRental(tx, current, why);
     else await moveTo(tx, parts, rental, elsewhere);
   });
+}
+
+/** Those that were not ready in time. One that nobody has asked for even once says nothing about its host. */
+function unfinished(view: RentalView): readonly RentalMachine[] {
+  return machinesOf(view).filter(({ state, tries }) => (state === 'wanted' || state === 'made') && tries > 0);
 }
 
 /** Null: no other host has room. */

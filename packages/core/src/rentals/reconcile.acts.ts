@@ -1,7 +1,7 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import type { NodeId, OrgId, RentalId } from '@millrace/platform/ids';
-import { markReleasing, windowsBetween, type NodeAway } from '../fleet/index.ts';
+import { markReleasing, noteNodeFaults, windowsBetween, type NodeAway } from '../fleet/index.ts';
 import { changeMeters, type Meter } from '../metering/index.ts';
 import { doomMachines, saveMachine } from './machines.store.ts';
 import { failRental, metersOf } from './money.service.ts';
@@ -174,6 +174,8 @@ export async function loseRental(
 ): Promise<Rental> {
   const isUnknown = view.rental.status === 'Unknown';
   const rental = isUnknown ? view.rental : await becomeUnknown(tx, view.rental, { since: at, reason: why });
+  const hosts = machinesOf(view).map(({ nodeId }) => nodeId);
+  await noteNodeFaults(tx, hosts, { kind: 'loss', rentalId: rental.id, reason: why });
   await doomMachines(tx, rental.orgId, rental.id, { now: tx.clock.now() });
   if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
   return failRental(tx, { ...view, rental }, why, { actor, lastGoodSign: at });
