@@ -108,7 +108,7 @@ export const help = `Starts and stops the real engines on 127.0.0.1, for develop
   npm run services -- kill NODE     kill one node as a crash would; \`up\` heals
   npm run services -- logs NODE     the end of a node's log; -f follows it
 
-Names: postgres, valkey, nats, restate, incus, llama, images, speech.
+Names: postgres, valkey, nats, restate, incus, llama, images, speech, caddy.
 
   --install       up: install what is missing (needs root and Debian 12); otherwise the commands are printed
   --cluster       up: three nodes each of NATS, Restate and Incus instead of one; of the engines named, if any are

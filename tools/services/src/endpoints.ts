@@ -21,6 +21,15 @@ export interface Endpoints {
   /** Only when they have been started in this state folder. */
   readonly images?: MediaEndpoints;
   readonly speech?: MediaEndpoints;
+  /** Only when Caddy is installed. */
+  readonly caddy?: CaddyEndpoints;
+}
+
+export interface CaddyEndpoints {
+  /** Where its configuration is read and replaced. */
+  readonly adminUrl: string;
+  /** Where a configuration may have it listen: kept free for that. */
+  readonly listen: string;
 }
 
 /** One of our small engines: pictures by `/v1/images/generations`, speech by `/v1/audio/speech`. */

@@ -2,6 +2,7 @@ export { ensureUp, killNode, startNode, stopNode, down, up } from './commands.ts
 export type { DownOptions, EngineNote, EngineOutcome, InstanceOptions, UpOptions } from './commands.ts';
 export { readEndpoints } from './endpoints.ts';
 export type {
+  CaddyEndpoints,
   Endpoints,
   IncusClusterEndpoints,
   IncusEndpoints,
@@ -11,6 +12,7 @@ export type {
   RestateEndpoints,
 } from './endpoints.ts';
 export type { Topology } from './engine.ts';
+export { caddyCommand, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
 export { chatModel, llamaCommand, type LlamaCommand, type LlamaOptions } from './engines/llama-command.ts';
 export { mediaCommand, mediaModels, type MediaServer } from './engines/media-command.ts';
 export { Failure } from './failure.ts';

@@ -1,5 +1,6 @@
 import type { Engine } from '../engine.ts';
 import { Failure } from '../failure.ts';
+import { caddy } from './caddy.ts';
 import { incus } from './incus.ts';
 import { llama } from './llama.ts';
 import { images, speech } from './media.ts';
@@ -9,7 +10,17 @@ import { restate } from './restate.ts';
 import { valkey } from './valkey.ts';
 
 /** Every engine the tool knows, in the order in which people read about them. A new engine is one more file. */
-export const engines: readonly Engine[] = [postgres, valkey, nats, restate, incus, llama, images, speech];
+export const engines: readonly Engine[] = [
+  postgres,
+  valkey,
+  nats,
+  restate,
+  incus,
+  llama,
+  images,
+  speech,
+  caddy,
+];
 
 export function engineNamed(name: string): Engine {
   const engine = engines.find((candidate) => candidate.name === name);

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+
+import { down, ensureUp, killNode, type CaddyEndpoints } from './index.ts';
+import { privatePlace, states } from './private-instance.ts';
+
+async function load({ adminUrl, listen }: CaddyEndpoints, body: string): Promise<void> {
+  const config = {
+    admin: { listen: new URL(adminUrl).host },
+    apps: {
+      http: {
+        servers: {
+          test: { listen: [listen], routes: [{ handle: [{ handler: 'static_response', body }] }] },
+        },
+      },
+    },
+  };
+  const headers = { 'content-type': 'application/json', origin: adminUrl };
+  const answer = await fetch(`${adminUrl}/load`, { method: 'POST', headers, body: JSON.stringify(config) });
+  expect(answer.status, await answer.text()).toBe(200);
+}
+
+test('Caddy is an engine like the others, and comes back from a crash with what was loaded into it', async () => {
+  const place = await privatePlace();
+  const { caddy } = await ensureUp(['caddy'], place);
+  if (caddy === undefined) throw new Error('it has no address');
+  const said = async (): Promise<string> => (await fetch(`http://${caddy.listen}/`)).text();
+  await load(caddy, 'as it was');
+  expect(await said()).toBe('as it was');
+
+  await killNode('caddy', place);
+  expect(await states(place)).toMatchObject({ caddy: 'dead' });
+  await ensureUp(['caddy'], place);
+  expect(await said()).toBe('as it was');
+
+  expect(await down([], place)).toBe(1);
+  await expect(said()).rejects.toThrow('fetch failed');
+});
