@@ -8,6 +8,7 @@ export {
   testIds,
   type PrincipalFields,
 } from './builders.ts';
+export { startCaddy, type TestCaddy } from './caddy.ts';
 export { hybridClock, TEST_START_MS, testClock } from './clock.ts';
 export {
   createTestDatabase,

@@ -1,0 +1,66 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { Clock } from '@millrace/platform/clock';
+import type { NetGuard } from '@millrace/platform/net';
+
+/**
+ * Where Caddy may connect to for a host. Suppliers say where their machines are, and Caddy stands inside: it is only ever
+ * told addresses, and of suppliers only such as the guard allows.
+ */
+
+export interface AddressParts {
+  readonly clock: Clock;
+  readonly guard: NetGuard;
+  /** The addresses of a name, in the order in which they are to be tried. */
+  readonly resolve?: (name: string) => Promise<readonly string[]>;
+}
+
+export interface HostToReach {
+  readonly host: string;
+  readonly isSupplied: boolean;
+}
+
+/** A name that moved is followed this late. */
+const LOOKED_UP_MS = 60_000;
+
+interface LookedUp {
+  readonly addresses: readonly string[];
+  readonly untilMs: number;
+}
+
+export class HostAddresses {
+  readonly #parts: AddressParts;
+  #names = new Map<string, LookedUp>();
+
+  constructor(parts: AddressParts) {
+    this.#parts = parts;
+  }
+
+  /** For each host the address to connect to, or null where there is none to which that is allowed. */
+  async of(hosts: readonly HostToReach[]): Promise<(string | null)[]> {
+    const names = new Set(hosts.map(({ host }) => host).filter((host) => isIP(host) === 0));
+    // What nobody asks for any more is forgotten.
+    this.#names = new Map(
+      await Promise.all([...names].map(async (name) => [name, await this.#lookedUp(name)] as const)),
+    );
+    return hosts.map(({ host, isSupplied }) => {
+      const addresses = isIP(host) === 0 ? (this.#names.get(host)?.addresses ?? []) : [host];
+      const { guard } = this.#parts;
+      return addresses.find((each) => !isSupplied || guard.problemWith(each) === null) ?? null;
+    });
+  }
+
+  async #lookedUp(name: string): Promise<LookedUp> {
+    const { clock, resolve = systemResolve } = this.#parts;
+    const known = this.#names.get(name);
+    const nowMs = clock.monotonicMs();
+    if (known !== undefined && nowMs < known.untilMs) return known;
+    // A name server that is away for a moment takes nobody's name away.
+    const addresses = await resolve(name).catch(() => known?.addresses ?? []);
+    return { addresses, untilMs: nowMs + LOOKED_UP_MS };
+  }
+}
+
+async function systemResolve(name: string): Promise<readonly string[]> {
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}

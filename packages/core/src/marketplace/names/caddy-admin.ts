@@ -1,0 +1,90 @@
+import { request } from 'node:http';
+import type { CaddyConfig } from './caddy-config.ts';
+
+/**
+ * Caddy's admin API, as much of it as we use: reading the configuration and replacing it if it is still the one that was
+ * read. So of several who write, one that decided by an older state of things cannot undo what a newer one did.
+ */
+
+export type CaddyAddress = { readonly socketPath: string } | { readonly host: string; readonly port: number };
+
+export interface CaddyAdmin {
+  read(signal: AbortSignal): Promise<RunningConfig>;
+  /** False: somebody else replaced it meanwhile. */
+  replace(config: CaddyConfig, was: RunningConfig, signal: AbortSignal): Promise<boolean>;
+}
+
+export interface RunningConfig {
+  readonly config: unknown;
+  readonly etag: string;
+}
+
+const OK = 200;
+const PRECONDITION_FAILED = 412;
+const CONFIG_PATH = '/config/';
+/** What Caddy says about a configuration that it does not take is worth reading, up to here. */
+const WORDS_MAX = 1_000;
+
+interface Reply {
+  readonly status: number;
+  readonly etag: string | undefined;
+  readonly body: string;
+}
+
+export function createCaddyAdmin(address: CaddyAddress): CaddyAdmin {
+  return {
+    read: async (signal) => {
+      const { status, etag, body } = await ask(address, { method: 'GET' }, signal);
+      if (status !== OK || etag === undefined) throw refusal('tell its configuration', status, body);
+      return { config: JSON.parse(body) as unknown, etag };
+    },
+    replace: async (config, { etag }, signal) => {
+      const wish = { method: 'POST', body: JSON.stringify(config), ifMatch: etag };
+      const { status, body } = await ask(address, wish, signal);
+      if (status === PRECONDITION_FAILED) return false;
+      if (status !== OK) throw refusal('take a configuration', status, body);
+      return true;
+    },
+  };
+}
+
+function refusal(what: string, status: number, body: string): Error {
+  return new Error(`Caddy did not ${what}: it answered ${status} ${body.trim().slice(0, WORDS_MAX)}`);
+}
+
+interface Wish {
+  readonly method: string;
+  readonly body?: string;
+  readonly ifMatch?: string;
+}
+
+function ask(address: CaddyAddress, wish: Wish, signal: AbortSignal): Promise<Reply> {
+  // Caddy takes calls over a socket only if they name no host, which needs headers as they are: Node would add one.
+  const host = 'socketPath' in address ? '' : hostOf(address);
+  const headers = ['Host', host];
+  if (wish.ifMatch !== undefined) headers.push('If-Match', wish.ifMatch);
+  if (wish.body !== undefined) {
+    headers.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(wish.body)));
+  }
+  return new Promise((resolve, reject) => {
+    const call = request(
+      // Caddy leaves its admin address for a moment with each configuration, so connections are not kept.
+      { ...address, path: CONFIG_PATH, method: wish.method, setHost: false, headers, signal, agent: false },
+      (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.once('error', reject);
+        answer.once('end', () => {
+          const { etag = answer.trailers['etag'] } = answer.headers;
+          resolve({ status: answer.statusCode ?? 0, etag, body: Buffer.concat(chunks).toString('utf8') });
+        });
+      },
+    );
+    call.once('error', reject);
+    call.end(wish.body);
+  });
+}
+
+function hostOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}

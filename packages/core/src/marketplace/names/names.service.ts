@@ -1,0 +1,85 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { NetGuard } from '@millrace/platform/net';
+import { HostAddresses } from './addresses.ts';
+import { createCaddyAdmin, type CaddyAddress } from './caddy-admin.ts';
+import type { CaddySettings, NamedPort } from './caddy-config.ts';
+import { httpsNameOf } from './names.ts';
+import { readOnlineInstances } from './names.store.ts';
+import { NamePublisher } from './publisher.ts';
+
+/** Gives the ports of online instances their names, for as long as the process runs. */
+
+export interface NamesParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly guard: NetGuard;
+  readonly domain: string;
+  readonly caddy: Omit<CaddySettings, 'certificateMark'> & { readonly address: CaddyAddress };
+}
+
+/** A name works, and stops to, this late at most. */
+const LOOK_EVERY_MS = 1_000;
+const LONGEST_BACKOFF_MS = 10_000;
+/** The one port that has no name: SSH is not HTTP. */
+const SSH_PORT = 22;
+
+export function startNames(parts: NamesParts): Loop {
+  const { clock, log, caddy } = parts;
+  const addresses = new HostAddresses(parts);
+  const publisher = new NamePublisher({
+    clock,
+    log,
+    admin: createCaddyAdmin(caddy.address),
+    settings: async () => ({ ...caddy, certificateMark: await certificateMarkOf(caddy.certificateFile) }),
+    names: () => readNames(parts, addresses),
+  });
+  void warnOfCertificate(parts);
+  return startLoop(
+    { name: 'serve names', clock, log, idleMs: LOOK_EVERY_MS, maxBackoffMs: LONGEST_BACKOFF_MS },
+    async (signal) => {
+      await publisher.publish(signal);
+      return 'idle';
+    },
+  );
+}
+
+/** Every name that is to work now. */
+export async function readNames(
+  { db, domain }: Pick<NamesParts, 'db' | 'domain'>,
+  addresses: HostAddresses,
+): Promise<NamedPort[]> {
+  const instances = await readOnlineInstances(db);
+  const reached = await addresses.of(instances);
+  return instances.flatMap(({ name: instanceName, ports }, index) => {
+    const address = reached[index];
+    if (address === null || address === undefined) return [];
+    return ports.flatMap(({ internalPort, externalPort, protocol }) => {
+      if (internalPort === SSH_PORT || protocol !== 'tcp') return [];
+      const name = httpsNameOf(domain, instanceName, internalPort);
+      return name === null ? [] : [{ name, address, port: externalPort }];
+    });
+  });
+}
+
+/** Null where the file is not on this machine: a renewed certificate then counts from Caddy's next start. */
+async function certificateMarkOf(file: string): Promise<string | null> {
+  const content = await readFile(file).catch(() => null);
+  return content === null ? null : createHash('sha256').update(content).digest('hex');
+}
+
+async function warnOfCertificate({ log, domain, caddy }: NamesParts): Promise<void> {
+  const content = await readFile(caddy.certificateFile).catch(() => null);
+  if (content === null) return;
+  try {
+    if (new X509Certificate(content).checkHost(`port-instance.${domain}`) !== undefined) return;
+    log.warn({ domain }, 'the certificate of Caddy does not cover the names below the domain');
+  } catch (error) {
+    log.warn({ err: error }, 'the certificate of Caddy cannot be read');
+  }
+}

@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import { withDeadline, type Clock } from '@millrace/platform/clock';
+import type { Logger } from '@millrace/platform/log';
+import { counter, gauge } from '@millrace/platform/telemetry';
+import type { CaddyAdmin } from './caddy-admin.ts';
+import { caddyConfig, type CaddyConfig, type CaddySettings, type NamedPort } from './caddy-config.ts';
+
+/** Keeps the Caddy of this installation as the rows want it. */
+
+const namesGauge = gauge('millrace_marketplace_names', 'HTTPS names of instances that are served');
+const loads = counter(
+  'millrace_marketplace_names_loads_total',
+  'Configurations loaded into Caddy, by outcome',
+);
+
+export interface PublisherParts {
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info'>;
+  readonly admin: CaddyAdmin;
+  readonly settings: () => Promise<CaddySettings>;
+  /** Read anew at each call. */
+  readonly names: () => Promise<readonly NamedPort[]>;
+}
+
+/** Caddy is looked at this often also if nothing changed here: it may have lost what it had, or somebody changed it. */
+const CONFIRM_EVERY_MS = 30_000;
+const LOAD_TIMEOUT_MS = 20_000;
+/** Others write at the same time at most as often as there are workers. */
+const TRIES = 10;
+
+export class NamePublisher {
+  readonly #parts: PublisherParts;
+  #known: CaddyConfig | null = null;
+  #confirmAtMs = 0;
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+  }
+
+  /** Safe at any time and by any number of workers. `loaded`: Caddy has another configuration than before. */
+  async publish(signal: AbortSignal): Promise<'loaded' | 'unchanged'> {
+    const { clock } = this.#parts;
+    const wanted = await this.#wanted();
+    if (clock.monotonicMs() < this.#confirmAtMs && isDeepStrictEqual(wanted, this.#known)) return 'unchanged';
+    this.#known = null;
+    const outcome = await withDeadline(clock, 'Configuring Caddy', LOAD_TIMEOUT_MS, (deadline) =>
+      this.#load(AbortSignal.any([signal, deadline])),
+    ).catch((error: unknown) => {
+      loads.add(1, { outcome: 'failed' });
+      throw error;
+    });
+    this.#confirmAtMs = clock.monotonicMs() + CONFIRM_EVERY_MS;
+    return outcome;
+  }
+
+  async #wanted(): Promise<CaddyConfig> {
+    const { settings, names } = this.#parts;
+    return caddyConfig(await settings(), await names());
+  }
+
+  async #load(signal: AbortSignal): Promise<'loaded' | 'unchanged'> {
+    const { admin, log, settings } = this.#parts;
+    for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+      const running = await admin.read(signal);
+      // Only what is read after that is newer than whatever runs there.
+      const names = await this.#parts.names();
+      const wanted = caddyConfig(await settings(), names);
+      const isThere = isDeepStrictEqual(running.config, wanted);
+      if (!isThere && !(await admin.replace(wanted, running, signal))) continue;
+      this.#known = wanted;
+      namesGauge.record(names.length);
+      if (isThere) return 'unchanged';
+      loads.add(1, { outcome: 'loaded' });
+      log.info({ names: names.length }, 'Caddy has a new configuration');
+      return 'loaded';
+    }
+    throw new Error(`Caddy got another configuration by somebody else ${TRIES} times in a row.`);
+  }
+}
