@@ -139,6 +139,8 @@ export const sim = defineSim<State>({
     giveBack: command(2, 'giveBack'),
     debit: command(14, 'debit'),
     payout: command(2, 'payout'),
+    ask: command(3, 'ask'),
+    settle: command(3, 'settle'),
     hold: command(16, 'hold'),
     resize: command(8, 'resize'),
     post: command(16, 'post'),

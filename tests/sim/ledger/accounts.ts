@@ -48,6 +48,8 @@ export interface Hold {
   readonly tenant: Tenant;
   readonly keyId: string | null;
   readonly onlyBudget: Budget | null;
+  /** Of what its tenant earned as a supplier. */
+  readonly ofEarnings: boolean;
   readonly parts: Map<Account, bigint>;
   held: bigint;
   posted: bigint;

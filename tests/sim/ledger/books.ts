@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { fromUuid, toUuid, type BudgetId } from '@millrace/platform/ids';
-import type { Account, Budget } from './accounts.ts';
+import { least, type Account, type Budget } from './accounts.ts';
 import type { Oracle } from './oracle.ts';
 
 /** The database beside the oracle, row by row. Every function gives the first difference, or nothing. */
@@ -48,7 +48,7 @@ export async function compareAccounts(client: Client, oracle: Oracle): Promise<s
             same(
               `the floor of ${account.name}`,
               row.floor === null ? null : BigInt(row.floor),
-              account.floor,
+              account.what === 'earned' ? least(0n, account.balance - account.held) : account.floor,
             ));
       if (difference !== null) return difference;
       const held = same(`what is held of ${account.name}`, BigInt(row.held), account.held);

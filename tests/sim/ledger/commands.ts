@@ -117,6 +117,26 @@ const maker = {
       description: 'Payout',
     };
   },
+  /** Asks for a payout, which sets it aside. */
+  ask(known: Known, random: Random, tenant: Tenant): LedgerCommand {
+    return {
+      ...base(known, random, tenant, 'payout'),
+      do: 'hold',
+      of: 'earnings',
+      amount: amountFrom(random, 2),
+      demand: 'new',
+    };
+  },
+  /** Pays out what was asked for, or rejects it. */
+  settle(known: Known, random: Random): LedgerCommand | null {
+    const asked = known.holds.filter(({ ofEarnings }) => ofEarnings).slice(-20);
+    if (asked.length === 0) return null;
+    const hold = random.pick(asked);
+    const command = { ...base(known, random, hold.tenant, 'payout'), holdId: hold.id as HoldId };
+    return random.chance(0.6)
+      ? { ...command, do: 'pay_out', description: 'Payout' }
+      : { ...command, do: 'close', of: 'earnings' };
+  },
   hold(known: Known, random: Random, tenant: Tenant): LedgerCommand {
     const amount = amountFrom(random, 4);
     const budget = random.pick([null, null, null, null, ...tenant.budgets]);

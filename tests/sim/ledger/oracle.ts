@@ -73,13 +73,14 @@ export class Oracle {
   entered = 0;
 
   addTenant(orgId: OrgId, mode: Mode, keyIds: readonly string[]): Tenant {
+    // What is earned has no floor of its own: it is had as far as it is above zero, and may sink below when given back.
     const make = (what: 'credit' | 'earned'): Account => ({
       what,
       name: `${what} of ${orgId} ${mode}`,
       id: '',
       balance: 0n,
       held: 0n,
-      floor: 0n,
+      floor: what === 'earned' ? null : 0n,
       priority: 100,
       expiresAtMs: null,
     });
@@ -140,6 +141,8 @@ export class Oracle {
         return this.#post(tenant, command);
       case 'close':
         return this.#close(tenant, command);
+      case 'pay_out':
+        return this.#payOut(tenant, command);
       case 'refund':
         return this.#refund(tenant, command);
       case 'reverse':
@@ -237,13 +240,6 @@ export class Oracle {
     return this.systemAccount(account.kind, account.kind === 'revenue' ? account.product : null, mode);
   }
 
-  /** A supplier gives back what it still has of it; the operator bears the rest. */
-  #takeBack(legs: Parts, account: Account, amount: bigint, mode: Mode): void {
-    const taken = account.what === 'earned' ? least(amount, freeIn(account)) : amount;
-    bump(legs, account, -taken);
-    bump(legs, this.systemAccount('shortfall', null, mode), taken - amount);
-  }
-
   #credit(tenant: Tenant, command: Of<'credit'>): Prediction {
     const before = this.#before(tenant, command, command.kind);
     if (before !== null) return before;
@@ -265,9 +261,7 @@ export class Oracle {
       tenant.money.push(into);
     }
     bump(legs, into, command.amount);
-    for (const share of command.from) {
-      this.#takeBack(legs, this.#account(share, tenant.mode), share.amount, tenant.mode);
-    }
+    for (const share of command.from) bump(legs, this.#account(share, tenant.mode), -share.amount);
     return this.#done(tenant, this.#enter(tenant, command, command.kind, legs, command.amount));
   }
 
@@ -384,15 +378,17 @@ export class Oracle {
     budgets: readonly Budget[],
     wish: { more: bigint; atLeast: bigint; demand: 'new' | 'running' },
   ): Prediction | null {
-    const money = hold.onlyBudget === null ? this.#free(hold.tenant) : wish.more;
+    const { earned } = hold.tenant;
+    const free = hold.ofEarnings ? freeIn(earned) : this.#free(hold.tenant);
+    const money = hold.onlyBudget === null ? free : wish.more;
     const tight = this.#tightest(budgets, wish.demand);
     let amount = least(wish.more, money);
     if (amount < wish.atLeast) return no('INSUFFICIENT_BALANCE', money);
     if (tight !== null && tight.left < amount) amount = tight.left;
     if (tight !== null && amount < wish.atLeast) return no('BUDGET_EXCEEDED', tight.left, tight.budget.id);
     if (hold.onlyBudget === null) {
-      for (const [account, part] of this.#draw(hold.tenant.money, amount))
-        this.#setAside(hold, account, part);
+      const payers = hold.ofEarnings ? [earned] : hold.tenant.money;
+      for (const [account, part] of this.#draw(payers, amount)) this.#setAside(hold, account, part);
     }
     for (const budget of budgets) {
       if (!budget.removed && budget.onExceeded !== 'notify') this.#setAside(hold, budget, amount);
@@ -436,12 +432,14 @@ export class Oracle {
       tenant,
       keyId: command.keyId ?? null,
       onlyBudget,
+      // One that sets nothing aside sets nothing of the earnings aside.
+      ofEarnings: command.of === 'earnings' && command.amount > 0n,
       parts: new Map(),
       held: 0n,
       posted: 0n,
       closed: false,
     };
-    const refusal = this.#grow(hold, this.#budgetsOfHold(hold), {
+    const refusal = this.#grow(hold, command.of === 'earnings' ? [] : this.#budgetsOfHold(hold), {
       more: command.amount,
       atLeast: command.atLeast ?? command.amount,
       demand: command.demand,
@@ -451,9 +449,9 @@ export class Oracle {
     return this.#done(tenant, null, hold);
   }
 
-  #find(tenant: Tenant, holdId: string): Hold | null {
+  #find(tenant: Tenant, holdId: string, of?: 'earnings'): Hold | null {
     const hold = this.holds.get(holdId);
-    return hold?.tenant === tenant ? hold : null;
+    return hold?.tenant === tenant && hold.ofEarnings === (of === 'earnings') ? hold : null;
   }
 
   #bringTo(hold: Hold, target: bigint, atLeast: bigint, demand: 'new' | 'running'): Prediction | null {
@@ -478,12 +476,29 @@ export class Oracle {
   }
 
   #close(tenant: Tenant, command: Of<'close'>): Prediction {
-    const hold = this.#find(tenant, command.holdId);
+    const hold = this.#find(tenant, command.holdId, command.of);
     if (hold === null) return no('HOLD_NOT_FOUND');
     const replayed = hold.closed;
     if (!replayed) this.#letGo(hold, hold.held, 'give back');
     hold.closed = true;
     return this.#done(tenant, null, hold, replayed);
+  }
+
+  #payOut(tenant: Tenant, command: Of<'pay_out'>): Prediction {
+    const before = this.#before(tenant, command, 'payout', this.holds.get(command.holdId) ?? null);
+    if (before !== null) return before;
+    const hold = this.#find(tenant, command.holdId, 'earnings');
+    if (hold === null) return no('HOLD_NOT_FOUND');
+    if (hold.closed) return no('HOLD_CLOSED');
+    const { held } = hold;
+    this.#letGo(hold, held, 'charge');
+    hold.posted = held;
+    hold.closed = true;
+    const legs: Parts = new Map([
+      [tenant.earned, -held],
+      [this.systemAccount('payments_clearing', null, tenant.mode), held],
+    ]);
+    return this.#done(tenant, this.#enter(tenant, command, 'payout', legs, -held), hold);
   }
 
   #post(tenant: Tenant, command: Of<'post'>): Prediction {
@@ -564,7 +579,7 @@ export class Oracle {
       command.amount,
       takers.map(([, by]) => by),
     );
-    takers.forEach(([account], index) => this.#takeBack(legs, account, shares[index] ?? 0n, tenant.mode));
+    takers.forEach(([account], index) => bump(legs, account, -(shares[index] ?? 0n)));
     const transfer = this.#enter(tenant, command, 'refund', legs, command.amount);
     for (const [account, by] of legs) bump(source.undone, account, by);
     return this.#done(tenant, transfer);
@@ -579,7 +594,8 @@ export class Oracle {
     if (final || source.reversed || source.undone.size > 0) return no('TRANSFER_NOT_REVERSIBLE');
     const entries = this.#left(source);
     for (const [account, by] of entries) {
-      if (account.what !== 'system' && by > freeIn(account)) {
+      // Also when nothing is free: a supplier may owe, a tenant may not.
+      if (account.what !== 'system' && account.what !== 'earned' && by > freeIn(account)) {
         return no('INSUFFICIENT_BALANCE', freeIn(account));
       }
     }

@@ -8,12 +8,15 @@ import { findingsOf, type AuditReport } from './auditor.ts';
 import { inspect, runAudit } from './auditor.service.ts';
 import { checks, type CheckName } from './checks.ts';
 import { createCauses, type Causes } from './causes.fixture.ts';
+import { createSupplied, type Supplied } from './suppliers.fixture.ts';
 import { createWorld, type World } from './world.fixture.ts';
+
+type Books = World & Causes & Supplied;
 
 let database: TestDatabase;
 /** With the rights of the owner: what no process of ours could do is what must be noticed. */
 let owner: Db;
-let world: World & Causes;
+let world: Books;
 
 beforeAll(async () => {
   database = await createTestDatabase({ statementTimeoutMs: 60_000 });
@@ -25,7 +28,8 @@ beforeAll(async () => {
     log: testLog(),
   });
   const books = await createWorld(database.db);
-  world = { ...books, ...(await createCauses(database, books.orgId)) };
+  const supplied = await createSupplied(database, books.orgId);
+  world = { ...books, ...supplied, ...(await createCauses(database, books.orgId)) };
 });
 afterAll(async () => {
   await owner.close();
@@ -51,9 +55,9 @@ async function auditAfter(statements: Case['spoil']): Promise<AuditReport> {
 
 interface Case {
   readonly what: string;
-  readonly spoil: (world: World & Causes) => readonly string[];
+  readonly spoil: (world: Books) => readonly string[];
   /** Exactly these, in any order: the check and what it must name. */
-  readonly names: (world: World & Causes) => readonly (readonly [CheckName, string])[];
+  readonly names: (world: Books) => readonly (readonly [CheckName, string])[];
 }
 
 const nobody = '00000000-0000-7000-8000-000000000001';
@@ -151,7 +155,7 @@ const ledgerCases: readonly Case[] = [
   {
     what: "a transfer in another organisation's ledger",
     spoil: (w) => [
-      `update ledger_transfers set org_id = '${toUuid(w.supplierId)}' where id = '${toUuid(w.charged)}'`,
+      `update ledger_transfers set org_id = '${toUuid(w.earner)}' where id = '${toUuid(w.charged)}'`,
     ],
     names: (w) => [
       ['transfer_one_owner', w.charged],
@@ -163,7 +167,11 @@ const ledgerCases: readonly Case[] = [
   {
     what: 'a transfer of no organisation',
     spoil: (w) => [`update ledger_transfers set org_id = '${nobody}' where id = '${toUuid(w.payout)}'`],
-    names: (w) => [['transfer_has_organisation', w.payout]],
+    names: (w) => [
+      ['transfer_has_organisation', w.payout],
+      ['transfer_has_its_hold', w.payout],
+      ['payout_money', w.paidOut],
+    ],
   },
   {
     what: 'a charge whose hold is gone',
@@ -321,6 +329,67 @@ const causeCases: readonly Case[] = [
       ['meter_rest_of_term', w.closed],
       ['meter_transfers', w.closed],
     ],
+  },
+  {
+    what: "a supplier's meter that says it credited less",
+    spoil: (w) => [
+      `update meters set supplier_posted_nano_usd = supplier_posted_nano_usd - 1 where id = '${toUuid(w.supplied)}'`,
+    ],
+    names: (w) => [['meter_split', w.supplied]],
+  },
+  {
+    what: "a supplier's meter of another supplier",
+    spoil: (w) => [
+      `update meters set supplier_org_id = '${toUuid(w.supplierId)}' where id = '${toUuid(w.supplied)}'`,
+    ],
+    names: (w) => [['meter_split', w.supplied]],
+  },
+  {
+    what: "a supplier's meter with another rate than it was credited by",
+    spoil: (w) => [
+      `update meters set supplier_rate_nano_usd_per_hour = supplier_rate_nano_usd_per_hour - 1
+        where id = '${toUuid(w.supplied)}'`,
+    ],
+    names: (w) => [['meter_supplier_share', w.supplied]],
+  },
+  {
+    what: 'a payout that waits and is more than was set aside',
+    spoil: (w) => [
+      `update supplier_payouts set amount_nano_usd = amount_nano_usd + 1 where id = '${toUuid(w.waiting)}'`,
+    ],
+    names: (w) => [['payout_money', w.waiting]],
+  },
+  {
+    what: 'a payout that was paid and says another amount',
+    spoil: (w) => [
+      `update supplier_payouts set amount_nano_usd = amount_nano_usd - 1 where id = '${toUuid(w.paidOut)}'`,
+    ],
+    names: (w) => [['payout_money', w.paidOut]],
+  },
+  {
+    what: 'a payout that was rejected and is set aside all the same',
+    spoil: (w) => [
+      `update supplier_payouts set status = 'rejected', settled_at = now() where id = '${toUuid(w.waiting)}'`,
+    ],
+    names: (w) => [['payout_money', w.waiting]],
+  },
+  {
+    what: 'earnings that left without a payout',
+    spoil: (w) => [`delete from supplier_payouts where id = '${toUuid(w.paidOut)}'`],
+    names: (w) => [['transfer_has_payout', w.payout]],
+  },
+  {
+    what: 'a statement that says more than was earned',
+    spoil: (w) => [
+      `update supplier_statements set gross_nano_usd = gross_nano_usd + 1, net_nano_usd = net_nano_usd + 1
+        where id = '${toUuid(w.statement)}'`,
+    ],
+    names: (w) => [['statement_adds_up', w.statement]],
+  },
+  {
+    what: 'a statement whose lines are not its sum',
+    spoil: (w) => [`update supplier_statements set lines = '[]' where id = '${toUuid(w.statement)}'`],
+    names: (w) => [['statement_adds_up', w.statement]],
   },
   {
     what: 'a meter that counts other transitions than it has',

@@ -16,6 +16,7 @@ import { clawbackProbe, paymentProbe } from './payments.store.ts';
 import { leaseProbe, requestProbe, usageProbe } from './pots.store.ts';
 import { runProbe, type Probe } from './probe.store.ts';
 import { requestRowProbe, unreadableProbe } from './requests.store.ts';
+import { payoutProbe, splitProbe, statementProbe } from './suppliers.store.ts';
 import { beginReading, endReading, readMark, recordRun, takeAuditLock } from './runs.store.ts';
 import { findChunkEnd, firstUuid, transferProbes, undoProbe, type IdRange } from './transfers.store.ts';
 import { findStrayTransfers, walletProbe } from './wallets.store.ts';
@@ -138,11 +139,15 @@ function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date):
     undoProbe(range, orgUuid),
     holdProbe({ range, youngAfter: everything ? null : uuidAt(since.getTime()), orgUuid }),
     meterProbe({ range, onlyTouched: !everything, orgUuid, now }),
+    splitProbe({ range, onlyTouched: !everything, orgUuid }),
     thingProbe(orgUuid),
     paymentProbe({ range, paidSince: since, orgUuid }),
+    payoutProbe({ range, settledSince: since, orgUuid }),
     leaseProbe({ everything, orgUuid }),
     // These read all transfers of organisations that have budgets, all that took back a payment, and all requests.
     ...(everything ? [budgetProbe(orgUuid), clawbackProbe(orgUuid), requestProbe(orgUuid)] : []),
+    // What a supplier earned stands in the transfers of others, so it can only be summed where all are looked at.
+    ...(everything && orgUuid === null ? [statementProbe()] : []),
   ];
 }
 

@@ -14,7 +14,9 @@ export type SubjectKind =
   | 'thing'
   | 'payment'
   | 'lease'
-  | 'usage';
+  | 'usage'
+  | 'payout'
+  | 'statement';
 
 export interface Finding {
   readonly check: CheckName;

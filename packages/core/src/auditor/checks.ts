@@ -226,6 +226,21 @@ const causeChecks = {
     says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
     remedy: ownerRepairs,
   },
+  meter_split: {
+    severity: 'error',
+    rule: 'What the meter of a supplier’s machine took is what the supplier earned by it and the fee, to the nano-USD.',
+    says: ({ actual, expected }) =>
+      `Its supplier should have earned ${expected} nano-USD; in the ledger it earned ${actual}.`,
+    remedy:
+      'Correct it by operator adjustments that name this meter, one for each who has too little or too much; then find what wrote the row.',
+  },
+  meter_supplier_share: {
+    severity: 'error',
+    rule: 'What a supplier earned by a meter is its own frozen rate times the time that was posted.',
+    says: ({ actual, expected }) =>
+      `Its supplier was credited ${actual} nano-USD; by its rate it earned ${expected}.`,
+    remedy: ownerRepairs,
+  },
   charge_has_meter: {
     severity: 'error',
     rule: 'Every charge for metered time has its meter.',
@@ -264,6 +279,26 @@ const causeChecks = {
     rule: 'Every top-up has its payment.',
     says: ({ actual }) => `There is ${actual}.`,
     remedy: 'Reverse it: nobody paid for it. Then find who wrote it.',
+  },
+  payout_money: {
+    severity: 'error',
+    rule: 'A payout that waits is set aside, one that was paid has its transfer, and one that was rejected has neither.',
+    says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
+    remedy:
+      "Compare with the bank's statement before anything else is paid to this supplier; then correct by an operator adjustment.",
+  },
+  transfer_has_payout: {
+    severity: 'error',
+    rule: 'Every transfer that paid a supplier out has its payout.',
+    says: ({ actual }) => `It is ${actual}.`,
+    remedy: 'Reverse it if nobody was paid by it. Then find who wrote it.',
+  },
+  statement_adds_up: {
+    severity: 'error',
+    rule: 'A statement is the sum of its lines, and what the ledger entered for the supplier in its month.',
+    says: ({ actual, expected }) => `It says ${actual} nano-USD; the ledger has ${expected}.`,
+    remedy:
+      'The ledger is right. Tell the supplier which statement is not, and why; the next one has nothing of it.',
   },
   usage_charge: {
     severity: 'error',

@@ -28,7 +28,7 @@ export function holdProbe({ range, youngAfter, orgUuid }: HoldBasis): Probe {
                sum(part.held_nano_usd) as everything,
                count(*) filter (where a.kind <> 'limit') as money_parts,
                count(*) as parts,
-               count(*) filter (where a.id is null or a.kind not in ('credit', 'promo', 'limit')
+               count(*) filter (where a.id is null or a.kind not in ('credit', 'promo', 'limit', 'supplier_payable')
                                    or (a.org_id, a.mode) <> (judged.org_id, judged.mode)) as strangers
           from judged
           join ledger_hold_parts part on part.hold_id = judged.id
@@ -37,7 +37,7 @@ export function holdProbe({ range, youngAfter, orgUuid }: HoldBasis): Probe {
       ),
       charged as (
         select hold_id, sum(-amount_nano_usd) as amount from ledger_transfers
-         where hold_id is not null and kind = 'charge' and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
+         where hold_id is not null and kind in ('charge', 'payout') and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
          group by hold_id
       )
       select judged.id as subject, judged.org_id, judged.held_nano_usd as held, judged.posted_nano_usd as posted,

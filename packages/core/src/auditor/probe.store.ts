@@ -92,6 +92,8 @@ const idKinds: Readonly<Record<SubjectKind, IdKind | null>> = {
   payment: 'pay',
   lease: 'lse',
   usage: 'req',
+  payout: 'pyo',
+  statement: 'stm',
 };
 
 /** The id as people know it. A row so broken that its id is not one of ours is named by what stands there. */

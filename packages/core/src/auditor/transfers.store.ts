@@ -196,8 +196,7 @@ const shortfalls: ProbeCheck = {
 
 /**
  * What was given back of a transfer, owner by owner, against what moved. Only transfers that something in the range
- * undoes are looked at, but everything that undoes them counts. The operator may bear more than before, because a
- * supplier who was paid already keeps it, and budgets do not count backwards.
+ * undoes are looked at, but everything that undoes them counts. Budgets do not count backwards.
  */
 export function undoProbe(range: IdRange, orgUuid: string | null): Probe {
   return {
@@ -226,10 +225,8 @@ export function undoProbe(range: IdRange, orgUuid: string | null): Probe {
          group by 1, 2, 3, 4, 5
       )
       select original.id as subject, original.org_id,
-             bool_or(case when back.kind = 'shortfall'
-                          then back.amount > greatest(0, -coalesce(moved.amount, 0))
-                          else sign(back.amount) = sign(moved.amount)
-                               or abs(back.amount) > abs(coalesce(moved.amount, 0)) end) as too_much,
+             bool_or(sign(back.amount) = sign(moved.amount)
+                     or abs(back.amount) > abs(coalesce(moved.amount, 0))) as too_much,
              string_agg(back.kind || ' ' || coalesce(moved.amount, 0), ', ' order by back.kind) as went,
              string_agg(back.kind || ' ' || back.amount, ', ' order by back.kind) as came_back
         from owners back

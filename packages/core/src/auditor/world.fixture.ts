@@ -108,7 +108,6 @@ export interface World {
   readonly posted: TransferId;
   readonly refunded: TransferId;
   readonly reversed: TransferId;
-  readonly payout: TransferId;
   readonly openHold: HoldId;
   readonly idleHold: HoldId;
   readonly closedHold: HoldId;
@@ -146,7 +145,6 @@ export async function createWorld(db: Db): Promise<World> {
     { ...base(orgId), ...undo, do: 'refund', transferId: transferOf(shared), amount: usd(2) },
     { ...base(orgId), ...undo, do: 'reverse', transferId: transferOf(posted) },
   );
-  const [payout] = await apply(db, payOut(supplierId, usd(1)));
   const accounts = await accountsOf(db, transferOf(charged));
   const accountOf = (kind: string): LedgerAccountId => {
     const id = accounts.get(kind);
@@ -166,22 +164,11 @@ export async function createWorld(db: Db): Promise<World> {
     posted: transferOf(posted),
     refunded: transferOf(undone[0]),
     reversed: transferOf(undone[1]),
-    payout: transferOf(payout),
     openHold,
     idleHold,
     closedHold,
   };
 }
-
-const payOut = (orgId: OrgId, amount: NanoUsd): LedgerCommand => ({
-  ...base(orgId),
-  do: 'debit',
-  kind: 'payout',
-  amount,
-  to: [{ account: { kind: 'payments_clearing' }, amount }],
-  whenShort: 'refuse',
-  description: 'Payout',
-});
 
 async function accountsOf(db: Db, transferId: TransferId): Promise<ReadonlyMap<string, LedgerAccountId>> {
   const rows = await db.kysely

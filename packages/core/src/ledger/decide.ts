@@ -1,4 +1,4 @@
-import { decideClose, decideHold, decidePost, decideResize } from './holds.ts';
+import { decideClose, decideHold, decidePayOut, decidePost, decideResize } from './holds.ts';
 import type { LedgerCommand, LedgerResult } from './ledger.ts';
 import { mustHave, rollBudget, walletRef, type Slice } from './slice.ts';
 import {
@@ -27,6 +27,8 @@ export function decide(slice: Slice, command: LedgerCommand): LedgerResult {
       return decidePost(slice, wallet, command);
     case 'close':
       return decideClose(slice, wallet, command);
+    case 'pay_out':
+      return decidePayOut(slice, wallet, command);
     case 'refund':
       return decideRefund(slice, wallet, command);
     case 'reverse':

@@ -12,9 +12,13 @@ export interface Part {
 export const smaller = (left: bigint, right: bigint): bigint => (left < right ? left : right);
 const notNegative = (amount: bigint): bigint => (amount > 0n ? amount : 0n);
 
-/** What can still be taken from an account. One without a floor of its own counts from zero. */
+/**
+ * What can still be taken from an account. One without a floor of its own counts from zero, and so does what a supplier
+ * earned: its floor says what it owes, which is nothing that could be taken.
+ */
 export function availableIn(account: Account): bigint {
-  return notNegative(account.balance - account.held - (account.floor ?? 0n));
+  const floor = account.kind === 'supplier_payable' ? 0n : (account.floor ?? 0n);
+  return notNegative(account.balance - account.held - floor);
 }
 
 export function isExpired(account: Account, nowMs: number): boolean {

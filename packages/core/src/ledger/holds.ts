@@ -1,4 +1,5 @@
 import { toUuid } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
 import type { Account } from './accounts.ts';
 import {
   compareSpending,
@@ -17,6 +18,7 @@ import type {
   Demand,
   HoldCommand,
   LedgerResult,
+  PayOutCommand,
   PostCommand,
   Refused,
   ResizeCommand,
@@ -31,6 +33,8 @@ import {
   limitsFor,
   mustHave,
   noteThresholds,
+  payableOf,
+  raiseFloor,
   refused,
   scopedKey,
   type Hold,
@@ -46,15 +50,15 @@ interface Wish {
   readonly atLeast: bigint;
   readonly demand: Demand;
   readonly limits: readonly Account[];
-  /** Only budgets are held, not the balance. */
-  readonly budgetsOnly: boolean;
+  /** What is held of it, in the order of spending; null where only budgets are held. */
+  readonly payers: readonly Account[] | null;
 }
 
 type Room = { readonly ok: true; readonly amount: bigint } | Refused;
 
 /** How much more can be set aside: what the balance has and the tightest budget leaves, or why that is too little. */
-function roomFor(slice: Slice, wallet: Wallet, wish: Wish): Room {
-  const money = wish.budgetsOnly ? wish.more : totalAvailable(spendable(wallet.money, slice.nowMs));
+function roomFor(wish: Wish): Room {
+  const money = wish.payers === null ? wish.more : totalAvailable(wish.payers);
   const tight = tightest(wish.limits, wish.demand);
   const affordable = smaller(wish.more, money);
   if (affordable < wish.atLeast) return refused('INSUFFICIENT_BALANCE', { available: money });
@@ -73,18 +77,8 @@ function setAside(hold: Hold, account: Account, amount: bigint): void {
   hold.touched = true;
 }
 
-function grow(
-  slice: Slice,
-  wallet: Wallet,
-  hold: Hold,
-  amount: bigint,
-  wish: Pick<Wish, 'limits' | 'budgetsOnly'>,
-): void {
-  if (!wish.budgetsOnly) {
-    for (const part of planDraw(spendable(wallet.money, slice.nowMs), amount)) {
-      setAside(hold, part.account, part.amount);
-    }
-  }
+function grow(hold: Hold, amount: bigint, wish: Pick<Wish, 'limits' | 'payers'>): void {
+  for (const part of planDraw(wish.payers ?? [], amount)) setAside(hold, part.account, part.amount);
   for (const limit of wish.limits) if (isHeldIn(limit)) setAside(hold, limit, amount);
   hold.held += amount;
   hold.touched = true;
@@ -119,7 +113,11 @@ function upTo(parts: readonly Part[], amount: bigint): readonly Part[] {
 function release(slice: Slice, hold: Hold, amount: bigint, order: 'charge' | 'give back'): readonly Part[] {
   const parts = moneyParts(slice, hold);
   const taken = upTo(order === 'charge' ? parts : parts.toReversed(), amount);
-  for (const part of taken) setAside(hold, part.account, -part.amount);
+  for (const part of taken) {
+    setAside(hold, part.account, -part.amount);
+    // What is charged leaves the account in the same breath, so only what is given back can make up for a debt.
+    if (order === 'give back') raiseFloor(part.account);
+  }
   for (const [accountId, held] of hold.parts) {
     const account = mustHave(slice.accounts.get(accountId), 'a budget of the hold');
     if (account.kind === 'limit') setAside(hold, account, -smaller(held, amount));
@@ -149,15 +147,18 @@ export function decideHold(slice: Slice, wallet: Wallet, command: HoldCommand): 
   const keyId = command.keyId === undefined ? null : toUuid(command.keyId);
   const named = command.onlyBudgets?.map((id) => wallet.limits.find((limit) => limit.id === toUuid(id)));
   if (named?.includes(undefined) === true) return refused('BUDGET_NOT_FOUND');
-  const limits =
+  const budgets =
     named === undefined ? limitsFor(wallet, keyId) : named.filter((limit) => limit !== undefined);
-  const budgetsOnly = named !== undefined;
-  const room = roomFor(slice, wallet, {
+  // What is earned is not spent by being paid out, so no budget counts it.
+  const limits = command.of === 'earnings' ? [] : budgets;
+  const payers =
+    command.of === 'earnings' ? [payableOf(slice, wallet)] : spendable(wallet.money, slice.nowMs);
+  const wish = { limits, payers: named === undefined ? payers : null };
+  const room = roomFor({
+    ...wish,
     more: command.amount,
     atLeast: command.atLeast ?? command.amount,
     demand: command.demand,
-    limits,
-    budgetsOnly,
   });
   if (!room.ok) return room;
   const hold: Hold = {
@@ -175,17 +176,26 @@ export function decideHold(slice: Slice, wallet: Wallet, command: HoldCommand): 
     closedAtMs: null,
     touched: true,
   };
-  if (budgetsOnly) for (const limit of limits) hold.parts.set(limit.id, 0n);
-  grow(slice, wallet, hold, room.amount, { limits, budgetsOnly });
+  if (wish.payers === null) for (const limit of limits) hold.parts.set(limit.id, 0n);
+  grow(hold, room.amount, wish);
   slice.holds.set(hold.id, hold);
   slice.holdsByKey.set(scopedKey(wallet.orgId, key), hold);
   return done(wallet, { hold });
 }
 
-/** The hold that a command names, if it is this organisation's and this mode's. */
-function findOpen(slice: Slice, wallet: Wallet, holdId: string): Hold | Refused {
+/** A hold of earnings has its one part there. Where that account is not loaded, nobody said that it is one. */
+function isOfEarnings(slice: Slice, hold: Hold): boolean {
+  return [...hold.parts.keys()].some((id) => {
+    const kind = slice.accounts.get(id)?.kind;
+    return kind === undefined || kind === 'supplier_payable';
+  });
+}
+
+/** The hold that a command names, if it is this organisation's and this mode's, and of what the command says it is. */
+function findOpen(slice: Slice, wallet: Wallet, holdId: string, of?: 'earnings'): Hold | Refused {
   const hold = slice.holds.get(holdId);
-  if (hold === undefined || hold.orgId !== wallet.orgId || hold.mode !== wallet.mode) {
+  const isTheirs = hold?.orgId === wallet.orgId && hold.mode === wallet.mode;
+  if (hold === undefined || !isTheirs || isOfEarnings(slice, hold) !== (of === 'earnings')) {
     return refused('HOLD_NOT_FOUND');
   }
   return hold.closedAtMs === null ? hold : refused('HOLD_CLOSED');
@@ -202,17 +212,17 @@ function resizeTo(
     return null;
   }
   const limits = limitsOf(slice, wallet, hold);
-  const budgetsOnly = isBudgetsOnly(slice, hold);
+  const payers = isBudgetsOnly(slice, hold) ? null : spendable(wallet.money, slice.nowMs);
   const atLeast = wish.atLeast - hold.held;
-  const room = roomFor(slice, wallet, {
+  const room = roomFor({
     more: wish.target - hold.held,
     atLeast: atLeast > 0n ? atLeast : 0n,
     demand: wish.demand,
     limits,
-    budgetsOnly,
+    payers,
   });
   if (!room.ok) return room;
-  grow(slice, wallet, hold, room.amount, { limits, budgetsOnly });
+  grow(hold, room.amount, { limits, payers });
   return null;
 }
 
@@ -236,7 +246,7 @@ function closeHold(slice: Slice, hold: Hold): void {
 }
 
 export function decideClose(slice: Slice, wallet: Wallet, command: CloseCommand): LedgerResult {
-  const hold = findOpen(slice, wallet, toUuid(command.holdId));
+  const hold = findOpen(slice, wallet, toUuid(command.holdId), command.of);
   if (!('ok' in hold)) {
     closeHold(slice, hold);
     return done(wallet, { hold });
@@ -303,4 +313,30 @@ function charge(slice: Slice, wallet: Wallet, hold: Hold, command: PostCommand, 
   });
   noteThresholds(slice, wallet, limits);
   return transfer;
+}
+
+/** Pays out what was set aside of a supplier's earnings when it asked: all of it, whatever was given back meanwhile. */
+export function decidePayOut(slice: Slice, wallet: Wallet, command: PayOutCommand): LedgerResult {
+  const key = keyOf(command);
+  const holdId = toUuid(command.holdId);
+  const replay = replayOf(slice, wallet, key, 'payout', slice.holds.get(holdId) ?? null);
+  if (replay !== null) return replay;
+  const hold = findOpen(slice, wallet, holdId, 'earnings');
+  if ('ok' in hold) return hold;
+  const amount = nanoUsd(hold.held);
+  const legs = new Legs();
+  legs.take(release(slice, hold, amount, 'charge'));
+  addShares(slice, legs, wallet.mode, [{ account: { kind: 'payments_clearing' }, amount }], amount);
+  hold.posted += amount;
+  const transfer = enter(slice, legs, {
+    wallet,
+    kind: 'payout',
+    key,
+    cause: command.cause,
+    amount: -amount,
+    holdId: hold.id,
+    description: command.description,
+  });
+  closeHold(slice, hold);
+  return done(wallet, { transfer, hold });
 }

@@ -49,7 +49,7 @@ export interface CreditCommand extends CommandBase {
   readonly amount: NanoUsd;
   /** The part of the amount that the operator bore when it was charged: it goes back to the shortfall account. */
   readonly borne?: NanoUsd;
-  /** Where it comes from. A supplier's share that was paid out already is borne by the shortfall account. */
+  /** Where it comes from. A supplier whose share was paid out already owes it from then on. */
   readonly from: readonly Share[];
   /** Promotional: spent before paid credit, by priority and then by expiry, and gone at `expiresAt`. */
   readonly promo?: { readonly priority: number; readonly expiresAt: Date | null };
@@ -90,6 +90,8 @@ export interface HoldCommand extends CommandBase {
   readonly keyId?: KeyId;
   /** Holds nothing of the balance, only of these budgets: a part of a key's limit lent to a pot. */
   readonly onlyBudgets?: readonly BudgetId[];
+  /** Sets aside what the organisation earned as a supplier, not what it can spend: for a payout that is asked for. */
+  readonly of?: 'earnings';
 }
 
 /** Brings what a hold sets aside to an absolute amount, so that doing it twice is doing it once. 0 keeps it open. */
@@ -125,6 +127,15 @@ export interface PostCommand extends CommandBase {
 export interface CloseCommand extends CommandBase {
   readonly do: 'close';
   readonly holdId: HoldId;
+  /** As it was said when the hold was made. */
+  readonly of?: 'earnings';
+}
+
+/** Pays a supplier all that a hold of its earnings sets aside, and closes the hold. */
+export interface PayOutCommand extends CommandBase {
+  readonly do: 'pay_out';
+  readonly holdId: HoldId;
+  readonly description: string;
 }
 
 /** Gives back a part of a charge, from where it went to where it came from, in proportion. */
@@ -163,6 +174,7 @@ export type LedgerCommand =
   | ResizeCommand
   | PostCommand
   | CloseCommand
+  | PayOutCommand
   | RefundCommand
   | ReverseCommand
   | ExpireCommand

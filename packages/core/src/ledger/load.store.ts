@@ -46,10 +46,16 @@ function sharesOf(command: LedgerCommand): readonly Share[] {
   }
 }
 
-/** Whether the operator may have to bear a part of it. */
+/** Whether it is about what a supplier has earned. */
+function isOfEarnings(command: LedgerCommand): boolean {
+  if (command.do === 'hold' || command.do === 'close') return command.of === 'earnings';
+  return command.do === 'pay_out' || (command.do === 'debit' && command.kind === 'payout');
+}
+
+/** Whether the operator may have to bear a part of it, or gets back what it bore. */
 function mayFallShort(command: LedgerCommand): boolean {
   if (command.do === 'debit') return command.whenShort === 'shortfall';
-  return command.do === 'post' || command.do === 'credit' || command.do === 'refund';
+  return command.do === 'post' || (command.do === 'credit' && (command.borne ?? 0n) > 0n);
 }
 
 /** What a batch will need, from the commands alone. */
@@ -90,8 +96,10 @@ function needsOf(commands: readonly LedgerCommand[]): Needs {
     }
     if (command.do === 'limit') needs.budgetIds.add(toUuid(command.budgetId));
     if (command.do === 'expire') needs.systemIds.add(systemAccountId({ kind: 'grants' }, mode, shard));
-    if (command.do === 'debit' && command.kind === 'payout')
-      payables.set(walletOf(orgId, mode), { orgId, mode });
+    if (isOfEarnings(command)) payables.set(walletOf(orgId, mode), { orgId, mode });
+    if (command.do === 'pay_out') {
+      needs.systemIds.add(systemAccountId({ kind: 'payments_clearing' }, mode, shard));
+    }
   }
   return {
     wallets,

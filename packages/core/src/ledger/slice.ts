@@ -200,6 +200,11 @@ export class Legs {
     for (const part of parts) this.add(part.account, -part.amount);
   }
 
+  /** What an account changes by so far. */
+  changeOf(account: Account): bigint {
+    return this.#amounts[this.#accounts.indexOf(account)] ?? 0n;
+  }
+
   changeNothing(): boolean {
     return this.#amounts.every((amount) => amount === 0n);
   }
@@ -227,6 +232,31 @@ export interface TransferFields {
   readonly shortfall?: bigint;
 }
 
+/** What a supplier has earned, and what it owes when time was given back that it was paid for already. */
+export function payableOf(slice: Slice, wallet: Wallet): Account {
+  return mustHave(slice.payables.get(walletOf(wallet.orgId, wallet.mode)), "the supplier's account");
+}
+
+const isPayable = (account: Account): account is Account & { floor: bigint } =>
+  account.kind === 'supplier_payable' && account.floor !== null;
+
+/**
+ * What a supplier gives back may be more than it has: then it owes. Its floor sinks to just that, so that the database
+ * still refuses a payout of what was not earned.
+ */
+export function lowerFloorTo(account: Account, free: bigint): void {
+  if (isPayable(account) && free < account.floor) account.floor = free;
+}
+
+/** Whatever makes up for what is owed is gone for good: the floor follows it up, never beyond zero. */
+export function raiseFloor(account: Account): void {
+  if (!isPayable(account) || account.floor === 0n) return;
+  const free = account.balance - account.held;
+  const highest = free < 0n ? free : 0n;
+  if (highest > account.floor) account.floor = highest;
+  account.touched = true;
+}
+
 /** Enters a transfer: moves the balances, numbers the entries, and remembers it under its key. */
 export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTransfer {
   const { wallet, kind, key, cause, amount, holdId = null } = fields;
@@ -235,6 +265,7 @@ export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTr
     account.balance += change;
     account.entryCount += 1n;
     account.touched = true;
+    raiseFloor(account);
     slice.newEntries.push({
       transferId: id,
       accountId: account.id,

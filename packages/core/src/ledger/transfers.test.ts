@@ -1,6 +1,7 @@
 import { createIdSource, fromUuid, toUuid, type TransferId } from '@millrace/platform/ids';
 import { SimulatedClock } from '@millrace/platform/clock';
 import { describe, expect, it } from 'vitest';
+import { availableIn } from './draw.ts';
 import type { Done, LedgerResult } from './ledger.ts';
 import { openBooks, revenue, startMs, unsound, usd, type Books } from './slice.fixture.ts';
 
@@ -114,22 +115,39 @@ describe('money coming in', () => {
     expect(books.wallet.money.at(-1)?.expiresAtMs).toBeNull();
   });
 
-  it('given back by a supplier that was paid out is borne by the operator', () => {
-    const books = openBooks();
-    books.payable.balance = 3n;
-    books.run({
+  const backFromSupplier = (books: Books, ofSupplier: number, fee: number) =>
+    ({
       do: 'credit',
       kind: 'credit',
-      amount: usd(10),
+      amount: usd(ofSupplier + fee),
       from: [
-        { account: { kind: 'supplier_payable', orgId: books.supplierId }, amount: usd(8) },
-        { account: { kind: 'platform_fee' }, amount: usd(2) },
+        { account: { kind: 'supplier_payable', orgId: books.supplierId }, amount: usd(ofSupplier) },
+        { account: { kind: 'platform_fee' }, amount: usd(fee) },
       ],
       description: 'Host at fault',
-    });
-    expect([books.payable.balance, books.system({ kind: 'shortfall' }).balance]).toEqual([0n, -5n]);
+    }) as const;
+
+  it('given back by a supplier that was paid out is owed by the supplier, and nobody else bears it', () => {
+    const books = openBooks();
+    books.payable.balance = 3n;
+    books.run(backFromSupplier(books, 8, 2));
+    expect(books.payable).toMatchObject({ balance: -5n, floor: -5n });
+    expect(books.system({ kind: 'shortfall' }).balance).toBe(0n);
     expect(books.system({ kind: 'platform_fee' }).balance).toBe(-2n);
     expect(unsound(books)).toEqual([]);
+  });
+
+  it('earned by a supplier that owes makes up for the debt before any of it can be had', () => {
+    const books = openBooks({ balance: 50n });
+    const to = (amount: number) =>
+      [{ account: { kind: 'supplier_payable', orgId: books.supplierId }, amount: usd(amount) }] as const;
+    books.run(backFromSupplier(books, 5, 0));
+    books.run({ ...charge(3), to: to(3) });
+    expect(books.payable).toMatchObject({ balance: -2n, floor: -2n });
+    expect(availableIn(books.payable)).toBe(0n);
+    books.run({ ...charge(6), to: to(6) });
+    expect(books.payable).toMatchObject({ balance: 4n, floor: 0n });
+    expect(availableIn(books.payable)).toBe(4n);
   });
 
   it('given back for what the operator bore goes to the operator, and the rest to the organisation', () => {
@@ -156,16 +174,22 @@ describe('money coming in', () => {
     expect(unsound(books)).toEqual([]);
   });
 
-  it('given back for what the operator bore moves nothing when the supplier was paid out', () => {
+  it('given back for what the operator bore is the supplier to give, also when it was paid out', () => {
     const books = openBooks();
     const account = { kind: 'supplier_payable', orgId: books.supplierId } as const;
     const from = [{ account, amount: usd(10) }];
     const back = { do: 'credit', kind: 'credit', amount: usd(10), from, description: 'Back' } as const;
+    expect(ok(books.run({ ...back, borne: usd(10) })).transferId).not.toBeNull();
+    expect([books.payable.balance, books.system({ kind: 'shortfall' }).balance]).toEqual([-10n, 10n]);
+    expect(unsound(books)).toEqual([]);
+  });
+
+  it('that the operator bore and gives itself moves nothing', () => {
+    const books = openBooks();
+    const from = [{ account: { kind: 'shortfall' }, amount: usd(10) }] as const;
+    const back = { do: 'credit', kind: 'credit', amount: usd(10), from, description: 'Back' } as const;
     expect(ok(books.run({ ...back, borne: usd(10) }))).toMatchObject({ amount: 0n, transferId: null });
     expect(books.slice.newTransfers).toEqual([]);
-    books.payable.balance = 1n;
-    expect(ok(books.run({ ...back, borne: usd(10) })).transferId).not.toBeNull();
-    expect([books.payable.balance, books.system({ kind: 'shortfall' }).balance]).toEqual([0n, 1n]);
   });
 });
 
@@ -290,10 +314,11 @@ describe('a refund', () => {
     ] as const;
     const transferId = keep(books, ok(books.run({ ...charge(10), to })).transferId);
     books.payable.balance = 6n;
-    // Of 9 the shares are 7.2 and 1.8: 7 and 2 in whole numbers. The supplier has only 6 left.
+    // Of 9 the shares are 7.2 and 1.8: 7 and 2 in whole numbers. The supplier has only 6 left, and owes the seventh.
     books.run(refund(transferId, 9));
-    expect([books.payable.balance, books.system({ kind: 'platform_fee' }).balance]).toEqual([0n, 0n]);
-    expect(books.system({ kind: 'shortfall' }).balance).toBe(-1n);
+    expect([books.payable.balance, books.system({ kind: 'platform_fee' }).balance]).toEqual([-1n, 0n]);
+    expect(books.system({ kind: 'shortfall' }).balance).toBe(0n);
+    expect(unsound(books)).toEqual([]);
   });
 
   it('does not fill a budget again', () => {
@@ -353,6 +378,19 @@ describe('a reversal', () => {
     books.run(topUp(1));
     expect(ok(books.run(reverse(transferId))).amount).toBe(-5n);
     expect(books.system({ kind: 'payments_clearing' }).balance).toBe(-1n);
+  });
+
+  it('of a charge takes the share of a supplier back, who owes it if it was paid out', () => {
+    const books = openBooks({ balance: 10n });
+    const to = [
+      { account: { kind: 'supplier_payable', orgId: books.supplierId }, amount: usd(8) },
+      { account: { kind: 'platform_fee' }, amount: usd(2) },
+    ] as const;
+    const transferId = keep(books, ok(books.run({ ...charge(10), to })).transferId);
+    books.payable.balance = 1n;
+    expect(ok(books.run(reverse(transferId))).amount).toBe(10n);
+    expect(books.payable).toMatchObject({ balance: -7n, floor: -7n });
+    expect(unsound(books)).toEqual([]);
   });
 
   it('is refused after a refund, and for what cannot be undone', () => {

@@ -35,11 +35,12 @@ import {
   Legs,
   limitsFor,
   moveLimit,
+  lowerFloorTo,
   mustHave,
   noteThresholds,
+  payableOf,
   refused,
   scopedKey,
-  walletOf,
   type Hold,
   type Slice,
   type UndoableTransfer,
@@ -86,11 +87,10 @@ export function addShares(
   for (const share of shares) legs.add(accountOf(slice, share, mode), share.amount);
 }
 
-/** Takes money back from where it went. A supplier that was paid already keeps it, and the operator bears the rest. */
-function takeBack(slice: Slice, legs: Legs, account: Account, amount: bigint): void {
-  const taken = account.kind === 'supplier_payable' ? smaller(amount, availableIn(account)) : amount;
-  legs.add(account, -taken);
-  if (taken < amount) legs.add(findSystem(slice, { kind: 'shortfall' }, account.mode), taken - amount);
+/** Takes money back from where it went. A supplier that was paid already owes it, and earns it back first. */
+function takeBack(legs: Legs, account: Account, amount: bigint): void {
+  legs.add(account, -amount);
+  lowerFloorTo(account, account.balance - account.held + legs.changeOf(account));
 }
 
 export function decideCredit(slice: Slice, wallet: Wallet, command: CreditCommand): LedgerResult {
@@ -110,9 +110,9 @@ export function decideCredit(slice: Slice, wallet: Wallet, command: CreditComman
   legs.add(command.promo === undefined ? wallet.credit : openPromo(slice, wallet, command.promo), own);
   if (borne > 0n) legs.add(findSystem(slice, { kind: 'shortfall' }, wallet.mode), borne);
   for (const share of command.from) {
-    takeBack(slice, legs, accountOf(slice, share, wallet.mode), share.amount);
+    takeBack(legs, accountOf(slice, share, wallet.mode), share.amount);
   }
-  // The operator bore it, and bears it still: the supplier who would have to give it back was paid already.
+  // What the operator bore, and gives back to itself.
   if (legs.changeNothing()) return done(wallet, {});
   const transfer = enter(slice, legs, {
     wallet,
@@ -197,7 +197,7 @@ export function decideDebit(slice: Slice, wallet: Wallet, command: DebitCommand)
  */
 function payersOf(slice: Slice, wallet: Wallet, command: DebitCommand): readonly Account[] {
   if (command.kind === 'payout') {
-    return [mustHave(slice.payables.get(walletOf(wallet.orgId, wallet.mode)), "the supplier's account")];
+    return [payableOf(slice, wallet)];
   }
   const payers = spendable(wallet.money, slice.nowMs);
   if (command.kind !== 'clawback') return payers;
@@ -257,7 +257,7 @@ export function decideRefund(slice: Slice, wallet: Wallet, command: RefundComman
     command.amount,
     takers.map(({ left: kept }) => kept),
   );
-  takers.forEach(({ account }, index) => takeBack(slice, legs, account, shares[index] ?? 0n));
+  takers.forEach(({ account }, index) => takeBack(legs, account, shares[index] ?? 0n));
   const transfer = enter(slice, legs, {
     wallet,
     key,
@@ -271,6 +271,8 @@ export function decideRefund(slice: Slice, wallet: Wallet, command: RefundComman
   noteUndone(source, legs);
   return done(wallet, { transfer });
 }
+
+const isSpendable = ({ kind }: Account): boolean => kind === 'credit' || kind === 'promo';
 
 const irreversible: ReadonlySet<TransferKind> = new Set(['refund', 'reversal', 'budget', 'expiry']);
 
@@ -286,10 +288,11 @@ export function decideReverse(slice: Slice, wallet: Wallet, command: ReverseComm
   const legs = new Legs();
   let amount = 0n;
   for (const entry of moneyEntries(slice, source)) {
-    if (entry.amount > 0n && entry.account.orgId !== null && availableIn(entry.account) < entry.amount) {
+    if (entry.amount > 0n && isSpendable(entry.account) && availableIn(entry.account) < entry.amount) {
       return refused('INSUFFICIENT_BALANCE', { available: availableIn(entry.account) });
     }
-    legs.add(entry.account, -entry.amount);
+    if (entry.amount > 0n) takeBack(legs, entry.account, entry.amount);
+    else legs.add(entry.account, -entry.amount);
     if (entry.account.kind === 'credit' || entry.account.kind === 'promo') amount -= entry.amount;
   }
   const transfer = enter(slice, legs, {

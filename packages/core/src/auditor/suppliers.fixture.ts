@@ -1,0 +1,120 @@
+import type { Tx } from '@millrace/platform/db';
+import {
+  toUuid,
+  type HoldId,
+  type MeterId,
+  type OrgId,
+  type PayoutId,
+  type StatementId,
+  type TransferId,
+} from '@millrace/platform/ids';
+import { createTenant, plantSupplier, testIds, type TestDatabase } from '@millrace/testing';
+import { changeMeters, openMeters } from '../metering/index.ts';
+import { apply, holdOf, transferOf, usd } from './world.fixture.ts';
+
+/** A supplier whose machine was rented, who asked to be paid, and who has a statement of it. */
+export interface Supplied {
+  readonly earner: OrgId;
+  readonly supplied: MeterId;
+  readonly waiting: PayoutId;
+  readonly paidOut: PayoutId;
+  readonly rejected: PayoutId;
+  readonly payout: TransferId;
+  readonly payoutHold: HoldId;
+  readonly statement: StatementId;
+}
+
+const HOUR_MS = 3_600_000;
+
+export async function createSupplied(database: TestDatabase, orgId: OrgId): Promise<Supplied> {
+  const { orgId: earner, ownerId } = await createTenant(database.db);
+  const supplierId = await plantSupplier(database.db, { orgId: earner });
+  const supplied = await rentOut(database, orgId, earner);
+  const ids = { waiting: testIds.next('pyo'), paidOut: testIds.next('pyo'), rejected: testIds.next('pyo') };
+  const ask = (id: PayoutId) =>
+    ({
+      do: 'hold',
+      of: 'earnings',
+      orgId: earner,
+      mode: 'live',
+      cause: { kind: 'payout', id },
+      step: 'request',
+      amount: usd(0.25),
+      demand: 'new',
+    }) as const;
+  const asked = await apply(database.db, ...Object.values(ids).map(ask));
+  const [waiting, paidOut, rejected] = asked.map(holdOf) as [HoldId, HoldId, HoldId];
+  const settled = (id: PayoutId) =>
+    ({ orgId: earner, mode: 'live', cause: { kind: 'payout', id }, step: 'settle' }) as const;
+  const [paid] = await apply(
+    database.db,
+    { ...settled(ids.paidOut), do: 'pay_out', holdId: paidOut, description: 'Payout' },
+    { ...settled(ids.rejected), do: 'close', of: 'earnings', holdId: rejected },
+  );
+  const payout = transferOf(paid);
+  const client = await database.connect();
+  for (const [id, status, holdId] of [
+    [ids.waiting, 'requested', waiting],
+    [ids.paidOut, 'paid', paidOut],
+    [ids.rejected, 'rejected', rejected],
+  ] as const) {
+    await client.query(
+      `insert into supplier_payouts (id, supplier_id, org_id, amount_nano_usd, status, hold_id, transfer_id, requested_by,
+                                     requested_at, settled_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, now(), $9)`,
+      [
+        toUuid(id),
+        toUuid(supplierId),
+        toUuid(earner),
+        usd(0.25),
+        status,
+        toUuid(holdId),
+        status === 'paid' ? toUuid(payout) : null,
+        toUuid(ownerId),
+        status === 'requested' ? null : new Date(),
+      ],
+    );
+  }
+  const statement = testIds.next('stm');
+  await client.query(
+    `insert into supplier_statements (id, supplier_id, org_id, period_start, period_end, gross_nano_usd, fee_nano_usd,
+                                      net_nano_usd, lines, created_at)
+     select $1, $2, $3, month.start, month.start + interval '1 month', m.posted_nano_usd,
+            m.posted_nano_usd - m.supplier_posted_nano_usd, m.supplier_posted_nano_usd,
+            jsonb_build_array(jsonb_build_object('grossNanoUsd', m.posted_nano_usd::text, 'feeNanoUsd',
+                                                 (m.posted_nano_usd - m.supplier_posted_nano_usd)::text)), now()
+       from meters m, (select date_trunc('month', now() at time zone 'UTC') at time zone 'UTC' as start) as month
+      where m.id = $4`,
+    [toUuid(statement), toUuid(supplierId), toUuid(earner), toUuid(supplied)],
+  );
+  await client.end();
+  return { earner, supplied, ...ids, payout, payoutHold: paidOut, statement };
+}
+
+async function rentOut({ db }: TestDatabase, orgId: OrgId, earner: OrgId): Promise<MeterId> {
+  const nowMs = Date.now();
+  const ago = (hours: number): Date => new Date(nowMs - hours * HOUR_MS);
+  const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    db.transaction({ name: 'fixture', isolation: 'read committed' }, work);
+  const [meter] = await run((tx) =>
+    openMeters(tx, orgId, [
+      {
+        mode: 'live',
+        cause: { kind: 'rental', id: 'metered-supplied' },
+        name: 'gpu',
+        product: 'instance',
+        ratePerHour: usd(1),
+        quantity: 1,
+        unit: 'gpu',
+        supplier: { orgId: earner, ratePerHour: usd(0.9) },
+        funding: { kind: 'ahead' },
+        at: ago(3),
+      },
+    ]),
+  );
+  if (meter === undefined) throw new Error('no meter');
+  await run((tx) => changeMeters(tx, orgId, [{ do: 'pause', meterId: meter.id, at: ago(0.5) }]));
+  // Half an hour more is given back, by both.
+  await run((tx) => changeMeters(tx, orgId, [{ do: 'close', meterId: meter.id, at: ago(1) }]));
+  return meter.id;
+}
