@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  down,
+  emptyIncusHost,
+  ensureUp,
+  killNode,
+  startNode,
+  withLock,
+  type IncusHostEndpoints,
+} from '@millrace/services';
+import { isAlive } from './names.ts';
+
+// Hosts of suppliers: real standalone Incus daemons, each in namespaces of its own, with eight simulated GPUs. They are
+// started for the first test file that asks, handed from file to file, and taken down at the end of the run. A file has
+// those that it was given for itself alone, since what joins a marketplace takes the whole host.
+
+const repositoryRoot = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Short, because Incus puts sockets with long names below it, and the same for every run of this checkout. */
+const folder = path.join(
+  tmpdir(),
+  `mr-sup-${createHash('sha256').update(repositoryRoot).digest('hex').slice(0, 8)}`,
+);
+const claimsDir = path.join(folder, 'claims');
+const nodeName = 'incus-host';
+
+export interface SupplierHost extends IncusHostEndpoints {
+  /** Kills the daemon without warning; what it started runs on. */
+  kill(): Promise<void>;
+  /** Starts it again after that. */
+  start(): Promise<void>;
+}
+
+export interface SupplierHosts extends AsyncDisposable {
+  readonly hosts: readonly SupplierHost[];
+}
+
+function locked<T>(work: () => Promise<T>): Promise<T> {
+  mkdirSync(claimsDir, { recursive: true });
+  chmodSync(folder, 0o755);
+  return withLock(path.join(folder, 'lock'), () => {}, work);
+}
+
+const claimOf = (number: number): string => path.join(claimsDir, String(number));
+const stateDirOf = (number: number): string => path.join(folder, `h${number}`);
+
+function isClaimed(number: number): boolean {
+  const file = claimOf(number);
+  return existsSync(file) && isAlive(Number(readFileSync(file, 'utf8')));
+}
+
+/** So many hosts, as if nobody had ever used them. Dispose of them when the file ends. */
+export async function startSupplierHosts(count: number): Promise<SupplierHosts> {
+  const numbers = await locked(async () => {
+    const free: number[] = [];
+    for (let number = 1; free.length < count; number += 1) if (!isClaimed(number)) free.push(number);
+    for (const number of free) writeFileSync(claimOf(number), String(process.pid));
+    return free;
+  });
+  const release = (): void => {
+    for (const number of numbers) rmSync(claimOf(number), { force: true });
+  };
+  try {
+    const hosts = await Promise.all(numbers.map(startHost));
+    return {
+      hosts,
+      async [Symbol.asyncDispose]() {
+        // A host that a test killed is emptied by whoever has it next.
+        await Promise.allSettled(hosts.map(emptyIncusHost));
+        release();
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function startHost(number: number): Promise<SupplierHost> {
+  const stateDir = stateDirOf(number);
+  const { incusHost } = await ensureUp(['incus-host'], { stateDir, portBase: 'auto' });
+  if (incusHost === undefined) throw new Error('The host is up, but has no endpoints.');
+  await emptyIncusHost(incusHost);
+  return {
+    ...incusHost,
+    kill: () => killNode(nodeName, { stateDir }),
+    start: () => startNode(nodeName, { stateDir }),
+  };
+}
+
+/** Takes down the hosts that nobody has, also those left by runs that were killed. */
+export async function stopSupplierHosts(): Promise<void> {
+  if (!existsSync(folder)) return;
+  await locked(async () => {
+    const numbers = readdirSync(folder).flatMap((name) =>
+      /^h\d+$/.test(name) ? [Number(name.slice(1))] : [],
+    );
+    const left = numbers.filter((number) => !isClaimed(number));
+    await Promise.all(left.map((number) => down([], { stateDir: stateDirOf(number), purge: true })));
+  });
+}
