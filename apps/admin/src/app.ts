@@ -4,6 +4,7 @@ import {
   ConfigError,
   fleetConfig,
   loadConfig,
+  marketplaceConfig,
   postgresConfig,
   type Environment,
 } from '@millrace/platform/config';
@@ -11,6 +12,7 @@ import { createDb, isUnavailable, requireSchema, type Db } from '@millrace/platf
 import { isFault } from '@millrace/platform/fault';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
+import { createNetGuard } from '@millrace/platform/net';
 import { parseFlags, Refusal, UsageError, usageOf, type Command, type CommandIo } from './command.ts';
 import { commands } from './commands.ts';
 
@@ -64,7 +66,13 @@ async function withContext(
       cell: config.cell.id,
       postgresUrl: config.postgres.url,
       db,
-      fleet: () => loadConfig([fleetConfig], ...(env === undefined ? [] : [env])).fleet,
+      fleet: () => {
+        const { fleet, marketplace } = loadConfig(
+          [fleetConfig, marketplaceConfig],
+          ...(env === undefined ? [] : [env]),
+        );
+        return { ...fleet, guard: createNetGuard(marketplace) };
+      },
     });
   } finally {
     await opened?.close();

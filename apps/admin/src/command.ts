@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import type { CredentialSetting } from '@millrace/platform/config';
+import type { NetGuard } from '@millrace/platform/net';
 import type { Db } from '@millrace/platform/db';
 
 /** Where a command speaks to and what it works on. Tests hand in their own. */
@@ -14,7 +15,10 @@ export interface CommandContext extends CommandIo {
   /** Opens the database at its first use and checks that its schema is the one this release knows. */
   readonly db: () => Promise<Db>;
   /** What is needed to speak to engines, read at its first use: most commands need none of it. */
-  readonly fleet: () => { readonly credentials: Readonly<Record<string, CredentialSetting>> };
+  readonly fleet: () => {
+    readonly credentials: Readonly<Record<string, CredentialSetting>>;
+    readonly guard: NetGuard;
+  };
 }
 
 export interface Flag {

@@ -23,13 +23,13 @@ export const reconcileCommand: Command = {
       throw new UsageError('Workers repair by themselves; this command only looks. Say --dry-run.');
     }
     const db = await context.db();
-    const { credentials } = context.fleet();
+    const { credentials, guard } = context.fleet();
     const clock = systemClock;
     const log = createLogger({ name: 'admin', level: 'silent' });
     const drivers = createDriverPool({
       db,
       log,
-      connect: (cluster) => connectDriver(cluster, { db, clock, log, credentials, opensDoors: false }),
+      connect: (cluster) => connectDriver(cluster, { db, clock, log, credentials, guard, opensDoors: false }),
     });
     try {
       const name = optionalText(flags, 'cluster');

@@ -12,6 +12,7 @@ import { defaultFleet } from '@millrace/platform/config';
 import type { Db } from '@millrace/platform/db';
 import type { Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
+import { createNetGuard } from '@millrace/platform/net';
 import type { WorkerConfig } from './config.ts';
 
 const FIGURES_EVERY_MS = 30_000;
@@ -26,12 +27,13 @@ export function openDrivers(
 ): DriverPool {
   const { db, lifecycle, log } = parts;
   const { credentials } = config.fleet;
+  const guard = createNetGuard(config.marketplace);
   const drivers = createDriverPool({
     db,
     log,
     // Machines of mock engines are logged into for real: this process listens for them at the addresses of their nodes.
     connect: (cluster) =>
-      connectDriver(cluster, { db, clock: systemClock, log, credentials, opensDoors: true }),
+      connectDriver(cluster, { db, clock: systemClock, log, credentials, guard, opensDoors: true }),
     markOf: (cluster) => markOf(cluster, credentials),
   });
   lifecycle.onDrain('pools', 'drivers', () => drivers.close());

@@ -3,9 +3,15 @@ import type { Clock } from '@millrace/platform/clock';
 import type { CredentialSetting } from '@millrace/platform/config';
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
+import type { NetGuard } from '@millrace/platform/net';
 import { DriverError } from './driver-error.ts';
 import type { ComputeDriver, DriverKind } from './driver.ts';
-import { createIncusDriver, readIncusSettings, type IncusReach } from './incus/index.ts';
+import {
+  createIncusDriver,
+  readIncusSettings,
+  type ConfiguredSettings,
+  type IncusReach,
+} from './incus/index.ts';
 import { createMockDriver, createPostgresMemory, readMockLayout } from './mock/index.ts';
 
 /** From what is configured of a cluster to a driver of its engine, for every process that speaks to engines. */
@@ -24,6 +30,8 @@ export interface ConnectParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly credentials: Readonly<Record<string, CredentialSetting>>;
+  /** What may be connected to of what somebody else named. */
+  readonly guard: NetGuard;
   /** Whether this process listens for the machines of mock engines, so that they can be logged into. */
   readonly opensDoors: boolean;
 }
@@ -40,16 +48,22 @@ export async function connectDriver(cluster: Reach, parts: ConnectParts): Promis
     }
     case 'incus': {
       const settings = readIncusSettings(cluster.settings);
-      return createIncusDriver({ ...settings, ...(await reachOf(cluster, parts)), clock, log });
+      const reach = await reachOf(cluster, settings, parts);
+      return createIncusDriver({ ...settings.options, ...reach, clock, log });
     }
     case 'ironic':
       throw new DriverError('unsupported', 'This release has no driver for Ironic.');
   }
 }
 
-async function reachOf(cluster: Reach, { credentials }: ConnectParts): Promise<IncusReach> {
+async function reachOf(
+  cluster: Reach,
+  settings: ConfiguredSettings,
+  { credentials, guard }: ConnectParts,
+): Promise<IncusReach> {
   const { endpoint, credentialRef } = cluster;
-  if (endpoint.startsWith('unix:')) return { socketPath: endpoint.slice('unix:'.length) };
+  if (endpoint.startsWith('unix:') && !settings.isGuarded)
+    return { socketPath: endpoint.slice('unix:'.length) };
   const credential = credentialOf(cluster, credentials);
   if (credential === undefined) {
     const named =
@@ -61,9 +75,15 @@ async function reachOf(cluster: Reach, { credentials }: ConnectParts): Promise<I
     tls: {
       clientCertificate: await readSecret(credential.certificateFile),
       clientKey: await readSecret(credential.keyFile),
-      serverCertificate: await readSecret(credential.serverCertificateFile),
+      serverCertificate: settings.serverCertificate ?? (await serverCertificateOf(credential)),
     },
+    ...(settings.isGuarded && { guard }),
   };
+}
+
+function serverCertificateOf({ serverCertificateFile }: CredentialSetting): Promise<string> {
+  if (serverCertificateFile !== null) return readSecret(serverCertificateFile);
+  throw new DriverError('refused', 'Neither its settings nor its credential say which certificate it shows.');
 }
 
 function credentialOf(
@@ -75,7 +95,8 @@ function credentialOf(
 
 /** Changes when one of the files of its credential does. One that cannot be read is complained of by whoever reads it. */
 export async function markOf(cluster: Reach, credentials: ConnectParts['credentials']): Promise<string> {
-  const marks = Object.values(credentialOf(cluster, credentials) ?? {}).map(async (path) => {
+  const files = Object.values(credentialOf(cluster, credentials) ?? {}).filter((path) => path !== null);
+  const marks = files.map(async (path) => {
     const { mtimeMs, size } = await stat(path);
     return `${mtimeMs} ${size}`;
   });

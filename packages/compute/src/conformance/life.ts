@@ -76,7 +76,7 @@ export function describeCreation(stage: Stage): void {
     const [here, there] = [stage.node(0), stage.node(1)];
     const wish = await stage.make({ gpuPciAddresses: [stage.gpu(here, 0)] });
     const others: Partial<MachineWish>[] = [
-      { nodeName: there.name, gpuPciAddresses: [stage.gpu(there, 0)] },
+      ...(there === here ? [] : [{ nodeName: there.name, gpuPciAddresses: [stage.gpu(there, 0)] }]),
       { gpuPciAddresses: [stage.gpu(here, 1)] },
       { gpuPciAddresses: [stage.gpu(here, 0), stage.gpu(here, 1)] },
       { gpuPciAddresses: [] },

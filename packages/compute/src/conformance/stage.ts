@@ -73,8 +73,10 @@ export class Stage {
     return !Object.entries(this.world.abilities).some(([name, isThere]) => name === method && !isThere);
   }
 
+  /** One of the nodes; where there is but one, that is also the second. */
   node(index: number): WorldNode {
-    return this.facts.nodes[index] ?? expect.fail(`The world has no node ${index}.`);
+    const { nodes } = this.facts;
+    return nodes[Math.min(index, nodes.length - 1)] ?? expect.fail(`The world has no node ${index}.`);
   }
 
   gpu(node: WorldNode, index: number): string {

@@ -64,7 +64,7 @@ export interface DriverWorld {
 }
 
 export interface WorldFacts {
-  /** Nodes to place on: two or more, the first two with two GPUs or more each. */
+  /** Nodes to place on, with two GPUs or more each: two or more where the engine can have as many. */
   readonly nodes: readonly WorldNode[];
   /** The name of an image with an SSH server in it, and one that the engine does not know. */
   readonly image: string;

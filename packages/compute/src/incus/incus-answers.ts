@@ -95,7 +95,7 @@ export const instancesSchema = z.array(z.unknown()).max(1_000_000);
 
 export const projectSchema = z.object({ config: texts });
 export const volumeSchema = z.object({ config: texts });
-export const serverConfigSchema = z.object({ config: texts });
+export const notesSchema = z.object({ config: texts, properties: texts });
 export const networkSchema = z.object({
   managed: z.boolean(),
   status: z.string().max(64).nullish(),

@@ -27,7 +27,7 @@ async function daemon(
   await new Promise<void>((resolve) => {
     server.listen(socketPath, resolve);
   });
-  const client = new IncusClient({ socketPath }, clock, 30_000);
+  const client = new IncusClient({ socketPath }, clock, { operationMs: 30_000 });
   onTestFinished(async () => {
     await client.close();
     server.closeAllConnections();

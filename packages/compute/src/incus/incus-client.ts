@@ -22,6 +22,8 @@ const operationPattern = /^\/1\.0\/operations\/[0-9a-f-]{36}(?:\?[A-Za-z0-9=&%_.
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
+export type EveryProject = { readonly project: string } | { readonly 'all-projects': 'true' };
+
 export interface Found<T> {
   readonly value: T;
   readonly etag: string | null;
@@ -51,13 +53,30 @@ export class IncusClient {
   readonly #transport: IncusTransport;
   readonly #operationMs: number;
 
-  constructor(reach: IncusReach, clock: Clock, operationMs = 600_000) {
+  constructor(
+    reach: IncusReach,
+    clock: Clock,
+    options: { readonly operationMs?: number; readonly project?: string | null } = {},
+  ) {
     this.#transport = new IncusTransport(reach, clock);
-    this.#operationMs = operationMs;
+    this.#operationMs = options.operationMs ?? 600_000;
+    this.project = options.project ?? null;
     this.clock = clock;
   }
 
   readonly clock: Clock;
+  /** The one project that our certificate is good for; null if it is good for all. */
+  readonly project: string | null;
+
+  /** Where to look for all that is ours. */
+  get everywhere(): EveryProject {
+    return this.project === null ? { 'all-projects': 'true' } : { project: this.project };
+  }
+
+  /** Where things are that machines of all organisations share: images, networks. */
+  get shared(): Query {
+    return this.project === null ? {} : { project: this.project };
+  }
 
   async read<T>(asked: Asked, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     return (await this.#read(asked, schema, bounds.read, signal)).value;

@@ -99,7 +99,7 @@ export class IncusCluster {
     const { network } = this.#options;
     const path = `/1.0/networks/${encodeURIComponent(network)}`;
     try {
-      const asked = { what: `read the network ${network}`, path };
+      const asked = { what: `read the network ${network}`, path, query: this.#client.shared };
       const found = await this.#client.find(asked, networkSchema, signal);
       return networkProblem(this.#options, found?.value ?? null);
     } catch (error) {

@@ -18,6 +18,19 @@ const incusSettings = z
     owner: z.string().min(1).max(63).optional(),
     allowsNesting: z.boolean().optional(),
     instancesPerOrg: z.int().min(1).optional(),
+    /** Somebody else's daemon, where our certificate is good for this project alone. */
+    project: z
+      .string()
+      .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 small letters, digits and hyphens')
+      .refine((name) => name !== 'default', 'must be a project of its own')
+      .optional(),
+    listenAddress: z.union([z.ipv4(), z.ipv6()]).optional(),
+    /** PEM. The only certificate that is believed there, where the credential names none. */
+    serverCertificate: z.string().max(16_384).optional(),
+    /** Somebody else named its endpoint, so it is reached through the guard alone. */
+    guarded: z.boolean().optional(),
+    /** What a GPU of an operator's own machine on the marketplace costs; read by suppliers. */
+    pricePerGpuHourUsd: z.number().min(0).optional(),
     /** The fast network that all of its nodes share; read by fleet sync. */
     fabric: z.string().optional(),
     /** What a machine is made from when nobody names an image; read by rentals. */
@@ -30,21 +43,38 @@ const incusSettings = z
       fabric: _fabric,
       defaultImage: _image,
       images: _images,
+      pricePerGpuHourUsd: _price,
+      project,
+      listenAddress,
+      serverCertificate,
+      guarded,
       portAddresses,
       owner,
       allowsNesting,
       instancesPerOrg,
       ...others
     }) => ({
-      ...others,
-      ...(portAddresses === undefined ? {} : { portAddresses }),
-      ...(owner === undefined ? {} : { owner }),
-      ...(allowsNesting === undefined ? {} : { allowsNesting }),
-      ...(instancesPerOrg === undefined ? {} : { instancesPerOrg }),
+      serverCertificate: serverCertificate ?? null,
+      isGuarded: guarded ?? false,
+      options: {
+        ...others,
+        ...(portAddresses === undefined ? {} : { portAddresses }),
+        ...(owner === undefined ? {} : { owner }),
+        ...(allowsNesting === undefined ? {} : { allowsNesting }),
+        ...(instancesPerOrg === undefined ? {} : { instancesPerOrg }),
+        ...(project === undefined ? {} : { project }),
+        ...(listenAddress === undefined ? {} : { listenAddress }),
+      },
     }),
   );
 
-type ConfiguredSettings = Omit<IncusDriverOptions, 'clock' | 'log' | 'socketPath' | 'endpoints' | 'tls'>;
+export interface ConfiguredSettings {
+  readonly options: Omit<IncusDriverOptions, 'clock' | 'log' | 'socketPath' | 'endpoints' | 'tls' | 'guard'>;
+  /** PEM. The only certificate that is believed there; null: that of the credential. */
+  readonly serverCertificate: string | null;
+  /** Whether somebody else named its endpoint. */
+  readonly isGuarded: boolean;
+}
 
 /** What an operator wrote about a cluster. Whatever is wrong with it becomes the reason of its silence. */
 export function readIncusSettings(written: unknown): ConfiguredSettings {

@@ -101,6 +101,7 @@ export class IncusMaker {
       // Another call was first, and its instance is found by the next look.
       const isSecond = (error instanceof IncusError && error.isDuplicate) || isDriverError(error, 'busy');
       if (!isSecond) throw isDriverError(error, 'not_found') ? missing(error) : error;
+      await instances.refuseTaken(wish, signal);
       await instances.pause(signal);
       return 'again';
     }
@@ -123,7 +124,10 @@ export class IncusMaker {
       listenAddress: await this.#listenAddress(wish.nodeName, signal),
       nicAddress: await this.#ownAddress(wish, round, signal),
     };
-    const query = { project: placeOf(wish).project, target: await cluster.target(wish.nodeName, signal) };
+    const query = {
+      project: placeOf(client, wish).project,
+      target: await cluster.target(wish.nodeName, signal),
+    };
     const body = instanceBody(wish, place, settings);
     await client.write(
       { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
@@ -136,7 +140,8 @@ export class IncusMaker {
     const { client, settings } = this.#parts;
     if (settings.instanceType === 'container') return null;
     const path = `/1.0/networks/${encodeURIComponent(settings.network)}`;
-    const { config } = await client.read({ what: 'read the network', path }, networkSchema, signal);
+    const asked = { what: 'read the network', path, query: client.shared };
+    const { config } = await client.read(asked, networkSchema, signal);
     const address = addressIn(config?.['ipv4.address'] ?? '', wish.externalId, round);
     if (address !== null) return address;
     throw new IncusError('refused', `The network ${settings.network} has no IPv4 addresses for VMs.`);
@@ -215,7 +220,8 @@ export class IncusMaker {
   }
 
   async #listenAddress(nodeName: string, signal: AbortSignal): Promise<string> {
-    const address = await this.#parts.cluster.addressOf(nodeName, signal);
+    const { cluster, settings } = this.#parts;
+    const address = settings.listenAddress ?? (await cluster.addressOf(nodeName, signal));
     if (address !== null) return address;
     throw new IncusError('not_found', `The cluster has no member ${nodeName} with an address.`);
   }

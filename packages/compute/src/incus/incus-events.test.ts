@@ -49,3 +49,13 @@ it('what changes nothing, is not ours or makes no sense is no hint', () => {
     }),
   );
 });
+
+it('in a project that all share, only what happens in that project is a hint', () => {
+  const started = (where: string): string =>
+    message({ action: 'instance-started', source: `/1.0/instances/${name}?project=${where}` });
+  const hint = { kind: 'machine', externalId, what: 'instance-started' };
+  expect(eventOf(started('millrace'), 'millrace')).toEqual(hint);
+  expect(eventOf(started('other'), 'millrace')).toBeNull();
+  expect(eventOf(started(project), 'millrace')).toBeNull();
+  expect(eventOf(started('millrace'), null)).toBeNull();
+});

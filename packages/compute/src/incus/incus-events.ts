@@ -3,7 +3,7 @@ import type { EngineEvent } from '../driver.ts';
 import { eventSchema } from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
 import { noAnswer } from './incus-errors.ts';
-import { refOf } from './incus-names.ts';
+import { machineIdIn } from './incus-names.ts';
 
 const heartbeatMs = 5_000;
 const eventBytes = 1_048_576;
@@ -15,7 +15,7 @@ const machineActions =
   /^instance-(?:created|updated|renamed|started|ready|stopped|shutdown|restarted|paused|resumed|deleted)$/;
 
 /** What a message of Incus hints at; null for what is of no interest, not ours, or makes no sense. */
-export function eventOf(text: string): EngineEvent | null {
+export function eventOf(text: string, project: string | null = null): EngineEvent | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -24,11 +24,11 @@ export function eventOf(text: string): EngineEvent | null {
   }
   const parsed = eventSchema.safeParse(value);
   if (!parsed.success || parsed.data.type !== 'lifecycle') return null;
-  const { action, source, name, project } = parsed.data.metadata;
+  const { action, source, name, project: named } = parsed.data.metadata;
   if (machineActions.test(action)) {
-    const place = placeIn(source ?? '', name ?? '', project ?? '');
-    const ref = place === null ? null : refOf(place.name, place.project);
-    return ref === null ? null : { kind: 'machine', externalId: ref.externalId, what: action };
+    const place = placeIn(source ?? '', name ?? '', named ?? '');
+    const externalId = place === null ? null : machineIdIn(place, project);
+    return externalId === null ? null : { kind: 'machine', externalId, what: action };
   }
   if (!action.startsWith('cluster-member-')) return null;
   const node = /^\/1\.0\/cluster\/members\/([^/?]+)/.exec(source ?? '')?.[1] ?? name ?? '';
@@ -47,7 +47,7 @@ export async function* readEvents(client: IncusClient, signal: AbortSignal): Asy
   if (signal.aborted) return;
   const inbox = new Inbox(client, signal);
   try {
-    const query = { type: 'lifecycle', 'all-projects': 'true' };
+    const query = { type: 'lifecycle', ...client.everywhere };
     const asked = { what, path: '/1.0/events', query, maxBytes: eventBytes, attach: inbox.attach };
     await client.openSocket(asked, signal);
     inbox.beat();
@@ -120,7 +120,7 @@ class Inbox {
 
   #take(data: WebSocket.RawData): void {
     this.#hear();
-    const event = eventOf(Buffer.isBuffer(data) ? data.toString('utf8') : '');
+    const event = eventOf(Buffer.isBuffer(data) ? data.toString('utf8') : '', this.#client.project);
     if (event === null) return;
     if (this.#waiting.length >= mostWaiting) {
       this.#stop(new Error('more happened than was read'));

@@ -22,7 +22,7 @@ export async function execInside(
   signal: AbortSignal,
   input: Buffer = Buffer.alloc(0),
 ): Promise<ExecResult> {
-  const { path, query } = placeOf(machine);
+  const { path, query } = placeOf(client, machine);
   const what = 'run a command in the machine';
   const body = {
     command: command.argv,

@@ -111,7 +111,7 @@ export class IncusFiles {
   }
 
   async #hostnameTemplate(machine: MachineRef, signal: AbortSignal): Promise<string | null> {
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     const asked = { what: 'read the templates', path: `${path}/metadata`, query };
     const { templates } = await this.#client.read(asked, metadataSchema, signal);
     return templates?.['/etc/hostname']?.template ?? null;
@@ -127,7 +127,7 @@ export class IncusFiles {
       await this.#file(wish, '/etc/hostname', text, { ...rootAccount, mode: '0644' }, signal);
       return;
     }
-    const { path, query } = placeOf(wish);
+    const { path, query } = placeOf(this.#client, wish);
     const target = { what: 'name the machine', path: `${path}/metadata/templates` };
     const bytes = Buffer.from(text);
     await this.#client.pushBytes({ ...target, query: { ...query, path: template }, bytes }, signal);
@@ -135,7 +135,7 @@ export class IncusFiles {
 
   async #account(machine: MachineRef, user: string, signal: AbortSignal): Promise<Account | null> {
     if (user === 'root') return rootAccount;
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     try {
       const { body } = await this.#client.readBytes(
         {
@@ -186,7 +186,7 @@ export class IncusFiles {
     bytes: Buffer | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     await this.#client.pushBytes(
       {
         what: `write ${target}`,

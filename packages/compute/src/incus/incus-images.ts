@@ -1,6 +1,6 @@
 import type { Logger } from '@millrace/platform/log';
 import { isDriverError } from '../driver-error.ts';
-import { aliasSchema, imageVolumeSchema, operationsSchema, serverConfigSchema } from './incus-answers.ts';
+import { aliasSchema, imageVolumeSchema, notesSchema, operationsSchema } from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
@@ -16,7 +16,7 @@ export interface PreparedImage {
  * A member unpacks an image once and makes machines from that copy. A daemon that dies while it unpacks leaves half a copy
  * which it takes for a whole one ever after, and every machine made from it lacks files: if the tenant is lucky, so many
  * that it does not start. So a copy is used only if a machine was made from it to the end, which is noted in the cluster's
- * settings by the time at which the copy was made; another is thrown away, and the next machine unpacks the image anew.
+ * settings, or on the image itself, by the time at which the copy was made; another is thrown away, and the next machine unpacks the image anew.
  */
 export class IncusImages {
   readonly #client: IncusClient;
@@ -57,22 +57,44 @@ export class IncusImages {
     const madeAt = await this.#copyMadeAt(nodeName, fingerprint, signal);
     if (madeAt === null || (await this.#isWhole(nodeName, fingerprint, madeAt, signal))) return;
     this.#whole.set(`${nodeName} ${fingerprint}`, madeAt);
-    const body = { config: { [noteOf(nodeName, fingerprint)]: madeAt } };
+    const { path, query, part, key } = this.#note(nodeName, fingerprint);
+    const body = { [part]: { [key]: madeAt } };
     try {
       await this.#client.write(
-        { what: 'note that an image is whole', method: 'PATCH', path: '/1.0', body },
+        { what: 'note that an image is whole', method: 'PATCH', path, query, body },
         signal,
       );
     } catch (error) {
-      // A certificate that is limited to projects may not write here; then each process finds out for itself.
+      // Whoever limited our certificate may have forbidden it; then each process finds out for itself.
       if (signal.aborted || !isDriverError(error)) throw error;
       this.#log.info({ nodeName, err: error }, 'that an image is whole is remembered by this process alone');
     }
   }
 
+  /**
+   * Where it is noted that a copy is whole: in the settings of the cluster, since one of a member cannot be changed
+   * without saying anew which roles it has; in somebody else's daemon on the image itself, which is in our project.
+   */
+  #note(nodeName: string, fingerprint: string) {
+    return this.#client.project === null
+      ? ({
+          path: '/1.0',
+          query: {},
+          part: 'config',
+          key: `user.millrace.whole.${fingerprint.slice(0, 32)}.${nodeName}`,
+        } as const)
+      : ({
+          path: `/1.0/images/${fingerprint}`,
+          query: this.#client.shared,
+          part: 'properties',
+          key: `millrace.whole.${nodeName}`,
+        } as const);
+  }
+
   async #fingerprint(alias: string, signal: AbortSignal): Promise<string> {
     const path = `/1.0/images/aliases/${encodeURIComponent(alias)}`;
-    const found = await this.#client.find({ what: 'find the image', path }, aliasSchema, signal);
+    const asked = { what: 'find the image', path, query: this.#client.shared };
+    const found = await this.#client.find(asked, aliasSchema, signal);
     if (found !== null) return found.value.target;
     throw new IncusError('not_found', `The cluster has no image ${alias}.`);
   }
@@ -96,15 +118,16 @@ export class IncusImages {
   ): Promise<boolean> {
     const known = `${nodeName} ${fingerprint}`;
     if (this.#whole.get(known) === madeAt) return true;
-    const asked = { what: 'read the notes on images', path: '/1.0' };
-    const { config } = await this.#client.read(asked, serverConfigSchema, signal);
-    if (config?.[noteOf(nodeName, fingerprint)] !== madeAt) return false;
+    const { path, query, part, key } = this.#note(nodeName, fingerprint);
+    const asked = { what: 'read the notes on images', path, query };
+    const notes = await this.#client.read(asked, notesSchema, signal);
+    if (notes[part]?.[key] !== madeAt) return false;
     this.#whole.set(known, madeAt);
     return true;
   }
 
   async #isMaking(nodeName: string, signal: AbortSignal): Promise<boolean> {
-    const query = { recursion: '1', 'all-projects': 'true' };
+    const query = { recursion: '1', ...this.#client.everywhere };
     const asked = { what: 'list operations', path: '/1.0/operations', query };
     const operations = await this.#client.read(asked, operationsSchema, signal);
     const target = await this.#cluster.target(nodeName, signal);
@@ -131,9 +154,4 @@ export class IncusImages {
       if (!isDriverError(error, 'not_found')) throw error;
     }
   }
-}
-
-/** A setting of the whole cluster: one of a member cannot be changed without saying anew which roles it has. */
-function noteOf(nodeName: string, fingerprint: string): string {
-  return `user.millrace.whole.${fingerprint.slice(0, 32)}.${nodeName}`;
 }

@@ -25,6 +25,8 @@ const settings: IncusSettings = {
   owner: 'millrace',
   allowsNesting: false,
   instancesPerOrg: null,
+  project: null,
+  listenAddress: null,
 };
 const node = { name: 'm2', address: '10.0.0.2' };
 const place = { fingerprint: 'f'.repeat(64), listenAddress: '10.0.0.2', nicAddress: null };

@@ -1,9 +1,10 @@
+import { parseId } from '@millrace/platform/ids';
 import { msToSeconds, nanosecondsToMs } from '@millrace/platform/money';
 import type { MachineMetrics, MachinePower, MachineRef, MachineView, MachineWish } from '../driver.ts';
 import { vendorData } from './cloud-init.ts';
 import type { IncusDevices, IncusInstance, IncusState } from './incus-answers.ts';
 import { IncusError } from './incus-errors.ts';
-import { instanceName, refOf } from './incus-names.ts';
+import { instanceName, machineIdIn, refOf } from './incus-names.ts';
 import { portDevices, portsOf } from './incus-ports.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
@@ -204,14 +205,22 @@ export interface Observed {
   readonly isUnderWay: boolean;
 }
 
+/** Whose machine it is: told by its project, or by its mark where all machines are in one. Null for what is not ours. */
+function ownerOf(instance: IncusInstance, project: string | null): MachineRef | null {
+  if (project === null) return refOf(instance.name, instance.project);
+  const externalId = machineIdIn(instance, project);
+  const orgId = parseId('org', instance.config?.[keys.org] ?? '');
+  return externalId === null || orgId === null ? null : { externalId, orgId };
+}
+
 /** Null for what is not ours. */
 export function viewOf(
   { instance, isUnderWay }: Observed,
   node: { readonly name: string; readonly address: string | null },
-  settings: Pick<IncusSettings, 'sshUser' | 'owner'>,
+  settings: Pick<IncusSettings, 'sshUser' | 'owner' | 'project'>,
 ): MachineView | null {
   const config = instance.config ?? {};
-  const ref: MachineRef | null = refOf(instance.name, instance.project);
+  const ref = ownerOf(instance, settings.project);
   if (ref === null || config[keys.owner] !== settings.owner) return null;
   const devices = instance.devices ?? {};
   const labels = Object.entries(config).filter(([key]) => key.startsWith(keys.label));

@@ -2,9 +2,9 @@ import { msToSecondsRoundUp } from '@millrace/platform/money';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
 import { instanceSchema, operationsSchema, type IncusDevices, type IncusInstance } from './incus-answers.ts';
-import type { Found, IncusClient } from './incus-client.ts';
+import type { EveryProject, Found, IncusClient } from './incus-client.ts';
 import { IncusError, preconditionFailed } from './incus-errors.ts';
-import { isOff, isOn, isOutOfReach, type Observed } from './incus-instance.ts';
+import { isOff, isOn, isOutOfReach, keys, type Observed } from './incus-instance.ts';
 import { instanceName, projectName } from './incus-names.ts';
 
 const busyPatienceMs = 20_000;
@@ -18,9 +18,10 @@ export interface Place {
   readonly project: string;
 }
 
-export function placeOf(machine: MachineRef): Place {
+export function placeOf(client: Pick<IncusClient, 'project'>, machine: MachineRef): Place {
   const name = instanceName(machine.externalId);
-  const project = projectName(machine.orgId);
+  const own = projectName(machine.orgId);
+  const project = client.project ?? own;
   return { name, project, path: `/1.0/instances/${name}`, query: { project } };
 }
 
@@ -42,7 +43,7 @@ export class IncusInstances {
 
   /** With its state, in one question. Null only when the cluster's own database has no such row. */
   async find(machine: MachineRef, signal: AbortSignal): Promise<Found<IncusInstance> | null> {
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     const asked = { what: 'read the instance', path, query: { ...query, recursion: '1' } };
     const found = await this.patiently(signal, () => this.#client.find(asked, instanceSchema, signal));
     if (found !== null && isOutOfReach(found.value)) {
@@ -51,7 +52,18 @@ export class IncusInstances {
         `The member ${found.value.location} does not answer for its instances.`,
       );
     }
-    return found;
+    return found !== null && this.#isOf(machine, found.value) ? found : null;
+  }
+
+  /** Where organisations share a project, a name can be taken by what `find` does not show. */
+  async refuseTaken(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    const { path, query } = placeOf(this.#client, machine);
+    const found = await this.#client.find({ what: 'read the instance', path, query }, instanceSchema, signal);
+    if (found === null || this.#isOf(machine, found.value)) return;
+    throw new IncusError(
+      'conflict',
+      "The name of this machine is taken by one that is not the organisation's.",
+    );
   }
 
   /**
@@ -89,7 +101,7 @@ export class IncusInstances {
     config: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     await this.patiently(signal, () =>
       this.#client.write(
         { what: 'mark the instance', method: 'PATCH', path, query, body: { config } },
@@ -107,7 +119,7 @@ export class IncusInstances {
     change: (instance: IncusInstance) => Parts | null,
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     for (let attempt = 1; ; attempt += 1) {
       // The state is no part of what the tag covers, so this look is without it.
       const found = await this.#client.find(
@@ -115,7 +127,7 @@ export class IncusInstances {
         instanceSchema,
         signal,
       );
-      if (found === null) throw noSuchMachine();
+      if (found === null || !this.#isOf(machine, found.value)) throw noSuchMachine();
       const parts = change(found.value);
       if (parts === null) return;
       const { architecture, description, ephemeral, profiles } = found.value;
@@ -142,7 +154,7 @@ export class IncusInstances {
 
   /** Has it powered on and does not wait for what becomes of that. For one that is off. */
   async orderStart(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     const body = { action: 'start', force: false };
     const asked = { what: 'start the instance', method: 'PUT', path: `${path}/state`, query, body } as const;
     await this.patiently(signal, () => this.#client.begin(asked, signal));
@@ -177,7 +189,7 @@ export class IncusInstances {
 
   /** Deletes it, running or not. One that is not there is done. */
   async delete(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     await this.patiently(signal, async () => {
       const found = await this.find(machine, signal);
       if (found === null) return;
@@ -194,15 +206,12 @@ export class IncusInstances {
 
   /** Whether the engine is doing something with this instance now. */
   async isUnderWay(machine: MachineRef, signal: AbortSignal): Promise<boolean> {
-    const { name, query } = placeOf(machine);
+    const { name, query } = placeOf(this.#client, machine);
     return (await this.namesUnderWay(query, signal)).has(name);
   }
 
   /** The instances with which the engine is doing something now, in one project or in all. */
-  async namesUnderWay(
-    where: { readonly project: string } | { readonly 'all-projects': 'true' },
-    signal: AbortSignal,
-  ): Promise<ReadonlySet<string>> {
+  async namesUnderWay(where: EveryProject, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const asked = { what: 'list operations', path: '/1.0/operations', query: { ...where, recursion: '1' } };
     const operations = await this.#client.read(asked, operationsSchema, signal);
     const urls = (operations?.running ?? []).flatMap(({ resources }) =>
@@ -235,6 +244,11 @@ export class IncusInstances {
         cause: error,
       });
     }
+  }
+
+  /** Where organisations share a project, only the mark keeps their machines apart. */
+  #isOf({ orgId }: MachineRef, { config }: IncusInstance): boolean {
+    return this.#client.project === null || config?.[keys.org] === orgId;
   }
 
   /** A state is asked for, and reached or not is what counts: "is already running" is no failure. */
@@ -278,7 +292,7 @@ export class IncusInstances {
     body: { readonly action: PowerAction; readonly force: boolean; readonly timeout?: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     const what = `${body.action} the instance`;
     await this.#client.write({ what, method: 'PUT', path: `${path}/state`, query, body }, signal);
   }

@@ -6,7 +6,7 @@ import type { IncusCluster } from './incus-cluster.ts';
 import { isOnline } from './incus-inventory.ts';
 import { isOff, isOutOfReach, viewOf } from './incus-instance.ts';
 import type { IncusInstances } from './incus-instances.ts';
-import { refOf } from './incus-names.ts';
+import { machineIdIn } from './incus-names.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 /** How many machines are asked for one by one when their member gave no list. */
@@ -29,17 +29,17 @@ export async function listOwned(
   const asked = {
     what: 'list all instances',
     path: '/1.0/instances',
-    query: { 'all-projects': 'true', recursion: '2' },
+    query: { ...client.everywhere, recursion: '2' },
   };
   const rows = await client.readList(asked, instancesSchema, signal);
   const machines: MachineView[] = [];
   // One row that makes no sense must not hide the others, but what it is must not be forgotten either.
   const ours = rows
     .map((row) => parse(instanceSchema, row, asked.what))
-    .filter(({ name, project }) => refOf(name, project) !== null);
+    .filter((instance) => machineIdIn(instance, settings.project) !== null);
   // Until a start has ended Incus calls the machine stopped.
   const underWay = ours.some(isOff)
-    ? await instances.namesUnderWay({ 'all-projects': 'true' }, signal)
+    ? await instances.namesUnderWay(client.everywhere, signal)
     : new Set<string>();
   const unanswered = ours.filter(isOutOfReach);
   for (const instance of ours) if (!isOutOfReach(instance)) await add(instance);

@@ -3,7 +3,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
-import { instanceName, projectName, refOf } from './incus-names.ts';
+import { instanceName, machineIdIn, projectName, refOf } from './incus-names.ts';
 
 const ids = createIdSource({ clock: systemClock, cell: 1 });
 
@@ -47,4 +47,14 @@ it('what others named is not ours, whatever it is called', () => {
       expect(refOf(name, owner)).toBeNull();
     }),
   );
+});
+
+it('in a project that all share, a machine is known by its name and the project', () => {
+  const externalId = ids.nextUuid();
+  const name = instanceName(externalId);
+  expect(machineIdIn({ name, project: 'millrace' }, 'millrace')).toBe(externalId);
+  expect(machineIdIn({ name, project: 'default' }, 'millrace')).toBeNull();
+  expect(machineIdIn({ name: 'web', project: 'millrace' }, 'millrace')).toBeNull();
+  expect(machineIdIn({ name, project: 'millrace' }, null)).toBeNull();
+  expect(machineIdIn({ name, project: projectName(ids.next('org')) }, null)).toBe(externalId);
 });

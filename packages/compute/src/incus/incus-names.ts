@@ -34,11 +34,28 @@ export function projectName(orgId: OrgId): string {
   return nameOf(uuid, 'The organisation');
 }
 
+/** The id of the machine that an instance of this name is; null for whatever is not ours. */
+function externalIdOf(name: string): string | null {
+  const externalId = name.slice(prefix.length);
+  return name.startsWith(prefix) && uuidPattern.test(externalId) ? externalId : null;
+}
+
+/**
+ * The id of the machine that an instance of this name in this project is; null for whatever is not ours. `shared` is the
+ * one project that all machines are in, if they are.
+ */
+export function machineIdIn(
+  place: { readonly name: string; readonly project: string },
+  shared: string | null,
+): string | null {
+  if (shared === null) return refOf(place.name, place.project)?.externalId ?? null;
+  return place.project === shared ? externalIdOf(place.name) : null;
+}
+
 /** Whose machine this is, told by its name and its project; null for whatever is not ours. */
 export function refOf(name: string, project: string): MachineRef | null {
-  if (!name.startsWith(prefix) || !project.startsWith(prefix)) return null;
-  const externalId = name.slice(prefix.length);
-  if (!uuidPattern.test(externalId)) return null;
+  const externalId = externalIdOf(name);
+  if (externalId === null || !project.startsWith(prefix)) return null;
   try {
     return { externalId, orgId: fromUuid('org', project.slice(prefix.length)) };
   } catch {

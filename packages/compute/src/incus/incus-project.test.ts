@@ -10,6 +10,8 @@ const settings: IncusSettings = {
   owner: 'millrace',
   allowsNesting: false,
   instancesPerOrg: 20,
+  project: null,
+  listenAddress: null,
 };
 
 it("an organisation's project is restricted, to the one network, and lets in what machines are made of", () => {

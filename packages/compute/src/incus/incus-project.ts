@@ -45,13 +45,15 @@ export function projectChanges(
   return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => found[key] !== value));
 }
 
-/** The organisation's project, made or tightened if need be. Safe to repeat and to race. */
+/** The project of the organisation's machines, made or tightened if need be. Safe to repeat and to race. */
 export async function ensureProject(
   client: IncusClient,
   settings: IncusSettings,
   orgId: OrgId,
   signal: AbortSignal,
 ): Promise<string> {
+  // Somebody else's project: it was made for us with what it allows, and we may change nothing of it.
+  if (settings.project !== null) return settings.project;
   const name = projectName(orgId);
   const path = `/1.0/projects/${name}`;
   const wanted = projectConfig(settings);

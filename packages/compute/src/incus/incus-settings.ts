@@ -20,6 +20,13 @@ export type IncusDriverOptions = IncusReach & {
   readonly allowsNesting?: boolean;
   /** How many machines an organisation may have here, whatever the platform thinks. */
   readonly instancesPerOrg?: number;
+  /**
+   * The one project that all machines are in, whosever they are: the daemon is somebody else's, and our certificate is
+   * good for this project alone. Nothing outside of it is read or written. Left out, each organisation has its own.
+   */
+  readonly project?: string;
+  /** Where ports are opened, if not at the address that is shown: on a host behind NAT, or known by a name. */
+  readonly listenAddress?: string;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -35,6 +42,8 @@ export interface IncusSettings {
   readonly owner: string;
   readonly allowsNesting: boolean;
   readonly instancesPerOrg: number | null;
+  readonly project: string | null;
+  readonly listenAddress: string | null;
 }
 
 export function settingsOf(options: IncusDriverOptions): IncusSettings {
@@ -46,5 +55,7 @@ export function settingsOf(options: IncusDriverOptions): IncusSettings {
     owner: options.owner ?? 'millrace',
     allowsNesting: options.allowsNesting ?? false,
     instancesPerOrg: options.instancesPerOrg ?? null,
+    project: options.project ?? null,
+    listenAddress: options.listenAddress ?? null,
   };
 }

@@ -1,7 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { Agent as HttpsAgent } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import type { checkServerIdentity } from 'node:tls';
 import type { Clock } from '@millrace/platform/clock';
+import { guardedLookup, refuseForbidden, type NetGuard } from '@millrace/platform/net';
 import { Pool } from 'undici';
 import { WebSocket, type ClientOptions } from 'ws';
 import { badAnswer, noAnswer } from './incus-errors.ts';
@@ -9,7 +11,12 @@ import { badAnswer, noAnswer } from './incus-errors.ts';
 /** Where the daemon is: on this machine, or one or several members of a cluster, any of which can answer for all. */
 export type IncusReach =
   | { readonly socketPath: string }
-  | { readonly endpoints: readonly string[]; readonly tls: IncusTls };
+  | {
+      readonly endpoints: readonly string[];
+      readonly tls: IncusTls;
+      /** Where somebody else named the endpoints: what of them may be connected to. */
+      readonly guard?: NetGuard;
+    };
 
 export interface IncusTls {
   /** PEM. What we show; the daemon must trust it. */
@@ -60,6 +67,7 @@ function connectionOptions(reach: IncusReach): { socketPath: string } | PinnedOp
   if ('socketPath' in reach) return { socketPath: reach.socketPath };
   const { clientCertificate, clientKey, serverCertificate } = reach.tls;
   return {
+    ...(reach.guard !== undefined && { lookup: guardedLookup(reach.guard) }),
     cert: clientCertificate,
     key: clientKey,
     ca: serverCertificate,
@@ -72,6 +80,7 @@ interface PinnedOptions {
   readonly key: string;
   readonly ca: string;
   readonly checkServerIdentity: typeof checkServerIdentity;
+  readonly lookup?: LookupFunction;
 }
 
 /** Daemons sign their own certificates, whose names mean nothing: it must be this very one. */
@@ -94,6 +103,7 @@ export class IncusTransport {
   readonly #socketBases: readonly string[];
   readonly #socketOptions: ClientOptions;
   readonly #clock: Clock;
+  readonly #guard: NetGuard | null;
   readonly #closing = new AbortController();
   /** The endpoint that answered last is asked first. */
   #preferred = 0;
@@ -101,6 +111,7 @@ export class IncusTransport {
   constructor(reach: IncusReach, clock: Clock) {
     const connect = connectionOptions(reach);
     this.#clock = clock;
+    this.#guard = 'guard' in reach ? (reach.guard ?? null) : null;
     this.#bases =
       'socketPath' in reach ? ['http://incus'] : reach.endpoints.map((url) => new URL(url).origin);
     if (this.#bases.length === 0) throw new TypeError('An Incus cluster has at least one endpoint.');
@@ -130,6 +141,7 @@ export class IncusTransport {
     let failure: unknown;
     for (const index of this.#order()) {
       try {
+        this.#refuseForbidden(index);
         const received = await this.#ask(index, request, signal);
         this.#preferred = index;
         return received;
@@ -161,6 +173,7 @@ export class IncusTransport {
     let failure: unknown;
     for (const index of this.#order()) {
       try {
+        this.#refuseForbidden(index);
         const socket = await this.#connect(index, path, options, signal);
         this.#preferred = index;
         return socket;
@@ -184,6 +197,12 @@ export class IncusTransport {
   async close(): Promise<void> {
     this.#closing.abort(new Error('the driver was closed'));
     await Promise.all(this.#pools.map((pool) => pool.destroy()));
+  }
+
+  /** Sockets look names up through the guard; of addresses nobody would ask it. */
+  #refuseForbidden(index: number): void {
+    const base = this.#bases[index];
+    if (this.#guard !== null && base !== undefined) refuseForbidden(this.#guard, new URL(base).hostname);
   }
 
   #order(): number[] {

@@ -107,7 +107,7 @@ export class IncusVolumes implements DriverVolumes {
   async delete(volume: DriverVolume, signal: AbortSignal): Promise<void> {
     const path = `${this.#pool()}/volumes/custom/${volumeName(volume)}`;
     const query = {
-      project: projectName(volume.orgId),
+      project: this.#project(volume),
       target: await this.#cluster.target(volume.nodeName, signal),
     };
     try {
@@ -115,6 +115,11 @@ export class IncusVolumes implements DriverVolumes {
     } catch (error) {
       if (!isDriverError(error, 'not_found')) throw error;
     }
+  }
+
+  #project({ orgId }: DriverVolume): string {
+    const own = projectName(orgId);
+    return this.#settings.project ?? own;
   }
 
   #pool(): string {
@@ -125,7 +130,7 @@ export class IncusVolumes implements DriverVolumes {
   async #find(volume: DriverVolume, signal: AbortSignal): Promise<string | null> {
     const path = `${this.#pool()}/volumes/custom/${volumeName(volume)}`;
     const query = {
-      project: projectName(volume.orgId),
+      project: this.#project(volume),
       target: await this.#cluster.target(volume.nodeName, signal),
     };
     const found = await this.#client.find({ what: 'read the volume', path, query }, volumeSchema, signal);

@@ -66,7 +66,7 @@ export class IncusDriver implements ComputeDriver {
       metrics: true,
       events: true,
     };
-    const client = new IncusClient(options, options.clock);
+    const client = new IncusClient(options, options.clock, { project: settings.project });
     const cluster = new IncusCluster(client, options);
     const instances = new IncusInstances(client);
     const files = new IncusFiles(client);
@@ -196,7 +196,7 @@ export class IncusDriver implements ComputeDriver {
   ): Promise<string> {
     this.#insist(this.can.consoleLog, 'show the console of a VM that is off');
     checkRef(machine);
-    const { path, query } = placeOf(machine);
+    const { path, query } = placeOf(this.#client, machine);
     await this.#instances.get(machine, signal);
     const asked = { what: 'read the console', path: `${path}/console`, query, maxBytes: consoleBytes };
     try {
@@ -211,7 +211,8 @@ export class IncusDriver implements ComputeDriver {
 
   async metrics(machine: MachineRef, signal: AbortSignal): Promise<MachineMetrics> {
     checkRef(machine);
-    const { path, query } = placeOf(machine);
+    await this.#refuseForeign(machine, signal);
+    const { path, query } = placeOf(this.#client, machine);
     const asked = { what: 'measure the machine', path: `${path}/state`, query };
     const state = await this.#client.read(asked, stateSchema, signal);
     return metricsOf(state, this.#client.clock.now());
@@ -221,6 +222,7 @@ export class IncusDriver implements ComputeDriver {
     this.#insist(this.can.exec, 'run commands inside a VM');
     checkRef(machine);
     checkCommand(command);
+    await this.#refuseForeign(machine, signal);
     return execInside(this.#client, machine, command, signal);
   }
 
@@ -241,6 +243,11 @@ export class IncusDriver implements ComputeDriver {
       },
       signal,
     );
+  }
+
+  /** Where each organisation has its own project the reference alone tells them apart; elsewhere a look does. */
+  async #refuseForeign(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    if (this.#settings.project !== null) await this.#instances.get(machine, signal);
   }
 
   #insist(isAble: boolean, what: string): void {

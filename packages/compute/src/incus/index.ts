@@ -2,7 +2,8 @@ import type { ComputeDriver } from '../driver.ts';
 import { IncusDriver } from './incus.driver.ts';
 import type { IncusDriverOptions } from './incus-settings.ts';
 
-export { readIncusSettings } from './incus-configured.ts';
+export { readIncusSettings, type ConfiguredSettings } from './incus-configured.ts';
+export { openIncusTrust, type GivenProject, type IncusTrust, type TrustLimits } from './incus-trust.ts';
 export type { IncusDriverOptions, InstanceType } from './incus-settings.ts';
 export type { IncusReach, IncusTls } from './incus-transport.ts';
 

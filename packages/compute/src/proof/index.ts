@@ -1,3 +1,4 @@
+export { measureMachine, type MachineFigures, type MeasureLook } from './measure.ts';
 export {
   handOverSsh,
   keyIsRefused,

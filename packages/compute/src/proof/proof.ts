@@ -3,14 +3,21 @@ import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { userDataKindOf } from '../user-data.ts';
 import { startCommand } from '../user-data-start.ts';
 import { countByDevices, countByDriver, listDevices, listGpus } from './gpu-count.ts';
-import { callSsh, SshFailure, type SshCall, type SshFailureKind, type SshTarget } from './ssh-call.ts';
+import {
+  callSsh,
+  SshFailure,
+  type SshCall,
+  type SshFailureKind,
+  type SshLimits,
+  type SshTarget,
+} from './ssh-call.ts';
 
 /** What a look at a machine over SSH came to. Whoever is not in yet looks again until its own deadline. */
 export type ProofLook =
   | { readonly outcome: 'in'; readonly hostKey: string; readonly gpuCount: number }
   | NotIn;
 
-interface NotIn {
+export interface NotIn {
   /**
    * `not-yet`: it may still come: nobody listens, nobody answers, the GPUs do not answer. `refused`: it may still come too,
    * once the key is installed; who asks again soon is taken for an attacker by some servers. `wrong-host-key`: another
@@ -46,7 +53,7 @@ export function loginAndCount(target: SshTarget, signal: AbortSignal): Promise<P
   });
 }
 
-async function countGpus({ run }: SshCall): Promise<number | null> {
+export async function countGpus({ run }: SshCall): Promise<number | null> {
   const gpus = await run({ line: listGpus });
   return countByDriver(gpus) ?? countByDevices(gpus, await run({ line: listDevices }));
 }
@@ -151,13 +158,14 @@ const outcomes: Readonly<Record<SshFailureKind, NotIn['outcome']>> = {
   'wrong-host-key': 'wrong-host-key',
 };
 
-async function look<T>(
+export async function look<T>(
   target: SshTarget,
   signal: AbortSignal,
   work: (call: SshCall) => Promise<T | NotIn>,
+  limits: Partial<SshLimits> = {},
 ): Promise<T | NotIn> {
   try {
-    return await callSsh(target, signal, work);
+    return await callSsh(target, signal, work, limits);
   } catch (error) {
     if (!(error instanceof SshFailure)) throw error;
     return { outcome: outcomes[error.kind], detail: error.message };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import { systemClock } from '@millrace/platform/clock';
+import { guardedLookup, refuseForbidden, type NetGuard } from '@millrace/platform/net';
 import ssh2, { type Algorithms, type ClientChannel } from 'ssh2';
 
 /** A login: where, as whom, by which key, and who must answer there. */
@@ -12,6 +13,8 @@ export interface SshTarget {
   readonly privateKey: string;
   /** The host key that was seen first, as `SHA256:…`; null when nobody has seen one yet. */
   readonly hostKey: string | null;
+  /** Where somebody else named the host: what of it may be connected to. */
+  readonly guard?: NetGuard;
 }
 
 /**
@@ -52,7 +55,7 @@ export interface SshCall {
 }
 
 /** How long what may take. Everything that the caller's signal ends earlier ends then. */
-const limits = {
+const usualLimits = {
   /** From nothing to logged in. */
   loginMs: 20_000,
   /** All commands together: the tool that counts GPUs takes seconds where no driver is loaded yet. */
@@ -62,6 +65,8 @@ const limits = {
   /** All that a server may send in a call: banners, packets that mean nothing, output. */
   receivedBytes: 1_048_576,
 };
+
+export type SshLimits = typeof usualLimits;
 
 /**
  * What every server of the last ten years has, in an order that never changes, so that a machine is always known by the
@@ -92,6 +97,7 @@ const sentences: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'The address cannot be reached.',
   ENETUNREACH: 'The address cannot be reached.',
   ETIMEDOUT: 'The address does not answer.',
+  ERR_ADDRESS_FORBIDDEN: 'The address is none that may be connected to.',
 };
 
 /**
@@ -102,7 +108,9 @@ export async function callSsh<T>(
   target: SshTarget,
   signal: AbortSignal,
   work: (call: SshCall) => Promise<T>,
+  wider: Partial<SshLimits> = {},
 ): Promise<T> {
+  const limits: SshLimits = { ...usualLimits, ...wider };
   const key = readPrivateKey(target.privateKey);
   const over = Promise.withResolvers<never>();
   const fail = (kind: SshFailureKind, message: string): void => over.reject(new SshFailure(kind, message));
@@ -116,12 +124,12 @@ export async function callSsh<T>(
   const client = new ssh2.Client();
   try {
     if (signal.aborted) return await over.promise;
-    watch(socket, client, fail);
+    watch(socket, client, limits, fail);
     const login = logIn({ target, key, socket, client, fail });
     const hostKey = await Promise.race([login, over.promise]);
     cancel();
     cancel = systemClock.after(limits.workMs, () => fail('unreachable', 'The commands took too long.'));
-    const run = (command: SshCommand): Promise<SshAnswer> => runOver(client, command, fail);
+    const run = (command: SshCommand): Promise<SshAnswer> => runOver(client, command, limits, fail);
     return await Promise.race([work({ hostKey, run }), over.promise]);
   } finally {
     cancel();
@@ -140,7 +148,7 @@ function readPrivateKey(text: string): ssh2.ParsedKey {
 }
 
 /** Turns whatever becomes of the connection into one failure. Stays for as long as the socket can still say anything. */
-function watch(socket: Socket, client: ssh2.Client, fail: Fail): void {
+function watch(socket: Socket, client: ssh2.Client, limits: SshLimits, fail: Fail): void {
   let received = 0;
   socket.on('data', (chunk) => {
     received += chunk.length;
@@ -170,7 +178,7 @@ function logIn(options: {
     client.once('ready', () => resolve(hostKey ?? ''));
   });
   socket.setNoDelay(true);
-  socket.connect({ host: target.host, port: target.port });
+  dial(socket, target, fail);
   client.connect({
     sock: socket,
     username: target.user,
@@ -198,11 +206,29 @@ function logIn(options: {
   return isIn;
 }
 
+function dial(socket: Socket, { host, port, guard }: SshTarget, fail: Fail): void {
+  if (guard === undefined) {
+    socket.connect({ host, port });
+    return;
+  }
+  try {
+    refuseForbidden(guard, host);
+    socket.connect({ host, port, lookup: guardedLookup(guard) });
+  } catch {
+    fail('unreachable', 'The address is none that may be connected to.');
+  }
+}
+
 function fingerprintOf(hostKey: Buffer): string {
   return `SHA256:${createHash('sha256').update(hostKey).digest('base64').replace(/=+$/, '')}`;
 }
 
-function runOver(client: ssh2.Client, command: SshCommand, fail: Fail): Promise<SshAnswer> {
+function runOver(
+  client: ssh2.Client,
+  command: SshCommand,
+  limits: SshLimits,
+  fail: Fail,
+): Promise<SshAnswer> {
   return new Promise((resolve) => {
     const answer = (error: Error | undefined, channel: ClientChannel): void => {
       if (error !== undefined) {

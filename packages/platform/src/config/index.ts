@@ -17,6 +17,7 @@ export {
   telemetryConfig,
   valkeyConfig,
 } from './fragments.ts';
+export { marketplaceConfig } from './marketplace.ts';
 export { caddyAddress, caddyConfig, namesConfig } from './names.ts';
 export { stripeConfig } from './stripe.ts';
 export {

@@ -182,7 +182,8 @@ const credentialShape = z.strictObject({
   /** PEM files: what we show the engine, and the only certificate of its that we believe. */
   certificateFile: path,
   keyFile: path,
-  serverCertificateFile: path,
+  /** Left out where each cluster's own settings say what it shows, as those of suppliers do. */
+  serverCertificateFile: path.nullable().default(null),
 });
 
 export type CredentialSetting = z.output<typeof credentialShape>;

@@ -1,0 +1,110 @@
+import type { Clock } from '@millrace/platform/clock';
+import { perSecond, splitBy } from '@millrace/platform/money';
+import { countGpus, look, type NotIn } from './proof.ts';
+import type { SshAnswer, SshCall, SshTarget } from './ssh-call.ts';
+
+const mebibyte = 1_048_576;
+
+/**
+ * What a machine can do, as it showed us over its own SSH port. Rates are in whole MiB or Mbit a second and as seen from
+ * here, so they are what a tenant would see at best, and a lower bound on what the hardware can do.
+ */
+export interface MachineFigures {
+  readonly gpuCount: number;
+  /** Null where the system inside does not tell. */
+  readonly cpuCount: number | null;
+  /** One core, hashing. */
+  readonly cpuMibPerSecond: number;
+  /** One core, copying. */
+  readonly memoryMibPerSecond: number;
+  /** Written and flushed. */
+  readonly diskMibPerSecond: number;
+  /** Into the machine and out of it. */
+  readonly networkMbpsDown: number;
+  readonly networkMbpsUp: number;
+  /** What the driver of its GPUs says of each, where there is one: name, memory, limits. */
+  readonly gpuDetails: readonly string[];
+}
+
+export type MeasureLook = { readonly outcome: 'measured'; readonly figures: MachineFigures } | NotIn;
+
+/** How much is hashed, copied, written and sent: enough for a second or so of a slow machine. */
+const amounts = { hashedMib: 64, copiedMib: 512, writtenMib: 64, sentBytes: 4 * mebibyte };
+const bitsOfByte = 8;
+const megabit = 1_000_000;
+const limits = { workMs: 120_000, outputBytes: 2 * amounts.sentBytes, receivedBytes: 4 * amounts.sentBytes };
+
+const gpuQuery =
+  'nvidia-smi --query-gpu=name,memory.total,power.limit,clocks.max.sm,pcie.link.gen.max --format=csv,noheader';
+const gpuLine = /^[\x20-\x7e]{1,200}$/;
+const mostGpus = 64;
+
+/**
+ * Logs in and has the machine show what it can. Each command does a known amount of work; how long it took is measured
+ * here. Never throws, but for a private key that is none.
+ */
+export function measureMachine(target: SshTarget, clock: Clock, signal: AbortSignal): Promise<MeasureLook> {
+  return look<MeasureLook>(target, signal, (call) => measure(call, clock), limits);
+}
+
+async function measure(call: SshCall, clock: Clock): Promise<MeasureLook> {
+  const gpuCount = await countGpus(call);
+  if (gpuCount === null) {
+    return { outcome: 'not-yet', detail: 'The machine lets us in and does not tell its GPUs.' };
+  }
+  const timed = async (line: string, input = ''): Promise<{ elapsedMs: number; answer: SshAnswer }> => {
+    const startedMs = clock.monotonicMs();
+    const answer = await call.run({ line, input });
+    // A machine that claims to need no time at all does not thereby become infinitely fast.
+    return { elapsedMs: Math.max(1, clock.monotonicMs() - startedMs), answer };
+  };
+  const zeros = (mib: number): string => `dd if=/dev/zero bs=1048576 count=${mib} 2>/dev/null`;
+  const file = '.millrace-measure';
+  const steps = {
+    cpu: await timed(`${zeros(amounts.hashedMib)} | sha256sum`),
+    memory: await timed(`${zeros(amounts.copiedMib)} >/dev/null`),
+    disk: await timed(
+      `cd && dd if=/dev/zero of=${file} bs=1048576 count=${amounts.writtenMib} conv=fsync 2>/dev/null; code=$?; rm -f ${file}; exit $code`,
+    ),
+    down: await timed('wc -c', 'x'.repeat(amounts.sentBytes)),
+    up: await timed(`head -c ${amounts.sentBytes} /dev/zero`),
+  };
+  const failed = Object.entries(steps).find(([, { answer }]) => answer.exitCode !== 0);
+  const isSent = steps.down.answer.stdout.trim() === String(amounts.sentBytes);
+  const isGot = steps.up.answer.stdout.length === amounts.sentBytes;
+  if (failed !== undefined || !isSent || !isGot) {
+    const what = failed?.[0] ?? (isSent ? 'up' : 'down');
+    return { outcome: 'not-yet', detail: `The machine could not be measured: ${what}.` };
+  }
+  const rate = (mib: number, { elapsedMs }: { elapsedMs: number }): number =>
+    Math.floor(perSecond(mib, elapsedMs));
+  const mbps = ({ elapsedMs }: { elapsedMs: number }): number =>
+    splitBy(Math.floor(perSecond(amounts.sentBytes * bitsOfByte, elapsedMs)), megabit)[0];
+  return {
+    outcome: 'measured',
+    figures: {
+      gpuCount,
+      cpuCount: wholeNumber(await call.run({ line: 'nproc' })),
+      cpuMibPerSecond: rate(amounts.hashedMib, steps.cpu),
+      memoryMibPerSecond: rate(amounts.copiedMib, steps.memory),
+      diskMibPerSecond: rate(amounts.writtenMib, steps.disk),
+      networkMbpsDown: mbps(steps.down),
+      networkMbpsUp: mbps(steps.up),
+      gpuDetails: await gpuDetails(call),
+    },
+  };
+}
+
+function wholeNumber({ exitCode, stdout }: SshAnswer): number | null {
+  return exitCode === 0 && /^\d{1,6}$/.test(stdout.trim()) ? Number(stdout.trim()) : null;
+}
+
+async function gpuDetails({ run }: SshCall): Promise<readonly string[]> {
+  const { exitCode, stdout } = await run({ line: gpuQuery });
+  if (exitCode !== 0) return [];
+  return stdout
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => gpuLine.test(line))
+    .slice(0, mostGpus);
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { fragment } from './fragment.ts';
+import { values } from './values.ts';
+
+/** What every process must know of the marketplace, on which suppliers' machines are rented out. */
+export const marketplaceConfig = fragment('marketplace', {
+  provider: {
+    env: 'MILLRACE_MARKETPLACE_PROVIDER',
+    schema: z.string().min(1).max(63).default('marketplace'),
+    expected: 'the id of the provider (with the driver incus) to which the machines of suppliers belong',
+    example: 'marketplace',
+  },
+  credential: {
+    env: 'MILLRACE_MARKETPLACE_CREDENTIAL',
+    schema: z.string().min(1).max(255).default('suppliers'),
+    expected:
+      'the name of the entry of MILLRACE_FLEET_CREDENTIALS_FILE with the certificate and key that suppliers trust',
+    example: 'suppliers',
+  },
+  allowedNetworks: {
+    env: 'MILLRACE_MARKETPLACE_ALLOWED_NETWORKS',
+    schema: values.listOf(values.cidr).default([]),
+    expected:
+      'a comma-separated list of addresses or CIDR blocks beside the public internet at which machines of suppliers may be',
+    example: '10.20.0.0/16',
+  },
+});
