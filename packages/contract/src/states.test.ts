@@ -67,11 +67,13 @@ const legal = {
     'offline>online',
     'creating>failed',
     'starting>failed',
+    'offline>failed',
     'creating>stopping',
     'starting>stopping',
     'online>stopping',
     'offline>stopping',
     'failed>stopping',
+    'failed>terminated',
     'stopping>terminated',
   ],
 } as const;
@@ -153,6 +155,14 @@ describe('state tables and records', () => {
       [
         ['Terminating', 'Terminated'],
         ['stopping', 'terminated'],
+      ],
+      [
+        ['Unknown', 'Failed'],
+        ['offline', 'failed'],
+      ],
+      [
+        ['Failed', 'Terminated'],
+        ['failed', 'terminated'],
       ],
     ] as const) {
       const asRental = findTransition(rentalStates, from, to)?.billing;

@@ -62,6 +62,14 @@ export const volumeAdditions = {
   tags: tags.optional(),
 };
 
+/** An instance is not switched off and on, so all that it can be when it idles is over. */
+const instanceIdlePolicy = z
+  .object({
+    afterSeconds: z.int().min(300).max(31_536_000),
+    action: z.literal('terminate').default('terminate'),
+  })
+  .meta({ id: 'InstanceIdlePolicy' });
+
 /** The same additions in the words of v1, where `image` is the interface's own. */
 export const instanceAdditions = {
   name: displayName.optional(),
@@ -69,6 +77,6 @@ export const instanceAdditions = {
   user_data: userData.optional(),
   ttl_seconds: ttlSeconds.optional(),
   max_usd: maxUsd.optional(),
-  idle: idlePolicy.optional(),
+  idle: instanceIdlePolicy.optional(),
   tags: tags.optional(),
 };

@@ -8,7 +8,7 @@ import {
   marketplaceMachine,
   marketplaceSort,
 } from '../records/marketplace.ts';
-import { instanceAdditions, marketplaceErrorStatuses } from './interface-kit.ts';
+import { instanceAdditions, listHeaders, listQuery, marketplaceErrorStatuses } from './interface-kit.ts';
 
 /** Marketplace machines and instances, and the balance. */
 
@@ -54,12 +54,12 @@ export function marketplaceOperations() {
       scope: null,
       summary: 'List all available machines',
       description:
-        'Without a limit the whole list is answered. Unknown filters are named in `X-Ignored-Filters`.',
+        'Without a limit the whole list is answered, compressed for those who take gzip. Unknown filters are named in `X-Ignored-Filters`. Machines in mock-region, where test keys work, are shown only to those who filter by that region.',
       body: z.object({
         filters: marketplaceFilters.default({}),
         sort: marketplaceSort.optional(),
         limit: z.int().min(1).max(1000).nullish(),
-        cursor: z.string().min(1).max(512).nullish(),
+        cursor: z.string().min(1).max(8_192).nullish(),
       }),
       response: {
         status: 200,
@@ -70,6 +70,8 @@ export function marketplaceOperations() {
         revalidates: true,
         headers: {
           'X-Ignored-Filters': 'Filter keys that were not understood, separated by commas.',
+          'X-Listing-Age-Ms':
+            'How long ago the list was last compared with what is true, in milliseconds: at most 5000.',
         },
       },
       errors: [400, 429, 500, 503],
@@ -125,9 +127,12 @@ export function marketplaceOperations() {
       auth: 'key',
       scope: 'marketplace:read',
       summary: 'List marketplace instances that have ended',
+      description: 'The last to end first, 1000 at a time unless fewer are asked for.',
+      query: listQuery,
       response: {
         status: 200,
         schema: z.strictObject({ instance_history: z.array(marketplaceHistoryEntry) }),
+        headers: listHeaders,
       },
       errors: marketplaceErrorStatuses,
       idempotency: 'none',

@@ -1,9 +1,6 @@
 import type { Contract } from '@millrace/contract';
 import type { Clock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
-import type { CellId } from '@millrace/platform/ids';
-import { createWireIdAllocator } from '@millrace/platform/wire-ids';
 import { OfferBook } from '../fleet/index.ts';
 import { keyCallOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
 import { readBalance } from '../ledger/index.ts';
@@ -11,26 +8,17 @@ import { burnOf } from '../metering/index.ts';
 import { quoteFor, toWireQuote } from '../prices/index.ts';
 import { HOLD_WINDOW_MS, orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
+import { createOrdering, type OrderingParts } from './ordering.ts';
 import { readRecord } from './reading.service.ts';
-import { withRecalledMoney, type RecallMoney } from './recalled-money.ts';
 import { toWireRentalRecord } from './rentals.wire.ts';
 import { requestReservation } from './reservations.service.ts';
 import { listReservationRequests } from './reservations.store.ts';
-import { createSpareIds } from './spare-ids.ts';
 
-export interface RentalCreationRoutes {
+export interface RentalCreationRoutes extends OrderingParts {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
-  readonly db: Db;
   readonly clock: Clock;
-  /** Its 32-bit ids are given to what is created here. */
-  readonly cell: CellId;
-  /** Where what a rental lacks may be lent out for inference. Without it a rental is paid from what is there. */
-  readonly recallMoney?: RecallMoney | undefined;
 }
-
-/** What a process takes of its cell's ids at once. */
-const IDS_AT_ONCE = 50;
 
 /** Tenants: what a rental would cost, having one, and asking for more than can be had by a call. */
 export function serveRentalCreation(routes: RentalCreationRoutes): void {
@@ -39,21 +27,19 @@ export function serveRentalCreation(routes: RentalCreationRoutes): void {
   serveReservationRequests(routes);
 }
 
-function serveCreate({ server, operations, db, cell, recallMoney }: RentalCreationRoutes): void {
-  const withId = createSpareIds(createWireIdAllocator({ db, cell, kind: 'rental', chunk: IDS_AT_ONCE }));
+function serveCreate({ server, operations, ...parts }: RentalCreationRoutes): void {
+  const ordering = createOrdering(parts);
   server.serve(operations.createVirtualMachineRental, ({ body, context, transact }) => {
     const order = orderOfVirtualMachine(body);
     const call = keyCallOf(context);
-    return withId((wireId, use) =>
-      withRecalledMoney(requirePrincipal(context), recallMoney, () =>
-        transact({ name: 'create rental', isolation: readCommitted }, async (tx) => {
-          const { orgId, mode } = await createRental(tx, call, order, wireId);
-          const record = await readRecord(tx, { orgId, mode }, wireId, tx.clock.now());
-          if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
-          use();
-          return { body: toWireRentalRecord(record), resource: { kind: 'rental', id: String(wireId) } };
-        }),
-      ),
+    return ordering(requirePrincipal(context), (wireId, use) =>
+      transact({ name: 'create rental', isolation: readCommitted }, async (tx) => {
+        const { orgId, mode } = await createRental(tx, call, order, wireId);
+        const record = await readRecord(tx, { orgId, mode }, wireId, tx.clock.now());
+        if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
+        use();
+        return { body: toWireRentalRecord(record), resource: { kind: 'rental', id: String(wireId) } };
+      }),
     );
   });
 }

@@ -100,7 +100,7 @@ export function orderOfVirtualMachine(body: VirtualMachineBody): BookOrder {
     tags: body.tags ?? {},
     image: requireImage(body.image),
     userData: requireUserData(body.userData),
-    sshKeys: body.sshKeyIds === undefined ? 'all' : body.sshKeyIds.map(requireSshKeyId),
+    sshKeys: requireSshKeyIds(body.sshKeyIds),
     ttlSeconds: body.ttlSeconds ?? null,
     maxUsd: body.maxUsd === undefined ? null : requireMaxUsd(body.maxUsd),
     idle: body.idle ?? null,
@@ -125,13 +125,17 @@ export function requireImage(image: string | undefined): string | null {
 }
 
 /** What no machine could start is told now, and not by a rental that fails. An empty text asks for nothing. */
-export function requireUserData(userData: string | undefined): string | null {
+export function requireUserData(userData: string | undefined, field = 'userData'): string | null {
   if (userData === undefined || userData.trim() === '') return null;
   if (userDataKind(userData) !== null) return userData;
   throw invalidField(
-    'userData',
+    field,
     'must begin with #! (a program, which runs once as root) or with a line #cloud-config',
   );
+}
+
+export function requireSshKeyIds(texts: readonly string[] | undefined): RentalOrder['sshKeys'] {
+  return texts === undefined ? 'all' : texts.map(requireSshKeyId);
 }
 
 function requireSshKeyId(text: string): SshKeyId {
@@ -140,10 +144,10 @@ function requireSshKeyId(text: string): SshKeyId {
   return id;
 }
 
-export function requireMaxUsd(maxUsd: number): NanoUsd {
+export function requireMaxUsd(maxUsd: number, field = 'maxUsd'): NanoUsd {
   const amount = fromUsdNumber(maxUsd);
   if (amount === null || amount <= 0n) {
-    throw invalidField('maxUsd', 'must have at most nine decimals and be below 8388608');
+    throw invalidField(field, 'must have at most nine decimals and be below 8388608');
   }
   return amount;
 }

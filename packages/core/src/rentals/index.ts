@@ -1,3 +1,12 @@
+export { terminateOwn } from './asked.service.ts';
+export {
+  requireImage,
+  requireMaxUsd,
+  requireSshKeyIds,
+  requireUserData,
+  type InstanceOrder,
+} from './create.ts';
+export { acceptOrder } from './create.service.ts';
 export { serveRentalCreation, type RentalCreationRoutes } from './create.routes.ts';
 export {
   askForConsole,
@@ -10,7 +19,11 @@ export { carryOutIdle } from './idle.service.ts';
 export { carryOutRequired } from './ladder.service.ts';
 export { serveRentalLife, type RentalLifeRoutes } from './life.routes.ts';
 export { serveMonitoring, type MonitoringRoutes } from './monitoring.routes.ts';
+export type { EndedPosition } from './listing.store.ts';
+export { createOrdering, type Ordering, type OrderingParts } from './ordering.ts';
 export { defaultPolicy as defaultRentalPolicy } from './policy.ts';
+export { entranceOf, openPortsOf } from './provider-data.ts';
+export { listHistory, listRecords, type HistoryEntry } from './reading.service.ts';
 export type { RecallMoney } from './recalled-money.ts';
 export { serveRentalReading, type ReadingRoutes } from './reading.routes.ts';
 export { driveForsaken, redriveDue } from './redrive.ts';
@@ -19,4 +32,5 @@ export { RentalReconciler } from './rentals.reconciler.ts';
 export { allowReaping } from './sightings.store.ts';
 export { createRentalWorkflow } from './rentals.workflow.ts';
 export { forgetOldSamples, sampleDue } from './sampling.service.ts';
+export type { RentalRecord, ShownMachine } from './records.ts';
 export type { Rental, RentalKind, RentalMachine, RentalStep, RentalTerm, RentalView } from './rental.ts';

@@ -1,0 +1,99 @@
+import type { Contract } from '@millrace/contract';
+import type { Clock } from '@millrace/platform/clock';
+import {
+  decodeCursor,
+  linkNext,
+  reply,
+  requirePrincipal,
+  toPage,
+  type HttpServer,
+  type RequestContext,
+} from '@millrace/platform/http';
+import { parseId, type RentalId } from '@millrace/platform/ids';
+import { z } from 'zod';
+import { keyCallOf, readCommitted } from '../../identity/index.ts';
+import { createOrdering, type OrderingParts } from '../../rentals/index.ts';
+import { createInstance, listEndedInstances, listInstances, terminateInstance } from './instances.service.ts';
+import { toWireEnded, toWireInstance } from './instances.wire.ts';
+
+export interface InstanceRoutes extends OrderingParts {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly clock: Clock;
+  /** What the HTTPS names of ports end with; null: ports have none. */
+  readonly domain: string | null;
+}
+
+/** Tenants: instances on machines of the marketplace. */
+export function serveInstances(routes: InstanceRoutes): void {
+  serveCreateAndTerminate(routes);
+  const { server, operations, db, clock, domain } = routes;
+
+  const list = async ({ context }: { readonly context: RequestContext }) => {
+    const instances = await listInstances(db, requirePrincipal(context), clock.now());
+    return { instances: instances.map((shown) => toWireInstance(shown, domain)) };
+  };
+  server.serve(operations.listMarketplaceInstances, list);
+  server.serve(operations.listMarketplaceInstancesByPost, list);
+
+  server.serve(operations.listMarketplaceInstanceHistory, async ({ query, context }) => {
+    const { limit = HISTORY_MAX } = query;
+    const after = query.cursor === undefined ? null : endedPositionOf(query.cursor);
+    const { items, nextCursor } = toPage({
+      rows: await listEndedInstances(db, requirePrincipal(context), { after, limit }, clock.now()),
+      limit,
+      toItem: toWireEnded,
+      positionOf: ({ id, endedAt }) => ({ ended: endedAt.getTime(), id }),
+    });
+    const headers = nextCursor === null ? {} : { link: linkNext(context.url, nextCursor) };
+    return reply({ instance_history: items }, headers);
+  });
+}
+
+/** What is answered of the past where nobody asks for less. */
+const HISTORY_MAX = 1_000;
+
+function serveCreateAndTerminate({ server, operations, ...parts }: InstanceRoutes): void {
+  const ordering = createOrdering(parts);
+
+  server.serve(operations.createMarketplaceInstance, ({ body, context, transact }) =>
+    ordering(requirePrincipal(context), (wireId, use) =>
+      transact({ name: 'create instance', isolation: readCommitted }, async (tx) => {
+        const { name } = await createInstance(tx, keyCallOf(context), body, wireId);
+        use();
+        return {
+          body: {
+            status: 'success' as const,
+            instance_name: name,
+            instance_id: name,
+            message: 'Instance is being created',
+          },
+          resource: { kind: 'instance', id: name },
+        };
+      }),
+    ),
+  );
+
+  server.serve(operations.terminateMarketplaceInstance, ({ body, context, transact }) =>
+    transact({ name: 'terminate instance', isolation: readCommitted }, async (tx) => {
+      const { mode } = requirePrincipal(context);
+      await terminateInstance(tx, keyCallOf(context), { mode, name: body.id });
+      return {
+        body: { status: 'success' as const, message: 'Instance terminated' },
+        resource: { kind: 'instance', id: body.id },
+      };
+    }),
+  );
+}
+
+const rentalId = z.custom<RentalId>(
+  (value) => typeof value === 'string' && parseId('rnt', value) !== null,
+  'is of another list',
+);
+const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
+const endedPlace = z.strictObject({ ended: z.int().min(0).max(LAST_INSTANT_MS), id: rentalId });
+
+function endedPositionOf(cursor: string) {
+  const { ended, id } = decodeCursor(cursor, endedPlace);
+  return { endedAt: new Date(ended), id };
+}

@@ -1,0 +1,197 @@
+import { randomInt } from 'node:crypto';
+import { machineStates, verdictOn } from '@millrace/contract';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault, isFault } from '@millrace/platform/fault';
+import { parseId } from '@millrace/platform/ids';
+import { ppm } from '@millrace/platform/money';
+import { findCluster, findNode } from '../../fleet/index.ts';
+import { enterAs, type KeyCall } from '../../identity/index.ts';
+import {
+  acceptOrder,
+  listHistory,
+  listRecords,
+  terminateOwn,
+  type EndedPosition,
+  type HistoryEntry,
+  type RentalRecord,
+} from '../../rentals/index.ts';
+import { findListedMachine } from '../../suppliers/index.ts';
+import { readFacts } from '../listing/listing.store.ts';
+import { toRecord } from '../listing/machine.ts';
+import { findWireId, insertInstance, isNameTaken, readInstances } from './instances.store.ts';
+import type { Instance, RentedMachine } from './instances.ts';
+import { nameToTry, type Random } from './name.ts';
+import { orderOf, type InstanceBody, type RentableMachine } from './order.ts';
+
+/**
+ * What tenants do with machines of the marketplace. All of it is done by rentals; what is added here is which machine is
+ * meant, what it costs, whose it is, and what the instance is called.
+ */
+
+export interface InstanceTools {
+  readonly random: Random;
+}
+
+const systemTools: InstanceTools = { random: (bound) => randomInt(bound) };
+
+/** A machine that is for rent to this key, with its record of this moment. */
+interface FoundMachine extends RentableMachine {
+  readonly record: RentedMachine;
+}
+
+/**
+ * Accepts an order of an instance, in the caller's one transaction: refused, it leaves nothing. Locks: the organisation,
+ * who supplies the machine and its price, then what every order of a rental locks.
+ */
+export async function createInstance(
+  tx: Tx,
+  call: KeyCall,
+  body: InstanceBody,
+  wireId: number,
+  tools = systemTools,
+): Promise<Instance> {
+  const caller = await enterAs(tx, call, 'marketplace:write');
+  const machine = await requireMachine(tx, body, caller.key.mode);
+  const { listed, node, record } = machine;
+  if (body.gpu_count > node.gpus.length) throw new Fault('GPU_COUNT_EXCEEDS_AVAILABLE');
+  const name = await freeName(tx, tools.random);
+  const order = orderOf(body, machine, name);
+  const rental = await acceptOrder(tx, call, caller, order, wireId).catch((error: unknown) => {
+    throw asRefusalHere(error);
+  });
+  const instance: Instance = {
+    rentalId: rental.id,
+    orgId: rental.orgId,
+    mode: rental.mode,
+    name,
+    nodeId: node.id,
+    clusterName: listed.clusterName,
+    pricePerGpuHour: listed.pricePerGpuHour,
+    fee: listed.supplier?.feePpm ?? ppm(0),
+    machine: record,
+  };
+  await insertInstance(tx, instance);
+  return instance;
+}
+
+/** Absent, not for rent, of another cluster and of another mode are alike. */
+async function requireMachine(tx: Tx, body: InstanceBody, mode: Mode): Promise<FoundMachine> {
+  const nodeId = parseId('nod', body.node_name);
+  const listed = nodeId === null ? null : await findListedMachine(tx, nodeId);
+  if (listed === null || listed.clusterName !== body.cluster_name || listed.mode !== mode) {
+    throw new Fault('MACHINE_NOT_FOUND');
+  }
+  const node = await findNode(tx, listed.nodeId);
+  const cluster = await findCluster(tx, listed.clusterId);
+  if (node === null || cluster === null)
+    throw new Error(`The machine ${listed.nodeId} is listed and not there.`);
+  const verdict = verdictOn(machineStates, 'rent', node.status);
+  if (verdict !== 'allowed' && verdict !== 'repeat') throw new Fault(verdict);
+  const [facts] = await readFacts(tx, [listed.nodeId]);
+  const shown = facts === undefined ? null : toRecord(facts, listed);
+  const { gpuType } = node;
+  if (shown === null || gpuType === null) throw new Fault('MACHINE_NOT_READY');
+  const { instances: _others, ...record } = shown.record;
+  return { listed, node: { ...node, gpuType }, cluster, record };
+}
+
+/** Only one machine was asked for, so the lack of room is one of GPUs on it. */
+function asRefusalHere(error: unknown): unknown {
+  if (!isFault(error) || error.reason !== 'INSUFFICIENT_CAPACITY') return error;
+  return new Fault('GPU_COUNT_EXCEEDS_AVAILABLE', { cause: error });
+}
+
+/** So many names are tried; of the last there are millions for each of the words. */
+const NAMES_TRIED = 5;
+
+async function freeName(tx: Tx, random: Random): Promise<string> {
+  for (let nth = 0; nth < NAMES_TRIED; nth += 1) {
+    const name = nameToTry(random, nth);
+    if (!(await isNameTaken(tx, name))) return name;
+  }
+  throw new Fault('SERVICE_UNAVAILABLE', {
+    message: 'No name was found for the instance.',
+    retryAfterSeconds: 1,
+  });
+}
+
+/** The tenant ends its instance. Ending it again, or one that has failed, changes nothing and is no mistake. */
+export async function terminateInstance(
+  tx: Tx,
+  call: KeyCall,
+  wish: { readonly mode: Mode; readonly name: string },
+): Promise<void> {
+  const wireId = await findWireId(tx, call.orgId, wish.mode, wish.name);
+  if (wireId === null) throw new Fault('INSTANCE_NOT_FOUND');
+  try {
+    await terminateOwn(tx, call, { rentalId: wireId, kind: 'instance', reason: undefined });
+  } catch (error) {
+    if (!isFault(error) || error.reason !== 'ALREADY_TERMINATED') throw error;
+  }
+}
+
+export type Asker = Parameters<typeof listRecords>[1];
+
+export interface ShownInstance {
+  readonly instance: Instance;
+  readonly record: RentalRecord;
+}
+
+const liveStatuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;
+
+/** How many are read at once of those that are all shown. */
+const READ_AT_ONCE = 500;
+
+/** All that have not ended, newest first. */
+export async function listInstances(db: Db, asker: Asker, at: Date): Promise<readonly ShownInstance[]> {
+  const all: ShownInstance[] = [];
+  let after: RentalRecord['rental']['id'] | null = null;
+  do {
+    const page = { kind: 'instance', statuses: liveStatuses, after, limit: READ_AT_ONCE } as const;
+    const rows: readonly RentalRecord[] = await listRecords(db, asker, page, at);
+    const shown = rows.slice(0, READ_AT_ONCE);
+    all.push(...(await withInstances(db, asker, shown, ({ rental }) => rental.id, toShown)));
+    after = rows.length > READ_AT_ONCE ? (shown.at(-1)?.rental.id ?? null) : null;
+  } while (after !== null);
+  return all;
+}
+
+const toShown = (record: RentalRecord, instance: Instance): ShownInstance => ({ instance, record });
+
+export interface EndedInstance extends HistoryEntry {
+  readonly instance: Instance;
+}
+
+/** Those that have ended, the last to end first; one more than asked for when there are more. */
+export async function listEndedInstances(
+  db: Db,
+  asker: Asker,
+  page: { readonly after: EndedPosition | null; readonly limit: number },
+  at: Date,
+): Promise<readonly EndedInstance[]> {
+  const rows = await listHistory(db, asker, { kinds: ['instance'], from: null, until: null, ...page }, at);
+  return withInstances(
+    db,
+    asker,
+    rows,
+    ({ id }) => id,
+    (entry, instance) => ({ ...entry, instance }),
+  );
+}
+
+/** What an instance has beyond its rental is written with it and never changes, so it may be read afterwards. */
+async function withInstances<Row, Shown>(
+  db: Db,
+  { orgId }: Asker,
+  rows: readonly Row[],
+  idOf: (row: Row) => Instance['rentalId'],
+  show: (row: Row, instance: Instance) => Shown,
+): Promise<readonly Shown[]> {
+  const instances = await readInstances(db, orgId, rows.map(idOf));
+  return rows.map((row) => {
+    const instance = instances.get(idOf(row));
+    if (instance === undefined) throw new Error(`The rental ${idOf(row)} is an instance without a name.`);
+    return show(row, instance);
+  });
+}

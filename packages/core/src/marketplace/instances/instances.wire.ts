@@ -1,0 +1,65 @@
+import type { Answer, Contract } from '@millrace/contract';
+import { entranceOf, openPortsOf, type RentalRecord } from '../../rentals/index.ts';
+import { portMappingsOf, sshCommandOf } from '../names/names.ts';
+import type { EndedInstance, ShownInstance } from './instances.service.ts';
+import { stateOf, type Instance } from './instances.ts';
+
+/** Instances on the wire. Pure. */
+
+type Operations = Contract['operations'];
+type WireInstance = Answer<Operations['listMarketplaceInstances']>['instances'][number];
+type WireEnded = Answer<Operations['listMarketplaceInstanceHistory']>['instance_history'][number];
+
+/** `domain`: what the HTTPS names of ports end with; null where the operator gives none. */
+export function toWireInstance({ instance, record }: ShownInstance, domain: string | null): WireInstance {
+  const { rental, machines } = record;
+  const [machine] = machines;
+  const status = stateOf({ status: rental.status, machines });
+  return {
+    id: instance.name,
+    start: rental.startedAt?.toISOString() ?? null,
+    end: rental.endedAt?.toISOString() ?? null,
+    created: rental.createdAt.toISOString(),
+    sshCommand: machine === undefined ? null : sshCommandOf(entranceOf(machine)),
+    portMappings: mappingsOf(instance, machine, domain),
+    instance: {
+      ...instance.machine,
+      status,
+      instances: [{ id: instance.name, status, hardware: hardwareOf(instance, rental.gpuCount) }],
+      gpu_count: rental.gpuCount,
+      owner: instance.orgId,
+    },
+  };
+}
+
+function mappingsOf(
+  { name }: Instance,
+  machine: RentalRecord['machines'][number] | undefined,
+  domain: string | null,
+): WireInstance['portMappings'] {
+  const [first, ...rest] = machine === undefined ? [] : openPortsOf(machine);
+  if (first === undefined) return [];
+  return portMappingsOf({ instanceName: name, host: first.host, ports: [first, ...rest] }, domain);
+}
+
+/** What of its machine the instance has: so many of the GPUs, which are all alike. */
+function hardwareOf(
+  { machine }: Instance,
+  gpuCount: number,
+): WireInstance['instance']['instances'][0]['hardware'] {
+  return machine.hardware.gpus
+    .slice(0, gpuCount)
+    .map(({ hardware_type, model, ram }) => ({ gpu: { hardware_type, model, ram } }));
+}
+
+export function toWireEnded({ instance, ...entry }: EndedInstance): WireEnded {
+  return {
+    instance_name: instance.name,
+    started_at: entry.startedAt?.toISOString() ?? null,
+    terminated_at: entry.endedAt.toISOString(),
+    price: instance.machine.pricing.price,
+    hardware: instance.machine.hardware,
+    gpu_count: entry.gpuCount,
+    cost_nano_usd: String(entry.finalCost),
+  };
+}

@@ -1,0 +1,30 @@
+import type { Db } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import type { CellId, OrgId } from '@millrace/platform/ids';
+import { createWireIdAllocator } from '@millrace/platform/wire-ids';
+import { withRecalledMoney, type RecallMoney } from './recalled-money.ts';
+import { createSpareIds } from './spare-ids.ts';
+
+/** What every order of a process goes through before its transaction, whatever is ordered. */
+
+export interface OrderingParts {
+  readonly db: Db;
+  /** Its 32-bit ids are given to what is created here. */
+  readonly cell: CellId;
+  /** Where what an order lacks may be lent out for inference. Without it an order is paid from what is there. */
+  readonly recallMoney?: RecallMoney | undefined;
+}
+
+/** Has the order carried out with an id that nobody has; `use` is called where it ends up in a row. */
+export type Ordering = <T>(
+  who: { readonly orgId: OrgId; readonly mode: Mode },
+  work: (wireId: number, use: () => void) => Promise<T>,
+) => Promise<T>;
+
+/** What a process takes of its cell's ids at once. */
+const IDS_AT_ONCE = 50;
+
+export function createOrdering({ db, cell, recallMoney }: OrderingParts): Ordering {
+  const withId = createSpareIds(createWireIdAllocator({ db, cell, kind: 'rental', chunk: IDS_AT_ONCE }));
+  return (who, work) => withId((wireId, use) => withRecalledMoney(who, recallMoney, () => work(wireId, use)));
+}
