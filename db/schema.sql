@@ -217,6 +217,68 @@ end $$;
 
 COMMENT ON FUNCTION public.note_keys_of_changed_user() IS 'What a key may do is cut with what its user may do, in its organisation and on the platform.';
 
+CREATE FUNCTION public.note_listed_capacity() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  insert into listing_changes (node_id) values (new.node_id);
+  return null;
+end $$;
+
+CREATE FUNCTION public.note_listed_cluster() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  insert into listing_changes (node_id) select node_id from node_capacity where cluster_id = new.id;
+  return null;
+end $$;
+
+CREATE FUNCTION public.note_listed_instance() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  insert into listing_changes (node_id) select node_id from instances where rental_id = new.id;
+  return null;
+end $$;
+
+COMMENT ON FUNCTION public.note_listed_instance() IS 'What is rented on a machine is shown with its state. That GPUs were sold or released is noted with the counts of the node.';
+
+CREATE FUNCTION public.note_listed_machine() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  insert into listing_changes (node_id) values (new.node_id);
+  return null;
+end $$;
+
+CREATE FUNCTION public.note_listed_node() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  insert into listing_changes (node_id)
+  select node_id from node_capacity where node_id = new.id and offer = 'marketplace';
+  return null;
+end $$;
+
+CREATE FUNCTION public.note_listed_supplier() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public'
+    AS $$
+begin
+  insert into listing_changes (node_id)
+  select node_id from supplier_machines
+   where org_id = case tg_table_name when 'suppliers' then to_jsonb(new) ->> 'org_id' else to_jsonb(new) ->> 'id' end::uuid
+     and node_id is not null;
+  return null;
+end $$;
+
+COMMENT ON FUNCTION public.note_listed_supplier() IS 'Whether the machines of a supplier are shown depends on its own status and on that of its organisation.';
+
 CREATE FUNCTION public.pool_of(mode text, offer text, region text, gpu_type text, connection_type text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN hashtextextended(((((((((mode || ' '::text) || offer) || ' '::text) || region) || ' '::text) || COALESCE(gpu_type, ''::text)) || ' '::text) || connection_type), (0)::bigint);
@@ -1304,6 +1366,15 @@ COMMENT ON COLUMN public.ledger_transfers.key_id IS 'The API key whose work is c
 COMMENT ON COLUMN public.ledger_transfers.usage IS 'What was used for the money, in whole units: {"gpuMs": …} or {"requests": …, "promptTokens": …}.';
 
 COMMENT ON COLUMN public.ledger_transfers.occurred_at IS 'By the clock of the process that posted it.';
+
+CREATE TABLE public.listing_changes (
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    node_id uuid NOT NULL
+);
+
+COMMENT ON TABLE public.listing_changes IS 'Machines of the marketplace of which something has changed. Kept for as long as a reader may need to catch up.';
+
+COMMENT ON COLUMN public.listing_changes.xid IS 'The transaction that changed it. A reader asks for those that its last snapshot did not see: numbers are given out in another order than transactions commit, and one that commits late is missed by whoever asks for what comes after a number.';
 
 CREATE TABLE public.maintenance_nodes (
     window_id uuid NOT NULL,
@@ -3902,6 +3973,8 @@ CREATE INDEX ledger_transfers_rare_kind_idx ON public.ledger_transfers USING btr
 
 CREATE INDEX ledger_transfers_reverses_idx ON public.ledger_transfers USING btree (reverses) WHERE (reverses IS NOT NULL);
 
+CREATE INDEX listing_changes_xid_idx ON public.listing_changes USING btree (xid);
+
 CREATE INDEX maintenance_nodes_held_idx ON public.maintenance_nodes USING btree (window_id) WHERE (hold = 'held'::text);
 
 CREATE INDEX maintenance_nodes_node_idx ON public.maintenance_nodes USING btree (node_id);
@@ -4094,6 +4167,8 @@ CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON public.audit_log FOR EAC
 
 CREATE TRIGGER budgets_noted AFTER INSERT OR UPDATE OF key_ids, on_exceeded, deleted_at ON public.budgets FOR EACH ROW EXECUTE FUNCTION public.note_keys_of_changed_budget();
 
+CREATE TRIGGER clusters_listed AFTER UPDATE OF name, region, settings, offer, supplier_org_id, port_first, port_last, status ON public.clusters FOR EACH ROW WHEN (((new.offer = 'marketplace'::text) AND ((((((((old.name IS DISTINCT FROM new.name) OR (old.region IS DISTINCT FROM new.region)) OR (old.settings IS DISTINCT FROM new.settings)) OR (old.offer IS DISTINCT FROM new.offer)) OR (old.supplier_org_id IS DISTINCT FROM new.supplier_org_id)) OR (old.port_first IS DISTINCT FROM new.port_first)) OR (old.port_last IS DISTINCT FROM new.port_last)) OR (old.status IS DISTINCT FROM new.status)))) EXECUTE FUNCTION public.note_listed_cluster();
+
 CREATE TRIGGER gpus_insert_recount AFTER INSERT ON public.gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
 
 CREATE TRIGGER gpus_update_recount AFTER UPDATE ON public.gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
@@ -4120,13 +4195,19 @@ CREATE TRIGGER meter_transitions_append_only BEFORE DELETE OR UPDATE ON public.m
 
 CREATE TRIGGER meter_transitions_no_truncate BEFORE TRUNCATE ON public.meter_transitions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
 
+CREATE TRIGGER node_capacity_listed AFTER INSERT OR UPDATE ON public.node_capacity FOR EACH ROW WHEN (((new.offer)::text = 'marketplace'::text)) EXECUTE FUNCTION public.note_listed_capacity();
+
 CREATE TRIGGER node_capacity_pool BEFORE INSERT OR UPDATE OF mode, offer, region, gpu_type, connection_type, ready, open, placeable, pool ON public.node_capacity FOR EACH ROW EXECUTE FUNCTION public.mark_pool();
 
 CREATE TRIGGER node_faults_append_only BEFORE DELETE OR UPDATE ON public.node_faults FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER node_transitions_append_only BEFORE DELETE OR UPDATE ON public.node_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
+CREATE TRIGGER nodes_listed AFTER UPDATE OF status, address, cpu_model, cpu_count, ram_mb, storage_gb, gpu_form_factor ON public.nodes FOR EACH ROW WHEN ((((((((old.status IS DISTINCT FROM new.status) OR (old.address IS DISTINCT FROM new.address)) OR (old.cpu_model IS DISTINCT FROM new.cpu_model)) OR (old.cpu_count IS DISTINCT FROM new.cpu_count)) OR (old.ram_mb IS DISTINCT FROM new.ram_mb)) OR (old.storage_gb IS DISTINCT FROM new.storage_gb)) OR (old.gpu_form_factor IS DISTINCT FROM new.gpu_form_factor))) EXECUTE FUNCTION public.note_listed_node();
+
 CREATE TRIGGER organisations_insert_noted AFTER INSERT ON public.organisations FOR EACH ROW EXECUTE FUNCTION public.note_changed_organisation();
+
+CREATE TRIGGER organisations_listed AFTER UPDATE OF status ON public.organisations FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION public.note_listed_supplier();
 
 CREATE TRIGGER organisations_update_noted AFTER UPDATE OF status, funded_at ON public.organisations FOR EACH ROW EXECUTE FUNCTION public.note_changed_organisation();
 
@@ -4141,6 +4222,12 @@ CREATE TRIGGER prices_no_truncate BEFORE TRUNCATE ON public.prices FOR EACH STAT
 CREATE TRIGGER prices_update_noted AFTER UPDATE ON public.prices FOR EACH ROW WHEN ((new.subject_kind = 'model'::text)) EXECUTE FUNCTION public.note_changed_model();
 
 CREATE TRIGGER rental_transitions_append_only BEFORE DELETE OR UPDATE ON public.rental_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER rentals_listed AFTER UPDATE OF status ON public.rentals FOR EACH ROW WHEN (((new.kind = 'instance'::text) AND (old.status IS DISTINCT FROM new.status))) EXECUTE FUNCTION public.note_listed_instance();
+
+CREATE TRIGGER supplier_machines_listed AFTER INSERT OR UPDATE ON public.supplier_machines FOR EACH ROW WHEN ((new.node_id IS NOT NULL)) EXECUTE FUNCTION public.note_listed_machine();
+
+CREATE TRIGGER suppliers_listed AFTER UPDATE OF status ON public.suppliers FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION public.note_listed_supplier();
 
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
@@ -4623,6 +4710,8 @@ GRANT UPDATE(posted_nano_usd) ON TABLE public.ledger_holds TO millrace_app;
 GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_app;
+
+GRANT SELECT,DELETE ON TABLE public.listing_changes TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.maintenance_nodes TO millrace_app;
 

@@ -56,6 +56,7 @@ const typeOf: Readonly<Record<string, string>> = {
   citext: 'string',
   numeric: 'string',
   date: 'string',
+  xid8: 'string',
   inet: 'string',
   cidr: 'string',
   bool: 'boolean',

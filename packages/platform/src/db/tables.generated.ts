@@ -433,6 +433,11 @@ export interface LedgerTransfersTable {
   occurred_at: Date;
 }
 
+export interface ListingChangesTable {
+  xid: Generated<string>;
+  node_id: string;
+}
+
 export interface MaintenanceNodesTable {
   window_id: string;
   node_id: string;
@@ -1277,6 +1282,7 @@ export interface GeneratedTables {
   ledger_hold_parts: LedgerHoldPartsTable;
   ledger_holds: LedgerHoldsTable;
   ledger_transfers: LedgerTransfersTable;
+  listing_changes: ListingChangesTable;
   maintenance_nodes: MaintenanceNodesTable;
   maintenance_notices: MaintenanceNoticesTable;
   maintenance_windows: MaintenanceWindowsTable;
