@@ -16,6 +16,7 @@ export { pageSizeDefault, pageSizeMax } from './operations/own-kit.ts';
 export { placementObstacles, type PlacementObstacle } from './operations/own-rental-records.ts';
 export * from './pending.ts';
 export * from './records/index.ts';
+export { marketplaceFilterFields, type MarketplaceFilterField } from './records/marketplace.ts';
 export * from './records/provider-data.ts';
 export * from './records/vocabulary.ts';
 export * from './scopes.ts';

@@ -1,3 +1,5 @@
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import type { Operation } from '@millrace/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../fault/index.ts';
@@ -5,11 +7,11 @@ import { logFailure } from '../log/index.ts';
 import { isStillAdmitted } from './admission.ts';
 import { droppedFields } from './ignored-fields.ts';
 import type { Kit } from './kit.ts';
-import { Reply, SseReply } from './reply.ts';
+import { BytesReply, Reply, SseReply } from './reply.ts';
 import { stateOf } from './request-state.ts';
 import { sseHeaders, streamEvents } from './sse.ts';
 
-/** Sends what a handler returned, in whichever of the three forms. */
+/** Sends what a handler returned, in whichever of its forms. */
 export async function sendResult(
   kit: Kit,
   operation: Operation,
@@ -22,10 +24,14 @@ export async function sendResult(
     await sendStream(kit, operation, result, request, reply);
     return;
   }
+  if (result instanceof BytesReply) {
+    await sendBytes(kit, operation, result, request, reply);
+    return;
+  }
   const body: unknown = result instanceof Reply ? result.body : result;
   if (kit.validateResponses) checkAnswer(operation, body);
   if (result instanceof Reply) addHeaders(reply, result.headers);
-  if (operation.response.revalidates === true && isAtHand(request, reply)) {
+  if (operation.response.revalidates === true && isAtHand(request, reply.getHeader('etag'))) {
     await reply.code(304).send();
     return;
   }
@@ -43,9 +49,34 @@ export async function sendResult(
   await reply.header('content-type', 'application/json; charset=utf-8').send(text ?? JSON.stringify(body));
 }
 
+async function sendBytes(
+  kit: Kit,
+  operation: Operation,
+  { headers, produce }: BytesReply,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  if (operation.response.revalidates === true && isAtHand(request, headers['etag'])) {
+    // These are of the body that is not sent.
+    const { 'content-encoding': _encoding, 'content-length': _length, ...kept } = headers;
+    addHeaders(reply, kept);
+    await reply.code(304).send();
+    return;
+  }
+  let bytes = await produce();
+  // Not before: a refusal has a body of its own, which is not compressed.
+  addHeaders(reply, headers);
+  if (kit.validateResponses) {
+    bytes = Buffer.isBuffer(bytes) ? bytes : await buffer(bytes);
+    const isPacked = reply.getHeader('content-encoding') === 'gzip';
+    checkAnswer(operation, JSON.parse((isPacked ? gunzipSync(bytes) : bytes).toString('utf8')));
+  }
+  reply.code(operation.response.status).header('content-type', 'application/json; charset=utf-8');
+  await reply.send(bytes);
+}
+
 /** The client names the ETag of this very answer, alone, in a list, or as a weak one (RFC 9110, 13.1.2). */
-function isAtHand(request: FastifyRequest, reply: FastifyReply): boolean {
-  const etag = reply.getHeader('etag');
+function isAtHand(request: FastifyRequest, etag: unknown): boolean {
   const named = (request.headers['if-none-match'] ?? '').split(',').map((each) => each.trim());
   return etag !== undefined && named.some((each) => each === '*' || each.replace(/^W\//, '') === etag);
 }

@@ -1,7 +1,8 @@
 export { createHttpServer } from './server.ts';
 export { requirePrincipal, actorOf } from './principal.ts';
-export { preparedReply, reply, sse } from './reply.ts';
-export type { Reply, SseEvent, SseReply, SseStream } from './reply.ts';
+export { bytesReply, preparedReply, reply, sse } from './reply.ts';
+export type { BytesReply, Reply, ReplyBytes, SseEvent, SseReply, SseStream } from './reply.ts';
+export { ignoredFieldsHeader } from './ignored-fields.ts';
 export { decodeCursor, encodeCursor, linkNext, toPage } from './pager.ts';
 export type { Cursor, Page } from './pager.ts';
 export { deleteExpiredOperations, findOperationById, findOperationByKey } from './idempotency.store.ts';

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** An answer with headers of its own. Made with `reply(…)`. */
 export class Reply<Body> {
   readonly body: Body;
@@ -9,6 +11,21 @@ export class Reply<Body> {
     this.body = body;
     this.headers = headers;
     this.text = text;
+  }
+}
+
+/** What a `BytesReply` sends: all of it at once, or as a stream. */
+export type ReplyBytes = Buffer | Readable;
+
+/** An answer whose JSON was made by the handler, perhaps compressed. Made with `bytesReply(…)`. */
+export class BytesReply {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Asked only if the client does not have the answer already. */
+  readonly produce: () => Promise<ReplyBytes>;
+
+  constructor(headers: Readonly<Record<string, string>>, produce: () => Promise<ReplyBytes>) {
+    this.headers = headers;
+    this.produce = produce;
   }
 }
 
@@ -47,6 +64,17 @@ export function preparedReply<Body>(
   headers: Readonly<Record<string, string>> = {},
 ): Reply<Body> {
   return new Reply(prepared.body, headers, prepared.text);
+}
+
+/**
+ * Answers with bytes of JSON that are at hand, or quickly made: `produce` is not called for a client whose `If-None-Match`
+ * names the ETag among the headers. Bytes that are compressed say so by `content-encoding`.
+ */
+export function bytesReply(
+  headers: Readonly<Record<string, string>>,
+  produce: () => Promise<ReplyBytes>,
+): BytesReply {
+  return new BytesReply(headers, produce);
 }
 
 /** Answers with a stream; `produce` returns to end it, and should return soon after `stream.signal` aborts. */

@@ -7,7 +7,7 @@ import type { IdSource, KeyId, OrgId, RequestId, UserId } from '../ids/index.ts'
 import type { Limiter } from '../limiter/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { Traceparent } from '../telemetry/index.ts';
-import type { Reply, SseReply } from './reply.ts';
+import type { BytesReply, Reply, SseReply } from './reply.ts';
 
 /** The limits that bear on each request of a principal. A key's further limits belong to the features. */
 export interface PrincipalLimits {
@@ -87,8 +87,11 @@ export interface Call<Op extends Operation> {
   readonly transact: Transact<Op>;
 }
 
-/** A bare answer gets the operation's status; `reply(…)` adds headers; `sse(…)` answers as a stream. */
-export type HandlerResult<Op extends Operation> = Answer<Op> | Reply<Answer<Op>> | SseReply;
+/**
+ * A bare answer gets the operation's status; `reply(…)` adds headers; `bytesReply(…)` has its JSON already; `sse(…)` answers
+ * as a stream.
+ */
+export type HandlerResult<Op extends Operation> = Answer<Op> | Reply<Answer<Op>> | BytesReply | SseReply;
 
 export type Handler<Op extends Operation> = (call: Call<Op>) => Promise<HandlerResult<Op>>;
 

@@ -1,0 +1,92 @@
+import { Readable, pipeline } from 'node:stream';
+import { promisify } from 'node:util';
+import { createGzip, gzip } from 'node:zlib';
+import type { ReplyBytes } from '@millrace/platform/http';
+import { gzipHeader, gzipTrailer, joinChecksums, packPart, type Checksum } from './gzip.ts';
+import type { Packed, Run } from './segments.ts';
+import type { Selection } from './table.ts';
+
+/** Answers as bytes: the whole list, which is kept ready, and what a query finds. */
+
+const HEAD = Buffer.from('{"instances":[');
+const TAIL = Buffer.from(']}');
+const packedHead = packPart(HEAD);
+const packedTail = packPart(TAIL);
+
+/** Half as long as with the thorough search, and a tenth larger. */
+const LEVEL = 1;
+/** What is longer is sent piece by piece, so that no answer takes more memory than this beside the list itself. */
+const AT_ONCE_BYTES = 512 * 1_024;
+const CHUNK_BYTES = 64 * 1_024;
+/** Pieces of this size are sent from where they are, and not copied together. */
+const OWN_CHUNK_BYTES = 8 * 1_024;
+
+/** The whole list, ready to be sent in either form. */
+export interface Snapshot {
+  readonly runs: readonly Run[];
+  readonly length: number;
+  readonly packed: readonly Buffer[];
+  readonly packedLength: number;
+}
+
+export function toSnapshot({ blocks, checksum }: Packed, runs: readonly Run[]): Snapshot {
+  const whole = joinChecksums(joinChecksums(packedHead, checksum), packedTail) satisfies Checksum;
+  const packed = [
+    Buffer.concat([gzipHeader, packedHead.bytes]),
+    ...blocks,
+    Buffer.concat([packedTail.bytes, gzipTrailer(whole)]),
+  ];
+  const packedLength = packed.reduce((sum, { length }) => sum + length, 0);
+  return { runs, length: whole.length, packed, packedLength };
+}
+
+export function sendSnapshot(snapshot: Snapshot, isPacked: boolean): ReplyBytes {
+  return Readable.from(isPacked ? snapshot.packed : chunksOf(snapshot.runs, TAIL), { objectMode: false });
+}
+
+const gzipAtOnce = promisify(gzip);
+
+export async function sendSelection(selection: Selection, isPacked: boolean): Promise<ReplyBytes> {
+  const { runs, nextCursor } = selection;
+  const tail =
+    nextCursor === undefined ? TAIL : Buffer.from(`],"next_cursor":${JSON.stringify(nextCursor)}}`);
+  const length = runs.reduce((sum, { from, until }) => sum + until - from, HEAD.length + tail.length);
+  if (length <= AT_ONCE_BYTES) {
+    const whole = Buffer.concat([...chunksOf(runs, tail)]);
+    return isPacked ? gzipAtOnce(whole, { level: LEVEL }) : whole;
+  }
+  const plain = Readable.from(chunksOf(runs, tail), { objectMode: false });
+  // A client that leaves ends both; nobody is left to be told of it.
+  return isPacked ? pipeline(plain, createGzip({ level: LEVEL }), () => undefined) : plain;
+}
+
+/** The JSON around and of these machines. The first one's comma is left out. */
+function* chunksOf(runs: readonly Run[], tail: Buffer): Generator<Buffer> {
+  let pieces: Buffer[] = [HEAD];
+  let length = HEAD.length;
+  for (const [index, { bytes, from, until }] of runs.entries()) {
+    const piece = bytes.subarray(index === 0 ? from + 1 : from, until);
+    pieces.push(piece);
+    length += piece.length;
+    if (length < CHUNK_BYTES && piece.length < OWN_CHUNK_BYTES) continue;
+    if (piece.length >= OWN_CHUNK_BYTES) pieces.pop();
+    if (pieces.length > 0) yield Buffer.concat(pieces);
+    if (piece.length >= OWN_CHUNK_BYTES) yield piece;
+    pieces = [];
+    length = 0;
+  }
+  yield Buffer.concat([...pieces, tail]);
+}
+
+/** Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, 12.5.3). */
+export function takesGzip(header: string | undefined): boolean {
+  const asked = new Map(
+    (header ?? '').split(',').map((each) => {
+      const [name = '', ...params] = each.split(';').map((text) => text.trim().toLowerCase());
+      const weight = params.find((param) => param.startsWith('q='))?.slice(2);
+      return [name, weight === undefined ? 1 : Number(weight)] as const;
+    }),
+  );
+  const weight = asked.get('gzip') ?? asked.get('x-gzip') ?? asked.get('*') ?? 0;
+  return weight > 0;
+}

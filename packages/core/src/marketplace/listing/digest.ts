@@ -1,0 +1,28 @@
+import { hash } from 'node:crypto';
+
+/**
+ * Names a set of texts: the sum of their hashes, so that one more or one less costs no more than itself, and every process
+ * that has the same texts has the same name for them, however it came by them.
+ */
+export class SetDigest {
+  #high = 0n;
+  #low = 0n;
+
+  add(text: Uint8Array): void {
+    this.#count(text, 1n);
+  }
+
+  remove(text: Uint8Array): void {
+    this.#count(text, -1n);
+  }
+
+  toString(): string {
+    return [this.#high, this.#low].map((lane) => lane.toString(16).padStart(16, '0')).join('');
+  }
+
+  #count(text: Uint8Array, times: bigint): void {
+    const digest = hash('sha256', text, 'buffer');
+    this.#high = BigInt.asUintN(64, this.#high + times * digest.readBigUInt64LE(0));
+    this.#low = BigInt.asUintN(64, this.#low + times * digest.readBigUInt64LE(8));
+  }
+}

@@ -1,0 +1,90 @@
+import type { Body, Contract, MarketplaceFilterField } from '@millrace/contract';
+import type { Value } from './column.ts';
+import { fieldOf, isFilterField } from './fields.ts';
+
+/** What a caller asks of machines, made ready to be put to columns. Pure. */
+
+export type ListingQuery = Body<Contract['operations']['listMarketplaceMachines']>;
+export type Filters = ListingQuery['filters'];
+
+export interface Filter {
+  readonly column: string;
+  readonly passes: (values: readonly Value[]) => boolean;
+}
+
+export interface Wish {
+  readonly filters: readonly Filter[];
+  /** Keys that mean nothing here. */
+  readonly ignored: readonly string[];
+  /** It names the region of test machines: only then are these shown. */
+  readonly withTest: boolean;
+}
+
+const TEST_REGION = 'mock-region';
+
+interface Conditions {
+  readonly eq?: Value | undefined;
+  readonly neq?: Value | undefined;
+  readonly gt?: Value | undefined;
+  readonly gte?: Value | undefined;
+  readonly lt?: Value | undefined;
+  readonly lte?: Value | undefined;
+  readonly in?: readonly Value[] | undefined;
+  readonly notin?: readonly Value[] | undefined;
+}
+
+export function readFilters(filters: Filters): Wish {
+  const known: Filter[] = [];
+  const ignored: string[] = [];
+  for (const [name, asked] of Object.entries(filters)) {
+    if (!isFilterField(name)) ignored.push(name);
+    else if (asked !== undefined) known.push(filterOn(name, conditionsOf(name, asked as Value | Conditions)));
+  }
+  const regions = [filters.region, filters['location.region']];
+  return { filters: known, ignored, withTest: regions.some(namesTestRegion) };
+}
+
+function conditionsOf(name: MarketplaceFilterField, asked: Value | Conditions): Conditions {
+  return typeof asked === 'object' ? asked : { [fieldOf(name).plain]: asked };
+}
+
+/**
+ * Of a field with several values one has to be as asked; where a value is not wanted, none may be it. A machine that does
+ * not have the field at all so passes `neq` and `notin` and nothing else.
+ */
+function filterOn(name: MarketplaceFilterField, asked: Conditions): Filter {
+  const { column, isSame = isEqual } = fieldOf(name);
+  const tests: ((values: readonly Value[]) => boolean)[] = [];
+  const some = (holds: (value: Value) => boolean): void => void tests.push((values) => values.some(holds));
+  const none = (holds: (value: Value) => boolean): void => void tests.push((values) => !values.some(holds));
+  const { eq, neq, gt, gte, lt, lte, in: any, notin } = asked;
+  if (eq !== undefined) some((value) => isSame(value, eq));
+  if (neq !== undefined) none((value) => isSame(value, neq));
+  if (gt !== undefined) some((value) => value > gt);
+  if (gte !== undefined) some((value) => value >= gte);
+  if (lt !== undefined) some((value) => value < lt);
+  if (lte !== undefined) some((value) => value <= lte);
+  if (any !== undefined) some(oneOf(any, isSame));
+  if (notin !== undefined) none(oneOf(notin, isSame));
+  return { column, passes: (values) => tests.every((passes) => passes(values)) };
+}
+
+function isEqual(value: Value, wanted: Value): boolean {
+  return value === wanted;
+}
+
+/** A list may have a thousand entries, and so may the column. */
+function oneOf(
+  list: readonly Value[],
+  isSame: (value: Value, wanted: Value) => boolean,
+): (value: Value) => boolean {
+  if (isSame !== isEqual) return (value) => list.some((wanted) => isSame(value, wanted));
+  const wanted = new Set(list);
+  return (value) => wanted.has(value);
+}
+
+function namesTestRegion(asked: unknown): boolean {
+  if (typeof asked !== 'object' || asked === null) return asked === TEST_REGION;
+  const { eq, in: any } = asked as Conditions;
+  return eq === TEST_REGION || any?.includes(TEST_REGION) === true;
+}

@@ -1,0 +1,93 @@
+import { constants, crc32, deflateRawSync } from 'node:zlib';
+
+/**
+ * One gzip stream joined from parts that were compressed each by itself (RFC 1952). Every part ends with a full flush: at
+ * the edge of a byte, and referring to nothing before it. So a part is compressed again when it changes and the others are
+ * not, and the checksum of the whole is computed from those of the parts.
+ */
+
+export interface PackedPart {
+  readonly bytes: Buffer;
+  readonly crc: number;
+  /** Of what was packed. */
+  readonly length: number;
+}
+
+/** Half as long as with the thorough search, and a tenth larger. */
+const LEVEL = 1;
+
+export function packPart(plain: Uint8Array): PackedPart {
+  const packed = deflateRawSync(plain, { level: LEVEL, finishFlush: constants.Z_FULL_FLUSH });
+  // A copy of its own size: what zlib returns may be a view of something far larger.
+  const bytes = Buffer.allocUnsafeSlow(packed.length);
+  packed.copy(bytes);
+  return { bytes, crc: crc32(plain), length: plain.length };
+}
+
+/** Magic, deflate, no flags, no time, no hints, system unknown. */
+export const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+
+/** What ends the stream: an empty last block, the checksum of all that was packed, and its length. */
+export function gzipTrailer(whole: Checksum): Buffer {
+  const trailer = Buffer.alloc(10);
+  trailer.writeUInt16LE(EMPTY_LAST_BLOCK, 0);
+  trailer.writeUInt32LE(whole.crc, 2);
+  trailer.writeUInt32LE(whole.length % 2 ** 32, 6);
+  return trailer;
+}
+
+/** A last block with fixed codes and nothing in it. */
+const EMPTY_LAST_BLOCK = 0x0003;
+
+export interface Checksum {
+  readonly crc: number;
+  readonly length: number;
+}
+
+export const noBytes: Checksum = { crc: 0, length: 0 };
+
+/** The checksum of two pieces, one after the other. */
+export function joinChecksums(first: Checksum, second: Checksum): Checksum {
+  const crc = (multiply(shiftBy(second.length), first.crc) ^ second.crc) >>> 0;
+  return { crc, length: first.length + second.length };
+}
+
+// A CRC is the rest of a division of polynomials over GF(2), the bits of a byte in reverse. So the first bit of a number
+// is the one of x^0, and bytes that follow multiply what came before by x^(8n).
+const POLYNOMIAL = 0xedb88320;
+const ONE = 0x80000000;
+
+/** The product of two polynomials, modulo that of the CRC. */
+function multiply(a: number, b: number): number {
+  let product = 0;
+  let shifted = b;
+  for (let bit = ONE; bit !== 0; bit >>>= 1) {
+    if ((a & bit) !== 0) product ^= shifted;
+    shifted = (shifted & 1) === 0 ? shifted >>> 1 : (shifted >>> 1) ^ POLYNOMIAL;
+  }
+  return product >>> 0;
+}
+
+/** x^(2^n), by squaring. */
+const powers: readonly number[] = Array.from({ length: 56 }).reduce<number[]>((all) => {
+  const last = all.at(-1);
+  all.push(last === undefined ? ONE >>> 1 : multiply(last, last));
+  return all;
+}, []);
+
+const shifts = new Map<number, number>();
+/** Lengths repeat, and there are few of them. */
+const SHIFTS_KEPT = 10_000;
+
+/** x^(8n): what `bytes` further bytes multiply by. */
+function shiftBy(bytes: number): number {
+  const known = shifts.get(bytes);
+  if (known !== undefined) return known;
+  let product = ONE;
+  for (let [rest, exponent] = [bytes, 3]; rest > 0; rest = Math.floor(rest * 0.5), exponent += 1) {
+    if (rest % 2 === 1) product = multiply(powers[exponent] ?? ONE, product);
+  }
+  if (shifts.size >= SHIFTS_KEPT) shifts.clear();
+  shifts.set(bytes, product);
+  return product;
+}

@@ -1,0 +1,213 @@
+import type { MachineState } from '@millrace/contract';
+import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import type { GpuGroup, MachineFacts, Measured, Occupant } from './machine.ts';
+
+/**
+ * All SQL behind the listing. It is a projection, so it reads what other features own, of all suppliers and tenants
+ * alike: what it reads is what everyone may see.
+ */
+
+/** A place in the stream of changes: what its transaction saw. Text that only PostgreSQL understands. */
+export interface FeedPlace {
+  readonly snapshot: string;
+  /** Of the server's history. After another server took over, what the snapshot names may have come to nothing. */
+  readonly timeline: string;
+}
+
+export interface FeedChanges {
+  readonly place: FeedPlace;
+  /** Those of which something changed after `since`; null: the place is of another history, so nothing can be said. */
+  readonly nodeIds: readonly NodeId[] | null;
+}
+
+interface ChangesRow {
+  snapshot: string;
+  timeline: string;
+  is_behind: boolean;
+  node_ids: string[];
+}
+
+/**
+ * One statement, and so one snapshot: what it does not see yet, the next one finds. That holds in whatever order
+ * transactions began, wrote and committed, because it compares what is seen and not numbers.
+ */
+const changesStatement = defineStatement(
+  'listing-changes',
+  `
+  select pg_current_snapshot()::text as snapshot,
+         substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) as timeline,
+         pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax(coalesce($1::pg_snapshot, pg_current_snapshot())) as is_behind,
+         array(select distinct node_id::text from listing_changes
+                where xid >= pg_snapshot_xmin($1::pg_snapshot)
+                  and not pg_visible_in_snapshot(xid, $1::pg_snapshot)) as node_ids`,
+);
+
+/** What changed since a place, and the place after it. Without one, only the place. */
+export async function readChanges(reader: Reader, since: FeedPlace | null): Promise<FeedChanges> {
+  const [row] = await runStatement<ChangesRow>(reader, changesStatement, [since?.snapshot ?? null]);
+  if (row === undefined) throw new Error('PostgreSQL has no snapshot.');
+  const isContinued = since === null || (since.timeline === row.timeline && !row.is_behind);
+  return {
+    place: { snapshot: row.snapshot, timeline: row.timeline },
+    nodeIds: isContinued ? row.node_ids.map((id) => fromUuid('nod', id)) : null,
+  };
+}
+
+/** Changes that were seen at this place already. It is so old that everybody who still reads has seen them too. */
+export async function forgetChanges(tx: Tx, seen: FeedPlace): Promise<void> {
+  await sql`
+    delete from listing_changes
+     where xid < pg_snapshot_xmax(${seen.snapshot}::pg_snapshot)
+       and pg_visible_in_snapshot(xid, ${seen.snapshot}::pg_snapshot)
+  `.execute(tx.kysely);
+}
+
+/** Nodes that could be on the marketplace, page by page. */
+export async function pageOfNodes(
+  reader: Reader,
+  page: { readonly after: NodeId | null; readonly limit: number },
+): Promise<readonly NodeId[]> {
+  const { rows } = await sql<{ node_id: string }>`
+    select node_id from node_capacity
+     where offer = 'marketplace' and node_id > ${page.after === null ? zeroUuid : toUuid(page.after)}
+     order by node_id limit ${page.limit}
+  `.execute(reader.kysely);
+  return rows.map(({ node_id: id }) => fromUuid('nod', id));
+}
+
+const zeroUuid = '00000000-0000-0000-0000-000000000000';
+
+interface FactsRow {
+  id: string;
+  status: MachineState;
+  address: string | null;
+  cpu_model: string | null;
+  cpu_count: number | null;
+  ram_mb: number | null;
+  storage_gb: number | null;
+  gpu_form_factor: string | null;
+  open: boolean;
+  gpus_total: number;
+  gpus_free: number;
+  connection_type: string;
+  ports: number;
+  ports_used: number;
+  tests: unknown;
+  gpus: string[];
+  occupants: string[];
+}
+
+// Lists within a row are text, one line each: as JSON they would take longer to read than all of the rest.
+const factsStatement = defineStatement(
+  'listing-facts',
+  `
+  select node.id, node.status, node.address, node.cpu_model, node.cpu_count, node.ram_mb, node.storage_gb,
+         node.gpu_form_factor, capacity.open, capacity.gpus_total, capacity.gpus_free, capacity.connection_type,
+         cluster.port_last - cluster.port_first + 1 as ports,
+         (select count(*)::int from allocated_ports as port
+           where port.node_id = node.id and port.protocol = 'tcp' and port.released_at is null) as ports_used,
+         machine.tests,
+         array(select concat_ws(' ', count(*), coalesce(gpu.ram_mb, 0), gpu.model) from gpus as gpu
+                where gpu.node_id = node.id and gpu.state = 'present'
+                group by gpu.model, gpu.ram_mb order by gpu.model, gpu.ram_mb) as gpus,
+         array(select concat_ws(' ', allocation.external_id, coalesce(rental.status, 'Pending'), count(*),
+                                coalesce(gpu.ram_mb, 0), gpu.model)
+                 from allocated_gpus as sold
+                 join allocations as allocation on allocation.id = sold.allocation_id
+                 join gpus as gpu on gpu.id = sold.gpu_id
+                 left join rentals as rental on rental.id = allocation.external_id
+                where sold.node_id = node.id and sold.released_at is null
+                group by allocation.external_id, rental.status, gpu.model, gpu.ram_mb
+                order by allocation.external_id, gpu.model, gpu.ram_mb) as occupants
+    from nodes as node
+    join node_capacity as capacity on capacity.node_id = node.id
+    join clusters as cluster on cluster.id = node.cluster_id
+    left join supplier_machines as machine on machine.node_id = node.id
+   where node.id = any ($1::uuid[]) and capacity.gpu_type is not null`,
+);
+
+/** What is known of these nodes. Those whose GPUs are not sold, because they are of several kinds, have no facts. */
+export async function readFacts(
+  reader: Reader,
+  nodeIds: readonly NodeId[],
+): Promise<readonly MachineFacts[]> {
+  if (nodeIds.length === 0) return [];
+  const rows = await runStatement<FactsRow>(reader, factsStatement, [nodeIds.map(toUuid)]);
+  return rows.map(fromRow);
+}
+
+function fromRow(row: FactsRow): MachineFacts {
+  return {
+    nodeId: fromUuid('nod', row.id),
+    status: row.status,
+    isOpen: row.open,
+    address: row.address,
+    cpuModel: row.cpu_model ?? '',
+    cpuCount: row.cpu_count ?? 0,
+    ramMb: row.ram_mb ?? 0,
+    storageGb: row.storage_gb ?? 0,
+    formFactor: row.gpu_form_factor,
+    gpus: row.gpus.map(toGroup),
+    gpusTotal: row.gpus_total,
+    gpusFree: row.gpus_free,
+    connectionType: row.connection_type,
+    portsFree: Math.max(0, row.ports - row.ports_used),
+    measured: toMeasured(row.tests),
+    occupants: toOccupants(row.occupants),
+  };
+}
+
+/** Numbers first: a model may have spaces in its name. */
+function toGroup(line: string): GpuGroup {
+  const [, count = '0', ramMb = '0', model = ''] = /^(\d+) (\d+) ?(.*)$/s.exec(line) ?? [];
+  return { model, ramMb: Number(ramMb), count: Number(count) };
+}
+
+const instanceStates: Readonly<Record<string, string>> = {
+  Pending: 'creating',
+  Running: 'online',
+  Unknown: 'offline',
+  Failed: 'failed',
+  Terminating: 'stopping',
+  Terminated: 'terminated',
+};
+
+function toOccupants(lines: readonly string[]): readonly Occupant[] {
+  const occupants = new Map<string, Occupant & { readonly gpus: GpuGroup[] }>();
+  for (const line of lines) {
+    const [, id = '', status = '', group = ''] = /^(\S+) (\S+) (.*)$/s.exec(line) ?? [];
+    const known = occupants.get(id) ?? {
+      rentalId: fromUuid('rnt', id),
+      status: instanceStates[status] ?? 'creating',
+      gpus: [],
+    };
+    known.gpus.push(toGroup(group));
+    occupants.set(id, known);
+  }
+  return [...occupants.values()];
+}
+
+/** What the self-test wrote. Numbers a supplier's machine produced: taken only where they are numbers. */
+function toMeasured(tests: unknown): Measured | null {
+  if (typeof tests !== 'object' || tests === null) return null;
+  const network = part(tests, 'network');
+  const gpu = part(tests, 'gpu');
+  return {
+    downMbps: positive(network, 'downMbps'),
+    upMbps: positive(network, 'upMbps'),
+    gpuClockMhz: positive(gpu, 'clockMhz'),
+    gpuTflops: positive(gpu, 'tflops'),
+  };
+}
+
+function part(from: object, name: string): object {
+  const found: unknown = Object.hasOwn(from, name) ? from[name as keyof typeof from] : null;
+  return typeof found === 'object' && found !== null ? found : {};
+}
+
+function positive(from: object, name: string): number | null {
+  const found: unknown = Object.hasOwn(from, name) ? from[name as keyof typeof from] : null;
+  return typeof found === 'number' && Number.isFinite(found) && found >= 0 ? found : null;
+}

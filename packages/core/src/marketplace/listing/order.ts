@@ -1,0 +1,117 @@
+import { encodeCursor, decodeCursor, type Cursor } from '@millrace/platform/http';
+import { z } from 'zod';
+import type { Direction, Ranking, Value } from './column.ts';
+import { placeIn } from './column.ts';
+
+/** In which order machines are shown, and where in it a page begins. Pure. */
+
+/** One column to sort by, ready to be compared. */
+export interface SortKey {
+  readonly codes: Uint32Array;
+  readonly ranking: Ranking;
+  readonly direction: Direction;
+}
+
+/**
+ * Sorts machines that are given in the order of their ids; those that are equal stay in it. Ranks are whole numbers, so
+ * several columns and the place make up one number, and numbers are sorted without calling back: a hundred thousand in
+ * some milliseconds. Columns that do not fit into one number are sorted one after the other, the last first.
+ */
+export function sortSlots(slots: Uint32Array, keys: readonly SortKey[]): Uint32Array {
+  let sorted = slots;
+  for (const group of groupsThatFit(keys, slots.length)) sorted = sortBy(sorted, group);
+  return sorted;
+}
+
+/** From the last to the first, as many together as a number has room for beside the place. */
+function groupsThatFit(keys: readonly SortKey[], places: number): readonly (readonly SortKey[])[] {
+  const groups: SortKey[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const key of keys.toReversed()) {
+    size *= key.ranking.ranks;
+    if (size <= Number.MAX_SAFE_INTEGER) {
+      groups.at(-1)?.unshift(key);
+    } else {
+      groups.push([key]);
+      size = key.ranking.ranks * Math.max(1, places);
+    }
+  }
+  return groups;
+}
+
+function sortBy(slots: Uint32Array, keys: readonly SortKey[]): Uint32Array {
+  const places = slots.length;
+  const numbers = new Float64Array(places);
+  for (const { codes, ranking } of keys) {
+    const { rankOf, ranks } = ranking;
+    for (let place = 0; place < places; place += 1) {
+      const rank = rankOf[codes[slots[place] ?? 0] ?? 0] ?? 0;
+      numbers[place] = (numbers[place] ?? 0) * ranks + rank;
+    }
+  }
+  for (let place = 0; place < places; place += 1) numbers[place] = (numbers[place] ?? 0) * places + place;
+  numbers.sort();
+  const sorted = new Uint32Array(places);
+  for (let place = 0; place < places; place += 1) {
+    sorted[place] = slots[(numbers[place] ?? 0) % places] ?? 0;
+  }
+  return sorted;
+}
+
+/**
+ * A place between machines: the values of the last one shown and its id. It stays where it is whatever happens to that
+ * machine or to others: what has not changed meanwhile is neither left out nor shown twice.
+ */
+export interface Position {
+  readonly values: readonly (Value | null)[];
+  readonly id: string;
+}
+
+/** Whether a machine comes after a position. */
+export function afterPosition(
+  keys: readonly SortKey[],
+  position: Position,
+  idOf: (slot: number) => string,
+): (slot: number) => boolean {
+  const places = keys.map(({ ranking, direction }, index) =>
+    placeIn(ranking, direction, position.values[index] ?? null),
+  );
+  return (slot) => {
+    for (const [index, { codes, ranking }] of keys.entries()) {
+      const rank = ranking.rankOf[codes[slot] ?? 0] ?? 0;
+      const place = places[index] ?? 0;
+      if (rank !== place) return rank > place;
+    }
+    return idOf(slot) > position.id;
+  };
+}
+
+/** What a list is sorted by, as text: a cursor of another order is refused. */
+export type OrderName = string;
+
+const cursorShape = z.strictObject({ order: z.string(), at: z.string(), id: z.string() });
+const valuesShape = z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]));
+
+export function toCursor(order: OrderName, position: Position): Cursor {
+  return encodeCursor({ order, at: JSON.stringify(position.values), id: position.id });
+}
+
+export function fromCursor(order: OrderName, columns: number, cursor: Cursor): Position {
+  const shape = cursorShape
+    .refine((parsed) => parsed.order === order)
+    .transform(({ at, id }, context) => {
+      const values = valuesShape.length(columns).safeParse(parseJson(at));
+      if (values.success) return { values: values.data, id };
+      context.addIssue('is not a cursor of this list');
+      return z.NEVER;
+    });
+  return decodeCursor(cursor, shape);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,246 @@
+import { joinChecksums, noBytes, packPart, type Checksum, type PackedPart } from './gzip.ts';
+
+/**
+ * The JSON of all machines in the order of their ids, cut into short segments. A change touches the segments of the
+ * machines that changed: only these are joined and packed again. Bytes once made are never changed, so whoever is sending
+ * them can go on after they were replaced.
+ */
+
+/** Few: of a thousand machines that change most are alone in theirs. Not fewer: what repeats is found only within one. */
+const ROWS_IN_SEGMENT = 16;
+/** Packed segments are sent in blocks: a write to a socket for each segment would take longer than what it sends. */
+const SEGMENTS_IN_BLOCK = 16;
+
+const COMMA_BYTES = 1;
+
+/** Machines whose JSON stands in one piece, each behind a comma. */
+interface Segment {
+  slots: number[];
+  bytes: Buffer;
+  /** Where the machine of each slot ends in `bytes`. */
+  ends: number[];
+  /** The pieces of a segment that is being changed. */
+  rows: Buffer[] | null;
+  packed: (PackedPart & { readonly isFirst: boolean }) | null;
+}
+
+/** Consecutive machines, each behind a comma. */
+export interface Run {
+  readonly bytes: Buffer;
+  readonly from: number;
+  readonly until: number;
+}
+
+/** All segments, packed: without the comma before the first machine. */
+export interface Packed {
+  readonly blocks: readonly Buffer[];
+  readonly checksum: Checksum;
+}
+
+interface Block {
+  readonly parts: readonly PackedPart[];
+  readonly bytes: Buffer;
+  readonly checksum: Checksum;
+}
+
+export class Segments {
+  readonly #idOf: (slot: number) => string;
+  readonly #segments: Segment[] = [];
+  /** By slot. */
+  readonly #home: (Segment | undefined)[] = [];
+  readonly #open = new Set<Segment>();
+  #blocks: readonly Block[] = [];
+
+  constructor(idOf: (slot: number) => string) {
+    this.#idOf = idOf;
+  }
+
+  get isEmpty(): boolean {
+    return this.#segments.length === 0;
+  }
+
+  put(slot: number, json: string): void {
+    const row = Buffer.from(`,${json}`);
+    const home = this.#home[slot];
+    if (home === undefined) this.#insert(slot, row);
+    else this.#opened(home)[home.slots.indexOf(slot)] = row;
+  }
+
+  remove(slot: number): void {
+    const home = this.#home[slot];
+    if (home === undefined) return;
+    const at = this.#segmentFor(this.#idOf(slot));
+    const index = home.slots.indexOf(slot);
+    this.#opened(home).splice(index, 1);
+    home.slots.splice(index, 1);
+    this.#home[slot] = undefined;
+    if (home.slots.length > 0) return;
+    this.#open.delete(home);
+    this.#segments.splice(at, 1);
+  }
+
+  /** Joins what was changed. Before that, `runs` and `pack` may not be asked. */
+  settle(): void {
+    for (const segment of this.#open) {
+      const rows = segment.rows ?? [];
+      segment.bytes = joined(rows);
+      segment.ends = endsOf(rows);
+      segment.rows = null;
+      segment.packed = null;
+    }
+    this.#open.clear();
+  }
+
+  /** The JSON of one machine, also of one that was just put. */
+  row(slot: number): Buffer {
+    const home = this.#home[slot];
+    const row = home?.rows?.[home.slots.indexOf(slot)];
+    if (row !== undefined) return row.subarray(COMMA_BYTES);
+    const { bytes, from, until } = this.#find(slot);
+    return bytes.subarray(from + COMMA_BYTES, until);
+  }
+
+  /** The JSON of these machines, in this order; neighbours in one piece. */
+  runs(slots: Iterable<number>): Run[] {
+    const runs: Run[] = [];
+    let last: Run | undefined;
+    for (const slot of slots) {
+      const run = this.#find(slot);
+      if (last !== undefined && last.bytes === run.bytes && last.until === run.from) {
+        last = { bytes: run.bytes, from: last.from, until: run.until };
+        runs[runs.length - 1] = last;
+      } else {
+        last = run;
+        runs.push(run);
+      }
+    }
+    return runs;
+  }
+
+  /** All machines, in the order of their ids. */
+  all(): Run[] {
+    return this.#segments.map(({ bytes }) => ({ bytes, from: 0, until: bytes.length }));
+  }
+
+  /** The slots of all machines, in the order of their ids. */
+  slots(): number[] {
+    return this.#segments.flatMap(({ slots }) => slots);
+  }
+
+  /** Packs what was changed since, one segment at each step, and then answers all of it. */
+  *pack(): Generator<void, Packed> {
+    const segments = [...this.#segments];
+    const parts: PackedPart[] = [];
+    for (const [index, segment] of segments.entries()) {
+      const isFirst = index === 0;
+      if (segment.packed?.isFirst !== isFirst) {
+        const plain = isFirst ? segment.bytes.subarray(COMMA_BYTES) : segment.bytes;
+        segment.packed = { ...packPart(plain), isFirst };
+        yield;
+      }
+      parts.push(segment.packed);
+    }
+    this.#blocks = blocksOf(parts, this.#blocks);
+    return {
+      blocks: this.#blocks.map(({ bytes }) => bytes),
+      checksum: this.#blocks.map(({ checksum }) => checksum).reduce(joinChecksums, noBytes),
+    };
+  }
+
+  #find(slot: number): Run {
+    const home = this.#home[slot];
+    const index = home?.slots.indexOf(slot) ?? -1;
+    const until = home?.ends[index];
+    if (home === undefined || until === undefined) throw new Error('A machine stands in no segment.');
+    return { bytes: home.bytes, from: home.ends[index - 1] ?? 0, until };
+  }
+
+  #insert(slot: number, row: Buffer): void {
+    const id = this.#idOf(slot);
+    const at = this.#segmentFor(id);
+    const segment = this.#segments[at];
+    const isAtEnd = at === this.#segments.length - 1 && segment !== undefined && this.#lastId(segment) < id;
+    if (segment === undefined || (isAtEnd && segment.slots.length >= ROWS_IN_SEGMENT)) {
+      // Machines mostly come in the order of their ids: segments that fill up from the front stay full.
+      this.#adopt(this.#segments.length, [slot], [row]);
+      return;
+    }
+    const rows = this.#opened(segment);
+    const found = segment.slots.findIndex((other) => this.#idOf(other) > id);
+    const index = found === -1 ? segment.slots.length : found;
+    segment.slots.splice(index, 0, slot);
+    rows.splice(index, 0, row);
+    this.#home[slot] = segment;
+    if (segment.slots.length <= ROWS_IN_SEGMENT) return;
+    const half = ROWS_IN_SEGMENT >>> 1;
+    this.#adopt(at + 1, segment.slots.splice(half), rows.splice(half));
+  }
+
+  #adopt(at: number, slots: number[], rows: Buffer[]): void {
+    const segment: Segment = { slots, bytes: Buffer.alloc(0), ends: [], rows, packed: null };
+    this.#segments.splice(at, 0, segment);
+    this.#open.add(segment);
+    for (const slot of slots) this.#home[slot] = segment;
+  }
+
+  /** Where an id belongs: the first segment that does not end before it, or the last of all. */
+  #segmentFor(id: string): number {
+    let [low, high] = [0, this.#segments.length - 1];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const segment = this.#segments[middle];
+      if (segment !== undefined && this.#lastId(segment) < id) low = middle + 1;
+      else high = middle;
+    }
+    return Math.max(0, low);
+  }
+
+  #lastId(segment: Segment): string {
+    return this.#idOf(segment.slots.at(-1) ?? -1);
+  }
+
+  #opened(segment: Segment): Buffer[] {
+    segment.rows ??= segment.ends.map((end, index) =>
+      segment.bytes.subarray(segment.ends[index - 1] ?? 0, end),
+    );
+    this.#open.add(segment);
+    return segment.rows;
+  }
+}
+
+/** In memory of its own: small buffers would share pages that stay for as long as one of them is needed. */
+function joined(pieces: readonly Uint8Array[]): Buffer {
+  const whole = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+function endsOf(rows: readonly Buffer[]): number[] {
+  let end = 0;
+  return rows.map(({ length }) => (end += length));
+}
+
+/** Those of which no part has changed are taken over. */
+function blocksOf(parts: readonly PackedPart[], before: readonly Block[]): readonly Block[] {
+  const blocks: Block[] = [];
+  for (let first = 0; first < parts.length; first += SEGMENTS_IN_BLOCK) {
+    const own = parts.slice(first, first + SEGMENTS_IN_BLOCK);
+    const known = before[blocks.length];
+    const isSame =
+      known?.parts.length === own.length && own.every((part, index) => part === known.parts[index]);
+    blocks.push(
+      known !== undefined && isSame
+        ? known
+        : {
+            parts: own,
+            bytes: joined(own.map(({ bytes }) => bytes)),
+            checksum: own.reduce(joinChecksums, noBytes),
+          },
+    );
+  }
+  return blocks;
+}

@@ -1,0 +1,200 @@
+import type { Mode } from '@millrace/platform/envelope';
+import type { NodeId } from '@millrace/platform/ids';
+import { Column } from './column.ts';
+import { SetDigest } from './digest.ts';
+import { columnReaders, fieldOf } from './fields.ts';
+import { readFilters, type ListingQuery, type Wish } from './filters.ts';
+import type { ListedRecord, MachineRecord } from './machine.ts';
+import { afterPosition, fromCursor, sortSlots, toCursor, type Position, type SortKey } from './order.ts';
+import { Segments, type Run } from './segments.ts';
+
+/** Machines that answer a query. */
+export interface Selection {
+  readonly runs: readonly Run[];
+  /** Where the next page begins; null: this was the last. Undefined where no limit was asked for. */
+  readonly nextCursor: string | null | undefined;
+}
+
+const FIRST_CAPACITY = 1_024;
+
+/**
+ * All machines of the marketplace in memory: the JSON of each, and columns of what it can be found by. A machine keeps its
+ * slot for as long as it is listed.
+ */
+export class Table {
+  readonly #columns = new Map([...columnReaders.keys()].map((name) => [name, new Column()]));
+  readonly #slotOf = new Map<NodeId, number>();
+  readonly #ids: (NodeId | '')[] = [];
+  readonly #modes: Mode[] = [];
+  readonly #free: number[] = [];
+  readonly #digest = new SetDigest();
+  /** Test machines stand apart: nobody sees them who does not ask for them. */
+  readonly #segments: Readonly<Record<Mode, Segments>>;
+  #capacity = 0;
+  /** Slots in the order of their ids, made when they are first asked for. */
+  readonly #orders = new Map<boolean, Uint32Array>();
+
+  constructor() {
+    const idOf = (slot: number): string => this.#ids[slot] ?? '';
+    this.#segments = { live: new Segments(idOf), test: new Segments(idOf) };
+  }
+
+  get size(): number {
+    return this.#slotOf.size;
+  }
+
+  /** The machines that everybody sees, whole. */
+  get live(): Segments {
+    return this.#segments.live;
+  }
+
+  /** Names the content. */
+  get digest(): string {
+    return this.#digest.toString();
+  }
+
+  /** Listed machines whose ids come after one and not after another; null is open. */
+  idsBetween(after: NodeId | null, until: NodeId | null): NodeId[] {
+    return [...this.#slotOf.keys()].filter(
+      (id) => (after === null || id > after) && (until === null || id <= until),
+    );
+  }
+
+  /**
+   * Takes over what is now known of machines; null: it is not listed. Answers of how many something is new. In one go, so
+   * that no query sees half of a machine.
+   */
+  apply(changes: Iterable<readonly [NodeId, ListedRecord | null]>): number {
+    let changed = 0;
+    for (const [id, listed] of changes) if (this.#put(id, listed)) changed += 1;
+    this.#segments.live.settle();
+    this.#segments.test.settle();
+    return changed;
+  }
+
+  /** What a query finds, in the order that it asks for. */
+  select(query: ListingQuery, wish: Wish = readFilters(query.filters)): Selection {
+    const sort = query.sort ?? [];
+    const order = sort.map(({ field, dir }) => `${field}:${dir}`).join();
+    const keys = sort.map(({ field, dir }): SortKey => {
+      const column = this.#column(fieldOf(field).column);
+      return { codes: column.codes, ranking: column.ranking(dir), direction: dir };
+    });
+    const position = query.cursor == null ? null : fromCursor(order, sort.length, query.cursor);
+    const limit = query.limit ?? Number.POSITIVE_INFINITY;
+    // One more than is shown tells whether there is a next page. Sorted, the first of them may be found last.
+    const most = keys.length === 0 ? limit + 1 : Number.POSITIVE_INFINITY;
+    const found = sortSlots(this.#filter(wish, keys, position, most), keys);
+    const shown = found.subarray(0, Math.min(found.length, limit));
+    const last = shown.at(-1);
+    const hasMore = found.length > limit && last !== undefined;
+    return {
+      runs: this.#runs(shown),
+      nextCursor:
+        query.limit == null ? undefined : hasMore ? toCursor(order, this.#positionOf(last, keys)) : null,
+    };
+  }
+
+  /** In the order of their ids. */
+  #filter(wish: Wish, keys: readonly SortKey[], position: Position | null, most: number): Uint32Array {
+    const tests = wish.filters.map(({ column, passes }) => {
+      const { codes } = this.#column(column);
+      return { codes, mask: this.#column(column).mask(passes) };
+    });
+    const isAfter = position === null ? null : afterPosition(keys, position, (slot) => this.#ids[slot] ?? '');
+    const order = this.#order(wish.withTest);
+    const found = new Uint32Array(Math.min(order.length, most));
+    let count = 0;
+    search: for (const slot of order) {
+      if (count >= found.length) break;
+      for (const { codes, mask } of tests) if (mask[codes[slot] ?? 0] !== 1) continue search;
+      if (isAfter !== null && !isAfter(slot)) continue;
+      found[count] = slot;
+      count += 1;
+    }
+    return found.subarray(0, count);
+  }
+
+  #runs(slots: Uint32Array): readonly Run[] {
+    // Test machines are few, and usually there are none among what is asked for.
+    if (this.#segments.test.isEmpty) return this.#segments.live.runs(slots);
+    return [...slots].flatMap((slot) => this.#segments[this.#modes[slot] ?? 'live'].runs([slot]));
+  }
+
+  #positionOf(slot: number, keys: readonly SortKey[]): Position {
+    return {
+      id: this.#ids[slot] ?? '',
+      values: keys.map(({ codes, ranking }) => ranking.values[ranking.rankOf[codes[slot] ?? 0] ?? 0] ?? null),
+    };
+  }
+
+  #order(withTest: boolean): Uint32Array {
+    const known = this.#orders.get(withTest);
+    if (known !== undefined) return known;
+    const live = this.#segments.live.slots();
+    const slots = withTest ? [...live, ...this.#segments.test.slots()] : live;
+    if (withTest) slots.sort((a, b) => ((this.#ids[a] ?? '') < (this.#ids[b] ?? '') ? -1 : 1));
+    const order = Uint32Array.from(slots);
+    this.#orders.set(withTest, order);
+    return order;
+  }
+
+  #put(id: NodeId, listed: ListedRecord | null): boolean {
+    const slot = this.#slotOf.get(id);
+    if (listed === null) {
+      if (slot !== undefined) this.#remove(id, slot);
+      return slot !== undefined;
+    }
+    const json = JSON.stringify(listed.record);
+    if (slot === undefined) this.#add(id, listed, json);
+    else return this.#replace(slot, listed.record, json);
+    return true;
+  }
+
+  #add(id: NodeId, { record, mode }: ListedRecord, json: string): void {
+    const slot = this.#free.pop() ?? this.#ids.length;
+    if (slot >= this.#capacity) this.#grow();
+    this.#slotOf.set(id, slot);
+    this.#ids[slot] = id;
+    this.#modes[slot] = mode;
+    this.#segments[mode].put(slot, json);
+    this.#digest.add(Buffer.from(json));
+    for (const [name, read] of columnReaders) this.#column(name).add(slot, read(record));
+    this.#orders.clear();
+  }
+
+  #replace(slot: number, record: MachineRecord, json: string): boolean {
+    // A node's mode is that of its provider, for ever.
+    const segments = this.#segments[this.#modes[slot] ?? 'live'];
+    const before = segments.row(slot);
+    const after = Buffer.from(json);
+    if (before.equals(after)) return false;
+    this.#digest.remove(before);
+    this.#digest.add(after);
+    segments.put(slot, json);
+    for (const [name, read] of columnReaders) this.#column(name).replace(slot, read(record));
+    return true;
+  }
+
+  #remove(id: NodeId, slot: number): void {
+    const segments = this.#segments[this.#modes[slot] ?? 'live'];
+    this.#digest.remove(segments.row(slot));
+    segments.remove(slot);
+    for (const column of this.#columns.values()) column.remove(slot);
+    this.#slotOf.delete(id);
+    this.#ids[slot] = '';
+    this.#free.push(slot);
+    this.#orders.clear();
+  }
+
+  #grow(): void {
+    this.#capacity = Math.max(FIRST_CAPACITY, this.#capacity * 2);
+    for (const column of this.#columns.values()) column.grow(this.#capacity);
+  }
+
+  #column(name: string): Column {
+    const column = this.#columns.get(name);
+    if (column === undefined) throw new Error(`There is no column ${name}.`);
+    return column;
+  }
+}
