@@ -1,9 +1,12 @@
 import {
+  caddyConfig,
   cellConfig,
   fleetConfig,
   fragment,
   loadConfig,
   logConfig,
+  marketplaceConfig,
+  namesConfig,
   natsConfig,
   postgresConfig,
   providersConfig,
@@ -146,10 +149,13 @@ const workerConfig = fragment('worker', {
 export function loadWorkerConfig(env?: Readonly<Record<string, string | undefined>>) {
   return loadConfig(
     [
+      caddyConfig,
       cellConfig,
       fleetConfig,
+      marketplaceConfig,
       postgresConfig,
       providersConfig,
+      namesConfig,
       natsConfig,
       rateLimitConfig,
       restateConfig,
