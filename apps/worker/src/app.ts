@@ -28,6 +28,7 @@ import { startTelemetry } from '@millrace/platform/telemetry';
 import { startBook } from './book.ts';
 import type { WorkerConfig } from './config.ts';
 import { openDrivers, startFleet } from './fleet.ts';
+import { serveNames } from './names.ts';
 import { soonConnected } from './nats.ts';
 import { startPots } from './pots.ts';
 import { startRentals } from './rentals.ts';
@@ -123,6 +124,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   await startPots(config, { db, nats, lifecycle, log });
   const { onMachine } = rentals;
   await startFleet(config, { db, lifecycle, log, holder, drivers, onMachine });
+  serveNames(config, { db, lifecycle, log });
 
   const { consoleUrl } = config.stripe;
   const stripe = stripeGatewayOf(config.stripe);

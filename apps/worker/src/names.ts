@@ -1,0 +1,31 @@
+import { startNames } from '@millrace/core/marketplace';
+import { systemClock } from '@millrace/platform/clock';
+import { caddyAddress } from '@millrace/platform/config';
+import type { Db } from '@millrace/platform/db';
+import type { Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { createNetGuard } from '@millrace/platform/net';
+import type { WorkerConfig } from './config.ts';
+
+/** Only a worker that is told of a Caddy looks after one. */
+export function serveNames(
+  config: WorkerConfig,
+  parts: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
+): void {
+  const { db, lifecycle, log } = parts;
+  const { domain } = config.names;
+  const { admin, listen, certificateFile, keyFile } = config.caddy;
+  const address = admin === null ? null : caddyAddress(admin);
+  if (domain === null || admin === null || address === null) return;
+  // The settings are refused where one of them is missing.
+  if (certificateFile === null || keyFile === null) throw new Error('Caddy has no certificate.');
+  const names = startNames({
+    db,
+    clock: systemClock,
+    log,
+    guard: createNetGuard({ allowedNetworks: config.marketplace.allowedNetworks }),
+    domain,
+    caddy: { address, adminListen: admin, listen, certificateFile, keyFile },
+  });
+  lifecycle.onDrain('consumers', 'names', () => names.stop());
+}
