@@ -2,6 +2,7 @@ import { ensureUp } from '@millrace/services';
 import { dropAbandonedDatabases, ensureTemplate } from './database.ts';
 import { leaveIncusCluster } from './incus-cluster.ts';
 import { dropAbandonedStreams } from './streams.ts';
+import { stopSupplierHosts } from './supplier-hosts.ts';
 
 /** Runs once before the vitest project `int`: real engines up, leftovers of killed runs removed, template built. */
 export async function setup(): Promise<void> {
@@ -9,10 +10,12 @@ export async function setup(): Promise<void> {
   await dropAbandonedDatabases();
   await dropAbandonedStreams();
   await leaveIncusCluster();
+  await stopSupplierHosts();
   await ensureTemplate();
 }
 
-/** Runs once after it. The engines stay for the next run; the cluster that some files started does not. */
+/** Runs once after it. The engines stay for the next run; the hosts that some files started do not. */
 export async function teardown(): Promise<void> {
   await leaveIncusCluster();
+  await stopSupplierHosts();
 }

@@ -59,10 +59,11 @@ export interface EngineOutcome {
   readonly failure?: Failure;
 }
 
-/** Starts engines (all of them when none is named), each in parallel with the others. Never throws for one engine's sake. */
+/** Starts engines (all that stand for themselves when none is named), each in parallel with the others. Never throws for one engine's sake. */
 export async function up(names: readonly string[], options: UpOptions = {}): Promise<EngineOutcome[]> {
   const note = options.note ?? silent;
-  const wanted = names.length === 0 ? engines : names.map(engineNamed);
+  const usual = engines.filter((engine) => engine.onlyByName !== true);
+  const wanted = names.length === 0 ? usual : names.map(engineNamed);
   // Opened once before the lock as well: what cannot be right is refused before anything is made.
   const { stateDir } = openSite(options);
   createStateDir(stateDir);

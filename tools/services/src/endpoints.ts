@@ -16,6 +16,8 @@ export interface Endpoints {
   readonly incus?: IncusEndpoints;
   /** Only when a cluster of Incus has been formed in this state folder; beside a single daemon, if there is one. */
   readonly incusCluster?: IncusClusterEndpoints;
+  /** Only when it has been started in this state folder. */
+  readonly incusHost?: IncusHostEndpoints;
   /** Only when llama-server has been started in this state folder. */
   readonly llama?: LlamaEndpoints;
   /** Only when they have been started in this state folder. */
@@ -83,6 +85,22 @@ export interface IncusClusterEndpoints {
   readonly sshImageAlias: string;
   /** The name of the bridge that every member has for its containers. */
   readonly network: string;
+}
+
+/** A daemon on a host of its own, which trusts nobody yet. Host and GPUs are simulated; daemon, containers and network are real. */
+export interface IncusHostEndpoints {
+  readonly url: string;
+  /** The host's own address, which any process of this machine reaches; proxy devices listen on it. */
+  readonly address: string;
+  /** Whoever opens it is the host's administrator. */
+  readonly socketPath: string;
+  /** PEM. */
+  readonly serverCertificateFile: string;
+  /** Aliases, in the project `default`, of the small image and of the one with an SSH server in it. */
+  readonly imageAlias: string;
+  readonly sshImageAlias: string;
+  readonly network: string;
+  readonly storagePool: string;
 }
 
 export interface IncusMember {

@@ -48,6 +48,8 @@ export interface Engine {
   /** As people write it, with the version line that we run. */
   readonly title: string;
   readonly topologies: readonly Topology[];
+  /** Started only when somebody names it: it stands in for what others run. */
+  readonly onlyByName?: true;
   readonly stop: StopPolicy;
   /** Where the nodes of a cluster are stopped in another way. */
   readonly stopInCluster?: StopPolicy;

@@ -6,12 +6,14 @@ export type {
   Endpoints,
   IncusClusterEndpoints,
   IncusEndpoints,
+  IncusHostEndpoints,
   IncusMember,
   LlamaEndpoints,
   MediaEndpoints,
   RestateEndpoints,
 } from './endpoints.ts';
 export type { Topology } from './engine.ts';
+export { emptyIncusHost } from './engines/incus-standalone.ts';
 export { caddyCommand, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
 export { chatModel, llamaCommand, type LlamaCommand, type LlamaOptions } from './engines/llama-command.ts';
 export { mediaCommand, mediaModels, type MediaServer } from './engines/media-command.ts';

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import type { NodeSpec } from '../engine.ts';
@@ -219,5 +219,6 @@ function inhabitantsOf(roots: readonly number[]): ProcessIdentity[] {
 /** The bridge of the site, when no member hangs on it any more. */
 export async function removeWire(portBase: number): Promise<void> {
   const { bridge } = wireOf(portBase);
-  if (existsSync(`/sys/class/net/${bridge}`)) await run('ip', ['link', 'delete', bridge]);
+  const cables = `/sys/class/net/${bridge}/brif`;
+  if (existsSync(cables) && readdirSync(cables).length === 0) await run('ip', ['link', 'delete', bridge]);
 }

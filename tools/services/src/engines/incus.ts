@@ -29,11 +29,11 @@ import {
   type BridgeNetwork,
 } from './incus-setup.ts';
 
-const daemon = '/usr/libexec/incus/incusd';
+export const incusDaemon = '/usr/libexec/incus/incusd';
 const poolSize = '5GiB';
 
 const packages = {
-  backports: ['incus-base', 'libcowsql0', 'libraft0'],
+  backports: ['incus-base', 'incus-client', 'libcowsql0', 'libraft0'],
   release: [
     'iproute2',
     'dnsmasq-base',
@@ -46,6 +46,7 @@ const packages = {
 };
 
 const neededCommands = [
+  'incus',
   'ip',
   'dnsmasq',
   'nft',
@@ -62,7 +63,7 @@ export function bridgeOf(portBase: number): BridgeNetwork {
   return { name: `mr${portBase}`, subnet: `10.${high}.${portBase & 0xff}.1/24` };
 }
 
-const systemPath = '/usr/libexec/incus:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+export const systemPath = '/usr/libexec/incus:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** What a root in a container often may not: 12 CAP_NET_ADMIN, 21 CAP_SYS_ADMIN, 27 CAP_MKNOD. */
 const neededCapabilities = [12n, 21n, 27n];
@@ -161,7 +162,7 @@ export const incus: Engine = {
 
   async needs() {
     const there = await Promise.all(neededCommands.map(isInstalled));
-    if (existsSync(daemon) && there.every(Boolean)) return [];
+    if (existsSync(incusDaemon) && there.every(Boolean)) return [];
     return [
       { kind: 'packages', from: 'backports', packages: packages.backports },
       { kind: 'packages', from: 'release', packages: packages.release },
@@ -197,10 +198,10 @@ export const incus: Engine = {
   start({ site, topology }, node) {
     const { dir, daemonLog, simulation } = incusFiles(site, node.name);
     const args = ['--group', 'root', '--logfile', daemonLog];
-    if (topology === 'single') return { file: daemon, args, env: { INCUS_DIR: dir, PATH: systemPath } };
+    if (topology === 'single') return { file: incusDaemon, args, env: { INCUS_DIR: dir, PATH: systemPath } };
     return {
       file: 'nsenter',
-      args: [...enter(hostOf(site, node.name)), daemon, ...args],
+      args: [...enter(hostOf(site, node.name)), incusDaemon, ...args],
       env: { INCUS_DIR: dir, PATH: `${simulation}/bin:${systemPath}` },
     };
   },

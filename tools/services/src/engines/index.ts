@@ -1,6 +1,7 @@
 import type { Engine } from '../engine.ts';
 import { Failure } from '../failure.ts';
 import { caddy } from './caddy.ts';
+import { incusHost } from './incus-standalone.ts';
 import { incus } from './incus.ts';
 import { llama } from './llama.ts';
 import { images, speech } from './media.ts';
@@ -16,6 +17,7 @@ export const engines: readonly Engine[] = [
   nats,
   restate,
   incus,
+  incusHost,
   llama,
   images,
   speech,
