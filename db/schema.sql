@@ -240,11 +240,13 @@ CREATE FUNCTION public.note_listed_instance() RETURNS trigger
     SET search_path TO 'pg_catalog', 'public'
     AS $$
 begin
-  insert into listing_changes (node_id) select node_id from instances where rental_id = new.id;
+  insert into listing_changes (node_id)
+  select node_id from instances
+   where rental_id = case tg_table_name when 'rentals' then to_jsonb(new) ->> 'id' else to_jsonb(new) ->> 'rental_id' end::uuid;
   return null;
 end $$;
 
-COMMENT ON FUNCTION public.note_listed_instance() IS 'What is rented on a machine is shown with its state. That GPUs were sold or released is noted with the counts of the node.';
+COMMENT ON FUNCTION public.note_listed_instance() IS 'What is rented on a machine is shown with its state, which is that of the rental and, while it is made, of its machine. That GPUs were sold or released is noted with the counts of the node.';
 
 CREATE FUNCTION public.note_listed_machine() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4220,6 +4222,8 @@ CREATE TRIGGER prices_insert_noted AFTER INSERT ON public.prices FOR EACH ROW WH
 CREATE TRIGGER prices_no_truncate BEFORE TRUNCATE ON public.prices FOR EACH STATEMENT EXECUTE FUNCTION public.keep_price();
 
 CREATE TRIGGER prices_update_noted AFTER UPDATE ON public.prices FOR EACH ROW WHEN ((new.subject_kind = 'model'::text)) EXECUTE FUNCTION public.note_changed_model();
+
+CREATE TRIGGER rental_machines_listed AFTER UPDATE OF state ON public.rental_machines FOR EACH ROW WHEN (((old.state = 'wanted'::text) AND (new.state IS DISTINCT FROM old.state))) EXECUTE FUNCTION public.note_listed_instance();
 
 CREATE TRIGGER rental_transitions_append_only BEFORE DELETE OR UPDATE ON public.rental_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 

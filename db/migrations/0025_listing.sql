@@ -75,9 +75,13 @@ create trigger organisations_listed after update of status on organisations
 create function note_listed_instance() returns trigger language plpgsql security definer
   set search_path = pg_catalog, public as $$
 begin
-  insert into listing_changes (node_id) select node_id from instances where rental_id = new.id;
+  insert into listing_changes (node_id)
+  select node_id from instances
+   where rental_id = case tg_table_name when 'rentals' then to_jsonb(new) ->> 'id' else to_jsonb(new) ->> 'rental_id' end::uuid;
   return null;
 end $$;
-comment on function note_listed_instance() is 'What is rented on a machine is shown with its state. That GPUs were sold or released is noted with the counts of the node.';
+comment on function note_listed_instance() is 'What is rented on a machine is shown with its state, which is that of the rental and, while it is made, of its machine. That GPUs were sold or released is noted with the counts of the node.';
 create trigger rentals_listed after update of status on rentals
   for each row when (new.kind = 'instance' and old.status is distinct from new.status) execute function note_listed_instance();
+create trigger rental_machines_listed after update of state on rental_machines
+  for each row when (old.state = 'wanted' and new.state is distinct from old.state) execute function note_listed_instance();

@@ -2,6 +2,7 @@ import type { MachineState } from '@millrace/contract';
 import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
+import { stateOf } from '../instances/instances.ts';
 import type { GpuGroup, MachineFacts, Measured, Occupant } from './machine.ts';
 
 /**
@@ -112,15 +113,18 @@ const factsStatement = defineStatement(
          array(select concat_ws(' ', count(*), coalesce(gpu.ram_mb, 0), gpu.model) from gpus as gpu
                 where gpu.node_id = node.id and gpu.state = 'present'
                 group by gpu.model, gpu.ram_mb order by gpu.model, gpu.ram_mb) as gpus,
-         array(select concat_ws(' ', allocation.external_id, coalesce(rental.status, 'Pending'), count(*),
-                                coalesce(gpu.ram_mb, 0), gpu.model)
+         array(select concat_ws(' ', coalesce(rental.id, allocation.external_id), coalesce(rental.status, 'Pending'),
+                                coalesce(rental.state, 'wanted'), count(*), coalesce(gpu.ram_mb, 0), gpu.model)
                  from allocated_gpus as sold
                  join allocations as allocation on allocation.id = sold.allocation_id
                  join gpus as gpu on gpu.id = sold.gpu_id
-                 left join rentals as rental on rental.id = allocation.external_id
+                 left join lateral (
+                   select rentals.id, rentals.status, made.state
+                     from rental_machines as made join rentals on rentals.id = made.rental_id
+                    where made.allocation_id = allocation.id limit 1) as rental on true
                 where sold.node_id = node.id and sold.released_at is null
-                group by allocation.external_id, rental.status, gpu.model, gpu.ram_mb
-                order by allocation.external_id, gpu.model, gpu.ram_mb) as occupants
+                group by rental.id, rental.status, rental.state, allocation.external_id, gpu.model, gpu.ram_mb
+                order by coalesce(rental.id, allocation.external_id), gpu.model, gpu.ram_mb) as occupants
     from nodes as node
     join node_capacity as capacity on capacity.node_id = node.id
     join clusters as cluster on cluster.id = node.cluster_id
@@ -165,22 +169,14 @@ function toGroup(line: string): GpuGroup {
   return { model, ramMb: Number(ramMb), count: Number(count) };
 }
 
-const instanceStates: Readonly<Record<string, string>> = {
-  Pending: 'creating',
-  Running: 'online',
-  Unknown: 'offline',
-  Failed: 'failed',
-  Terminating: 'stopping',
-  Terminated: 'terminated',
-};
-
 function toOccupants(lines: readonly string[]): readonly Occupant[] {
   const occupants = new Map<string, Occupant & { readonly gpus: GpuGroup[] }>();
   for (const line of lines) {
-    const [, id = '', status = '', group = ''] = /^(\S+) (\S+) (.*)$/s.exec(line) ?? [];
+    const [, id = '', status = '', state = '', group = ''] = /^(\S+) (\S+) (\S+) (.*)$/s.exec(line) ?? [];
     const known = occupants.get(id) ?? {
       rentalId: fromUuid('rnt', id),
-      status: instanceStates[status] ?? 'creating',
+      // The columns have these values and no others: their checks say so.
+      status: stateOf({ status, machines: [{ state }] } as Parameters<typeof stateOf>[0]),
       gpus: [],
     };
     known.gpus.push(toGroup(group));
