@@ -10,6 +10,7 @@ import {
 } from '@millrace/core/identity';
 import { burnOf } from '@millrace/core/metering';
 import { Payments, stripeGatewayOf } from '@millrace/core/payments';
+import { startTrust } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, requireSchema, type Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -125,6 +126,10 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   const { onMachine } = rentals;
   await startFleet(config, { db, lifecycle, log, holder, drivers, onMachine });
   serveNames(config, { db, lifecycle, log });
+
+  for (const loop of startTrust({ db, clock, log })) {
+    lifecycle.onDrain('consumers', 'trust in suppliers', () => loop.stop());
+  }
 
   const { consoleUrl } = config.stripe;
   const stripe = stripeGatewayOf(config.stripe);

@@ -14,3 +14,4 @@ export { spendJoinToken } from './join-tokens.service.ts';
 export type { Supplier, SupplierStatus } from './suppliers.ts';
 export { requireApproved } from './suppliers.service.ts';
 export { findSupplierOf, holdSupplierOf, lockSupplierOf, type SupplierPage } from './suppliers.store.ts';
+export { startTrust } from './trust.sweep.ts';

@@ -1,0 +1,155 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import type { EnrolmentId, NodeId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { counter } from '@millrace/platform/telemetry';
+import { findNode, lockCapacity, moveNode, windowsBetween, type NodeRecord } from '../fleet/index.ts';
+import { measureUptime, reliabilityOf, type TrustFigures } from './trust.ts';
+import { countQuarantine, readEvidence, readSuspects, type Suspect } from './trust-evidence.store.ts';
+import {
+  addMeasured,
+  beginTrust,
+  forgetOldDays,
+  lockDue,
+  readChanges,
+  readDeeds,
+  saveReliability,
+  type DueMachine,
+} from './trust.store.ts';
+import { readTestedHardware } from './trust-tested.ts';
+import { differenceFromTested, verdictOn, type Verdict } from './trust-verdict.ts';
+
+/** How machines are measured, and taken out of sale for what they do. Safe to run twice and by several at once. */
+
+export interface TrustParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+}
+
+const trustActor: Actor = { kind: 'system', id: 'supplier-trust' };
+
+const quarantined = counter(
+  'millrace_suppliers_quarantines_total',
+  'Machines of suppliers that were taken out of sale for what they did, by cause',
+);
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** What was written by transactions that had not committed yet is waited for: they end sooner than this. */
+export const SETTLED_MS = 2 * MINUTE_MS;
+const MEASURE_EVERY_MS = 5 * MINUTE_MS;
+/** For so long after a fault its machine is judged at every look. */
+const FRESH_MS = 10 * MINUTE_MS;
+const KEEP_DAYS = 90;
+
+/** Measures those that are due, and judges them. Answers how many there were. */
+export async function measureMachines(parts: TrustParts, limit: number): Promise<number> {
+  const { db } = parts;
+  await db.transaction({ name: 'begin trust', isolation: 'read committed' }, (tx) => beginTrust(tx, limit));
+  const measured = await db.transaction({ name: 'measure machines', isolation: 'read committed' }, (tx) =>
+    measure(tx, limit),
+  );
+  if (measured.length > 0) {
+    await judgeAll(parts, await readSuspects(db, { now: parts.clock.now(), machineIds: measured }));
+  }
+  return measured.length;
+}
+
+/** Judges those on which something went wrong just now. Answers how many were taken out. */
+export async function judgeFaults(parts: TrustParts): Promise<number> {
+  const faultsSince = new Date(parts.clock.nowMs() - FRESH_MS);
+  return judgeAll(parts, await readSuspects(parts.db, { faultsSince }));
+}
+
+/** Answers how many days of machines were forgotten. */
+export function forgetTrust({ db, clock }: Pick<TrustParts, 'db' | 'clock'>, limit: number): Promise<number> {
+  const before = new Date(clock.nowMs() - KEEP_DAYS * DAY_MS);
+  return db.transaction({ name: 'forget days of machines', isolation: 'read committed' }, (tx) =>
+    forgetOldDays(tx, { before, limit }),
+  );
+}
+
+async function measure(tx: Tx, limit: number): Promise<readonly EnrolmentId[]> {
+  const to = new Date(tx.clock.nowMs() - SETTLED_MS);
+  const measuredBefore = new Date(to.getTime() - MEASURE_EVERY_MS);
+  const due = await lockDue(tx, { measuredBefore, limit });
+  if (due.length === 0) return [];
+  const from = due.reduce((at, { measuredUntil }) => (measuredUntil < at ? measuredUntil : at), to);
+  const nodeIds = due.map(({ nodeId }) => nodeId);
+  const changes = await readChanges(tx, due);
+  const deeds = await readDeeds(tx, due, to);
+  const windows = await windowsBetween(tx, nodeIds, { from, to });
+  const figuresOf = ({ nodeId, measuredUntil, status, watch }: DueMachine): TrustFigures => {
+    const { before = status, changes: later = [] } = changes.get(nodeId) ?? {};
+    const away = windows
+      .filter((window) => window.nodeId === nodeId)
+      .map(({ startsAt, endsAt }) => ({ from: startsAt, to: endsAt }));
+    const span = { from: measuredUntil, to };
+    return {
+      ...(deeds.get(nodeId) ?? { starts: 0, failedStarts: 0, losses: 0 }),
+      ...measureUptime({ span, watch, state: before, changes: later, away }),
+    };
+  };
+  const measured = due.map((machine) => ({ machineId: machine.machineId, figures: figuresOf(machine) }));
+  const known = await addMeasured(tx, measured, to);
+  const scores = known.map(({ machineId, figures }) => ({ machineId, reliability: reliabilityOf(figures) }));
+  await saveReliability(tx, scores, to);
+  return due.map(({ machineId }) => machineId);
+}
+
+async function judgeAll(parts: TrustParts, suspects: readonly Suspect[]): Promise<number> {
+  let taken = 0;
+  for (const suspect of suspects) {
+    try {
+      const verdict = await parts.db.transaction(
+        { name: 'judge machine', isolation: 'read committed' },
+        (tx) => judge(tx, suspect),
+      );
+      if (verdict === null) continue;
+      taken += 1;
+      quarantined.add(1, { cause: verdict.cause });
+      const { machineId, nodeId } = suspect;
+      parts.log.warn({ machineId, nodeId, cause: verdict.cause }, "a supplier's machine was quarantined");
+    } catch (error) {
+      // One that cannot be judged must not keep the others in sale; it is tried again at the next look.
+      parts.log.error({ machineId: suspect.machineId, err: error }, 'a machine could not be judged');
+    }
+  }
+  return taken;
+}
+
+/** Under the lock that placement takes: whoever is placed there before is there, and nobody is afterwards. */
+async function judge(tx: Tx, suspect: Suspect): Promise<Verdict | null> {
+  await lockCapacity(tx, [suspect.nodeId]);
+  const node = await findNode(tx, suspect.nodeId);
+  if (node === null || !isInService(node)) return null;
+  const evidence = await readEvidence(tx, suspect);
+  const difference = differenceOf(suspect, node, evidence.inServiceSince);
+  const verdict = verdictOn({ ...evidence, difference });
+  if (verdict === null) return null;
+  await quarantine(tx, suspect.nodeId, verdict);
+  await countQuarantine(tx, suspect);
+  return verdict;
+}
+
+function isInService({ status }: NodeRecord): boolean {
+  return status === 'node_ready' || status === 'node_draining' || status === 'node_offline';
+}
+
+/** Who puts a machine back has seen what it has. */
+function differenceOf(suspect: Suspect, node: NodeRecord, inServiceSince: Date): string | null {
+  const tested = readTestedHardware(suspect.tests);
+  if (tested === null || node.hardwareReadAt === null || node.hardwareReadAt <= inServiceSince) return null;
+  return differenceFromTested(tested, {
+    gpus: node.gpus.filter(({ state }) => state === 'present'),
+    cpuCount: node.cpuCount,
+    ramMb: node.ramMb,
+  });
+}
+
+async function quarantine(tx: Tx, nodeId: NodeId, { reason }: Verdict): Promise<void> {
+  await moveNode(tx, nodeId, 'node_quarantined', { reason, actor: trustActor });
+}
