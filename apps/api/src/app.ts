@@ -14,6 +14,7 @@ import {
   serveIdentity,
   type AnnounceKeyChange,
 } from '@millrace/core/identity';
+import { createListing, serveInstances, serveListing, type Listing } from '@millrace/core/marketplace';
 import { burnOf } from '@millrace/core/metering';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { servePrices } from '@millrace/core/prices';
@@ -82,6 +83,8 @@ export interface ApiDeps {
   readonly marketplaceProvider?: string;
   /** What suppliers may ask for an hour of one GPU. */
   readonly priceRules?: PriceRules;
+  /** What the HTTPS names of ports of instances end with; they have none unless said. */
+  readonly marketplaceDomain?: string | null;
   readonly limits?: Partial<HttpLimits>;
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -89,6 +92,8 @@ export interface ApiDeps {
 export interface Api {
   readonly server: HttpServer;
   readonly feed: Feed;
+  /** The machines of the marketplace, as of the last look. `run` looks again and again. */
+  readonly listing: Listing;
   /** Background work of the process; resolves once the signal has aborted and the last of it is done. */
   run(signal: AbortSignal): Promise<void>;
   /** Stops listening to NATS and ends the event streams. The caller closes what it handed in. */
@@ -156,15 +161,20 @@ export function createApi(deps: ApiDeps): Api {
   });
   serveCatalog({ server, operations, db, sealer: deps.sealer, flushBook: book.flush });
   serveRequestUsage({ server, operations, db });
+  const listing = createListing({ db, clock, log });
+  serveListing({ server, operations, clock, listing });
+  const { cell, recallMoney, marketplaceDomain: domain = null } = deps;
+  serveInstances({ server, operations, db, clock, cell, recallMoney, domain });
   serveHealth(server.fastify, deps.lifecycle);
 
   return {
     server,
     feed,
+    listing,
     run: async (signal) => {
-      const writing = book.start();
+      const loops = [book.start(), listing.start()];
       await usage.run(signal);
-      await writing.stop();
+      await Promise.all(loops.map((loop) => loop.stop()));
     },
     close: async () => {
       await feed.close();

@@ -21,12 +21,6 @@ const pendingByCapability = {
   rentals: [],
   inference: [],
   marketplace: [
-    'listMarketplaceMachines',
-    'createMarketplaceInstance',
-    'listMarketplaceInstances',
-    'listMarketplaceInstancesByPost',
-    'listMarketplaceInstanceHistory',
-    'terminateMarketplaceInstance',
     'supplierGetEarnings',
     'supplierListStatements',
     'supplierGetStatement',

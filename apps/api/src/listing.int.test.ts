@@ -1,0 +1,107 @@
+import { gunzipSync } from 'node:zlib';
+import { createTenant, plantSupplierMachine, recordStatements } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApiFixture, type ApiFixture } from './fixture.ts';
+
+let fixture: ApiFixture;
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  const { orgId } = await createTenant(fixture.db);
+  for (const region of ['us-east', 'us-east', 'eu-1']) {
+    await plantSupplierMachine(fixture.db, { orgId, region, gpusPerNode: 2 });
+  }
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+const path = '/v1/marketplace';
+
+const look = async (): Promise<void> => {
+  while ((await fixture.api.listing.step()) === 'busy');
+};
+
+async function ask(body: unknown, headers: Readonly<Record<string, string>> = {}) {
+  return fixture.call({ method: 'POST', path, body, headers });
+}
+
+/** As bytes: the answer may be compressed. */
+async function askPacked(body: unknown, headers: Readonly<Record<string, string>> = {}) {
+  const answer = await fixture.api.server.fastify.inject({
+    method: 'POST',
+    url: path,
+    headers: { 'content-type': 'application/json', 'accept-encoding': 'br, gzip', ...headers },
+    payload: JSON.stringify(body),
+  });
+  return { status: answer.statusCode, headers: answer.headers, bytes: answer.rawPayload };
+}
+
+describe('POST /v1/marketplace', () => {
+  it('asks to come back while machines are still being read, instead of showing none', async () => {
+    const answer = await ask({});
+    expect([answer.status, answer.json.reason]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(answer.headers['retry-after']).toBeDefined();
+    await look();
+    expect((await ask({})).status).toBe(200);
+  });
+
+  it('answers everyone, whole or filtered, without a statement to the database', async () => {
+    await look();
+    const bodies = [{}, { filters: { region: 'us-east' }, sort: [{ field: 'max_price' }], limit: 1 }];
+    const statements = await recordStatements(async () => {
+      for (const body of bodies) expect((await ask(body)).status).toBe(200);
+    });
+    expect(statements).toEqual([]);
+  });
+
+  it('sends the same machines compressed and plain, in a length that it names', async () => {
+    await look();
+    for (const body of [{}, { filters: { gpu_model: 'h100' } }, { limit: 2 }]) {
+      const [plain, packed] = [await ask(body), await askPacked(body)];
+      expect(packed.headers['content-encoding']).toBe('gzip');
+      expect(Number(packed.headers['content-length'])).toBe(packed.bytes.length);
+      expect(gunzipSync(packed.bytes).toString()).toBe(plain.text);
+      expect(plain.headers['content-encoding']).toBeUndefined();
+      expect(plain.headers.vary).toBe('accept-encoding');
+    }
+  });
+
+  it('answers 304 to whoever has it already, until a machine changes', async () => {
+    await look();
+    for (const body of [{}, { filters: { region: 'us-east' } }]) {
+      const first = await askPacked(body);
+      const etag = String(first.headers.etag);
+      const again = await askPacked(body, { 'if-none-match': etag });
+      expect([again.status, again.bytes.length, again.headers['content-encoding']]).toEqual([
+        304,
+        0,
+        undefined,
+      ]);
+      expect(again.headers.etag).toBe(etag);
+      const { orgId } = await createTenant(fixture.db);
+      await plantSupplierMachine(fixture.db, { orgId, region: 'us-west' });
+      await look();
+      const changed = await askPacked(body, { 'if-none-match': etag });
+      expect(changed.status).toBe(200);
+      expect(changed.headers.etag).not.toBe(etag);
+    }
+  });
+
+  it('says how old it is, and names filters that mean nothing', async () => {
+    await look();
+    const answer = await ask({ filters: { region: 'eu-1', colour: 'blue', 'x y': 1 } });
+    expect(Number(answer.headers['x-listing-age-ms'])).toBeLessThan(5_000);
+    expect(answer.headers['x-ignored-filters']).toBe('colour, x%20y');
+    expect(answer.json.instances).toHaveLength(1);
+  });
+
+  it('leads through all machines by cursors, and refuses one that is none in plain words', async () => {
+    await look();
+    const all = (await ask({})).json.instances;
+    const first = (await ask({ limit: 2 })).json;
+    const rest = (await ask({ limit: 1000, cursor: first.next_cursor })).json;
+    expect([...first.instances, ...rest.instances]).toEqual(all);
+    expect(rest.next_cursor).toBeNull();
+    const refused = await askPacked({ limit: 2, cursor: 'nonsense' });
+    expect([refused.status, refused.headers['content-encoding']]).toEqual([400, undefined]);
+    expect(JSON.parse(refused.bytes.toString()).reason).toBe('INVALID_CURSOR');
+  });
+});
