@@ -39,6 +39,35 @@ export const supplierAccount = z
   })
   .meta({ id: 'Supplier' });
 
+const share = z.number().min(0).max(1);
+const happened = z.int().nonnegative();
+
+/** How far a machine can be relied on, by what was measured of it over the last 30 days. */
+const reliability = z
+  .object({
+    score: share.meta({ description: 'Uptime and starts together: 1 is a machine that never failed.' }),
+    uptime: share.meta({ description: 'The part of the watched time in which it was there.' }),
+    starting: share.meta({ description: 'How likely what is started on it comes up and stays.' }),
+    watchedSeconds: happened.meta({
+      description: 'Time that counts. A machine about which little is known is believed 0.9.',
+    }),
+    starts: happened.meta({ description: 'Instances that came up on it.' }),
+    failedStarts: happened.meta({ description: 'Instances that did not, by a fault of the machine.' }),
+    losses: happened.meta({ description: 'Instances that were lost while they ran.' }),
+    quarantines: happened.meta({ description: 'How often it was taken out of sale for what it did.' }),
+    measuredUntil: timestamp,
+  })
+  .meta({ id: 'MachineReliability' });
+
+const machineHistoryEntry = z
+  .object({
+    at: timestamp,
+    kind: z.enum(['state', 'failed_start', 'loss']),
+    status: nodeStatus.nullable().meta({ description: 'Of a change of state: what it is since then.' }),
+    reason: z.string(),
+  })
+  .meta({ id: 'MachineHistoryEntry' });
+
 export const supplierMachine = z
   .object({
     id: nodeId,
@@ -61,6 +90,9 @@ export const supplierMachine = z
       .meta({ description: 'Since when its supplier has taken it out of use; null where it has not.' }),
     joinedAt: timestamp,
     lastSeenAt: timestamp.nullable(),
+    reliability: reliability
+      .nullable()
+      .meta({ description: 'Null until it was measured for the first time.' }),
   })
   .meta({ id: 'SupplierMachine' });
 
@@ -135,6 +167,23 @@ const machineOperations = {
     tags: ['machines'],
     params: supplierMachineParams,
     response: { status: 200, schema: supplierMachine },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'MACHINE_NOT_FOUND',
+  }),
+  supplierGetMachineHistory: supplier({
+    id: 'supplierGetMachineHistory',
+    method: 'GET',
+    path: '/v2/supplier/machines/{machineId}/history',
+    scope: 'supplier:read',
+    summary: 'What became of a machine, and what went wrong on it',
+    description: 'The newest 100, newest first.',
+    tags: ['machines'],
+    params: supplierMachineParams,
+    response: {
+      status: 200,
+      schema: z.object({ items: z.array(machineHistoryEntry) }).meta({ id: 'MachineHistory' }),
+    },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'MACHINE_NOT_FOUND',

@@ -28,6 +28,12 @@ import { findAnyMachine, findMachine, listAllMachines, listMachines } from './ma
 import { applyToSupply, judgeSupplier, type Judgement } from './suppliers.service.ts';
 import { findSupplierOf, listSuppliers } from './suppliers.store.ts';
 import { toWireMachine, toWireSupplier, toWireToken } from './suppliers.wire.ts';
+import { readHistory } from './trust-evidence.store.ts';
+import { readTrust } from './trust.store.ts';
+import { toWireHistory } from './trust.wire.ts';
+
+/** What is shown of a machine's past. */
+const HISTORY_ENTRIES = 100;
 
 export interface SupplierRoutes {
   readonly server: HttpServer;
@@ -83,6 +89,13 @@ function serveMachines({ server, operations, db, priceRules }: SupplierRoutes): 
   server.serve(operations.supplierGetMachine, ({ params, context }) =>
     readMachine(db, requirePrincipal(context).orgId, requireNodeId(params.machineId)),
   );
+
+  server.serve(operations.supplierGetMachineHistory, async ({ params, context }) => {
+    const { orgId } = requirePrincipal(context);
+    const nodeId = requireNodeId(params.machineId);
+    if ((await findMachine(db, orgId, nodeId)) === null) throw machineNotFound();
+    return toWireHistory(await readHistory(db, orgId, nodeId, HISTORY_ENTRIES));
+  });
 
   server.serve(operations.supplierUpdateMachine, ({ params, body, context, transact }) =>
     transact({ name: 'offer machine', isolation: readCommitted }, async (tx) => {
@@ -229,19 +242,26 @@ async function withNode(reader: Reader, machine: SupplierMachine | null) {
   const nodes = await findNodes(reader, [machine.nodeId]);
   const node = nodes.get(machine.nodeId);
   if (node === undefined) throw machineNotFound();
-  return toWireMachine(machine, node);
+  const trust = await readTrust(reader, machine.orgId, [machine.id]);
+  return toWireMachine(machine, node, trust.get(machine.id) ?? null);
 }
 
-/** One statement for the nodes of a page, and one for their GPUs. */
+/** As many statements as for one machine: one each for the nodes, their GPUs and what was measured of them. */
 async function pageOfMachines(reader: Reader, machines: readonly SupplierMachine[], limit: number) {
   const nodes = await findNodes(
     reader,
     machines.map((machine) => machine.nodeId),
   );
+  // Whose they are was asked when they were listed.
+  const trust = await readTrust(
+    reader,
+    null,
+    machines.map(({ id }) => id),
+  );
   return pageOf(machines, limit, (machine) => {
     const node = nodes.get(machine.nodeId);
     if (node === undefined) throw new Error(`Machine ${machine.id} has no node.`);
-    return toWireMachine(machine, node);
+    return toWireMachine(machine, node, trust.get(machine.id) ?? null);
   });
 }
 

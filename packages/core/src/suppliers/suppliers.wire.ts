@@ -2,6 +2,8 @@ import type { Answer, Contract } from '@millrace/contract';
 import { toPercentage } from '@millrace/platform/money';
 import type { NodeRecord } from '../fleet/index.ts';
 import type { JoinToken } from './join-tokens.ts';
+import { toWireReliability } from './trust.wire.ts';
+import type { MachineTrust } from './trust.store.ts';
 import { whyNotShown, type SupplierMachine } from './machines.ts';
 import type { Supplier } from './suppliers.ts';
 
@@ -29,7 +31,11 @@ export function toWireSupplier(supplier: Supplier): WireSupplier {
   };
 }
 
-export function toWireMachine(machine: SupplierMachine, node: NodeRecord): WireMachine {
+export function toWireMachine(
+  machine: SupplierMachine,
+  node: NodeRecord,
+  trust: MachineTrust | null,
+): WireMachine {
   const notShownBecause = whyNotShown(machine);
   return {
     id: machine.nodeId,
@@ -60,6 +66,7 @@ export function toWireMachine(machine: SupplierMachine, node: NodeRecord): WireM
     drainedAt: machine.drainedAt?.toISOString() ?? null,
     joinedAt: machine.joinedAt.toISOString(),
     lastSeenAt: node.lastSeenAt?.toISOString() ?? null,
+    reliability: trust === null ? null : toWireReliability(trust),
   };
 }
 

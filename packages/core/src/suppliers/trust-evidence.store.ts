@@ -123,7 +123,7 @@ export async function readHistory(
   reader: Reader,
   orgId: OrgId,
   nodeId: NodeId,
-  page: { readonly before: Date | null; readonly limit: number },
+  limit: number,
 ): Promise<readonly HistoryEntry[]> {
   const { rows } = await sql<HistoryEntry>`
     select entry.at, entry.kind, entry.status, entry.reason
@@ -136,9 +136,8 @@ export async function readHistory(
           from node_faults where node_id = machine.node_id
       ) as entry
      where machine.org_id = ${toUuid(orgId)} and machine.node_id = ${toUuid(nodeId)}
-       and (${page.before}::timestamptz is null or entry.at < ${page.before}::timestamptz)
      order by entry.at desc, entry.seq desc
-     limit ${page.limit}
+     limit ${limit}
   `.execute(reader.kysely);
   return rows;
 }

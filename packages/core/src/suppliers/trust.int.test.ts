@@ -213,7 +213,7 @@ describe('what is measured', () => {
     await measureMachines(parts, 100);
     const other = await createTenant(database.db);
     expect((await readTrust(db, other.orgId, [machine.machineId])).size).toBe(0);
-    expect(await readHistory(db, other.orgId, machine.nodeId, { before: null, limit: 10 })).toEqual([]);
+    expect(await readHistory(db, other.orgId, machine.nodeId, 10)).toEqual([]);
   });
 });
 
@@ -241,7 +241,7 @@ describe('a machine on which starts fail', () => {
       select resource_id from outbox where org_id = ${toUuid(orgId)} and type = 'machine.quarantined'
     `.execute(db.kysely);
     expect(told).toEqual([{ resource_id: machine.nodeId }]);
-    const [newest] = await readHistory(db, orgId, machine.nodeId, { before: null, limit: 1 });
+    const [newest] = await readHistory(db, orgId, machine.nodeId, 1);
     expect(newest).toMatchObject({ kind: 'state', status: 'node_quarantined' });
   });
 
