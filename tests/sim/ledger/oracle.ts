@@ -261,7 +261,10 @@ export class Oracle {
       tenant.money.push(into);
     }
     bump(legs, into, command.amount);
-    for (const share of command.from) bump(legs, this.#account(share, tenant.mode), -share.amount);
+    for (const share of command.from) {
+      const given: bigint = share.amount;
+      bump(legs, this.#account(share, tenant.mode), -given);
+    }
     return this.#done(tenant, this.#enter(tenant, command, command.kind, legs, command.amount));
   }
 

@@ -323,17 +323,18 @@ export function decidePayOut(slice: Slice, wallet: Wallet, command: PayOutComman
   if (replay !== null) return replay;
   const hold = findOpen(slice, wallet, holdId, 'earnings');
   if ('ok' in hold) return hold;
-  const amount = nanoUsd(hold.held);
+  const { held } = hold;
+  const paid = { account: { kind: 'payments_clearing' }, amount: nanoUsd(held) } as const;
   const legs = new Legs();
-  legs.take(release(slice, hold, amount, 'charge'));
-  addShares(slice, legs, wallet.mode, [{ account: { kind: 'payments_clearing' }, amount }], amount);
-  hold.posted += amount;
+  legs.take(release(slice, hold, held, 'charge'));
+  addShares(slice, legs, wallet.mode, [paid], held);
+  hold.posted += held;
   const transfer = enter(slice, legs, {
     wallet,
     kind: 'payout',
     key,
     cause: command.cause,
-    amount: -amount,
+    amount: -held,
     holdId: hold.id,
     description: command.description,
   });

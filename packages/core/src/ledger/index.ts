@@ -27,9 +27,11 @@ export {
   listTransfers,
   readBalance,
   readBalances,
+  readEarned,
   setFrozen,
   setOverdraft,
   walletKey,
+  type EarnedBalance,
   type TransferFilter,
   type WalletRef,
 } from './ledger.store.ts';

@@ -86,6 +86,25 @@ export async function readBalance(reader: Reader, orgId: OrgId, mode: Mode, now:
   return balances.get(walletKey({ orgId, mode })) ?? noMoney;
 }
 
+/** What a supplier has earned and was not paid yet. */
+export interface EarnedBalance {
+  /** With what is set aside; below zero when it owes. */
+  readonly balance: NanoUsd;
+  /** Set aside for payouts that it asked for. */
+  readonly held: NanoUsd;
+}
+
+export async function readEarned(reader: Reader, orgId: OrgId, mode: Mode): Promise<EarnedBalance> {
+  const row = await reader.kysely
+    .selectFrom('ledger_accounts')
+    .select(['balance_nano_usd', 'held_nano_usd'])
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('kind', '=', 'supplier_payable')
+    .executeTakeFirst();
+  return { balance: nanoUsd(row?.balance_nano_usd ?? 0n), held: nanoUsd(row?.held_nano_usd ?? 0n) };
+}
+
 export async function findHold(reader: Reader, orgId: OrgId, holdId: HoldId): Promise<HoldRecord | null> {
   const row = await reader.kysely
     .selectFrom('ledger_holds')

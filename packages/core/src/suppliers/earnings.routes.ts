@@ -1,0 +1,117 @@
+import type { Contract } from '@millrace/contract';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
+import { parseId } from '@millrace/platform/ids';
+import { parseNanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import { readEarned } from '../ledger/index.ts';
+import { earningsPeriod, PERIOD_DAYS_MAX, type Period } from './earnings.ts';
+import { sumAccrued, sumEarnings } from './earnings.store.ts';
+import {
+  toWireAdminPayout,
+  toWireEarnings,
+  toWirePayout,
+  toWireStatement,
+  toWireSummary,
+} from './earnings.wire.ts';
+import { requestPayout, settlePayout } from './payouts.service.ts';
+import { listAllPayouts, listPayouts, sumPayouts } from './payouts.store.ts';
+import { findStatement, listStatements } from './statements.store.ts';
+
+export interface SupplierMoneyRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Suppliers: what they earned, were told and paid. Operators: payouts. Only live keys act for suppliers. */
+export function serveSupplierMoney(routes: SupplierMoneyRoutes): void {
+  serveEarnings(routes);
+  serveStatements(routes);
+  servePayouts(routes);
+  servePayoutSettlement(routes);
+}
+
+function serveEarnings({ server, operations, db, clock }: SupplierMoneyRoutes): void {
+  server.serve(operations.supplierGetEarnings, async ({ query, context }) => {
+    const { orgId } = requirePrincipal(context);
+    const now = clock.now();
+    const period = requirePeriod(query, now);
+    const [account, accrued, { paid: paidOut }, machines] = await Promise.all([
+      readEarned(db, orgId, 'live'),
+      sumAccrued(db, orgId, now),
+      sumPayouts(db, orgId),
+      sumEarnings(db, orgId, period),
+    ]);
+    return toWireEarnings({ account, accrued, paidOut, period, machines });
+  });
+}
+
+function serveStatements({ server, operations, db }: SupplierMoneyRoutes): void {
+  server.serve(operations.supplierListStatements, async ({ query: { limit, cursor }, context }) => {
+    const { orgId } = requirePrincipal(context);
+    const after = positionIn('stm', cursor);
+    return pageOf(await listStatements(db, orgId, { limit, after }), limit, toWireSummary);
+  });
+
+  server.serve(operations.supplierGetStatement, async ({ params, context }) => {
+    const { orgId } = requirePrincipal(context);
+    const id = parseId('stm', params.statementId);
+    const statement = id === null ? null : await findStatement(db, orgId, id);
+    if (statement === null) throw new Fault('STATEMENT_NOT_FOUND');
+    return toWireStatement(statement);
+  });
+}
+
+function servePayouts({ server, operations, db }: SupplierMoneyRoutes): void {
+  server.serve(operations.supplierListPayouts, async ({ query: { limit, cursor }, context }) => {
+    const { orgId } = requirePrincipal(context);
+    const after = positionIn('pyo', cursor);
+    return pageOf(await listPayouts(db, orgId, { limit, after }), limit, toWirePayout);
+  });
+
+  server.serve(operations.supplierRequestPayout, ({ body, context, transact }) =>
+    transact({ name: 'request payout', isolation: readCommitted }, async (tx) => {
+      const payout = await requestPayout(tx, keyCallOf(context), requireNanoUsd(body.amountNanoUsd));
+      return { body: toWirePayout(payout), resource: { kind: 'payout', id: payout.id } };
+    }),
+  );
+}
+
+function servePayoutSettlement({ server, operations, db }: SupplierMoneyRoutes): void {
+  server.serve(operations.adminListPayouts, async ({ query: { limit, cursor, status } }) => {
+    const after = positionIn('pyo', cursor);
+    const rows = await listAllPayouts(db, { status: status ?? null }, { limit, after });
+    return pageOf(rows, limit, toWireAdminPayout);
+  });
+
+  server.serve(operations.adminSettlePayout, ({ params, body, context, transact }) =>
+    transact({ name: 'settle payout', isolation: readCommitted }, async (tx) => {
+      const id = parseId('pyo', params.payoutId);
+      if (id === null) throw new Fault('PAYOUT_NOT_FOUND');
+      const payout = await settlePayout(tx, operatorCauseOf(context), id, body);
+      return { body: toWireAdminPayout(payout), resource: { kind: 'payout', id } };
+    }),
+  );
+}
+
+function requirePeriod(
+  query: { readonly from?: string | undefined; readonly until?: string | undefined },
+  now: Date,
+): Period {
+  const dateOf = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text));
+  const period = earningsPeriod({ from: dateOf(query.from), until: dateOf(query.until) }, now);
+  if (period === 'ends before it begins') throw invalidField(['until'], 'must not be before from');
+  if (period === 'too long')
+    throw invalidField(['from'], `must be at most ${PERIOD_DAYS_MAX} days before until`);
+  return period;
+}
+
+function requireNanoUsd(text: string): NanoUsd {
+  const amount = parseNanoUsd(text);
+  if (amount === null) throw invalidField(['amountNanoUsd'], 'is beyond what an account can hold');
+  return amount;
+}

@@ -1,0 +1,97 @@
+import type { Reader } from '@millrace/platform/db';
+import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { sql } from 'kysely';
+import { firstIdAfter, firstIdOf } from '../ledger/index.ts';
+import type { MachineEarnings, Period } from './earnings.ts';
+
+/** What suppliers earned, read from meters and the ledger. Nothing is decided by it. */
+
+interface EarningsRow {
+  node_id: string | null;
+  gpu_ms: string;
+  fee: string;
+  earned: string;
+}
+
+/**
+ * By machine, what was posted in the period, less what was given back or refunded in it. The entries of a supplier's
+ * account cannot be looked up by the account, on purpose: they are found through the things that its meters run for, and
+ * through the few transfers that undo others.
+ */
+export async function sumEarnings(
+  reader: Reader,
+  orgId: OrgId,
+  { from, until }: Period,
+): Promise<readonly MachineEarnings[]> {
+  const supplier = toUuid(orgId);
+  const inPeriod = sql`t.id >= ${firstIdOf(from)} and t.id < ${firstIdAfter(until)}
+                       and t.occurred_at >= ${from} and t.occurred_at < ${until} and t.mode = 'live'`;
+  const { rows } = await sql<EarningsRow>`
+    with payable as materialized (
+      select id from ledger_accounts where org_id = ${supplier} and mode = 'live' and kind = 'supplier_payable'
+    ),
+    -- A meter posts for the last time when its end is written down, which may be later than the end.
+    things as materialized (
+      select distinct m.org_id, m.cause_kind, m.cause_id
+        from meters m
+        join meter_transitions last on last.meter_id = m.id and last.seq = m.transitions
+       where m.supplier_org_id = ${supplier} and m.mode = 'live' and m.opened_at < ${until}
+         and (m.state <> 'closed' or last.recorded_at >= ${from}::timestamptz - interval '1 hour')
+    ),
+    moved as materialized (
+      select t.id, m.cause_id,
+             case t.kind when 'charge' then 1 else -1 end * coalesce((t.usage ->> 'gpuMs')::numeric, 0) as gpu_ms
+        from things m
+        join ledger_transfers t on t.org_id = m.org_id
+         and t.idempotency_key > m.cause_kind || ':' || m.cause_id || ':meter:' collate "C"
+         and t.idempotency_key < m.cause_kind || ':' || m.cause_id || ':meter;' collate "C"
+       where t.kind in ('charge', 'credit') and ${inPeriod}
+       union all
+      select t.id, undone.cause_id, 0
+        from ledger_transfers t
+        join ledger_transfers undone on undone.id = t.reverses and undone.kind <> 'payout'
+       where t.kind in ('refund', 'reversal') and ${inPeriod}
+         and exists (select from ledger_entries e join payable on payable.id = e.account_id where e.transfer_id = t.id)
+    ),
+    by_thing as (
+      select moved.cause_id, sum(legs.earned) as earned, sum(legs.fee) as fee,
+             -- A thing may have meters whose money is not shared, such as that of its disk while it is off.
+             coalesce(sum(moved.gpu_ms) filter (where (legs.earned, legs.fee) <> (0, 0)), 0) as gpu_ms
+        from moved
+       cross join lateral (
+             select coalesce(sum(e.amount_nano_usd) filter (where a.kind = 'platform_fee'), 0) as fee,
+                    coalesce(sum(e.amount_nano_usd) filter (where a.id in (select id from payable)), 0) as earned
+               from ledger_entries e join ledger_accounts a on a.id = e.account_id
+              where e.transfer_id = moved.id) as legs
+       group by moved.cause_id
+    )
+    select instance.node_id, trim_scale(sum(gpu_ms))::text as gpu_ms, sum(earned)::text as earned, sum(fee)::text as fee
+      from by_thing
+      left join instances instance on instance.rental_id = uuid_of_public_id(by_thing.cause_id)
+     group by instance.node_id
+    having sum(gpu_ms) <> 0 or sum(earned) <> 0 or sum(fee) <> 0
+     order by instance.node_id
+  `.execute(reader.kysely);
+  return rows.map((row) => ({
+    machineId: row.node_id === null ? null : fromUuid('nod', row.node_id),
+    gpuMs: BigInt(row.gpu_ms),
+    gross: nanoUsd(BigInt(row.earned) + BigInt(row.fee)),
+    fee: nanoUsd(BigInt(row.fee)),
+    earned: nanoUsd(BigInt(row.earned)),
+  }));
+}
+
+/** What meters that run have earned a supplier and not posted yet. What is paused was posted when it was. */
+export async function sumAccrued(reader: Reader, orgId: OrgId, at: Date): Promise<NanoUsd> {
+  const { rows } = await sql<{ accrued: string }>`
+    select coalesce(sum(greatest(0,
+             div(supplier_rate_nano_usd_per_hour
+                   * (elapsed_before_ms + floor(greatest(0, extract(epoch from
+                        least(${at}::timestamptz, term_ends_at) - running_since) * 1000))), 3600000)
+             - supplier_posted_nano_usd)), 0)::text as accrued
+      from meters
+     where supplier_org_id = ${toUuid(orgId)} and mode = 'live' and state = 'open'
+  `.execute(reader.kysely);
+  return nanoUsd(BigInt(rows[0]?.accrued ?? 0));
+}

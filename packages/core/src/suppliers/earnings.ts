@@ -1,0 +1,64 @@
+import type { NodeId } from '@millrace/platform/ids';
+import { addUsd, divideRoundDown, zeroUsd, type NanoUsd } from '@millrace/platform/money';
+
+/** What machines earned in a time. Pure. */
+
+export interface Period {
+  readonly from: Date;
+  /** Before this instant. */
+  readonly until: Date;
+}
+
+/** What the ledger posted for one machine, less what was given back. */
+export interface MachineEarnings {
+  /** Null where it is not known which machine it was on. */
+  readonly machineId: NodeId | null;
+  readonly gpuMs: bigint;
+  /** What was paid for it: what the supplier earned, and the fee. */
+  readonly gross: NanoUsd;
+  readonly fee: NanoUsd;
+  readonly earned: NanoUsd;
+}
+
+export interface EarningsTotals {
+  readonly gross: NanoUsd;
+  readonly fee: NanoUsd;
+  readonly earned: NanoUsd;
+}
+
+export function totalsOf(machines: readonly MachineEarnings[]): EarningsTotals {
+  return {
+    gross: addUsd(zeroUsd, ...machines.map((machine) => machine.gross)),
+    fee: addUsd(zeroUsd, ...machines.map((machine) => machine.fee)),
+    earned: addUsd(zeroUsd, ...machines.map((machine) => machine.earned)),
+  };
+}
+
+/** Whole seconds; a rest of a second is left out, whichever way it goes. */
+export function gpuSecondsOf(gpuMs: bigint): number {
+  const seconds = divideRoundDown(gpuMs < 0n ? -gpuMs : gpuMs, 1000n);
+  return Number(gpuMs < 0n ? -seconds : seconds);
+}
+
+const DAY_MS = 86_400_000;
+export const PERIOD_DAYS_MAX = 366;
+
+/** The first instant of the calendar month that holds this one. */
+export function monthOf(at: Date): Date {
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth()));
+}
+
+export function monthAfter(month: Date): Date {
+  return new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1));
+}
+
+/** The time that is asked about: this month so far unless it is said. */
+export function earningsPeriod(
+  asked: { readonly from: Date | null; readonly until: Date | null },
+  now: Date,
+): Period | 'ends before it begins' | 'too long' {
+  const until = asked.until ?? now;
+  const from = asked.from ?? monthOf(until);
+  if (from > until) return 'ends before it begins';
+  return until.getTime() - from.getTime() > PERIOD_DAYS_MAX * DAY_MS ? 'too long' : { from, until };
+}

@@ -1,0 +1,76 @@
+import type { EarnedBalance } from '../ledger/index.ts';
+import { subtractUsd, type NanoUsd } from '@millrace/platform/money';
+import { gpuSecondsOf, type MachineEarnings, type Period } from './earnings.ts';
+import type { Payout } from './payouts.ts';
+import type { Statement, StatementSummary } from './statements.ts';
+
+/** How suppliers' money is written in answers. */
+
+export function toWireEarnings(found: {
+  readonly account: EarnedBalance;
+  readonly accrued: NanoUsd;
+  readonly paidOut: NanoUsd;
+  readonly period: Period;
+  readonly machines: readonly MachineEarnings[];
+}) {
+  const { account, period } = found;
+  return {
+    accruedNanoUsd: found.accrued.toString(),
+    payableNanoUsd: subtractUsd(account.balance, account.held).toString(),
+    requestedNanoUsd: account.held.toString(),
+    paidOutNanoUsd: found.paidOut.toString(),
+    from: period.from.toISOString(),
+    until: period.until.toISOString(),
+    machines: found.machines.map(({ machineId, gpuMs, earned }) => ({
+      machineId,
+      gpuSeconds: gpuSecondsOf(gpuMs),
+      earnedNanoUsd: earned.toString(),
+    })),
+  };
+}
+
+export function toWireSummary(statement: StatementSummary) {
+  return {
+    id: statement.id,
+    periodStart: statement.periodStart.toISOString(),
+    periodEnd: statement.periodEnd.toISOString(),
+    grossNanoUsd: statement.gross.toString(),
+    feeNanoUsd: statement.fee.toString(),
+    netNanoUsd: statement.net.toString(),
+  };
+}
+
+export function toWireStatement(statement: Statement) {
+  return {
+    ...toWireSummary(statement),
+    lines: statement.lines.map(({ machineId, gpuSeconds, gross, fee }) => ({
+      machineId,
+      gpuSeconds,
+      grossNanoUsd: gross.toString(),
+      feeNanoUsd: fee.toString(),
+    })),
+  };
+}
+
+/** What an operator writes when it pays is for its own books; only why it did not pay is the supplier's to know. */
+export function toWirePayout(payout: Payout) {
+  return {
+    id: payout.id,
+    amountNanoUsd: payout.amount.toString(),
+    status: payout.status,
+    requestedAt: payout.requestedAt.toISOString(),
+    settledAt: payout.settledAt?.toISOString() ?? null,
+    reference: payout.reference,
+    reason: payout.status === 'rejected' ? payout.reason : null,
+  };
+}
+
+export function toWireAdminPayout(payout: Payout) {
+  return {
+    ...toWirePayout(payout),
+    reason: payout.reason,
+    supplierId: payout.supplierId,
+    supplierName: payout.supplierName,
+    organisationId: payout.orgId,
+  };
+}

@@ -1,0 +1,189 @@
+import { toUuid, type PayoutId } from '@millrace/platform/ids';
+import { negateUsd } from '@millrace/platform/money';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemCause } from '../identity/index.ts';
+import { setFrozen } from '../ledger/index.ts';
+import {
+  createSupplierMoneyWorld,
+  HOUR_MS,
+  reasonOf,
+  usd,
+  type PlantedSupplier,
+  type SupplierMoneyWorld,
+} from './earnings.fixture.ts';
+import { PAYOUTS_WAITING_MAX, type Payout, type PayoutOutcome } from './payouts.ts';
+import { requestPayout, settlePayout } from './payouts.service.ts';
+import { listAllPayouts, listPayouts } from './payouts.store.ts';
+
+const operator = systemCause('operator', 'live');
+let world: SupplierMoneyWorld;
+let supplier: PlantedSupplier;
+
+beforeAll(async () => {
+  world = await createSupplierMoneyWorld();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  supplier = await world.supplier();
+});
+
+/** The supplier earned nine dollars in ten hours, at a fee of a tenth. */
+async function earnNine() {
+  const tenant = await world.tenant(100);
+  const meter = await world.rent(tenant.orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
+  const startedAt = world.clock.nowMs();
+  await world.pass(10 * HOUR_MS);
+  return { ...tenant, meter, at: (hours: number) => new Date(startedAt + hours * HOUR_MS) };
+}
+
+const ask = (amount: number, call = supplier.call): Promise<Payout> =>
+  world.within((tx) => requestPayout(tx, call, usd(amount)));
+const settle = (id: PayoutId, outcome: PayoutOutcome): Promise<Payout> =>
+  world.within((tx) => settlePayout(tx, operator, id, { outcome, reference: 'SEPA 1', reason: 'as agreed' }));
+const account = () => world.account(supplier.orgId);
+
+describe('a payout', () => {
+  it('is set aside when it is asked for, and reduces what else can be', async () => {
+    await earnNine();
+    await ask(6);
+    expect(await account()).toEqual({ balance: usd(9), held: usd(6) });
+    expect(await reasonOf(ask(3.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    await ask(3);
+    expect(await reasonOf(ask(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('never exceeds what is payable, however many ask at once', async () => {
+    await earnNine();
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => reasonOf(ask(2))));
+    expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(4);
+    expect(new Set(outcomes)).toEqual(new Set(['done', 'PAYOUT_EXCEEDS_EARNINGS']));
+    expect(await account()).toEqual({ balance: usd(9), held: usd(8) });
+  });
+
+  it('is paid once, however often and by how many it is settled', async () => {
+    await earnNine();
+    const { id } = await ask(6);
+    const settled = await Promise.all(Array.from({ length: 6 }, () => settle(id, 'paid')));
+    expect(new Set(settled.map(({ transferId }) => transferId)).size).toBe(1);
+    expect(await settle(id, 'paid')).toMatchObject({ status: 'paid', reference: 'SEPA 1', amount: usd(6) });
+    expect(await account()).toEqual({ balance: usd(3), held: 0n });
+    expect(await reasonOf(settle(id, 'rejected'))).toBe('PAYOUT_SETTLED');
+    const transfers = await world.rows(
+      `select 1 from ledger_transfers where kind = 'payout' and org_id = '${toUuid(supplier.orgId)}'`,
+    );
+    expect(transfers).toHaveLength(1);
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('settled as paid and as rejected at once is one of both', async () => {
+    await earnNine();
+    const { id } = await ask(6);
+    const outcomes = await Promise.all([reasonOf(settle(id, 'paid')), reasonOf(settle(id, 'rejected'))]);
+    expect(outcomes.toSorted()).toEqual(['PAYOUT_SETTLED', 'done']);
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('that is rejected gives back what was set aside', async () => {
+    await earnNine();
+    const { id } = await ask(9);
+    expect(await settle(id, 'rejected')).toMatchObject({ status: 'rejected', transferId: null });
+    expect(await account()).toEqual({ balance: usd(9), held: 0n });
+    expect(await reasonOf(settle(id, 'paid'))).toBe('PAYOUT_SETTLED');
+    await ask(9);
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('is written down with its money or not at all', async () => {
+    await earnNine();
+    const failed = world.within(async (tx) => {
+      await requestPayout(tx, supplier.call, usd(5));
+      throw new Error('the process dies');
+    });
+    await expect(failed).rejects.toThrow('dies');
+    expect(await account()).toEqual({ balance: usd(9), held: 0n });
+    const { id } = await ask(5);
+    const unsettled = world.within(async (tx) => {
+      await settlePayout(tx, operator, id, { outcome: 'paid', reference: null, reason: 'as agreed' });
+      throw new Error('the process dies');
+    });
+    await expect(unsettled).rejects.toThrow('dies');
+    expect(await account()).toEqual({ balance: usd(9), held: usd(5) });
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('that was paid leaves a debt when the time it paid for is given back, which is earned back first', async () => {
+    const { orgId, meter, at } = await earnNine();
+    await settle((await ask(9)).id, 'paid');
+    await world.change({ do: 'pause', meterId: meter.id, at: at(4) }, orgId);
+    expect(await account()).toEqual({ balance: negateUsd(usd(5.4)), held: 0n });
+    expect(await reasonOf(ask(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    await world.change({ do: 'resume', meterId: meter.id, at: world.clock.now() }, orgId);
+    await world.pass(7 * HOUR_MS);
+    expect((await account()).balance).toBe(usd(0.9));
+    expect(await reasonOf(ask(1))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    await ask(0.9);
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('that waits is paid whole although its time was given back meanwhile', async () => {
+    const { orgId, meter, at } = await earnNine();
+    const { id } = await ask(9);
+    await world.change({ do: 'close', meterId: meter.id, at: at(2) }, orgId);
+    expect(await account()).toEqual({ balance: usd(1.8), held: usd(9) });
+    await settle(id, 'paid');
+    expect(await account()).toEqual({ balance: negateUsd(usd(7.2)), held: 0n });
+    expect(await world.drift()).toEqual([]);
+  });
+});
+
+describe('who asks for a payout', () => {
+  it('has only so many that wait', async () => {
+    await earnNine();
+    for (let asked = 0; asked < PAYOUTS_WAITING_MAX; asked += 1) await ask(0.01);
+    expect(await reasonOf(ask(0.01))).toBe('PAYOUT_LIMIT_REACHED');
+    const [newest] = await listPayouts(world.db, supplier.orgId, { limit: 1, after: null });
+    if (newest === undefined) throw new Error('no payout');
+    await settle(newest.id, 'rejected');
+    expect(await reasonOf(ask(0.01))).toBe('done');
+  });
+
+  it('does so with a live key, of a supplier, whose account is not frozen', async () => {
+    await earnNine();
+    expect(await reasonOf(ask(1, supplier.testCall))).toBe('INSUFFICIENT_SCOPE');
+    const stranger = await world.tenant(1);
+    const callOfStranger = { ...supplier.call, orgId: stranger.orgId };
+    expect(await reasonOf(ask(1, callOfStranger))).toBe('API_KEY_REVOKED');
+    expect(await reasonOf(ask(1))).toBe('done');
+    await world.within((tx) => setFrozen(tx, supplier.orgId, 'live', true));
+    expect(await reasonOf(ask(1))).toBe('ACCOUNT_FROZEN');
+  });
+
+  it('can do so when suspended: what was earned is owed', async () => {
+    await earnNine();
+    await world.rows(
+      `update suppliers set status = 'suspended' where org_id = '${toUuid(supplier.orgId)}' returning id`,
+    );
+    expect(await ask(1)).toMatchObject({ status: 'requested' });
+  });
+
+  it('sees its own, and operators see all, newest first', async () => {
+    await earnNine();
+    const [first, second] = [await ask(1), await ask(2)];
+    await settle(first.id, 'paid');
+    const own = await listPayouts(world.db, supplier.orgId, { limit: 10, after: null });
+    expect(own.map(({ id, status }) => [id, status])).toEqual([
+      [second.id, 'requested'],
+      [first.id, 'paid'],
+    ]);
+    const other = await world.supplier();
+    expect(await listPayouts(world.db, other.orgId, { limit: 10, after: null })).toEqual([]);
+    const waiting = await listAllPayouts(world.db, { status: 'requested' }, { limit: 100, after: null });
+    expect(waiting.map(({ id }) => id)).toContain(second.id);
+    expect(waiting.map(({ id }) => id)).not.toContain(first.id);
+    const before = await listAllPayouts(world.db, { status: null }, { limit: 1, after: second.id });
+    expect(before[0]?.id).toBe(first.id);
+  });
+});

@@ -1,0 +1,115 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { PayoutId } from '@millrace/platform/ids';
+import { formatUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import { appendAudit, enterAs, type Cause, type KeyCall } from '../identity/index.ts';
+import { applyLedger, requireDone, type Done, type LedgerCommand } from '../ledger/index.ts';
+import { PAYOUTS_WAITING_MAX, settlementOf, type Payout, type PayoutOutcome } from './payouts.ts';
+import { insertPayout, lockAnyPayout, settleRow, sumPayouts } from './payouts.store.ts';
+import { findSupplierOf } from './suppliers.store.ts';
+
+/**
+ * Payouts: asked for by suppliers, settled by operators. The request and what it sets aside are one transaction, and so
+ * are the settlement and the money. Locks: the organisation or the payout, then the ledger's.
+ */
+
+const commandBase = (payout: Pick<Payout, 'id' | 'orgId'>, step: 'request' | 'settle') =>
+  ({ orgId: payout.orgId, mode: 'live', cause: { kind: 'payout', id: payout.id }, step }) as const;
+
+/**
+ * Sets aside what is asked for. Whoever was ever approved can ask, suspended or not: what was earned is owed. Earnings
+ * are live money, and only live keys act for a supplier.
+ */
+export async function requestPayout(tx: Tx, call: KeyCall, amount: NanoUsd): Promise<Payout> {
+  const { key } = await enterAs(tx, call, 'supplier:write');
+  const supplier = await findSupplierOf(tx, call.orgId);
+  if (supplier === null) throw new Fault('SUPPLIER_NOT_APPROVED');
+  const { waiting } = await sumPayouts(tx, call.orgId);
+  if (waiting >= PAYOUTS_WAITING_MAX) throw new Fault('PAYOUT_LIMIT_REACHED');
+  const id = tx.ids.next('pyo');
+  const held = await setAside(tx, { id, orgId: call.orgId }, amount);
+  if (held.holdId === null) throw new Error('The ledger set a payout aside without a hold.');
+  const payout: Payout = {
+    id,
+    supplierId: supplier.id,
+    supplierName: supplier.name,
+    orgId: call.orgId,
+    amount,
+    status: 'requested',
+    reference: null,
+    reason: null,
+    holdId: held.holdId,
+    transferId: null,
+    requestedBy: key.userId,
+    requestedAt: tx.clock.now(),
+    settledAt: null,
+  };
+  await insertPayout(tx, call.orgId, payout);
+  await appendAudit(tx, call.orgId, call.cause, {
+    action: 'payout.requested',
+    resource: { kind: 'payout', id },
+    after: { amountNanoUsd: amount.toString() },
+  });
+  return payout;
+}
+
+async function setAside(tx: Tx, payout: Pick<Payout, 'id' | 'orgId'>, amount: NanoUsd): Promise<Done> {
+  const [result] = await applyLedger(tx, [
+    { ...commandBase(payout, 'request'), do: 'hold', of: 'earnings', amount, demand: 'new' },
+  ]);
+  if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
+    throw exceedsEarnings(result.available ?? zeroUsd);
+  }
+  return requireDone(result);
+}
+
+function exceedsEarnings(payable: NanoUsd): Fault {
+  return new Fault('PAYOUT_EXCEEDS_EARNINGS', {
+    message: `The payout is more than what is payable, which is ${formatUsd(payable)} USD.`,
+  });
+}
+
+export interface Settlement {
+  readonly outcome: PayoutOutcome;
+  readonly reference: string | null;
+  readonly reason: string;
+}
+
+/** An operator says that it was paid, or that it will not be. Saying the same again changes nothing. */
+export async function settlePayout(
+  tx: Tx,
+  cause: Cause,
+  id: PayoutId,
+  settlement: Settlement,
+): Promise<Payout> {
+  const payout = await lockAnyPayout(tx, id);
+  if (payout === null) throw new Fault('PAYOUT_NOT_FOUND');
+  const { outcome } = settlement;
+  switch (settlementOf(payout.status, outcome)) {
+    case 'done':
+      return payout;
+    case 'conflict':
+      throw new Fault('PAYOUT_SETTLED', { message: `This payout was settled already: ${payout.status}.` });
+    case 'settle':
+  }
+  const [result] = await applyLedger(tx, [settlingCommand(payout, outcome)]);
+  const { transferId } = requireDone(result);
+  const settled = { ...settlement, transferId, at: tx.clock.now() };
+  await settleRow(tx, payout.orgId, id, settled);
+  const { reference, reason } = settlement;
+  await appendAudit(tx, payout.orgId, cause, {
+    action: `payout.${outcome}`,
+    resource: { kind: 'payout', id },
+    before: { status: payout.status },
+    after: { status: outcome, amountNanoUsd: payout.amount.toString(), reference },
+    reason,
+  });
+  return { ...payout, status: outcome, reference, reason, transferId, settledAt: settled.at };
+}
+
+function settlingCommand(payout: Payout, outcome: PayoutOutcome): LedgerCommand {
+  const { holdId } = payout;
+  return outcome === 'paid'
+    ? { ...commandBase(payout, 'settle'), do: 'pay_out', holdId, description: `Payout ${payout.id}` }
+    : { ...commandBase(payout, 'settle'), do: 'close', of: 'earnings', holdId };
+}
