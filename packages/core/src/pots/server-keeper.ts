@@ -43,7 +43,10 @@ export function createServerKeeper(options: ServerKeeperOptions): ServerKeeper {
     );
     if (begun === null) throw new Error('Another worker is making the pot Valkey ready.');
     await prepareServer(valkey, begun);
-    log.warn({ generation: begun.generation.toString() }, 'the pots of this Valkey begin anew');
+    // The first of an installation is nothing that anybody has to look at.
+    if (recorded !== null) {
+      log.warn({ generation: begun.generation.toString() }, 'the pots of this Valkey begin anew');
+    }
     return begun;
   }
 

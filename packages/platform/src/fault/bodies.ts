@@ -81,7 +81,7 @@ function explain(fault: Fault): string {
   const [first] = fault.issues;
   if (first === undefined) return fault.message;
   const field = first.path.length === 0 ? 'the request' : first.path.join('.');
-  return `${fault.message}: ${field} ${first.message}`;
+  return `${fault.message.replace(/\.$/, '')}: ${field} ${first.message}`;
 }
 
 function toIssue({ message, path, code }: FaultIssue): Record<string, unknown> {

@@ -175,3 +175,11 @@ test('a body with more findings than a call can have arguments is answered, and 
   expect(issues).toHaveLength(20);
   expect(issues[0]).toMatchObject({ path: ['a', 0], message: 'must be a number' });
 });
+
+test('a message that is a whole sentence reads on into what is wrong first', () => {
+  const issues = [{ path: ['model'], message: 'is not one of ours', code: 'unknown_model' }];
+  const fault = new Fault('MODEL_NOT_FOUND', { message: 'There is no model "x".', issues });
+  expect(renderFault(fault, { source: 'interface', errorFamily: 'inference' }, 'r').body).toMatchObject({
+    message: 'There is no model "x": model is not one of ours',
+  });
+});
