@@ -20,7 +20,7 @@ afterAll(() => {
   rmSync(clone, { recursive: true, force: true });
 });
 
-test('the five-minute start of the README starts the stack, creates a key and fetches the description', async () => {
+test('the five-minute start of the README starts the stack, chats, creates a key and fetches the description', async () => {
   const [install, dev, ...calls] = blocks;
   if (install === undefined || dev === undefined) throw new Error('The README has no five-minute start.');
   expect(dev.trim()).toBe('npm run dev');
@@ -57,6 +57,7 @@ test('the five-minute start of the README starts the stack, creates a key and fe
   expect(stdout).toContain('"email":"demo@example.com"');
   expect(stdout).toMatch(/"key":"mr_live_[0-9A-Za-z_]+"/);
   expect(stdout).toContain('"items":[');
+  expect(stdout).toContain('"object":"chat.completion"');
   const description = JSON.parse(readFileSync(join(clone, 'openapi.json'), 'utf8'));
   expect(description.info.version).toBe('2.0.0');
 }, 300_000);
