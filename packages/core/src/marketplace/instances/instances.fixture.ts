@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto';
+import { createContract, defaultProviders } from '@millrace/contract';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { createHttpServer } from '@millrace/platform/http';
+import {
+  createIdSource,
+  toUuid,
+  type KeyId,
+  type NodeId,
+  type OrgId,
+  type UserId,
+} from '@millrace/platform/ids';
+import type { Limiter } from '@millrace/platform/limiter';
+import { nanoUsd } from '@millrace/platform/money';
+import {
+  createTenant,
+  createTestDatabase,
+  fleetBreaks,
+  plantFleet,
+  plantSupplierMachine,
+  principal,
+  testLog,
+  uniqueId,
+  type SupplierMachineOptions,
+  type TestDatabase,
+} from '@millrace/testing';
+import { sql } from 'kysely';
+import { issueFullKey, systemCause, type KeyCall } from '../../identity/index.ts';
+import { applyLedger, requireDone } from '../../ledger/index.ts';
+import { serveInstances } from './instances.routes.ts';
+
+/** Machines of the marketplace as rows, without engines behind them, and what tenants do with them over HTTP. */
+
+export interface MarketTenant {
+  readonly orgId: OrgId;
+  readonly userId: UserId;
+  readonly keys: Readonly<Record<Mode, KeyId>>;
+  call(mode: Mode): KeyCall;
+}
+
+/** A machine in the words of a create. */
+export interface MarketMachine {
+  readonly cluster_name: string;
+  readonly node_name: NodeId;
+  /** Null: the operator's own. */
+  readonly supplierOrgId: OrgId | null;
+}
+
+export interface MarketRequest {
+  readonly path: string;
+  readonly method?: 'GET' | 'POST';
+  readonly body?: object;
+  readonly mode?: Mode;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface MarketAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
+  readonly json: any;
+}
+
+export interface Market {
+  readonly database: TestDatabase;
+  readonly db: Db;
+  tenant(options?: { readonly balanceUsd?: number; readonly ssh?: 'none' }): Promise<MarketTenant>;
+  /** One node of eight H100 that a supplier offers for two dollars a GPU, unless said otherwise. */
+  machine(options?: Omit<SupplierMachineOptions, 'orgId'>): Promise<MarketMachine>;
+  /** The operator's own, at a price of its settings, with images that tenants may name. */
+  ownMachine(mode: Mode): Promise<MarketMachine>;
+  send(who: MarketTenant, request: MarketRequest): Promise<MarketAnswer>;
+  create(who: MarketTenant, machine: MarketMachine, more?: object, mode?: Mode): Promise<MarketAnswer>;
+  rows<Row>(text: string): Promise<Row[]>;
+  breaks(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export const CREATE = '/v1/marketplace/instances/create';
+export const INSTANCES = '/v1/marketplace/instances';
+export const TERMINATE = '/v1/marketplace/instances/terminate';
+export const HISTORY = '/v1/marketplace/instances/history';
+
+/** What a supplied machine costs: a price that no fee divides without a rest. */
+export const GPU_HOUR = 1_999_999_999n;
+export const OWN_GPU_HOUR_USD = 1.25;
+export const DOMAIN = 'market.example';
+
+const unlimited: Limiter = {
+  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
+};
+
+export async function openMarket(): Promise<Market> {
+  const database = await createTestDatabase();
+  const { db } = database;
+  const { operations, ...contract } = createContract({ providers: defaultProviders });
+  const callers = new Map<string, ReturnType<typeof principal>>();
+  const server = createHttpServer({
+    contract: { ...contract, operations },
+    authenticate: async ({ key }) => callers.get(key) ?? principal(),
+    limiter: unlimited,
+    db,
+    log: testLog('marketplace'),
+    clock: systemClock,
+    ids: createIdSource({ clock: systemClock, cell: 1 }),
+    trustedProxies: [],
+    validateResponses: true,
+  });
+  serveInstances({ server, operations, db, clock: systemClock, cell: 1, domain: DOMAIN });
+  const send: Market['send'] = async ({ orgId, userId, keys }, request) => {
+    const { mode = 'live', body, path, headers = {} } = request;
+    callers.set(keys[mode], principal({ orgId, userId, keyId: keys[mode], mode }));
+    const answer = await server.fastify.inject({
+      method: request.method ?? (body === undefined ? 'GET' : 'POST'),
+      url: path,
+      headers: { authorization: `Bearer ${keys[mode]}`, ...headers },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    return { status: answer.statusCode, headers: answer.headers, json: answer.json() };
+  };
+  return {
+    database,
+    db,
+    tenant: (options) => newTenant(db, options),
+    machine: async (options = {}) => {
+      const { orgId } = await createTenant(db);
+      const { nodeId } = await plantSupplierMachine(db, {
+        orgId,
+        clusterName: 'c1',
+        pricePerGpuHourNanoUsd: GPU_HOUR,
+        ...options,
+      });
+      return { cluster_name: options.clusterName ?? 'c1', node_name: nodeId, supplierOrgId: orgId };
+    },
+    ownMachine: (mode) => plantOwn(db, mode),
+    send,
+    create: (who, { cluster_name, node_name }, more = {}, mode = 'live') =>
+      send(who, { path: CREATE, mode, body: { cluster_name, node_name, gpu_count: 1, ...more } }),
+    rows: async <Row>(text: string) => (await sql.raw<Row>(text).execute(db.kysely)).rows,
+    async breaks() {
+      const client = await database.connect();
+      try {
+        return await fleetBreaks(client);
+      } finally {
+        await client.end();
+      }
+    },
+    close: async () => {
+      await server.close();
+      await database.drop();
+    },
+  };
+}
+
+async function plantOwn(db: Db, mode: Mode): Promise<MarketMachine> {
+  const { clusterId, nodeIds } = await plantFleet(db, { nodes: 1, offer: 'marketplace', mode });
+  const [nodeId] = nodeIds;
+  if (nodeId === undefined) throw new Error('No node was planted.');
+  const settings = JSON.stringify({
+    pricePerGpuHourUsd: OWN_GPU_HOUR_USD,
+    defaultImage: 'ubuntu-24.04',
+    images: ['pytorch:2.8'],
+  });
+  const { rows } = await sql<{ name: string }>`
+    update clusters set settings = ${settings}::jsonb where id = ${toUuid(clusterId)} returning name`.execute(
+    db.kysely,
+  );
+  return { cluster_name: rows[0]?.name ?? '', node_name: nodeId, supplierOrgId: null };
+}
+
+async function newTenant(
+  db: Db,
+  { balanceUsd = 100, ssh }: { readonly balanceUsd?: number; readonly ssh?: 'none' } = {},
+): Promise<MarketTenant> {
+  const { orgId, ownerId: userId } = await createTenant(db);
+  const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
+  const keyOf = (mode: Mode): Promise<KeyId> =>
+    db.transaction({ name: 'test', isolation: 'read committed' }, async (tx) => {
+      const wish = { orgId, user, mode, name: mode };
+      return (await issueFullKey(tx, systemCause('test', mode), wish)).key.id;
+    });
+  const keys = { live: await keyOf('live'), test: await keyOf('test') };
+  if (balanceUsd > 0) await topUp(db, orgId, balanceUsd);
+  if (ssh !== 'none') for (const mode of ['live', 'test'] as const) await addSsh(db, { orgId, userId, mode });
+  return {
+    orgId,
+    userId,
+    keys,
+    call: (mode) => ({
+      orgId,
+      keyId: keys[mode],
+      cause: { actor: { kind: 'key', id: keys[mode] }, mode, requestId: null, ip: null },
+    }),
+  };
+}
+
+async function topUp(db: Db, orgId: OrgId, usd: number): Promise<void> {
+  const amount = nanoUsd(BigInt(usd) * 1_000_000_000n);
+  const [result] = await db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
+    applyLedger(tx, [
+      {
+        do: 'credit',
+        kind: 'top_up',
+        orgId,
+        mode: 'live',
+        cause: { kind: 'payment', id: uniqueId() },
+        step: 'paid',
+        amount,
+        from: [{ account: { kind: 'payments_clearing' }, amount }],
+        description: 'Top-up',
+      },
+    ]),
+  );
+  requireDone(result);
+}
+
+async function addSsh(
+  db: Db,
+  { orgId, userId, mode }: { readonly orgId: OrgId; readonly userId: UserId; readonly mode: Mode },
+): Promise<void> {
+  await db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
+    sql`insert into ssh_public_keys (id, org_id, user_id, mode, name, algorithm, bits, public_key, fingerprint, created_at)
+        values (${toUuid(tx.ids.next('ssh'))}, ${toUuid(orgId)}, ${toUuid(userId)}, ${mode}, 'laptop', 'ssh-ed25519', 256,
+          'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlantedPlantedPlantedPlantedPlantedPlanted planted',
+          ${`SHA256:${createHash('sha256').update(userId).digest('base64').replace('=', '')}`}, ${tx.clock.now()})`.execute(
+      tx.kysely,
+    ),
+  );
+}
