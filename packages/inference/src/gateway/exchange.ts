@@ -5,6 +5,7 @@ import type { RequestId } from '@millrace/platform/ids';
 import type { Counts } from '../adapters/adapter.ts';
 import type { UsageReporter } from '../usage/index.ts';
 import type { Caller } from './door.ts';
+import type { Roster, Seat } from './roster.ts';
 
 /** One admitted request, from its reservation to its usage event. It ends exactly once, whatever happens to it. */
 
@@ -17,7 +18,7 @@ export interface ExchangeParts {
   readonly reporter: Pick<UsageReporter, 'report' | 'checkpoint'>;
   readonly purse: Purse;
   /** All that run here: for drains, deadlines and checkpoints. */
-  readonly running: Set<Exchange>;
+  readonly running: Roster<Exchange>;
 }
 
 /** What is used, in whatever the model is sold by, and what that costs. */
@@ -36,8 +37,17 @@ export interface Admitted {
   readonly priceIds: readonly string[];
   readonly reservation: Reservation;
   readonly streamed: boolean;
+}
+
+/**
+ * Whoever serves the request. Not two functions made for each: V8 makes a function that is assigned to a property in the old
+ * space right away, and what it reaches, which is all of the request, then waits for the long collections.
+ */
+export interface Session {
   /** What was used so far. */
-  readonly measure: () => Measured;
+  measure(): Measured;
+  /** Ends the attempt under way, if there is one. */
+  abort(why: Error): void;
 }
 
 export interface Ending {
@@ -55,27 +65,28 @@ export class Exchange {
   readonly startedMs: number;
   readonly #parts: ExchangeParts;
   readonly #admitted: Admitted;
+  /** Null once it is over: until the stream has stored the event, which may take long, nothing else stays in memory. */
+  #session: Session | null;
   readonly #createdAtMs: number;
   readonly #attempts: UsageAttempt[] = [];
+  readonly #seat: Seat<Exchange>;
   #deployment: string | null = null;
   #firstByteMs: number | null = null;
-  #isOver = false;
-  /** Ends the attempt under way, if there is one. */
-  abort: (why: Error) => void = () => undefined;
   checkpointedMs: number;
 
-  constructor(parts: ExchangeParts, admitted: Admitted) {
+  constructor(parts: ExchangeParts, admitted: Admitted, session: Session) {
     this.#parts = parts;
     this.#admitted = admitted;
+    this.#session = session;
     this.requestId = admitted.requestId;
     this.#createdAtMs = parts.clock.nowMs();
     this.startedMs = parts.clock.monotonicMs();
     this.checkpointedMs = this.startedMs;
-    parts.running.add(this);
+    this.#seat = parts.running.add(this);
   }
 
   get isOver(): boolean {
-    return this.#isOver;
+    return this.#session === null;
   }
 
   get caller(): Caller {
@@ -101,29 +112,37 @@ export class Exchange {
     this.#attempts.push({ ...attempt, error: attempt.error?.slice(0, mostErrorText) ?? null });
   }
 
+  abort(why: Error): void {
+    this.#session?.abort(why);
+  }
+
   /** What counts if this process dies now. */
   checkpoint(): void {
-    if (this.#isOver) return;
+    if (this.#session === null) return;
     this.checkpointedMs = this.#parts.clock.monotonicMs();
-    this.#parts.reporter.checkpoint(this.#event('checkpoint', { cancelled: false, finishReason: null }));
+    const used = this.#session.measure();
+    this.#parts.reporter.checkpoint(
+      this.#event('checkpoint', used, { cancelled: false, finishReason: null }),
+    );
   }
 
   /** Reports, and once the report is stored gives the rest of the money back. Only the first call counts. */
   end(ending: Ending): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    const session = this.#session;
+    if (session === null) return;
+    this.#session = null;
     const { reporter, purse, running } = this.#parts;
     const { reservation } = this.#admitted;
-    const event = this.#event('final', ending);
+    const seat = this.#seat;
+    const event = this.#event('final', session.measure(), ending);
     reporter.report(event, () => {
-      running.delete(this);
+      running.leave(seat);
       purse.settle(reservation, BigInt(event.amountNanoUsd), event.tokensPrompt + event.tokensCompletion);
     });
   }
 
-  #event(kind: UsageEvent['kind'], ending: Ending): UsageEvent {
+  #event(kind: UsageEvent['kind'], used: Measured, ending: Ending): UsageEvent {
     const { caller, reservation, model, priceIds, streamed } = this.#admitted;
-    const used = this.#admitted.measure();
     const reserved = reservation.amount;
     // Test mode has no price, and so nothing that anybody could owe.
     const priced = reservation.leaseId === null ? 0n : used.nanoUsd;

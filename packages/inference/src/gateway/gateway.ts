@@ -14,6 +14,7 @@ import type { UsageReporter } from '../usage/index.ts';
 import { createCounting } from './counting.ts';
 import { createDoor } from './door.ts';
 import type { Exchange } from './exchange.ts';
+import { Roster } from './roster.ts';
 import { gatewayRoutes } from './routes.ts';
 import { createGatewayServer } from './server.ts';
 import { createUpstreams, type UpstreamsOptions } from './upstreams.ts';
@@ -71,7 +72,7 @@ class ShuttingDown extends Error {
 export function createGateway(options: GatewayOptions): Gateway {
   const { clock, log, pots, book, router, reporter } = options;
   const limits = { ...defaultGatewayLimits, ...options.limits };
-  const running = new Set<Exchange>();
+  const running = new Roster<Exchange>();
   const trusted = createAddressBook(options.trustedProxies);
   const upstreams = createUpstreams({
     connectMs: 2_000,
@@ -102,7 +103,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       purse: { settle: (reservation, actual, tokens) => void pots.settle(reservation, actual, tokens) },
     },
   };
-  const open = new Set<ServerResponse>();
+  const open = new Roster<ServerResponse>();
   let draining = false;
   const server = createGatewayServer({
     parts,
@@ -135,7 +136,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     inFlight: () => running.size,
     async drain(forMs) {
       draining = true;
-      for (const response of open) response.shouldKeepAlive = false;
+      for (const response of open.list()) response.shouldKeepAlive = false;
       // It stops listening and no more: its own way of closing also cuts the connections of answers that are written,
       // though their clients have not read them yet.
       const closed = new Promise<void>((resolve) => {
@@ -146,7 +147,7 @@ export function createGateway(options: GatewayOptions): Gateway {
           { left: running.size, open: open.size },
           'requests are cut: the drain took as long as it may',
         );
-        for (const exchange of running) exchange.abort(new ShuttingDown());
+        for (const exchange of running.list()) exchange.abort(new ShuttingDown());
         await emptyWithin(afterDrainMs);
       }
       server.close();
@@ -162,8 +163,8 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** Ends what took too long, and writes down how far the long ones have come. */
-function lookAfter(running: ReadonlySet<Exchange>, nowMs: number, limits: GatewayLimits): void {
-  for (const exchange of running) {
+function lookAfter(running: Roster<Exchange>, nowMs: number, limits: GatewayLimits): void {
+  for (const exchange of running.list()) {
     if (exchange.isOver) continue;
     if (nowMs - exchange.startedMs >= limits.longestRequestMs) exchange.abort(new TookTooLong());
     else if (nowMs - exchange.checkpointedMs >= limits.checkpointMs) exchange.checkpoint();

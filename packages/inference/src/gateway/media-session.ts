@@ -16,7 +16,7 @@ import {
 } from '../wire/media.ts';
 import { findModel, pay, usableOf } from './admission.ts';
 import { answerHeaders, limitUnread, sendFault } from './answers.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, type Measured, type Session } from './exchange.ts';
 import type { GatewayParts } from './parts.ts';
 import { priceFor } from './pricing.ts';
 import { noRoute, outcomeOf } from './routes-to-engines.ts';
@@ -87,7 +87,7 @@ interface MediaWork<Wish, Answer> {
   readonly able: readonly DeploymentEntry[];
 }
 
-class MediaSession<Wish, Answer> {
+class MediaSession<Wish, Answer> implements Session {
   readonly #parts: GatewayParts;
   readonly #work: MediaWork<Wish, Answer>;
   readonly #exchange: Exchange;
@@ -101,20 +101,28 @@ class MediaSession<Wish, Answer> {
     this.#work = work;
     const able = new Set(work.able.map(({ id }) => id));
     this.#except = new Set(work.model.deployments.map(({ id }) => id).filter((id) => !able.has(id)));
-    this.#exchange = new Exchange(parts.exchanges, {
+    const admitted = {
       requestId: work.ask.requestId,
       caller: work.ask.caller,
       model: work.model.name,
       priceIds: work.price.priceIds,
       reservation: work.reservation,
       streamed: false,
-      measure: () => ({ ...this.#made, counts: noTokens, nanoUsd: mediaCost(work.price, this.#made) }),
-    });
-    this.#exchange.abort = (why) => this.#ending.abort(why);
+    };
+    this.#exchange = new Exchange(parts.exchanges, admitted, this);
     // An engine that draws for nobody is stopped; a client that left after the answer was made has it.
     work.ask.response.on('close', () => this.#ending.abort(new Error('The client has left.')));
     // It may have left while its money was set aside.
     if (work.ask.response.destroyed) this.#ending.abort(new Error('The client has left.'));
+  }
+
+  measure(): Measured {
+    const { price } = this.#work;
+    return { ...this.#made, counts: noTokens, nanoUsd: mediaCost(price, this.#made) };
+  }
+
+  abort(why: Error): void {
+    this.#ending.abort(why);
   }
 
   async run() {

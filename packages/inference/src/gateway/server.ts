@@ -9,6 +9,7 @@ import { holdsMoreValuesThan } from '../wire/json-values.ts';
 import type { Counting } from './counting.ts';
 import type { Caller } from './door.ts';
 import type { GatewayLimits, GatewayParts } from './parts.ts';
+import type { Roster } from './roster.ts';
 
 /** The front of the gateway: which operation is meant, who calls, and the body, read once and bounded. */
 
@@ -39,7 +40,7 @@ export interface GatewayServerOptions {
   readonly routes: readonly GatewayRoute[];
   readonly isDraining: () => boolean;
   /** Every answer that has not gone out to its end. */
-  readonly open: Set<ServerResponse>;
+  readonly open: Roster<ServerResponse>;
   readonly tls: { readonly cert: string; readonly key: string } | null;
 }
 
@@ -90,8 +91,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
           answer(error),
         );
     };
-    open.add(response);
-    response.on('close', () => open.delete(response));
+    const seat = open.add(response);
+    response.on('close', () => open.leave(seat));
     if (options.isDraining()) response.shouldKeepAlive = false;
     try {
       const url = request.url ?? '';

@@ -15,7 +15,7 @@ import {
 } from '../adapters/adapter.ts';
 import type { NoRoute, RouteWish, Visit } from '../routing/index.ts';
 import { limitUnread, sendFault, sendJson, sendStreamFault, type Headers } from './answers.ts';
-import { Exchange, type Measured } from './exchange.ts';
+import { Exchange, type Measured, type Session } from './exchange.ts';
 import type { GatewayParts } from './parts.ts';
 import { costOfCounts } from './pricing.ts';
 import { noRoute, outcomeOf } from './routes-to-engines.ts';
@@ -50,7 +50,7 @@ class ClientLeft extends Error {
   }
 }
 
-export class TextSession<Request> implements RelayListener {
+export class TextSession<Request> implements RelayListener, Session {
   readonly #parts: GatewayParts;
   readonly #work: TextWork<Request>;
   readonly #exchange: Exchange;
@@ -65,16 +65,15 @@ export class TextSession<Request> implements RelayListener {
   constructor(parts: GatewayParts, work: TextWork<Request>) {
     this.#parts = parts;
     this.#work = work;
-    this.#exchange = new Exchange(parts.exchanges, {
+    const admitted = {
       requestId: work.requestId,
       caller: work.caller,
       model: work.model.name,
       priceIds: work.price.priceIds,
       reservation: work.reservation,
       streamed: work.isStream,
-      measure: () => this.#measure(),
-    });
-    this.#exchange.abort = (why) => this.#abandon(why);
+    };
+    this.#exchange = new Exchange(parts.exchanges, admitted, this);
     work.response.on('close', () => this.#clientClosed());
     work.response.on('drain', () => this.#clientReads());
   }
@@ -214,7 +213,7 @@ export class TextSession<Request> implements RelayListener {
     return nanoUsd > reserved ? reserved : nanoUsd;
   }
 
-  #measure(): Measured {
+  measure(): Measured {
     const counts = this.#relay?.counts() ?? nothing;
     return { counts, imagePixelSteps: 0, characters: 0, nanoUsd: costOfCounts(this.#work.price, counts) };
   }
@@ -268,7 +267,7 @@ export class TextSession<Request> implements RelayListener {
   }
 
   /** This process ends it: it took too long, or the process must go. */
-  #abandon(why: Error): void {
+  abort(why: Error): void {
     if (this.#isDone) return;
     this.#relay?.stop(why);
     this.#waiting?.abort(why);
