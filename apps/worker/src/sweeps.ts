@@ -4,6 +4,7 @@ import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
 import { expirePromos } from '@millrace/core/ledger';
 import { sweepDueShards } from '@millrace/core/metering';
 import type { Payments } from '@millrace/core/payments';
+import { writeDueStatements } from '@millrace/core/suppliers';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { deleteExpiredOperations } from '@millrace/platform/http';
@@ -31,6 +32,8 @@ const METER_SHARDS = 16;
 const PROMOS_EVERY_MS = 60_000;
 /** A window begins and ends this late at most; its times are what counts. */
 const MAINTENANCE_EVERY_MS = 5_000;
+/** They are due once a month; a supplier that waits for one waits this long at most. */
+const STATEMENTS_EVERY_MS = 300_000;
 const BATCH = 500;
 /** Each is a call to the provider. */
 const PAYMENTS_BATCH = 50;
@@ -66,6 +69,9 @@ export function startSweeps(options: SweepOptions): Loop[] {
       return 0;
     }),
     sweep('take expired promotional credit', PROMOS_EVERY_MS, () => expirePromos(db, BATCH)),
+    sweep('write statements of suppliers', STATEMENTS_EVERY_MS, () =>
+      writeDueStatements(db, { now: clock.now(), log, limit: BATCH }),
+    ),
     sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
       db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>
         deleteExpiredOperations(tx, clock.now(), BATCH),

@@ -20,14 +20,7 @@ const pendingByCapability = {
   fleet: [],
   rentals: [],
   inference: [],
-  marketplace: [
-    'supplierGetEarnings',
-    'supplierListStatements',
-    'supplierGetStatement',
-    'supplierListPayouts',
-    'supplierRequestPayout',
-    'adminSettlePayout',
-  ],
+  marketplace: [],
   'bare-metal-and-volumes': [
     'createBareMetalRental',
     'listBareMetalRentals',
