@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,6 +34,17 @@ export interface SupplierHost extends IncusHostEndpoints {
   kill(): Promise<void>;
   /** Starts it again after that. */
   start(): Promise<void>;
+  /** Runs `join.sh` as the host's administrator does. Rejects, with what it said, when it fails. */
+  join(wish: JoinWish): Promise<string>;
+}
+
+export interface JoinWish {
+  /** Where the marketplace is. */
+  readonly url: string;
+  readonly token: string;
+  readonly name: string;
+  /** `millrace` unless said. */
+  readonly project?: string;
 }
 
 export interface SupplierHosts extends AsyncDisposable {
@@ -89,7 +101,38 @@ async function startHost(number: number): Promise<SupplierHost> {
     ...incusHost,
     kill: () => killNode(nodeName, { stateDir }),
     start: () => startNode(nodeName, { stateDir }),
+    join: (wish) => runJoin(incusHost, path.join(stateDir, 'client'), wish),
   };
+}
+
+const joinScript = path.join(repositoryRoot, 'deploy/supplier/join.sh');
+
+/** The daemon's socket is a file, so that it does not matter on whose network the script runs. */
+function runJoin(host: IncusHostEndpoints, clientDir: string, wish: JoinWish): Promise<string> {
+  mkdirSync(clientDir, { recursive: true });
+  const words = {
+    url: wish.url,
+    address: host.address,
+    name: wish.name,
+    project: wish.project ?? 'millrace',
+    network: host.network,
+    pool: host.storagePool,
+    type: 'container',
+    image: `${host.sshImageAlias}=local:${host.sshImageAlias}`,
+  };
+  const args = Object.entries(words).flatMap(([name, value]) => [`--${name}`, value]);
+  const env = {
+    PATH: process.env['PATH'],
+    INCUS_SOCKET: host.socketPath,
+    INCUS_CONF: clientDir,
+    MILLRACE_JOIN_TOKEN: wish.token,
+  };
+  return new Promise((resolve, reject) => {
+    execFile('sh', [joinScript, ...args], { env, timeout: 60_000 }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`join.sh failed: ${stderr}${stdout}`, { cause: error }));
+    });
+  });
 }
 
 /** Takes down the hosts that nobody has, also those left by runs that were killed. */

@@ -1,0 +1,193 @@
+#!/bin/sh
+# Joins this host to a Millrace marketplace.
+#
+# Run it as root on a host with Incus 6.0 or later that is no member of a cluster:
+#
+#   MILLRACE_JOIN_TOKEN=mrj_… ./join.sh --url https://api.example.com --address 203.0.113.7
+#
+# It gives Millrace one project of your Incus daemon, and nothing else: machines in it can use your GPUs, one network and
+# one storage pool, and reach neither your files nor your other instances. You stay the owner of the host, see all that
+# runs on it, and can end it at any time with
+#
+#   incus config trust list          # and `incus config trust remove FINGERPRINT` for the certificate called millrace
+#
+# Every step looks before it acts, so running it again continues where it stopped.
+set -eu
+
+# Some commands of Incus read their standard input if it is no terminal, and would wait for it.
+exec </dev/null
+
+usage() {
+  cat >&2 <<END
+usage: MILLRACE_JOIN_TOKEN=mrj_… $0 --url URL --address HOST [options]
+
+  --url URL            the marketplace, as its operator told you
+  --address HOST       where the internet reaches this host: an address or a name
+  --port PORT          where the daemon listens (default: where it listens already, or 8443)
+  --name NAME          what you call this machine (default: its host name)
+  --project NAME       the project that Millrace gets (default: millrace)
+  --network NAME       the network of its machines (default: incusbr0)
+  --pool NAME          the storage pool of their disks (default: default)
+  --type TYPE          virtual-machine or container (default: virtual-machine)
+  --user NAME          who logs into them (default: ubuntu)
+  --image ALIAS=SOURCE an image that tenants can name, and where Incus gets it; may be given several times
+                       (default: ubuntu-24.04=images:ubuntu/24.04/cloud)
+END
+  exit 64
+}
+
+fail() {
+  echo "join.sh: $*" >&2
+  exit 1
+}
+
+say() {
+  echo "==> $*"
+}
+
+# ---- What is asked for -----------------------------------------------------------------------------------------------
+
+url='' address='' port='' name=$(hostname) project=millrace network=incusbr0 pool=default
+type=virtual-machine user=ubuntu images=''
+
+while [ $# -gt 0 ]; do
+  [ $# -ge 2 ] || usage
+  case $1 in
+    --url) url=${2%/} ;;
+    --address) address=$2 ;;
+    --port) port=$2 ;;
+    --name) name=$2 ;;
+    --project) project=$2 ;;
+    --network) network=$2 ;;
+    --pool) pool=$2 ;;
+    --type) type=$2 ;;
+    --user) user=$2 ;;
+    --image) images="$images $2" ;;
+    *) usage ;;
+  esac
+  shift 2
+done
+
+# The token is a secret: it comes by the environment, since everybody on a host can read the words of a command.
+token=${MILLRACE_JOIN_TOKEN:-}
+[ -n "$url" ] && [ -n "$address" ] || usage
+case ${token#mrj_} in "$token" | '' | *[!0-9a-f]*) fail 'MILLRACE_JOIN_TOKEN holds no join token (mrj_…).' ;; esac
+case $url in
+  https://* | http://127.0.0.1:* | http://localhost:*) ;;
+  *) fail '--url must begin with https://, since the token travels there.' ;;
+esac
+
+# These become part of a message to the marketplace, so they are plain words or nothing.
+plain() {
+  case $2 in '' | *[!A-Za-z0-9._:-]*) fail "--$1 must be letters, digits, dots, colons and hyphens." ;; esac
+}
+plain address "$address" && plain name "$name" && plain project "$project" && plain user "$user"
+case $type in virtual-machine | container) ;; *) usage ;; esac
+[ "$project" != default ] || fail 'The project must be one of its own, not default.'
+: "${images:=ubuntu-24.04=images:ubuntu/24.04/cloud}"
+
+for program in incus curl sha256sum sed; do
+  command -v "$program" >/dev/null || fail "This needs $program, which is not installed."
+done
+incus query /1.0 >/dev/null || fail 'The Incus daemon does not answer. Is it running, and are you root?'
+incus query /1.0 | grep -q '"server_clustered": false' ||
+  fail 'This daemon is a member of a cluster, whose other members would be trusted with it. Use a host of its own.'
+incus network show "$network" >/dev/null || fail "There is no network $network; name one with --network."
+incus storage show "$pool" >/dev/null || fail "There is no storage pool $pool; name one with --pool."
+
+# ---- The daemon listens ----------------------------------------------------------------------------------------------
+
+listens=$(incus config get core.https_address)
+if [ -z "$listens" ]; then
+  say "the daemon listens on port ${port:-8443}"
+  incus config set core.https_address ":${port:-8443}"
+  listens=":${port:-8443}"
+fi
+: "${port:=${listens##*:}}"
+case $address in
+  *:*) endpoint="https://[$address]:$port" ;;
+  *) endpoint="https://$address:$port" ;;
+esac
+
+# ---- One project, in which nothing dangerous is possible -------------------------------------------------------------
+
+digest=$(printf %s "$token" | sha256sum | sed 's/ .*//')
+
+if ! incus project show "$project" >/dev/null 2>&1; then
+  say "making the project $project"
+  incus project create "$project" \
+    -c features.images=true -c features.networks=false -c features.profiles=true \
+    -c features.storage.buckets=true -c features.storage.volumes=true
+elif [ -z "$(incus project get "$project" user.millrace.join)" ]; then
+  fail "There is a project $project which was not made for Millrace; name another with --project."
+fi
+
+say "restricting the project $project"
+# Machines get GPUs, disks of the pool, cards on the one network, and ports; nothing that leads to the host itself.
+incus project set "$project" \
+  restricted=true \
+  restricted.backups=block \
+  restricted.cluster.target=block \
+  restricted.containers.interception=block \
+  restricted.containers.lowlevel=block \
+  restricted.containers.nesting=block \
+  restricted.containers.privilege=unprivileged \
+  restricted.devices.disk=managed \
+  restricted.devices.gpu=allow \
+  restricted.devices.infiniband=block \
+  restricted.devices.nic=managed \
+  restricted.devices.pci=block \
+  restricted.devices.proxy=allow \
+  restricted.devices.unix-block=block \
+  restricted.devices.unix-char=block \
+  restricted.devices.unix-hotplug=block \
+  restricted.devices.usb=block \
+  restricted.networks.access="$network" \
+  restricted.snapshots=block \
+  restricted.virtual-machines.lowlevel=block \
+  user.millrace.join="$digest" \
+  user.millrace.network="$network" \
+  user.millrace.storage-pool="$pool" \
+  user.millrace.instance-type="$type" \
+  user.millrace.ssh-user="$user"
+
+# ---- What machines are made from -------------------------------------------------------------------------------------
+
+for image in $images; do
+  alias=${image%%=*} source=${image#*=}
+  [ "$alias" != "$image" ] || fail "--image must be ALIAS=SOURCE, as in ubuntu-24.04=images:ubuntu/24.04/cloud."
+  if incus image alias list --project "$project" --format csv | grep -q "^$alias,"; then continue; fi
+  say "bringing the image $alias"
+  incus image copy "$source" local: --target-project "$project" --alias "$alias" --quiet
+done
+first=${images# } first=${first%% *}
+incus project set "$project" user.millrace.default-image="${first%%=*}"
+
+# ---- Trust, for this project alone -----------------------------------------------------------------------------------
+
+say 'asking the daemon for a token that is good once, for this project alone'
+incus config trust revoke-token millrace >/dev/null 2>&1 || :
+trust=$(incus config trust add millrace --projects "$project" --restricted --quiet)
+
+# As JSON already, with \n for its lines.
+certificate=$(incus query /1.0 | sed -n 's/^.*"certificate": "\(.*\)",\{0,1\}$/\1/p')
+
+# ---- Asking to join --------------------------------------------------------------------------------------------------
+
+say "asking $url to take this machine as $name at $endpoint"
+answer=$(
+  curl --silent --show-error --max-time 60 --proto '=https,http' --write-out '\n%{http_code}' \
+    --header 'content-type: application/json' --data-binary @- "$url/v2/supplier/enrolments" <<END
+{"token":"$token","incusToken":"$trust","endpoint":"$endpoint","name":"$name","serverCertificate":"$certificate"}
+END
+) || fail 'The marketplace does not answer; run this again later.'
+
+status=$(printf '%s\n' "$answer" | sed -n '$p')
+body=$(printf '%s\n' "$answer" | sed '$d')
+case $status in
+  202) ;;
+  *) fail "The marketplace refused (status $status): $body" ;;
+esac
+echo "$body"
+say 'It will now be inspected and tested, which takes some minutes. The marketplace tells you how it stands:'
+say "  curl -H 'authorization: Bearer YOUR_KEY' $url/v2/supplier/enrolments"
