@@ -21,8 +21,8 @@ export async function startWorld(): Promise<World> {
   const fixture = await startApiFixture({ openDocuments: true });
   return {
     fixture,
-    acme: await seedOrganisation(fixture.db),
-    other: await seedOrganisation(fixture.db),
+    acme: await seedOrganisation(fixture.db, { supplies: true }),
+    other: await seedOrganisation(fixture.db, { supplies: true }),
     operator: await seedOrganisation(fixture.db, { platformRole: 'operator' }),
   };
 }

@@ -7,6 +7,7 @@ import {
   grantPlatformRole,
   issueFullKey,
   keyChangeSubject,
+  markSupplier,
   systemCause,
   type KeyMode,
   type Organisation,
@@ -169,7 +170,11 @@ export interface SeededOrganisation {
 /** An organisation with an owner and their live key, made as the admin command makes one. */
 export async function seedOrganisation(
   db: Db,
-  options: { readonly platformRole?: PlatformRole } = {},
+  options: {
+    readonly platformRole?: PlatformRole;
+    /** Its owners and admins act as suppliers, so that its keys have what that takes. */
+    readonly supplies?: boolean;
+  } = {},
 ): Promise<SeededOrganisation> {
   const cause = systemCause('test', 'live');
   const id = uniqueId();
@@ -191,6 +196,7 @@ export async function seedOrganisation(
   const organisation = await db.transaction({ name: 'seed', isolation: readCommitted }, async (tx) => {
     const made = await createOrganisation(tx, cause, { name: `Test ${id}`, homeCell: 1, owner });
     if (options.platformRole !== undefined) await grantPlatformRole(tx, made.owner.id, options.platformRole);
+    if (options.supplies === true) await markSupplier(tx, made.organisation.id);
     return made.organisation;
   });
   return {

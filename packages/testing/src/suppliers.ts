@@ -20,29 +20,44 @@ export interface SupplierOptions {
   readonly feePpm?: number;
 }
 
-/** Does nothing where the organisation is a supplier already. */
+/** Makes the organisation a supplier that stands so, whatever it was before. */
 export async function plantSupplier(db: Db, options: SupplierOptions): Promise<SupplierId> {
   const { orgId, status = 'approved', feePpm = 100_000 } = options;
-  const supplierId = testIds.next('sup');
   const at = new Date();
-  const wasApproved = status === 'approved' || status === 'suspended';
+  const approvedAt = status === 'approved' || status === 'suspended' ? at : null;
   return db.transaction({ name: 'plant a supplier', isolation: 'read committed' }, async ({ kysely }) => {
     const { rows } = await sql<{ id: string }>`
       insert into suppliers (id, org_id, name, about, status, fee_ppm, applied_at, approved_at, updated_at)
-      values (${toUuid(supplierId)}, ${toUuid(orgId)}, 'planted', '', ${status}, ${feePpm}, ${at},
-              ${wasApproved ? at : null}, ${at})
-      on conflict (org_id) do nothing returning id`.execute(kysely);
-    if (wasApproved) {
+      values (${toUuid(testIds.next('sup'))}, ${toUuid(orgId)}, 'planted', '', ${status}, ${feePpm}, ${at},
+              ${approvedAt}, ${at})
+      on conflict (org_id) do update set status = excluded.status, fee_ppm = excluded.fee_ppm,
+              approved_at = coalesce(suppliers.approved_at, excluded.approved_at)
+      returning id`.execute(kysely);
+    if (approvedAt !== null) {
       await sql`update organisations set supplier_since = coalesce(supplier_since, ${at})
         where id = ${toUuid(orgId)}`.execute(kysely);
     }
-    if (rows.length > 0) return supplierId;
-    const known = await sql<{ id: string }>`select id from suppliers where org_id = ${toUuid(orgId)}`.execute(
-      kysely,
-    );
-    const [row] = known.rows;
-    if (row === undefined) throw new Error('the supplier is gone');
+    const [row] = rows;
+    if (row === undefined) throw new Error('no supplier was planted');
     return fromUuid('sup', row.id);
+  });
+}
+
+async function findOrPlant(db: Db, orgId: OrgId): Promise<SupplierId> {
+  const { rows } = await sql<{ id: string }>`
+    select id from suppliers where org_id = ${toUuid(orgId)}`.execute(db.kysely);
+  const [row] = rows;
+  return row === undefined ? plantSupplier(db, { orgId }) : fromUuid('sup', row.id);
+}
+
+/** The provider that suppliers' machines belong to, as the operator's settings make it. */
+export async function plantMarketplaceProvider(db: Db, region = 'us-central-1'): Promise<void> {
+  const at = new Date();
+  await db.transaction({ name: 'plant a provider', isolation: 'read committed' }, async ({ kysely }) => {
+    await sql`insert into providers (id, variant, driver, mode, updated_at)
+      values ('marketplace', 'V1', 'incus', 'live', ${at}) on conflict do nothing`.execute(kysely);
+    await sql`insert into provider_regions (provider_id, region, custom_ports, updated_at)
+      values ('marketplace', ${region}, true, ${at}) on conflict do nothing`.execute(kysely);
   });
 }
 
@@ -77,7 +92,7 @@ export async function plantSupplierMachine(db: Db, options: SupplierMachineOptio
   } = options;
   const price =
     options.pricePerGpuHourNanoUsd === undefined ? 2_000_000_000n : options.pricePerGpuHourNanoUsd;
-  const supplierId = await plantSupplier(db, { orgId });
+  const supplierId = await findOrPlant(db, orgId);
   const { clusterId, nodeIds } = await plantFleet(db, { ...fleet, nodes: 1, offer: 'marketplace' });
   const [nodeId] = nodeIds;
   if (nodeId === undefined) throw new Error('no node was planted');

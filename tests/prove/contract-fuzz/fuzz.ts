@@ -2,14 +2,23 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { contract, operationsOf, type Operation } from '@millrace/contract';
 import type { Random } from '@millrace/kits';
-import { plantFleet } from '@millrace/testing';
+import {
+  plantFleet,
+  plantMarketplaceProvider,
+  plantStatement,
+  plantSupplier,
+  plantSupplierMachine,
+} from '@millrace/testing';
 import { chargeOf } from '../../e2e/access.billing.rows.ts';
+import { plantedProvider } from '../../e2e/access.fleet.rows.ts';
+import { machineForRent } from '../../e2e/access.instances.rows.ts';
 import { briefRentalOf, goneRentalOf, readyToRent, runningRentalOf } from '../../e2e/access.rentals.rows.ts';
+import { earn } from '../../e2e/access.supplier-money.rows.ts';
 import { requestOf } from '../../e2e/access.usage.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
 import { createJudge } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
-import { createPools, type Given, type Pools } from './pools.ts';
+import { createPools, type Given, type GivenSuppliers, type Pools } from './pools.ts';
 import { valuesOf, type JsonSchema } from './sampler.ts';
 
 /** What became of the calls of one operation. */
@@ -66,7 +75,11 @@ export async function fuzz(
   const readied = await readiedRentals(world);
   await readyToRent(world, world.acme);
   const requests = [await requestOf(world, world.acme), await requestOf(world, world.other)];
-  const pools = createPools(world, random, { charges, readied, requests, ...(await plantedNodes(world)) });
+  const suppliers = await plantedSuppliers(world);
+  await earn(world, world.acme);
+  const forRent = [await machineForRent(world), await machineForRent(world)];
+  const planted = { ...(await plantedNodes(world)), suppliers, forRent };
+  const pools = createPools(world, random, { charges, readied, requests, ...planted });
   const tallies = new Map<string, Tally>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );
@@ -117,6 +130,26 @@ async function plantedNodes(world: World): Promise<Pick<Given, 'nodes' | 'steady
   const node = await call(world, contract.operations.adminGetNode, { params: { nodeId } }, key);
   const gpuIds = (node.json.gpus as readonly { readonly id: string }[]).map(({ id }) => id);
   return { nodes, steady: { nodeId, gpuIds } };
+}
+
+/** Each can be withdrawn once. */
+const machinesMade = 10;
+
+/** Two suppliers with machines. The caller's was rejected: it applies anew and is approved by what is sampled. */
+async function plantedSuppliers({ fixture: { db }, acme, other }: World): Promise<GivenSuppliers> {
+  const planted = async (count: number): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let nth = 0; nth < count; nth += 1) {
+      ids.push((await plantSupplierMachine(db, { orgId: acme.organisation.id })).nodeId);
+    }
+    return ids;
+  };
+  await plantMarketplaceProvider(db, plantedProvider.region);
+  const machines = { steady: await planted(machinesMade), leaving: await planted(machinesMade) };
+  const own = await plantSupplier(db, { orgId: acme.organisation.id, status: 'rejected' });
+  const victim = await plantSupplier(db, { orgId: other.organisation.id });
+  const statements = [await plantStatement(db, acme.organisation.id)];
+  return { ids: { own, victim }, machines, statements };
 }
 
 /** Each takes one stop or reboot: nobody is there to carry it out. */

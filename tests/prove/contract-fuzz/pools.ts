@@ -1,6 +1,7 @@
 import type { Random } from '@millrace/kits';
 import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
 import { signStripeEvent, testIds } from '@millrace/testing';
+import { orderFor } from '../../e2e/access.instances.rows.ts';
 import { newCluster, newWindow, plantedProvider } from '../../e2e/access.fleet.rows.ts';
 import { newSshPublicKey, type World } from '../../e2e/world.ts';
 
@@ -33,6 +34,9 @@ const smallOrder = {
   userData: undefined,
 };
 
+/** What of a sampled order of an instance would have to be true of things that no sampling finds. */
+const plainInstance = { image: undefined, ssh_key_ids: undefined, max_usd: undefined, user_data: undefined };
+
 const smallWish = {
   rentalType: 'virtual-machine',
   gpuCount: 1,
@@ -50,6 +54,9 @@ export interface Given {
   /** Transfers that can be refunded. */
   readonly charges: readonly string[];
   readonly nodes: readonly string[];
+  readonly suppliers: GivenSuppliers;
+  /** Machines that anybody may rent. */
+  readonly forRent: readonly string[];
   /** Inference requests: the caller's own first. */
   readonly requests: readonly string[];
   /** A node that is never removed, and its GPUs. */
@@ -58,8 +65,17 @@ export interface Given {
   readonly readied: Readonly<Record<ReadiedFor, readonly string[]>>;
 }
 
+/** Machines join by no operation that could be sampled, and an operator's word ends what others ask for. */
+export interface GivenSuppliers {
+  /** The caller's, which is approved sooner or later, and one that may be suspended. */
+  readonly ids: { readonly own: string; readonly victim: string };
+  /** The caller's machines: some that stay, and some that may be withdrawn. */
+  readonly machines: { readonly steady: readonly string[]; readonly leaving: readonly string[] };
+  readonly statements: readonly string[];
+}
+
 export function createPools(world: World, random: Random, given: Given): Pools {
-  const { charges, nodes, requests, steady, readied } = given;
+  const { charges, nodes, requests, steady, readied, suppliers, forRent } = given;
   const transfers: string[] = [...charges];
   const clusters: string[] = [];
   const windows: string[] = [];
@@ -73,8 +89,11 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const idempotencyKeys: string[] = [];
   const people: string[] = [];
   const rentals: string[] = [];
+  const instances: string[] = [];
   const models: string[] = [];
   const deployments: string[] = [];
+  const joinTokens: string[] = [];
+  const payouts: string[] = [];
   // Those that may be ended: the others are there for whatever else is asked of rentals.
   const ending: string[] = [];
   // Organisations that may be suspended: never the caller's own, or the run would lock itself out.
@@ -120,6 +139,18 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return someOf(clusters);
       case 'nodeId':
         return operationId === 'adminMarkGpu' ? steady.nodeId : someOf(nodes);
+      case 'supplierId':
+        return operationId === 'adminRejectSupplier' ? suppliers.ids.victim : suppliers.ids.own;
+      case 'machineId':
+        return someOf(
+          operationId === 'supplierWithdrawMachine' ? suppliers.machines.leaving : suppliers.machines.steady,
+        );
+      case 'joinTokenId':
+        return someOf(joinTokens);
+      case 'payoutId':
+        return someOf(payouts);
+      case 'statementId':
+        return someOf(suppliers.statements);
       case 'gpuId':
         return someOf(steady.gpuIds);
       case 'maintenanceId':
@@ -155,6 +186,11 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     maintenanceId: 'mnt',
     requestId: 'req',
     deploymentId: 'dep',
+    supplierId: 'sup',
+    machineId: 'nod',
+    joinTokenId: 'jtk',
+    payoutId: 'pyo',
+    statementId: 'stm',
   } as const;
   const absent = (name: string): string | undefined =>
     Object.hasOwn(kinds, name) ? testIds.next(kinds[name as keyof typeof kinds]) : undefined;
@@ -177,6 +213,14 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return { ...body, organisationId: null, subject, unit: 'gb_hour', priceNanoUsd: '1' };
       }
       if (operationId === 'adminCreateCluster') return { ...body, ...newCluster(), credentialRef: null };
+      if (operationId === 'supplierCreateJoinToken' && random.chance(0.8))
+        return { ...body, clusterName: 'c1', region: plantedProvider.region };
+      if (operationId === 'supplierRequestPayout' && random.chance(0.8))
+        return { ...body, amountNanoUsd: String(random.int(1, 1000)) };
+      if (operationId === 'supplierUpdateMachine' && random.chance(0.8))
+        return { ...body, pricePerGpuHourNanoUsd: '1000000000' };
+      if (operationId === 'adminApproveSupplier' && random.chance(0.8))
+        return { ...body, feePercentage: 12.5 };
       if (operationId === 'adminUpdateProvider') return { ...body, regions: [] };
       if (operationId === 'adminDrainNode') return { ...body, deadlineAt: undefined };
       // What is sampled asks for everything at once, and there is one kind of host with one price.
@@ -184,6 +228,10 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return { ...body, ...smallOrder };
       if (operationId === 'terminateVirtualMachineRental' && random.chance(0.8))
         return { ...body, rentalId: Number(someOf(ending) ?? 1) };
+      if (operationId === 'createMarketplaceInstance' && random.chance(0.5))
+        return { ...body, ...plainInstance, ...orderFor(someOf(forRent) ?? '') };
+      if (operationId === 'terminateMarketplaceInstance' && random.chance(0.8))
+        return { ...body, id: someOf(instances) ?? 'no-such-instance' };
       if (operationId === 'quoteRental' && random.chance(0.5)) return { ...body, ...smallWish };
       // Names of models and organisations that exist, which no sample hits.
       if (operationId === 'adminCreateModel' && random.chance(0.8))
@@ -217,6 +265,9 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       }
       if (operationId === 'createVirtualMachineRental')
         remember(random.chance(0.3) ? ending : rentals, String(answer.json.id));
+      if (operationId === 'supplierCreateJoinToken') remember(joinTokens, answer.json.id);
+      if (operationId === 'supplierRequestPayout') remember(payouts, answer.json.id);
+      if (operationId === 'createMarketplaceInstance') remember(instances, answer.json.instance_name);
       if (operationId === 'createBudget') remember(budgets, answer.json.id);
       if (operationId === 'createTopUp') remember(payments, answer.json.paymentId);
       if (operationId === 'adminGrant' || operationId === 'adminAdjust') remember(transfers, answer.json.id);

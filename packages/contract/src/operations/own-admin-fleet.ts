@@ -81,7 +81,7 @@ const cluster = z
   })
   .meta({ id: 'Cluster' });
 
-export const gpu = z.object({
+const gpu = z.object({
   id: z.string(),
   model: z.string(),
   gpuType: z
@@ -93,7 +93,7 @@ export const gpu = z.object({
   allocatedTo: z.string().nullable().meta({ description: 'The external id of the rental or instance.' }),
 });
 
-const nodeGpu = gpu.extend({
+export const nodeGpu = gpu.extend({
   deviceUuid: z.string().nullable().meta({ description: 'The id that its maker gave it.' }),
   state: z.enum(['present', 'missing', 'faulty', 'replaced']).meta({
     description:

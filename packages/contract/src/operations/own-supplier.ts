@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { gpu } from './own-admin-fleet.ts';
+import { nodeGpu } from './own-admin-fleet.ts';
 import {
   nanoUsd,
   noContent,
@@ -83,7 +83,7 @@ export const supplierMachine = z
     shown: z.boolean().meta({ description: 'On the marketplace now: all who have a say agree to it.' }),
     notShownBecause: z.string().nullable().meta({ description: 'What is missing, where it is not shown.' }),
     pricePerGpuHourNanoUsd: nanoUsd.nullable(),
-    gpus: z.array(gpu.omit({ allocatedTo: true })),
+    gpus: z.array(nodeGpu.omit({ allocatedTo: true })),
     gpusRented: z.int().nonnegative(),
     drainedAt: timestamp
       .nullable()

@@ -1,7 +1,15 @@
 import { roleNames, roles, scopeNames, type ApiKeyLimits, type Scope } from '@millrace/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideRights, effectiveScopes, mayChangeRole, patternCovers, type KeyRights } from './access.ts';
+import {
+  decideRights,
+  effectiveScopes,
+  mayChangeRole,
+  patternCovers,
+  platformRolesIn,
+  scopesToHandOn,
+  type KeyRights,
+} from './access.ts';
 import { noLimits } from './api-keys.store.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
@@ -212,5 +220,48 @@ describe('changing a role', () => {
     ['a narrow key of an owner removes an admin', as('owner', ['members:write']), 'admin', null, true],
   ] as const)('%s', (_what, actor, from, to, allowed) => {
     expect(mayChangeRole(actor, from, to)).toBe(allowed);
+  });
+});
+
+describe('the role of a supplier', () => {
+  it.each([
+    ['owner', true, ['supplier']],
+    ['admin', true, ['supplier']],
+    ['member', true, []],
+    ['billing', true, []],
+    ['viewer', true, []],
+    [null, true, []],
+    ['owner', false, []],
+  ] as const)('of a %s, where the organisation supplies: %s', (role, supplies, held) => {
+    expect(platformRolesIn([], { role, supplies })).toEqual(held);
+  });
+
+  it('comes beside the roles of the person, and once', () => {
+    const supplies = { role: 'owner', supplies: true } as const;
+    expect(platformRolesIn(['operator'], supplies)).toEqual(['operator', 'supplier']);
+    expect(platformRolesIn(['supplier'], supplies)).toEqual(['supplier']);
+  });
+
+  it.each<[string, Parameters<typeof scopesToHandOn>, boolean]>([
+    ['a whole key of an owner', [{ scopes: roles.owner, mode: 'live' }, 'owner', ['supplier']], true],
+    ['a whole key of an admin', [{ scopes: roles.admin, mode: 'live' }, 'admin', ['supplier']], true],
+    [
+      'a key that lacks one scope',
+      [{ scopes: roles.owner.slice(1), mode: 'live' }, 'owner', ['supplier']],
+      false,
+    ],
+    [
+      'a key of an owner with the scopes of an admin',
+      [{ scopes: roles.admin, mode: 'live' }, 'owner', ['supplier']],
+      false,
+    ],
+    ['a test key', [{ scopes: roles.owner, mode: 'test' }, 'owner', ['supplier']], false],
+    ['a key where nobody supplies', [{ scopes: roles.owner, mode: 'live' }, 'owner', []], false],
+  ])('is put on other keys by %s: %s', (_what, args, isHandedOn) => {
+    const scopes = scopesToHandOn(...args);
+    expect(scopes.includes('supplier:write')).toBe(isHandedOn);
+    expect(new Set(scopes).size).toBe(scopes.length);
+    expect(scopes).toEqual(expect.arrayContaining([...effectiveScopes(...args)]));
+    expect(scopes.some((scope) => scope.startsWith('admin:'))).toBe(false);
   });
 });

@@ -1,0 +1,369 @@
+import { place } from '@millrace/core/fleet';
+import type { NodeId } from '@millrace/platform/ids';
+import {
+  plantMarketplaceProvider,
+  plantSupplier,
+  plantSupplierMachine,
+  testIds,
+  uniqueId,
+  type SupplierMachineOptions,
+} from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+
+let fixture: ApiFixture;
+let operator: SeededOrganisation;
+let supplier: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+  await plantMarketplaceProvider(fixture.db);
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  supplier = await seedOrganisation(fixture.db, { supplies: true });
+});
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+interface Sent {
+  readonly body?: unknown;
+  readonly key?: string;
+  readonly headers?: Record<string, string>;
+}
+
+const ask = (method: Method, path: string, { key = supplier.owner.key, ...rest }: Sent = {}) =>
+  fixture.call({ method, path: `/v2/supplier/${path}`, key, ...rest });
+const rule = (method: Method, path: string, body?: unknown) =>
+  fixture.call({
+    method,
+    path: `/v2/admin/${path}`,
+    key: operator.owner.key,
+    ...(body === undefined ? {} : { body }),
+  });
+const said = (answer: { status: number; json: { reason?: string } }) => [answer.status, answer.json.reason];
+
+const machine = async (fields: Partial<SupplierMachineOptions> = {}): Promise<NodeId> =>
+  (await plantSupplierMachine(fixture.db, { orgId: supplier.organisation.id, ...fields })).nodeId;
+
+async function rentOn(nodeId: NodeId): Promise<void> {
+  const tenant = await seedOrganisation(fixture.db);
+  await fixture.db.transaction({ name: 'rent', isolation: 'read committed' }, (tx) =>
+    place(tx, {
+      orgId: tenant.organisation.id,
+      externalId: testIds.nextUuid(),
+      holder: 'instance',
+      mode: 'live',
+      offer: 'marketplace',
+      region: 'us-central-1',
+      gpuType: 'h100',
+      connectionType: 'ethernet',
+      cuda: null,
+      gpusPerNode: 2,
+      nodeCount: 1,
+      except: [],
+      only: nodeId,
+      ports: [],
+      freesAt: null,
+    }),
+  );
+}
+
+describe('becoming a supplier', () => {
+  it('takes an application and an approval, and then the owner’s key can make one that supplies', async () => {
+    const org = await seedOrganisation(fixture.db);
+    const { key } = org.owner;
+    const admin = await org.addPerson('admin');
+    const member = await org.addPerson('member');
+    expect(said(await ask('GET', 'account', { key }))).toEqual([404, 'SUPPLIER_NOT_FOUND']);
+    const body = { name: 'Alpine GPUs', about: 'Eight hosts in a mountain.' };
+    const applied = await ask('POST', 'application', { key, body });
+    expect([applied.status, applied.json]).toMatchObject([
+      201,
+      { ...body, status: 'applied', approvedAt: null },
+    ]);
+    expect(said(await ask('POST', 'application', { key, body }))).toEqual([409, 'SUPPLIER_EXISTS']);
+
+    const makeKey = (by: string, scopes: readonly string[]) =>
+      fixture.call({ method: 'POST', path: '/v2/api-keys', key: by, body: { name: 'hosts', scopes } });
+    const supplies = ['supplier:read', 'supplier:write'];
+    expect(said(await makeKey(key, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
+
+    const id = applied.json.id as string;
+    const approved = await rule('POST', `suppliers/${id}/approve`, { reason: 'known', feePercentage: 12.5 });
+    expect(approved.json).toMatchObject({ status: 'approved', feePercentage: 12.5, statusReason: 'known' });
+    // What was given less than all cannot name what it was not given, and whoever only works there supplies nothing.
+    const narrow = await makeKey(key, ['api-keys:write', 'organisation:write']);
+    expect(said(await makeKey(narrow.json.key as string, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
+    expect(said(await makeKey(member.key, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
+    for (const by of [key, admin.key]) {
+      const made = await makeKey(by, supplies);
+      expect(made.status, made.text).toBe(201);
+      expect((await ask('GET', 'machines', { key: made.json.key as string })).status).toBe(200);
+    }
+    expect(said(await ask('GET', 'machines', { key }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+  });
+
+  it('ends for a person who is no longer an admin, and not for the others', async () => {
+    const admin = await supplier.addPerson('admin');
+    expect((await ask('GET', 'machines', { key: admin.key })).status).toBe(200);
+    const path = `/v2/organisations/${supplier.organisation.id}/members/${admin.userId}`;
+    const body = { role: 'member' };
+    expect((await fixture.call({ method: 'PATCH', path, key: supplier.owner.key, body })).status).toBe(200);
+    expect(said(await ask('GET', 'machines', { key: admin.key }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect((await ask('GET', 'machines')).status).toBe(200);
+  });
+
+  it('can be tried again after a rejection, and a suspension is none', async () => {
+    const body = { name: 'Once more' };
+    const applied = await ask('POST', 'application', { body });
+    const id = applied.json.id as string;
+    const rejected = await rule('POST', `suppliers/${id}/reject`, { reason: 'who are you?' });
+    expect(rejected.json).toMatchObject({ status: 'rejected', statusReason: 'who are you?' });
+    const again = await ask('POST', 'application', { body });
+    expect([again.status, again.json.id, again.json.status, again.json.statusReason]).toEqual([
+      201,
+      id,
+      'applied',
+      null,
+    ]);
+    await rule('POST', `suppliers/${id}/approve`, { reason: 'now we know', feePercentage: 0 });
+    const suspended = await rule('POST', `suppliers/${id}/reject`, { reason: 'fraud' });
+    expect(suspended.json.status).toBe('suspended');
+    expect(said(await ask('POST', 'application', { body }))).toEqual([409, 'SUPPLIER_EXISTS']);
+  });
+
+  it('is listed for operators by status, and each act is in the log with its reason', async () => {
+    const id = await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+    await rule('POST', `suppliers/${id}/reject`, { reason: 'late with everything' });
+    const ids: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const at = cursor === '' ? '' : `&cursor=${cursor}`;
+      const { json } = await rule('GET', `suppliers?status=suspended&limit=1${at}`);
+      ids.push(...json.items.map((item: { id: string }) => item.id));
+      cursor = json.nextCursor;
+    }
+    expect(ids.filter((each) => each === id)).toEqual([id]);
+    const log = await rule('GET', `audit-log?resourceId=${id}`);
+    expect(log.json.items[0]).toMatchObject({ action: 'supplier.suspended', reason: 'late with everything' });
+  });
+
+  it('has a fee that is exact, or is refused', async () => {
+    const id = await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+    const approve = (feePercentage: number) =>
+      rule('POST', `suppliers/${id}/approve`, { reason: 'a better deal', feePercentage });
+    expect((await approve(0.0001)).json.feePercentage).toBe(0.0001);
+    const refused = await approve(0.00001);
+    expect([refused.status, refused.json.issues[0].path]).toEqual([400, ['feePercentage']]);
+  });
+});
+
+describe('join tokens', () => {
+  const wish = { clusterName: 'alpine', region: 'us-central-1', maxMachines: 2, ttlSeconds: 60 };
+
+  beforeEach(async () => {
+    await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+  });
+
+  it('are shown once, and neither a replay, a list nor a log shows them again', async () => {
+    const headers = { 'idempotency-key': uniqueId() };
+    const made = await ask('POST', 'join-tokens', { body: wish, headers });
+    expect(made.status, made.text).toBe(201);
+    const { token, ...record } = made.json;
+    expect(token).toMatch(/^mrj_[0-9a-f]{64}$/);
+    expect(record).toMatchObject({ clusterName: 'alpine', maxMachines: 2, usedMachines: 0, revokedAt: null });
+    const replay = await ask('POST', 'join-tokens', { body: wish, headers });
+    expect(replay.json).toEqual({ ...record, token: null });
+    expect((await ask('GET', 'join-tokens')).json.items).toEqual([record]);
+    expect(fixture.logs()).not.toContain(token);
+  });
+
+  it('are revoked once and for good', async () => {
+    const { json } = await ask('POST', 'join-tokens', { body: wish });
+    const revoke = () => ask('DELETE', `join-tokens/${json.id as string}`);
+    expect((await revoke()).status).toBe(204);
+    const [first] = (await ask('GET', 'join-tokens')).json.items;
+    expect(first.revokedAt).not.toBeNull();
+    expect((await revoke()).status).toBe(204);
+    expect((await ask('GET', 'join-tokens')).json.items).toEqual([first]);
+  });
+
+  it.each([
+    ['a region that is not open', { region: 'atlantis' }, 'region'],
+    ['a name that no cluster can have', { clusterName: 'Alpine!' }, 'clusterName'],
+    ['a time that is too long', { ttlSeconds: 8 * 24 * 3600 }, 'ttlSeconds'],
+  ])('are not made for %s', async (_what, fields, field) => {
+    const answer = await ask('POST', 'join-tokens', { body: { ...wish, ...fields } });
+    expect([answer.status, answer.json.issues[0].path]).toEqual([400, [field]]);
+  });
+
+  it('are not made by a supplier that is not approved, nor more than can be looked after', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 104 }, () => ask('POST', 'join-tokens', { body: wish })),
+    );
+    expect(made.filter(({ status }) => status === 201)).toHaveLength(100);
+    expect(new Set(made.filter(({ status }) => status !== 201).map(({ json }) => json.reason))).toEqual(
+      new Set(['JOIN_TOKEN_LIMIT_REACHED']),
+    );
+    await plantSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
+    expect(said(await ask('POST', 'join-tokens', { body: wish }))).toEqual([403, 'SUPPLIER_NOT_APPROVED']);
+  });
+});
+
+describe('machines', () => {
+  it('are their supplier’s alone: nobody else’s are listed, read or changed', async () => {
+    const stranger = await seedOrganisation(fixture.db, { supplies: true });
+    const theirs = await plantSupplierMachine(fixture.db, { orgId: stranger.organisation.id });
+    const own = [await machine(), await machine()];
+    const page = await ask('GET', 'machines?limit=1');
+    expect(page.json.items).toHaveLength(1);
+    const rest = await ask('GET', `machines?cursor=${page.json.nextCursor as string}`);
+    const listed = [...page.json.items, ...rest.json.items].map((item: { id: string }) => item.id);
+    expect(listed.toSorted()).toEqual(own.toSorted());
+    const path = `machines/${theirs.nodeId}`;
+    const notFound = [404, 'MACHINE_NOT_FOUND'];
+    expect(said(await ask('GET', path))).toEqual(notFound);
+    expect(said(await ask('PATCH', path, { body: { listed: false } }))).toEqual(notFound);
+    expect(said(await ask('POST', `${path}/drain`))).toEqual(notFound);
+    expect(said(await ask('DELETE', path))).toEqual(notFound);
+    expect((await ask('GET', path, { key: stranger.owner.key })).json).toMatchObject({
+      status: 'node_ready',
+      listed: true,
+    });
+  });
+
+  it('are priced within the operator’s rules, listed only with a price, and shown once approved', async () => {
+    const id = await machine({ approval: 'pending', listed: false, pricePerGpuHourNanoUsd: null });
+    const offer = (body: object) => ask('PATCH', `machines/${id}`, { body });
+    const problem = async (body: object) => {
+      const answer = await offer(body);
+      return [answer.status, answer.json.issues[0].path];
+    };
+    expect(await problem({ listed: true })).toEqual([400, ['pricePerGpuHourNanoUsd']]);
+    expect(await problem({ pricePerGpuHourNanoUsd: '9999999' })).toEqual([400, ['pricePerGpuHourNanoUsd']]);
+    expect(await problem({ pricePerGpuHourNanoUsd: '1000000000001' })).toEqual([
+      400,
+      ['pricePerGpuHourNanoUsd'],
+    ]);
+    const listed = await offer({ listed: true, pricePerGpuHourNanoUsd: '1234567890' });
+    expect(listed.json).toMatchObject({
+      listed: true,
+      pricePerGpuHourNanoUsd: '1234567890',
+      shown: false,
+      notShownBecause: 'The operator has not approved it yet.',
+      gpusRented: 0,
+    });
+    expect(listed.json.gpus).toHaveLength(8);
+    const waiting = await rule('GET', 'machines?approval=pending&limit=200');
+    expect(waiting.json.items.map((item: { id: string }) => item.id)).toContain(id);
+    const approved = await rule('POST', `machines/${id}/approve`, { reason: 'looks well' });
+    expect(approved.json).toMatchObject({ approval: 'approved', shown: true, notShownBecause: null });
+    const refused = await rule('POST', `machines/${id}/reject`, { reason: 'its disk lies' });
+    expect(refused.json).toMatchObject({ shown: false, approvalReason: 'its disk lies' });
+    expect((await offer({ listed: false })).json).toMatchObject({ listed: false, approval: 'rejected' });
+  });
+
+  it('cannot be approved before they have passed their tests', async () => {
+    const id = await machine({ stage: 'testing', approval: 'pending', listed: false });
+    const answer = await rule('POST', `machines/${id}/approve`, { reason: 'in a hurry' });
+    expect(said(answer)).toEqual([409, 'INVALID_STATE_TRANSITION']);
+    expect((await rule('POST', `machines/${id}/reject`, { reason: 'not here' })).json.approval).toBe(
+      'rejected',
+    );
+  });
+
+  it('of a suspended supplier are taken off, drained and withdrawn, and never put on', async () => {
+    const id = await machine();
+    await plantSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
+    const offer = (body: object) => ask('PATCH', `machines/${id}`, { body });
+    expect((await ask('GET', `machines/${id}`)).json).toMatchObject({ shown: false, listed: true });
+    expect(said(await offer({ listed: true }))).toEqual([403, 'SUPPLIER_NOT_APPROVED']);
+    expect(said(await offer({ pricePerGpuHourNanoUsd: '1000000000' }))).toEqual([
+      403,
+      'SUPPLIER_NOT_APPROVED',
+    ]);
+    expect((await offer({ listed: false })).json.listed).toBe(false);
+    expect((await ask('POST', `machines/${id}/drain`)).json.status).toBe('node_draining');
+    expect((await ask('DELETE', `machines/${id}`)).status).toBe(204);
+  });
+});
+
+describe('taking a machine out of use', () => {
+  const drain = (id: NodeId) => ask('POST', `machines/${id}/drain`);
+  const resume = (id: NodeId) => ask('POST', `machines/${id}/resume`);
+
+  it('lets nothing new onto it until its supplier puts it back', async () => {
+    const id = await machine();
+    const drained = await drain(id);
+    expect(drained.json).toMatchObject({
+      status: 'node_draining',
+      statusReason: 'Its supplier took it out of use.',
+    });
+    expect(drained.json.drainedAt).not.toBeNull();
+    expect((await drain(id)).json).toEqual(drained.json);
+    await expect(rentOn(id)).rejects.toMatchObject({ name: 'Fault' });
+    expect((await resume(id)).json).toMatchObject({ status: 'node_ready', drainedAt: null });
+    expect((await resume(id)).json.status).toBe('node_ready');
+    await rentOn(id);
+    expect((await ask('GET', `machines/${id}`)).json.gpusRented).toBe(2);
+  });
+
+  it('by an operator is not undone by its supplier', async () => {
+    const id = await machine();
+    await rule('POST', `nodes/${id}/drain`, { reason: 'complaints' });
+    const refused = [409, 'INVALID_STATE_TRANSITION'];
+    expect(said(await resume(id))).toEqual(refused);
+    await rule('POST', `nodes/${id}/resume`, { reason: 'looked at' });
+    await drain(id);
+    await rule('POST', `nodes/${id}/quarantine`, { reason: 'more complaints' });
+    const answer = await resume(id);
+    expect(said(answer)).toEqual(refused);
+    expect(answer.json.message).toContain('more complaints');
+    expect((await ask('GET', `machines/${id}`)).json.status).toBe('node_quarantined');
+  });
+});
+
+describe('withdrawing a machine', () => {
+  it('waits until nobody is on it, and is done once', async () => {
+    const id = await machine();
+    await rentOn(id);
+    const refused = await ask('DELETE', `machines/${id}`);
+    expect(said(refused)).toEqual([409, 'NODE_HAS_WORK']);
+    expect((await ask('GET', `machines/${id}`)).json).toMatchObject({ status: 'node_ready', listed: true });
+    const empty = await machine();
+    expect((await ask('DELETE', `machines/${empty}`)).status).toBe(204);
+    expect((await ask('DELETE', `machines/${empty}`)).status).toBe(204);
+    expect((await ask('GET', `machines/${empty}`)).json).toMatchObject({
+      status: 'node_removed',
+      listed: false,
+      notShownBecause: 'It was withdrawn.',
+    });
+    const left = (await ask('GET', 'machines')).json.items.map((item: { id: string }) => item.id);
+    expect(left).toEqual([id]);
+    expect(said(await ask('PATCH', `machines/${empty}`, { body: { listed: true } }))).toEqual([
+      404,
+      'MACHINE_NOT_FOUND',
+    ]);
+  });
+
+  it('and renting it at the same time: either it is gone or it is rented, never both', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const id = await machine();
+      const [withdrawn, rented] = await Promise.all([
+        ask('DELETE', `machines/${id}`).then(({ status }) => status === 204),
+        rentOn(id).then(
+          () => true,
+          () => false,
+        ),
+      ]);
+      expect([withdrawn, rented].filter(Boolean)).toHaveLength(1);
+    }
+  });
+
+  it('is refused while it is being tested', async () => {
+    const id = await machine({ stage: 'testing', approval: 'pending', listed: false });
+    expect(said(await ask('DELETE', `machines/${id}`))).toEqual([409, 'INVALID_STATE_TRANSITION']);
+  });
+});

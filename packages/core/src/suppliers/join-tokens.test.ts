@@ -1,0 +1,56 @@
+import { testIds } from '@millrace/testing';
+import { describe, expect, it } from 'vitest';
+import { hashOfJoinToken, mintJoinToken, problemWithToken, type JoinToken } from './join-tokens.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+const token: JoinToken = {
+  id: testIds.next('jtk'),
+  supplierId: testIds.next('sup'),
+  orgId: testIds.next('org'),
+  description: '',
+  clusterName: 'c1',
+  region: 'us-central-1',
+  maxMachines: 2,
+  usedMachines: 1,
+  expiresAt: new Date('2026-01-01T12:00:01Z'),
+  revokedAt: null,
+  createdAt: NOW,
+};
+
+describe('a join token', () => {
+  it('is found by its hash, and nothing but a token has one', () => {
+    const { text, sha256 } = mintJoinToken();
+    expect(text).toMatch(/^mrj_[0-9a-f]{64}$/);
+    expect(hashOfJoinToken(text)).toEqual(sha256);
+    for (const other of [
+      '',
+      'mrj_',
+      ` ${text}`,
+      `${text}\n`,
+      text.toUpperCase(),
+      text.slice(0, -1),
+      `${text}0`,
+    ]) {
+      expect(hashOfJoinToken(other), JSON.stringify(other)).toBeNull();
+    }
+  });
+
+  it('is made of what the dice say, all of it', () => {
+    const bytes = Uint8Array.from({ length: 32 }, (_, index) => index);
+    const { text } = mintJoinToken((count) => bytes.subarray(0, count));
+    expect(text).toBe(`mrj_${Buffer.from(bytes).toString('hex')}`);
+    expect(mintJoinToken().text).not.toBe(mintJoinToken().text);
+  });
+
+  it.each<[string, Partial<JoinToken>, RegExp | null]>([
+    ['that has uses left', {}, null],
+    ['that was revoked', { revokedAt: NOW }, /revoked/],
+    ['whose time has come this instant', { expiresAt: NOW }, /expired at 2026-01-01T12:00:00.000Z/],
+    ['that as many machines used as may', { usedMachines: 2 }, /2 machines, and is used up/],
+    ['of one machine, used', { maxMachines: 1 }, /one machine, and is used up/],
+  ])('%s', (_what, fields, problem) => {
+    const found = problemWithToken({ ...token, ...fields }, NOW);
+    if (problem === null) expect(found).toBeNull();
+    else expect(found).toMatch(problem);
+  });
+});

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { statusAfter, type SupplierStatus, type Verdict } from './suppliers.ts';
+
+it.each<[Verdict, SupplierStatus, SupplierStatus]>([
+  ['approve', 'applied', 'approved'],
+  ['approve', 'rejected', 'approved'],
+  ['approve', 'suspended', 'approved'],
+  ['approve', 'approved', 'approved'],
+  ['reject', 'applied', 'rejected'],
+  ['reject', 'rejected', 'rejected'],
+  ['reject', 'approved', 'suspended'],
+  ['reject', 'suspended', 'suspended'],
+])(
+  '%s of one that is %s makes it %s: who was approved once is never as if it had not been',
+  (verdict, from, to) => {
+    expect(statusAfter(from, verdict)).toBe(to);
+  },
+);
