@@ -1,5 +1,5 @@
 import { contract, type OperationId } from '@millrace/contract';
-import { createTenant, plantSupplierMachine, testIds } from '@millrace/testing';
+import { createTenant, plantSupplierMachine } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import { readyToRent } from './access.rentals.rows.ts';
 import type { AccessRow } from './access.rows.ts';
@@ -17,11 +17,8 @@ export const instanceAccessRows: Partial<Record<OperationId, AccessRow>> = {
       await readyToRent(world, world.acme);
       return orderOf(await machineForRent(world));
     },
-    others: {
-      absent: orderOf(testIds.next('nod')),
-      // One that exists and that its supplier does not show.
-      foreign: async (world) => orderOf(await machineForRent(world, { listed: false })),
-    },
+    // Machines are anybody's to rent; those that are not for rent have a test of their own.
+    others: 'none',
   },
   listMarketplaceInstances: { own: nothing, others: 'none' },
   listMarketplaceInstancesByPost: { own: nothing, others: 'none' },
@@ -45,13 +42,9 @@ function orderOf(nodeId: string): Input {
 }
 
 /** A machine of somebody who rents nothing here. */
-export async function machineForRent(
-  world: World,
-  options: { readonly listed?: boolean } = {},
-): Promise<string> {
-  const { db } = world.fixture;
+export async function machineForRent({ fixture: { db } }: World): Promise<string> {
   const { orgId } = await createTenant(db);
-  const { nodeId } = await plantSupplierMachine(db, { orgId, clusterName, ...options });
+  const { nodeId } = await plantSupplierMachine(db, { orgId, clusterName });
   return nodeId;
 }
 
