@@ -4,7 +4,10 @@ import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import { billingAccessRows } from './access.billing.rows.ts';
 import { catalogAccessRows } from './access.catalog.rows.ts';
 import { fleetAccessRows } from './access.fleet.rows.ts';
+import { instanceAccessRows } from './access.instances.rows.ts';
 import { rentalAccessRows } from './access.rentals.rows.ts';
+import { supplierMoneyAccessRows } from './access.supplier-money.rows.ts';
+import { supplierAccessRows } from './access.suppliers.rows.ts';
 import { usageAccessRows } from './access.usage.rows.ts';
 import { call, newSshPublicKey, type Input, type World } from './world.ts';
 
@@ -36,10 +39,20 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...billingAccessRows,
   ...catalogAccessRows,
   ...fleetAccessRows,
+  ...instanceAccessRows,
   ...rentalAccessRows,
+  ...supplierAccessRows,
+  ...supplierMoneyAccessRows,
   ...usageAccessRows,
   getOpenapi: { own: nothing, others: 'none' },
   getOpenDocument: { own: async () => ({ params: { file: 'v2.json' } }), others: 'none' },
+  listMarketplaceMachines: {
+    own: async ({ fixture }) => {
+      while ((await fixture.api.listing.step()) === 'busy');
+      return { body: { filters: { region: 'us-east' } } };
+    },
+    others: 'none',
+  },
   getMe: { own: nothing, others: 'none' },
   listOrganisations: { own: nothing, others: 'none' },
   getOrganisation: organisationRow({}),

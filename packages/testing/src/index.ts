@@ -24,6 +24,7 @@ export { eventually, type EventuallyOptions } from './eventually.ts';
 export { fleetBreaks } from './fleet-rules.ts';
 export { plantFleet, type FleetOptions, type PlantedFleet } from './fleet.ts';
 export {
+  plantMarketplaceProvider,
   plantSupplier,
   plantSupplierMachine,
   type PlantedMachine,
@@ -56,6 +57,7 @@ export { createRandom, type Random } from './random.ts';
 export { plantRentals, type PlantedRental, type RentalsOptions } from './rentals.ts';
 export { plantRequest } from './requests.ts';
 export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
+export { plantStatement } from './statements.ts';
 export { dropStream } from './streams.ts';
 export { dropBucket } from './streams.ts';
 export { limitStream } from './streams.ts';
