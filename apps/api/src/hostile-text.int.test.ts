@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { plantMarketplaceProvider, plantSupplier } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
 
@@ -7,7 +8,9 @@ let operator: SeededOrganisation;
 
 beforeAll(async () => {
   fixture = await startApiFixture();
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+  operator = await seedOrganisation(fixture.db, { platformRole: 'operator', supplies: true });
+  await plantSupplier(fixture.db, { orgId: operator.organisation.id });
+  await plantMarketplaceProvider(fixture.db);
 });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
@@ -42,6 +45,10 @@ describe.each(texts)('the text %j', (text) => {
       '/v2/admin/clusters',
       { name: 'c', providerId: text, region: text, driver: 'mock', endpoint: text },
     ],
+    ['POST', '/v2/supplier/join-tokens', { description: text, clusterName: 'c', region: 'us-central-1' }],
+    ['POST', '/v2/supplier/join-tokens', { clusterName: text, region: text }],
+    ['GET', `/v2/supplier/machines?cursor=${encoded}`, undefined],
+    ['GET', `/v2/admin/machines?cursor=${encoded}`, undefined],
     ['GET', `/v2/admin/providers?cursor=${encoded}`, undefined],
     ['GET', `/v2/admin/clusters?providerId=${encoded}`, undefined],
     ['GET', `/v2/operations?idempotencyKey=${encoded}`, undefined],
@@ -56,5 +63,17 @@ describe.each(texts)('the text %j', (text) => {
       ...(body === undefined ? {} : { body }),
     });
     expect(answer.status, answer.text).toBeLessThan(500);
+  });
+});
+
+describe.each(texts)('the text %j as an application to supply', (text) => {
+  it('is answered, never with a 5xx', async () => {
+    const { organisation, owner } = await seedOrganisation(fixture.db);
+    const body = { name: text, about: text };
+    const path = '/v2/supplier/application';
+    const answer = await fixture.call({ method: 'POST', path, key: owner.key, body });
+    expect(answer.status, answer.text).toBeLessThan(500);
+    if (answer.status === 201)
+      expect(answer.json).toMatchObject({ organisationId: organisation.id, ...body });
   });
 });

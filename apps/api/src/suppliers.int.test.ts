@@ -200,9 +200,12 @@ describe('join tokens', () => {
   });
 
   it('are not made by a supplier that is not approved, nor more than can be looked after', async () => {
-    const made = await Promise.all(
-      Array.from({ length: 104 }, () => ask('POST', 'join-tokens', { body: wish })),
-    );
+    const made: Awaited<ReturnType<typeof ask>>[] = [];
+    // Some at once: of those that the limit is reached by, one is made.
+    while (made.length < 105) {
+      const some = Array.from({ length: 3 }, () => ask('POST', 'join-tokens', { body: wish }));
+      made.push(...(await Promise.all(some)));
+    }
     expect(made.filter(({ status }) => status === 201)).toHaveLength(100);
     expect(new Set(made.filter(({ status }) => status !== 201).map(({ json }) => json.reason))).toEqual(
       new Set(['JOIN_TOKEN_LIMIT_REACHED']),
