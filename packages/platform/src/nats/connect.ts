@@ -39,6 +39,8 @@ function connectionOptions(options: NatsOptions): NodeConnectionOptions {
     reconnectJitter: 250,
     pingInterval: 5_000,
     maxPingOut: 2,
+    // Otherwise two errors with their stacks are made for every question, in case it fails: as dear as the rest of it.
+    noAsyncTraces: true,
     ...(options.tls === undefined ? {} : { tls: { ...options.tls } }),
     ...(options.credentials === undefined
       ? {}
