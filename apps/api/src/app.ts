@@ -26,7 +26,12 @@ import {
   serveRentalReading,
   type RecallMoney,
 } from '@millrace/core/rentals';
-import { defaultPriceRules, serveSuppliers, type PriceRules } from '@millrace/core/suppliers';
+import {
+  defaultPriceRules,
+  serveSupplierMoney,
+  serveSuppliers,
+  type PriceRules,
+} from '@millrace/core/suppliers';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -149,6 +154,7 @@ export function createApi(deps: ApiDeps): Api {
   serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
   serveSuppliers({ server, operations, db, announce, ...supplierSettingsOf(deps) });
+  serveSupplierMoney({ server, operations, db, clock });
   serveRentalCreation({ server, operations, db, clock, cell: deps.cell, recallMoney: deps.recallMoney });
   serveRentalReading({ server, operations, db, clock, feed });
   serveRentalLife({ server, operations });

@@ -1,5 +1,7 @@
 export { serveSuppliers, type SupplierRoutes } from './suppliers.routes.ts';
+export { serveSupplierMoney, type SupplierMoneyRoutes } from './earnings.routes.ts';
 export { feeOf, supplierRate } from './fee.ts';
+export { writeDueStatements } from './statements.service.ts';
 export { findListedMachine, readListedMachines } from './machines-listed.store.ts';
 export {
   defaultPriceRules,
