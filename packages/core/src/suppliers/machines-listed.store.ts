@@ -33,7 +33,7 @@ export async function readListedMachines(
   if (nodeIds.length === 0) return new Map();
   const { rows } = await sql<ListedRow>`
     select node.id as node_id, node.cluster_id, cluster.name as cluster_name, cluster.region, provider.mode,
-           cluster.settings, machine.price_nano_usd_per_gpu_hour as price, machine.cluster_name as shown_as,
+           case when cluster.supplier_org_id is null then cluster.settings end as settings, machine.price_nano_usd_per_gpu_hour as price, machine.cluster_name as shown_as,
            machine.supplier_id, machine.org_id, supplier.fee_ppm
       from nodes as node
       join clusters as cluster on cluster.id = node.cluster_id

@@ -10,6 +10,8 @@ export type Filters = ListingQuery['filters'];
 export interface Filter {
   readonly column: string;
   readonly passes: (values: readonly Value[]) => boolean;
+  /** Where it can pass only with one of these values: they need not be searched for. */
+  readonly among: readonly Value[] | null;
 }
 
 export interface Wish {
@@ -66,7 +68,11 @@ function filterOn(name: MarketplaceFilterField, asked: Conditions): Filter {
   if (lte !== undefined) some((value) => value <= lte);
   if (any !== undefined) some(oneOf(any, isSame));
   if (notin !== undefined) none(oneOf(notin, isSame));
-  return { column, passes: (values) => tests.every((passes) => passes(values)) };
+  return {
+    column,
+    passes: (values) => tests.every((passes) => passes(values)),
+    among: isSame === isEqual ? (any ?? (eq === undefined ? null : [eq])) : null,
+  };
 }
 
 function isEqual(value: Value, wanted: Value): boolean {

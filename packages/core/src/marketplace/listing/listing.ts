@@ -13,7 +13,7 @@ import { Table } from './table.ts';
 export interface ListingTuning {
   /** How often changes are asked for. */
   readonly lookEveryMs: number;
-  /** Machines that are read at once. */
+  /** Machines that are read and taken over at once. Few, because others wait for the processor meanwhile. */
   readonly pageSize: number;
   /** How often all machines are compared with the database: the last resort. */
   readonly compareEveryMs: number;
@@ -25,7 +25,7 @@ export interface ListingTuning {
 
 export const defaultListingTuning: ListingTuning = {
   lookEveryMs: 250,
-  pageSize: 1_000,
+  pageSize: 250,
   compareEveryMs: 3_600_000,
   keepChangesMs: 600_000,
   packForMs: 5,

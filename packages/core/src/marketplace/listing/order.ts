@@ -23,6 +23,23 @@ export function sortSlots(slots: Uint32Array, keys: readonly SortKey[]): Uint32A
   return sorted;
 }
 
+/**
+ * Those among which the first so many in this order are, by the first key alone: counted by rank, so that few of many are
+ * found without sorting all. The others are left as they were, in the order of their ids.
+ */
+export function firstByRank(slots: Uint32Array, { codes, ranking }: SortKey, most: number): Uint32Array {
+  if (slots.length <= most) return slots;
+  const { rankOf, ranks } = ranking;
+  const counts = new Uint32Array(ranks);
+  for (const slot of slots) {
+    const rank = rankOf[codes[slot] ?? 0] ?? 0;
+    counts[rank] = (counts[rank] ?? 0) + 1;
+  }
+  let last = 0;
+  for (let seen = counts[0] ?? 0; seen < most; seen += counts[last] ?? 0) last += 1;
+  return slots.filter((slot) => (rankOf[codes[slot] ?? 0] ?? 0) <= last);
+}
+
 /** From the last to the first, as many together as a number has room for beside the place. */
 function groupsThatFit(keys: readonly SortKey[], places: number): readonly (readonly SortKey[])[] {
   const groups: SortKey[][] = [];

@@ -1,11 +1,19 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { NodeId } from '@millrace/platform/ids';
-import { Column } from './column.ts';
+import { Column, type Direction } from './column.ts';
 import { SetDigest } from './digest.ts';
 import { columnReaders, fieldOf } from './fields.ts';
 import { readFilters, type ListingQuery, type Wish } from './filters.ts';
 import type { ListedRecord, MachineRecord } from './machine.ts';
-import { afterPosition, fromCursor, sortSlots, toCursor, type Position, type SortKey } from './order.ts';
+import {
+  afterPosition,
+  firstByRank,
+  fromCursor,
+  sortSlots,
+  toCursor,
+  type Position,
+  type SortKey,
+} from './order.ts';
 import { Segments, type Run } from './segments.ts';
 
 /** Machines that answer a query. */
@@ -33,6 +41,7 @@ export class Table {
   #capacity = 0;
   /** Slots in the order of their ids, made when they are first asked for. */
   readonly #orders = new Map<boolean, Uint32Array>();
+  readonly #idKeys = new Map<Direction, SortKey>();
 
   constructor() {
     const idOf = (slot: number): string => this.#ids[slot] ?? '';
@@ -76,15 +85,11 @@ export class Table {
   select(query: ListingQuery, wish: Wish = readFilters(query.filters)): Selection {
     const sort = query.sort ?? [];
     const order = sort.map(({ field, dir }) => `${field}:${dir}`).join();
-    const keys = sort.map(({ field, dir }): SortKey => {
-      const column = this.#column(fieldOf(field).column);
-      return { codes: column.codes, ranking: column.ranking(dir), direction: dir };
-    });
+    const keys = sort.map(({ field, dir }) => this.#sortKey(fieldOf(field).column, dir));
     const position = query.cursor == null ? null : fromCursor(order, sort.length, query.cursor);
     const limit = query.limit ?? Number.POSITIVE_INFINITY;
-    // One more than is shown tells whether there is a next page. Sorted, the first of them may be found last.
-    const most = keys.length === 0 ? limit + 1 : Number.POSITIVE_INFINITY;
-    const found = sortSlots(this.#filter(wish, keys, position, most), keys);
+    // One more than is shown tells whether there is a next page.
+    const found = this.#sorted(this.#filter(wish, keys, position), keys, limit + 1);
     const shown = found.subarray(0, Math.min(found.length, limit));
     const last = shown.at(-1);
     const hasMore = found.length > limit && last !== undefined;
@@ -95,24 +100,44 @@ export class Table {
     };
   }
 
-  /** In the order of their ids. */
-  #filter(wish: Wish, keys: readonly SortKey[], position: Position | null, most: number): Uint32Array {
-    const tests = wish.filters.map(({ column, passes }) => {
-      const { codes } = this.#column(column);
-      return { codes, mask: this.#column(column).mask(passes) };
-    });
-    const isAfter = position === null ? null : afterPosition(keys, position, (slot) => this.#ids[slot] ?? '');
-    const order = this.#order(wish.withTest);
-    const found = new Uint32Array(Math.min(order.length, most));
-    let count = 0;
-    search: for (const slot of order) {
-      if (count >= found.length) break;
-      for (const { codes, mask } of tests) if (mask[codes[slot] ?? 0] !== 1) continue search;
-      if (isAfter !== null && !isAfter(slot)) continue;
-      found[count] = slot;
-      count += 1;
+  /** In the order of their ids. One filter after the other: a loop that asks one question is a fast loop. */
+  #filter(wish: Wish, keys: readonly SortKey[], position: Position | null): Uint32Array {
+    let found = this.#order(wish.withTest);
+    for (const { column: name, passes, among } of wish.filters) {
+      const column = this.#column(name);
+      found = keep(found, column.codes, column.mask(passes, among));
     }
-    return found.subarray(0, count);
+    if (position === null) return found;
+    return found.filter(afterPosition(keys, position, (slot) => this.#ids[slot] ?? ''));
+  }
+
+  #sorted(slots: Uint32Array, keys: readonly SortKey[], most: number): Uint32Array {
+    const [first] = keys;
+    return first === undefined ? slots : sortSlots(firstByRank(slots, first, most), keys);
+  }
+
+  #sortKey(name: string, direction: Direction): SortKey {
+    if (name === 'id') return this.#idKey(direction);
+    const column = this.#column(name);
+    return { codes: column.codes, ranking: column.ranking(direction), direction };
+  }
+
+  /** They are in order already, and too many to be sorted each time that one comes or goes. */
+  #idKey(direction: Direction): SortKey {
+    const known = this.#idKeys.get(direction);
+    if (known !== undefined) return known;
+    const order = this.#order(true);
+    const slots = direction === 'asc' ? order : order.toReversed();
+    const rankOf = new Uint32Array(this.#capacity);
+    for (const [rank, slot] of slots.entries()) rankOf[slot] = rank;
+    const ranking = {
+      rankOf,
+      values: Array.from(slots, (slot) => this.#ids[slot] ?? ''),
+      ranks: slots.length + 1,
+    };
+    const key = { codes: Uint32Array.from(rankOf.keys()), ranking, direction };
+    this.#idKeys.set(direction, key);
+    return key;
   }
 
   #runs(slots: Uint32Array): readonly Run[] {
@@ -160,7 +185,7 @@ export class Table {
     this.#segments[mode].put(slot, json);
     this.#digest.add(Buffer.from(json));
     for (const [name, read] of columnReaders) this.#column(name).add(slot, read(record));
-    this.#orders.clear();
+    this.#forgetOrder();
   }
 
   #replace(slot: number, record: MachineRecord, json: string): boolean {
@@ -184,7 +209,12 @@ export class Table {
     this.#slotOf.delete(id);
     this.#ids[slot] = '';
     this.#free.push(slot);
+    this.#forgetOrder();
+  }
+
+  #forgetOrder(): void {
     this.#orders.clear();
+    this.#idKeys.clear();
   }
 
   #grow(): void {
@@ -197,4 +227,16 @@ export class Table {
     if (column === undefined) throw new Error(`There is no column ${name}.`);
     return column;
   }
+}
+
+/** Those whose code the mask allows. */
+function keep(slots: Uint32Array, codes: Uint32Array, mask: Uint8Array): Uint32Array {
+  const kept = new Uint32Array(slots.length);
+  let count = 0;
+  for (let index = 0; index < slots.length; index += 1) {
+    const slot = slots[index] ?? 0;
+    kept[count] = slot;
+    count += mask[codes[slot] ?? 0] ?? 0;
+  }
+  return kept.subarray(0, count);
 }

@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { atLeast, atMost, defineBench, type BenchRun, type Measure } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
+import { ensureUp } from '@millrace/services';
+import {
+  createTestDatabase,
+  freePort,
+  startApiProcess,
+  startProcess,
+  testNames,
+  type TestDatabase,
+} from '@millrace/testing';
+import { createRandom } from '@millrace/testing/random';
+import { createListingCaller, type Caller } from './listing/caller.ts';
+import { plantMarket, regions, type PlantedMarket } from './listing/plant.ts';
+import { measureSales } from './listing/sales.ts';
+
+const MACHINES = 100_000;
+const QUICK_MACHINES = 10_000;
+const SUPPLIERS = 100;
+const CLIENTS = 4;
+const UPDATES = 10;
+const UPDATED_SHARE = 0.01;
+
+const random = createRandom(3);
+
+async function setUp(run: BenchRun, database: TestDatabase): Promise<PlantedMarket> {
+  const startedMs = systemClock.monotonicMs();
+  const machines = run.quick ? QUICK_MACHINES : MACHINES;
+  const market = await plantMarket(database.db, { machines, suppliers: SUPPLIERS });
+  const client = await database.connect();
+  await client.query('truncate listing_changes');
+  await client.query('vacuum analyze');
+  await client.query('checkpoint');
+  await client.end();
+  run.note(`${machines} machines planted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
+  return market;
+}
+
+/** Until the list is there, in milliseconds from now. */
+async function filled(caller: Caller): Promise<number> {
+  const startedMs = systemClock.monotonicMs();
+  for (;;) {
+    const there = await caller.ask({}).then(
+      () => true,
+      () => false,
+    );
+    if (there) return Math.round(systemClock.monotonicMs() - startedMs);
+    await systemClock.sleep(50);
+  }
+}
+
+/** What people ask a marketplace for. Each is another one every time. */
+function questions(market: PlantedMarket): Readonly<Record<string, () => unknown>> {
+  const models = ['H100', 'H200', 'B200', 'A100', 'L40S', 'RTX 4090'];
+  const price = { field: 'pricing.price.amount', dir: 'asc' };
+  return {
+    'four filters, by price, 100': () => ({
+      filters: {
+        gpu_model: random.pick(models),
+        min_gpus_available: random.int(1, 4),
+        max_price: random.int(1, 50) * 0.1,
+        region: random.pick(regions),
+      },
+      sort: [price],
+      limit: 100,
+    }),
+    'all that are free, by price, 100': () => ({ filters: { available: true }, sort: [price], limit: 100 }),
+    'three sorts, 1000': () => ({
+      filters: { 'hardware.gpus.ram': { gte: random.int(40, 100) * 1_000 } },
+      sort: [{ field: 'location.region' }, price, { field: 'network.bandwidth_mbps_down', dir: 'desc' }],
+      limit: 1_000,
+    }),
+    'all of a supplier': () => ({ filters: { supplier_id: random.pick(market.supplierIds) } }),
+    'one machine': () => ({ filters: { id: random.pick(market.nodeIds) } }),
+    'not these, 100': () => ({
+      filters: { cluster_name: { notin: ['cluster-abc', 'cluster-def'] }, gpus_total: { in: [4, 8] } },
+      limit: 100,
+    }),
+  };
+}
+
+/** From the commit that changes one machine in a hundred until the whole list says so of all of them. */
+async function measureUpdate(database: TestDatabase, market: PlantedMarket, caller: Caller): Promise<number> {
+  const before = await caller.ask({});
+  const nodes = random.shuffle(market.nodeIds).slice(0, market.nodeIds.length * UPDATED_SHARE);
+  const price = random.int(5_001, 9_999);
+  const client = await database.connect();
+  await client.query(
+    'update supplier_machines set price_nano_usd_per_gpu_hour = $1 where node_id = any ($2::uuid[])',
+    [price * 1_000_000, nodes.map(toUuid)],
+  );
+  const committedMs = systemClock.monotonicMs();
+  await client.end();
+  for (;;) {
+    const answer = await caller.read({}, { 'if-none-match': String(before.headers.etag) });
+    if (answer.status === 200) {
+      const seenMs = systemClock.monotonicMs() - committedMs;
+      const text = gunzipSync(answer.body).toString('utf8');
+      const shown = text.split(`"amount":${price / 1000},`).length - 1;
+      if (shown !== nodes.length) throw new Error(`${shown} of ${nodes.length} changes are shown`);
+      return seenMs;
+    }
+    await systemClock.sleep(5);
+  }
+}
+
+function residentMib(pid: number): number {
+  const [, kib = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Math.round(Number(kib) / 1024);
+}
+
+export const bench = defineBench({
+  name: 'listing',
+  about:
+    'The listing of 100 000 machines by an api process, against a bare node:http server that sends the same bytes.',
+  async run(run) {
+    await ensureUp(['postgres', 'valkey', 'nats']);
+    const sales = await measureSales(run);
+    await using database = await createTestDatabase({ statementTimeoutMs: 300_000 });
+    const names = testNames();
+    const env = {
+      MILLRACE_LOG_LEVEL: 'info',
+      MILLRACE_HTTP_VALIDATE_RESPONSES: 'false',
+      MILLRACE_RATE_LIMIT_ANONYMOUS_RPM: '1000000',
+    };
+    const emptyMib = await memoryOfEmpty(database, env);
+    const market = await setUp(run, database);
+    await using api = await startApiProcess({ database, names, env });
+    const ours = createListingCaller(api.url, CLIENTS);
+    const filledMs = await filled(ours);
+    const whole = await ours.read({});
+    const plain = gunzipSync(whole.body).length;
+    const folder = await mkdtemp(join(tmpdir(), 'listing-'));
+    const file = join(folder, 'list.gz');
+    await writeFile(file, whole.body);
+    const port = await freePort();
+    await using bareServer = await startProcess({
+      name: 'bare',
+      entry: 'bench/listing/bare-server.ts',
+      args: [String(port), file],
+      env: {},
+      readyUrl: `http://127.0.0.1:${port}/`,
+    });
+    const bare = createListingCaller(`http://127.0.0.1:${port}`, CLIENTS);
+    run.pinServer(bareServer.pid);
+    run.pinServer(api.pid);
+    try {
+      const etag = { 'if-none-match': String(whole.headers.etag) };
+      const lists = await run.measure(
+        { 'bare node:http': () => bare.ask({}), 'the whole list': () => ours.ask({}) },
+        { concurrency: CLIENTS },
+      );
+      const { unchanged } = await run.measure(
+        { unchanged: () => ours.ask({}, etag) },
+        { concurrency: CLIENTS },
+      );
+      const asked = Object.entries(questions(market)).map(
+        ([name, question]) => [name, () => ours.ask(question())] as const,
+      );
+      const filtered = await run.measure(Object.fromEntries(asked), { concurrency: 1 });
+      const crowd = await run.measure(Object.fromEntries(asked), { concurrency: CLIENTS });
+      const { broad } = await run.measure(
+        { broad: () => ours.ask({ filters: { 'location.region': regions[0] } }) },
+        { concurrency: 1 },
+      );
+      const updatesMs: number[] = [];
+      for (let round = 0; round < UPDATES; round += 1)
+        updatesMs.push(await measureUpdate(database, market, ours));
+      const share = lists['the whole list'].perSecond / lists['bare node:http'].perSecond;
+      const slowest = Math.max(...Object.values<Measure>(filtered).map(({ p99Ms }) => p99Ms));
+      return {
+        figures: {
+          ...lists,
+          'the whole list, unchanged (304)': unchanged,
+          ...prefixed('1 client: ', filtered),
+          ...prefixed(`${CLIENTS} clients: `, crowd),
+          'an eighth of all, 1 client': broad,
+          machines: market.nodeIds.length,
+          'whole list, MiB': mib(plain),
+          'whole list compressed, MiB': mib(whole.bytes),
+          'filled after start, ms': filledMs,
+          'update of 1 %, ms, median': Math.round(updatesMs.toSorted((a, b) => a - b)[UPDATES >> 1] ?? 0),
+          'update of 1 %, ms, slowest': Math.round(Math.max(...updatesMs)),
+          'memory of an api without machines, MiB': emptyMib,
+          'memory of this api, MiB': residentMib(api.pid),
+          ...sales.figures,
+        },
+        bars: [
+          atLeast('whole list, in the rate of bare node:http', 0.5, Math.round(share * 100) / 100),
+          atMost('filtered, slowest p99, ms', 50, slowest),
+          atMost('update of 1 % visible, slowest, ms', 1_000, Math.round(Math.max(...updatesMs))),
+          ...sales.bars,
+        ],
+      };
+    } finally {
+      ours.close();
+      bare.close();
+      await rm(folder, { recursive: true });
+    }
+  },
+});
+
+async function memoryOfEmpty(database: TestDatabase, env: Record<string, string>): Promise<number> {
+  await using api = await startApiProcess({ database, names: testNames(), env });
+  const caller = createListingCaller(api.url, 1);
+  await filled(caller);
+  caller.close();
+  return residentMib(api.pid);
+}
+
+function mib(bytes: number): number {
+  return Math.round((bytes / 1_048_576) * 10) / 10;
+}
+
+function prefixed(prefix: string, values: Readonly<Record<string, Measure>>): Record<string, Measure> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]));
+}

@@ -1,0 +1,59 @@
+import { Agent, request, type IncomingHttpHeaders } from 'node:http';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: number;
+}
+
+export interface Caller {
+  /** Reads the answer to its end and throws it away. */
+  ask(body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** The same, kept. */
+  read(
+    body: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer & { readonly body: Buffer }>;
+  close(): void;
+}
+
+/** Asks for machines over connections that stay open. It takes gzip, as every client does that lists many. */
+export function createListingCaller(baseUrl: string, connections: number): Caller {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const send = (
+    body: unknown,
+    headers: Readonly<Record<string, string>>,
+    keep: Buffer[] | null,
+  ): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const outgoing = request(`${baseUrl}/v1/marketplace`, {
+        agent,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip', ...headers },
+      });
+      outgoing.once('error', reject);
+      outgoing.once('response', (answer) => {
+        let bytes = 0;
+        answer.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          keep?.push(chunk);
+        });
+        answer.once('error', reject);
+        answer.once('end', () => {
+          const status = answer.statusCode ?? 0;
+          if (status === 200 || status === 304) resolve({ status, headers: answer.headers, bytes });
+          else reject(new Error(`the listing answered ${status}`));
+        });
+      });
+      outgoing.end(JSON.stringify(body));
+    });
+  return {
+    ask: (body, headers = {}) => send(body, headers, null),
+    read: async (body, headers = {}) => {
+      const kept: Buffer[] = [];
+      const answer = await send(body, headers, kept);
+      return { ...answer, body: Buffer.concat(kept) };
+    },
+    close: () => agent.destroy(),
+  };
+}
