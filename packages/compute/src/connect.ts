@@ -8,13 +8,17 @@ import { DriverError } from './driver-error.ts';
 import type { ComputeDriver, DriverKind } from './driver.ts';
 import {
   createIncusDriver,
+  openIncusTrust,
   readIncusSettings,
   type ConfiguredSettings,
   type IncusReach,
+  type IncusTrust,
 } from './incus/index.ts';
 import { createMockDriver, createPostgresMemory, readMockLayout } from './mock/index.ts';
 
 /** From what is configured of a cluster to a driver of its engine, for every process that speaks to engines. */
+
+export type { GivenProject, IncusTrust, TrustLimits } from './incus/index.ts';
 
 /** How a cluster is reached. */
 export interface Reach {
@@ -91,6 +95,23 @@ function credentialOf(
   credentials: ConnectParts['credentials'],
 ): CredentialSetting | undefined {
   return credentialRef === null ? undefined : credentials[credentialRef];
+}
+
+/** How a daemon that somebody else named, with the certificate that it is to show, comes to trust us. */
+export async function connectTrust(
+  daemon: { readonly endpoint: string; readonly serverCertificate: string },
+  parts: Pick<ConnectParts, 'clock' | 'guard' | 'credentials'> & { readonly credentialRef: string },
+): Promise<IncusTrust> {
+  const credential = parts.credentials[parts.credentialRef];
+  if (credential === undefined) {
+    throw new DriverError('unavailable', `This process has no credential ${parts.credentialRef}.`);
+  }
+  const tls = {
+    clientCertificate: await readSecret(credential.certificateFile),
+    clientKey: await readSecret(credential.keyFile),
+    serverCertificate: daemon.serverCertificate,
+  };
+  return openIncusTrust({ endpoints: [daemon.endpoint], tls, guard: parts.guard }, parts.clock);
 }
 
 /** Changes when one of the files of its credential does. One that cannot be read is complained of by whoever reads it. */

@@ -104,7 +104,7 @@ export class IncusImages {
   }
 
   async #copyMadeAt(nodeName: string, fingerprint: string, signal: AbortSignal): Promise<string | null> {
-    const query = { target: await this.#cluster.target(nodeName, signal) };
+    const query = { ...this.#client.shared, target: await this.#cluster.target(nodeName, signal) };
     const asked = { what: 'look at the copy of the image', path: this.#copyPath(fingerprint), query };
     const found = await this.#client.find(asked, imageVolumeSchema, signal);
     return found?.value.created_at ?? null;
@@ -138,7 +138,7 @@ export class IncusImages {
   }
 
   async #discard(nodeName: string, fingerprint: string, signal: AbortSignal): Promise<void> {
-    const query = { target: await this.#cluster.target(nodeName, signal) };
+    const query = { ...this.#client.shared, target: await this.#cluster.target(nodeName, signal) };
     this.#log.warn({ nodeName, fingerprint }, 'a copy of an image that nobody vouches for is thrown away');
     try {
       await this.#client.write(

@@ -33,6 +33,8 @@ export interface IncusTrust {
   /** Hands over the token that its owner made for us. It is good once: `refused` from then on. */
   redeem(token: string, signal: AbortSignal): Promise<void>;
   readLimits(signal: AbortSignal): Promise<TrustLimits>;
+  /** Has it forget our certificate, which only a daemon does that trusts us with everything. */
+  leave(signal: AbortSignal): Promise<void>;
   /** The names of the images in a project, at most a hundred. */
   readImages(project: string, signal: AbortSignal): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -52,6 +54,7 @@ const certificateSchema = z.object({
 const projectsSchema = z
   .array(z.object({ name: text, config: z.record(text, z.string().max(4_096)).nullish() }))
   .max(1_000);
+const instancesSchema = z.array(z.object({ project: text })).max(10_000);
 const aliasesSchema = z.array(z.object({ name: z.string().min(1).max(255) })).max(10_000);
 const mostImages = 100;
 
@@ -92,14 +95,7 @@ class Trust implements IncusTrust {
     const query = { recursion: '1' };
     const all = { what: 'list the projects', path: '/1.0/projects', query };
     const projects = await this.#client.read(all, projectsSchema, signal);
-    const seesOthers = await this.#isAllowed(
-      [
-        { path: '/1.0/instances', query: { 'all-projects': 'true' } },
-        { path: '/1.0/instances', query: { project: 'default' } },
-        { path: '/1.0/projects/default', query: {} },
-      ],
-      signal,
-    );
+    const seesOthers = await this.#seesOthers(projects, signal);
     const names = new Set([...(named ?? []), ...projects.map(({ name }) => name)]);
     const configs = new Map(projects.map(({ name, config }) => [name, config ?? {}]));
     return {
@@ -109,6 +105,11 @@ class Trust implements IncusTrust {
       isClustered: environment.server_clustered,
       serverName: environment.server_name,
     };
+  }
+
+  async leave(signal: AbortSignal): Promise<void> {
+    const path = `/1.0/certificates/${this.#fingerprint}`;
+    await this.#client.write({ what: 'forget our certificate', method: 'DELETE', path }, signal);
   }
 
   async readImages(project: string, signal: AbortSignal): Promise<readonly string[]> {
@@ -130,18 +131,23 @@ class Trust implements IncusTrust {
   }
 
   /** Whether it answers any of these with something. A refusal is what is hoped for; silence proves nothing. */
-  async #isAllowed(
-    questions: readonly { readonly path: string; readonly query: Readonly<Record<string, string>> }[],
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    for (const question of questions) {
-      try {
-        await this.#client.read({ what: 'show what is not ours', ...question }, z.unknown(), signal);
-        return true;
-      } catch (error) {
-        if (!isDriverError(error, 'refused') && !isDriverError(error, 'not_found')) throw error;
-      }
+  /**
+   * Whether it shows us what is not ours. Of instances in all projects Incus lists those that one may see: none of them may
+   * be elsewhere. The project that every daemon has it must refuse.
+   */
+  async #seesOthers(projects: readonly { readonly name: string }[], signal: AbortSignal): Promise<boolean> {
+    const what = 'show what is not ours';
+    const query = { 'all-projects': 'true', recursion: '1' };
+    const all = { what, path: '/1.0/instances', query };
+    const instances = await this.#client.read(all, instancesSchema, signal);
+    const ours = new Set(projects.map(({ name }) => name));
+    if (instances.some(({ project }) => !ours.has(project))) return true;
+    try {
+      await this.#client.read({ what, path: '/1.0/projects/default', query: {} }, z.unknown(), signal);
+      return true;
+    } catch (error) {
+      if (isDriverError(error, 'refused') || isDriverError(error, 'not_found')) return false;
+      throw error;
     }
-    return false;
   }
 }

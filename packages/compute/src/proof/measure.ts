@@ -10,20 +10,20 @@ const mebibyte = 1_048_576;
  * here, so they are what a tenant would see at best, and a lower bound on what the hardware can do.
  */
 export interface MachineFigures {
-  readonly gpuCount: number;
-  /** Null where the system inside does not tell. */
-  readonly cpuCount: number | null;
-  /** One core, hashing. */
-  readonly cpuMibPerSecond: number;
+  /** `count` is null where the system inside does not tell; the rate is that of one core, hashing. */
+  readonly cpu: { readonly count: number | null; readonly mibPerSecond: number };
   /** One core, copying. */
-  readonly memoryMibPerSecond: number;
+  readonly memory: { readonly mibPerSecond: number };
   /** Written and flushed. */
-  readonly diskMibPerSecond: number;
+  readonly disk: { readonly mibPerSecond: number };
   /** Into the machine and out of it. */
-  readonly networkMbpsDown: number;
-  readonly networkMbpsUp: number;
-  /** What the driver of its GPUs says of each, where there is one: name, memory, limits. */
-  readonly gpuDetails: readonly string[];
+  readonly network: { readonly downMbps: number; readonly upMbps: number };
+  /** How many it sees, and what their driver says of each, where there is one. */
+  readonly gpu: {
+    readonly count: number;
+    readonly clockMhz: number | null;
+    readonly details: readonly string[];
+  };
 }
 
 export type MeasureLook = { readonly outcome: 'measured'; readonly figures: MachineFigures } | NotIn;
@@ -83,14 +83,14 @@ async function measure(call: SshCall, clock: Clock): Promise<MeasureLook> {
   return {
     outcome: 'measured',
     figures: {
-      gpuCount,
-      cpuCount: wholeNumber(await call.run({ line: 'nproc' })),
-      cpuMibPerSecond: rate(amounts.hashedMib, steps.cpu),
-      memoryMibPerSecond: rate(amounts.copiedMib, steps.memory),
-      diskMibPerSecond: rate(amounts.writtenMib, steps.disk),
-      networkMbpsDown: mbps(steps.down),
-      networkMbpsUp: mbps(steps.up),
-      gpuDetails: await gpuDetails(call),
+      cpu: {
+        count: wholeNumber(await call.run({ line: 'nproc' })),
+        mibPerSecond: rate(amounts.hashedMib, steps.cpu),
+      },
+      memory: { mibPerSecond: rate(amounts.copiedMib, steps.memory) },
+      disk: { mibPerSecond: rate(amounts.writtenMib, steps.disk) },
+      network: { downMbps: mbps(steps.down), upMbps: mbps(steps.up) },
+      gpu: { count: gpuCount, ...(await gpuDetails(call)) },
     },
   };
 }
@@ -99,12 +99,16 @@ function wholeNumber({ exitCode, stdout }: SshAnswer): number | null {
   return exitCode === 0 && /^\d{1,6}$/.test(stdout.trim()) ? Number(stdout.trim()) : null;
 }
 
-async function gpuDetails({ run }: SshCall): Promise<readonly string[]> {
+/** The slowest of them counts. */
+async function gpuDetails({ run }: SshCall): Promise<Omit<MachineFigures['gpu'], 'count'>> {
   const { exitCode, stdout } = await run({ line: gpuQuery });
-  if (exitCode !== 0) return [];
-  return stdout
-    .split('\n')
+  const details = (exitCode === 0 ? stdout.split('\n') : [])
     .map((line) => line.trim())
     .filter((line) => gpuLine.test(line))
     .slice(0, mostGpus);
+  const clocks = details.flatMap((line) => {
+    const [, mhz] = /, (\d{2,5}) MHz\b/.exec(line) ?? [];
+    return mhz === undefined ? [] : [Number(mhz)];
+  });
+  return { clockMhz: clocks.length === 0 ? null : Math.min(...clocks), details };
 }
