@@ -1,0 +1,189 @@
+import { changeMeters, openMeters } from '@millrace/core/metering';
+import { supplierRate } from '@millrace/core/suppliers';
+import { ppm } from '@millrace/platform/money';
+import { plantStatement, plantSupplier, testIds, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import { apply, inTransaction, usd } from './money.fixture.ts';
+
+/** What suppliers earn and are paid, as they and operators see it over HTTP. */
+
+let fixture: ApiFixture;
+let operator: SeededOrganisation;
+let supplier: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  supplier = await seedOrganisation(fixture.db, { supplies: true });
+  await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+});
+
+const HOUR_MS = 3_600_000;
+
+/** A tenant had something of the supplier's for ten hours that ended a while ago, at a dollar an hour and a tenth of fee. */
+async function earnNine(): Promise<void> {
+  const { id: tenant } = (await seedOrganisation(fixture.db)).organisation;
+  const amount = usd(50);
+  await apply(fixture, {
+    do: 'credit',
+    kind: 'grant',
+    orgId: tenant,
+    mode: 'live',
+    cause: { kind: 'operator', id: uniqueId() },
+    step: 'grant',
+    amount,
+    from: [{ account: { kind: 'grants' }, amount }],
+    description: 'Grant',
+  });
+  const endedMs = Date.now() - HOUR_MS;
+  await inTransaction(fixture, async (tx) => {
+    const [meter] = await openMeters(tx, tenant, [
+      {
+        mode: 'live',
+        cause: { kind: 'rental', id: uniqueId() },
+        name: 'gpu',
+        product: 'instance',
+        ratePerHour: usd(1),
+        quantity: 1,
+        unit: 'gpu',
+        supplier: { orgId: supplier.organisation.id, ratePerHour: supplierRate(usd(1), ppm(100_000)) },
+        funding: { kind: 'ahead' },
+        at: new Date(endedMs - 10 * HOUR_MS),
+      },
+    ]);
+    if (meter === undefined) throw new Error('no meter');
+    await changeMeters(tx, tenant, [{ do: 'close', meterId: meter.id, at: new Date(endedMs) }]);
+  });
+}
+
+const read = (path: string) =>
+  fixture.call({ method: 'GET', path: `/v2/supplier/${path}`, key: supplier.owner.key });
+const askFor = (amountNanoUsd: string, idempotencyKey: string = uniqueId()) =>
+  fixture.call({
+    method: 'POST',
+    path: '/v2/supplier/payouts',
+    key: supplier.owner.key,
+    headers: { 'idempotency-key': idempotencyKey },
+    body: { amountNanoUsd },
+  });
+const settle = (id: string, body: object, headers = {}) =>
+  fixture.call({
+    method: 'POST',
+    path: `/v2/admin/payouts/${id}/settle`,
+    key: operator.owner.key,
+    headers,
+    body,
+  });
+const said = (answer: { status: number; json: { reason?: string } }) => [answer.status, answer.json.reason];
+
+describe('a supplier', () => {
+  it('sees what it earned, asks for some of it, and sees what became of that', async () => {
+    await earnNine();
+    expect((await read('earnings')).json).toMatchObject({
+      accruedNanoUsd: '0',
+      payableNanoUsd: '9000000000',
+      requestedNanoUsd: '0',
+      paidOutNanoUsd: '0',
+      machines: [{ machineId: null, gpuSeconds: 36_000, earnedNanoUsd: '9000000000' }],
+    });
+    const asked = await askFor('6000000000');
+    expect([asked.status, asked.json]).toMatchObject([
+      201,
+      { amountNanoUsd: '6000000000', status: 'requested', settledAt: null, reference: null, reason: null },
+    ]);
+    expect((await read('earnings')).json).toMatchObject({
+      payableNanoUsd: '3000000000',
+      requestedNanoUsd: '6000000000',
+    });
+    const tooMuch = await askFor('3000000001');
+    expect(said(tooMuch)).toEqual([409, 'PAYOUT_EXCEEDS_EARNINGS']);
+    expect(tooMuch.json.message).toContain('3.00 USD');
+
+    const listed = await fixture.call({
+      method: 'GET',
+      path: '/v2/admin/payouts?status=requested',
+      key: operator.owner.key,
+    });
+    expect(listed.json.items).toContainEqual(
+      expect.objectContaining({ id: asked.json.id, organisationId: supplier.organisation.id }),
+    );
+    const paid = { outcome: 'paid', reference: 'SEPA 4711', reason: 'monthly run' };
+    const settled = await settle(asked.json.id as string, paid);
+    expect(settled.json).toMatchObject({ status: 'paid', reference: 'SEPA 4711', reason: 'monthly run' });
+    expect((await read('payouts')).json.items).toMatchObject([
+      { id: asked.json.id, status: 'paid', reference: 'SEPA 4711', reason: null },
+    ]);
+    expect((await read('earnings')).json).toMatchObject({
+      payableNanoUsd: '3000000000',
+      requestedNanoUsd: '0',
+      paidOutNanoUsd: '6000000000',
+    });
+  });
+
+  it('that repeats a request with its key has asked once', async () => {
+    await earnNine();
+    const key = uniqueId();
+    const [first, again] = [await askFor('9000000000', key), await askFor('9000000000', key)];
+    expect([first.status, again.status, again.json]).toEqual([201, 201, first.json]);
+    expect((await read('payouts')).json.items).toHaveLength(1);
+  });
+
+  it('is told why a payout was rejected, and can ask again', async () => {
+    await earnNine();
+    const { json } = await askFor('9000000000');
+    await settle(json.id as string, { outcome: 'rejected', reason: 'no bank account on file' });
+    expect((await read('payouts')).json.items).toMatchObject([
+      { status: 'rejected', reason: 'no bank account on file' },
+    ]);
+    expect((await askFor('9000000000')).status).toBe(201);
+  });
+
+  it('reads its statements and no others', async () => {
+    const own = await plantStatement(fixture.db, supplier.organisation.id);
+    const other = await seedOrganisation(fixture.db, { supplies: true });
+    const foreign = await plantStatement(fixture.db, other.organisation.id);
+    const listed = await read('statements');
+    expect(listed.json.items).toMatchObject([{ id: own, netNanoUsd: '0' }]);
+    expect((await read(`statements/${own}`)).json).toMatchObject({ id: own, lines: [] });
+    expect(said(await read(`statements/${foreign}`))).toEqual([404, 'STATEMENT_NOT_FOUND']);
+  });
+
+  it('cannot ask about a time that ends before it begins, or about all time', async () => {
+    const ask = (from: string, until: string) => read(`earnings?from=${from}&until=${until}`);
+    expect(said(await ask('2026-02-01T00:00:00Z', '2026-01-01T00:00:00Z'))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
+    expect(said(await ask('2020-01-01T00:00:00Z', '2026-01-01T00:00:00Z'))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
+    expect((await ask('2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z')).json.machines).toEqual([]);
+  });
+});
+
+describe('an operator', () => {
+  it('settles a payout once, whatever is said afterwards', async () => {
+    await earnNine();
+    const { json } = await askFor('9000000000');
+    const id = json.id as string;
+    const paid = { outcome: 'paid', reason: 'monthly run' };
+    const answers = await Promise.all([settle(id, paid), settle(id, paid), settle(id, paid)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(said(await settle(id, { outcome: 'rejected', reason: 'changed my mind' }))).toEqual([
+      409,
+      'PAYOUT_SETTLED',
+    ]);
+    expect((await read('earnings')).json).toMatchObject({
+      payableNanoUsd: '0',
+      paidOutNanoUsd: '9000000000',
+    });
+    expect(said(await settle(testIds.next('pyo'), paid))).toEqual([404, 'PAYOUT_NOT_FOUND']);
+  });
+});
