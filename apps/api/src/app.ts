@@ -28,6 +28,7 @@ import {
 } from '@millrace/core/rentals';
 import {
   defaultPriceRules,
+  serveEnrolments,
   serveSupplierMoney,
   serveSuppliers,
   type PriceRules,
@@ -41,6 +42,7 @@ import { serveHealth, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsWakeUps } from '@millrace/platform/nats';
+import { createNetGuard, type NetGuard } from '@millrace/platform/net';
 import type { Sealer } from '@millrace/platform/secrets';
 import { serveDocuments } from './documents.ts';
 
@@ -86,6 +88,8 @@ export interface ApiDeps {
   readonly maintenanceDrainMs?: number;
   /** The provider that suppliers' machines belong to; `marketplace` unless said. */
   readonly marketplaceProvider?: string;
+  /** Where suppliers' machines may be beside the public internet; nowhere unless said. */
+  readonly marketplaceNetworks?: readonly string[];
   /** What suppliers may ask for an hour of one GPU. */
   readonly priceRules?: PriceRules;
   /** What the HTTPS names of ports of instances end with; they have none unless said. */
@@ -155,6 +159,7 @@ export function createApi(deps: ApiDeps): Api {
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
   serveSuppliers({ server, operations, db, announce, ...supplierSettingsOf(deps) });
   serveSupplierMoney({ server, operations, db, clock });
+  serveEnrolments({ server, operations, db, sealer: deps.sealer, guard: guardOf(deps) });
   serveRentalCreation({ server, operations, db, clock, cell: deps.cell, recallMoney: deps.recallMoney });
   serveRentalReading({ server, operations, db, clock, feed });
   serveRentalLife({ server, operations });
@@ -194,6 +199,10 @@ function fleetSettingsOf({ knowsCredential = () => false, maintenanceDrainMs }: 
     knowsCredential,
     ...(maintenanceDrainMs === undefined ? {} : { drainBeforeMs: maintenanceDrainMs }),
   };
+}
+
+function guardOf({ marketplaceNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {
+  return createNetGuard({ allowedNetworks });
 }
 
 function supplierSettingsOf(deps: ApiDeps) {

@@ -98,7 +98,9 @@ async function start(config: ApiConfig): Promise<void> {
     knowsCredential: (name) => Object.hasOwn(config.fleet.credentials, name),
     maintenanceDrainMs: secondsToMs(config.maintenance.drainHours * SECONDS_PER_HOUR),
     marketplaceProvider: config.marketplace.provider,
+    marketplaceNetworks: config.marketplace.allowedNetworks,
     priceRules: config.marketplacePrices,
+    marketplaceDomain: config.names.domain,
     limits: {
       anonymousRpm: config.rateLimits.anonymousRpm,
       failedAuthRpm: config.rateLimits.failedAuthRpm,

@@ -28,6 +28,7 @@ import {
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { startBook } from './book.ts';
 import type { WorkerConfig } from './config.ts';
+import { startEnrolments } from './enrolments.ts';
 import { openDrivers, startFleet } from './fleet.ts';
 import { serveNames } from './names.ts';
 import { soonConnected } from './nats.ts';
@@ -125,6 +126,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   await startPots(config, { db, nats, lifecycle, log });
   const { onMachine } = rentals;
   await startFleet(config, { db, lifecycle, log, holder, drivers, onMachine });
+  startEnrolments(config, { db, lifecycle, log, drivers });
   serveNames(config, { db, lifecycle, log });
 
   for (const loop of startTrust({ db, clock, log })) {

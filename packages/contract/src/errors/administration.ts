@@ -62,6 +62,18 @@ export const administrationErrors = {
     suggestion: 'Make another one with POST /v2/supplier/join-tokens.',
     retryable: false,
   },
+  MACHINE_JOINED_ALREADY: {
+    status: 409,
+    message: 'The daemon of this machine has joined already.',
+    suggestion: 'Withdraw the machine that has it, or repeat the join with the token that it came with.',
+    retryable: false,
+  },
+  ENROLMENT_NOT_FOUND: {
+    status: 404,
+    message: 'There is no such enrolment.',
+    suggestion: 'List enrolments and use an id from the list.',
+    retryable: false,
+  },
   JOIN_TOKEN_LIMIT_REACHED: {
     status: 409,
     message: 'The supplier has as many usable join tokens as it can have.',

@@ -8,6 +8,7 @@ import { adminOrganisationOperations } from './own-admin.ts';
 import { auditOperations } from './own-audit.ts';
 import { customerOperations } from './own-customer.ts';
 import { documentOperations } from './own-documents.ts';
+import { enrolmentOperations } from './own-enrolments.ts';
 import { eventOperations } from './own-events.ts';
 import { identityOperations } from './own-identity.ts';
 import { inferenceOperations } from './own-inference.ts';
@@ -33,6 +34,7 @@ export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerD
     ...inferenceOperations,
     ...documentOperations,
     ...supplierOperations,
+    ...enrolmentOperations,
     ...adminOrganisationOperations,
     ...adminMoneyOperations,
     ...adminFleetOperations,

@@ -101,16 +101,18 @@ export async function listClusters(
   return rows.map(toCluster);
 }
 
-/** Where all clusters are reached that were not removed. */
+/** Where all clusters are reached that were not removed; those of suppliers may be many, and can be left out. */
 export async function listReaches(
   reader: Reader,
+  options: { readonly withoutSupplied?: boolean } = {},
 ): Promise<readonly Pick<ClusterRecord, 'name' | 'driver' | 'endpoint'>[]> {
-  return reader.kysely
+  let query = reader.kysely
     .selectFrom('clusters')
     .select(['name', 'driver', 'endpoint'])
     .where('status', '<>', 'removed')
-    .orderBy('id')
-    .execute();
+    .orderBy('id');
+  if (options.withoutSupplied === true) query = query.where('origin', '<>', 'supplier');
+  return query.execute();
 }
 
 /** Locks a cluster against its observer and everybody else who changes it. Before any lock of its nodes. */

@@ -1,6 +1,13 @@
 import type { MachineState } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
-import { fromUuid, toUuid, type ClusterId, type GpuId, type NodeId } from '@millrace/platform/ids';
+import {
+  fromUuid,
+  toUuid,
+  type ClusterId,
+  type GpuId,
+  type NodeId,
+  type OrgId,
+} from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { ClusterRecord, FleetPage } from './clusters.ts';
 import type { GpuState } from './nodes.ts';
@@ -35,6 +42,24 @@ export async function insertOperatorCluster(tx: Tx, fields: NewCluster): Promise
     returning id
   `.execute(tx.kysely);
   return rows.length === 0 ? null : id;
+}
+
+/** A supplier's cluster. Its name is made of an id, so nobody else has it. */
+export async function insertSuppliedCluster(
+  tx: Tx,
+  supplierOrgId: OrgId,
+  fields: NewCluster,
+): Promise<ClusterId> {
+  const id = tx.ids.next('cls');
+  const now = tx.clock.now();
+  await sql`
+    insert into clusters (id, name, provider_id, region, driver, endpoint, credential_ref, settings, offer,
+                          connection_type, supplier_org_id, origin, status, status_since, created_at)
+    values (${toUuid(id)}, ${fields.name}, ${fields.providerId}, ${fields.region}, ${fields.driver}, ${fields.endpoint},
+            ${fields.credentialRef}, ${JSON.stringify(fields.settings)}, ${fields.offer}, ${fields.connectionType},
+            ${toUuid(supplierOrgId)}, 'supplier', 'connecting', ${now}, ${now})
+  `.execute(tx.kysely);
+  return id;
 }
 
 /** The caller has locked the cluster. */

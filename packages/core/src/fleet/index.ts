@@ -30,6 +30,7 @@ export { findNode, findNodes, listNodes, lockCapacity, type NodeFilter } from '.
 export type { NodeGpu, NodeRecord } from './nodes.ts';
 export { applyFleetConfig, type RefusedCluster } from './fleet-config.ts';
 export { createDriverPool, type DriverPool, type DriverPoolParts } from './drivers.ts';
+export { registerSuppliedCluster, type SuppliedCluster } from './supplied.service.ts';
 export { FleetSync, type LookReport, type SyncParts } from './sync.ts';
 export { readWatches, type WatchState } from './observer.store.ts';
 export {

@@ -1,3 +1,5 @@
+export { serveEnrolments, type EnrolmentRoutes } from './enrolment.routes.ts';
+export { sweepEnrolments, type EnrolmentParts } from './enrolment.service.ts';
 export { serveSuppliers, type SupplierRoutes } from './suppliers.routes.ts';
 export { serveSupplierMoney, type SupplierMoneyRoutes } from './earnings.routes.ts';
 export { feeOf, supplierRate } from './fee.ts';

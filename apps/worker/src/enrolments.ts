@@ -1,0 +1,49 @@
+import { connectTrust } from '@millrace/compute/connect';
+import type { DriverPool } from '@millrace/core/fleet';
+import { sweepEnrolments } from '@millrace/core/suppliers';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { createNetGuard } from '@millrace/platform/net';
+import { createSealer } from '@millrace/platform/secrets';
+import type { WorkerConfig } from './config.ts';
+
+const LOOK_EVERY_MS = 1_000;
+/** At once in one process: each has a machine tested, which mostly waits. */
+const BATCH = 8;
+
+/** Takes machines of suppliers, one step at a time, from asking to join to being enrolled. */
+export function startEnrolments(
+  config: WorkerConfig,
+  parts: {
+    readonly db: Db;
+    readonly lifecycle: Lifecycle;
+    readonly log: Logger;
+    readonly drivers: DriverPool;
+  },
+): void {
+  const { db, lifecycle, log, drivers } = parts;
+  const clock = systemClock;
+  const { credentials } = config.fleet;
+  const { provider: providerId, credential: credentialRef } = config.marketplace;
+  const { sealingKeys, activeSealingKey } = config.secrets;
+  const guard = createNetGuard(config.marketplace);
+  const enrolment = {
+    db,
+    clock,
+    log,
+    sealer: createSealer({ keys: sealingKeys, activeId: activeSealingKey }),
+    guard,
+    drivers: drivers.of.bind(drivers),
+    trust: (daemon: { readonly endpoint: string; readonly serverCertificate: string }) =>
+      connectTrust(daemon, { clock, guard, credentials, credentialRef }),
+    providerId,
+    credentialRef,
+  };
+  const options = { name: 'enrol machines', clock, log, idleMs: LOOK_EVERY_MS, maxBackoffMs: LOOK_EVERY_MS };
+  const loop = startLoop(options, async () =>
+    (await sweepEnrolments(enrolment, BATCH)) >= BATCH ? 'busy' : 'idle',
+  );
+  lifecycle.onDrain('consumers', 'enrolments', () => loop.stop());
+}

@@ -1,0 +1,326 @@
+import { isDriverError, type ComputeDriver } from '@millrace/compute';
+import type { IncusTrust } from '@millrace/compute/connect';
+import { withDeadline, type Clock } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import { toUuid, type ClusterId, type EnrolmentId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { NetGuard } from '@millrace/platform/net';
+import type { Sealer } from '@millrace/platform/secrets';
+import {
+  findCluster,
+  listNodes,
+  registerSuppliedCluster,
+  removeCluster,
+  type ClusterRecord,
+  type NodeRecord,
+} from '../fleet/index.ts';
+import { appendAudit, systemCause, type Cause } from '../identity/index.ts';
+import {
+  checkDaemon,
+  problemWithFigures,
+  problemWithHardware,
+  problemWithTrust,
+  retryAfterMs,
+  settingsOf,
+  type Enrolment,
+} from './enrolment.ts';
+import {
+  claimDue,
+  findHolder,
+  findJoinDigest,
+  insertEnrolment,
+  lockDaemon,
+  renewToken,
+  writeChange,
+  type EnrolmentChange,
+} from './enrolment.store.ts';
+import { testMachine } from './enrolment-test.ts';
+import { hashOfJoinToken } from './join-tokens.ts';
+import { spendJoinToken } from './join-tokens.service.ts';
+
+/**
+ * How machines join. A row says what is to be done next, and whoever takes it up does that one thing: it may die at any
+ * point, run twice, or run beside another. What it found is written only if nobody else has written since.
+ */
+
+export interface JoinWish {
+  readonly token: string;
+  readonly incusToken: string;
+  readonly endpoint: string;
+  readonly name: string;
+  readonly serverCertificate: string;
+}
+
+const readCommitted = 'read committed';
+
+const sealContext = (id: EnrolmentId) => ({
+  table: 'supplier_machines',
+  column: 'trust_token',
+  rowId: toUuid(id),
+});
+
+/**
+ * A machine asks to join. Asking again for the same daemon with the same join token is the same enrolment, with the
+ * newer of its trust tokens if it still needs one: who lost the answer, or repaired something, simply runs it again.
+ */
+export async function startEnrolment(
+  tx: Tx,
+  parts: { readonly sealer: Sealer; readonly cause: Cause },
+  wish: JoinWish,
+): Promise<Enrolment> {
+  const daemon = checkDaemon(wish);
+  if ('problem' in daemon) throw invalidField([daemon.field], daemon.problem);
+  await lockDaemon(tx, daemon);
+  const holder = await findHolder(tx, daemon);
+  if (holder !== null && (await isSameToken(tx, holder, wish.token))) {
+    if (holder.stage === 'trusting') {
+      await renewToken(tx, holder, parts.sealer.seal(wish.incusToken, sealContext(holder.id)));
+    }
+    return holder;
+  }
+  // Spent before it is said that somebody has the daemon: who has no token learns nothing.
+  const token = await spendJoinToken(tx, wish.token);
+  const id = tx.ids.next('enr');
+  const sealedToken = parts.sealer.seal(wish.incusToken, sealContext(id));
+  const made =
+    holder === null
+      ? await insertEnrolment(tx, token, { ...daemon, id, name: wish.name, sealedToken })
+      : null;
+  if (made === null) throw new Fault('MACHINE_JOINED_ALREADY');
+  await appendAudit(tx, token.orgId, parts.cause, {
+    action: 'machine.joining',
+    resource: { kind: 'enrolment', id },
+    after: { name: wish.name, endpoint: daemon.endpoint, joinTokenId: token.id },
+  });
+  return made;
+}
+
+async function isSameToken(tx: Tx, { orgId, joinTokenId }: Enrolment, text: string): Promise<boolean> {
+  const known = await findJoinDigest(tx, orgId, joinTokenId);
+  return known !== null && hashOfJoinToken(text)?.toString('hex') === known;
+}
+
+export interface EnrolmentParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly sealer: Sealer;
+  readonly guard: NetGuard;
+  readonly drivers: (id: ClusterId) => Promise<ComputeDriver>;
+  /** Reaches a daemon with our certificate, and believes the one given. */
+  readonly trust: (daemon: Pick<Enrolment, 'endpoint' | 'serverCertificate'>) => Promise<IncusTrust>;
+  /** The provider that suppliers' machines belong to, and the credential that is shown to their daemons. */
+  readonly providerId: string;
+  readonly credentialRef: string;
+}
+
+/** One try may take this long; what it holds is taken up by another some time after. */
+const TRY_MS = 300_000;
+const LEASE_MS = 420_000;
+/** Until its hardware is read: whoever watches clusters looks for new ones every few seconds. */
+const LOOK_AGAIN_MS = 2_000;
+const GPU_TRIES = 3;
+const MOST_PROBLEM = 900;
+
+const cause = systemCause('enrolment', 'live');
+
+/** Does what is due, each once. Answers how many there were. */
+export async function sweepEnrolments(parts: EnrolmentParts, limit: number): Promise<number> {
+  const due = await parts.db.transaction({ name: 'take up enrolments', isolation: readCommitted }, (tx) =>
+    claimDue(tx, { limit, leaseMs: LEASE_MS }),
+  );
+  await Promise.all(due.map((enrolment) => advance(parts, enrolment)));
+  return due.length;
+}
+
+/** What a try came to, with what has to be registered along with it. */
+type Outcome =
+  | Exclude<EnrolmentChange, { readonly kind: 'inspect' }>
+  | { readonly kind: 'trusted'; readonly settings: Readonly<Record<string, unknown>> };
+
+async function advance(parts: EnrolmentParts, enrolment: Enrolment): Promise<void> {
+  const { clock, log } = parts;
+  const facts = { enrolmentId: enrolment.id, stage: enrolment.stage };
+  try {
+    const outcome = await withDeadline(clock, 'Enrolling', TRY_MS, (signal) =>
+      tryStage(parts, enrolment, signal),
+    ).catch((error: unknown): Outcome => {
+      log.warn({ ...facts, err: error }, 'a machine could not be taken a step further');
+      return again(enrolment, textOf(error));
+    });
+    await settle(parts, enrolment, orRefused(enrolment, outcome, clock.now()));
+  } catch (error) {
+    log.error({ ...facts, err: error }, 'how a machine stands could not be written');
+  }
+}
+
+function tryStage(parts: EnrolmentParts, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+  switch (enrolment.stage) {
+    case 'trusting':
+      return beTrusted(parts, enrolment, signal);
+    case 'inspecting':
+      return inspect(parts, enrolment);
+    case 'testing':
+      return test(parts, enrolment, signal);
+    case 'enrolled':
+    case 'refused':
+    case 'withdrawn':
+      throw new Error(`Nothing is to be done with a machine that is ${enrolment.stage}.`);
+  }
+}
+
+function again({ tries }: Enrolment, problem: string | null, atMs = retryAfterMs(tries)): Outcome {
+  return { kind: 'again', problem, atMs };
+}
+
+/** What is not done by its deadline is refused, with what stood in the way last. */
+function orRefused({ deadlineAt }: Enrolment, outcome: Outcome, now: Date): Outcome {
+  if (outcome.kind !== 'again' || deadlineAt === null || now < deadlineAt) return outcome;
+  const problem = `It was tried for as long as is allowed. ${outcome.problem ?? 'Nothing was heard of it.'}`;
+  return { kind: 'refused', problem: problem.slice(0, MOST_PROBLEM) };
+}
+
+/** In one line, and no longer than a person reads: part of it was said by a machine of somebody else. */
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, MOST_PROBLEM);
+}
+
+async function beTrusted(parts: EnrolmentParts, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+  const trust = await parts.trust(enrolment);
+  try {
+    const refusal = await redeem(parts, trust, enrolment, signal);
+    if (refusal !== null) return { kind: 'refused', problem: refusal };
+    const limits = await trust.readLimits(signal);
+    const digest = await findJoinDigest(parts.db, enrolment.orgId, enrolment.joinTokenId);
+    const problem = problemWithTrust(limits, digest ?? '');
+    if (problem !== null) {
+      // What we were given too much of we do not keep. A daemon that does not let go has been told in words.
+      if (limits.seesOthers) await trust.leave(signal).catch(() => undefined);
+      return { kind: 'refused', problem };
+    }
+    const images = await trust.readImages(limits.projects[0]?.name ?? '', signal);
+    const { serverCertificate } = enrolment;
+    const made = settingsOf({ limits, images, serverCertificate });
+    return 'problem' in made ? { kind: 'refused', ...made } : { kind: 'trusted', ...made };
+  } finally {
+    await trust.close();
+  }
+}
+
+/** Why the daemon will not trust us by this token; null once it does. Who died after it was used finds that it was. */
+async function redeem(
+  { sealer }: EnrolmentParts,
+  trust: IncusTrust,
+  { id, trustToken }: Enrolment,
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (await trust.isTrusted(signal)) return null;
+  if (trustToken === null) return 'Its daemon does not trust Millrace. Run join.sh again.';
+  try {
+    await trust.redeem(sealer.open(trustToken, sealContext(id)), signal);
+    return null;
+  } catch (error) {
+    const isFinal = isDriverError(error) && error.isFinal;
+    if (!isFinal || signal.aborted) throw error;
+    return `Its daemon does not take the trust token, which may have expired: run join.sh again. ${textOf(error)}`.slice(
+      0,
+      MOST_PROBLEM,
+    );
+  }
+}
+
+interface Placed {
+  readonly cluster: ClusterRecord;
+  readonly node: NodeRecord | null;
+}
+
+async function placed({ db }: EnrolmentParts, { clusterId }: Enrolment): Promise<Placed> {
+  const cluster = clusterId === null ? null : await findCluster(db, clusterId);
+  if (cluster === null) throw new Error('The machine has no cluster.');
+  const [node] = await listNodes(db, { clusterId: cluster.id }, { limit: 1, after: null });
+  return { cluster, node: node ?? null };
+}
+
+async function inspect(parts: EnrolmentParts, enrolment: Enrolment): Promise<Outcome> {
+  const { cluster, node } = await placed(parts, enrolment);
+  if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
+  if (node === null || node.hardwareReadAt === null) {
+    return again(enrolment, node?.statusReason ?? cluster.statusReason, LOOK_AGAIN_MS);
+  }
+  const problem = problemWithHardware(inspected(node));
+  return problem === null ? { kind: 'test', nodeId: node.id } : { kind: 'refused', problem };
+}
+
+function presentGpus({ gpus }: NodeRecord): NodeRecord['gpus'] {
+  return gpus.filter(({ state }) => state === 'present');
+}
+
+function inspected(node: NodeRecord) {
+  const gpus = presentGpus(node);
+  const { cpuCount, ramMb, storageGb } = node;
+  return { gpuCount: gpus.length, models: gpus.map(({ model }) => model), cpuCount, ramMb, storageGb };
+}
+
+async function test(parts: EnrolmentParts, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+  const { cluster, node } = await placed(parts, enrolment);
+  if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
+  if (node === null || node.status !== 'node_ready') {
+    return again(enrolment, node?.statusReason ?? cluster.statusReason, LOOK_AGAIN_MS);
+  }
+  const driver = await parts.drivers(cluster.id);
+  const gpus = presentGpus(node);
+  const { clock, guard } = parts;
+  const look = await testMachine({ clock, guard, driver }, { enrolment, cluster, node, gpus }, signal);
+  if (look.outcome !== 'measured') return again(enrolment, look.detail);
+  const { figures } = look;
+  const problem = problemWithFigures(figures, gpus.length);
+  // Drivers of GPUs may still load; a card that is not there does not come by waiting.
+  if (problem !== null) {
+    return enrolment.tries < GPU_TRIES ? again(enrolment, problem) : { kind: 'refused', problem };
+  }
+  const hardware = {
+    gpus: gpus.map(({ pciAddress, model }) => ({ pciAddress, model })),
+    cpuCount: node.cpuCount ?? 0,
+    ramMb: node.ramMb ?? 0,
+  };
+  return { kind: 'enrolled', tests: { ...figures, hardware } };
+}
+
+/** Thrown to undo what was registered for a row that somebody else changed meanwhile. */
+class Overtaken extends Error {}
+
+async function settle(parts: EnrolmentParts, enrolment: Enrolment, outcome: Outcome): Promise<void> {
+  try {
+    await parts.db.transaction({ name: 'write enrolment', isolation: readCommitted }, async (tx) => {
+      const change = await register(parts, tx, enrolment, outcome);
+      if (!(await writeChange(tx, enrolment, change))) throw new Overtaken();
+      if (change.kind === 'again') return;
+      if (change.kind === 'refused' && enrolment.clusterId !== null) {
+        await removeCluster(tx, cause, enrolment.clusterId, change.problem);
+      }
+      await appendAudit(tx, enrolment.orgId, cause, {
+        action: `machine.${change.kind}`,
+        resource: { kind: 'enrolment', id: enrolment.id },
+        ...(change.kind === 'refused' ? { reason: change.problem } : {}),
+      });
+    });
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error;
+  }
+}
+
+async function register(
+  { providerId, credentialRef }: EnrolmentParts,
+  tx: Tx,
+  { id, orgId, region, endpoint }: Enrolment,
+  outcome: Outcome,
+): Promise<EnrolmentChange> {
+  if (outcome.kind !== 'trusted') return outcome;
+  const { settings } = outcome;
+  const name = `sup-${toUuid(id)}`;
+  const wish = { name, providerId, region, endpoint, credentialRef, settings };
+  const made = await registerSuppliedCluster(tx, cause, orgId, wish);
+  return typeof made === 'string' ? { kind: 'inspect', clusterId: made } : { kind: 'refused', ...made };
+}
