@@ -92,6 +92,7 @@ export type IncusInstance = z.infer<typeof instanceSchema>;
 export type IncusDevices = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export const instancesSchema = z.array(z.unknown()).max(1_000_000);
+export const instancesOfHostSchema = z.array(z.unknown()).max(1_000);
 
 export const projectSchema = z.object({ config: texts });
 export const volumeSchema = z.object({ config: texts });

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   daemon = await startHostileIncus();
-  daemon.pretence.trusted.set(own.fingerprint, { restricted: false, projects: [] });
+  daemon.trust(own.fingerprint);
   driver = createIncusDriver({
     endpoints: [daemon.url],
     tls: {
@@ -36,6 +36,7 @@ beforeEach(async () => {
       serverCertificate: daemon.certificate.certificate,
     },
     instanceType: 'container',
+    project: 'millrace',
     network: 'tenants',
     storagePool: 'default',
     sshUser: 'ubuntu',
@@ -162,5 +163,28 @@ describe.each(Object.entries(createWays))('a daemon that, asked for a machine, %
     const seen = await driver.describe(wanted, soon()).catch(() => null);
     const isAsSold = seen?.power === 'on' && seen.gpuPciAddresses.join() === wanted.gpuPciAddresses.join();
     expect(created && isAsSold).toBe(false);
+  });
+});
+
+describe('a daemon that makes up machines', () => {
+  const invented = (count: number) =>
+    Array.from({ length: count }, () => ({
+      name: `mr-${toUuid(testIds.next('rnt'))}`,
+      project: 'millrace',
+      status: 'Running',
+      status_code: 103,
+      config: { 'user.millrace.owner': 'millrace', 'user.millrace.org': orgId, 'user.millrace.ready': '1' },
+      devices: {},
+    }));
+
+  it.each([1_001, 20_000])('is not listened to when there are %i of them', async (count) => {
+    const rows = invented(count);
+    daemon.lie = (asked) =>
+      asked.path === '/1.0/instances'
+        ? { do: 'answer', answer: { status: 200, body: { type: 'sync', metadata: rows } } }
+        : null;
+    await expect(driver.listOwned(AbortSignal.timeout(10_000))).rejects.toSatisfy((error) =>
+      isDriverError(error, 'unavailable'),
+    );
   });
 });

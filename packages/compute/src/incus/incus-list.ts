@@ -1,6 +1,11 @@
 import { isDriverError } from '../driver-error.ts';
 import type { MachineView, OwnedMachines } from '../driver.ts';
-import { instanceSchema, instancesSchema, type IncusInstance } from './incus-answers.ts';
+import {
+  instanceSchema,
+  instancesOfHostSchema,
+  instancesSchema,
+  type IncusInstance,
+} from './incus-answers.ts';
 import { parse, type IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { isOnline } from './incus-inventory.ts';
@@ -31,7 +36,11 @@ export async function listOwned(
     path: '/1.0/instances',
     query: { ...client.everywhere, recursion: '2' },
   };
-  const rows = await client.readList(asked, instancesSchema, signal);
+  // Somebody else's daemon is one host, which has few: what claims to have more would have us write it all down.
+  const rows =
+    settings.project === null
+      ? await client.readList(asked, instancesSchema, signal)
+      : await client.read(asked, instancesOfHostSchema, signal);
   const machines: MachineView[] = [];
   // One row that makes no sense must not hide the others, but what it is must not be forgotten either.
   const ours = rows
