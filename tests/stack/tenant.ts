@@ -37,7 +37,10 @@ export async function plantPrice(stack: RentalStack): Promise<void> {
     values ('${testIds.nextUuid()}', 'gpu', '${GPU_TYPE}', 'virtual-machine', 'gpu_hour', ${GPU_HOUR}, now(), now())`);
 }
 
-export async function seedTenant(stack: RentalStack, balanceUsd: number): Promise<StackTenant> {
+export async function seedTenant(
+  stack: Pick<RentalStack, 'apiUrl' | 'database'>,
+  balanceUsd: number,
+): Promise<StackTenant> {
   const { db } = stack.database;
   const { organisation, owner } = await seedOrganisation(db);
   await giveMoney(db, organisation.id, nanoUsd(BigInt(balanceUsd) * 1_000_000_000n));

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { ensureUp } from '@millrace/services';
+import {
+  createTestDatabase,
+  startApiProcess,
+  startCaddy,
+  startSupplierHosts,
+  startWorkerProcess,
+  testNames,
+  type SupplierHost,
+  type TestCaddy,
+  type TestDatabase,
+} from '@millrace/testing';
+import { rowsOf, type ReadRows } from './supervised.ts';
+
+/**
+ * The product as it runs a marketplace: an api and a worker as processes of their own, a real Caddy in front of tenants'
+ * ports, and hosts of suppliers with a real standalone Incus daemon each, which know nothing of us yet. Hosts have simulated
+ * GPUs. PostgreSQL, Valkey, NATS and Restate are the shared ones.
+ */
+
+export const DOMAIN = 'run.millrace.test';
+export const REGION = 'eu-north-2';
+
+export interface MarketplaceStack {
+  readonly apiUrl: string;
+  readonly database: TestDatabase;
+  readonly hosts: readonly SupplierHost[];
+  readonly caddy: TestCaddy;
+  readonly rows: ReadRows;
+  /** What all processes have said: for a failure. */
+  output(): string;
+  close(): Promise<void>;
+}
+
+const run = promisify(execFile);
+
+export async function openMarketplaceStack(hosts: number): Promise<MarketplaceStack> {
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of closers.splice(0).toReversed()) await step();
+  };
+  try {
+    await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
+    const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
+    closers.push(async () => rmSync(folder, { recursive: true, force: true }));
+    const [supplied, caddy, database] = await Promise.all([
+      startSupplierHosts(hosts),
+      startCaddy(DOMAIN),
+      createTestDatabase(),
+    ]);
+    closers.push(
+      () => database.drop(),
+      () => caddy[Symbol.asyncDispose](),
+      async () => supplied[Symbol.asyncDispose](),
+    );
+    const env = await settingsOf(folder, caddy);
+    const program = { database, names: testNames(), env };
+    const [worker, api] = await Promise.all([startWorkerProcess(program), startApiProcess(program)]);
+    closers.push(() => Promise.all([api.crash(), worker.crash()]));
+    return {
+      apiUrl: api.url,
+      database,
+      hosts: supplied.hosts,
+      caddy,
+      rows: rowsOf(database),
+      output: () =>
+        [api, worker, caddy.process()].map(({ name, output }) => `--- ${name}\n${output()}`).join('\n'),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** As an operator would write it. */
+async function settingsOf(folder: string, caddy: TestCaddy): Promise<Record<string, string>> {
+  const files = {
+    certificateFile: path.join(folder, 'suppliers.pem'),
+    keyFile: path.join(folder, 'suppliers.key'),
+  };
+  await run('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=millrace', '-keyout', files.keyFile, '-out', files.certificateFile],
+  ]);
+  const credentials = path.join(folder, 'credentials.json');
+  writeFileSync(credentials, JSON.stringify({ suppliers: files }));
+  const regions = [{ region: REGION, customPorts: true }];
+  return {
+    MILLRACE_PROVIDERS: JSON.stringify([{ id: 'marketplace', variant: 'V8', driver: 'incus', regions }]),
+    MILLRACE_FLEET_CREDENTIALS_FILE: credentials,
+    MILLRACE_FLEET_READ_MS: '1000',
+    // The hosts are on a bridge of this machine, where no supplier's would be.
+    MILLRACE_MARKETPLACE_ALLOWED_NETWORKS: '198.18.0.0/15',
+    MILLRACE_MARKETPLACE_DOMAIN: DOMAIN,
+    MILLRACE_CADDY_ADMIN: caddy.admin,
+    MILLRACE_CADDY_LISTEN: caddy.listen,
+    MILLRACE_CADDY_CERTIFICATE_FILE: caddy.certificateFile,
+    MILLRACE_CADDY_KEY_FILE: caddy.keyFile,
+  };
+}
