@@ -32,6 +32,8 @@ import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.
 
 export const REGION = 'eu-west-1';
 export const GPU_TYPE = 'h100';
+/** What a GPU of the hosts costs where they are sold on the marketplace. */
+const MARKET_GPU_HOUR_USD = 2;
 const sealing = { id: 'stack', key: Buffer.alloc(32, 5) };
 const SEALING_KEYS = `${sealing.id}:${sealing.key.toString('base64')}`;
 
@@ -40,6 +42,8 @@ export const stackSealer = createSealer({ keys: [sealing], activeId: sealing.id 
 
 export interface StackOptions {
   readonly workers?: number;
+  /** What the hosts are sold as; virtual machines unless said. */
+  readonly offer?: 'virtual-machine' | 'marketplace';
   /** Over what processes are told. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -84,7 +88,7 @@ export async function openRentalStack(options: StackOptions = {}): Promise<Renta
     const env = {
       ...engineEnv({ database, names: testNames() }),
       ...restateEnv(restate),
-      ...fleetEnv(folder, endpoints),
+      ...fleetEnv(folder, endpoints, options.offer ?? 'virtual-machine'),
       MILLRACE_SEALING_KEYS: SEALING_KEYS,
       MILLRACE_SEALING_KEY_ACTIVE: sealing.id,
       ...options.env,
@@ -175,7 +179,11 @@ function restateEnv(restate: Endpoints['restate']): Record<string, string> {
 }
 
 /** As an operator would write it: the cluster by its members, the credential by its files. */
-function fleetEnv(folder: string, endpoints: Endpoints): Record<string, string> {
+function fleetEnv(
+  folder: string,
+  endpoints: Endpoints,
+  offer: NonNullable<StackOptions['offer']>,
+): Record<string, string> {
   const incus = clusterOf(endpoints);
   const credentials = path.join(folder, 'credentials.json');
   writeFileSync(
@@ -193,11 +201,13 @@ function fleetEnv(folder: string, endpoints: Endpoints): Record<string, string> 
     region: REGION,
     endpoints: incus.members.map(({ url }) => url),
     credential: 'lab',
+    offer,
     settings: {
       instanceType: 'container',
       network: incus.network,
       storagePool: 'default',
       defaultImage: incus.sshImageAlias,
+      ...(offer === 'marketplace' ? { pricePerGpuHourUsd: MARKET_GPU_HOUR_USD } : {}),
     },
   };
   const regions = [{ region: REGION, customPorts: true }];

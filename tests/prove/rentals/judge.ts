@@ -3,7 +3,8 @@ import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { systemClock } from '@millrace/platform/clock';
 import { fleetBreaks } from '@millrace/testing';
 import type { RentalStack } from '../../stack/rental-stack.ts';
-import { insist, rentalPath, type StackTenant } from '../../stack/tenant.ts';
+import type { StackTenant } from '../../stack/tenant.ts';
+import { idColumn, type Kind } from './kinds.ts';
 import type { Story } from './stories.ts';
 
 /** Looks at the rows, the hosts and the books, and believes none of them alone. */
@@ -31,7 +32,7 @@ export async function waitForRest(stack: RentalStack, withinMs: number): Promise
 }
 
 interface RentalRow {
-  readonly wire_id: number;
+  readonly id: string;
   readonly status: string;
   readonly status_reason: string | null;
   readonly started_at: Date | null;
@@ -46,22 +47,23 @@ export async function judgeEnd(
   stack: RentalStack,
   tenants: readonly StackTenant[],
   stories: readonly Story[],
+  kind: Kind,
 ): Promise<Judgement> {
   const rentals = await stack.rows<RentalRow>(
-    'select wire_id, status, status_reason, started_at from rentals',
+    `select ${idColumn}, status, status_reason, started_at from rentals`,
   );
   const failures = [
     ...judgeStories(stories, rentals),
     ...(await judgeHosts(stack)),
     ...(await judgeLogins(stories, rentals)),
-    ...(await judgeBooks(stack)),
+    ...(await judgeBooks(stack, kind)),
   ];
   const running = rentals.filter(({ status }) => status === 'Running').length;
   const neverRan = rentals.filter(({ started_at }) => started_at === null).length;
   const [ttl] = await stack.rows<{ count: number }>(
     "select count(*)::int as count from rentals where end_reason like 'Its time to live%'",
   );
-  failures.push(...(await endAll(stack, tenants)));
+  failures.push(...(await endAll(stack, tenants, kind)));
   return {
     failures,
     figures: {
@@ -73,10 +75,10 @@ export async function judgeEnd(
 }
 
 function judgeStories(stories: readonly Story[], rentals: readonly RentalRow[]): string[] {
-  const byId = new Map(rentals.map((rental) => [rental.wire_id, rental]));
+  const byId = new Map(rentals.map((rental) => [rental.id, rental]));
   const accepted = stories.filter(({ id }) => id !== null);
   const failures = accepted.flatMap(({ nth, id, outcome }) => {
-    const rental = byId.get(id ?? 0);
+    const rental = byId.get(id ?? '');
     if (rental === undefined) return [`rental ${nth} was accepted and is not there`];
     const isRight =
       rental.status === 'Terminated' || (rental.status === 'Running' && outcome === 'left running');
@@ -117,25 +119,24 @@ async function judgeHosts(stack: RentalStack): Promise<string[]> {
 
 /** Everyone who is told that their machine runs can get in. */
 async function judgeLogins(stories: readonly Story[], rentals: readonly RentalRow[]): Promise<string[]> {
-  const running = new Set(rentals.filter(({ status }) => status === 'Running').map(({ wire_id }) => wire_id));
+  const running = new Set(rentals.filter(({ status }) => status === 'Running').map(({ id }) => id));
   const failures: string[] = [];
-  for (const { tenant, id } of stories) {
+  for (const { tenant, id, kind } of stories) {
     if (id === null || !running.has(id)) continue;
-    const { json } = await insist(tenant, 'GET', rentalPath(id));
-    const [ssh] = json.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
-    if (ssh === undefined) {
+    const seen = await kind.read(tenant, id);
+    if (seen === null || seen.entrance === null) {
       failures.push(`rental ${id} runs and nobody is told where to log in`);
       continue;
     }
-    const target = { ...ssh, privateKey: tenant.privateKey, hostKey: ssh.hostKeyFingerprint };
+    const target = { ...seen.entrance, privateKey: tenant.privateKey };
     const look = await loginAndCount(target, AbortSignal.timeout(20_000));
     if (look.outcome !== 'in') failures.push(`rental ${id} runs and lets nobody in: ${look.detail}`);
-    else if (look.gpuCount !== json.gpuCount) failures.push(`rental ${id} has ${look.gpuCount} GPUs`);
+    else if (look.gpuCount !== seen.gpuCount) failures.push(`rental ${id} has ${look.gpuCount} GPUs`);
   }
   return failures;
 }
 
-async function judgeBooks(stack: RentalStack): Promise<string[]> {
+async function judgeBooks(stack: RentalStack, kind: Kind): Promise<string[]> {
   const client = await stack.database.connect();
   const breaks = await fleetBreaks(client);
   await client.end();
@@ -144,31 +145,27 @@ async function judgeBooks(stack: RentalStack): Promise<string[]> {
     report === null
       ? ['no audit could be made']
       : findingsOf(report, 'error').map((found) => JSON.stringify(found));
-  const paidForNothing = await stack.rows<{ wire_id: number }>(`
-    select rental.wire_id from rentals as rental
-      join meters as meter on meter.cause_kind = 'rental' and meter.cause_id = rental.wire_id::text
+  const paidForNothing = await stack.rows<{ id: string }>(`
+    select ${idColumn} from rentals as rental
+      join meters as meter on meter.cause_kind = '${kind.name}' and meter.cause_id = rental.wire_id::text
      where rental.started_at is null`);
   const endedTwice = await stack.rows<{ resource_id: string; type: string }>(`
     select resource_id, type from events
-     where type in ('rental.terminating', 'rental.terminated', 'rental.failed')
+     where type in ('rental.terminating', 'rental.terminated', 'rental.failed',
+                    'instance.stopping', 'instance.terminated', 'instance.failed')
      group by resource_id, type having count(*) > 1`);
   return [
     ...breaks,
     ...findings,
     ...endedTwice.map(({ resource_id, type }) => `rental ${resource_id} was told ${type} more than once`),
-    ...paidForNothing.map(({ wire_id }) => `rental ${wire_id} never ran and was metered`),
+    ...paidForNothing.map(({ id }) => `rental ${id} never ran and was metered`),
   ];
 }
 
 /** At the end everybody leaves, and nothing may be left. */
-async function endAll(stack: RentalStack, tenants: readonly StackTenant[]): Promise<string[]> {
+async function endAll(stack: RentalStack, tenants: readonly StackTenant[], kind: Kind): Promise<string[]> {
   for (const tenant of tenants) {
-    const { json } = await insist(tenant, 'GET', '/v2/on-demand/virtual-machine-rentals?limit=100');
-    for (const { id } of json.items as { id: number }[]) {
-      await insist(tenant, 'POST', '/v2/on-demand/virtual-machine-rentals/terminate', {
-        body: { rentalId: id },
-      });
-    }
+    for (const id of await kind.list(tenant)) await kind.end(tenant, id);
   }
   const rest = await waitForRest(stack, 120_000);
   if (rest === null) return ['the last rentals never ended'];

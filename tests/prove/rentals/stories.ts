@@ -1,13 +1,14 @@
 import type { Random } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
-import { GPU_TYPE, REGION, type RentalStack } from '../../stack/rental-stack.ts';
-import { insist, rentalPath, type StackTenant } from '../../stack/tenant.ts';
+import type { StackTenant } from '../../stack/tenant.ts';
+import type { Kind, Wish } from './kinds.ts';
 
 /** What one rental lives through, as its tenant does it. */
 export interface Story {
   readonly tenant: StackTenant;
   readonly nth: number;
-  id: number | null;
+  readonly kind: Kind;
+  id: string | null;
   /** How often there was no room for it. */
   refusals: number;
   outcome: 'unknown' | 'left running' | 'ended';
@@ -18,16 +19,14 @@ const STAY_FOR_GOOD = 4;
 const ROOM_PATIENCE_MS = 180_000;
 
 /** Rents, perhaps waits, perhaps ends it at any moment of its life. Every request is made until it is answered. */
-export async function rentAtRandom(stack: RentalStack, story: Story, random: Random): Promise<void> {
-  const { tenant, nth } = story;
+export async function rentAtRandom(story: Story, random: Random): Promise<void> {
+  const { tenant, nth, kind } = story;
   const stays = nth < STAY_FOR_GOOD;
   const endsByItself = !stays && random.chance(0.4);
   const made = await rentOnceThereIsRoom(story, {
     gpuCount: random.pick([1, 1, 1, 2]),
-    gpuType: GPU_TYPE,
-    region: REGION,
     // The shortest there is: some come to their end by themselves, before or after the end of the proof.
-    ...(endsByItself ? { ttlSeconds: 60 } : {}),
+    ttlSeconds: endsByItself ? 60 : null,
   });
   story.id = made;
   // Some are ended while they are made, some once they run, and a few are left running.
@@ -38,27 +37,20 @@ export async function rentAtRandom(stack: RentalStack, story: Story, random: Ran
     story.outcome = 'left running';
     return;
   }
-  await insist(tenant, 'POST', '/v2/on-demand/virtual-machine-rentals/terminate', {
-    body: { rentalId: story.id, reason: 'the story ends' },
-    idempotencyKey: `end-${nth}`,
-  });
+  await kind.end(tenant, made, `end-${nth}`);
   story.outcome = 'ended';
 }
 
 /** Hosts that die and machines on their way out take room; a tenant who is refused for that asks again. */
-async function rentOnceThereIsRoom(story: Story, body: Readonly<Record<string, unknown>>): Promise<number> {
+async function rentOnceThereIsRoom(story: Story, wish: Wish): Promise<string> {
   const untilMs = systemClock.monotonicMs() + ROOM_PATIENCE_MS;
   for (;;) {
-    const made = await insist(story.tenant, 'POST', '/v2/on-demand/virtual-machine-rentals', {
-      body,
-      idempotencyKey: `rent-${story.nth}-${story.refusals}`,
-    });
-    if (made.status === 200) return made.json.id as number;
+    const made = await story.kind.rent(story.tenant, wish, `rent-${story.nth}-${story.refusals}`);
+    if (made.outcome === 'accepted') return made.id;
     story.refusals += 1;
-    const isFull = made.json?.reason === 'INSUFFICIENT_CAPACITY';
-    if (!isFull || systemClock.monotonicMs() >= untilMs) {
-      throw new Error(`Rental ${story.nth} was refused: ${JSON.stringify(made.json)}`);
-    }
+    if (made.outcome === 'refused') throw new Error(`Rental ${story.nth} was refused: ${made.why}`);
+    if (systemClock.monotonicMs() >= untilMs)
+      throw new Error(`There was never room for rental ${story.nth}.`);
     await systemClock.sleep(1_000);
   }
 }
@@ -66,12 +58,12 @@ async function rentOnceThereIsRoom(story: Story, body: Readonly<Record<string, u
 const PATIENCE_MS = 60_000;
 
 /** Until it runs or has failed; a tenant who waits in vain goes on all the same. */
-async function waitUntilSettled({ tenant, id }: Story): Promise<void> {
+async function waitUntilSettled({ tenant, id, kind }: Story): Promise<void> {
   if (id === null) return;
   const untilMs = systemClock.monotonicMs() + PATIENCE_MS;
   while (systemClock.monotonicMs() < untilMs) {
-    const { json } = await insist(tenant, 'GET', rentalPath(id));
-    if (json.status !== 'Pending') return;
+    const seen = await kind.read(tenant, id);
+    if (seen === null || !seen.isPending) return;
     await systemClock.sleep(250);
   }
 }

@@ -2,7 +2,7 @@ import { keyIsRefused, loginAndCount } from '@millrace/compute/proof';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createSaboteur, driveIdle, driveUntil, type Sabotage } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
-import type { InstanceWish } from './market.fixture.ts';
+import { kinds, rentAs, type Kind } from './market.fixture.ts';
 import { createRentalWorld, type RentalWorld, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, resourceOf, type Rental } from './rental.ts';
 import { listSteps } from './steps.store.ts';
@@ -22,21 +22,6 @@ const never = new AbortController().signal;
 const machineOf = async (rental: Rental) => {
   const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
   return machine ?? expect.fail('There is no machine.');
-};
-
-/** One mechanism: whatever holds of one kind holds of the other, but for where it may go when a host fails. */
-const kinds = [
-  { kind: 'virtual-machine', hosts: 2 },
-  { kind: 'instance', hosts: 1 },
-] as const;
-type Kind = (typeof kinds)[number]['kind'];
-
-const rentAs = async (kind: Kind, tenant: Tenant, wish: InstanceWish = {}): Promise<Rental> => {
-  await world.watch();
-  const { gpuCount = 1, customPorts = [] } = wish;
-  return kind === 'instance'
-    ? world.rentInstance(tenant, wish)
-    : world.rent(tenant, 'live', { gpuCount, customPorts: [...customPorts] });
 };
 
 /** What the engines still have of this organisation. */
@@ -79,7 +64,7 @@ const life: Readonly<Record<Kind, readonly string[]>> = {
 describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
   it('comes up, is proven, lets its tenant in and nobody else, and goes without a trace', async () => {
     const tenant = await world.tenant();
-    const accepted = await rentAs(kind, tenant, { gpuCount: 2 });
+    const accepted = await rentAs(world, kind, tenant, { gpuCount: 2 });
     const rental = await driveUntil(world, accepted, { until: 'Running' });
     expect(rental).toMatchObject({ power: 'on', task: null, gpuHeld: true });
     expect(rental.startedAt).not.toBeNull();
@@ -122,7 +107,7 @@ describe.each(kinds)('bringing up a rental of the kind $kind', ({ kind, hosts })
   )('goes on after a failure $when $at', async (sabotage) => {
     const tenant = await world.tenant();
     const saboteur = createSaboteur(world);
-    const accepted = await rentAs(kind, tenant, { customPorts: [8080] });
+    const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
     saboteur.plan(sabotage);
     const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
     expect(saboteur.spent()).toBe(true);
@@ -133,7 +118,7 @@ describe.each(kinds)('bringing up a rental of the kind $kind', ({ kind, hosts })
   it.each(places)('ends as Failed and costs nothing when %s fails on every host it may have', async (at) => {
     const tenant = await world.tenant();
     const saboteur = createSaboteur(world);
-    const accepted = await rentAs(kind, tenant, { customPorts: [8080] });
+    const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
     saboteur.plan({ at, when: 'before', kind: 'failed', times: hosts });
     const failed = await driveUntil(world, accepted, { until: 'Failed', saboteur });
     expect(failed.statusReason).not.toBeNull();
@@ -145,7 +130,7 @@ describe.each(kinds)('bringing up a rental of the kind $kind', ({ kind, hosts })
 
   it('is done once however many work on it at once', async () => {
     const tenant = await world.tenant();
-    const accepted = await rentAs(kind, tenant, { gpuCount: 4 });
+    const accepted = await rentAs(world, kind, tenant, { gpuCount: 4 });
     const rental = await driveUntil(world, accepted, { until: 'Running', workers: 4 });
     expect(await left(tenant)).toBe(1);
     const cause = causeOfRental(rental);

@@ -5,10 +5,30 @@ import type { WireIdAllocator } from '@millrace/platform/wire-ids';
 import { listNodes, type NodeRecord } from '../fleet/index.ts';
 import type { InstanceOrder } from './create.ts';
 import { createRental } from './create.service.ts';
-import type { Tenant } from './rental.fixture.ts';
+import type { RentalWorld, Tenant } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
 
 /** Orders of instances, as the marketplace makes them of a machine in its listing. */
+
+/** One mechanism: whatever holds of one kind holds of the other, but for how many hosts may be tried for it. */
+export const kinds = [
+  { kind: 'virtual-machine', hosts: 2 },
+  { kind: 'instance', hosts: 1 },
+] as const;
+export type Kind = (typeof kinds)[number]['kind'];
+
+/** Accepts an order of the kind in live mode, on engines that were looked at just now. */
+export async function rentAs(
+  world: Pick<RentalWorld, 'watch' | 'rent' | 'rentInstance'>,
+  kind: Kind,
+  tenant: Tenant,
+  wish: Pick<InstanceWish, 'gpuCount' | 'customPorts'> = {},
+): Promise<Rental> {
+  await world.watch();
+  if (kind === 'instance') return world.rentInstance(tenant, wish);
+  const { gpuCount = 1, customPorts = [] } = wish;
+  return world.rent(tenant, 'live', { gpuCount, customPorts: [...customPorts] });
+}
 
 /** What a test wants of an instance; the rest is as `MARKET` says. */
 export interface InstanceWish {

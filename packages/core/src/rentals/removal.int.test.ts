@@ -4,6 +4,7 @@ import { driveOnce } from './drive.ts';
 import { createSaboteur, Died, driveUntil, partsOf, withDriver, type Sabotage } from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
+import { kinds, rentAs } from './market.fixture.ts';
 import { compareAll, pass, reconcilerOf } from './reconciler.fixture.ts';
 import { createRentalWorld, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
@@ -27,7 +28,8 @@ const end = (tenant: Tenant, rental: Rental) =>
   );
 
 async function expectNothingLeft(tenant: Tenant, rental: Rental): Promise<void> {
-  const { machines } = await world.engines.live.driver.listOwned(never);
+  const lists = await Promise.all(Object.values(world.engines).map(({ driver }) => driver.listOwned(never)));
+  const machines = lists.flatMap((owned) => owned.machines);
   expect(machines.filter(({ orgId }) => orgId === tenant.orgId)).toEqual([]);
   expect((await world.balance(tenant.orgId)).held).toBe(0n);
   const live = await world.rows(
@@ -37,7 +39,7 @@ async function expectNothingLeft(tenant: Tenant, rental: Rental): Promise<void> 
   expect(live).toEqual([]);
 }
 
-describe('a rental that is ended while it comes up', () => {
+describe.each(kinds)('a rental of the kind $kind that is ended while it comes up', ({ kind }) => {
   // Every call to the engine and every transaction of an undisturbed start, in order.
   const points = 12;
 
@@ -46,7 +48,7 @@ describe('a rental that is ended while it comes up', () => {
     async (nth) => {
       const tenant = await world.tenant();
       const saboteur = createSaboteur(world);
-      const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+      const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
       let ended = false;
       saboteur.interrupt(nth, async () => {
         await end(tenant, accepted);
@@ -70,7 +72,7 @@ describe('a rental that is ended while it comes up', () => {
   );
 });
 
-describe('a rental that is ended', () => {
+describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind }) => {
   const failures: readonly Sabotage[] = [
     ...['cutAccess', 'terminate', 'describe'].flatMap((at) => [
       { at, when: 'before' as const },
@@ -85,7 +87,7 @@ describe('a rental that is ended', () => {
 
   it.each(failures)('goes all the same after a failure $when $at', async (sabotage) => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const rental = await driveUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
     const receipt = await end(tenant, rental);
     const saboteur = createSaboteur(world);
     saboteur.plan(sabotage);
@@ -97,7 +99,7 @@ describe('a rental that is ended', () => {
 
   it('by several at once, and worked on by several at once, is ended once', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const rental = await driveUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
     await world.advance(90_000);
     const receipts = await Promise.all(Array.from({ length: 8 }, () => end(tenant, rental)));
     expect(new Set(receipts.map(({ finalCost }) => finalCost)).size).toBe(1);
@@ -108,15 +110,16 @@ describe('a rental that is ended', () => {
 
   it('is not gone because the engine is silent: its GPUs stay sold until it answers twice', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
-    world.engines.live.controls.silenceEngine();
+    const rental = await driveUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
+    const { controls } = world.engines[kind === 'instance' ? 'market' : 'live'];
+    controls.silenceEngine();
     await end(tenant, rental);
     await expect(driveUntil(world, rental, { until: 'Terminated', rounds: 30 })).rejects.toThrow(
       /Terminating/u,
     );
     const held = await world.rows(`select 1 from allocations where state = 'releasing'`);
     expect(held).toHaveLength(1);
-    world.engines.live.controls.heal();
+    controls.heal();
     await driveUntil(world, rental, { until: 'Terminated' });
     await expectNothingLeft(tenant, rental);
   });
