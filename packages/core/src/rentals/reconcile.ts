@@ -37,6 +37,8 @@ export interface ReconcilePolicy {
   readonly vanishedPercent: number;
   /** How long a machine that nobody knows is left alone. */
   readonly strayAfterMs: number;
+  /** How long one that says what else it was made for is: who made it removes it, unless that died. */
+  readonly purposeAfterMs: number;
   /** Machines that nobody knows and that are removed in one comparison. */
   readonly reapAtOnce: number;
   /** When more than so many are to be removed, and more than this part of all, a person is asked. */
@@ -60,6 +62,7 @@ export const defaultReconcilePolicy: ReconcilePolicy = {
   vanishedFloor: 5,
   vanishedPercent: 25,
   strayAfterMs: 60_000,
+  purposeAfterMs: 900_000,
   reapAtOnce: 5,
   reapFloor: 3,
   reapPercent: 10,

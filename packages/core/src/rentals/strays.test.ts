@@ -63,6 +63,17 @@ it('a machine that was made, or whose rental was, less than a minute ago is left
   expect(ids(planStrays(facts({ unknown: [view('a')], remembered, elsewhere: older })).reap)).toEqual(['a']);
 });
 
+it('a machine that says what else it was made for is left to whoever made it, for a quarter of an hour', () => {
+  const labels = { 'millrace.purpose': 'self-test' };
+  const planAfter = (ms: number) =>
+    planStrays(
+      facts({ unknown: [view('a', { labels, createdAt: at(NOW - ms) })], remembered: [stray('a', ms)] }),
+    );
+  const young = planAfter(899_999);
+  expect([young.fresh, young.waiting, young.reap, ids(young.forget)]).toEqual([[], [], [], ['a']]);
+  expect(ids(planAfter(900_000).reap)).toEqual(['a']);
+});
+
 it('a machine that a rental has on another cluster is never removed', () => {
   const elsewhere = new Map([['a', { isLive: true, rentalCreatedAt: at(0) }]]);
   const plan = planStrays(facts({ unknown: [view('a')], remembered: [stray('a', 600_000)], elsewhere }));

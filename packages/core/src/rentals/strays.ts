@@ -50,15 +50,25 @@ export interface StrayPlan {
   readonly misplaced: readonly MachineView[];
 }
 
+const PURPOSE_LABEL = 'millrace.purpose';
+
 const keyOf = ({ orgId, externalId }: Pick<Stray, 'orgId' | 'externalId'>): string =>
   `${orgId}/${externalId}`;
+
+/** What is not rented can be of use all the same for a while, as the machine by which a host is tested. */
+function isForSomethingElse({ labels, createdAt }: MachineView, { now, policy }: StrayFacts): boolean {
+  if (labels[PURPOSE_LABEL] === undefined || createdAt === null) return false;
+  return now.getTime() - createdAt.getTime() < policy.purposeAfterMs;
+}
 
 export function planStrays(facts: StrayFacts): StrayPlan {
   const { now, policy } = facts;
   const misplaced = facts.unknown.filter(
     ({ externalId }) => facts.elsewhere.get(externalId)?.isLive === true,
   );
-  const strays = facts.unknown.filter((machine) => !misplaced.includes(machine));
+  const strays = facts.unknown.filter(
+    (machine) => !misplaced.includes(machine) && !isForSomethingElse(machine, facts),
+  );
   const remembered = new Map(facts.remembered.map((stray) => [keyOf(stray), stray]));
   const seen = new Map(strays.map((machine) => [keyOf(machine), machine]));
   const again = facts.remembered.filter((stray) => seen.has(keyOf(stray)));
