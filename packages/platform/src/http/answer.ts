@@ -72,6 +72,10 @@ async function sendBytes(
     checkAnswer(operation, JSON.parse((isPacked ? gunzipSync(bytes) : bytes).toString('utf8')));
   }
   reply.code(operation.response.status).header('content-type', 'application/json; charset=utf-8');
+  if (!Buffer.isBuffer(bytes)) {
+    const inTime = kit.clock.after(kit.limits.sendTimeoutMs, () => reply.raw.destroy());
+    reply.raw.once('close', inTime);
+  }
   await reply.send(bytes);
 }
 

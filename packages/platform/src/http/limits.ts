@@ -13,6 +13,7 @@ export const defaultHttpLimits: HttpLimits = {
   sseHeartbeatMs: 15_000,
   sseMaxBufferedBytes: 1_048_576,
   sseMaxDurationMs: 3_600_000,
+  sendTimeoutMs: 120_000,
   anonymousRpm: 60,
   signedRpm: 1_200,
   failedAuthRpm: 30,

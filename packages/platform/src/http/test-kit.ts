@@ -83,7 +83,7 @@ export const market = defineOperation({
   auth: 'none',
   scope: null,
   body: z.object({ filters: z.object({}).optional() }),
-  response: { status: 200, schema: z.object({ instances: z.array(z.string()) }) },
+  response: { status: 200, schema: z.object({ instances: z.array(z.string()) }), revalidates: true },
   idempotency: 'none',
 });
 

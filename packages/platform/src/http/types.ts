@@ -108,6 +108,8 @@ export interface HttpLimits {
   readonly sseHeartbeatMs: number;
   readonly sseMaxBufferedBytes: number;
   readonly sseMaxDurationMs: number;
+  /** How long a client may take to read an answer that is sent piece by piece: its bytes stay in memory for as long. */
+  readonly sendTimeoutMs: number;
   /** Requests a minute of one anonymous address block. */
   readonly anonymousRpm: number;
   /** Requests a minute of one address block to operations with a signed body. */

@@ -5,7 +5,7 @@ import { Fault } from '@millrace/platform/fault';
 import { bytesReply, ignoredFieldsHeader, type BytesReply, type HttpServer } from '@millrace/platform/http';
 import { sendSelection, sendSnapshot, takesGzip } from './answer.ts';
 import { readFilters, type ListingQuery } from './filters.ts';
-import type { Listing } from './listing.ts';
+import type { KnownSnapshot, KnownTable, Listing } from './listing.ts';
 
 export interface ListingRoutes {
   readonly server: HttpServer;
@@ -20,28 +20,43 @@ const RETRY_AFTER_SECONDS = 2;
 
 /** Everyone: the machines of the marketplace. */
 export function serveListing({ server, operations, clock, listing }: ListingRoutes): void {
-  server.serve(operations.listMarketplaceMachines, async ({ body, context }) => {
-    const isPacked = takesGzip(context.header('accept-encoding'));
-    return isWhole(body)
-      ? answerWhole(listing, clock, isPacked)
-      : answerQuery(listing, clock, body, isPacked);
-  });
+  server.serve(operations.listMarketplaceMachines, async ({ body, context }) =>
+    answerListing(listing, clock, body, takesGzip(context.header('accept-encoding'))),
+  );
+}
+
+export function answerListing(
+  listing: Pick<Listing, 'table' | 'snapshot'>,
+  clock: Clock,
+  query: ListingQuery,
+  isPacked: boolean,
+): BytesReply {
+  return isWhole(query)
+    ? answerWhole(fresh(listing.snapshot(), clock), clock, isPacked)
+    : answerQuery(fresh(listing.table(), clock), clock, query, isPacked);
 }
 
 function isWhole({ filters, sort = [], limit, cursor }: ListingQuery): boolean {
   return Object.keys(filters).length + sort.length === 0 && limit == null && cursor == null;
 }
 
-function answerWhole(listing: Listing, clock: Clock, isPacked: boolean): BytesReply {
-  const { digest, snapshot, asOfMs } = fresh(listing.snapshot(), clock);
+function answerWhole(
+  { digest, snapshot, asOfMs }: KnownSnapshot,
+  clock: Clock,
+  isPacked: boolean,
+): BytesReply {
   const length = isPacked ? snapshot.packedLength : snapshot.length;
   const headers = { ...headersOf(digest, isPacked, ageOf(asOfMs, clock)), 'content-length': String(length) };
   return bytesReply(headers, async () => sendSnapshot(snapshot, isPacked));
 }
 
 /** The tag is of the question and of all machines, so that a client that has the answer costs no search. */
-function answerQuery(listing: Listing, clock: Clock, query: ListingQuery, isPacked: boolean): BytesReply {
-  const { table, asOfMs } = fresh(listing.table(), clock);
+function answerQuery(
+  { table, asOfMs }: KnownTable,
+  clock: Clock,
+  query: ListingQuery,
+  isPacked: boolean,
+): BytesReply {
   const wish = readFilters(query.filters);
   const asked = JSON.stringify([query.filters, query.sort ?? [], query.limit ?? null, query.cursor ?? null]);
   const digest = createHash('sha256').update(table.digest).update(asked).digest('hex').slice(0, 32);

@@ -106,7 +106,7 @@ describe('the table of machines', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 

@@ -1,0 +1,81 @@
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterEach, expect, test } from 'vitest';
+import { SimulatedClock } from '../clock/index.ts';
+import { Fault } from '../fault/index.ts';
+import { bytesReply, type ReplyBytes } from './reply.ts';
+import { createTestServer, market, type TestServer } from './test-kit.ts';
+
+const open: TestServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()));
+});
+
+const text = '{"instances":["a","b"]}';
+const packed = { etag: '"v1"', 'content-encoding': 'gzip', 'content-length': String(gzipSync(text).length) };
+
+function serving(
+  produce: () => Promise<ReplyBytes>,
+  headers: Readonly<Record<string, string>> = packed,
+  options: Parameters<typeof createTestServer>[0] = {},
+): TestServer {
+  const server = createTestServer(options);
+  open.push(server);
+  server.serve(market, async () => bytesReply(headers, produce));
+  return server;
+}
+
+const ask = (server: TestServer, headers: Readonly<Record<string, string>> = {}) =>
+  server.fastify.inject({ method: 'POST', url: '/v1/marketplace', headers });
+
+test.each([
+  ['at once', () => gzipSync(text)],
+  ['piece by piece', () => Readable.from([gzipSync(text).subarray(0, 9), gzipSync(text).subarray(9)])],
+])('bytes of a handler are sent as they are, %s', async (_how, produce) => {
+  const answer = await ask(serving(async () => produce()));
+  expect([answer.statusCode, gunzipSync(answer.rawPayload).toString()]).toEqual([200, text]);
+  expect(answer.headers).toMatchObject({ ...packed, 'content-type': 'application/json; charset=utf-8' });
+});
+
+test('a client that has the answer gets none, and none is made', async () => {
+  const server = serving(() => Promise.reject(new Error('It was made.')));
+  const answer = await ask(server, { 'if-none-match': 'W/"v0", "v1"' });
+  expect([answer.statusCode, answer.rawPayload.length]).toEqual([304, 0]);
+  expect(answer.headers).toMatchObject({ etag: '"v1"' });
+  expect(answer.headers).not.toHaveProperty('content-encoding');
+});
+
+test('a refusal while the answer is made says so in plain text, whatever the answer would have been', async () => {
+  const answer = await ask(serving(() => Promise.reject(new Fault('INVALID_CURSOR'))));
+  expect([answer.statusCode, answer.json().reason]).toEqual([400, 'INVALID_CURSOR']);
+  expect(answer.headers).not.toHaveProperty('content-encoding');
+  expect(answer.headers).not.toHaveProperty('etag');
+});
+
+test('bytes outside the schema of their operation do not go unseen in development', async () => {
+  const produce = async () => gzipSync('{"instances":[1]}');
+  expect((await ask(serving(produce, { 'content-encoding': 'gzip' }))).statusCode).toBe(500);
+});
+
+test('a client that reads without end is left alone with it after a while', async () => {
+  const clock = new SimulatedClock(0);
+  const endless = function* (): Generator<Buffer> {
+    for (;;) yield Buffer.alloc(65_536);
+  };
+  const limits = { sendTimeoutMs: 1_000 };
+  const server = serving(
+    async () => Readable.from(endless()),
+    {},
+    { clock, limits, validateResponses: false },
+  );
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect(port, '127.0.0.1');
+  socket.write('POST /v1/marketplace HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n');
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.pause();
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  await clock.advance(1_000);
+  socket.resume();
+  await closed;
+});
