@@ -77,6 +77,16 @@ export interface PlantedMachine {
   readonly nodeId: NodeId;
 }
 
+/** What the self-test found, in the form that enrolment writes it. */
+const tests = {
+  cpu: { count: 192, mibPerSecond: 900 },
+  memory: { mibPerSecond: 9_000 },
+  disk: { mibPerSecond: 1_500 },
+  network: { downMbps: 9_000, upMbps: 9_000 },
+  gpu: { count: 8, clockMhz: null, details: [] },
+  hardware: { gpus: [], cpuCount: 192, ramMb: 2_097_152 },
+};
+
 /**
  * A machine of a supplier as its enrolment leaves it, without an engine behind it: enrolled, approved and listed for two
  * dollars unless said otherwise. Its organisation becomes a supplier if it is none, and has a member.
@@ -118,7 +128,8 @@ export async function plantSupplierMachine(db: Db, options: SupplierMachineOptio
         price_nano_usd_per_gpu_hour, joined_at, enrolled_at, withdrawn_at)
       values (${toUuid(machineId)}, ${toUuid(supplierId)}, ${toUuid(orgId)}, ${token}, ${toUuid(clusterId)},
         ${toUuid(nodeId)}, 'planted', ${clusterName}, ${region}, ${`https://${token}.example.com:8443`}, 'planted',
-        encode(sha256(convert_to(${token}, 'UTF8')), 'hex'), ${stage}, ${isAtWork}, ${isAtWork}, '{}', ${at}, ${approval}, ${listed && price !== null}, ${price}, ${at}, ${at},
+        encode(sha256(convert_to(${token}, 'UTF8')), 'hex'), ${stage}, ${isAtWork}, ${isAtWork},
+        ${JSON.stringify(tests)}, ${at}, ${approval}, ${listed && price !== null}, ${price}, ${at}, ${at},
         ${isOver})`.execute(kysely);
   });
   return { supplierId, machineId, clusterId, nodeId };

@@ -75,8 +75,8 @@ export async function fuzz(
   const readied = await readiedRentals(world);
   await readyToRent(world, world.acme);
   const requests = [await requestOf(world, world.acme), await requestOf(world, world.other)];
-  const suppliers = await plantedSuppliers(world);
   await earn(world, world.acme);
+  const suppliers = await plantedSuppliers(world);
   const forRent = [await machineForRent(world), await machineForRent(world)];
   const planted = { ...(await plantedNodes(world)), suppliers, forRent };
   const pools = createPools(world, random, { charges, readied, requests, ...planted });
@@ -92,6 +92,8 @@ export async function fuzz(
   });
 
   for (let round = 0; round < rounds; round += 1) {
+    // What the process does by itself otherwise: looking for changes of what it lists.
+    while ((await world.fixture.api.listing.step()) === 'busy');
     for (const [index, operation] of targets.entries()) {
       const sample = sampleFor(operation, samples[index] ?? [], round);
       const tally = tallies.get(operation.id);
@@ -146,9 +148,9 @@ async function plantedSuppliers({ fixture: { db }, acme, other }: World): Promis
   };
   await plantMarketplaceProvider(db, plantedProvider.region);
   const machines = { steady: await planted(machinesMade), leaving: await planted(machinesMade) };
-  const own = await plantSupplier(db, { orgId: acme.organisation.id, status: 'rejected' });
-  const victim = await plantSupplier(db, { orgId: other.organisation.id });
   const statements = [await plantStatement(db, acme.organisation.id)];
+  const victim = await plantSupplier(db, { orgId: other.organisation.id });
+  const own = await plantSupplier(db, { orgId: acme.organisation.id, status: 'rejected' });
   return { ids: { own, victim }, machines, statements };
 }
 

@@ -93,6 +93,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const models: string[] = [];
   const deployments: string[] = [];
   const joinTokens: string[] = [];
+  // Who was approved cannot apply any more: that comes first.
+  let hasApplied = false;
   const payouts: string[] = [];
   // Those that may be ended: the others are there for whatever else is asked of rentals.
   const ending: string[] = [];
@@ -106,6 +108,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     items.push(value);
     if (items.length > remembered) items.shift();
   };
+
+  const isAnythingRented = (): boolean => rentals.length > 0 && ending.length > 0;
 
   const existing = (name: string, operationId: string): string | undefined => {
     switch (name) {
@@ -140,7 +144,9 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       case 'nodeId':
         return operationId === 'adminMarkGpu' ? steady.nodeId : someOf(nodes);
       case 'supplierId':
-        return operationId === 'adminRejectSupplier' ? suppliers.ids.victim : suppliers.ids.own;
+        return operationId === 'adminRejectSupplier' || !hasApplied
+          ? suppliers.ids.victim
+          : suppliers.ids.own;
       case 'machineId':
         return someOf(
           operationId === 'supplierWithdrawMachine' ? suppliers.machines.leaving : suppliers.machines.steady,
@@ -221,10 +227,13 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return { ...body, pricePerGpuHourNanoUsd: '1000000000' };
       if (operationId === 'adminApproveSupplier' && random.chance(0.8))
         return { ...body, feePercentage: 12.5 };
-      if (operationId === 'adminUpdateProvider') return { ...body, regions: [] };
+      if (operationId === 'adminUpdateProvider')
+        return { ...body, regions: [], ...(isAnythingRented() ? {} : { enabled: true }) };
+      // Spending that was stopped once stays so: not before there is something that others ask about.
+      if (operationId === 'createBudget' && !isAnythingRented()) return { ...body, onExceeded: 'notify' };
       if (operationId === 'adminDrainNode') return { ...body, deadlineAt: undefined };
       // What is sampled asks for everything at once, and there is one kind of host with one price.
-      if (operationId === 'createVirtualMachineRental' && random.chance(0.5))
+      if (operationId === 'createVirtualMachineRental' && (!isAnythingRented() || random.chance(0.5)))
         return { ...body, ...smallOrder };
       if (operationId === 'terminateVirtualMachineRental' && random.chance(0.8))
         return { ...body, rentalId: Number(someOf(ending) ?? 1) };
@@ -265,6 +274,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       }
       if (operationId === 'createVirtualMachineRental')
         remember(random.chance(0.3) ? ending : rentals, String(answer.json.id));
+      if (operationId === 'supplierApply') hasApplied = true;
       if (operationId === 'supplierCreateJoinToken') remember(joinTokens, answer.json.id);
       if (operationId === 'supplierRequestPayout') remember(payouts, answer.json.id);
       if (operationId === 'createMarketplaceInstance') remember(instances, answer.json.instance_name);
