@@ -1,3 +1,5 @@
+import { plainText } from './plain-text.ts';
+
 /**
  * Why a driver could not do what it was asked.
  *
@@ -27,7 +29,8 @@ export class DriverError extends Error {
   readonly kind: DriverErrorKind;
 
   constructor(kind: DriverErrorKind, message: string, options?: ErrorOptions) {
-    super(message, options);
+    // Part of it is often what an engine said, and it is kept, logged and shown.
+    super(plainText(message), options);
     this.name = 'DriverError';
     this.kind = kind;
   }

@@ -1,5 +1,6 @@
 export { userDataKind, userDataLog, type UserDataKind } from './user-data.ts';
 export { DriverError, isDriverError, type DriverErrorKind } from './driver-error.ts';
+export { plainText } from './plain-text.ts';
 export type {
   ComputeDriver,
   DriverAbilities,

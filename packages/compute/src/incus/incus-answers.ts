@@ -3,7 +3,10 @@ import { z } from 'zod';
 // What we read of Incus's answers. Unknown fields are ignored, since every release adds some; what we do read has
 // bounds, since an engine may be broken or hostile and must not be able to put nonsense into our books.
 
-const name = z.string().min(1).max(256);
+/** Of members, instances and projects. Incus takes no others, and they are kept. */
+const name = z.string().regex(/^[!-~]{1,256}$/);
+/** Of a daemon of its own it is "none", and of some rows empty. */
+const location = z.string().regex(/^[!-~]{0,256}$/);
 const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const texts = z.record(z.string(), z.string()).nullish();
 
@@ -20,7 +23,7 @@ export const operationSchema = z.object({
   status_code: z.number().int(),
   err: z.string().nullish(),
   description: z.string().nullish(),
-  location: z.string().max(256).nullish(),
+  location: location.nullish(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
   resources: z.record(z.string(), z.array(z.string()).nullish()).nullish(),
 });
@@ -50,7 +53,7 @@ export const memberSchema = z.object({
 export type IncusMember = z.infer<typeof memberSchema>;
 export const membersSchema = z.array(memberSchema).max(10_000);
 
-const addressSchema = z.object({ address: z.string().max(64), scope: z.string() });
+const addressSchema = z.object({ address: z.string().regex(/^[0-9A-Za-z.:%_-]{1,64}$/), scope: z.string() });
 const counter = z.number().nullish();
 export const stateSchema = z.object({
   status_code: z.number().int(),
@@ -75,7 +78,7 @@ const devicesSchema = z.record(z.string(), z.record(z.string(), z.string())).nul
 export const instanceSchema = z.object({
   name,
   project: name,
-  location: z.string().max(256).nullish(),
+  location: location.nullish(),
   status: z.string().max(64),
   status_code: z.number().int(),
   created_at: z.string().max(64).nullish(),
@@ -143,7 +146,7 @@ export const metadataSchema = z.object({
 
 export const eventSchema = z.object({
   type: z.string(),
-  location: z.string().max(256).nullish(),
+  location: location.nullish(),
   metadata: z.object({
     action: z.string().max(256),
     source: z.string().max(2_048).nullish(),

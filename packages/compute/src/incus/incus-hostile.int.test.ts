@@ -188,3 +188,28 @@ describe('a daemon that makes up machines', () => {
     );
   });
 });
+
+it.each(['$(touch /tmp/x)', '-oProxyCommand=x', 'a b', '\u0000root', 'x'.repeat(33)])(
+  'a daemon does not word the command by which tenants log in: %j',
+  async (user) => {
+    const wanted = wish();
+    await driver.create(wanted, AbortSignal.timeout(10_000));
+    for (const instance of daemon.pretence.instances.values())
+      instance.config['user.millrace.ssh-user'] = user;
+    expect(await driver.describe(wanted, soon())).toMatchObject({ sshUser: 'ubuntu' });
+  },
+);
+
+it.each(['two\nlines', 'nul\u0000', 'x'.repeat(300), ''])(
+  'a daemon whose name cannot be kept is not listened to: %j',
+  async (name) => {
+    daemon.lie = (asked, honest) => {
+      if (asked.path !== '/1.0') return null;
+      const told = JSON.stringify(honest.answer(asked).body);
+      const body = JSON.parse(told.replaceAll('"pretender"', JSON.stringify(name))) as unknown;
+      return { do: 'answer', answer: { status: 200, body } };
+    };
+    await expect(driver.listOwned(soon())).rejects.toBeInstanceOf(DriverError);
+    await expect(driver.readInventory(soon())).rejects.toBeInstanceOf(DriverError);
+  },
+);

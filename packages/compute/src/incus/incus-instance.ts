@@ -213,6 +213,18 @@ function ownerOf(instance: IncusInstance, project: string | null): MachineRef | 
   return externalId === null || orgId === null ? null : { externalId, orgId };
 }
 
+/** As Unix has them. It stands in a command that tenants are shown and paste, so a daemon does not word it. */
+const userPattern = /^[a-z_][a-z0-9_-]{0,31}$/;
+
+/** Who logs in: the mark says it of machines that were made while the settings had another. */
+export function userIn(
+  config: Readonly<Record<string, string>>,
+  settings: Pick<IncusSettings, 'sshUser'>,
+): string {
+  const marked = config[keys.sshUser] ?? '';
+  return userPattern.test(marked) ? marked : settings.sshUser;
+}
+
 /** Null for what is not ours. */
 export function viewOf(
   { instance, isUnderWay }: Observed,
@@ -232,7 +244,7 @@ export function viewOf(
     privateIps: globalAddresses(instance.state),
     address: node.address,
     ports: portsOf(devices),
-    sshUser: config[keys.sshUser] ?? settings.sshUser,
+    sshUser: userIn(config, settings),
     labels: Object.fromEntries(labels.map(([key, value]) => [key.slice(keys.label.length), value])),
     createdAt: dateOf(instance.created_at),
   };

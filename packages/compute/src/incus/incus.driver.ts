@@ -33,7 +33,17 @@ import { readEvents } from './incus-events.ts';
 import { execInside } from './incus-exec.ts';
 import { IncusFiles } from './incus-files.ts';
 import { IncusImages } from './incus-images.ts';
-import { gpuDevices, gpusOf, isOff, isOn, keys, metricsOf, refuseIfCut, viewOf } from './incus-instance.ts';
+import {
+  gpuDevices,
+  gpusOf,
+  isOff,
+  isOn,
+  keys,
+  metricsOf,
+  refuseIfCut,
+  viewOf,
+  userIn,
+} from './incus-instance.ts';
 import { IncusInstances, placeOf } from './incus-instances.ts';
 import { listOwned } from './incus-list.ts';
 import { isAccess } from './incus-ports.ts';
@@ -121,7 +131,7 @@ export class IncusDriver implements ComputeDriver {
     checkRef(machine);
     checkKeys(keyLines);
     const instance = await this.#instances.get(machine, signal);
-    const sshUser = instance.config?.[keys.sshUser] ?? this.#settings.sshUser;
+    const sshUser = userIn(instance.config ?? {}, this.#settings);
     await this.#instances.patiently(signal, () => this.#files.writeKeys(machine, keyLines, sshUser, signal));
   }
 

@@ -1,4 +1,4 @@
-import { DriverError, isDriverError, type ComputeDriver } from '@millrace/compute';
+import { DriverError, isDriverError, plainText, type ComputeDriver } from '@millrace/compute';
 import { withDeadline, type Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
@@ -73,10 +73,9 @@ export interface Failure {
 /** What went wrong with an engine. Whatever is not the engine's own word may pass. */
 export function failureOf(error: unknown): Failure {
   if (isDriverError(error)) return { isFinal: error.isFinal, message: error.message };
-  return { isFinal: false, message: error instanceof Error ? error.message : String(error) };
+  // A machine that is logged into, or its host, may have worded this.
+  return { isFinal: false, message: plainText(error instanceof Error ? error.message : String(error)) };
 }
-
-const MESSAGE_MAX = 2_000;
 
 /** When to try again after so many failures. */
 export function retryAt(now: Date, tries: number, policy: RentalPolicy): Date {
@@ -99,7 +98,7 @@ export async function tryLater(
         options.afterMs === undefined
           ? retryAt(now, machine.tries, parts.policy)
           : new Date(now.getTime() + options.afterMs),
-      lastError: failure.message.slice(0, MESSAGE_MAX),
+      lastError: failure.message,
     });
   });
 }

@@ -38,6 +38,8 @@ export interface HostileIncus {
   showOtherCertificate(): Promise<void>;
   /** Is gone: nothing listens there any more. */
   vanish(): Promise<void>;
+  /** Is back where it was, with what it had. */
+  comeBack(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -150,6 +152,11 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
       server.closeAllConnections();
     },
     vanish: () => stop(server),
+    comeBack: async () => {
+      if (server.listening) return;
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    },
     [Symbol.asyncDispose]: async () => {
       for (const drip of drips) clearInterval(drip);
       await stop(server);

@@ -1,0 +1,125 @@
+import { createIncusDriver } from '@millrace/compute/incus';
+import type { ComputeDriver } from '@millrace/compute';
+import { systemClock } from '@millrace/platform/clock';
+import {
+  createWays,
+  makeCertificate,
+  startHostileIncus,
+  unusableWays,
+  type HostileIncus,
+  type Lie,
+  type TestCertificate,
+} from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { driveUntil } from './drive.fixture.ts';
+import { listMachines } from './machines.store.ts';
+import { createRentalWorld, quiet, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { causeOfRental, type Rental } from './rental.ts';
+
+/**
+ * Instances on a daemon that lies: the real driver, a double of the daemon, and the real ledger. What the machine is made of
+ * is what an honest look had found.
+ */
+
+let own: TestCertificate;
+let world: RentalWorld;
+let tenant: Tenant;
+let daemon: HostileIncus;
+let driver: ComputeDriver;
+
+beforeAll(async () => {
+  own = await makeCertificate('millrace');
+  world = await createRentalWorld({ doors: false });
+});
+afterAll(() => world.drop());
+
+/** The instance, and its machine's host, which is the double. */
+async function rentOnDouble(): Promise<Rental> {
+  await world.watch();
+  const rental = await world.rentInstance(tenant);
+  const [machine] = await listMachines(world.db, rental.orgId, rental.id, 'all');
+  daemon = await startHostileIncus({ name: machine?.nodeName ?? expect.fail('There is no machine.') });
+  daemon.trust(own.fingerprint);
+  driver = createIncusDriver({
+    endpoints: [daemon.url],
+    tls: {
+      clientCertificate: own.certificate,
+      clientKey: own.key,
+      serverCertificate: daemon.certificate.certificate,
+    },
+    instanceType: 'container',
+    project: 'millrace',
+    network: 'tenants',
+    storagePool: 'default',
+    sshUser: 'ubuntu',
+    clock: systemClock,
+    log: quiet,
+  });
+  return rental;
+}
+
+beforeEach(async () => {
+  tenant = await world.tenant();
+});
+afterEach(async () => {
+  await driver.close();
+  await daemon[Symbol.asyncDispose]();
+  expect(await world.breaks()).toEqual([]);
+});
+
+/** A lie must not hold anybody up for longer. */
+const CALL_MS = 400;
+/** What may pass is tried a few times until the attempt is over. */
+const policy = { firstRetryMs: 60_000, longestRetryMs: 120_000 };
+
+/** Deadlines of calls are those of our clock; those of rentals the test's. */
+function throughDouble(): RentalWorld {
+  const bounded = new Proxy(driver, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        const signals = args.filter((arg) => arg instanceof AbortSignal);
+        const others = args.filter((arg) => !(arg instanceof AbortSignal));
+        const signal = AbortSignal.any([...signals, AbortSignal.timeout(CALL_MS)]);
+        return (value as (...given: unknown[]) => unknown).apply(target, [...others, signal]);
+      };
+    },
+  });
+  return {
+    ...world,
+    drivers: (clusterId) =>
+      clusterId === world.engines.market.clusterId ? Promise.resolve(bounded) : world.drivers(clusterId),
+  };
+}
+
+const ways: readonly (readonly [string, Lie])[] = [
+  ...Object.entries<Lie>(createWays),
+  ...Object.entries<Lie>(unusableWays).map(([name, lie]) => [`answers with ${name}`, lie] as const),
+];
+
+describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
+  it('bills nobody, and gives all back once it can be spoken to', async () => {
+    const rental = await rentOnDouble();
+    daemon.lie = lie;
+    const doubled = throughDouble();
+    const failed = await driveUntil(doubled, rental, { until: 'Failed', policy, rounds: 3_000 });
+    expect(failed.startedAt).toBeNull();
+    await world.sweepMeters();
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    const sold = () =>
+      world.rows<{ live: number }>(
+        `select count(*)::int as live from allocations where state <> 'released' and external_id in
+           (select id from rentals where wire_id = ${rental.wireId})`,
+      );
+    // What is not known to be gone is not sold again.
+    expect(await sold()).toEqual([{ live: 1 }]);
+    daemon.lie = null;
+    await daemon.comeBack();
+    await driveUntil(throughDouble(), failed, { until: 'Terminated', policy, rounds: 3_000 });
+    expect(await sold()).toEqual([{ live: 0 }]);
+    expect(daemon.pretence.instances.size).toBe(0);
+    expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
+  });
+});
