@@ -1,4 +1,5 @@
 import { place } from '@millrace/core/fleet';
+import { readListedMachines } from '@millrace/core/suppliers';
 import type { NodeId } from '@millrace/platform/ids';
 import {
   plantMarketplaceProvider,
@@ -368,5 +369,30 @@ describe('withdrawing a machine', () => {
   it('is refused while it is being tested', async () => {
     const id = await machine({ stage: 'testing', approval: 'pending', listed: false });
     expect(said(await ask('DELETE', `machines/${id}`))).toEqual([409, 'INVALID_STATE_TRANSITION']);
+  });
+});
+
+describe('acts on one machine at the same time', () => {
+  it('are all answered, and leave it in a state that its record and the marketplace agree about', async () => {
+    const id = await machine();
+    const supplierId = await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+    const acts = [
+      () => ask('PATCH', `machines/${id}`, { body: { listed: true, pricePerGpuHourNanoUsd: '2000000000' } }),
+      () => ask('PATCH', `machines/${id}`, { body: { listed: false } }),
+      () => ask('POST', `machines/${id}/drain`),
+      () => ask('POST', `machines/${id}/resume`),
+      () => rule('POST', `machines/${id}/approve`, { reason: 'looks well' }),
+      () => rule('POST', `machines/${id}/reject`, { reason: 'looks odd' }),
+      () => rule('POST', `suppliers/${supplierId}/approve`, { reason: 'cleared', feePercentage: 5 }),
+      () => rule('POST', `suppliers/${supplierId}/reject`, { reason: 'complaints' }),
+    ];
+    for (let round = 0; round < 4; round += 1) {
+      const answers = await Promise.all(acts.map((act) => act()));
+      expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+      const { json } = await ask('GET', `machines/${id}`);
+      const listed = await readListedMachines(fixture.db, [id]);
+      expect(listed.has(id)).toBe(json.shown);
+      expect(json.status === 'node_draining').toBe(json.drainedAt !== null);
+    }
   });
 });

@@ -19,7 +19,9 @@ import { mintJoinToken } from './join-tokens.ts';
 import { spendJoinToken } from './join-tokens.service.ts';
 import { insertJoinToken } from './join-tokens.store.ts';
 import { findListedMachine, readListedMachines } from './machines-listed.store.ts';
+import { whyNotShown } from './machines.ts';
 import { judgeMachine } from './machines.service.ts';
+import { findMachine } from './machines.store.ts';
 import { judgeSupplier } from './suppliers.service.ts';
 import { findSupplierOf } from './suppliers.store.ts';
 
@@ -124,6 +126,26 @@ async function setOrganisation(status: 'active' | 'suspended'): Promise<void> {
   );
 }
 
+async function setMachine(
+  nodeId: NodeId,
+  to: {
+    readonly stage: string;
+    readonly approval: string;
+    readonly offer: 'listed' | 'unlisted' | 'unpriced';
+  },
+): Promise<void> {
+  const price = to.offer === 'unpriced' ? null : 1_000_000_000n;
+  await inTx((tx) => {
+    const now = tx.clock.now();
+    const atWork = to.stage === 'testing' ? now : null;
+    const gone = to.stage === 'withdrawn' ? now : null;
+    return sql`update supplier_machines
+      set stage = ${to.stage}, approval = ${to.approval}, listed = ${to.offer === 'listed'},
+          price_nano_usd_per_gpu_hour = ${price}, next_try_at = ${atWork}, deadline_at = ${atWork}, withdrawn_at = ${gone}
+      where node_id = ${toUuid(nodeId)}`.execute(tx.kysely);
+  });
+}
+
 const isListed = async (nodeId: NodeId) => (await readListedMachines(db, [nodeId])).has(nodeId);
 
 describe('what is for rent', () => {
@@ -178,6 +200,32 @@ describe('what is for rent', () => {
     expect(await isListed(nodeId)).toBe(false);
     await setOrganisation('active');
     expect(await isListed(nodeId)).toBe(true);
+  });
+
+  it('is what suppliers are told that it is, whatever the stage, the approvals, the price and the wish', async () => {
+    const { nodeId, supplierId } = await plantSupplierMachine(db, { orgId });
+    const shown: string[] = [];
+    for (const stage of ['testing', 'enrolled', 'withdrawn'] as const) {
+      for (const approval of ['pending', 'approved', 'rejected'] as const) {
+        for (const offer of ['listed', 'unlisted', 'unpriced'] as const) {
+          await setMachine(nodeId, { stage, approval, offer });
+          for (const status of ['applied', 'approved', 'rejected', 'suspended'] as const) {
+            await inTx((tx) =>
+              sql`update suppliers set status = ${status} where id = ${toUuid(supplierId)}`.execute(
+                tx.kysely,
+              ),
+            );
+            const machine = await findMachine(db, orgId, nodeId);
+            if (machine === null) throw new Error('no machine');
+            const isShown = whyNotShown(machine) === null;
+            const what = `${stage} ${approval} ${offer} ${status}`;
+            expect([what, await isListed(nodeId)]).toEqual([what, isShown]);
+            if (isShown) shown.push(what);
+          }
+        }
+      }
+    }
+    expect(shown).toEqual(['enrolled approved listed approved']);
   });
 
   it('are the operator’s own machines at the price of their cluster, with nobody else paid', async () => {
