@@ -1,0 +1,30 @@
+import { ConfigError } from '@millrace/platform/config';
+import { expect, it } from 'vitest';
+import { loadApiConfig } from './config.ts';
+
+const needed = {
+  MILLRACE_POSTGRES_URL: 'postgres://u:p@127.0.0.1:5432/d',
+  MILLRACE_VALKEY_URL: 'redis://127.0.0.1:6379',
+  MILLRACE_NATS_URLS: 'nats://127.0.0.1:4222',
+  MILLRACE_SEALING_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
+  MILLRACE_SEALING_KEY_ACTIVE: 'k',
+};
+const least = 'MILLRACE_MARKETPLACE_LEAST_USD_PER_GPU_HOUR';
+const most = 'MILLRACE_MARKETPLACE_MOST_USD_PER_GPU_HOUR';
+const rulesOf = (set: Record<string, string>) => loadApiConfig({ ...needed, ...set }).marketplacePrices;
+
+it('bounds what suppliers may ask, to the nano, and by a cent and a thousand dollars unless said', () => {
+  expect(rulesOf({})).toEqual({ least: 10_000_000n, most: 1_000_000_000_000n });
+  expect(rulesOf({ [least]: '0.000000001', [most]: '20' })).toEqual({ least: 1n, most: 20_000_000_000n });
+});
+
+it.each([
+  [{ [least]: '0' }, least],
+  [{ [least]: '-1' }, least],
+  [{ [most]: 'much' }, most],
+  [{ [most]: '0.0000000001' }, most],
+  [{ [least]: '3', [most]: '2' }, least],
+])('says which of the bounds is wrong in %j', (set, named) => {
+  expect(() => rulesOf(set)).toThrow(ConfigError);
+  expect(() => rulesOf(set)).toThrow(named);
+});
