@@ -1,6 +1,7 @@
 import { Readable, pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
+import { Fault } from '@millrace/platform/fault';
 import type { ReplyBytes } from '@millrace/platform/http';
 import { gzipHeader, gzipTrailer, joinChecksums, packPart, type Checksum } from './gzip.ts';
 import type { Packed, Run } from './segments.ts';
@@ -46,7 +47,42 @@ export function sendSnapshot(snapshot: Snapshot, isPacked: boolean): ReplyBytes 
 
 const gzipAtOnce = promisify(gzip);
 
-export async function sendSelection(selection: Selection, isPacked: boolean): Promise<ReplyBytes> {
+/**
+ * How many long answers are under way that were made for one caller. Each keeps what it still has to send, for as long as
+ * its reader takes.
+ */
+export class LongAnswers {
+  readonly #most: number;
+  #underWay = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Counts one until its stream is closed. */
+  begin(make: () => Readable): Readable {
+    if (this.#underWay >= this.#most) {
+      throw new Fault('SERVICE_UNAVAILABLE', {
+        message: 'Too many long lists are being sent at this moment.',
+        suggestion:
+          'Ask for pages with a limit, for the whole list without filters, or again after Retry-After.',
+        retryAfterSeconds: LONG_RETRY_SECONDS,
+      });
+    }
+    const stream = make();
+    this.#underWay += 1;
+    stream.once('close', () => (this.#underWay -= 1));
+    return stream;
+  }
+}
+
+const LONG_RETRY_SECONDS = 5;
+
+export async function sendSelection(
+  selection: Selection,
+  isPacked: boolean,
+  longAnswers: LongAnswers,
+): Promise<ReplyBytes> {
   const { runs, nextCursor } = selection;
   const tail =
     nextCursor === undefined ? TAIL : Buffer.from(`],"next_cursor":${JSON.stringify(nextCursor)}}`);
@@ -55,9 +91,11 @@ export async function sendSelection(selection: Selection, isPacked: boolean): Pr
     const whole = Buffer.concat([...chunksOf(runs, tail)]);
     return isPacked ? gzipAtOnce(whole, { level: LEVEL }) : whole;
   }
-  const plain = Readable.from(chunksOf(runs, tail), { objectMode: false });
-  // A client that leaves ends both; nobody is left to be told of it.
-  return isPacked ? pipeline(plain, createGzip({ level: LEVEL }), () => undefined) : plain;
+  return longAnswers.begin(() => {
+    const plain = Readable.from(chunksOf(runs, tail), { objectMode: false });
+    // A client that leaves ends both; nobody is left to be told of it.
+    return isPacked ? pipeline(plain, createGzip({ level: LEVEL }), () => undefined) : plain;
+  });
 }
 
 /** The JSON around and of these machines. The first one's comma is left out. */

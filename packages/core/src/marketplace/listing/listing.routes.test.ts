@@ -1,9 +1,12 @@
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import type { Clock } from '@millrace/platform/clock';
 import { testClock } from '@millrace/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { takesGzip, toSnapshot } from './answer.ts';
+import { LongAnswers, sendSelection, takesGzip, toSnapshot } from './answer.ts';
 import { anyFacts, machine, nodeId } from './listing.fixture.ts';
-import { answerListing } from './listing.routes.ts';
+import { answerListing, type ListingParts } from './listing.routes.ts';
 import type { Listing } from './listing.ts';
 import { Table } from './table.ts';
 
@@ -21,6 +24,12 @@ function known(asOfMs: number): Pick<Listing, 'table' | 'snapshot'> {
   };
 }
 
+const partsOf = (listing: ReturnType<typeof known>, clock: Clock): ListingParts => ({
+  listing,
+  clock,
+  longAnswers: new LongAnswers(2),
+});
+
 const whole = { filters: {} };
 const filtered = { filters: { available: true } };
 
@@ -29,17 +38,19 @@ describe('an answer of the listing', () => {
     const clock = testClock();
     const listing = known(clock.monotonicMs());
     for (const query of [whole, filtered]) {
-      expect(answerListing(listing, clock, query, true).headers).toMatchObject({ 'x-listing-age-ms': '0' });
+      expect(answerListing(partsOf(listing, clock), query, true).headers).toMatchObject({
+        'x-listing-age-ms': '0',
+      });
     }
     await clock.advance(5_000);
     for (const query of [whole, filtered]) {
-      expect(answerListing(listing, clock, query, true).headers).toMatchObject({
+      expect(answerListing(partsOf(listing, clock), query, true).headers).toMatchObject({
         'x-listing-age-ms': '5000',
       });
     }
     await clock.advance(1);
     for (const query of [whole, filtered]) {
-      expect(() => answerListing(listing, clock, query, true)).toThrow(
+      expect(() => answerListing(partsOf(listing, clock), query, true)).toThrow(
         expect.objectContaining({ reason: 'SERVICE_UNAVAILABLE' }),
       );
     }
@@ -57,9 +68,43 @@ describe('an answer of the listing', () => {
       { ...filtered, limit: 1, sort: [{ field: 'id', dir: 'desc' } as const] },
     ];
     const tags = queries.flatMap((query) =>
-      [true, false].map((isPacked) => answerListing(listing, clock, query, isPacked).headers['etag']),
+      [true, false].map(
+        (isPacked) => answerListing(partsOf(listing, clock), query, isPacked).headers['etag'],
+      ),
     );
     expect(new Set(tags).size).toBe(tags.length);
+  });
+});
+
+describe('long answers', () => {
+  const run = { bytes: Buffer.from(`,${JSON.stringify('x'.repeat(600_000))}`), from: 0, until: 600_003 };
+  const long = { runs: [run, run], nextCursor: undefined };
+
+  it('arrive whole, compressed or not, and are counted only while they are sent', async () => {
+    const longAnswers = new LongAnswers(2);
+    for (const isPacked of [true, false, true, false]) {
+      const sent = await sendSelection(long, isPacked, longAnswers);
+      if (Buffer.isBuffer(sent)) throw new Error('It is sent piece by piece.');
+      const bytes = await buffer(sent);
+      const text = (isPacked ? gunzipSync(bytes) : bytes).toString();
+      expect(JSON.parse(text).instances.map(({ length }: string) => length)).toEqual([600_000, 600_000]);
+    }
+  });
+
+  it('are refused beyond so many at once, while short ones are not', async () => {
+    const longAnswers = new LongAnswers(2);
+    const [first] = [
+      await sendSelection(long, true, longAnswers),
+      await sendSelection(long, false, longAnswers),
+    ];
+    await expect(sendSelection(long, true, longAnswers)).rejects.toMatchObject({
+      reason: 'SERVICE_UNAVAILABLE',
+    });
+    await expect(sendSelection({ runs: [], nextCursor: null }, true, longAnswers)).resolves.toBeDefined();
+    if (Buffer.isBuffer(first)) throw new Error('It is sent piece by piece.');
+    // A client that leaves makes room.
+    await new Promise((resolve) => first.once('close', resolve).destroy());
+    await expect(sendSelection(long, true, longAnswers)).resolves.toBeDefined();
   });
 });
 

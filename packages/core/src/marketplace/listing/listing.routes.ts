@@ -3,9 +3,9 @@ import type { Contract } from '@millrace/contract';
 import type { Clock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import { bytesReply, ignoredFieldsHeader, type BytesReply, type HttpServer } from '@millrace/platform/http';
-import { sendSelection, sendSnapshot, takesGzip } from './answer.ts';
-import { readFilters, type ListingQuery } from './filters.ts';
-import type { KnownSnapshot, KnownTable, Listing } from './listing.ts';
+import { LongAnswers, sendSelection, sendSnapshot, takesGzip } from './answer.ts';
+import { readFilters, type ListingQuery, type Wish } from './filters.ts';
+import type { Listing } from './listing.ts';
 
 export interface ListingRoutes {
   readonly server: HttpServer;
@@ -18,53 +18,50 @@ export interface ListingRoutes {
 const MAX_AGE_MS = 5_000;
 const RETRY_AFTER_SECONDS = 2;
 
+/** Of one process: so many that memory and processor can bear them beside everything else. */
+const LONG_ANSWERS = 16;
+
 /** Everyone: the machines of the marketplace. */
 export function serveListing({ server, operations, clock, listing }: ListingRoutes): void {
+  const parts = { listing, clock, longAnswers: new LongAnswers(LONG_ANSWERS) };
   server.serve(operations.listMarketplaceMachines, async ({ body, context }) =>
-    answerListing(listing, clock, body, takesGzip(context.header('accept-encoding'))),
+    answerListing(parts, body, takesGzip(context.header('accept-encoding'))),
   );
 }
 
-export function answerListing(
-  listing: Pick<Listing, 'table' | 'snapshot'>,
-  clock: Clock,
-  query: ListingQuery,
-  isPacked: boolean,
-): BytesReply {
-  return isWhole(query)
-    ? answerWhole(fresh(listing.snapshot(), clock), clock, isPacked)
-    : answerQuery(fresh(listing.table(), clock), clock, query, isPacked);
+export interface ListingParts {
+  readonly listing: Pick<Listing, 'table' | 'snapshot'>;
+  readonly clock: Clock;
+  readonly longAnswers: LongAnswers;
 }
 
-function isWhole({ filters, sort = [], limit, cursor }: ListingQuery): boolean {
-  return Object.keys(filters).length + sort.length === 0 && limit == null && cursor == null;
-}
-
-function answerWhole(
-  { digest, snapshot, asOfMs }: KnownSnapshot,
-  clock: Clock,
-  isPacked: boolean,
-): BytesReply {
-  const length = isPacked ? snapshot.packedLength : snapshot.length;
-  const headers = { ...headersOf(digest, isPacked, ageOf(asOfMs, clock)), 'content-length': String(length) };
-  return bytesReply(headers, async () => sendSnapshot(snapshot, isPacked));
-}
-
-/** The tag is of the question and of all machines, so that a client that has the answer costs no search. */
-function answerQuery(
-  { table, asOfMs }: KnownTable,
-  clock: Clock,
-  query: ListingQuery,
-  isPacked: boolean,
-): BytesReply {
+export function answerListing(parts: ListingParts, query: ListingQuery, isPacked: boolean): BytesReply {
+  const { listing, clock } = parts;
   const wish = readFilters(query.filters);
-  const asked = JSON.stringify([query.filters, query.sort ?? [], query.limit ?? null, query.cursor ?? null]);
-  const digest = createHash('sha256').update(table.digest).update(asked).digest('hex').slice(0, 32);
-  const headers = {
-    ...headersOf(digest, isPacked, ageOf(asOfMs, clock)),
-    ...(wish.ignored.length === 0 ? {} : { 'x-ignored-filters': ignoredFieldsHeader(wish.ignored) }),
-  };
-  return bytesReply(headers, () => sendSelection(table.select(query, wish), isPacked));
+  const ignored = wish.ignored.length === 0 ? {} : { 'x-ignored-filters': ignoredFieldsHeader(wish.ignored) };
+  if (isWhole(query, wish)) {
+    const { digest, snapshot, asOfMs } = fresh(listing.snapshot(), clock);
+    const headers = headersOf(digest, isPacked, ageOf(asOfMs, clock));
+    const length = String(isPacked ? snapshot.packedLength : snapshot.length);
+    return bytesReply({ ...headers, ...ignored, 'content-length': length }, async () =>
+      sendSnapshot(snapshot, isPacked),
+    );
+  }
+  const { table, asOfMs } = fresh(listing.table(), clock);
+  const headers = headersOf(digestOf(table.digest, query), isPacked, ageOf(asOfMs, clock));
+  return bytesReply({ ...headers, ...ignored }, () =>
+    sendSelection(table.select(query, wish), isPacked, parts.longAnswers),
+  );
+}
+
+function isWhole({ sort = [], limit, cursor }: ListingQuery, { filters, withTest }: Wish): boolean {
+  return filters.length + sort.length === 0 && limit == null && cursor == null && !withTest;
+}
+
+/** Of the question and of all machines, so that a client that has the answer costs no search. */
+function digestOf(content: string, { filters, sort, limit, cursor }: ListingQuery): string {
+  const asked = JSON.stringify([filters, sort ?? [], limit ?? null, cursor ?? null]);
+  return createHash('sha256').update(content).update(asked).digest('hex').slice(0, 32);
 }
 
 function headersOf(digest: string, isPacked: boolean, ageMs: number): Record<string, string> {
