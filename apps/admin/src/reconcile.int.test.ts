@@ -63,6 +63,7 @@ it('says what the reconciler would do, for people and for programs, and does non
   const { clusters, late } = JSON.parse((await run('reconcile', '--dry-run', '--json')).out) as DryRun;
   expect(clusters).toMatchObject([
     { cluster: 'mock', problem: null, comparedAt: null, machines: 0, repairs: [] },
+    { cluster: 'mock-market', problem: null, machines: 0, strays: [] },
   ]);
   expect(clusters[0]?.strays).toMatchObject([{ externalId: stray, plan: 'new' }]);
   expect(late).toEqual([]);

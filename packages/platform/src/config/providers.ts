@@ -58,8 +58,8 @@ export interface ProviderSetting extends Omit<ProviderInput, 'driver' | 'cluster
   readonly clusters: readonly ClusterSetting[];
 }
 
-/** What test keys rent on, unless the configuration says otherwise. */
-const mockFleet = {
+/** What test keys rent on, unless the configuration says otherwise: rentals, and machines of the marketplace. */
+const mockFleet: Pick<ProviderSetting, 'regions' | 'clusters'> = {
   regions: [{ region: 'mock-region', customPorts: true }],
   clusters: [
     {
@@ -72,8 +72,24 @@ const mockFleet = {
       ports: { first: 20_000, last: 29_999 },
       settings: {},
     },
+    {
+      name: 'mock-market',
+      region: 'mock-region',
+      endpoint: 'mock:',
+      offer: 'marketplace',
+      connectionType: 'ethernet',
+      credential: null,
+      ports: { first: 20_000, last: 29_999 },
+      settings: {
+        firstAddress: '127.0.81.1',
+        // Shown in the listing; test keys pay for nothing.
+        pricePerGpuHourUsd: 1.99,
+        defaultImage: 'ubuntu-24.04',
+        images: ['ubuntu-24.04', 'ubuntu-22.04', 'debian-12'],
+      },
+    },
   ],
-} as const;
+};
 
 /** The fleet of an installation that nobody has configured. */
 export const defaultFleet: readonly ProviderSetting[] = [
