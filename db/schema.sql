@@ -4105,6 +4105,8 @@ CREATE INDEX supplier_machine_days_day_idx ON public.supplier_machine_days USING
 
 CREATE INDEX supplier_machine_trust_due_idx ON public.supplier_machine_trust USING btree (measured_until);
 
+CREATE INDEX supplier_machines_approval_idx ON public.supplier_machines USING btree (approval, id);
+
 CREATE INDEX supplier_machines_due_idx ON public.supplier_machines USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
 
 CREATE UNIQUE INDEX supplier_machines_endpoint_idx ON public.supplier_machines USING btree (endpoint) WHERE (stage <> ALL (ARRAY['refused'::text, 'withdrawn'::text]));

@@ -94,6 +94,8 @@ create table supplier_machines (
   constraint supplier_machines_withdrawn_when_withdrawn check ((stage = 'withdrawn') = (withdrawn_at is not null))
 );
 create index supplier_machines_org_idx on supplier_machines (org_id, id);
+-- For operators, who look for the few that wait for their word.
+create index supplier_machines_approval_idx on supplier_machines (approval, id);
 create index supplier_machines_due_idx on supplier_machines (next_try_at) where next_try_at is not null;
 -- One daemon joins once: two rows of it would sell its GPUs twice.
 create unique index supplier_machines_endpoint_idx on supplier_machines (endpoint) where stage not in ('refused', 'withdrawn');

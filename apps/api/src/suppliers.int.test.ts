@@ -262,6 +262,9 @@ describe('machines', () => {
     expect(listed.json.gpus).toHaveLength(8);
     const waiting = await rule('GET', 'machines?approval=pending&limit=200');
     expect(waiting.json.items.map((item: { id: string }) => item.id)).toContain(id);
+    const bySupplier = await rule('GET', `machines?supplierId=${listed.json.supplierId as string}`);
+    expect(bySupplier.json.items.map((item: { id: string }) => item.id)).toEqual([id]);
+    expect((await rule('GET', `machines?supplierId=${testIds.next('sup')}`)).json.items).toEqual([]);
     const approved = await rule('POST', `machines/${id}/approve`, { reason: 'looks well' });
     expect(approved.json).toMatchObject({ approval: 'approved', shown: true, notShownBecause: null });
     const refused = await rule('POST', `machines/${id}/reject`, { reason: 'its disk lies' });

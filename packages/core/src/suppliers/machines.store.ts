@@ -114,7 +114,13 @@ async function readPage(
 ): Promise<readonly SupplierMachine[]> {
   let query = machinesQuery(reader).where('machine.stage', 'in', ['testing', 'enrolled']);
   if (filter.orgId !== null) query = query.where('machine.org_id', '=', toUuid(filter.orgId));
-  if (filter.supplierId !== null) query = query.where('machine.supplier_id', '=', toUuid(filter.supplierId));
+  if (filter.supplierId !== null) {
+    // By its organisation, which is what machines are found by.
+    const supplierId = toUuid(filter.supplierId);
+    query = query.where('machine.org_id', '=', (of) =>
+      of.selectFrom('suppliers').select('org_id').where('id', '=', supplierId),
+    );
+  }
   if (filter.approval !== null) query = query.where('machine.approval', '=', filter.approval);
   if (page.after !== null) query = query.where('machine.id', '<', toUuid(page.after));
   const rows = await query
