@@ -1,4 +1,4 @@
-import { systemClock } from '@millrace/platform/clock';
+import { SimulatedClock, systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { createNetGuard } from '@millrace/platform/net';
 import {
@@ -12,12 +12,20 @@ import {
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { HostAddresses } from './addresses.ts';
 import { readNames } from './names.service.ts';
+import { OnlineInstances } from './online.ts';
 
 let database: TestDatabase;
 /** One of each status that a live rental can have, and the rest of them online. */
 const LIVE = 7;
 let rentals: readonly PlantedRental[];
 let supplierOrg: string;
+
+/** Of the planted ones, counted from the last: those are online. */
+function idOf(index: number): string {
+  const rental = rentals.at(index);
+  if (rental === undefined) throw new Error('nothing was planted');
+  return toUuid(rental.id);
+}
 
 async function run(text: string): Promise<void> {
   const client = await database.connect();
@@ -46,12 +54,15 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   await run('update rentals set supplier_org_id = null, supplier_rate_nano_usd_per_hour = null');
   await run(`update rental_machines set state = 'open' where state = 'proven'`);
+  await run(`update rentals set status = 'Running', task = null, task_deadline_at = null, end_accepted_at = null
+    where status = 'Terminating' and end_reason = 'test'`);
 });
 
 function names(allowedNetworks: readonly string[] = []) {
   const guard = createNetGuard({ allowedNetworks });
   const addresses = new HostAddresses({ clock: systemClock, guard });
-  return readNames({ db: database.db, domain: 'run.example.com' }, addresses);
+  const online = new OnlineInstances({ db: database.db, clock: systemClock });
+  return readNames({ online, addresses }, 'run.example.com');
 }
 
 test('what is online has a name for each of its ports but SSH’s, and what is not, has none', async () => {
@@ -69,10 +80,8 @@ test('what is online has a name for each of its ports but SSH’s, and what is n
 });
 
 test('of a supplier’s host only such addresses are used as suppliers may have', async () => {
-  const last = rentals.at(-1);
-  if (last === undefined) throw new Error('nothing was planted');
   await run(`update rentals set supplier_org_id = '${supplierOrg}', supplier_rate_nano_usd_per_hour = 0
-    where id = '${toUuid(last.id)}'`);
+    where id = '${idOf(-1)}'`);
   expect(await names()).toHaveLength(6);
   expect(await names(['198.18.0.0/15'])).toHaveLength(8);
 });
@@ -80,4 +89,26 @@ test('of a supplier’s host only such addresses are used as suppliers may have'
 test('a machine that is not open to its tenant yet, or that is on its way out, has no name', async () => {
   await run(`update rental_machines set state = 'proven' where state = 'open'`);
   expect(await names(['198.18.0.0/15'])).toEqual([]);
+});
+
+test('what ends is seen at the next look, and while nothing changes nothing is read', async () => {
+  const clock = new SimulatedClock();
+  const online = new OnlineInstances({ db: database.db, clock });
+  const count = async (): Promise<number> => (await online.read()).length;
+  expect(await count()).toBe(4);
+  // Past all that notes a change, as nothing of ours does.
+  await run(`update rental_machines set state = 'proven' where state = 'open' and rental_id = '${idOf(-2)}'`);
+  expect(await count()).toBe(4);
+  await run(`update rentals set status = 'Terminating', task = 'release', task_deadline_at = now(), end_accepted_at = now(),
+    end_reason = 'test' where id = '${idOf(-1)}'`);
+  expect(await count()).toBe(2);
+});
+
+test('all are read again after half a minute, whatever was noted meanwhile', async () => {
+  const clock = new SimulatedClock();
+  const online = new OnlineInstances({ db: database.db, clock });
+  expect(await online.read()).toHaveLength(4);
+  await run(`update rental_machines set state = 'proven' where state = 'open' and rental_id = '${idOf(-2)}'`);
+  await clock.advance(30_000);
+  expect(await online.read()).toHaveLength(3);
 });

@@ -9,7 +9,7 @@ import { HostAddresses } from './addresses.ts';
 import { createCaddyAdmin, type CaddyAddress } from './caddy-admin.ts';
 import type { CaddySettings, NamedPort } from './caddy-config.ts';
 import { httpsNameOf } from './names.ts';
-import { readOnlineInstances } from './names.store.ts';
+import { OnlineInstances } from './online.ts';
 import { NamePublisher } from './publisher.ts';
 
 /** Gives the ports of online instances their names, for as long as the process runs. */
@@ -31,13 +31,13 @@ const SSH_PORT = 22;
 
 export function startNames(parts: NamesParts): Loop {
   const { clock, log, caddy } = parts;
-  const addresses = new HostAddresses(parts);
+  const sources = { online: new OnlineInstances(parts), addresses: new HostAddresses(parts) };
   const publisher = new NamePublisher({
     clock,
     log,
     admin: createCaddyAdmin(caddy.address),
     settings: async () => ({ ...caddy, certificateMark: await certificateMarkOf(caddy.certificateFile) }),
-    names: () => readNames(parts, addresses),
+    names: () => readNames(sources, parts.domain),
   });
   void warnOfCertificate(parts);
   return startLoop(
@@ -51,10 +51,10 @@ export function startNames(parts: NamesParts): Loop {
 
 /** Every name that is to work now. */
 export async function readNames(
-  { db, domain }: Pick<NamesParts, 'db' | 'domain'>,
-  addresses: HostAddresses,
+  { online, addresses }: { readonly online: OnlineInstances; readonly addresses: HostAddresses },
+  domain: string,
 ): Promise<NamedPort[]> {
-  const instances = await readOnlineInstances(db);
+  const instances = await online.read();
   const reached = await addresses.of(instances);
   return instances.flatMap(({ name: instanceName, ports }, index) => {
     const address = reached[index];
