@@ -18,14 +18,24 @@ export const hardware = z
       z.strictObject({
         hardware_type: z.literal('gpu'),
         model: z.string(),
-        clock_speed: z.number(),
-        compute_power: z.number(),
-        ram: z.number(),
+        clock_speed: z.number().meta({ description: 'MHz; 0 where it was not measured.' }),
+        compute_power: z.number().meta({ description: 'TFLOPS; 0 where it was not measured.' }),
+        ram: z.number().meta({ description: 'MiB.' }),
         interface: z.string(),
       }),
     ),
-    storage: z.array(z.strictObject({ hardware_type: z.literal('storage'), capacity: z.number() })),
-    ram: z.array(z.strictObject({ hardware_type: z.literal('ram'), capacity: z.number() })),
+    storage: z.array(
+      z.strictObject({
+        hardware_type: z.literal('storage'),
+        capacity: z.number().meta({ description: 'GB.' }),
+      }),
+    ),
+    ram: z.array(
+      z.strictObject({
+        hardware_type: z.literal('ram'),
+        capacity: z.number().meta({ description: 'MiB.' }),
+      }),
+    ),
   })
   .meta({ id: 'MachineHardware' });
 
@@ -42,7 +52,7 @@ const network = z
 
 export const marketplacePrice = z
   .strictObject({
-    amount: z.number().meta({ description: 'USD per hour.' }),
+    amount: z.number().meta({ description: 'USD per hour, for one GPU.' }),
     period: z.string(),
     agent: z.string(),
   })
@@ -66,11 +76,11 @@ const machineFields = {
   location: z.strictObject({ region: z.string() }),
   network,
   gpus_total: z.number(),
-  gpus_reserved: z.number(),
+  gpus_reserved: z.number().meta({ description: 'In use.' }),
   has_persistent_storage: z.boolean(),
   supplier_id: z.string(),
   pricing: z.strictObject({ price: marketplacePrice }),
-  reserved: z.boolean(),
+  reserved: z.boolean().meta({ description: 'All of its GPUs are in use.' }),
   cluster_name: z.string(),
 };
 
