@@ -130,23 +130,28 @@ class Trust implements IncusTrust {
     return this.#client.read({ what: 'say who it is', path: '/1.0' }, serverSchema, signal);
   }
 
-  /** Whether it answers any of these with something. A refusal is what is hoped for; silence proves nothing. */
   /**
    * Whether it shows us what is not ours. Of instances in all projects Incus lists those that one may see: none of them may
-   * be elsewhere. The project that every daemon has it must refuse.
+   * be elsewhere. The project that every daemon has it must refuse. Silence proves nothing.
    */
   async #seesOthers(projects: readonly { readonly name: string }[], signal: AbortSignal): Promise<boolean> {
-    const what = 'show what is not ours';
-    const query = { 'all-projects': 'true', recursion: '1' };
-    const all = { what, path: '/1.0/instances', query };
-    const instances = await this.#client.read(all, instancesSchema, signal);
     const ours = new Set(projects.map(({ name }) => name));
-    if (instances.some(({ project }) => !ours.has(project))) return true;
+    const everywhere = { path: '/1.0/instances', query: { 'all-projects': 'true', recursion: '1' } };
+    const instances = await this.#unlessRefused(everywhere, instancesSchema, signal);
+    if (instances?.some(({ project }) => !ours.has(project)) === true) return true;
+    const everybodys = { path: '/1.0/projects/default' };
+    return (await this.#unlessRefused(everybodys, z.object({}), signal)) !== null;
+  }
+
+  async #unlessRefused<T>(
+    question: { readonly path: string; readonly query?: Readonly<Record<string, string>> },
+    schema: z.ZodType<T>,
+    signal: AbortSignal,
+  ): Promise<T | null> {
     try {
-      await this.#client.read({ what, path: '/1.0/projects/default', query: {} }, z.unknown(), signal);
-      return true;
+      return await this.#client.read({ what: 'show what is not ours', ...question }, schema, signal);
     } catch (error) {
-      if (isDriverError(error, 'refused') || isDriverError(error, 'not_found')) return false;
+      if (isDriverError(error, 'refused') || isDriverError(error, 'not_found')) return null;
       throw error;
     }
   }

@@ -3,7 +3,7 @@ import type { IncusTrust } from '@millrace/compute/connect';
 import { withDeadline, type Clock } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
-import { toUuid, type ClusterId, type EnrolmentId } from '@millrace/platform/ids';
+import { toUuid, type ClusterId, type EnrolmentId, type OrgId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { NetGuard } from '@millrace/platform/net';
 import type { Sealer } from '@millrace/platform/secrets';
@@ -122,16 +122,23 @@ const LEASE_MS = 420_000;
 const LOOK_AGAIN_MS = 2_000;
 const GPU_TRIES = 3;
 const MOST_PROBLEM = 900;
+/** What the audit keeps of it. A daemon that words its refusal at length is refused all the same. */
+const MOST_REASON = 500;
 
 const cause = systemCause('enrolment', 'live');
 
-/** Does what is due, each once. Answers how many there were. */
-export async function sweepEnrolments(parts: EnrolmentParts, limit: number): Promise<number> {
-  const due = await parts.db.transaction({ name: 'take up enrolments', isolation: readCommitted }, (tx) =>
-    claimDue(tx, { limit, leaseMs: LEASE_MS }),
+export interface TakingUp {
+  readonly limit: number;
+  readonly perSupplier: number;
+  /** Suppliers of whom no more is taken up now. */
+  readonly busy: readonly OrgId[];
+}
+
+/** Takes up what is due, for as long as one try may take. */
+export function takeUpEnrolments(parts: EnrolmentParts, options: TakingUp): Promise<readonly Enrolment[]> {
+  return parts.db.transaction({ name: 'take up enrolments', isolation: readCommitted }, (tx) =>
+    claimDue(tx, { ...options, leaseMs: LEASE_MS }),
   );
-  await Promise.all(due.map((enrolment) => advance(parts, enrolment)));
-  return due.length;
 }
 
 /** What a try came to, with what has to be registered along with it. */
@@ -139,7 +146,8 @@ type Outcome =
   | Exclude<EnrolmentChange, { readonly kind: 'inspect' }>
   | { readonly kind: 'trusted'; readonly settings: Readonly<Record<string, unknown>> };
 
-async function advance(parts: EnrolmentParts, enrolment: Enrolment): Promise<void> {
+/** One try at the stage of an enrolment that was taken up. Never throws: what came of it is in its row. */
+export async function advanceEnrolment(parts: EnrolmentParts, enrolment: Enrolment): Promise<void> {
   const { clock, log } = parts;
   const facts = { enrolmentId: enrolment.id, stage: enrolment.stage };
   try {
@@ -194,7 +202,7 @@ async function beTrusted(parts: EnrolmentParts, enrolment: Enrolment, signal: Ab
     if (refusal !== null) return { kind: 'refused', problem: refusal };
     const limits = await trust.readLimits(signal);
     const digest = await findJoinDigest(parts.db, enrolment.orgId, enrolment.joinTokenId);
-    const problem = problemWithTrust(limits, digest ?? '');
+    const problem = problemWithTrust(limits, digest);
     if (problem !== null) {
       // What we were given too much of we do not keep. A daemon that does not let go has been told in words.
       if (limits.seesOthers) await trust.leave(signal).catch(() => undefined);
@@ -298,12 +306,12 @@ async function settle(parts: EnrolmentParts, enrolment: Enrolment, outcome: Outc
       if (!(await writeChange(tx, enrolment, change))) throw new Overtaken();
       if (change.kind === 'again') return;
       if (change.kind === 'refused' && enrolment.clusterId !== null) {
-        await removeCluster(tx, cause, enrolment.clusterId, change.problem);
+        await removeCluster(tx, cause, enrolment.clusterId, change.problem.slice(0, MOST_REASON));
       }
       await appendAudit(tx, enrolment.orgId, cause, {
         action: `machine.${change.kind}`,
         resource: { kind: 'enrolment', id: enrolment.id },
-        ...(change.kind === 'refused' ? { reason: change.problem } : {}),
+        ...(change.kind === 'refused' ? { reason: change.problem.slice(0, MOST_REASON) } : {}),
       });
     });
   } catch (error) {

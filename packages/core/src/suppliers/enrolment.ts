@@ -146,7 +146,7 @@ function tokenOf(text: string): z.infer<typeof tokenSchema> | null {
 const projectName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** Why a daemon that trusts us is not worked with, in words for its owner; null if nothing speaks against it. */
-export function problemWithTrust(limits: TrustLimits, joinDigest: string): string | null {
+export function problemWithTrust(limits: TrustLimits, joinDigest: string | null): string | null {
   const { projects, isRestricted, seesOthers, isClustered } = limits;
   if (!isRestricted || seesOthers) {
     return (
@@ -168,7 +168,7 @@ export function problemWithTrust(limits: TrustLimits, joinDigest: string): strin
   if (project.config['features.images'] !== 'true' || project.config['features.profiles'] !== 'true') {
     return `The project ${project.name} shares images or profiles with others. Run join.sh again.`;
   }
-  if (project.config['user.millrace.join'] !== joinDigest) {
+  if (joinDigest === null || project.config['user.millrace.join'] !== joinDigest) {
     return (
       `The project ${project.name} does not name the join token that this machine came with, so its owner did not ask ` +
       'for this. Run join.sh again.'

@@ -1,0 +1,277 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { createServer, type AddressInfo } from 'node:net';
+import type { OrgId } from '@millrace/platform/ids';
+import {
+  createTestDatabase,
+  eventually,
+  makeCertificate,
+  startSupplierHosts,
+  type SupplierHost,
+  type SupplierHosts,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openEnrolmentWorld, type EnrolmentWorld } from './enrolment.fixture.ts';
+import type { Enrolment } from './enrolment.ts';
+
+// Two real standalone daemons in network namespaces of their own, which know nothing of us. They are at addresses that
+// are none of the internet's, so the operator of these tests allows them.
+
+const HOSTS = '198.18.0.0/15';
+
+let database: TestDatabase;
+let supplied: SupplierHosts;
+let world: EnrolmentWorld;
+
+beforeAll(async () => {
+  [database, supplied] = await Promise.all([createTestDatabase(), startSupplierHosts(2)]);
+  world = await openEnrolmentWorld(database.db, [HOSTS]);
+}, 180_000);
+
+afterAll(async () => {
+  await world?.close();
+  await supplied?.[Symbol.asyncDispose]();
+  await database?.drop();
+}, 120_000);
+
+const host = (index: number): SupplierHost => supplied.hosts[index] ?? expect.fail('There is no such host.');
+const daemonOf = ({ url, serverCertificateFile }: SupplierHost) => ({
+  endpoint: url,
+  serverCertificate: readFileSync(serverCertificateFile, 'utf8'),
+});
+
+/** What the owner of a host sees and does, over the daemon's own socket. */
+function asOwner(of: SupplierHost, method: string, path: string, body?: object): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const call = request(
+      { socketPath: of.socketPath, method, path, headers: { host: 'incus' } },
+      (answer) => {
+        let text = '';
+        answer.on('data', (chunk) => (text += String(chunk)));
+        answer.on('end', () => resolve((JSON.parse(text) as { metadata: unknown }).metadata));
+      },
+    );
+    call.on('error', reject);
+    call.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+/** Runs join.sh and answers the enrolment that came of it. */
+async function join(of: SupplierHost, orgId: OrgId, token: string, project: string): Promise<Enrolment> {
+  const output = await of.join({ url: world.url, token, name: 'box', project });
+  const id = /enr_[0-9A-Z]{26}/.exec(output)?.[0] ?? expect.fail(output);
+  return world.read(orgId, id as Enrolment['id']);
+}
+
+/** Sweeps until it is enrolled or refused. */
+async function outcomeOf(orgId: OrgId, { id }: Enrolment): Promise<Enrolment> {
+  return eventually({ what: 'the end of the enrolment', timeoutMs: 90_000, intervalMs: 100 }, async () => {
+    await world.sweep();
+    const now = await world.read(orgId, id);
+    return (now.stage === 'enrolled' || now.stage === 'refused') && now;
+  });
+}
+
+test(
+  'two daemons join as two suppliers: trusted for one project, inspected, tested with all GPUs, enrolled',
+  { timeout: 180_000 },
+  async () => {
+    const orgs = [await world.newSupplier(), await world.newSupplier()];
+    const enrolled = await Promise.all(
+      orgs.map(async (orgId, index) => {
+        const begun = await join(host(index), orgId, await world.newToken(orgId), 'millrace');
+        expect(begun.stage).toBe('trusting');
+        return outcomeOf(orgId, begun);
+      }),
+    );
+    for (const [index, machine] of enrolled.entries()) {
+      expect(machine).toMatchObject({ stage: 'enrolled', problem: null, trustToken: null });
+      expect(machine.tests?.gpu.count).toBe(8);
+      expect(machine.tests?.hardware.gpus).toHaveLength(8);
+      for (const figure of [machine.tests?.cpu, machine.tests?.memory, machine.tests?.disk]) {
+        expect(figure?.mibPerSecond).toBeGreaterThan(0);
+      }
+      expect(machine.tests?.network.upMbps).toBeGreaterThan(0);
+      expect(machine.tests?.network.downMbps).toBeGreaterThan(0);
+      // Nothing of the self-test is left, and the certificate that the daemon keeps is a restricted one.
+      expect(await asOwner(host(index), 'GET', '/1.0/instances?all-projects=true')).toEqual([]);
+      const certificates = await asOwner(host(index), 'GET', '/1.0/certificates?recursion=1');
+      expect(certificates).toMatchObject([{ name: 'millrace', restricted: true, projects: ['millrace'] }]);
+    }
+    const { rows } = await readRows(
+      `select offer, origin, provider_id, credential_ref, supplier_org_id is not null as supplied, settings->>'project' as project
+       from clusters where origin = 'supplier'`,
+    );
+    expect(rows).toEqual(
+      Array(2).fill({
+        offer: 'marketplace',
+        origin: 'supplier',
+        provider_id: 'marketplace',
+        credential_ref: 'suppliers',
+        supplied: true,
+        project: 'millrace',
+      }),
+    );
+
+    await expectNothingElseSeen(host(0));
+    await expectJoinedOnce(orgs[1] ?? expect.fail('two suppliers'));
+  },
+);
+
+async function readRows(text: string) {
+  const client = await database.connect();
+  try {
+    return await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The certificate that a supplier gave us neither sees nor touches what is in other projects, nor the daemon itself. */
+async function expectNothingElseSeen(of: SupplierHost): Promise<void> {
+  await asOwner(of, 'POST', '/1.0/projects', { name: 'private', config: {} });
+  const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
+  const source = { type: 'none' };
+  const instance = { name: 'mine', source, devices };
+  await asOwner(of, 'POST', '/1.0/instances?project=private', instance);
+  const questions: readonly (readonly [string, string, object?])[] = [
+    ['GET', '/1.0/instances?project=private'],
+    ['GET', '/1.0/instances/mine?project=private'],
+    ['PUT', '/1.0/instances/mine/state?project=private', { action: 'start' }],
+    ['DELETE', '/1.0/instances/mine?project=private'],
+    ['GET', '/1.0/projects/private'],
+    ['GET', '/1.0/projects/default'],
+    ['POST', '/1.0/instances?project=default', instance],
+    ['POST', '/1.0/projects', { name: 'ours', config: {} }],
+    ['PATCH', '/1.0/projects/millrace', { config: { restricted: 'false' } }],
+    ['PATCH', '/1.0', { config: { 'core.https_address': '' } }],
+  ];
+  for (const [method, path, body] of questions) {
+    expect((await answerTo(of, method, path, body)).type, `${method} ${path}`).toBe('error');
+  }
+  // It is no refusal of everything: what is in its own project it sees.
+  expect(await answerTo(of, 'GET', '/1.0/instances?project=millrace')).toMatchObject({ type: 'sync' });
+  expect(await answerTo(of, 'GET', '/1.0/instances?all-projects=true')).toMatchObject({ metadata: [] });
+  expect(await asOwner(of, 'GET', '/1.0/instances?project=private')).toHaveLength(1);
+}
+
+/** What the daemon answers to the certificate that it came to trust. */
+function answerTo(of: SupplierHost, method: string, path: string, body?: object): Promise<{ type: string }> {
+  const { hostname, port } = new URL(of.url);
+  const tls = {
+    ...world.client,
+    ca: readFileSync(of.serverCertificateFile),
+    checkServerIdentity: () => undefined,
+  };
+  return new Promise((resolve, reject) => {
+    const call = secureRequest({ host: hostname, port, method, path, ...tls }, (answer) => {
+      let text = '';
+      answer.on('data', (chunk) => (text += String(chunk)));
+      answer.on('end', () => resolve(JSON.parse(text) as { type: string }));
+    });
+    call.on('error', reject);
+    call.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+/** Another supplier who learns where it is, and what it shows, cannot take it over. */
+async function expectJoinedOnce(stranger: OrgId): Promise<void> {
+  const [mine] = world.asked;
+  const token = await world.newToken(stranger);
+  const wish = { ...(mine ?? expect.fail('nothing was asked')), token };
+  await expect(world.start(wish)).rejects.toMatchObject({ reason: 'MACHINE_JOINED_ALREADY' });
+  await expect(world.start({ ...wish, endpoint: 'https://other.example.com:8443' })).rejects.toMatchObject({
+    reason: 'MACHINE_JOINED_ALREADY',
+  });
+  const { rows } = await readRows(
+    `select count(*)::int as used from supplier_join_tokens where used_machines > 0`,
+  );
+  expect(rows).toEqual([{ used: 2 }]);
+}
+
+test('full trust is refused with the reason, and given back', { timeout: 120_000 }, async () => {
+  const orgId = await world.newSupplier();
+  // Its owner runs join.sh, which asks for one project, but had trusted our certificate with everything before.
+  await freeHost(1);
+  const certificate = ownCertificate();
+  await asOwner(host(1), 'POST', '/1.0/certificates', { type: 'client', name: 'all', certificate });
+  const refused = await outcomeOf(orgId, await join(host(1), orgId, await world.newToken(orgId), 'second'));
+  expect(refused).toMatchObject({ stage: 'refused', clusterId: null, trustToken: null });
+  expect(refused.problem).toContain('trusts Millrace with everything');
+  expect(await asOwner(host(1), 'GET', '/1.0/certificates')).toEqual([]);
+});
+
+test(
+  'a daemon that trusts us for somebody else is not joined by who only knows where it is',
+  { timeout: 120_000 },
+  async () => {
+    const [victim, thief] = [await world.newSupplier(), await world.newSupplier()];
+    await freeHost(1);
+    const mine = await join(host(1), victim, await world.newToken(victim), 'third');
+    // The token was redeemed and its worker died before it could write that down; meanwhile its owner withdrew it.
+    const trust = await world.reach(daemonOf(host(1)));
+    await trust.redeem(world.asked[0]?.incusToken ?? '', AbortSignal.timeout(20_000));
+    await trust.close();
+    await readRows(`update supplier_machines set stage = 'refused', trust_token = null, next_try_at = null,
+                  deadline_at = null where id = (select id from supplier_machines order by id desc limit 1)`);
+    const stolen = await world.start({
+      ...(world.asked[0] ?? expect.fail('nothing was asked')),
+      token: await world.newToken(thief),
+    });
+    const refused = await outcomeOf(thief, stolen);
+    expect(refused.problem).toContain('does not name the join token');
+    expect(mine.id).not.toBe(stolen.id);
+  },
+);
+
+test('what a supplier names is not connected to inside, and refused when its time is over', async () => {
+  const orgId = await world.newSupplier();
+  let connections = 0;
+  const inside = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  });
+  inside.listen(0, '127.0.0.1');
+  await once(inside, 'listening');
+  const { certificate, fingerprint } = await makeCertificate('inside');
+  const incusToken = Buffer.from(JSON.stringify({ fingerprint, secret: 'x' })).toString('base64');
+  const { port } = inside.address() as AddressInfo;
+  const token = await world.newToken(orgId);
+  const wish = { token, incusToken, name: 'inside', serverCertificate: certificate };
+  const begun = await world.start({ ...wish, endpoint: `https://localhost:${port}` });
+  await world.sweep();
+  const tried = await world.read(orgId, begun.id);
+  expect(tried).toMatchObject({ stage: 'trusting', tries: 1 });
+  expect(tried.problem).toContain('is not on the public internet');
+  expect(tried.trustToken).not.toContain(incusToken);
+  // Asking again is the same enrolment, and costs no second use of the token.
+  expect((await world.start({ ...wish, endpoint: `https://LOCALHOST:${port}/` })).id).toBe(begun.id);
+  await readRows(`update supplier_machines set deadline_at = joined_at where stage = 'trusting'`);
+  const refused = await outcomeOf(orgId, begun);
+  expect(refused).toMatchObject({ stage: 'refused', trustToken: null });
+  expect(refused.problem).toContain('for as long as is allowed');
+  expect(connections).toBe(0);
+  inside.close();
+});
+
+/** As its owner would: nothing of an earlier enrolment is left, here or there. */
+async function freeHost(index: number): Promise<void> {
+  const urls = (await asOwner(host(index), 'GET', '/1.0/certificates')) as readonly string[];
+  for (const url of urls) await asOwner(host(index), 'DELETE', url);
+  await readRows(`update supplier_machines set stage = 'withdrawn', withdrawn_at = now(), next_try_at = null,
+                  deadline_at = null, trust_token = null where endpoint = '${host(index).url}' and stage <> 'refused'`);
+  await readRows(
+    `update clusters set status = 'removed', removed_at = now() where endpoint = '${host(index).url}'`,
+  );
+}
+
+/** The certificate that we show, as a daemon takes it from its owner. */
+function ownCertificate(): string {
+  return world.client.cert
+    .split('\n')
+    .filter((line) => !line.startsWith('-----'))
+    .join('');
+}
