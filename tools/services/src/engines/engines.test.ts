@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 
 import { base58, ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
 import { portSpan, type Site } from '../site.ts';
+import { caddy, renderCaddyJson } from './caddy.ts';
 import { isDaemonChild, mountsBelow } from './incus-leftovers.ts';
 import { bridgeOf, incus, isFullRoot } from './incus.ts';
 import { engineNamed, engines } from './index.ts';
@@ -72,6 +73,17 @@ test('NATS syncs every message to disk, alone and clustered, and a node routes t
   const one = renderNatsConf({ name: 'nats-1', home: '/s/nats-1', ports, routePorts: [20_026, 20_027] });
   expect(one).toContain('sync_interval: always');
   expect(one).toContain('routes: ["nats://127.0.0.1:20026", "nats://127.0.0.1:20027"]');
+});
+
+test('Caddy begins with its admin API on loopback, and goes on with what it had', () => {
+  expect(JSON.parse(renderCaddyJson(20_086))).toEqual({ admin: { listen: '127.0.0.1:20086' } });
+  const [node] = caddy.nodes(site, 'single');
+  if (node === undefined) throw new Error('no node');
+  const group = { site, engine: caddy, topology: 'single', nodes: [node] } as const;
+  const { args, env } = caddy.start(group, node);
+  expect(args).toContain('--resume');
+  // Nothing of it is in the folders of whoever starts it.
+  expect(Object.values(env ?? {}).every((folder) => folder.startsWith('/s/caddy'))).toBe(true);
 });
 
 test.each([
