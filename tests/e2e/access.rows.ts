@@ -3,6 +3,7 @@ import { signStripeEvent, testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import { billingAccessRows } from './access.billing.rows.ts';
 import { catalogAccessRows } from './access.catalog.rows.ts';
+import { enrolmentAccessRows } from './access.enrolments.rows.ts';
 import { fleetAccessRows } from './access.fleet.rows.ts';
 import { instanceAccessRows } from './access.instances.rows.ts';
 import { rentalAccessRows } from './access.rentals.rows.ts';
@@ -38,6 +39,7 @@ const newEntitlement = { maxDiscountPercentage: 10, reason: 'framework contract'
 export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...billingAccessRows,
   ...catalogAccessRows,
+  ...enrolmentAccessRows,
   ...fleetAccessRows,
   ...instanceAccessRows,
   ...rentalAccessRows,

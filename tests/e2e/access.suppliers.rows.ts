@@ -29,6 +29,7 @@ export const supplierAccessRows: Partial<Record<OperationId, AccessRow>> = {
   },
   supplierListMachines: { own: nothing, others: 'none' },
   supplierGetMachine: machineRow({}),
+  supplierGetMachineHistory: machineRow({}),
   supplierUpdateMachine: machineRow({ body: { listed: true, pricePerGpuHourNanoUsd: '1000000000' } }),
   supplierDrainMachine: machineRow({}),
   supplierResumeMachine: machineRow({}),
@@ -89,11 +90,20 @@ function machineRow(input: Input): AccessRow {
   };
 }
 
-async function tokenOf(world: World, who: SeededOrganisation): Promise<Input> {
+/** A token with which one machine can join. */
+export async function joinTokenOf(
+  world: World,
+  who: SeededOrganisation,
+): Promise<{ readonly id: string; readonly token: string }> {
   await supplierOf(world, who);
   await plantMarketplaceProvider(world.fixture.db);
   const made = await call(world, operations.supplierCreateJoinToken, { body: newToken() }, who.owner.key);
-  return { params: { joinTokenId: made.json.id as string } };
+  if (made.status !== 201) throw new Error(`no join token: ${made.text}`);
+  return made.json as { readonly id: string; readonly token: string };
+}
+
+async function tokenOf(world: World, who: SeededOrganisation): Promise<Input> {
+  return { params: { joinTokenId: (await joinTokenOf(world, who)).id } };
 }
 
 function judgementRow(body: object): AccessRow {

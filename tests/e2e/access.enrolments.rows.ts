@@ -1,0 +1,45 @@
+import type { OperationId } from '@millrace/contract';
+import { makeCertificate, plantSupplier, plantSupplierMachine, testIds, uniqueId } from '@millrace/testing';
+import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { AccessRow } from './access.rows.ts';
+import { joinTokenOf } from './access.suppliers.rows.ts';
+import type { Input, World } from './world.ts';
+
+/** The rows of how machines join, and of what is told about them afterwards. */
+
+export const enrolmentAccessRows: Partial<Record<OperationId, AccessRow>> = {
+  supplierStartEnrolment: {
+    own: async (world) => ({
+      body: { ...(await newDaemon()), token: (await joinTokenOf(world, world.acme)).token },
+    }),
+    others: 'none',
+  },
+  supplierListEnrolments: { own: async (world) => enrolmentOf(world, world.acme), others: 'none' },
+  supplierGetEnrolment: {
+    own: (world) => enrolmentOf(world, world.acme),
+    others: {
+      absent: { params: { enrolmentId: testIds.next('enr') } },
+      foreign: (world) => enrolmentOf(world, world.other),
+    },
+  },
+};
+
+/** What a host says of its daemon: an address, its certificate, and a token that names the certificate. */
+export async function newDaemon() {
+  const name = `host-${uniqueId()}`;
+  const { certificate, fingerprint } = await makeCertificate(name);
+  const token = { client_name: 'millrace', fingerprint, addresses: ['203.0.113.7:8443'], secret: uniqueId() };
+  return {
+    name,
+    endpoint: `https://${name}.example.com:8443`,
+    serverCertificate: certificate,
+    incusToken: Buffer.from(JSON.stringify(token)).toString('base64'),
+  };
+}
+
+async function enrolmentOf({ fixture: { db } }: World, who: SeededOrganisation): Promise<Input> {
+  const orgId = who.organisation.id;
+  await plantSupplier(db, { orgId });
+  const { machineId } = await plantSupplierMachine(db, { orgId });
+  return { params: { enrolmentId: machineId } };
+}
