@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { SimulatedClock } from '@millrace/platform/clock';
-import { eventually, startCaddy, testLog, type TestCaddy } from '@millrace/testing';
+import { eventually, freePort, startCaddy, testLog, type TestCaddy } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createCaddyAdmin } from './caddy-admin.ts';
 import type { NamedPort } from './caddy-config.ts';
@@ -200,4 +200,15 @@ test('what Caddy does not take is an error in its own words, and what it served 
   });
   await expect(broken.publish(never)).rejects.toThrow(/answered 500 .*nowhere\.pem/);
   expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 200 });
+});
+
+test('the admin API is reached on loopback as well as by its socket', async () => {
+  const bySocket = createCaddyAdmin({ socketPath: caddy.socketPath });
+  const toPort = await freePort();
+  const listen = `127.0.0.1:${toPort}`;
+  await bySocket.replace({ admin: { listen } }, await bySocket.read(never), never);
+  const byPort = createCaddyAdmin({ host: '127.0.0.1', port: toPort });
+  const running = await byPort.read(never);
+  expect(running.config).toEqual({ admin: { listen } });
+  expect(await byPort.replace({ admin: { listen: caddy.admin } }, running, never)).toBe(true);
 });
