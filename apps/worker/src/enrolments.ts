@@ -1,6 +1,6 @@
 import { connectTrust } from '@millrace/compute/connect';
 import type { DriverPool } from '@millrace/core/fleet';
-import { sweepEnrolments } from '@millrace/core/suppliers';
+import { EnrolmentSweep } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
@@ -10,8 +10,6 @@ import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
 
 const LOOK_EVERY_MS = 1_000;
-/** At once in one process: each has a machine tested, which mostly waits. */
-const BATCH = 8;
 
 /** Takes machines of suppliers, one step at a time, from asking to join to being enrolled. */
 export function startEnrolments(
@@ -42,8 +40,7 @@ export function startEnrolments(
     credentialRef,
   };
   const options = { name: 'enrol machines', clock, log, idleMs: LOOK_EVERY_MS, maxBackoffMs: LOOK_EVERY_MS };
-  const loop = startLoop(options, async () =>
-    (await sweepEnrolments(enrolment, BATCH)) >= BATCH ? 'busy' : 'idle',
-  );
+  const enrolments = new EnrolmentSweep(enrolment);
+  const loop = startLoop(options, async () => ((await enrolments.sweep()) > 0 ? 'busy' : 'idle'));
   lifecycle.onDrain('consumers', 'enrolments', () => loop.stop());
 }

@@ -156,27 +156,32 @@ export async function listEnrolments(
  */
 export async function claimDue(
   tx: Tx,
-  options: { readonly limit: number; readonly leaseMs: number },
+  options: {
+    readonly limit: number;
+    readonly leaseMs: number;
+    /** How many of one supplier are taken up at once: whose hosts are slow waits for them, and nobody else does. */
+    readonly perSupplier: number;
+    /** Suppliers with so many under way already. */
+    readonly busy: readonly OrgId[];
+  },
 ): Promise<readonly Enrolment[]> {
   const now = tx.clock.now();
-  const rows = await tx.kysely
-    .updateTable('supplier_machines')
-    .set((old) => ({
-      next_try_at: new Date(now.getTime() + options.leaseMs),
-      version: old('version', '+', 1),
-    }))
-    .where('id', 'in', (due) =>
-      due
-        .selectFrom('supplier_machines')
-        .select('id')
-        .where('next_try_at', '<=', now)
-        .orderBy('next_try_at')
-        .limit(options.limit)
-        .forUpdate()
-        .skipLocked(),
-    )
-    .returningAll()
-    .execute();
+  const { rows } = await sql<Selectable<Tables['supplier_machines']>>`
+    update supplier_machines
+       set next_try_at = ${new Date(now.getTime() + options.leaseMs)}, version = version + 1
+     where id in (
+       select id from supplier_machines
+        where next_try_at <= ${now}
+          and id in (select id from (
+                select id, next_try_at, row_number() over (partition by org_id order by next_try_at, id) as nth
+                  from supplier_machines
+                 where next_try_at <= ${now} and org_id <> all (${options.busy.map(toUuid)}::uuid[])) as due
+               where nth <= ${options.perSupplier}
+               order by next_try_at
+               limit ${options.limit})
+        for update skip locked)
+    returning *
+  `.execute(tx.kysely);
   return rows.map(toEnrolment);
 }
 

@@ -1,5 +1,6 @@
 export { serveEnrolments, type EnrolmentRoutes } from './enrolment.routes.ts';
-export { sweepEnrolments, type EnrolmentParts } from './enrolment.service.ts';
+export type { EnrolmentParts } from './enrolment.service.ts';
+export { EnrolmentSweep } from './enrolment.sweep.ts';
 export { serveSuppliers, type SupplierRoutes } from './suppliers.routes.ts';
 export { serveSupplierMoney, type SupplierMoneyRoutes } from './earnings.routes.ts';
 export { feeOf, supplierRate } from './fee.ts';
