@@ -72,6 +72,17 @@ export class PretendedIncus {
   /** Secrets that it takes once in exchange for its trust. */
   readonly secrets = new Map<string, Trusted>();
   readonly projects = new Set(['default', 'millrace']);
+  /** Of every project but the first: what join.sh writes there. */
+  projectConfig: Record<string, string> = {
+    restricted: 'true',
+    'features.images': 'true',
+    'features.profiles': 'true',
+    'user.millrace.network': 'tenants',
+    'user.millrace.storage-pool': 'default',
+    'user.millrace.instance-type': 'container',
+    'user.millrace.ssh-user': 'ubuntu',
+    'user.millrace.default-image': 'ubuntu',
+  };
   hardware: PretendedHardware;
   readonly #operations = new Map<string, string>();
 
@@ -104,7 +115,7 @@ export class PretendedIncus {
       case 'storage-pools':
         return this.#pool(rest);
       case 'images':
-        return rest[0] === 'aliases' ? answered({ target: IMAGE }) : answered([]);
+        return rest[1] === undefined ? answered([{ name: 'ubuntu' }]) : answered({ target: IMAGE });
       case 'operations':
         return this.#operation(rest);
       case 'instances':
@@ -140,6 +151,11 @@ export class PretendedIncus {
       return answered(null);
     }
     if (client === undefined) return refusedBy(403, 'not authorized');
+    if (asked.method === 'DELETE') {
+      if (client.restricted || asked.fingerprint === null) return refusedBy(403, 'not authorized');
+      this.trusted.delete(asked.fingerprint);
+      return answered(null);
+    }
     const own = { ...client, type: 'client', name: 'millrace', fingerprint: asked.fingerprint };
     if (rest[0] === undefined) {
       const isFull = asked.query.get('recursion') === '1';
@@ -155,9 +171,12 @@ export class PretendedIncus {
       return answered(null);
     }
     const visible = [...this.projects].filter((one) => !client.restricted || client.projects.includes(one));
-    const config = { restricted: 'true', 'features.images': 'true', 'features.profiles': 'true' };
-    if (name === undefined) return answered(visible.map((one) => `/1.0/projects/${one}`));
-    if (visible.includes(name)) return answered({ name, config });
+    const shown = (one: string) => ({ name: one, config: one === 'default' ? {} : this.projectConfig });
+    if (name === undefined) {
+      const isFull = asked.query.get('recursion') === '1';
+      return answered(visible.map((one) => (isFull ? shown(one) : `/1.0/projects/${one}`)));
+    }
+    if (visible.includes(name)) return answered(shown(name));
     return client.restricted ? refusedBy(403, 'not authorized') : missing;
   }
 

@@ -1,0 +1,321 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectDriver, connectTrust } from '@millrace/compute/connect';
+import type { Clock, SimulatedClock } from '@millrace/platform/clock';
+import { createDb, type Db } from '@millrace/platform/db';
+import { createIdSource, toUuid, type OrgId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { createNetGuard, type NetGuard } from '@millrace/platform/net';
+import { createSealer } from '@millrace/platform/secrets';
+import {
+  absurdWays,
+  createTenant,
+  createTestDatabase,
+  hybridClock,
+  makeCertificate,
+  plantMarketplaceProvider,
+  plantSupplier,
+  startHostileIncus,
+  testClock,
+  testIds,
+  unusableWays,
+  type HostileIncus,
+  type Lie,
+  type TestCertificate,
+  type TestDatabase,
+} from '@millrace/testing';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDriverPool, FleetSync, type DriverPool } from '../fleet/index.ts';
+import { systemCause } from '../identity/index.ts';
+import type { Enrolment } from './enrolment.ts';
+import { startEnrolment, type EnrolmentParts, type JoinWish } from './enrolment.service.ts';
+import { findEnrolment } from './enrolment.store.ts';
+import { EnrolmentSweep } from './enrolment.sweep.ts';
+
+/** Machines that ask to join and then lie: doubles of their daemons, and all of ours that is real. */
+
+const REGION = 'us-central-1';
+const MINUTE_MS = 60_000;
+/** Deadlines of calls come so much sooner: a daemon that says nothing is waited for, and not for a quarter of a minute. */
+const HURRY = 25;
+
+let database: TestDatabase;
+let db: Db;
+let clock: SimulatedClock;
+let own: TestCertificate;
+let folder: string;
+let drivers: DriverPool;
+let sync: FleetSync;
+let parts: EnrolmentParts;
+let sweeper: EnrolmentSweep;
+const log = createLogger({ name: 'enrolment', level: 'silent' });
+const sealer = createSealer({ keys: [{ id: 'k1', key: randomBytes(32) }], activeId: 'k1' });
+const daemons: HostileIncus[] = [];
+
+function hurried(of: Clock): Clock {
+  return { ...of, after: (ms, action) => of.after(Math.ceil(ms / HURRY), action) };
+}
+
+function partsWith(guard: NetGuard): EnrolmentParts {
+  const credentials = {
+    suppliers: {
+      certificateFile: join(folder, 'client.crt'),
+      keyFile: join(folder, 'client.key'),
+      serverCertificateFile: null,
+    },
+  };
+  const real = hurried(hybridClock(clock));
+  drivers = createDriverPool({
+    db,
+    log,
+    connect: (cluster) =>
+      connectDriver(cluster, { db, clock: real, log, credentials, guard, opensDoors: false }),
+  });
+  return {
+    db,
+    clock: hybridClock(clock),
+    log,
+    sealer,
+    guard,
+    drivers: drivers.of.bind(drivers),
+    trust: (daemon) => connectTrust(daemon, { clock: real, guard, credentials, credentialRef: 'suppliers' }),
+    providerId: 'marketplace',
+    credentialRef: 'suppliers',
+  };
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  clock = testClock();
+  const ids = createIdSource({ clock, cell: 1 });
+  db = createDb({ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log });
+  own = await makeCertificate('millrace');
+  folder = mkdtempSync(join(tmpdir(), 'mr-'));
+  writeFileSync(join(folder, 'client.crt'), own.certificate);
+  writeFileSync(join(folder, 'client.key'), own.key, { mode: 0o600 });
+  await plantMarketplaceProvider(db, REGION);
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(() => {
+  parts = partsWith(createNetGuard({ allowedNetworks: ['127.0.0.0/8'] }));
+  sweeper = new EnrolmentSweep(parts);
+  sync = new FleetSync({
+    db,
+    clock: hybridClock(clock),
+    log,
+    holder: 'test',
+    drivers,
+    tuning: { readTimeoutMs: 600 },
+  });
+});
+afterEach(async () => {
+  await sync.stop();
+  await drivers.close();
+  await Promise.all(daemons.splice(0).map((daemon) => daemon[Symbol.asyncDispose]()));
+  // Nothing of one test is due in another.
+  await clock.advance(24 * 60 * MINUTE_MS);
+  await sweep();
+});
+
+async function newDaemon(): Promise<HostileIncus> {
+  const daemon = await startHostileIncus({
+    name: `host-${daemons.length}-${randomBytes(3).toString('hex')}`,
+  });
+  daemons.push(daemon);
+  return daemon;
+}
+
+async function newSupplier(): Promise<OrgId> {
+  const { orgId } = await createTenant(database.db);
+  await plantSupplier(db, { orgId });
+  return orgId;
+}
+
+async function newToken(orgId: OrgId): Promise<string> {
+  const token = `mrj_${randomBytes(32).toString('hex')}`;
+  const hash = createHash('sha256').update(token).digest();
+  const now = clock.now();
+  await sql`
+    insert into supplier_join_tokens (id, supplier_id, org_id, description, cluster_name, region, max_machines,
+      secret_hash, expires_at, created_by, created_at)
+    select ${toUuid(testIds.next('jtk'))}, supplier.id, supplier.org_id, '', 'barn', ${REGION}, 1000, ${hash},
+           ${new Date(now.getTime() + 60 * MINUTE_MS)}, member.user_id, ${now}
+      from suppliers as supplier join members as member on member.org_id = supplier.org_id
+     where supplier.org_id = ${toUuid(orgId)} limit 1`.execute(db.kysely);
+  return token;
+}
+
+/** What join.sh does and sends. */
+function joinWith(daemon: HostileIncus, token: string, wish: Partial<JoinWish> = {}): Promise<Enrolment> {
+  daemon.pretence.projectConfig['user.millrace.join'] = createHash('sha256').update(token).digest('hex');
+  const asked = {
+    token,
+    incusToken: daemon.trustToken(),
+    endpoint: daemon.url,
+    name: 'box',
+    serverCertificate: daemon.certificate.certificate,
+    ...wish,
+  };
+  return db.transaction({ name: 'start enrolment', isolation: 'read committed' }, (tx) =>
+    startEnrolment(tx, { sealer, cause: systemCause('test', 'live') }, asked),
+  );
+}
+
+async function sweep(): Promise<void> {
+  await sweeper.sweep();
+  await sweeper.settled();
+}
+
+async function now({ orgId, id }: Enrolment): Promise<Enrolment> {
+  return (await findEnrolment(db, orgId, id)) ?? expect.fail('There is no such enrolment.');
+}
+
+/** Tried until its time is over. */
+async function giveUpOn(enrolment: Enrolment): Promise<Enrolment> {
+  await sweep();
+  await clock.advance(16 * MINUTE_MS);
+  await sweep();
+  return now(enrolment);
+}
+
+const clustersOf = async (orgId: OrgId): Promise<readonly string[]> => {
+  const { rows } = await sql<{ status: string }>`
+    select status from clusters where supplier_org_id = ${toUuid(orgId)}`.execute(db.kysely);
+  return rows.map(({ status }) => status);
+};
+
+it('an honest double is trusted and inspected, so that what follows is about lies', async () => {
+  const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+  const enrolment = await joinWith(daemon, await newToken(orgId));
+  await sweep();
+  expect(await now(enrolment)).toMatchObject({ stage: 'inspecting', problem: null, trustToken: null });
+  await sync.tick();
+  const { clusterId } = await now(enrolment);
+  await sync.look(clusterId ?? expect.fail('It has no cluster.'));
+  await clock.advance(MINUTE_MS);
+  await sweep();
+  expect(await now(enrolment)).toMatchObject({ stage: 'testing' });
+});
+
+describe.each(Object.entries<Lie>(unusableWays))('a daemon that answers with %s', (_, lie) => {
+  it('is refused in words once its time is over, keeps no secret of its owner here, and may ask again', async () => {
+    const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+    const token = await newToken(orgId);
+    const enrolment = await joinWith(daemon, token);
+    daemon.lie = lie;
+    await sweep();
+    const waiting = await now(enrolment);
+    expect(waiting.stage).toBe('trusting');
+    expect(waiting.problem).not.toMatch(/[\u0000-\u001f]/);
+    expect((waiting.problem ?? '').length).toBeGreaterThan(0);
+    const refused = await giveUpOn(enrolment);
+    expect(refused).toMatchObject({ stage: 'refused', trustToken: null });
+    expect((refused.problem ?? '').length).toBeLessThanOrEqual(1_000);
+    expect(await clustersOf(orgId)).toEqual([]);
+    daemon.lie = null;
+    const again = await joinWith(daemon, token);
+    expect(again.id).not.toBe(enrolment.id);
+    await sweep();
+    expect((await now(again)).stage).toBe('inspecting');
+  });
+});
+
+it.each(Object.entries<Lie>(absurdWays))(
+  'a daemon that reports %s is never tested, let alone enrolled',
+  async (_, lie) => {
+    const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+    const enrolment = await joinWith(daemon, await newToken(orgId));
+    await sweep();
+    daemon.lie = lie;
+    await sync.tick();
+    await sync.look((await now(enrolment)).clusterId ?? expect.fail('It has no cluster.'));
+    const refused = await giveUpOn(enrolment);
+    expect(refused.stage).toBe('refused');
+    expect(await clustersOf(orgId)).toEqual(['removed']);
+  },
+);
+
+describe('a daemon that trusts us with more than one project', () => {
+  it('is refused when it says so, and is made to forget our certificate', async () => {
+    const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+    const incusToken = daemon.trustToken({ restricted: false });
+    const enrolment = await joinWith(daemon, await newToken(orgId), { incusToken });
+    await sweep();
+    const refused = await now(enrolment);
+    expect(refused).toMatchObject({ stage: 'refused', trustToken: null });
+    expect(refused.problem).toContain('trusts Millrace with everything');
+    expect(daemon.pretence.trusted.size).toBe(0);
+    expect(await clustersOf(orgId)).toEqual([]);
+  });
+
+  it('is refused when it says that it does not and shows us what is not ours', async () => {
+    const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+    const enrolment = await joinWith(daemon, await newToken(orgId));
+    const others = [{ name: 'web', project: 'default', status: 'Running', status_code: 103 }];
+    daemon.lie = (asked) =>
+      asked.path === '/1.0/instances' && asked.query.get('all-projects') === 'true'
+        ? { do: 'answer', answer: { status: 200, body: { type: 'sync', metadata: others } } }
+        : null;
+    await sweep();
+    expect(await now(enrolment)).toMatchObject({ stage: 'refused' });
+  });
+});
+
+it('a daemon whose owner did not ask for it is not taken: its project does not name the join token', async () => {
+  const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+  const enrolment = await joinWith(daemon, await newToken(orgId));
+  daemon.pretence.projectConfig['user.millrace.join'] = 'f'.repeat(64);
+  await sweep();
+  expect((await now(enrolment)).problem).toContain('does not name the join token');
+});
+
+it('a daemon that shows another certificate than the one it was announced with is told no secret', async () => {
+  const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+  const enrolment = await joinWith(daemon, await newToken(orgId));
+  await daemon.showOtherCertificate();
+  await sweep();
+  expect(daemon.asked).toEqual([]);
+  expect(await now(enrolment)).toMatchObject({ stage: 'trusting' });
+});
+
+it('a token of one daemon and the certificate of another do not go together', async () => {
+  const [orgId, one, other] = [await newSupplier(), await newDaemon(), await newDaemon()];
+  const token = await newToken(orgId);
+  const mixed = joinWith(one, token, { serverCertificate: other.certificate.certificate });
+  await expect(mixed).rejects.toMatchObject({ reason: 'VALIDATION_FAILED' });
+});
+
+it('a daemon at an address of our inside is never connected to', async () => {
+  await drivers.close();
+  parts = partsWith(createNetGuard({ allowedNetworks: [] }));
+  sweeper = new EnrolmentSweep(parts);
+  const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+  const enrolment = await joinWith(daemon, await newToken(orgId));
+  const refused = await giveUpOn(enrolment);
+  expect(daemon.asked).toEqual([]);
+  expect(refused.stage).toBe('refused');
+});
+
+it('a supplier whose daemons say nothing holds nobody else up', async () => {
+  const [hostileOrg, honestOrg] = [await newSupplier(), await newSupplier()];
+  const token = await newToken(hostileOrg);
+  for (let index = 0; index < 6; index += 1) {
+    const daemon = await newDaemon();
+    daemon.lie = unusableWays.silence;
+    await joinWith(daemon, token);
+  }
+  const few = new EnrolmentSweep(parts, { slots: 4, perSupplier: 2 });
+  const honest = await joinWith(await newDaemon(), await newToken(honestOrg));
+  // Those who came first are taken up first, and leave room all the same.
+  expect(await few.sweep()).toBe(3);
+  await few.sweep();
+  await expect.poll(async () => (await now(honest)).stage, { timeout: 5_000 }).toBe('inspecting');
+  await few.settled();
+});
