@@ -3,8 +3,12 @@ import type { MeterBasis } from './meters.store.ts';
 import type { Probe } from './probe.store.ts';
 import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
 
-/** Keys of a thing's meters begin with it. `;` follows the colon. */
-const keyOfThing = sql`t.idempotency_key > m.cause_kind || ':' || m.cause_id || ':meter:' collate "C"
+/**
+ * Keys of a thing's meters begin with it, and `;` follows the colon. That the causes are equal follows from it; said, it
+ * lets many things be looked up at once.
+ */
+const keyOfThing = sql`t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
+                   and t.idempotency_key > m.cause_kind || ':' || m.cause_id || ':meter:' collate "C"
                    and t.idempotency_key < m.cause_kind || ':' || m.cause_id || ':meter;' collate "C"`;
 
 /**
@@ -13,9 +17,9 @@ const keyOfThing = sql`t.idempotency_key > m.cause_kind || ':' || m.cause_id || 
  */
 export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterBasis, 'now'>): Probe {
   const which = onlyTouched
-    ? sql`exists (select from ledger_transfers t
-                   where t.org_id = m.org_id and t.kind in ('charge', 'credit') and ${keyOfThing}
-                     and ${within(sql`t.id`, range)})`
+    ? sql`(m.org_id, m.cause_kind, m.cause_id) in (
+             select t.org_id, t.cause_kind, t.cause_id from ledger_transfers t
+              where t.kind in ('charge', 'credit') and ${within(sql`t.id`, range)})`
     : sql`true`;
   const ofOwner = orgUuid === null ? sql`true` : sql`m.org_id = ${orgUuid}::uuid`;
   return {

@@ -31,6 +31,10 @@ export async function sumEarnings(
     with payable as materialized (
       select id from ledger_accounts where org_id = ${supplier} and mode = 'live' and kind = 'supplier_payable'
     ),
+    fees as materialized (
+      select array_agg(id) as ids from ledger_accounts
+       where kind = 'platform_fee' and mode = 'live' and org_id is null
+    ),
     -- A meter posts for the last time when its end is written down, which may be later than the end.
     things as materialized (
       select distinct m.org_id, m.cause_kind, m.cause_id
@@ -39,14 +43,16 @@ export async function sumEarnings(
        where m.supplier_org_id = ${supplier} and m.mode = 'live' and m.opened_at < ${until}
          and (m.state <> 'closed' or last.recorded_at >= ${from}::timestamptz - interval '1 hour')
     ),
+    -- One look at the index for each thing and each transfer, however many others there are: the offset keeps it so.
     moved as materialized (
-      select t.id, m.cause_id,
-             case t.kind when 'charge' then 1 else -1 end * coalesce((t.usage ->> 'gpuMs')::numeric, 0) as gpu_ms
-        from things m
-        join ledger_transfers t on t.org_id = m.org_id
-         and t.idempotency_key > m.cause_kind || ':' || m.cause_id || ':meter:' collate "C"
-         and t.idempotency_key < m.cause_kind || ':' || m.cause_id || ':meter;' collate "C"
-       where t.kind in ('charge', 'credit') and ${inPeriod}
+      select posted.* from things m cross join lateral (
+        select t.id, t.cause_id,
+               case t.kind when 'charge' then 1 else -1 end * coalesce((t.usage ->> 'gpuMs')::numeric, 0) as gpu_ms
+          from ledger_transfers t
+         where t.org_id = m.org_id and t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
+           and t.idempotency_key > m.cause_kind || ':' || m.cause_id || ':meter:' collate "C"
+           and t.idempotency_key < m.cause_kind || ':' || m.cause_id || ':meter;' collate "C"
+           and t.kind in ('charge', 'credit') and ${inPeriod} offset 0) as posted
        union all
       select t.id, undone.cause_id, 0
         from ledger_transfers t
@@ -54,17 +60,17 @@ export async function sumEarnings(
        where t.kind in ('refund', 'reversal') and ${inPeriod}
          and exists (select from ledger_entries e join payable on payable.id = e.account_id where e.transfer_id = t.id)
     ),
+    legs as (
+      select moved.cause_id, moved.gpu_ms, coalesce(entered.fee, 0) as fee, coalesce(entered.earned, 0) as earned
+        from moved cross join lateral (
+          select sum(e.amount_nano_usd) filter (where e.account_id = any ((select ids from fees)::uuid[])) as fee,
+                 sum(e.amount_nano_usd) filter (where e.account_id = (select id from payable)) as earned
+            from ledger_entries e where e.transfer_id = moved.id offset 0) as entered
+       -- A thing may have meters whose money is not shared, such as that of its disk while it is off.
+       where entered.fee is not null or entered.earned is not null
+    ),
     by_thing as (
-      select moved.cause_id, sum(legs.earned) as earned, sum(legs.fee) as fee,
-             -- A thing may have meters whose money is not shared, such as that of its disk while it is off.
-             coalesce(sum(moved.gpu_ms) filter (where (legs.earned, legs.fee) <> (0, 0)), 0) as gpu_ms
-        from moved
-       cross join lateral (
-             select coalesce(sum(e.amount_nano_usd) filter (where a.kind = 'platform_fee'), 0) as fee,
-                    coalesce(sum(e.amount_nano_usd) filter (where a.id in (select id from payable)), 0) as earned
-               from ledger_entries e join ledger_accounts a on a.id = e.account_id
-              where e.transfer_id = moved.id) as legs
-       group by moved.cause_id
+      select cause_id, sum(gpu_ms) as gpu_ms, sum(earned) as earned, sum(fee) as fee from legs group by cause_id
     )
     select instance.node_id, trim_scale(sum(gpu_ms))::text as gpu_ms, sum(earned)::text as earned, sum(fee)::text as fee
       from by_thing
