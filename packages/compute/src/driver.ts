@@ -1,5 +1,6 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
+import type { NetGuard } from '@millrace/platform/net';
 
 /**
  * What Millrace asks of an engine that runs machines. One driver serves one cluster: one endpoint of one engine.
@@ -23,6 +24,11 @@ import type { OrgId } from '@millrace/platform/ids';
 export interface ComputeDriver {
   readonly kind: DriverKind;
   readonly can: DriverAbilities;
+  /**
+   * Where somebody else named where the engine is: what of the addresses that it tells may be connected to. Whoever dials one
+   * of them goes through this.
+   */
+  readonly guard?: NetGuard;
 
   /** All nodes of the cluster and the hardware of each, as the engine reports it now. */
   readInventory(signal: AbortSignal): Promise<Inventory>;

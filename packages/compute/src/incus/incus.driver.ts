@@ -1,3 +1,4 @@
+import type { NetGuard } from '@millrace/platform/net';
 import {
   checkCommand,
   checkGpus,
@@ -57,6 +58,7 @@ export class IncusDriver implements ComputeDriver {
   readonly kind = 'incus';
   readonly can: DriverAbilities;
   readonly volumes: DriverVolumes;
+  readonly guard?: NetGuard;
   readonly #client: IncusClient;
   readonly #settings: IncusSettings;
   readonly #cluster: IncusCluster;
@@ -76,6 +78,7 @@ export class IncusDriver implements ComputeDriver {
       metrics: true,
       events: true,
     };
+    if ('guard' in options && options.guard !== undefined) this.guard = options.guard;
     const client = new IncusClient(options, options.clock, { project: settings.project });
     const cluster = new IncusCluster(client, options);
     const instances = new IncusInstances(client);

@@ -70,7 +70,9 @@ async function letIn(
   const driver = await parts.drivers(machine.clusterId);
   if (machine.ports.length > 1) await driver.setPorts(machine, machine.ports, signal);
   if (userData !== null && !driver.can.runUserData) {
-    if (await handOverWithUserData(parts, view, { machine, userData }, signal)) return { hasStarted: true };
+    const target = targetOf(parts, driver, machine);
+    if (await handOverWithUserData(parts, view, { machine, userData, target }, signal))
+      return { hasStarted: true };
   }
   await handOver(parts, driver, machine, sshKeys, signal);
   return { hasStarted: false };
@@ -80,10 +82,10 @@ async function letIn(
 async function handOverWithUserData(
   parts: DriveParts,
   view: RentalView,
-  { machine, userData }: { readonly machine: RentalMachine; readonly userData: string },
+  options: { readonly machine: RentalMachine; readonly userData: string; readonly target: SshTarget },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const target = targetOf(parts, machine);
+  const { machine, userData, target } = options;
   const first = async (): Promise<void> => {
     await requireRefused(target, signal);
     await noteLetIn(parts, view, [machine]);
@@ -107,20 +109,21 @@ async function handOver(
   keys: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
-  const target = targetOf(parts, machine);
+  const target = targetOf(parts, driver, machine);
   const { outcome } = await replaceKeysOverSsh(target, keys, signal);
   if (outcome !== 'replaced' && driver.can.setKeys) await driver.setKeys(machine, keys, signal);
   await requireRefused(target, signal);
 }
 
-function targetOf(parts: DriveParts, machine: RentalMachine): SshTarget {
+function targetOf(parts: DriveParts, { guard }: ComputeDriver, machine: RentalMachine): SshTarget {
   const key = openProofKey(parts, machine);
   const port = sshPortOf(machine);
   const { address, sshUser, hostKey } = machine;
   if (key === null || port === null || address === null || sshUser === null) {
     throw new NotUsable('It was not proven.', true);
   }
-  return { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };
+  const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };
+  return guard === undefined ? target : { ...target, guard };
 }
 
 /** Where an earlier try got as far as to replace the keys, ours is refused already. */

@@ -79,7 +79,8 @@ async function prove(
   const { address, privateIps, sshUser, power } = await see(driver, machine, signal);
   if (address === null) throw new NotUsable('The machine has no address yet.', false);
   const { hostKey } = machine;
-  const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };
+  const guard = driver.guard === undefined ? {} : { guard: driver.guard };
+  const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey, ...guard };
   const look = await logIn(parts, machine, target, signal);
   if (look.outcome === 'wrong-host-key') throw new NotUsable('The machine shows another host key.', true);
   if (look.outcome === 'refused') throw new Refused(look.detail);
