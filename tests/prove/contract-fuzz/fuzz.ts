@@ -10,6 +10,7 @@ import {
   plantSupplierMachine,
 } from '@millrace/testing';
 import { chargeOf } from '../../e2e/access.billing.rows.ts';
+import { newDaemon } from '../../e2e/access.enrolments.rows.ts';
 import { plantedProvider } from '../../e2e/access.fleet.rows.ts';
 import { machineForRent } from '../../e2e/access.instances.rows.ts';
 import { briefRentalOf, goneRentalOf, readyToRent, runningRentalOf } from '../../e2e/access.rentals.rows.ts';
@@ -151,7 +152,8 @@ async function plantedSuppliers({ fixture: { db }, acme, other }: World): Promis
   const statements = [await plantStatement(db, acme.organisation.id)];
   const victim = await plantSupplier(db, { orgId: other.organisation.id });
   const own = await plantSupplier(db, { orgId: acme.organisation.id, status: 'rejected' });
-  return { ids: { own, victim }, machines, statements };
+  const daemons = [await newDaemon(), await newDaemon(), await newDaemon()];
+  return { ids: { own, victim }, machines, statements, daemons };
 }
 
 /** Each takes one stop or reboot: nobody is there to carry it out. */

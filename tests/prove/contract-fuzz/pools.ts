@@ -69,6 +69,8 @@ export interface Given {
 export interface GivenSuppliers {
   /** The caller's, which is approved sooner or later, and one that may be suspended. */
   readonly ids: { readonly own: string; readonly victim: string };
+  /** What hosts say of themselves when they ask to join. */
+  readonly daemons: readonly Readonly<Record<string, string>>[];
   /** The caller's machines: some that stay, and some that may be withdrawn. */
   readonly machines: { readonly steady: readonly string[]; readonly leaving: readonly string[] };
   readonly statements: readonly string[];
@@ -93,6 +95,9 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const models: string[] = [];
   const deployments: string[] = [];
   const joinTokens: string[] = [];
+  // The tokens themselves, which are answered once.
+  const joinSecrets: string[] = [];
+  const enrolments: string[] = [];
   // Who was approved cannot apply any more: that comes first.
   let hasApplied = false;
   const payouts: string[] = [];
@@ -153,6 +158,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         );
       case 'joinTokenId':
         return someOf(joinTokens);
+      case 'enrolmentId':
+        return someOf(enrolments);
       case 'payoutId':
         return someOf(payouts);
       case 'statementId':
@@ -195,6 +202,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     supplierId: 'sup',
     machineId: 'nod',
     joinTokenId: 'jtk',
+    enrolmentId: 'enr',
     payoutId: 'pyo',
     statementId: 'stm',
   } as const;
@@ -223,6 +231,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return { ...body, clusterName: 'c1', region: plantedProvider.region };
       if (operationId === 'supplierRequestPayout' && random.chance(0.8))
         return { ...body, amountNanoUsd: String(random.int(1, 1000)) };
+      if (operationId === 'supplierStartEnrolment' && random.chance(0.8))
+        return { ...body, ...random.pick(suppliers.daemons), token: someOf(joinSecrets) };
       if (operationId === 'supplierUpdateMachine' && random.chance(0.8))
         return { ...body, pricePerGpuHourNanoUsd: '1000000000' };
       if (operationId === 'adminApproveSupplier' && random.chance(0.8))
@@ -265,7 +275,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
 
     note(operationId, answer) {
       remember(operations, answer.headers['operation-id']);
-      if (answer.status !== 201 && answer.status !== 200) return;
+      if (answer.status < 200 || answer.status > 202) return;
+      if (operationId === 'supplierStartEnrolment') remember(enrolments, answer.json.id);
       if (operationId === 'createApiKey' || operationId === 'rotateApiKey') remember(keys, answer.json.id);
       if (operationId === 'createSshPublicKey') remember(sshKeys, answer.json.id);
       if (operationId === 'adminCreateOrganisation') remember(victims, answer.json.id);
@@ -275,7 +286,10 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'createVirtualMachineRental')
         remember(random.chance(0.3) ? ending : rentals, String(answer.json.id));
       if (operationId === 'supplierApply') hasApplied = true;
-      if (operationId === 'supplierCreateJoinToken') remember(joinTokens, answer.json.id);
+      if (operationId === 'supplierCreateJoinToken') {
+        remember(joinTokens, answer.json.id);
+        remember(joinSecrets, answer.json.token);
+      }
       if (operationId === 'supplierRequestPayout') remember(payouts, answer.json.id);
       if (operationId === 'createMarketplaceInstance') remember(instances, answer.json.instance_name);
       if (operationId === 'createBudget') remember(budgets, answer.json.id);
