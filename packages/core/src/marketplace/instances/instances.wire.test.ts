@@ -146,6 +146,15 @@ describe('an instance on the wire', () => {
     expect(portMappings).toEqual([{ domain: '203.0.113.7', protocol: 'tcp', port: 31_425 }]);
   });
 
+  it('of a test key has none either, since nobody serves them', () => {
+    const ofTest = { ...instance, mode: 'test' as const };
+    const { portMappings } = toWireInstance(
+      { instance: ofTest, record: recordWith('Running', [machine]) },
+      'run.example.com',
+    );
+    expect(portMappings).toEqual([{ domain: '203.0.113.7', protocol: 'tcp', port: 31_425 }]);
+  });
+
   it.each([
     ['while it starts', recordWith('Pending', [{ ...machine, state: 'made' }]), 'starting'],
     ['before it is anywhere', recordWith('Pending', []), 'creating'],
