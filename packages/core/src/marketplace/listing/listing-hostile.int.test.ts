@@ -1,0 +1,168 @@
+import { createContract, defaultProviders } from '@millrace/contract';
+import { createIncusDriver } from '@millrace/compute/incus';
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import {
+  absurdWays,
+  createTenant,
+  createTestDatabase,
+  makeCertificate,
+  plantSupplierMachine,
+  startHostileIncus,
+  testClock,
+  unusableWays,
+  type HostileIncus,
+  type Lie,
+  type PlantedMachine,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDriverPool, FleetSync, type DriverPool } from '../../fleet/index.ts';
+import { createListing, type Listing } from './listing.ts';
+import type { MachineRecord } from './machine.ts';
+
+/** The listing beside daemons that lie: whatever one of them says, everybody else's machines are shown as they are. */
+
+const NAMES = ['honest', 'hostile'] as const;
+type Name = (typeof NAMES)[number];
+
+let database: TestDatabase;
+let daemons: Readonly<Record<Name, HostileIncus>>;
+let machines: Readonly<Record<Name, PlantedMachine>>;
+let drivers: DriverPool;
+let sync: FleetSync;
+let listing: Listing;
+
+const answer = createContract({ providers: defaultProviders }).operations.listMarketplaceMachines.response
+  .schema;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { db } = database;
+  const own = await makeCertificate('millrace');
+  // Planted nodes are called so.
+  const start = () => startHostileIncus({ name: 'node-1' });
+  daemons = { honest: await start(), hostile: await start() };
+  daemons.hostile.pretence.hardware = {
+    ...daemons.hostile.pretence.hardware,
+    gpus: daemons.hostile.pretence.hardware.gpus.map((gpu) => ({ ...gpu, uuid: `${gpu.uuid}-b` })),
+  };
+  const plant = async (): Promise<PlantedMachine> => {
+    const { orgId } = await createTenant(db);
+    return plantSupplierMachine(db, { orgId, region: 'us-east-1', gpusPerNode: 8 });
+  };
+  machines = { honest: await plant(), hostile: await plant() };
+  for (const daemon of Object.values(daemons)) daemon.trust(own.fingerprint);
+  const log = createLogger({ name: 'listing', level: 'silent' });
+  drivers = createDriverPool({
+    db,
+    log,
+    connect: async ({ id }) => {
+      const daemon = daemons[id === machines.honest.clusterId ? 'honest' : 'hostile'];
+      return createIncusDriver({
+        endpoints: [daemon.url],
+        tls: {
+          clientCertificate: own.certificate,
+          clientKey: own.key,
+          serverCertificate: daemon.certificate.certificate,
+        },
+        instanceType: 'container',
+        project: 'millrace',
+        network: 'tenants',
+        storagePool: 'default',
+        sshUser: 'ubuntu',
+        clock: systemClock,
+        log,
+      });
+    },
+  });
+  const tuning = { readTimeoutMs: 500, silentMs: 0 };
+  sync = new FleetSync({ db, clock: systemClock, log, holder: 'test', drivers, tuning });
+  const clock = testClock();
+  listing = createListing({ db, clock, log, tuning: { pageSize: 3, packForMs: 1e9 } });
+});
+afterAll(async () => {
+  await sync.stop();
+  await drivers.close();
+  await Promise.all(Object.values(daemons).map((daemon) => daemon[Symbol.asyncDispose]()));
+  await database.drop();
+});
+
+async function look(): Promise<void> {
+  await sync.tick();
+  for (const name of NAMES) await sync.look(machines[name].clusterId);
+  for (let step = 0; (await listing.step()) === 'busy'; step += 1) {
+    if (step > 50) throw new Error('It never comes to an end.');
+  }
+}
+
+/** The whole answer, as a client reads and checks it. */
+function shown(): Readonly<Record<Name, MachineRecord | undefined>> {
+  const found = listing.table()?.table.select({ filters: {} }) ?? expect.fail('It is not filled yet.');
+  const text = Buffer.concat(found.runs.map(({ bytes, from, until }) => bytes.subarray(from, until)));
+  const { instances } = answer.parse({ instances: JSON.parse(`[${text.toString().slice(1)}]`) as unknown });
+  const of = (name: Name) => instances.find(({ id }) => id === machines[name].nodeId);
+  return { honest: of('honest'), hostile: of('hostile') };
+}
+
+beforeEach(async () => {
+  daemons.hostile.lie = null;
+  await look();
+  await look();
+});
+afterEach(() => {
+  daemons.hostile.lie = null;
+});
+
+it('shows what honest doubles report, so that what follows is about lies', () => {
+  const { honest, hostile } = shown();
+  expect(honest).toMatchObject({ status: 'node_ready', gpus_total: 8, gpus_reserved: 0 });
+  expect(hostile).toMatchObject({ status: 'node_ready', gpus_total: 8 });
+  expect(honest?.hardware.ram).toEqual([{ hardware_type: 'ram', capacity: 524_288 }]);
+});
+
+const ways: readonly (readonly [string, Lie])[] = [
+  ...Object.entries<Lie>(unusableWays),
+  ...Object.entries<Lie>(absurdWays),
+];
+
+describe.each(ways)('a daemon that answers with %s', (_, lie) => {
+  it('is not ready in the listing, is shown as it was known, and changes nothing of the others', async () => {
+    const before = shown();
+    daemons.hostile.lie = lie;
+    await look();
+    await look();
+    const after = shown();
+    expect(after.honest).toEqual(before.honest);
+    expect(after.hostile).toEqual({ ...before.hostile, status: 'node_offline' });
+  });
+});
+
+it('texts of a daemon are texts, whatever is in them', async () => {
+  const { hardware } = daemons.hostile.pretence;
+  const model = `H100","price":0}]}\u2028</script>\u0000\n${'\u{1F600}'.repeat(40)}`;
+  daemons.hostile.pretence.hardware = { ...hardware, gpus: hardware.gpus.map((gpu) => ({ ...gpu, model })) };
+  await look();
+  const { honest, hostile } = shown();
+  expect(honest?.status).toBe('node_ready');
+  expect(hostile?.hardware.gpus).toHaveLength(8);
+  expect(hostile?.hardware.gpus[0]?.model).toContain('</script>');
+  daemons.hostile.pretence.hardware = hardware;
+});
+
+it.each([
+  '{}',
+  '{"network": 7, "gpu": []}',
+  '{"network": {"downMbps": "fast", "upMbps": 1e300}, "gpu": {"clockMhz": -1, "tflops": {}}}',
+])('what a self-test never writes does not break the listing: %s', async (tests) => {
+  const client = await database.connect();
+  await client.query('update supplier_machines set tests = $1 where id = $2', [
+    tests,
+    toUuid(machines.hostile.machineId),
+  ]);
+  await client.end();
+  await look();
+  expect(shown().hostile?.gpus_total).toBe(8);
+  expect(shown().honest?.gpus_total).toBe(8);
+});
