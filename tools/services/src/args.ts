@@ -102,13 +102,13 @@ function onlyName(command: string, names: readonly string[]): string {
 
 export const help = `Starts and stops the real engines on 127.0.0.1, for development, tests and CI.
 
-  npm run services -- up [name…]    start engines (all of them by default) and wait until they answer
+  npm run services -- up [name…]    start engines (all but incus-host by default) and wait until they answer
   npm run services -- down [name…]  stop engines
   npm run services -- status        what runs, as found right now; ends with 1 if anything is dead or unready
   npm run services -- kill NODE     kill one node as a crash would; \`up\` heals
   npm run services -- logs NODE     the end of a node's log; -f follows it
 
-Names: postgres, valkey, nats, restate, incus, llama, images, speech, caddy.
+Names: postgres, valkey, nats, restate, incus, incus-host, llama, images, speech, caddy.
 
   --install       up: install what is missing (needs root and Debian 12); otherwise the commands are printed
   --cluster       up: three nodes each of NATS, Restate and Incus instead of one; of the engines named, if any are
