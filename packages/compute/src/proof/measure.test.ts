@@ -1,0 +1,140 @@
+import { systemClock } from '@millrace/platform/clock';
+import { createNetGuard } from '@millrace/platform/net';
+import type { ServerChannel } from 'ssh2';
+import { afterEach, describe, expect, it } from 'vitest';
+import { loginAndCount, measureMachine, newProofKey, type MeasureLook, type SshTarget } from './index.ts';
+import { pour, serveSshd, type TestServer } from './servers.fixture.ts';
+
+const { privateKey } = newProofKey();
+const nowhere = createNetGuard({ allowedNetworks: [] });
+const loopback = createNetGuard({ allowedNetworks: ['127.0.0.0/8'] });
+
+let server: TestServer | null = null;
+afterEach(async () => {
+  await server?.close();
+  server = null;
+});
+
+const answers = {
+  'nvidia-smi -L': 'GPU 0: A (UUID: x)\nGPU 1: A (UUID: y)\n',
+  nproc: '16\n',
+};
+const details = 'nvidia-smi --query-gpu';
+
+type Answer = (channel: ServerChannel, line: string) => boolean;
+
+/** A machine that does as it is told, but for what `odd` does of it. */
+async function serve(odd: Answer = () => false): Promise<SshTarget> {
+  server = await serveSshd({
+    run: (channel, line) => {
+      if (odd(channel, line)) return;
+      const end = (text: string | Buffer): void => {
+        channel.write(text, () => {
+          channel.exit(0);
+          channel.end();
+        });
+      };
+      const known = Object.entries(answers).find(([asked]) => asked === line)?.[1];
+      if (known !== undefined) return end(known);
+      if (line.startsWith(details))
+        return end('A, 81559 MiB, 700.00 W, 1980 MHz, 5\nA, 81559 MiB, 700.00 W, 1410 MHz, 5\n');
+      if (line.startsWith('head -c ')) return end(Buffer.alloc(Number(line.split(' ')[2])));
+      if (line !== 'wc -c') return end('');
+      let received = 0;
+      channel.on('data', (chunk: Buffer) => (received += chunk.length));
+      channel.on('end', () => end(`${received}\n`));
+    },
+  });
+  const { host, port } = server;
+  return { host, port, user: 'ubuntu', privateKey, hostKey: null, guard: loopback };
+}
+
+const measured = async (odd?: Answer): Promise<MeasureLook> =>
+  measureMachine(await serve(odd), systemClock, AbortSignal.timeout(15_000));
+
+function failing(prefix: string, code: number): Answer {
+  return (channel, line) => {
+    if (!line.startsWith(prefix)) return false;
+    channel.exit(code);
+    channel.end();
+    return true;
+  };
+}
+
+describe('measuring a machine', () => {
+  it('tells its GPUs, what one core, memory and disk do, and both ways of the network', async () => {
+    const look = await measured();
+    expect(look).toMatchObject({
+      outcome: 'measured',
+      figures: {
+        cpu: { count: 16 },
+        // The slowest counts.
+        gpu: { count: 2, clockMhz: 1_410 },
+      },
+    });
+    const { figures } = look.outcome === 'measured' ? look : expect.fail(look.detail);
+    expect(figures.gpu.details).toHaveLength(2);
+    for (const rate of [figures.cpu, figures.memory, figures.disk]) {
+      expect(rate.mibPerSecond).toBeGreaterThan(0);
+      expect(Number.isSafeInteger(rate.mibPerSecond)).toBe(true);
+    }
+    expect(figures.network.downMbps).toBeGreaterThan(0);
+    expect(figures.network.upMbps).toBeGreaterThan(0);
+  });
+
+  it('is not done where a step fails, or where less arrives than was sent', async () => {
+    expect(await measured(failing('cd && dd', 1))).toMatchObject({
+      outcome: 'not-yet',
+      detail: expect.stringContaining('disk'),
+    });
+    expect(await measured(failing('head', 0))).toMatchObject({
+      outcome: 'not-yet',
+      detail: expect.stringContaining('up'),
+    });
+    expect(await measured(failing('wc', 0))).toMatchObject({
+      outcome: 'not-yet',
+      detail: expect.stringContaining('down'),
+    });
+  });
+
+  it('needs no driver of GPUs, and believes no line of one that is none', async () => {
+    expect(await measured(failing(details, 127))).toMatchObject({
+      figures: { gpu: { count: 2, clockMhz: null, details: [] } },
+    });
+    const rude: Answer = (channel, line) => {
+      if (!line.startsWith(details)) return false;
+      channel.write(`\u001b[31mred, 1 MHz\n${'x'.repeat(1_000)}\n`);
+      channel.exit(0);
+      channel.end();
+      return true;
+    };
+    expect(await measured(rude)).toMatchObject({ figures: { gpu: { clockMhz: null, details: [] } } });
+  });
+
+  it('ends where a machine sends without end', async () => {
+    const look = await measured((channel, line) => {
+      if (!line.startsWith('head')) return false;
+      pour(channel, 'x'.repeat(65_536));
+      return true;
+    });
+    expect(look).toMatchObject({ outcome: 'not-yet' });
+  });
+});
+
+describe('a machine that somebody else named', () => {
+  it('is not dialled where the guard does not let us, by address or by name', async () => {
+    const target = await serve();
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const look = await loginAndCount({ ...target, host, guard: nowhere }, AbortSignal.timeout(5_000));
+      expect(look).toMatchObject({
+        outcome: 'not-yet',
+        detail: 'The address is none that may be connected to.',
+      });
+    }
+    expect(server?.sent).toBe(0);
+    expect(await loginAndCount(target, AbortSignal.timeout(5_000))).toMatchObject({
+      outcome: 'in',
+      gpuCount: 2,
+    });
+  });
+});
