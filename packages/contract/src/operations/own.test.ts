@@ -39,6 +39,7 @@ describe('operations of our own', () => {
       'explainPlacement',
       'quoteRental',
       'receiveStripeEvent',
+      'supplierStartEnrolment',
     ]);
   });
 
