@@ -16,16 +16,23 @@ import { seedOrganisation } from '../../apps/api/src/fixture.ts';
 const names = testNames();
 const never = new AbortController().signal;
 const rentals = '/v2/on-demand/virtual-machine-rentals';
+const instances = '/v1/marketplace/instances';
 const region = 'mock-region';
 let scene: Awaited<ReturnType<typeof startScene>>;
 
 async function startScene() {
   const database: TestDatabase = await createTestDatabase();
   // Addresses of its own, so that mock machines of other tests on this host can have the same ports open.
-  const firstAddress = `127.${randomInt(20, 80)}.${randomInt(1, 250)}.1`;
-  const cluster = { name: 'mock', region, settings: { firstAddress } };
+  const block = `127.${randomInt(20, 80)}.${randomInt(1, 250)}`;
+  const cluster = { name: 'mock', region, settings: { firstAddress: `${block}.1` } };
+  const market = {
+    name: 'mock-market',
+    region,
+    offer: 'marketplace',
+    settings: { firstAddress: `${block}.101`, pricePerGpuHourUsd: 1.5 },
+  };
   const regions = [{ region, customPorts: true }];
-  const providers = [{ id: 'mock', variant: 'mock', regions, clusters: [cluster] }];
+  const providers = [{ id: 'mock', variant: 'mock', regions, clusters: [cluster, market] }];
   const env = { MILLRACE_PROVIDERS: JSON.stringify(providers) };
   const [api, worker] = await Promise.all([
     startApiProcess({ database, names, env }),
@@ -119,6 +126,55 @@ describe('a test key', () => {
     const left = await client.query('select 1 from mock_machines where machine is not null');
     await client.end();
     expect(left.rows).toEqual([]);
+  }, 120_000);
+
+  test('finds a machine on the marketplace, rents it, gets in by the line that it is shown, and is rid of it', async () => {
+    const { privateKey, publicKey } = newProofKey();
+    await call('POST', '/v2/ssh-public-keys', { name: 'market laptop', publicKey });
+    const machine = await eventually({ what: 'a machine in the listing' }, async () => {
+      const { json } = await call('POST', '/v1/marketplace', {
+        filters: { region, gpu_model: 'H200', min_gpus_available: 3, status: 'node_ready' },
+      });
+      return json.instances[0];
+    });
+    expect(machine).toMatchObject({ cluster_name: 'mock-market', gpus_total: 8, gpus_reserved: 0 });
+    const order = { cluster_name: machine.cluster_name, node_name: machine.id, gpu_count: 3 };
+    const made = await call('POST', `${instances}/create`, {
+      ...order,
+      image: { name: 'default', port: 8080 },
+    });
+    expect(made, JSON.stringify(made.json)).toMatchObject({ status: 200, json: { status: 'success' } });
+    const name = made.json.instance_name as string;
+    const online = await eventually({ what: 'online', timeoutMs: 60_000 }, async () => {
+      const { json } = await call('GET', instances);
+      const found = json.instances.find(({ id }: { id: string }) => id === name);
+      return found?.instance.status === 'online' && found;
+    });
+    expect(online).toMatchObject({ end: null, portMappings: [{ protocol: 'tcp' }] });
+    const [, user = '', host = '', port] = /^ssh (\S+)@(\S+) -p (\d+)$/.exec(online.sshCommand) ?? [];
+    const target = { host, port: Number(port), user, privateKey, hostKey: null };
+    expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount: 3 });
+    await eventually({ what: 'the listing to know', timeoutMs: 5_000 }, async () => {
+      const { json } = await call('POST', '/v1/marketplace', { filters: { region, id: machine.id } });
+      return json.instances[0]?.gpus_reserved === 3;
+    });
+
+    expect(await call('POST', `${instances}/terminate`, { id: name })).toMatchObject({
+      status: 200,
+      json: { status: 'success' },
+    });
+    await eventually({ what: 'the door to be shut', timeoutMs: 5_000 }, async () => {
+      return (await keyIsRefused(target, never)) === 'unreachable';
+    });
+    const past = await eventually({ what: 'its history', timeoutMs: 30_000 }, async () => {
+      const { json } = await call('GET', `${instances}/history`);
+      return json.instance_history.find((each: { instance_name: string }) => each.instance_name === name);
+    });
+    expect(past).toMatchObject({
+      gpu_count: 3,
+      cost_nano_usd: '0',
+      price: { amount: 1.5, period: 'hourly' },
+    });
   }, 120_000);
 
   test('is let into its machine by another worker when the one that served it is killed', async () => {
