@@ -32,7 +32,7 @@ const random = createRandom(3);
 async function setUp(run: BenchRun, database: TestDatabase): Promise<PlantedMarket> {
   const startedMs = systemClock.monotonicMs();
   const machines = run.quick ? QUICK_MACHINES : MACHINES;
-  const market = await plantMarket(database.db, { machines, suppliers: SUPPLIERS });
+  const market = await plantMarket(database, { machines, suppliers: SUPPLIERS });
   const client = await database.connect();
   await client.query('truncate listing_changes');
   await client.query('vacuum analyze');

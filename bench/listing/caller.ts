@@ -33,16 +33,18 @@ export function createListingCaller(baseUrl: string, connections: number): Calle
       });
       outgoing.once('error', reject);
       outgoing.once('response', (answer) => {
+        const refusal: Buffer[] | null = answer.statusCode === 200 ? null : [];
         let bytes = 0;
         answer.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          keep?.push(chunk);
+          (refusal ?? keep)?.push(chunk);
         });
         answer.once('error', reject);
         answer.once('end', () => {
           const status = answer.statusCode ?? 0;
           if (status === 200 || status === 304) resolve({ status, headers: answer.headers, bytes });
-          else reject(new Error(`the listing answered ${status}`));
+          else
+            reject(new Error(`the listing answered ${status}: ${Buffer.concat(refusal ?? []).toString()}`));
         });
       });
       outgoing.end(JSON.stringify(body));

@@ -1,8 +1,7 @@
-import type { Db } from '@millrace/platform/db';
 import { toUuid, type NodeId, type OrgId, type SupplierId } from '@millrace/platform/ids';
-import { createTenant, plantSupplier, testIds } from '@millrace/testing';
+import { createTenant, plantSupplier, testIds, type TestDatabase } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
-import { sql } from 'kysely';
+import type { Client } from 'pg';
 
 /** A marketplace as suppliers would have filled it: each machine a cluster of its own, of a few kinds, a third in use. */
 
@@ -44,22 +43,21 @@ interface Supplier {
 }
 
 export async function plantMarket(
-  db: Db,
+  database: TestDatabase,
   options: { readonly machines: number; readonly suppliers: number },
 ): Promise<PlantedMarket> {
   const random = createRandom(2);
   const at = new Date();
-  await db.transaction({ name: 'plant', isolation: 'read committed' }, async ({ kysely }) => {
-    await sql`insert into providers (id, variant, driver, mode, updated_at)
-      values (${PROVIDER}, 'V1', 'incus', 'live', ${at})`.execute(kysely);
-    await sql`insert into provider_regions (provider_id, region, custom_ports, updated_at)
-      select ${PROVIDER}, region, true, ${at} from unnest(${[...regions]}::text[]) as named (region)`.execute(
-      kysely,
-    );
-  });
+  const client = await database.connect();
+  // Without triggers and checks of keys, which take ten times as long as the rows; what they would count is written below.
+  await client.query('set session_replication_role = replica');
+  await client.query(sql`insert into providers (id, variant, driver, mode, updated_at)
+    values (${PROVIDER}, 'V1', 'incus', 'live', ${at})`);
+  await client.query(sql`insert into provider_regions (provider_id, region, custom_ports, updated_at)
+    select ${PROVIDER}, region, true, ${at} from unnest(${[...regions]}::text[]) as named (region)`);
   const suppliers: Supplier[] = [];
-  for (let made = 0; made < options.suppliers; made += 1) suppliers.push(await plantOne(db));
-  const tenant = await createTenant(db);
+  for (let made = 0; made < options.suppliers; made += 1) suppliers.push(await plantOne(database, client));
+  const tenant = await createTenant(database.db);
   const nodeIds: NodeId[] = [];
   for (let planted = 0; planted < options.machines; planted += AT_ONCE) {
     const machines = Array.from({ length: Math.min(AT_ONCE, options.machines - planted) }, () => {
@@ -83,23 +81,28 @@ export async function plantMarket(
         gpus,
       };
     });
-    await insertMachines(db, machines, tenant.orgId, at);
+    await insertMachines(client, machines, tenant.orgId, at);
     nodeIds.push(...machines.map(({ node }) => node));
   }
+  await client.end();
   return { nodeIds, supplierIds: suppliers.map(({ id }) => id) };
 }
 
-async function plantOne(db: Db): Promise<Supplier> {
+async function plantOne({ db }: TestDatabase, client: Client): Promise<Supplier> {
   const { orgId, ownerId } = await createTenant(db);
   const id = await plantSupplier(db, { orgId });
   const token = toUuid(testIds.next('jtk'));
-  await db.transaction({ name: 'plant', isolation: 'read committed' }, ({ kysely }) =>
-    sql`insert into supplier_join_tokens (id, supplier_id, org_id, description, cluster_name, region, max_machines,
-          secret_hash, expires_at, created_by, created_at)
-        values (${token}, ${toUuid(id)}, ${toUuid(orgId)}, '', 'bench', ${regions[0]}, 1000,
-          sha256(convert_to(${token}, 'UTF8')), now(), ${toUuid(ownerId)}, now())`.execute(kysely),
-  );
+  await client.query(sql`
+    insert into supplier_join_tokens (id, supplier_id, org_id, description, cluster_name, region, max_machines, secret_hash,
+      expires_at, created_by, created_at)
+    values (${token}, ${toUuid(id)}, ${toUuid(orgId)}, '', 'bench', ${regions[0]}, 1000,
+      sha256(convert_to(${token}::uuid::text, 'UTF8')), now(), ${toUuid(ownerId)}, now())`);
   return { id, org: toUuid(orgId), token };
+}
+
+/** Values in a statement become its parameters. */
+function sql(parts: TemplateStringsArray, ...values: unknown[]): { text: string; values: unknown[] } {
+  return { text: parts.reduce((text, part, index) => `${text}$${index}${part}`), values };
 }
 
 interface Machine {
@@ -121,7 +124,12 @@ interface Machine {
 /** As their certificates are in earnest: longer than all the rest of the row. */
 const CERTIFICATE = 'x'.repeat(800);
 
-async function insertMachines(db: Db, machines: readonly Machine[], tenant: OrgId, at: Date): Promise<void> {
+async function insertMachines(
+  client: Client,
+  machines: readonly Machine[],
+  tenant: OrgId,
+  at: Date,
+): Promise<void> {
   const column = <Value>(read: (machine: Machine) => Value): Value[] => machines.map(read);
   const nodes = column(({ node }) => toUuid(node));
   const clusters = column(({ cluster }) => cluster);
@@ -131,61 +139,46 @@ async function insertMachines(db: Db, machines: readonly Machine[], tenant: OrgI
   const sold = machines
     .filter((machine) => machine.sold > 0)
     .map((machine) => ({ machine, id: toUuid(testIds.next('alc')) }));
-  await db.transaction({ name: 'plant', isolation: 'read committed' }, async ({ kysely }) => {
-    // Without triggers and checks of keys, which take ten times as long as the rows; what they would count is written below.
-    await sql`set local role none`.execute(kysely);
-    await sql`set local session_replication_role = replica`.execute(kysely);
-    await sql`insert into clusters (id, name, provider_id, region, driver, endpoint, settings, offer, connection_type,
+  await client.query('begin');
+  await client.query(sql`insert into clusters (id, name, provider_id, region, driver, endpoint, settings, offer, connection_type,
         supplier_org_id, origin, status, status_since, last_seen_at, watching_since, beat_at, created_at)
       select id, 'c-' || id, ${PROVIDER}, region, 'incus', 'https://203.0.113.1:8443',
              jsonb_build_object('project', 'millrace', 'serverCertificate', ${CERTIFICATE}::text), 'marketplace', 'ethernet',
              org, 'supplier', 'connected', ${at}, ${at}, ${at}, ${at}, ${at}
         from unnest(${clusters}::uuid[], ${column(({ region }) => region)}::text[],
-                    ${column(({ supplier }) => supplier.org)}::uuid[]) as planted (id, region, org)`.execute(
-      kysely,
-    );
-    await sql`insert into nodes (id, cluster_id, name, status, status_since, address, cpu_model, cpu_count, ram_mb,
+                    ${column(({ supplier }) => supplier.org)}::uuid[]) as planted (id, region, org)`);
+  await client.query(sql`insert into nodes (id, cluster_id, name, status, status_since, address, cpu_model, cpu_count, ram_mb,
         storage_gb, gpu_form_factor, hardware_read_at, first_seen_at, last_seen_at)
       select id, cluster, 'node', 'node_ready', ${at}, '8.8.8.8', cpu, 192, ram, storage, form, ${at}, ${at}, ${at}
         from unnest(${nodes}::uuid[], ${clusters}::uuid[], ${column(({ cpu }) => cpu)}::text[],
                     ${column(({ ramMb }) => ramMb)}::int[], ${column(({ storageGb }) => storageGb)}::int[],
-                    ${column(({ kind }) => kind.form)}::text[]) as planted (id, cluster, cpu, ram, storage, form)`.execute(
-      kysely,
-    );
-    await sql`insert into node_capacity (node_id, mode, offer, provider_id, region, cluster_id, gpu_type, connection_type,
+                    ${column(({ kind }) => kind.form)}::text[]) as planted (id, cluster, cpu, ram, storage, form)`);
+  await client.query(sql`insert into node_capacity (node_id, mode, offer, provider_id, region, cluster_id, gpu_type, connection_type,
         ready, open, placeable, pool, spread, gpus_total, gpus_free, gpus_allocated, largest_numa_free, idle)
       select id, 'live', 'marketplace', ${PROVIDER}, region, cluster, type, 'ethernet', true, true, true,
              pool_of('live', 'marketplace', region, type, 'ethernet'), floor(random() * 2147483647)::int, gpus, gpus - sold,
              sold, gpus - sold, sold = 0
         from unnest(${nodes}::uuid[], ${clusters}::uuid[], ${column(({ region }) => region)}::text[],
                     ${column(({ kind }) => kind.type)}::text[], ${column(({ gpus: count }) => count)}::int[],
-                    ${column(({ sold: count }) => count)}::int[]) as planted (id, cluster, region, type, gpus, sold)`.execute(
-      kysely,
-    );
-    await sql`insert into gpus (id, node_id, pci_address, device_uuid, model, gpu_type, ram_mb, numa_node, state, first_seen_at)
+                    ${column(({ sold: count }) => count)}::int[]) as planted (id, cluster, region, type, gpus, sold)`);
+  await client.query(sql`insert into gpus (id, node_id, pci_address, device_uuid, model, gpu_type, ram_mb, numa_node, state, first_seen_at)
       select id, node, '0000:' || lpad(to_hex(129 + number), 2, '0') || ':00.0', 'GPU-' || id, model,
              nullif(type, 'other'), ram, 0, 'present', ${at}
         from unnest(${gpus.map(({ id }) => id)}::uuid[], ${gpus.map(({ machine }) => toUuid(machine.node))}::uuid[],
                     ${gpus.map(({ index }) => index)}::int[], ${gpus.map(({ machine }) => machine.kind.model)}::text[],
                     ${gpus.map(({ machine }) => machine.kind.type)}::text[],
-                    ${gpus.map(({ machine }) => machine.kind.ramMb)}::int[]) as planted (id, node, number, model, type, ram)`.execute(
-      kysely,
-    );
-    await sql`insert into allocations (id, org_id, mode, external_id, holder, region, gpu_count, node_count, state, created_at)
+                    ${gpus.map(({ machine }) => machine.kind.ramMb)}::int[]) as planted (id, node, number, model, type, ram)`);
+  await client.query(sql`insert into allocations (id, org_id, mode, external_id, holder, region, gpu_count, node_count, state, created_at)
       select id, ${toUuid(tenant)}, 'live', external, 'instance', region, gpus, 1, 'live', ${at}
         from unnest(${sold.map(({ id }) => id)}::uuid[], ${sold.map(() => testIds.nextUuid())}::uuid[],
                     ${sold.map(({ machine }) => machine.region)}::text[],
-                    ${sold.map(({ machine }) => machine.sold)}::int[]) as planted (id, external, region, gpus)`.execute(
-      kysely,
-    );
-    await sql`insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
+                    ${sold.map(({ machine }) => machine.sold)}::int[]) as planted (id, external, region, gpus)`);
+  await client.query(sql`insert into allocated_gpus (allocation_id, gpu_id, node_id, org_id, mode)
       select planted.id, gpu.id, planted.node, ${toUuid(tenant)}, 'live'
         from unnest(${sold.map(({ id }) => id)}::uuid[], ${sold.map(({ machine }) => toUuid(machine.node))}::uuid[],
                     ${sold.map(({ machine }) => machine.sold)}::int[]) as planted (id, node, gpus)
-        join lateral (select id from gpus where node_id = planted.node order by pci_address limit planted.gpus) as gpu on true`.execute(
-      kysely,
-    );
-    await sql`insert into supplier_machines (id, supplier_id, org_id, join_token_id, cluster_id, node_id, name, cluster_name,
+        join lateral (select id from gpus where node_id = planted.node order by pci_address limit planted.gpus) as gpu on true`);
+  await client.query(sql`insert into supplier_machines (id, supplier_id, org_id, join_token_id, cluster_id, node_id, name, cluster_name,
         region, endpoint, server_certificate, server_fingerprint, stage, tests, tested_at, approval, listed,
         price_nano_usd_per_gpu_hour, joined_at, enrolled_at)
       select id, supplier, org, token, cluster, node, 'bench', 'cluster-' || left(md5(org::text), 3), region,
@@ -196,6 +189,6 @@ async function insertMachines(db: Db, machines: readonly Machine[], tenant: OrgI
                     ${column(({ supplier }) => supplier.org)}::uuid[], ${column(({ supplier }) => supplier.token)}::uuid[],
                     ${clusters}::uuid[], ${nodes}::uuid[], ${column(({ region }) => region)}::text[],
                     ${column(({ tests }) => tests)}::text[], ${column(({ price }) => price)}::bigint[])
-               as planted (id, supplier, org, token, cluster, node, region, tests, price)`.execute(kysely);
-  });
+               as planted (id, supplier, org, token, cluster, node, region, tests, price)`);
+  await client.query('commit');
 }
