@@ -68,6 +68,13 @@ export const administrationErrors = {
     suggestion: 'Withdraw the machine that has it, or repeat the join with the token that it came with.',
     retryable: false,
   },
+  MACHINE_LIMIT_REACHED: {
+    status: 409,
+    message: 'The supplier has as many machines, or as many that are joining, as it can have.',
+    suggestion:
+      'Wait until those that are joining are enrolled or refused, or withdraw machines that are not needed.',
+    retryable: false,
+  },
   ENROLMENT_NOT_FOUND: {
     status: 404,
     message: 'There is no such enrolment.',

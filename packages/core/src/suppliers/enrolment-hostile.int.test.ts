@@ -31,7 +31,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createDriverPool, FleetSync, type DriverPool } from '../fleet/index.ts';
 import { systemCause } from '../identity/index.ts';
 import type { Enrolment } from './enrolment.ts';
-import { startEnrolment, type EnrolmentParts, type JoinWish } from './enrolment.service.ts';
+import { JOINING_MAX, startEnrolment, type EnrolmentParts, type JoinWish } from './enrolment.service.ts';
 import { findEnrolment } from './enrolment.store.ts';
 import { EnrolmentSweep } from './enrolment.sweep.ts';
 
@@ -318,4 +318,29 @@ it('a supplier whose daemons say nothing holds nobody else up', async () => {
   await few.sweep();
   await expect.poll(async () => (await now(honest)).stage, { timeout: 5_000 }).toBe('inspecting');
   await few.settled();
+});
+
+it('a supplier has at most so many machines that are joining, however many ask at once', async () => {
+  const orgId = await newSupplier();
+  const token = await newToken(orgId);
+  const daemon = await newDaemon();
+  const first = await joinWith(daemon, token);
+  // Rows of other daemons, as if they were waiting too.
+  await sql`
+    insert into supplier_machines (id, supplier_id, org_id, join_token_id, name, cluster_name, region, endpoint,
+      server_certificate, server_fingerprint, stage, next_try_at, deadline_at, joined_at)
+    select gen_random_uuid(), supplier_id, org_id, join_token_id, name, cluster_name, region, 'https://' || nth || '.example',
+           server_certificate, lpad(to_hex(nth), 64, '0'), 'trusting', next_try_at + interval '1 year',
+           deadline_at + interval '1 year', joined_at
+      from supplier_machines, generate_series(1, ${JOINING_MAX - 2}::int) as nth where id = ${toUuid(first.id)}
+  `.execute(db.kysely);
+  const others = await Promise.all([newDaemon(), newDaemon(), newDaemon()]);
+  const outcomes = await Promise.allSettled(others.map((other) => joinWith(other, token)));
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  const refused = outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [outcome.reason as unknown] : [],
+  );
+  for (const reason of refused) expect(reason).toMatchObject({ reason: 'MACHINE_LIMIT_REACHED' });
+  await sql`update supplier_machines set stage = 'refused', next_try_at = null, deadline_at = null, trust_token = null
+    where org_id = ${toUuid(orgId)}`.execute(db.kysely);
 });

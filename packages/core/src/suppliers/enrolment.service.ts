@@ -27,6 +27,7 @@ import {
 } from './enrolment.ts';
 import {
   claimDue,
+  countMachines,
   findHolder,
   findJoinDigest,
   insertEnrolment,
@@ -81,6 +82,7 @@ export async function startEnrolment(
   }
   // Spent before it is said that somebody has the daemon: who has no token learns nothing.
   const token = await spendJoinToken(tx, wish.token);
+  await requireRoom(tx, token.orgId);
   const id = tx.ids.next('enr');
   const sealedToken = parts.sealer.seal(wish.incusToken, sealContext(id));
   const made =
@@ -94,6 +96,15 @@ export async function startEnrolment(
     after: { name: wish.name, endpoint: daemon.endpoint, joinTokenId: token.id },
   });
   return made;
+}
+
+/** Each machine that joins is reached, inspected and tested, which takes time from those of others. */
+const MACHINES_MAX = 10_000;
+export const JOINING_MAX = 100;
+
+async function requireRoom(tx: Tx, orgId: OrgId): Promise<void> {
+  const { all, joining } = await countMachines(tx, orgId);
+  if (all >= MACHINES_MAX || joining >= JOINING_MAX) throw new Fault('MACHINE_LIMIT_REACHED');
 }
 
 async function isSameToken(tx: Tx, { orgId, joinTokenId }: Enrolment, text: string): Promise<boolean> {
@@ -209,8 +220,8 @@ async function beTrusted(parts: EnrolmentParts, enrolment: Enrolment, signal: Ab
       return { kind: 'refused', problem };
     }
     const images = await trust.readImages(limits.projects[0]?.name ?? '', signal);
-    const { serverCertificate } = enrolment;
-    const made = settingsOf({ limits, images, serverCertificate });
+    const { endpoint, serverCertificate } = enrolment;
+    const made = settingsOf({ limits, images, endpoint, serverCertificate });
     return 'problem' in made ? { kind: 'refused', ...made } : { kind: 'trusted', ...made };
   } finally {
     await trust.close();

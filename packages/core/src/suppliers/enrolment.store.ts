@@ -65,6 +65,20 @@ export async function findHolder(tx: Tx, daemon: CheckedDaemon): Promise<Enrolme
   return row === undefined ? null : toEnrolment(row);
 }
 
+/** How many machines a supplier has, and how many of them are joining. Nobody else counts them until this transaction ends. */
+export async function countMachines(
+  tx: Tx,
+  orgId: OrgId,
+): Promise<{ readonly all: number; readonly joining: number }> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`machines ${orgId}`}, 0))`.execute(tx.kysely);
+  const { rows } = await sql<{ all_of_them: bigint; joining: bigint }>`
+    select count(*) as all_of_them, count(*) filter (where next_try_at is not null) as joining
+      from supplier_machines
+     where org_id = ${toUuid(orgId)} and stage not in ('refused', 'withdrawn')
+  `.execute(tx.kysely);
+  return { all: Number(rows[0]?.all_of_them ?? 0n), joining: Number(rows[0]?.joining ?? 0n) };
+}
+
 export interface NewEnrolment extends CheckedDaemon {
   readonly id: EnrolmentId;
   readonly name: string;
