@@ -55,10 +55,12 @@ export async function sumEarnings(
            and t.kind in ('charge', 'credit') and ${inPeriod} offset 0) as posted
        union all
       select t.id, undone.cause_id, 0
-        from ledger_transfers t
-        join ledger_transfers undone on undone.id = t.reverses and undone.kind <> 'payout'
+        from ledger_transfers t cross join lateral (
+          select source.cause_id from ledger_transfers source
+           where source.id = t.reverses and source.kind <> 'payout' offset 0) as undone
        where t.kind in ('refund', 'reversal') and ${inPeriod}
-         and exists (select from ledger_entries e join payable on payable.id = e.account_id where e.transfer_id = t.id)
+         and (select count(*) from ledger_entries e
+               where e.transfer_id = t.id and e.account_id = (select id from payable)) > 0
     ),
     legs as (
       select moved.cause_id, moved.gpu_ms, coalesce(entered.fee, 0) as fee, coalesce(entered.earned, 0) as earned
