@@ -82,9 +82,13 @@ test(
     const orgs = [await world.newSupplier(), await world.newSupplier()];
     const enrolled = await Promise.all(
       orgs.map(async (orgId, index) => {
-        const begun = await join(host(index), orgId, await world.newToken(orgId), 'millrace');
+        const token = await world.newToken(orgId);
+        const begun = await join(host(index), orgId, token, 'millrace');
         expect(begun.stage).toBe('trusting');
-        return outcomeOf(orgId, begun);
+        const ended = await outcomeOf(orgId, begun);
+        // Running join.sh again changes nothing, and is no second use of the token.
+        expect(await join(host(index), orgId, token, 'millrace')).toEqual(ended);
+        return ended;
       }),
     );
     for (const [index, machine] of enrolled.entries()) {

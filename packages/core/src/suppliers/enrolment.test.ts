@@ -130,7 +130,8 @@ describe('the trust of a daemon', () => {
 });
 
 describe('how machines are made there', () => {
-  const daemon = { limits, images: ['ubuntu-24.04', 'debian'], serverCertificate: 'PEM' };
+  const endpoint = 'https://203.0.113.7:8443';
+  const daemon = { limits, images: ['ubuntu-24.04', 'debian'], endpoint, serverCertificate: 'PEM' };
 
   it('is what its owner wrote on the project, and always guarded and pinned', () => {
     expect(settingsOf(daemon)).toEqual({
@@ -146,6 +147,12 @@ describe('how machines are made there', () => {
         serverCertificate: 'PEM',
         guarded: true,
       },
+    });
+  });
+
+  it('has ports on all addresses of the host, of its own kind', () => {
+    expect(settingsOf({ ...daemon, endpoint: 'https://[2001:db8::7]:8443' })).toMatchObject({
+      settings: { listenAddress: '::' },
     });
   });
 

@@ -190,6 +190,7 @@ const settingsSchema = z.object({
 export function settingsOf(daemon: {
   readonly limits: TrustLimits;
   readonly images: readonly string[];
+  readonly endpoint: string;
   readonly serverCertificate: string;
 }): { readonly settings: Readonly<Record<string, unknown>> } | { readonly problem: string } {
   const [project] = daemon.limits.projects;
@@ -211,7 +212,7 @@ export function settingsOf(daemon: {
       defaultImage: image,
       images: [...daemon.images],
       // Whatever the internet knows the host by, its own cards may have other addresses.
-      listenAddress: '0.0.0.0',
+      listenAddress: new URL(daemon.endpoint).hostname.startsWith('[') ? '::' : '0.0.0.0',
       serverCertificate: daemon.serverCertificate,
       guarded: true,
     },
