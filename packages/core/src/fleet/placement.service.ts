@@ -43,7 +43,7 @@ const MAX_ATTEMPTS = 64;
 const FABRICS_TRIED = 4;
 
 export interface PlacementTools {
-  /** Where in the order of equal nodes to begin: a whole number from 0 to below the bound. */
+  /** Where to begin in the order of equal nodes, and of a node's ports: a whole number from 0 to below the bound. */
   readonly random: (bound: number) => number;
 }
 
@@ -163,7 +163,7 @@ async function takeOneNode(
   const search = { wish, fitness, start: tools.random(SPREAD_BOUND) };
   const free = await lockBest(tx, search);
   if (free === 'changed') return 'lost';
-  if (free !== 'none') return fill(tx, wish, [free]);
+  if (free !== 'none') return fill(tx, wish, [free], tools);
   const held = await findBest(tx, search);
   if (held === null) return 'none';
   await mark(tx, footing);
@@ -173,7 +173,7 @@ async function takeOneNode(
   }
   // Its holder may yet roll back, so capacity is refused only after waiting.
   const waited = await lockWaiting(tx, wish, held);
-  return waited === null ? 'lost' : fill(tx, wish, await readLocked(tx, [waited]));
+  return waited === null ? 'lost' : fill(tx, wish, await readLocked(tx, [waited]), tools);
 }
 
 async function takeGang(
@@ -191,22 +191,27 @@ async function takeGang(
   if (best === undefined) return 'none';
   for (const { fabricId } of fabrics.slice(0, FABRICS_TRIED)) {
     const locked = await lockGang(tx, wish, fitness, { fabricId, whenHeld: 'skip' });
-    if (locked.length === wish.nodeCount) return fill(tx, wish, await readLocked(tx, locked));
+    if (locked.length === wish.nodeCount) return fill(tx, wish, await readLocked(tx, locked), tools);
     await goBack(tx);
   }
   const locked = await lockGang(tx, wish, fitness, { fabricId: best.fabricId, whenHeld: 'wait' });
-  return locked.length < wish.nodeCount ? 'lost' : fill(tx, wish, await readLocked(tx, locked));
+  return locked.length < wish.nodeCount ? 'lost' : fill(tx, wish, await readLocked(tx, locked), tools);
 }
 
 /** Chooses GPUs and ports on nodes whose locks are held. */
-function fill(tx: Tx, wish: PlacementWish, nodes: readonly LockedNode[]): Attempt {
+function fill(
+  tx: Tx,
+  wish: PlacementWish,
+  nodes: readonly LockedNode[],
+  { random }: PlacementTools,
+): Attempt {
   const placed: PlacedNode[] = [];
   for (const node of nodes) {
     const { nodeId } = node;
     if (!isWatched(node.watchedAt, tx.clock.now(), UNWATCHED_MS)) return { nodeId, why: notWatched() };
     const gpus = chooseGpus(node.free, wish.gpusPerNode);
     if (gpus === null) return { nodeId, why: miscounted(node) };
-    const ports = choosePorts(wish.ports, node.takenPorts, node.portRange);
+    const ports = choosePorts(wish.ports, node.takenPorts, node.portRange, random(SPREAD_BOUND));
     if (ports === null) return { nodeId, why: outOfPorts(node) };
     placed.push({ nodeId, gpus, ports });
   }

@@ -172,24 +172,30 @@ describe('choosePorts', () => {
   const freeOf = (name: WantedPort['protocol'], used: ReadonlySet<string>): number[] =>
     [100, 101, 102, 103, 104, 105, 106].filter((port) => !used.has(portKey(name, port)));
 
-  it('gives each wanted port the lowest free one of its protocol, in the order asked, or nothing at all', () => {
+  const start = fc.nat();
+
+  it('gives each wanted port the next free one of its protocol from the start on and around, or nothing at all', () => {
     fc.assert(
-      fc.property(wanted, taken, (ports, used) => {
-        const left = { tcp: freeOf('tcp', used), udp: freeOf('udp', used) };
+      fc.property(wanted, taken, start, (ports, used, from) => {
+        const around = (free: readonly number[]): number[] =>
+          free.toSorted((a, b) => ((a - 100 + 7 - (from % 7)) % 7) - ((b - 100 + 7 - (from % 7)) % 7));
+        const left = { tcp: around(freeOf('tcp', used)), udp: around(freeOf('udp', used)) };
         const expected = ports.map((port) => ({ ...port, externalPort: left[port.protocol].shift() }));
         const fits = expected.every(({ externalPort }) => externalPort !== undefined);
-        expect(choosePorts(ports, used, range)).toEqual(fits ? expected : null);
+        expect(choosePorts(ports, used, range, from)).toEqual(fits ? expected : null);
       }),
     );
   });
 
-  it('uses the last port of the range, and none beyond', () => {
+  it('uses every port of the range, and none beyond', () => {
     const one = [{ internalPort: 22, protocol: 'tcp' as const }];
-    expect(choosePorts(one, new Set(['tcp:7']), { first: 7, last: 8 })).toEqual([
-      { internalPort: 22, protocol: 'tcp', externalPort: 8 },
-    ]);
-    expect(choosePorts(one, new Set(['tcp:7', 'tcp:8']), { first: 7, last: 8 })).toBeNull();
-    expect(choosePorts([], new Set(['tcp:7']), { first: 7, last: 7 })).toEqual([]);
+    for (const from of [0, 1, 2]) {
+      expect(choosePorts(one, new Set(['tcp:7']), { first: 7, last: 8 }, from)).toEqual([
+        { internalPort: 22, protocol: 'tcp', externalPort: 8 },
+      ]);
+      expect(choosePorts(one, new Set(['tcp:7', 'tcp:8']), { first: 7, last: 8 }, from)).toBeNull();
+    }
+    expect(choosePorts([], new Set(['tcp:7']), { first: 7, last: 7 }, 0)).toEqual([]);
   });
 
   it('gives one machine the same number in both protocols, as they do not meet', () => {
@@ -197,7 +203,7 @@ describe('choosePorts', () => {
       { internalPort: 53, protocol: 'tcp' as const },
       { internalPort: 53, protocol: 'udp' as const },
     ];
-    expect(choosePorts(both, new Set(), { first: 7, last: 7 })?.map((port) => port.externalPort)).toEqual([
+    expect(choosePorts(both, new Set(), { first: 7, last: 7 }, 5)?.map((port) => port.externalPort)).toEqual([
       7, 7,
     ]);
   });

@@ -103,21 +103,26 @@ export function chooseGpus(free: readonly FreeGpu[], count: number): readonly Pl
 }
 
 /**
- * Ports for a machine: of each protocol the lowest of the range that nobody has. Null when the range has too few left.
+ * Ports for a machine: of each protocol the first that nobody has, from some place in the range on and around. Who begins
+ * at another place each time does not hand out next what was just given back: names, firewalls and people may still take
+ * that for somebody else's. Null when the range has too few left.
  */
 export function choosePorts(
   wanted: readonly WantedPort[],
   taken: ReadonlySet<string>,
   range: { readonly first: number; readonly last: number },
+  start: number,
 ): readonly GivenPort[] | null {
   const given: GivenPort[] = [];
-  const lowest = { tcp: range.first, udp: range.first };
+  const size = range.last - range.first + 1;
+  const portAt = (step: number): number => range.first + ((start + step) % size);
+  const next = { tcp: 0, udp: 0 };
   for (const port of wanted) {
-    let externalPort = lowest[port.protocol];
-    while (taken.has(portKey(port.protocol, externalPort))) externalPort += 1;
-    if (externalPort > range.last) return null;
-    given.push({ ...port, externalPort });
-    lowest[port.protocol] = externalPort + 1;
+    let step = next[port.protocol];
+    while (step < size && taken.has(portKey(port.protocol, portAt(step)))) step += 1;
+    if (step >= size) return null;
+    given.push({ ...port, externalPort: portAt(step) });
+    next[port.protocol] = step + 1;
   }
   return given;
 }

@@ -70,7 +70,7 @@ function wishFor({ enrolment, cluster, node, gpus }: Subject, publicKey: string)
     hostname: 'self-test',
     sshKeys: [publicKey],
     userData: null,
-    // The last of its ports: placement, which gives out the first ones, sells none before it is enrolled.
+    // Any will do: placement gives out none of them before it is enrolled.
     ports: [{ internalPort: SSH_PORT, externalPort: cluster.ports.last, protocol: 'tcp' }],
     labels: { 'millrace.purpose': 'self-test' },
   };
