@@ -62,3 +62,21 @@ test('a name server that is away takes nobody’s name away, and a name that nev
   expect(await of('gpu.example.com')).toBe('8.8.8.8');
   expect(await of('other.example.com')).toBeNull();
 });
+
+test('a supplier whose name servers do not answer holds up the names of others for a second, once', async () => {
+  const clock = new SimulatedClock();
+  const slow = Promise.withResolvers<readonly string[]>();
+  const addresses = new HostAddresses({
+    clock,
+    guard,
+    resolve: async (name) => (name === 'slow.example.com' ? slow.promise : ['8.8.8.8']),
+  });
+  const hosts = ['slow.example.com', 'gpu.example.com'].map((host) => ({ host, isSupplied: true }));
+  const first = addresses.of(hosts);
+  await clock.advance(1_000);
+  expect(await first).toEqual([null, '8.8.8.8']);
+  expect(await addresses.of(hosts)).toEqual([null, '8.8.8.8']);
+  slow.resolve(['8.8.4.4']);
+  await clock.advance(0);
+  expect(await addresses.of(hosts)).toEqual(['8.8.4.4', '8.8.8.8']);
+});

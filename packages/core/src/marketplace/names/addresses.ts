@@ -22,15 +22,24 @@ export interface HostToReach {
 
 /** A name that moved is followed this late. */
 const LOOKED_UP_MS = 60_000;
+/** Name servers of suppliers may answer as late as they like: all other names wait no longer than this for them. */
+const ANSWER_MS = 1_000;
 
 interface LookedUp {
   readonly addresses: readonly string[];
   readonly untilMs: number;
 }
 
+interface Asked {
+  /** Null until there is an answer. */
+  addresses: readonly string[] | 'failed' | null;
+}
+
 export class HostAddresses {
   readonly #parts: AddressParts;
   #names = new Map<string, LookedUp>();
+  /** What was asked and not taken over yet. */
+  readonly #asked = new Map<string, Asked>();
 
   constructor(parts: AddressParts) {
     this.#parts = parts;
@@ -51,13 +60,32 @@ export class HostAddresses {
   }
 
   async #lookedUp(name: string): Promise<LookedUp> {
-    const { clock, resolve = systemResolve } = this.#parts;
+    const { clock } = this.#parts;
     const known = this.#names.get(name);
     const nowMs = clock.monotonicMs();
     if (known !== undefined && nowMs < known.untilMs) return known;
+    // One that was asked before and has not answered since is not waited for a second time.
+    const asked = this.#asked.get(name) ?? (await this.#ask(name));
+    if (asked.addresses === null) return { addresses: known?.addresses ?? [], untilMs: nowMs };
+    this.#asked.delete(name);
     // A name server that is away for a moment takes nobody's name away.
-    const addresses = await resolve(name).catch(() => known?.addresses ?? []);
+    const addresses = asked.addresses === 'failed' ? (known?.addresses ?? []) : asked.addresses;
     return { addresses, untilMs: nowMs + LOOKED_UP_MS };
+  }
+
+  #ask(name: string): Promise<Asked> {
+    const { clock, resolve = systemResolve } = this.#parts;
+    const asked: Asked = { addresses: null };
+    this.#asked.set(name, asked);
+    return new Promise((goOn) => {
+      const cancel = clock.after(ANSWER_MS, () => goOn(asked));
+      const hear = (addresses: Asked['addresses']): void => {
+        asked.addresses = addresses;
+        cancel();
+        goOn(asked);
+      };
+      resolve(name).then(hear, () => hear('failed'));
+    });
   }
 }
 
