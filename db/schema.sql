@@ -3192,6 +3192,8 @@ CREATE TABLE public.supplier_machines (
     listed boolean DEFAULT false NOT NULL,
     drained_at timestamp with time zone,
     price_nano_usd_per_gpu_hour bigint,
+    recent_price_nano_usd_per_gpu_hour bigint,
+    recent_price_until timestamp with time zone,
     joined_at timestamp with time zone NOT NULL,
     enrolled_at timestamp with time zone,
     withdrawn_at timestamp with time zone,
@@ -3207,6 +3209,8 @@ CREATE TABLE public.supplier_machines (
     CONSTRAINT supplier_machines_name_check CHECK (((length(name) >= 1) AND (length(name) <= 63))),
     CONSTRAINT supplier_machines_price_nano_usd_per_gpu_hour_check CHECK ((price_nano_usd_per_gpu_hour > 0)),
     CONSTRAINT supplier_machines_problem_check CHECK (((length(problem) >= 1) AND (length(problem) <= 1000))),
+    CONSTRAINT supplier_machines_recent_price_has_an_end CHECK (((recent_price_nano_usd_per_gpu_hour IS NULL) = (recent_price_until IS NULL))),
+    CONSTRAINT supplier_machines_recent_price_nano_usd_per_gpu_hour_check CHECK ((recent_price_nano_usd_per_gpu_hour > 0)),
     CONSTRAINT supplier_machines_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
     CONSTRAINT supplier_machines_secret_is_used_up CHECK (((stage = 'trusting'::text) OR (trust_token IS NULL))),
     CONSTRAINT supplier_machines_server_certificate_check CHECK (((length(server_certificate) >= 1) AND (length(server_certificate) <= 16384))),
@@ -3237,6 +3241,8 @@ COMMENT ON COLUMN public.supplier_machines.tests IS 'What the self-test measured
 COMMENT ON COLUMN public.supplier_machines.listed IS 'The supplier wants it shown. It is shown if the operator approved it too.';
 
 COMMENT ON COLUMN public.supplier_machines.drained_at IS 'Since when its supplier has taken it out of use, and may put it back; null: the supplier has not.';
+
+COMMENT ON COLUMN public.supplier_machines.recent_price_nano_usd_per_gpu_hour IS 'The least that was asked shortly before its price was raised or it was taken off the list. Who rents it until recent_price_until pays no more: it may be the price that was seen.';
 
 CREATE TABLE public.supplier_payouts (
     id uuid NOT NULL,
@@ -5208,6 +5214,10 @@ GRANT UPDATE(listed) ON TABLE public.supplier_machines TO millrace_app;
 GRANT UPDATE(drained_at) ON TABLE public.supplier_machines TO millrace_app;
 
 GRANT UPDATE(price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(recent_price_nano_usd_per_gpu_hour) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(recent_price_until) ON TABLE public.supplier_machines TO millrace_app;
 
 GRANT UPDATE(enrolled_at) ON TABLE public.supplier_machines TO millrace_app;
 

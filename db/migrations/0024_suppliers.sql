@@ -77,6 +77,8 @@ create table supplier_machines (
   listed boolean not null default false,
   drained_at timestamptz,
   price_nano_usd_per_gpu_hour bigint check (price_nano_usd_per_gpu_hour > 0),
+  recent_price_nano_usd_per_gpu_hour bigint check (recent_price_nano_usd_per_gpu_hour > 0),
+  recent_price_until timestamptz,
   joined_at timestamptz not null,
   enrolled_at timestamptz,
   withdrawn_at timestamptz,
@@ -91,6 +93,8 @@ create table supplier_machines (
   constraint supplier_machines_enrolled_was_tested check (
     stage <> 'enrolled' or (tests is not null and tested_at is not null and enrolled_at is not null)),
   constraint supplier_machines_listed_has_a_price check (not listed or price_nano_usd_per_gpu_hour is not null),
+  constraint supplier_machines_recent_price_has_an_end check (
+    (recent_price_nano_usd_per_gpu_hour is null) = (recent_price_until is null)),
   constraint supplier_machines_withdrawn_when_withdrawn check ((stage = 'withdrawn') = (withdrawn_at is not null))
 );
 create index supplier_machines_org_idx on supplier_machines (org_id, id);
@@ -102,7 +106,8 @@ create unique index supplier_machines_endpoint_idx on supplier_machines (endpoin
 create unique index supplier_machines_server_idx on supplier_machines (server_fingerprint) where stage not in ('refused', 'withdrawn');
 revoke update, delete on supplier_machines from millrace_app;
 grant update (cluster_id, node_id, trust_token, stage, problem, tries, next_try_at, deadline_at, tests, tested_at, approval,
-              approval_reason, listed, drained_at, price_nano_usd_per_gpu_hour, enrolled_at, withdrawn_at, version)
+              approval_reason, listed, drained_at, price_nano_usd_per_gpu_hour, recent_price_nano_usd_per_gpu_hour, recent_price_until,
+              enrolled_at, withdrawn_at, version)
   on supplier_machines to millrace_app;
 comment on table supplier_machines is 'Machines of suppliers, from the moment that they ask to join. What they consist of is in nodes and gpus, as of every machine.';
 comment on column supplier_machines.endpoint is 'Where its daemon is reached: https, a host and a port.';
@@ -113,6 +118,7 @@ comment on column supplier_machines.stage is 'trusting: our certificate is being
 comment on column supplier_machines.tests is 'What the self-test measured, and what a person needs to know of it.';
 comment on column supplier_machines.listed is 'The supplier wants it shown. It is shown if the operator approved it too.';
 comment on column supplier_machines.drained_at is 'Since when its supplier has taken it out of use, and may put it back; null: the supplier has not.';
+comment on column supplier_machines.recent_price_nano_usd_per_gpu_hour is 'The least that was asked shortly before its price was raised or it was taken off the list. Who rents it until recent_price_until pays no more: it may be the price that was seen.';
 
 create table supplier_payouts (
   id uuid primary key,

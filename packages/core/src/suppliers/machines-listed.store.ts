@@ -3,7 +3,8 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { sql } from 'kysely';
-import { priceOfSettings, type ListedMachine, type MachineSupplier } from './machines.ts';
+import { priceOfSettings, priceToRent, type ListedMachine, type MachineSupplier } from './machines.ts';
+import { toRecentPrice } from './machines.store.ts';
 
 /** All SQL about which machines are for rent. */
 
@@ -15,6 +16,8 @@ interface ListedRow {
   mode: Mode;
   settings: unknown;
   price: bigint | null;
+  recent_price: bigint | null;
+  recent_price_until: Date | null;
   shown_as: string | null;
   supplier_id: string | null;
   org_id: string | null;
@@ -30,11 +33,18 @@ export async function readListedMachines(
   reader: Reader,
   nodeIds: readonly NodeId[],
 ): Promise<ReadonlyMap<NodeId, ListedMachine>> {
-  if (nodeIds.length === 0) return new Map();
+  const rows = await selectListed(reader, nodeIds);
+  const machines = rows.flatMap((row) => toListed(row) ?? []);
+  return new Map(machines.map((machine) => [machine.nodeId, machine]));
+}
+
+async function selectListed(reader: Reader, nodeIds: readonly NodeId[]): Promise<readonly ListedRow[]> {
+  if (nodeIds.length === 0) return [];
   const { rows } = await sql<ListedRow>`
     select node.id as node_id, node.cluster_id, cluster.name as cluster_name, cluster.region, provider.mode,
-           case when cluster.supplier_org_id is null then cluster.settings end as settings, machine.price_nano_usd_per_gpu_hour as price, machine.cluster_name as shown_as,
-           machine.supplier_id, machine.org_id, supplier.fee_ppm
+           case when cluster.supplier_org_id is null then cluster.settings end as settings, machine.price_nano_usd_per_gpu_hour as price,
+           machine.recent_price_nano_usd_per_gpu_hour as recent_price, machine.recent_price_until,
+           machine.cluster_name as shown_as, machine.supplier_id, machine.org_id, supplier.fee_ppm
       from nodes as node
       join clusters as cluster on cluster.id = node.cluster_id
       join providers as provider on provider.id = cluster.provider_id
@@ -48,13 +58,13 @@ export async function readListedMachines(
             or machine.stage = 'enrolled' and machine.approval = 'approved' and machine.listed
                and supplier.status = 'approved' and organisation.status = 'active')
   `.execute(reader.kysely);
-  const machines = rows.flatMap((row) => toListed(row) ?? []);
-  return new Map(machines.map((machine) => [machine.nodeId, machine]));
+  return rows;
 }
 
 /**
- * A machine that somebody wants to rent, or null where it is not for rent. It stays so, and at that price, until the
- * transaction ends: whoever changes that waits. Called before anything of the fleet or the ledger is locked.
+ * A machine that somebody wants to rent, or null where it is not for rent, at the price that it is rented for: what was
+ * shown a moment ago, where that is less than what is asked now. It stays so until the transaction ends: whoever changes
+ * that waits. Called before anything of the fleet or the ledger is locked.
  */
 export async function findListedMachine(tx: Tx, nodeId: NodeId): Promise<ListedMachine | null> {
   // In a statement of its own: what is read below is then what stood when the locks were had.
@@ -64,8 +74,11 @@ export async function findListedMachine(tx: Tx, nodeId: NodeId): Promise<ListedM
      where machine.node_id = ${toUuid(nodeId)}
        for share of supplier, machine
   `.execute(tx.kysely);
-  const machines = await readListedMachines(tx, [nodeId]);
-  return machines.get(nodeId) ?? null;
+  const [row] = await selectListed(tx, [nodeId]);
+  const listed = row === undefined ? null : toListed(row);
+  if (row === undefined || listed === null) return null;
+  const recent = toRecentPrice(row.recent_price, row.recent_price_until);
+  return { ...listed, pricePerGpuHour: priceToRent(listed.pricePerGpuHour, recent, tx.clock.now()) };
 }
 
 function toListed(row: ListedRow): ListedMachine | null {

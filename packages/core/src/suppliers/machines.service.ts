@@ -4,7 +4,7 @@ import type { NodeId } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
 import { findNode, leaveNode, lockCapacity, moveNode, removeCluster } from '../fleet/index.ts';
 import { appendAudit, enterAs, type Cause, type KeyCall } from '../identity/index.ts';
-import { problemWithPrice, type PriceRules, type SupplierMachine } from './machines.ts';
+import { problemWithPrice, recentPriceAfter, type PriceRules, type SupplierMachine } from './machines.ts';
 import {
   findAnyMachine,
   lockMachine,
@@ -38,7 +38,7 @@ export interface OfferChange {
   readonly pricePerGpuHour?: NanoUsd;
 }
 
-/** Prices, lists or unlists a machine. What is rented keeps its price. */
+/** Prices, lists or unlists a machine. What is rented keeps its price; a higher one counts once it was shown a minute. */
 export async function updateMachine(
   tx: Tx,
   call: KeyCall,
@@ -58,7 +58,8 @@ export async function updateMachine(
     throw invalidField(['pricePerGpuHourNanoUsd'], 'is missing: what is listed has a price');
   }
   if (listed === machine.listed && pricePerGpuHour === machine.pricePerGpuHour) return;
-  await setOffer(tx, machine, { listed, pricePerGpuHour });
+  const recentPrice = recentPriceAfter(machine, { listed, pricePerGpuHour }, tx.clock.now());
+  await setOffer(tx, machine, { listed, pricePerGpuHour, recentPrice });
   await appendAudit(tx, call.orgId, call.cause, {
     action: 'machine.offered',
     resource: { kind: 'machine', id: nodeId },

@@ -7,9 +7,9 @@ import {
   type OrgId,
   type SupplierId,
 } from '@millrace/platform/ids';
-import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { nanoUsd } from '@millrace/platform/money';
 import { sql, type Selectable } from 'kysely';
-import type { MachineApproval, SupplierMachine } from './machines.ts';
+import type { MachineApproval, RecentPrice, SupplierMachine } from './machines.ts';
 import type { SupplierPage } from './suppliers.store.ts';
 
 /** All SQL about the machines of suppliers as suppliers and operators see them. What they consist of is the fleet's. */
@@ -35,6 +35,8 @@ function machinesQuery(reader: Reader) {
       'machine.listed',
       'machine.drained_at',
       'machine.price_nano_usd_per_gpu_hour',
+      'machine.recent_price_nano_usd_per_gpu_hour',
+      'machine.recent_price_until',
       'machine.joined_at',
       'supplier.status as supplier_status',
       'organisation.status as organisation_status',
@@ -63,10 +65,15 @@ function toMachine(row: MachineRow): SupplierMachine {
     listed: row.listed,
     drainedAt: row.drained_at,
     pricePerGpuHour: price === null ? null : nanoUsd(price),
+    recentPrice: toRecentPrice(row.recent_price_nano_usd_per_gpu_hour, row.recent_price_until),
     joinedAt: row.joined_at,
     supplierStatus: row.supplier_status,
     isOrganisationActive: row.organisation_status === 'active',
   };
+}
+
+export function toRecentPrice(price: bigint | null, until: Date | null): RecentPrice | null {
+  return price === null || until === null ? null : { pricePerGpuHour: nanoUsd(price), until };
 }
 
 /** A machine of the organisation, also one that was withdrawn. */
@@ -157,6 +164,8 @@ type MachineUpdate = Partial<
     | 'stage'
     | 'withdrawn_at'
     | 'price_nano_usd_per_gpu_hour'
+    | 'recent_price_nano_usd_per_gpu_hour'
+    | 'recent_price_until'
   >
 >;
 
@@ -174,9 +183,14 @@ async function update(tx: Tx, machine: SupplierMachine, change: MachineUpdate): 
 export function setOffer(
   tx: Tx,
   machine: SupplierMachine,
-  offer: { readonly listed: boolean; readonly pricePerGpuHour: NanoUsd | null },
+  offer: Pick<SupplierMachine, 'listed' | 'pricePerGpuHour' | 'recentPrice'>,
 ): Promise<void> {
-  return update(tx, machine, { listed: offer.listed, price_nano_usd_per_gpu_hour: offer.pricePerGpuHour });
+  return update(tx, machine, {
+    listed: offer.listed,
+    price_nano_usd_per_gpu_hour: offer.pricePerGpuHour,
+    recent_price_nano_usd_per_gpu_hour: offer.recentPrice?.pricePerGpuHour ?? null,
+    recent_price_until: offer.recentPrice?.until ?? null,
+  });
 }
 
 export function setDrained(tx: Tx, machine: SupplierMachine, at: Date | null): Promise<void> {

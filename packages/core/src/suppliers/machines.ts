@@ -57,6 +57,7 @@ export interface SupplierMachine {
   /** Since when its supplier has taken it out of use. */
   readonly drainedAt: Date | null;
   readonly pricePerGpuHour: NanoUsd | null;
+  readonly recentPrice: RecentPrice | null;
   readonly joinedAt: Date;
   readonly supplierStatus: SupplierStatus;
   readonly isOrganisationActive: boolean;
@@ -73,6 +74,44 @@ export function whyNotShown(machine: SupplierMachine): string | null {
   if (machine.approval === 'pending') return 'The operator has not approved it yet.';
   if (machine.pricePerGpuHour === null) return 'It has no price.';
   return machine.listed ? null : 'Its supplier does not list it.';
+}
+
+/** The least that was asked shortly before a price was raised or a machine was taken off the list. */
+export interface RecentPrice {
+  readonly pricePerGpuHour: NanoUsd;
+  /** Whoever rents it before this pays no more. */
+  readonly until: Date;
+}
+
+/** For so long whoever rents pays no more than what was shown: long enough to look at the list and decide. */
+export const RECENT_PRICE_MS = 60_000;
+
+const isRecent = ({ until }: RecentPrice, now: Date): boolean => now < until;
+
+type Offer = Pick<SupplierMachine, 'listed' | 'pricePerGpuHour'>;
+
+/**
+ * What of the prices that were shown counts for another minute once the offer changes. Every raise, and every time that
+ * the machine is taken off the list, begins the minute anew, so that no sequence of them makes a tenant pay a price that
+ * nobody could have seen. A lower price counts at once, and one that was never shown not at all.
+ */
+export function recentPriceAfter(
+  before: Offer & Pick<SupplierMachine, 'recentPrice'>,
+  after: Offer,
+  now: Date,
+): RecentPrice | null {
+  const { recentPrice, pricePerGpuHour: was } = before;
+  const standing = recentPrice !== null && isRecent(recentPrice, now) ? recentPrice : null;
+  const isRaised = was !== null && after.pricePerGpuHour !== null && after.pricePerGpuHour > was;
+  if (was === null || !before.listed || (!isRaised && after.listed)) return standing;
+  const least = standing !== null && standing.pricePerGpuHour < was ? standing.pricePerGpuHour : was;
+  return { pricePerGpuHour: least, until: new Date(now.getTime() + RECENT_PRICE_MS) };
+}
+
+/** What whoever rents now pays: the price, or what was shown a moment ago where that is less. */
+export function priceToRent(price: NanoUsd, recentPrice: RecentPrice | null, now: Date): NanoUsd {
+  const isLess = recentPrice !== null && recentPrice.pricePerGpuHour < price;
+  return isLess && isRecent(recentPrice, now) ? recentPrice.pricePerGpuHour : price;
 }
 
 /** The operator's rules about prices: the least and the most that an hour of one GPU may cost. */

@@ -14,13 +14,13 @@ import {
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { issueFullKey, systemCause, type KeyCall } from '../identity/index.ts';
 import { mintJoinToken } from './join-tokens.ts';
 import { spendJoinToken } from './join-tokens.service.ts';
 import { insertJoinToken } from './join-tokens.store.ts';
 import { findListedMachine, readListedMachines } from './machines-listed.store.ts';
-import { whyNotShown } from './machines.ts';
-import { judgeMachine } from './machines.service.ts';
+import { defaultPriceRules, whyNotShown } from './machines.ts';
+import { judgeMachine, updateMachine, type OfferChange } from './machines.service.ts';
 import { findMachine } from './machines.store.ts';
 import { judgeSupplier } from './suppliers.service.ts';
 import { findSupplierOf } from './suppliers.store.ts';
@@ -146,6 +146,13 @@ async function setMachine(
   });
 }
 
+/** A key of the organisation's owner, who is a supplier by now. */
+async function ownersCall(): Promise<KeyCall> {
+  const user = { id: ownerId, name: 'Ada Tester', email: 'ada@example.com', image: null };
+  const { key } = await inTx((tx) => issueFullKey(tx, cause, { orgId, user, mode: 'live', name: 'key' }));
+  return { orgId, keyId: key.id, cause };
+}
+
 const isListed = async (nodeId: NodeId) => (await readListedMachines(db, [nodeId])).has(nodeId);
 
 describe('what is for rent', () => {
@@ -226,6 +233,32 @@ describe('what is for rent', () => {
       }
     }
     expect(shown).toEqual(['enrolled approved listed approved']);
+  });
+
+  it('costs who rents it no more than what was shown in the last minute, however often it was raised or taken off', async () => {
+    const { nodeId } = await plantSupplierMachine(db, { orgId, pricePerGpuHourNanoUsd: 1_000_000_000n });
+    const call = await ownersCall();
+    const offer = (change: OfferChange) =>
+      inTx((tx) => updateMachine(tx, call, nodeId, change, defaultPriceRules));
+    const asked = async () => (await readListedMachines(db, [nodeId])).get(nodeId)?.pricePerGpuHour;
+    const paid = async () => (await inTx((tx) => findListedMachine(tx, nodeId)))?.pricePerGpuHour;
+
+    await offer({ pricePerGpuHour: nanoUsd(5_000_000_000n) });
+    await offer({ pricePerGpuHour: nanoUsd(9_000_000_000n) });
+    expect([await asked(), await paid()]).toEqual([9_000_000_000n, 1_000_000_000n]);
+    await offer({ listed: false });
+    await offer({ listed: true });
+    expect([await asked(), await paid()]).toEqual([9_000_000_000n, 1_000_000_000n]);
+    await offer({ pricePerGpuHour: nanoUsd(500_000_000n) });
+    expect([await asked(), await paid()]).toEqual([500_000_000n, 500_000_000n]);
+    await offer({ pricePerGpuHour: nanoUsd(9_000_000_000n) });
+    expect([await asked(), await paid()]).toEqual([9_000_000_000n, 500_000_000n]);
+    await inTx((tx) =>
+      sql`update supplier_machines set recent_price_until = ${tx.clock.now()} where node_id = ${toUuid(nodeId)}`.execute(
+        tx.kysely,
+      ),
+    );
+    expect([await asked(), await paid()]).toEqual([9_000_000_000n, 9_000_000_000n]);
   });
 
   it('are the operator’s own machines at the price of their cluster, with nobody else paid', async () => {

@@ -1140,6 +1140,8 @@ export interface SupplierMachinesTable {
   listed: Generated<boolean>;
   drained_at: Date | null;
   price_nano_usd_per_gpu_hour: bigint | null;
+  recent_price_nano_usd_per_gpu_hour: bigint | null;
+  recent_price_until: Date | null;
   joined_at: Date;
   enrolled_at: Date | null;
   withdrawn_at: Date | null;

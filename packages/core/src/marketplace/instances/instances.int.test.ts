@@ -107,6 +107,24 @@ describe('creating an instance', () => {
     expect(hold?.held).toBeGreaterThanOrEqual(meteredTotal(rate, 3_600_000));
   });
 
+  it('costs what was shown a moment ago where its supplier has just raised the price, and says so', async () => {
+    const tenant = await market.tenant();
+    const machine = await market.machine();
+    await market.rows(
+      `update supplier_machines set price_nano_usd_per_gpu_hour = 9000000000, recent_price_until = now() + interval '1 minute',
+              recent_price_nano_usd_per_gpu_hour = ${GPU_HOUR} where node_id = '${toUuid(machine.node_name)}'`,
+    );
+    await market.create(tenant, machine);
+    const [shown] = await list(tenant);
+    expect(shown.instance.pricing.price.amount).toBe(Number(GPU_HOUR) / 1e9);
+    const [row] = await market.rows<{ rate: string; ours: bigint }>(
+      `select term.price ->> 'rateNanoUsdPerHour' as rate, rental.supplier_rate_nano_usd_per_hour as ours
+         from rental_terms as term join rentals as rental on rental.id = term.rental_id
+        where rental.org_id = '${toUuid(tenant.orgId)}'`,
+    );
+    expect(row).toEqual({ rate: String(GPU_HOUR), ours: supplierRate(nanoUsd(GPU_HOUR), ppm(100_000)) });
+  });
+
   it('on a machine of the operator costs the price of its cluster, all of it revenue, and has its images', async () => {
     const tenant = await market.tenant();
     const machine = await market.ownMachine('live');
