@@ -156,17 +156,25 @@ export const eventTypes = {
   'volume.deleted': { resource: 'volume', description: 'A volume and its data are gone.', data: volume },
   'instance.creating': { resource: 'instance', description: 'An instance was accepted.', data: instance },
   'instance.starting': { resource: 'instance', description: 'An instance is starting.', data: instance },
-  'instance.online': { resource: 'instance', description: 'An instance was proven usable.', data: instance },
+  'instance.online': {
+    resource: 'instance',
+    description: 'An instance was proven usable; billing has started.',
+    data: instance.extend({ startedAt: timestamp }),
+  },
   'instance.offline': {
     resource: 'instance',
     description: 'The host of an instance is silent.',
-    data: instance,
+    data: instance.extend({ silentSince: timestamp }),
   },
-  'instance.stopping': { resource: 'instance', description: 'An instance is being ended.', data: instance },
+  'instance.stopping': {
+    resource: 'instance',
+    description: 'An instance is being ended; billing has stopped.',
+    data: instance.extend({ reason: z.string(), billingStoppedAt: timestamp.nullable() }),
+  },
   'instance.terminated': {
     resource: 'instance',
-    description: 'An instance has ended.',
-    data: instance.extend({ finalCost }),
+    description: 'An instance has ended and its hardware was released.',
+    data: instance.extend({ terminatedAt: timestamp, finalCost }),
   },
   'instance.failed': {
     resource: 'instance',

@@ -116,7 +116,8 @@ describe('what a tenant pays for an instance', () => {
     await world.run(async (tx) => {
       const trouble = { to: 'Unknown', reason: null, actor: rentalsActor } as const;
       const changes = { troubleSince: lastGoodSign };
-      const unknown = await moveRental(tx, view.rental, { ...trouble, changes });
+      const data = { silentSince: lastGoodSign.toISOString() };
+      const unknown = await moveRental(tx, view.rental, { ...trouble, changes, data });
       await failRental(tx, { ...view, rental: unknown }, 'Its host is lost.', { lastGoodSign });
     });
     const elapsedMs = ranMs(rental, lastGoodSign);

@@ -213,7 +213,7 @@ export async function failStart(tx: Tx, view: RentalView, why: string): Promise<
       taskDeadlineAt: new Date(tx.clock.nowMs() + defaultPolicy.powerMs),
       power: 'changing',
     },
-    data: { startedAt: rental.startedAt.toISOString(), power: 'off' },
+    data: { startedAt: rental.startedAt.toISOString() },
   });
   await giveBackHolds(tx, { ...view, rental: off });
 }

@@ -1,4 +1,4 @@
-import { canMove, rentalStates, type EventType } from '@millrace/contract';
+import { canMove, rentalStates, type EventData, type EventType } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { toUuid } from '@millrace/platform/ids';
@@ -17,27 +17,31 @@ const CALL_AGAIN_MS = 20_000;
 /** A look that is this much overdue is an alert: nobody works on the rental. */
 export const LATE_MS = 15 * 60_000;
 
-export interface RentalMove {
-  readonly to: RentalState;
+/** What is told of rentals, in the words that they have in events. */
+type RentalEvent = Extract<EventType, `rental.${string}`>;
+
+/** What the contract has an event say beside the rental itself. Of instances the same is told. */
+type Beside<Type extends RentalEvent> = Omit<EventData<Type>, keyof EventData<'rental.pending'>>;
+
+interface Move<State extends RentalState> {
+  readonly to: State;
   /** Shown to the tenant as the status's reason; null where the status says it all. */
   readonly reason: string | null;
   readonly actor: Actor;
   readonly changes?: RentalChanges;
-  /** What the event of this status says beside the rental itself. */
-  readonly data?: Readonly<Record<string, unknown>>;
+  readonly data: Readonly<Beside<(typeof eventOf)[State]>>;
 }
 
-/** What is told of rentals, in the words that they have in events. */
-type RentalEvent = Extract<EventType, `rental.${string}`>;
+export type RentalMove = { [State in RentalState]: Move<State> }[RentalState];
 
-const eventOf: Readonly<Record<RentalState, RentalEvent>> = {
+const eventOf = {
   Pending: 'rental.pending',
   Running: 'rental.running',
   Unknown: 'rental.unknown',
   Failed: 'rental.failed',
   Terminating: 'rental.terminating',
   Terminated: 'rental.terminated',
-};
+} as const satisfies Readonly<Record<RentalState, RentalEvent>>;
 
 /** The same of instances. Nothing of theirs is ever converted: they have no terms. */
 const ofInstance: Readonly<Record<Exclude<RentalEvent, 'rental.converted'>, EventType>> = {
@@ -158,11 +162,7 @@ export async function moveRental(tx: Tx, rental: Rental, move: RentalMove): Prom
     actor: `${actor.kind}:${actor.id}`,
     at: now,
   });
-  await tellOfRental(tx, moved, {
-    type: eventOf[to],
-    actor,
-    ...(move.data === undefined ? {} : { data: move.data }),
-  });
+  await tellOfRental(tx, moved, { type: eventOf[to], actor, data: { ...move.data } });
   if (to !== 'Terminated') await callDriver(tx, moved, actor);
   return moved;
 }

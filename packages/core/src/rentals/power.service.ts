@@ -143,6 +143,7 @@ async function startWithoutGpus(tx: Tx, view: RentalView, actor: Actor): Promise
       power: 'changing',
       allocationId: placement.allocationId,
     },
+    data: {},
   });
   await prepareTerm(tx, { ...view, rental: pending });
   return pending;

@@ -147,17 +147,18 @@ function becomeUnknown(
     reason,
     actor: reconcilerActor,
     changes: { troubleSince: since },
-    data: { lastGoodSignAt: since.toISOString() },
+    data: { silentSince: since.toISOString() },
   });
 }
 
 function comeBack(tx: Tx, rental: Rental): Promise<Rental> {
+  if (rental.startedAt === null) throw new Error(`Rental ${rental.id} never ran, so it cannot be back.`);
   return moveRental(tx, rental, {
     to: 'Running',
     reason: null,
     actor: reconcilerActor,
     changes: { troubleSince: null },
-    ...(rental.startedAt === null ? {} : { data: { startedAt: rental.startedAt.toISOString() } }),
+    data: { startedAt: rental.startedAt.toISOString() },
   });
 }
 

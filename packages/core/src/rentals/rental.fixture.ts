@@ -60,6 +60,7 @@ import { orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
 import { instanceRenterOf, type InstanceWish } from './market.fixture.ts';
 import type { Rental } from './rental.ts';
+import { toldOtherwise } from './told.fixture.ts';
 
 /**
  * Rentals with everything under them: real tables, the real ledger, mock engines whose doors are open on loopback,
@@ -146,7 +147,7 @@ export interface RentalWorld {
   /** What the organisation paid for a thing so far: charges less what was given back. */
   paid(orgId: OrgId, cause: MoneyCause): Promise<bigint>;
   rows<Row>(text: string): Promise<Row[]>;
-  /** Sentences about what is wrong with the fleet's rows: none, after every test. */
+  /** Sentences about what is wrong with the fleet's rows, or with what was told: none, after every test. */
   breaks(): Promise<readonly string[]>;
   drop(): Promise<void>;
 }
@@ -286,7 +287,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     async breaks() {
       const client = await database.connect();
       try {
-        return await fleetBreaks(client);
+        return [...(await fleetBreaks(client)), ...(await toldOtherwise(client))];
       } finally {
         await client.end();
       }
