@@ -19,6 +19,8 @@ export interface ReconcilePolicy {
   readonly leaseMs: number;
   /** How long an engine may take to list its machines, and to speak about those that look wrong in the list. */
   readonly listTimeoutMs: number;
+  /** The same for one host of a supplier, and for an engine that is known to be silent. */
+  readonly shortListTimeoutMs: number;
   readonly closeLooksMs: number;
   /** How long repairs are begun; the rest is found again by the next comparison. */
   readonly repairsMs: number;
@@ -52,6 +54,7 @@ export const defaultReconcilePolicy: ReconcilePolicy = {
   watchGapMs: 45_000,
   leaseMs: 60_000,
   listTimeoutMs: 20_000,
+  shortListTimeoutMs: 4_000,
   closeLooksMs: 15_000,
   repairsMs: 20_000,
   callTimeoutMs: 10_000,

@@ -104,7 +104,7 @@ export class RentalReconciler {
 
   start(): void {
     if (this.#loops.length > 0) return;
-    const { clock, log, lanes = 4 } = this.#parts;
+    const { clock, log, lanes = 16 } = this.#parts;
     const compare = { name: 'compare rentals', clock, log, idleMs: POLL_MS, maxBackoffMs: LATE_EVERY_MS };
     for (let lane = 0; lane < lanes; lane += 1) {
       this.#loops.push(
