@@ -11,8 +11,10 @@ import {
   type TestCertificate,
 } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { driveUntil } from './drive.fixture.ts';
+import { driveUntil, withDriver } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
+import { compareAll, reconcilerOf } from './reconciler.fixture.ts';
+import type { ComparisonReport } from './rentals.reconciler.ts';
 import { createRentalWorld, quiet, type RentalWorld, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
@@ -122,4 +124,34 @@ describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
     expect(daemon.pretence.instances.size).toBe(0);
     expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
   });
+});
+
+it('a host of a supplier that says nothing takes seconds from those who compare, not minutes', async () => {
+  await rentOnDouble();
+  const client = await world.database.connect();
+  await client.query(
+    'update clusters set supplier_org_id = (select id from organisations limit 1) where name = $1',
+    ['market'],
+  );
+  await client.end();
+  const silent = withDriver(world, () => ({
+    listOwned: (signal: AbortSignal) =>
+      new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('late')))),
+  }));
+  const { market } = world.engines;
+  const reconciler = reconcilerOf(world, {
+    drivers: (id) => (id === market.clusterId ? silent : world).drivers(id),
+  });
+  await world.advance(60_000);
+  let reports: readonly ComparisonReport[] | null = null;
+  void compareAll(reconciler).then((done) => (reports = done));
+  const startedMs = world.clock.nowMs();
+  while (reports === null && world.clock.nowMs() - startedMs < 60_000) {
+    await systemClock.sleep(20);
+    await world.clock.advance(100);
+  }
+  expect(reports).toContainEqual(
+    expect.objectContaining({ clusterId: market.clusterId, outcome: 'unanswered' }),
+  );
+  expect(world.clock.nowMs() - startedMs).toBeLessThan(15_000);
 });
