@@ -4113,13 +4113,15 @@ CREATE INDEX supplier_machine_trust_due_idx ON public.supplier_machine_trust USI
 
 CREATE INDEX supplier_machines_approval_idx ON public.supplier_machines USING btree (approval, id);
 
+CREATE INDEX supplier_machines_asking_idx ON public.supplier_machines USING btree (join_token_id) WHERE (stage = 'trusting'::text);
+
 CREATE INDEX supplier_machines_due_idx ON public.supplier_machines USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
 
-CREATE UNIQUE INDEX supplier_machines_endpoint_idx ON public.supplier_machines USING btree (endpoint) WHERE (stage <> ALL (ARRAY['refused'::text, 'withdrawn'::text]));
+CREATE UNIQUE INDEX supplier_machines_endpoint_idx ON public.supplier_machines USING btree (endpoint) WHERE (stage = ANY (ARRAY['inspecting'::text, 'testing'::text, 'enrolled'::text]));
 
 CREATE INDEX supplier_machines_org_idx ON public.supplier_machines USING btree (org_id, id);
 
-CREATE UNIQUE INDEX supplier_machines_server_idx ON public.supplier_machines USING btree (server_fingerprint) WHERE (stage <> ALL (ARRAY['refused'::text, 'withdrawn'::text]));
+CREATE UNIQUE INDEX supplier_machines_server_idx ON public.supplier_machines USING btree (server_fingerprint) WHERE (stage = ANY (ARRAY['inspecting'::text, 'testing'::text, 'enrolled'::text]));
 
 CREATE INDEX supplier_payouts_open_idx ON public.supplier_payouts USING btree (id) WHERE (status = 'requested'::text);
 
@@ -5188,6 +5190,12 @@ GRANT SELECT,INSERT ON TABLE public.supplier_machines TO millrace_app;
 GRANT UPDATE(cluster_id) ON TABLE public.supplier_machines TO millrace_app;
 
 GRANT UPDATE(node_id) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(endpoint) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(server_certificate) ON TABLE public.supplier_machines TO millrace_app;
+
+GRANT UPDATE(server_fingerprint) ON TABLE public.supplier_machines TO millrace_app;
 
 GRANT UPDATE(trust_token) ON TABLE public.supplier_machines TO millrace_app;
 

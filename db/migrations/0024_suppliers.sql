@@ -101,11 +101,14 @@ create index supplier_machines_org_idx on supplier_machines (org_id, id);
 -- For operators, who look for the few that wait for their word.
 create index supplier_machines_approval_idx on supplier_machines (approval, id);
 create index supplier_machines_due_idx on supplier_machines (next_try_at) where next_try_at is not null;
--- One daemon joins once: two rows of it would sell its GPUs twice.
-create unique index supplier_machines_endpoint_idx on supplier_machines (endpoint) where stage not in ('refused', 'withdrawn');
-create unique index supplier_machines_server_idx on supplier_machines (server_fingerprint) where stage not in ('refused', 'withdrawn');
+-- One daemon joins once: two rows of it would sell its GPUs twice. Those that are still to be trusted keep nobody from it,
+-- because anybody can name the address and the certificate of somebody else's.
+create unique index supplier_machines_endpoint_idx on supplier_machines (endpoint) where stage in ('inspecting', 'testing', 'enrolled');
+create unique index supplier_machines_server_idx on supplier_machines (server_fingerprint) where stage in ('inspecting', 'testing', 'enrolled');
+create index supplier_machines_asking_idx on supplier_machines (join_token_id) where stage = 'trusting';
 revoke update, delete on supplier_machines from millrace_app;
-grant update (cluster_id, node_id, trust_token, stage, problem, tries, next_try_at, deadline_at, tests, tested_at, approval,
+grant update (cluster_id, node_id, endpoint, server_certificate, server_fingerprint, trust_token, stage, problem, tries,
+              next_try_at, deadline_at, tests, tested_at, approval,
               approval_reason, listed, drained_at, price_nano_usd_per_gpu_hour, recent_price_nano_usd_per_gpu_hour, recent_price_until,
               enrolled_at, withdrawn_at, version)
   on supplier_machines to millrace_app;

@@ -169,10 +169,15 @@ describe('ports', () => {
       ports: [ssh, { internalPort: 80, protocol: 'tcp' }, { internalPort: 53, protocol: 'udp' }],
     });
     await scene.plant({ nodes: 1, portRange: [30_000, 30_003] });
-    const tcpPorts = (placement: Placement) => externalPorts(placement).slice(0, 2).toSorted();
+    const tcpPorts = (placement: Placement) =>
+      externalPorts(placement)
+        .slice(0, 2)
+        .toSorted((one, other) => one - other);
     const first = await scene.place();
     const second = await scene.place();
-    expect([...tcpPorts(first), ...tcpPorts(second)].toSorted()).toEqual([30_000, 30_001, 30_002, 30_003]);
+    expect(new Set([...tcpPorts(first), ...tcpPorts(second)])).toEqual(
+      new Set([30_000, 30_001, 30_002, 30_003]),
+    );
     expect(externalPorts(first)[2]).not.toBe(externalPorts(second)[2]);
     expect(await refusalOf(scene.place())).toBe(full);
     await scene.release(first);

@@ -31,7 +31,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createDriverPool, FleetSync, type DriverPool } from '../fleet/index.ts';
 import { systemCause } from '../identity/index.ts';
 import type { Enrolment } from './enrolment.ts';
-import { JOINING_MAX, startEnrolment, type EnrolmentParts, type JoinWish } from './enrolment.service.ts';
+import {
+  advanceEnrolment,
+  JOINING_MAX,
+  startEnrolment,
+  takeUpEnrolments,
+  type EnrolmentParts,
+  type JoinWish,
+} from './enrolment.service.ts';
 import { findEnrolment } from './enrolment.store.ts';
 import { EnrolmentSweep } from './enrolment.sweep.ts';
 
@@ -343,4 +350,61 @@ it('a supplier has at most so many machines that are joining, however many ask a
   for (const reason of refused) expect(reason).toMatchObject({ reason: 'MACHINE_LIMIT_REACHED' });
   await sql`update supplier_machines set stage = 'refused', next_try_at = null, deadline_at = null, trust_token = null
     where org_id = ${toUuid(orgId)}`.execute(db.kysely);
+});
+
+it('a daemon that strangers named first joins with its owner: an address and a certificate are no secrets', async () => {
+  const [stranger, owner, daemon] = [await newSupplier(), await newSupplier(), await newDaemon()];
+  const token = await newToken(stranger);
+  // Nothing answers there with the certificate of the owner, or with that of the stranger.
+  const byCertificate = await joinWith(daemon, token, { endpoint: 'https://127.0.0.2:1' });
+  const byAddress = await joinWith(await newDaemon(), token, { endpoint: daemon.url });
+  const own = await joinWith(daemon, await newToken(owner));
+  await sweep();
+  const stages = [await now(byCertificate), await now(byAddress), await now(own)].map(({ stage }) => stage);
+  expect(stages).toEqual(['trusting', 'trusting', 'inspecting']);
+  await expect(joinWith(daemon, token)).rejects.toMatchObject({ reason: 'MACHINE_JOINED_ALREADY' });
+  // Also when its project names the stranger's token and it answers there: it has joined, and does so once.
+  await sql`update supplier_machines set endpoint = 'https://127.0.0.1:' || ${daemon.port}::text
+    where id = ${toUuid(byCertificate.id)}`.execute(db.kysely);
+  await clock.advance(MINUTE_MS);
+  await sweep();
+  expect(await now(byCertificate)).toMatchObject({
+    stage: 'refused',
+    problem: expect.stringContaining('joined already') as string,
+  });
+});
+
+it('who runs it again with another address is asked for there', async () => {
+  const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+  const token = await newToken(orgId);
+  const wrong = await joinWith(daemon, token, { endpoint: 'https://127.0.0.2:1' });
+  await sweep();
+  expect(await now(wrong)).toMatchObject({ stage: 'trusting' });
+  const right = await joinWith(daemon, token);
+  expect(right.id).toBe(wrong.id);
+  await sweep();
+  expect(await now(right)).toMatchObject({ stage: 'inspecting', endpoint: daemon.url });
+});
+
+it('what was taken up before it was asked anew changes nothing: its trust token is not the one any more', async () => {
+  const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+  const token = await newToken(orgId);
+  const first = await joinWith(daemon, token, { incusToken: daemon.trustToken() });
+  daemon.pretence.secrets.clear();
+  const [takenUp] = await takeUpEnrolments(parts, { limit: 1, perSupplier: 1, busy: [] });
+  await joinWith(daemon, token);
+  await advanceEnrolment(parts, takenUp ?? expect.fail('Nothing was due.'));
+  expect(await now(first)).toMatchObject({ stage: 'trusting' });
+  await sweep();
+  expect(await now(first)).toMatchObject({ stage: 'inspecting' });
+});
+
+it('a join token that was revoked does not bring an enrolment back to its begin', async () => {
+  const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+  const token = await newToken(orgId);
+  await joinWith(daemon, token);
+  await sql`update supplier_join_tokens set revoked_at = now() where org_id = ${toUuid(orgId)}`.execute(
+    db.kysely,
+  );
+  await expect(joinWith(daemon, token)).rejects.toMatchObject({ reason: 'JOIN_TOKEN_INVALID' });
 });

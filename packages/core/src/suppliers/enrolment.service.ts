@@ -26,19 +26,19 @@ import {
   type Enrolment,
 } from './enrolment.ts';
 import {
+  askAnew,
   claimDue,
   countMachines,
   findHolder,
   findJoinDigest,
   insertEnrolment,
   lockDaemon,
-  renewToken,
   writeChange,
   type EnrolmentChange,
 } from './enrolment.store.ts';
 import { testMachine } from './enrolment-test.ts';
 import { hashOfJoinToken } from './join-tokens.ts';
-import { spendJoinToken } from './join-tokens.service.ts';
+import { requireGoodToken, spendJoinToken } from './join-tokens.service.ts';
 
 /**
  * How machines join. A row says what is to be done next, and whoever takes it up does that one thing: it may die at any
@@ -62,8 +62,8 @@ const sealContext = (id: EnrolmentId) => ({
 });
 
 /**
- * A machine asks to join. Asking again for the same daemon with the same join token is the same enrolment, with the
- * newer of its trust tokens if it still needs one: who lost the answer, or repaired something, simply runs it again.
+ * A machine asks to join. Asking again for the same daemon with the same join token is the same enrolment, with what is
+ * said of the daemon now if it is not trusted yet: who lost the answer, or repaired something, simply runs it again.
  */
 export async function startEnrolment(
   tx: Tx,
@@ -73,10 +73,12 @@ export async function startEnrolment(
   const daemon = checkDaemon(wish);
   if ('problem' in daemon) throw invalidField([daemon.field], daemon.problem);
   await lockDaemon(tx, daemon);
-  const holder = await findHolder(tx, daemon);
+  const holder = await findHolder(tx, daemon, hashOfJoinToken(wish.token));
   if (holder !== null && (await isSameToken(tx, holder, wish.token))) {
     if (holder.stage === 'trusting') {
-      await renewToken(tx, holder, parts.sealer.seal(wish.incusToken, sealContext(holder.id)));
+      await requireGoodToken(tx, wish.token);
+      const sealedToken = parts.sealer.seal(wish.incusToken, sealContext(holder.id));
+      await askAnew(tx, holder, { ...daemon, sealedToken });
     }
     return holder;
   }
@@ -333,10 +335,15 @@ async function settle(parts: EnrolmentParts, enrolment: Enrolment, outcome: Outc
 async function register(
   { providerId, credentialRef }: EnrolmentParts,
   tx: Tx,
-  { id, orgId, region, endpoint }: Enrolment,
+  enrolment: Enrolment,
   outcome: Outcome,
 ): Promise<EnrolmentChange> {
   if (outcome.kind !== 'trusted') return outcome;
+  const { id, orgId, region, endpoint } = enrolment;
+  await lockDaemon(tx, enrolment);
+  if ((await findHolder(tx, enrolment, null)) !== null) {
+    return { kind: 'refused', problem: 'Its daemon has joined already. Withdraw that machine first.' };
+  }
   const { settings } = outcome;
   const name = `sup-${toUuid(id)}`;
   const wish = { name, providerId, region, endpoint, credentialRef, settings };

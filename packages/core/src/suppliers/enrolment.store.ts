@@ -28,6 +28,7 @@ function toEnrolment(row: Selectable<Tables['supplier_machines']>): Enrolment {
     region: row.region,
     endpoint: row.endpoint,
     serverCertificate: row.server_certificate,
+    serverFingerprint: row.server_fingerprint,
     trustToken: row.trust_token,
     stage: row.stage,
     problem: row.problem,
@@ -42,27 +43,35 @@ function toEnrolment(row: Selectable<Tables['supplier_machines']>): Enrolment {
 }
 
 /** Whoever asks to join takes turns with others that mean the same daemon. */
-export async function lockDaemon(tx: Tx, { serverFingerprint }: CheckedDaemon): Promise<void> {
+export async function lockDaemon(
+  tx: Tx,
+  { serverFingerprint }: Pick<Enrolment, 'serverFingerprint'>,
+): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`enrolment ${serverFingerprint}`}, 0))`.execute(
     tx.kysely,
   );
 }
 
-/** The enrolment, under way or over, that has this daemon now, by its certificate or by its address. */
-export async function findHolder(tx: Tx, daemon: CheckedDaemon): Promise<Enrolment | null> {
-  const row = await tx.kysely
-    .selectFrom('supplier_machines')
-    .selectAll()
-    .where('stage', 'not in', ['refused', 'withdrawn'])
-    .where((either) =>
-      either.or([
-        either('server_fingerprint', '=', daemon.serverFingerprint),
-        either('endpoint', '=', daemon.endpoint),
-      ]),
-    )
-    .limit(1)
-    .executeTakeFirst();
-  return row === undefined ? null : toEnrolment(row);
+/**
+ * The enrolment that has this daemon now, by its certificate or by its address: one whose owner has shown that it is
+ * theirs, else one that asks with the same join token. Others that only ask have nothing: anybody can name a daemon.
+ */
+export async function findHolder(
+  tx: Tx,
+  daemon: Pick<Enrolment, 'endpoint' | 'serverFingerprint'>,
+  joinTokenSha256: Buffer | null,
+): Promise<Enrolment | null> {
+  // Two questions, because each has indexes of its own.
+  const isIt = sql<boolean>`(server_fingerprint = ${daemon.serverFingerprint} or endpoint = ${daemon.endpoint})`;
+  const { rows } = await sql<Selectable<Tables['supplier_machines']>>`
+    (select * from supplier_machines where ${isIt} and stage in ('inspecting', 'testing', 'enrolled') limit 1)
+    union all
+    (select * from supplier_machines
+      where ${isIt} and stage = 'trusting'
+        and join_token_id = (select id from supplier_join_tokens where secret_hash = ${joinTokenSha256})
+      order by id limit 1)
+  `.execute(tx.kysely);
+  return rows[0] === undefined ? null : toEnrolment(rows[0]);
 }
 
 /** How many machines a supplier has, and how many of them are joining. Nobody else counts them until this transaction ends. */
@@ -117,18 +126,26 @@ export async function insertEnrolment(
   return row === undefined ? null : toEnrolment(row);
 }
 
-/** Another token of the same daemon, for one that is still to be trusted. Its time begins anew. */
-export async function renewToken(tx: Tx, enrolment: Enrolment, sealedToken: string): Promise<void> {
+/** What its owner says of the daemon now, for one that is still to be trusted. Its time begins anew. */
+export async function askAnew(
+  tx: Tx,
+  enrolment: Enrolment,
+  fields: CheckedDaemon & Pick<NewEnrolment, 'sealedToken'>,
+): Promise<void> {
   const now = tx.clock.now();
   await tx.kysely
     .updateTable('supplier_machines')
-    .set({
-      trust_token: sealedToken,
+    .set((current) => ({
+      endpoint: fields.endpoint,
+      server_certificate: fields.serverCertificate,
+      server_fingerprint: fields.serverFingerprint,
+      trust_token: fields.sealedToken,
       tries: 0,
       next_try_at: now,
       deadline_at: new Date(now.getTime() + stageMs.trusting),
-      version: enrolment.version + 1,
-    })
+      // Whoever has taken it up since it was read here works with what is no longer so.
+      version: current('version', '+', 1),
+    }))
     .where('org_id', '=', toUuid(enrolment.orgId))
     .where('id', '=', toUuid(enrolment.id))
     .where('stage', '=', 'trusting')

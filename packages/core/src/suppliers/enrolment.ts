@@ -20,6 +20,7 @@ export interface Enrolment {
   readonly region: string;
   readonly endpoint: string;
   readonly serverCertificate: string;
+  readonly serverFingerprint: string;
   /** Sealed; null once it was used. */
   readonly trustToken: string | null;
   readonly stage: MachineStage;

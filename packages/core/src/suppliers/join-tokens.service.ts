@@ -75,14 +75,24 @@ export async function revokeJoinToken(tx: Tx, call: KeyCall, id: JoinTokenId): P
  * does not write the machine down rolls it back. Two at once with the last use of a token: the second is refused.
  */
 export async function spendJoinToken(tx: Tx, text: string): Promise<JoinToken> {
+  const token = await lockGood(tx, text, (found) => found);
+  await countUse(tx, token.orgId, token.id);
+  return { ...token, usedMachines: token.usedMachines + 1 };
+}
+
+/** Refuses a token with which no machine could join any more, for one that was counted already and asks again. */
+export async function requireGoodToken(tx: Tx, text: string): Promise<void> {
+  await lockGood(tx, text, (found) => ({ ...found, usedMachines: 0 }));
+}
+
+async function lockGood(tx: Tx, text: string, judgedAs: (found: JoinToken) => JoinToken): Promise<JoinToken> {
   const sha256 = hashOfJoinToken(text);
   const token = sha256 === null ? null : await lockTokenByHash(tx, sha256);
   if (token === null) throw new Fault('JOIN_TOKEN_INVALID');
-  const problem = problemWithToken(token, tx.clock.now());
+  const problem = problemWithToken(judgedAs(token), tx.clock.now());
   if (problem !== null) throw new Fault('JOIN_TOKEN_INVALID', { message: problem });
   await requireApproved(tx, token.orgId);
   const organisation = await findOrganisation(tx, token.orgId);
   if (organisation?.status !== 'active') throw new Fault('ORGANISATION_SUSPENDED');
-  await countUse(tx, token.orgId, token.id);
-  return { ...token, usedMachines: token.usedMachines + 1 };
+  return token;
 }
