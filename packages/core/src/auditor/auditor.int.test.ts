@@ -345,6 +345,16 @@ const causeCases: readonly Case[] = [
     names: (w) => [['meter_split', w.supplied]],
   },
   {
+    what: "a supplier's meter that was paid with promotional credit",
+    spoil: () => [
+      `update ledger_accounts set kind = 'promo', priority = 1
+        where id in (select account_id from ledger_entries where transfer_id in (
+                       select id from ledger_transfers where cause_id = 'metered-supplied'))
+          and kind = 'credit'`,
+    ],
+    names: (w) => [['meter_paid_money', w.supplied]],
+  },
+  {
     what: "a supplier's meter with another rate than it was credited by",
     spoil: (w) => [
       `update meters set supplier_rate_nano_usd_per_hour = supplier_rate_nano_usd_per_hour - 1

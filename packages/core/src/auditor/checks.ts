@@ -234,6 +234,13 @@ const causeChecks = {
     remedy:
       'Correct it by operator adjustments that name this meter, one for each who has too little or too much; then find what wrote the row.',
   },
+  meter_paid_money: {
+    severity: 'error',
+    rule: 'What a supplier is paid for was paid with no promotional credit, for that would make cash of a gift.',
+    says: ({ actual }) => `Its tenant paid ${actual} nano-USD of it with promotional credit.`,
+    remedy:
+      'Pay the supplier nothing more before it is clear how that came about; then correct by operator adjustments that name this meter.',
+  },
   meter_supplier_share: {
     severity: 'error',
     rule: 'What a supplier earned by a meter is its own frozen rate times the time that was posted.',

@@ -43,6 +43,7 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterBasis, 'no
                  array_agg(distinct a.org_id) filter (where a.kind = 'supplier_payable') as suppliers,
                  sum(e.amount) filter (where a.kind = 'supplier_payable') as earned,
                  sum(e.amount) filter (where a.kind = 'platform_fee') as fee,
+                 -sum(e.amount) filter (where a.kind = 'promo') as promo,
                  -sum(e.amount) filter (where a.kind in ('credit', 'promo', 'shortfall')) as paid
             from entered e join ledger_accounts a on a.id = e.account_id
            group by 1, 2) as by_meter
@@ -52,6 +53,7 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterBasis, 'no
              judged.rest_of_term_nano_usd as rest,
              div(judged.supplier_rate_nano_usd_per_hour::numeric * judged.posted_ms, 3600000) as share,
              coalesce(moved.paid, 0) as paid, coalesce(moved.earned, 0) as earned, coalesce(moved.fee, 0) as fee,
+             coalesce(moved.promo, 0) as promo,
              coalesce(moved.suppliers, array[judged.supplier_org_id]) = array[judged.supplier_org_id] as is_its_own
         from judged left join moved on (moved.meter_id, moved.org_id) = (judged.id, judged.org_id)`,
     checks: [
@@ -63,6 +65,13 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterBasis, 'no
         expected: sql`q.supplier_posted || ' of ' || q.posted`,
         actual: sql`q.earned || case when q.is_its_own then '' else ' in part to others' end
                     || ' and a fee of ' || q.fee || ' of ' || q.paid`,
+      },
+      {
+        name: 'meter_paid_money',
+        about: 'meter',
+        wrong: sql`q.promo <> 0`,
+        expected: sql`0`,
+        actual: sql`q.promo`,
       },
       {
         name: 'meter_supplier_share',

@@ -37,6 +37,45 @@ const post = (
 
 const money = ({ wallet }: Books) => [wallet.credit.balance, wallet.credit.held];
 
+describe('what only paid money pays for', () => {
+  const supplied = { of: 'paid' } as const;
+
+  it('is refused where there is promotional credit alone, and takes none where there is both', () => {
+    const books = openBooks({ balance: 5n });
+    const promo = books.addPromo({ balance: 100n, priority: 1 });
+    expect(books.run({ do: 'hold', ...supplied, amount: usd(6), demand: 'new' })).toMatchObject({
+      reason: 'INSUFFICIENT_BALANCE',
+      available: 5n,
+    });
+    ok(books.run({ do: 'hold', ...supplied, amount: usd(5), demand: 'new' }));
+    expect([promo.held, books.wallet.credit.held]).toEqual([0n, 5n]);
+    expect(unsound(books)).toEqual([]);
+  });
+
+  it('takes none when it grows, when it is renewed or when it goes beyond what was held', () => {
+    const books = openBooks({ balance: 10n });
+    const promo = books.addPromo({ balance: 100n, priority: 1 });
+    const { holdId } = ok(books.run({ do: 'hold', ...supplied, amount: usd(2), demand: 'new' }));
+    if (holdId === null) throw new Error('no hold');
+    const grown = {
+      do: 'resize',
+      ...supplied,
+      holdId,
+      target: usd(50),
+      atLeast: usd(0),
+      demand: 'running',
+    } as const;
+    expect(ok(books.run(grown)).held).toBe(10n);
+    ok(books.run({ ...grown, target: usd(1), step: 'less' }));
+    const renewed = { ...post(holdId, 4, { target: usd(50) }), ...supplied, step: 'renewed' };
+    expect(ok(books.run(renewed))).toMatchObject({ amount: -4n, held: 6n, shortfall: 0n });
+    const beyond = { ...post(holdId, 9, 'close'), ...supplied, step: 'beyond' };
+    expect(ok(books.run(beyond))).toMatchObject({ amount: -6n, shortfall: 3n });
+    expect([promo.balance, promo.held, books.wallet.credit.balance]).toEqual([100n, 0n, 0n]);
+    expect(unsound(books)).toEqual([]);
+  });
+});
+
 describe('taking a hold', () => {
   it('sets aside to the last nano-USD and refuses one more', () => {
     const books = openBooks({ balance: 10n });

@@ -132,6 +132,18 @@ function isBudgetsOnly(slice: Slice, hold: Hold): boolean {
   return [...hold.parts.keys()].every((id) => slice.accounts.get(id)?.kind === 'limit');
 }
 
+/** What a hold, and what is charged beyond it, is taken from, in the order of spending. */
+function payersOf(slice: Slice, wallet: Wallet, of: HoldCommand['of']): readonly Account[] {
+  switch (of) {
+    case 'earnings':
+      return [payableOf(slice, wallet)];
+    case 'paid':
+      return [wallet.credit];
+    case undefined:
+      return spendable(wallet.money, slice.nowMs);
+  }
+}
+
 /** The budgets whose part in the hold changes with it. */
 function limitsOf(slice: Slice, wallet: Wallet, hold: Hold): readonly Account[] {
   if (!isBudgetsOnly(slice, hold)) return limitsFor(wallet, hold.keyId);
@@ -151,8 +163,7 @@ export function decideHold(slice: Slice, wallet: Wallet, command: HoldCommand): 
     named === undefined ? limitsFor(wallet, keyId) : named.filter((limit) => limit !== undefined);
   // What is earned is not spent by being paid out, so no budget counts it.
   const limits = command.of === 'earnings' ? [] : budgets;
-  const payers =
-    command.of === 'earnings' ? [payableOf(slice, wallet)] : spendable(wallet.money, slice.nowMs);
+  const payers = payersOf(slice, wallet, command.of);
   const wish = { limits, payers: named === undefined ? payers : null };
   const room = roomFor({
     ...wish,
@@ -205,14 +216,19 @@ function resizeTo(
   slice: Slice,
   wallet: Wallet,
   hold: Hold,
-  wish: { readonly target: bigint; readonly atLeast: bigint; readonly demand: Demand },
+  wish: {
+    readonly target: bigint;
+    readonly atLeast: bigint;
+    readonly demand: Demand;
+    readonly of: ResizeCommand['of'];
+  },
 ): Refused | null {
   if (wish.target <= hold.held) {
     release(slice, hold, hold.held - wish.target, 'give back');
     return null;
   }
   const limits = limitsOf(slice, wallet, hold);
-  const payers = isBudgetsOnly(slice, hold) ? null : spendable(wallet.money, slice.nowMs);
+  const payers = isBudgetsOnly(slice, hold) ? null : payersOf(slice, wallet, wish.of);
   const atLeast = wish.atLeast - hold.held;
   const room = roomFor({
     more: wish.target - hold.held,
@@ -235,6 +251,7 @@ export function decideResize(slice: Slice, wallet: Wallet, command: ResizeComman
     target: command.target,
     atLeast: command.atLeast ?? command.target,
     demand: command.demand,
+    of: command.of,
   });
   return refusal ?? done(wallet, { hold });
 }
@@ -257,10 +274,10 @@ export function decideClose(slice: Slice, wallet: Wallet, command: CloseCommand)
 }
 
 /** What can be had beyond the hold: of the balance, as far as no budget that stops everything forbids it. */
-function beyond(slice: Slice, wallet: Wallet, limits: readonly Account[], missing: bigint): readonly Part[] {
+function beyond(payers: readonly Account[], limits: readonly Account[], missing: bigint): readonly Part[] {
   const tight = tightest(limits, 'running');
   const allowed = tight === null ? missing : smaller(missing, tight.left);
-  return planDraw(spendable(wallet.money, slice.nowMs), allowed);
+  return planDraw(payers, allowed);
 }
 
 export function decidePost(slice: Slice, wallet: Wallet, command: PostCommand): LedgerResult {
@@ -278,7 +295,8 @@ export function decidePost(slice: Slice, wallet: Wallet, command: PostCommand): 
   const transfer = command.amount === 0n ? null : charge(slice, wallet, hold, command, key);
   if (command.afterwards === 'close') closeHold(slice, hold);
   else if (command.afterwards !== 'keep') {
-    resizeTo(slice, wallet, hold, { target: command.afterwards.target, atLeast: 0n, demand: 'running' });
+    const { target } = command.afterwards;
+    resizeTo(slice, wallet, hold, { target, atLeast: 0n, demand: 'running', of: command.of });
   }
   return done(wallet, { transfer, hold });
 }
@@ -290,7 +308,9 @@ function charge(slice: Slice, wallet: Wallet, hold: Hold, command: PostCommand, 
   const fromHold = smaller(smaller(command.amount, command.mostFromHold ?? command.amount), hold.held);
   // Before the hold lets go of its own part, which would otherwise be counted as available and taken twice.
   const extra =
-    command.beyondHold === 'operator' ? [] : beyond(slice, wallet, limits, command.amount - fromHold);
+    command.beyondHold === 'operator'
+      ? []
+      : beyond(payersOf(slice, wallet, command.of), limits, command.amount - fromHold);
   legs.take(release(slice, hold, fromHold, 'charge'));
   legs.take(extra);
   const paid = fromHold + sumOf(extra);

@@ -78,6 +78,9 @@ export interface DebitCommand extends CommandBase {
   readonly description: string;
 }
 
+/** Promotional credit pays for nothing of this: a supplier can ask for what it earned, and a gift must not become cash. */
+type PaidOnly = 'paid';
+
 /** Running work is carried on by `stop_new_work` budgets and frozen accounts; new work is not. */
 export type Demand = 'new' | 'running';
 
@@ -90,8 +93,11 @@ export interface HoldCommand extends CommandBase {
   readonly keyId?: KeyId;
   /** Holds nothing of the balance, only of these budgets: a part of a key's limit lent to a pot. */
   readonly onlyBudgets?: readonly BudgetId[];
-  /** Sets aside what the organisation earned as a supplier, not what it can spend: for a payout that is asked for. */
-  readonly of?: 'earnings';
+  /**
+   * What is set aside of. `earnings`: what the organisation earned as a supplier, not what it can spend, for a payout that
+   * is asked for. `paid`: no promotional credit, for what a supplier is paid for. Unless said, all that can be spent.
+   */
+  readonly of?: 'earnings' | PaidOnly;
 }
 
 /** Brings what a hold sets aside to an absolute amount, so that doing it twice is doing it once. 0 keeps it open. */
@@ -102,6 +108,8 @@ export interface ResizeCommand extends CommandBase {
   /** When growing: the least that must be held afterwards; `target` unless said. */
   readonly atLeast?: NanoUsd;
   readonly demand: Demand;
+  /** As it was said when the hold was made. */
+  readonly of?: PaidOnly;
 }
 
 /**
@@ -118,6 +126,8 @@ export interface PostCommand extends CommandBase {
   readonly beyondHold?: 'operator';
   /** The most of it that the hold pays, also where it has more: the rest goes as what the hold lacks. */
   readonly mostFromHold?: NanoUsd;
+  /** As it was said when the hold was made. */
+  readonly of?: PaidOnly;
   readonly keyId?: KeyId;
   readonly usage?: UsageQuantities;
   readonly description: string;

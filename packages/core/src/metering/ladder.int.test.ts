@@ -230,6 +230,21 @@ describe('a budget that stops everything', () => {
   });
 });
 
+describe('what a supplier is paid for', () => {
+  it('is stopped before its hold ends where only promotional credit is left, and takes none of that', async () => {
+    const orgId = await world.organisation(7);
+    await world.topUp(orgId, 1_000, 'promo');
+    const supplier = { orgId: await world.organisation(0), ratePerHour: usd(1) };
+    const own = await world.open(orgId);
+    const supplied = await world.open(orgId, { supplier });
+    await pass(4 * HOUR_MS);
+    const stop = { action: 'stop', reason: 'budget', id: supplied.cause.id };
+    expect(await actionsOf(orgId)).toMatchObject([stop]);
+    expect(own.cause).not.toEqual(supplied.cause);
+    expect(await stepOf(orgId)).toBe('fine');
+  });
+});
+
 describe('the look at all wallets', () => {
   it('agrees with the pure function about every wallet', async () => {
     const random = createRandom(11);

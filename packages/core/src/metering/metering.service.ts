@@ -21,7 +21,15 @@ import {
   lockMeters,
   saveMeters,
 } from './meters.store.ts';
-import { openingHold, planClose, planPause, planResume, type Plan, type RestOfTerm } from './plans.ts';
+import {
+  moneyFor,
+  openingHold,
+  planClose,
+  planPause,
+  planResume,
+  type Plan,
+  type RestOfTerm,
+} from './plans.ts';
 import { defaultPolicy } from './policy.ts';
 
 /** What those who sell by the hour call, in the transaction in which the thing itself changes. */
@@ -126,6 +134,7 @@ function holdCommand(meter: Meter, demand: MeterWish['demand'] = 'new'): LedgerC
     step: `meter:open:${meter.name}`,
     amount: openingHold(meter, defaultPolicy),
     demand: demand === 'rest' ? 'running' : demand,
+    ...moneyFor(meter),
     ...(demand === 'rest' ? { atLeast: zeroUsd } : {}),
     ...(meter.keyId === null ? {} : { keyId: meter.keyId }),
   };

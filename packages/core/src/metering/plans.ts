@@ -47,6 +47,11 @@ function baseOf(meter: Meter) {
   };
 }
 
+/** What a supplier has a part of is paid for with paid money only, never with promotional credit. */
+export function moneyFor(meter: Pick<Meter, 'supplier'>): { readonly of?: 'paid' } {
+  return meter.supplier === null ? {} : { of: 'paid' };
+}
+
 /** Brings the books to the settlement and the hold to what comes after it. */
 function settling(meter: Meter, holdId: HoldId, settlement: Settlement, afterwards: After): LedgerCommand[] {
   const { charge, supplierPart, usedMs, giveBack, unusedMs } = settlement;
@@ -60,6 +65,7 @@ function settling(meter: Meter, holdId: HoldId, settlement: Settlement, afterwar
       amount: charge,
       to: sharesOf(meter, charge, supplierPart),
       afterwards,
+      ...moneyFor(meter),
       usage: { [`${meter.unit}Ms`]: usedMs },
       description: sentence(meter, 'Metered time'),
     },
@@ -181,6 +187,7 @@ export function planResume(
       target: holdTarget(meter, meter.elapsedBeforeMs, at, policy),
       atLeast: zeroUsd,
       demand: 'running',
+      ...moneyFor(meter),
     });
   }
   return {
@@ -219,6 +226,7 @@ export function planClose(
         amount: rest.amount,
         to: sharesOf(meter, rest.amount, rest.ofSupplier),
         afterwards: 'close',
+        ...moneyFor(meter),
         description: sentence(meter, 'Rest of the term'),
       });
     } else commands.push(...settling(meter, meter.holdId, settlement, 'close'));

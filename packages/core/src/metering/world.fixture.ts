@@ -31,7 +31,7 @@ export interface MeteringWorld {
   readonly db: Db;
   readonly clock: SimulatedClock;
   organisation(balanceUsd: number): Promise<OrgId>;
-  topUp(orgId: OrgId, usd: number): Promise<void>;
+  topUp(orgId: OrgId, usd: number, as?: 'paid' | 'promo'): Promise<void>;
   wish(fields?: Partial<MeterWish>): MeterWish;
   open(orgId: OrgId, fields?: Partial<MeterWish>): Promise<Meter>;
   pause(meter: Meter, at?: Date): Promise<Meter>;
@@ -61,7 +61,7 @@ export async function createMeteringWorld(): Promise<MeteringWorld> {
   const run = <T>(work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
     db.transaction({ name: 'test', isolation }, work);
 
-  const topUp = async (orgId: OrgId, amount: number): Promise<void> => {
+  const topUp = async (orgId: OrgId, amount: number, as: 'paid' | 'promo' = 'paid'): Promise<void> => {
     const [result] = await run((tx) =>
       applyLedger(tx, [
         {
@@ -73,6 +73,7 @@ export async function createMeteringWorld(): Promise<MeteringWorld> {
           step: 'paid',
           amount: usd(amount),
           from: [{ account: { kind: 'payments_clearing' }, amount: usd(amount) }],
+          ...(as === 'promo' ? { promo: { priority: 1, expiresAt: null } } : {}),
           description: 'Top-up',
         },
       ]),

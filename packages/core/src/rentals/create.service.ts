@@ -215,9 +215,11 @@ async function requireKeyRoom(tx: Tx, key: ApiKey, price: FrozenPrice): Promise<
   if (hasAmountLimit(limits)) requireRoom(limits, await readKeyLoad(tx, key.orgId, key.id), price);
 }
 
-function unaffordable(hold: NanoUsd, available: bigint): Fault {
+function unaffordable(hold: NanoUsd, available: bigint, of?: 'paid'): Fault {
+  const what =
+    of === 'paid' ? 'paid balance, without promotional credit, which does not pay suppliers,' : 'balance';
   return new Fault('INSUFFICIENT_BALANCE', {
-    message: `The available balance does not cover the ${formatUsd(hold)} USD that this would set aside.`,
+    message: `The available ${what} does not cover the ${formatUsd(hold)} USD that this would set aside.`,
     cause: new MoneyMissing(hold - available),
   });
 }
@@ -340,11 +342,12 @@ async function takeHold(tx: Tx, rental: Rental, amount: NanoUsd, keyId: KeyId): 
   if (amount === zeroUsd) return null;
   const cause: MoneyCause = causeOfRental(rental);
   const { orgId, mode } = rental;
+  const of = rental.supplier === null ? {} : ({ of: 'paid' } as const);
   const [result] = await applyLedger(tx, [
-    { do: 'hold', orgId, mode, cause, step: 'create', amount, demand: 'new', keyId },
+    { do: 'hold', orgId, mode, cause, step: 'create', amount, demand: 'new', keyId, ...of },
   ]);
   if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
-    throw unaffordable(amount, result.available ?? 0n);
+    throw unaffordable(amount, result.available ?? 0n, of.of);
   }
   return requireDone(result).holdId;
 }

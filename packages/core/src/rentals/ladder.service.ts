@@ -107,7 +107,12 @@ async function stop(tx: Tx, view: RentalView, because: Reason): Promise<boolean>
 }
 
 async function remove(tx: Tx, view: RentalView, because: Reason): Promise<boolean> {
-  const reason = `The ${because} does not cover it any longer.`;
+  // Where there is money left that does not pay for it, that may be a budget or promotional credit.
+  const what =
+    because === 'budget' && view.rental.supplier !== null
+      ? 'budget, or the balance without promotional credit,'
+      : because;
+  const reason = `The ${what} does not cover it any longer.`;
   await endView(tx, view, { actor: rentalsActor, reason });
   return true;
 }

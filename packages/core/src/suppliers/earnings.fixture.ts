@@ -166,7 +166,7 @@ export async function createSupplierMoneyWorld(): Promise<SupplierMoneyWorld> {
   };
 }
 
-export const grantOf = (orgId: OrgId, amount: NanoUsd): LedgerCommand => ({
+export const grantOf = (orgId: OrgId, amount: NanoUsd): Extract<LedgerCommand, { do: 'credit' }> => ({
   do: 'credit',
   kind: 'grant',
   orgId,

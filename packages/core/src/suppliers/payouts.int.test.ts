@@ -1,10 +1,11 @@
-import { toUuid, type PayoutId } from '@millrace/platform/ids';
+import { toUuid, type OrgId, type PayoutId } from '@millrace/platform/ids';
 import { negateUsd } from '@millrace/platform/money';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemCause } from '../identity/index.ts';
 import { setFrozen } from '../ledger/index.ts';
 import {
   createSupplierMoneyWorld,
+  grantOf,
   HOUR_MS,
   reasonOf,
   usd,
@@ -52,6 +53,28 @@ describe('a payout', () => {
     expect(await reasonOf(ask(3.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     await ask(3);
     expect(await reasonOf(ask(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('is never of promotional credit, whoever rents what from whom: a gift does not become cash', async () => {
+    const gift = (orgId: OrgId) =>
+      world.apply({ ...grantOf(orgId, usd(1_000)), promo: { priority: 1, expiresAt: null } });
+    const rent = (orgId: OrgId) =>
+      reasonOf(world.rent(orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 }));
+    await gift(supplier.orgId);
+    expect(await rent(supplier.orgId)).toBe('INSUFFICIENT_BALANCE');
+    const { orgId: accomplice } = await world.tenant(4);
+    await gift(accomplice);
+    expect(await rent(accomplice)).toBe('done');
+    await world.pass(HOUR_MS);
+    await world.pass(2 * HOUR_MS);
+    expect(await account()).toEqual({ balance: usd(2.7), held: 0n });
+    const [left] = await world.rows<{ promo: bigint; credit: bigint }>(
+      `select sum(balance_nano_usd) filter (where kind = 'promo')::bigint as promo,
+              sum(balance_nano_usd) filter (where kind = 'credit')::bigint as credit
+         from ledger_accounts where org_id = '${toUuid(accomplice)}' and mode = 'live'`,
+    );
+    expect(left).toEqual({ promo: usd(1_000), credit: usd(1) });
     expect(await world.drift()).toEqual([]);
   });
 

@@ -71,6 +71,7 @@ const acts: readonly (readonly [number, (life: Life) => Promise<void>])[] = [
   [2, (life) => change(life, 'resume')],
   [2, (life) => change(life, 'close')],
   [2, ({ tenant }) => world.apply(grantOf(tenant, usd(5)))],
+  [1, ({ tenant }) => world.apply({ ...grantOf(tenant, usd(5)), promo: { priority: 1, expiresAt: null } })],
   [2, refundSome],
   [
     3,
@@ -133,8 +134,11 @@ async function settleSome({ random, supplier }: Life): Promise<void> {
 
 /** What went where by the meters of the supplier, from the entries alone. */
 async function split({ supplier }: Life) {
-  const [sums] = await world.rows<Record<'paid' | 'borne' | 'earned' | 'fee' | 'elsewhere', bigint>>(
+  const [sums] = await world.rows<
+    Record<'paid' | 'promo' | 'borne' | 'earned' | 'fee' | 'elsewhere', bigint>
+  >(
     `select coalesce(-sum(e.amount_nano_usd) filter (where a.kind in ('credit', 'promo')), 0)::bigint as paid,
+            coalesce(-sum(e.amount_nano_usd) filter (where a.kind = 'promo'), 0)::bigint as promo,
             coalesce(-sum(e.amount_nano_usd) filter (where a.kind = 'shortfall'), 0)::bigint as borne,
             coalesce(sum(e.amount_nano_usd) filter (where a.org_id = '${toUuid(supplier.orgId)}'
                                                       and a.kind = 'supplier_payable'), 0)::bigint as earned,
@@ -160,8 +164,9 @@ it.each([1, 2, 3, 4, 5, 6])(
     const { orgId: tenant } = await world.tenant(random.pick([0.000001, 3, 50]));
     const life: Life = { random, supplier, tenant, meters: [] };
     for (let step = 0; step < 120; step += 1) await random.weighted(acts)(life);
-    const { paid, borne, earned, fee, elsewhere } = await split(life);
+    const { paid, promo, borne, earned, fee, elsewhere } = await split(life);
     expect(paid + borne).toBe(earned + fee);
+    expect(promo).toBe(0n);
     expect(elsewhere).toBe(0n);
     const [{ out } = { out: 0n }] = await world.rows<{ out: bigint }>(
       `select coalesce(sum(amount_nano_usd), 0)::bigint as out from supplier_payouts

@@ -67,6 +67,8 @@ export interface Market {
   readonly database: TestDatabase;
   readonly db: Db;
   tenant(options?: { readonly balanceUsd?: number; readonly ssh?: 'none' }): Promise<MarketTenant>;
+  /** Promotional credit. */
+  give(who: MarketTenant, usd: number): Promise<void>;
   /** One node of eight H100 that a supplier offers for two dollars a GPU, unless said otherwise. */
   machine(options?: Omit<SupplierMachineOptions, 'orgId'>): Promise<MarketMachine>;
   /** The operator's own, at a price of its settings, with images that tenants may name. */
@@ -125,6 +127,7 @@ export async function openMarket(): Promise<Market> {
     database,
     db,
     tenant: (options) => newTenant(db, options),
+    give: ({ orgId }, usd) => credit(db, orgId, usd, 'grants'),
     machine: async (options = {}) => {
       const { orgId } = await createTenant(db);
       const { nodeId } = await plantSupplierMachine(db, {
@@ -183,7 +186,7 @@ async function newTenant(
       return (await issueFullKey(tx, systemCause('test', mode), wish)).key.id;
     });
   const keys = { live: await keyOf('live'), test: await keyOf('test') };
-  if (balanceUsd > 0) await topUp(db, orgId, balanceUsd);
+  if (balanceUsd > 0) await credit(db, orgId, balanceUsd, 'payments_clearing');
   if (ssh !== 'none') for (const mode of ['live', 'test'] as const) await addSsh(db, { orgId, userId, mode });
   return {
     orgId,
@@ -197,19 +200,26 @@ async function newTenant(
   };
 }
 
-async function topUp(db: Db, orgId: OrgId, usd: number): Promise<void> {
+/** Money that was paid, or promotional credit where it is a gift. */
+async function credit(
+  db: Db,
+  orgId: OrgId,
+  usd: number,
+  kind: 'payments_clearing' | 'grants',
+): Promise<void> {
   const amount = nanoUsd(BigInt(usd) * 1_000_000_000n);
   const [result] = await db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
     applyLedger(tx, [
       {
         do: 'credit',
-        kind: 'top_up',
+        kind: kind === 'grants' ? 'grant' : 'top_up',
         orgId,
         mode: 'live',
         cause: { kind: 'payment', id: uniqueId() },
         step: 'paid',
         amount,
-        from: [{ account: { kind: 'payments_clearing' }, amount }],
+        from: [{ account: { kind }, amount }],
+        ...(kind === 'grants' ? { promo: { priority: 1, expiresAt: null } } : {}),
         description: 'Top-up',
       },
     ]),

@@ -245,6 +245,16 @@ describe('an order that cannot be had', () => {
     expect(draining).toMatchObject({ status: 400, json: { reason: 'MACHINE_NOT_READY' } });
   });
 
+  it('for which there is promotional credit alone is 402 at a supplier’s machine, and says why; the operator’s own is sold', async () => {
+    const tenant = await market.tenant({ balanceUsd: 0 });
+    await market.give(tenant, 100);
+    const refused = await market.create(tenant, await market.machine());
+    expect(refused).toMatchObject({ status: 402, json: { reason: 'INSUFFICIENT_BALANCE' } });
+    expect(refused.json.message).toMatch(/without promotional credit/);
+    expect(await countOf(tenant)).toBe(0);
+    expect(await market.create(tenant, await market.ownMachine('live'))).toMatchObject({ status: 200 });
+  });
+
   it('that holds just an id is told where instances are terminated', async () => {
     const tenant = await market.tenant();
     const answer = await market.send(tenant, { path: CREATE, body: { id: 'quiet-river-otter' } });
