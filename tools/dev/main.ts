@@ -192,6 +192,13 @@ The test key rents from a mock fleet, for nothing. Its machines are not real, an
     -H 'Content-Type: application/json' -d '{"region":"mock-region","gpuCount":1,"monitoringEnabled":true}'
   curl ${address}/v2/on-demand/virtual-machine-rentals -H "Authorization: Bearer $TEST_KEY"   # .ssh says where to log in
 
+It also rents from a mock marketplace, where you choose the machine:
+
+  curl ${address}/v1/marketplace -H 'Content-Type: application/json' -d '{"filters":{"region":"mock-region"},"limit":1}'
+  curl ${address}/v1/marketplace/instances/create -H "Authorization: Bearer $TEST_KEY" -H 'Content-Type: application/json' \\
+    -d '{"cluster_name":"mock-market","node_name":"ITS ID","gpu_count":1}'
+  curl ${address}/v1/marketplace/instances -H "Authorization: Bearer $TEST_KEY"   # .sshCommand is how you log in
+
 Chat, with the unmodified client of your choice or by hand; the test key talks to a mock${options.llama ? ', the live key to a tiny model' : ' (--llama adds a real, tiny model)'}:
 
   curl ${chat}/v1/models -H "Authorization: Bearer $TEST_KEY"
