@@ -11,7 +11,7 @@ export const rentalErrors = {
   NO_PUBLIC_KEY: {
     status: 400,
     message: 'There is no SSH public key to install, so nobody could log in.',
-    suggestion: 'Add one with POST /v2/ssh-public-keys, or name existing ones in sshKeyIds.',
+    suggestion: 'Add one with POST /v2/ssh-public-keys, or name some that you have.',
     retryable: false,
   },
   REGION_DISABLED: {
@@ -144,7 +144,8 @@ export const rentalErrors = {
     status: 404,
     interfaceStatus: 400,
     message: 'No such machine in this cluster.',
-    suggestion: 'Take cluster_name and node_name from one entry of POST /v1/marketplace.',
+    suggestion:
+      'Take cluster_name and id, which is the node_name, from one entry of POST /v1/marketplace. Test keys rent in mock-region, live keys elsewhere.',
     retryable: false,
   },
   MACHINE_NOT_READY: {

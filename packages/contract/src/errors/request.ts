@@ -61,7 +61,7 @@ export const requestErrors = {
   INVALID_CURSOR: {
     status: 400,
     message: 'The cursor was not issued by this list, or is no longer valid.',
-    suggestion: 'Start again without a cursor and follow nextCursor as it is given.',
+    suggestion: 'Start again without a cursor, and follow the next cursor of each answer as it is given.',
     retryable: false,
   },
   RATE_LIMITED: {
