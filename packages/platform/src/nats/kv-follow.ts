@@ -130,12 +130,18 @@ export function followBucket(
   }
 
   async function run(): Promise<void> {
+    /** Said once, however often it is tried: whoever starts before the bucket is there tries for a while. */
+    let said: string | null = null;
     while (!closing.signal.aborted) {
       try {
         await followOnce();
+        said = null;
       } catch (error) {
         if (closing.signal.aborted) return;
-        log.warn({ err: error, bucket }, 'a bucket cannot be followed now; trying again');
+        const problem = String(error);
+        if (problem !== said)
+          log.warn({ err: error, bucket }, 'a bucket cannot be followed now; trying again');
+        said = problem;
       }
       await clock.sleep(againAfterMs, closing.signal).catch(() => undefined);
     }
