@@ -6,10 +6,13 @@
 #   MILLRACE_JOIN_TOKEN=mrj_… ./join.sh --url https://api.example.com --address 203.0.113.7
 #
 # It gives Millrace one project of your Incus daemon, and nothing else: machines in it can use your GPUs, one network and
-# one storage pool, and reach neither your files nor your other instances. You stay the owner of the host, see all that
-# runs on it, and can end it at any time with
+# a storage pool, and reach neither your files nor your other instances. You stay the owner of the host, see all that
+# runs on it (`incus list --project millrace`), and can end it at any time:
 #
-#   incus config trust list          # and `incus config trust remove FINGERPRINT` for the certificate called millrace
+#   incus config trust list                  # which has a certificate called millrace
+#   incus config trust remove FINGERPRINT    # from here on Millrace reaches nothing
+#   incus project delete --force millrace    # and all that is in it
+#   incus config unset core.https_address    # if the daemon listened nowhere before
 #
 # Every step looks before it acts, so running it again continues where it stopped.
 set -eu
@@ -23,15 +26,18 @@ usage: MILLRACE_JOIN_TOKEN=mrj_… $0 --url URL --address HOST [options]
 
   --url URL            the marketplace, as its operator told you
   --address HOST       where the internet reaches this host: an address or a name
-  --port PORT          where the daemon listens (default: where it listens already, or 8443)
+  --port PORT          where the internet reaches the daemon (default: where it listens already, or 8443)
   --name NAME          what you call this machine (default: its host name)
   --project NAME       the project that Millrace gets (default: millrace)
   --network NAME       the network of its machines (default: incusbr0)
   --pool NAME          the storage pool of their disks (default: default)
-  --type TYPE          virtual-machine or container (default: virtual-machine)
+  --type TYPE          virtual-machine or container, which shares this host's kernel (default: virtual-machine)
   --user NAME          who logs into them (default: ubuntu)
   --image ALIAS=SOURCE an image that tenants can name, and where Incus gets it; may be given several times
-                       (default: ubuntu-24.04=images:ubuntu/24.04/cloud)
+                       (default: ubuntu-24.04=images:ubuntu/24.04/cloud); the first is what they get unasked
+
+The host's firewall must let in the daemon's port and 20000 to 29999, at which the ports of machines are opened.
+To see what it does, read it; to undo it, the lines at its beginning.
 END
   exit 64
 }
@@ -47,10 +53,11 @@ say() {
 
 # ---- What is asked for -----------------------------------------------------------------------------------------------
 
-url='' address='' port='' name=$(hostname) project=millrace network=incusbr0 pool=default
+url='' address='' port='' name='' project=millrace network=incusbr0 pool=default
 type=virtual-machine user=ubuntu images=''
 
 while [ $# -gt 0 ]; do
+  case $1 in --*) ;; *) usage ;; esac
   [ $# -ge 2 ] || usage
   case $1 in
     --url) url=${2%/} ;;
@@ -71,7 +78,10 @@ done
 # The token is a secret: it comes by the environment, since everybody on a host can read the words of a command.
 token=${MILLRACE_JOIN_TOKEN:-}
 [ -n "$url" ] && [ -n "$address" ] || usage
-case ${token#mrj_} in "$token" | '' | *[!0-9a-f]*) fail 'MILLRACE_JOIN_TOKEN holds no join token (mrj_…).' ;; esac
+case ${token#mrj_} in
+  "$token" | '' | *[!0-9a-f]*)
+    fail 'MILLRACE_JOIN_TOKEN holds no join token (mrj_…). POST /v2/supplier/join-tokens makes one.' ;;
+esac
 case $url in
   https://* | http://127.0.0.1:* | http://localhost:*) ;;
   *) fail '--url must begin with https://, since the token travels there.' ;;
@@ -81,29 +91,37 @@ esac
 plain() {
   case $2 in '' | *[!A-Za-z0-9._:-]*) fail "--$1 must be letters, digits, dots, colons and hyphens." ;; esac
 }
-plain address "$address" && plain name "$name" && plain project "$project" && plain user "$user"
-case $type in virtual-machine | container) ;; *) usage ;; esac
-[ "$project" != default ] || fail 'The project must be one of its own, not default.'
-: "${images:=ubuntu-24.04=images:ubuntu/24.04/cloud}"
-
-for program in incus curl sha256sum sed; do
+for program in incus curl sha256sum sed hostname; do
   command -v "$program" >/dev/null || fail "This needs $program, which is not installed."
 done
+: "${name:=$(hostname)}" "${images:=ubuntu-24.04=images:ubuntu/24.04/cloud}"
+plain address "$address" && plain name "$name" && plain project "$project" && plain user "$user"
+case $type in virtual-machine | container) ;; *) fail '--type must be virtual-machine or container.' ;; esac
+case $port in *[!0-9]*) fail '--port must be a number.' ;; esac
+[ "$project" != default ] || fail 'The project must be one of its own, not default.'
 incus query /1.0 >/dev/null || fail 'The Incus daemon does not answer. Is it running, and are you root?'
 incus query /1.0 | grep -q '"server_clustered": false' ||
   fail 'This daemon is a member of a cluster, whose other members would be trusted with it. Use a host of its own.'
-incus network show "$network" >/dev/null || fail "There is no network $network; name one with --network."
-incus storage show "$pool" >/dev/null || fail "There is no storage pool $pool; name one with --pool."
+incus network show "$network" | grep -q '^managed: true' ||
+  fail "There is no network $network that Incus manages; name one with --network (incus network list)."
+incus storage show "$pool" >/dev/null || fail "There is no storage pool $pool; name one with --pool (incus storage list)."
 
 # ---- The daemon listens ----------------------------------------------------------------------------------------------
 
 listens=$(incus config get core.https_address)
 if [ -z "$listens" ]; then
-  say "the daemon listens on port ${port:-8443}"
+  say "having the daemon listen on port ${port:-8443} of all addresses of this host"
   incus config set core.https_address ":${port:-8443}"
   listens=":${port:-8443}"
 fi
+# Somebody who names the port may have it led there.
+case $port,$listens in
+  ,127.* | ,localhost* | ',[::1]'*)
+    fail "The daemon listens at $listens, where only this host reaches it. incus config set core.https_address :8443" ;;
+esac
 : "${port:=${listens##*:}}"
+# An address without a port is one with Incus's own.
+case $port in '' | *[!0-9]*) port=8443 ;; esac
 case $address in
   *:*) endpoint="https://[$address]:$port" ;;
   *) endpoint="https://$address:$port" ;;
@@ -115,7 +133,7 @@ digest=$(printf %s "$token" | sha256sum | sed 's/ .*//')
 
 if ! incus project show "$project" >/dev/null 2>&1; then
   say "making the project $project"
-  incus project create "$project" \
+  incus project create "$project" -c user.millrace.join="$digest" \
     -c features.images=true -c features.networks=false -c features.profiles=true \
     -c features.storage.buckets=true -c features.storage.volumes=true
 elif [ -z "$(incus project get "$project" user.millrace.join)" ]; then
@@ -123,8 +141,12 @@ elif [ -z "$(incus project get "$project" user.millrace.join)" ]; then
 fi
 
 say "restricting the project $project"
-# Machines get GPUs, disks of the pool, cards on the one network, and ports; nothing that leads to the host itself.
+# Machines get GPUs, disks, cards on the one network, and ports; nothing that leads to the host itself. Ports need proxy
+# devices. In a virtual machine these lead inwards only; in a container Millrace, though no tenant, could have one lead
+# out, to what listens on this host. So where machines are virtual, there can be no container.
+case $type in virtual-machine) containers=0 ;; *) containers='' ;; esac
 incus project set "$project" \
+  limits.containers="$containers" \
   restricted=true \
   restricted.backups=block \
   restricted.cluster.target=block \
@@ -153,12 +175,15 @@ incus project set "$project" \
 
 # ---- What machines are made from -------------------------------------------------------------------------------------
 
+# Of one name there may be an image for containers and one for virtual machines.
+case $type in virtual-machine) vm=--vm ;; *) vm='' ;; esac
 for image in $images; do
   alias=${image%%=*} source=${image#*=}
   [ "$alias" != "$image" ] || fail "--image must be ALIAS=SOURCE, as in ubuntu-24.04=images:ubuntu/24.04/cloud."
   if incus image alias list --project "$project" --format csv | grep -q "^$alias,"; then continue; fi
   say "bringing the image $alias"
-  incus image copy "$source" local: --target-project "$project" --alias "$alias" --quiet
+  incus image copy "$source" local: $vm --target-project "$project" --alias "$alias" --quiet ||
+    fail "Incus could not get the image $source. If it is of another kind than $type, name another with --image."
 done
 first=${images# } first=${first%% *}
 incus project set "$project" user.millrace.default-image="${first%%=*}"
@@ -186,7 +211,10 @@ status=$(printf '%s\n' "$answer" | sed -n '$p')
 body=$(printf '%s\n' "$answer" | sed '$d')
 case $status in
   202) ;;
-  *) fail "The marketplace refused (status $status): $body" ;;
+  *)
+    # Nobody will use it, and it would stay good.
+    incus config trust revoke-token millrace >/dev/null 2>&1 || :
+    fail "The marketplace refused (status $status): $body" ;;
 esac
 echo "$body"
 say 'It will now be inspected and tested, which takes some minutes. The marketplace tells you how it stands:'
