@@ -25,6 +25,7 @@ const NOW = 60 * MINUTE;
 
 /** A rental that has been on since the beginning, in a cluster that was compared ten seconds ago. */
 const rentalWith = (fields: Partial<JudgedRental> = {}): JudgedRental => ({
+  kind: 'virtual-machine',
   status: 'Running',
   statusSince: at(0),
   startedAt: at(0),
@@ -36,6 +37,9 @@ const rentalWith = (fields: Partial<JudgedRental> = {}): JudgedRental => ({
   changedAt: at(0),
   ...fields,
 });
+
+const instanceWith = (fields: Partial<JudgedRental> = {}): JudgedRental =>
+  rentalWith({ kind: 'instance', ...fields });
 
 const unknownSince = (ms: number, fields: Partial<JudgedRental> = {}): JudgedRental =>
   rentalWith({
@@ -98,6 +102,46 @@ describe('what is to be done', () => {
 
     ['switched off from inside: shown, and billed on', subject(rentalWith(), 'off'), scene(), [showOff]],
     ['on again', subject(off, 'on'), scene(), [{ do: 'power', to: 'on' }]],
+    [
+      'an instance that is off, by whomever: switched on again, and free from when it was seen',
+      subject(instanceWith(), 'off'),
+      scene(),
+      [showOff, start, pause(NOW, 'host')],
+    ],
+    [
+      'an instance that could not be switched on: tried again, and still free',
+      subject(instanceWith({ power: 'off', billingPausedAt: at(NOW - 60 * S) }), 'off'),
+      scene(),
+      [start],
+    ],
+    [
+      'an instance that is off and billed',
+      subject(instanceWith({ power: 'off' }), 'off'),
+      scene(),
+      [start, pause(NOW, 'host')],
+    ],
+    [
+      'an instance that is off after a silence, as before',
+      subject(
+        unknownSince(NOW - 400 * S, { kind: 'instance', power: 'off', billingPausedAt: at(NOW - 100 * S) }),
+        'off',
+      ),
+      scene(),
+      [back, start],
+    ],
+    ['an instance that its host froze', subject(instanceWith(), 'changing'), scene(), [note(NOW - 10 * S)]],
+    [
+      'an instance that its host keeps frozen: free since it last ran',
+      subject(instanceWith({ troubleSince: at(NOW - 95 * S) }), 'changing'),
+      scene(),
+      [unknown(NOW - 95 * S), pause(NOW - 95 * S, 'host')],
+    ],
+    [
+      'an instance that we switch on',
+      subject(instanceWith({ task: 'start', power: 'changing' }), 'changing'),
+      scene(),
+      [],
+    ],
     [
       'on although its GPUs were given back',
       subject(rentalWith({ power: 'off', gpuHeld: false }), 'on'),

@@ -1,6 +1,6 @@
 import type { MachineRef, MachineView, OwnedMachines } from '@millrace/compute';
 import type { NodeAway } from '../fleet/index.ts';
-import type { Rental } from './rental.ts';
+import { isBoundToItsHost, type Rental } from './rental.ts';
 
 /**
  * What is wrong between rentals and their machines, and what is to be done about it. Pure: the same rows and the same
@@ -118,7 +118,15 @@ export interface SeenMachine {
 
 export type JudgedRental = Pick<
   Rental,
-  'status' | 'statusSince' | 'startedAt' | 'task' | 'power' | 'gpuHeld' | 'troubleSince' | 'billingPausedAt'
+  | 'kind'
+  | 'status'
+  | 'statusSince'
+  | 'startedAt'
+  | 'task'
+  | 'power'
+  | 'gpuHeld'
+  | 'troubleSince'
+  | 'billingPausedAt'
 > & {
   /** When it was last changed by anybody. */
   readonly changedAt: Date;
@@ -236,6 +244,7 @@ export function judge(subject: Subject, scene: Scene): readonly Repair[] {
   if (isOlder(scene, subject.rental)) return [];
   const since = lastGoodSign(subject.rental, scene);
   const sights = subject.machines.map(({ sight }) => sight);
+  if (sights.includes('changing') && isHeldByItsHost(subject.rental)) return judge(asBroken(subject), scene);
   if (sights.includes('missing') && !scene.isVanishingHeld) return missing(subject, since);
   if (sights.some((sight) => sight !== 'on' && sight !== 'off' && sight !== 'changing')) {
     return silent(subject, scene, since);
@@ -243,6 +252,21 @@ export function judge(subject: Subject, scene: Scene): readonly Repair[] {
   if (!sights.includes('changing')) return heard(subject, scene, since);
   // It is on its way somewhere, and the next comparison sees where. One that stays so for ever is lost all the same.
   return subject.rental.status === 'Unknown' ? silent(subject, scene, since) : [];
+}
+
+/**
+ * Nobody but its host can keep an instance between on and off, frozen for example, and its supplier would be paid for
+ * nothing. So it counts as broken, unless we are the ones who switch it.
+ */
+function isHeldByItsHost(rental: JudgedRental): boolean {
+  return isBoundToItsHost(rental) && rental.task === null;
+}
+
+function asBroken(subject: Subject): Subject {
+  const machines = subject.machines.map((machine) =>
+    machine.sight === 'changing' ? { ...machine, sight: 'broken' as const } : machine,
+  );
+  return { ...subject, machines };
 }
 
 /** The engine must say so in two comparisons. */
@@ -320,7 +344,8 @@ function whenOn(rental: JudgedRental): readonly Repair[] {
 /**
  * A machine that was on is off. Its tenant may have switched it off from inside, and is billed on. If it happened while
  * nobody could see it, or in a window of maintenance, it was not the tenant: it is switched on again, and not billed
- * until then.
+ * until then. Of an instance nobody can say who did it, its tenant or the owner of its host, and neither can be asked to
+ * switch it on: so we do, and it costs nothing from when it was seen until it is on.
  */
 function whenOff(
   { rental, windows }: Subject,
@@ -328,20 +353,28 @@ function whenOff(
   { since, settled }: { readonly since: Date; readonly settled: readonly Repair[] },
 ): readonly Repair[] {
   if (rental.task !== null) return settled;
+  const isBound = isBoundToItsHost(rental);
   const isInWindow = windows.some(({ startsAt, endsAt }) => startsAt <= now && now < endsAt);
   const start: readonly Repair[] = isInWindow ? [] : [{ do: 'start' }];
   if (rental.power !== 'off') {
     const [window] = windows;
     const cause = rental.troubleSince !== null ? 'host' : window !== undefined ? 'maintenance' : null;
     const off: readonly Repair[] = [...settled, { do: 'power', to: 'off' }];
+    if (cause === null && isBound) {
+      return [...off, ...start, ...unlessPaused(rental, { do: 'pause', at: now, because: 'host' })];
+    }
     if (cause === null) return off;
     const at = cause === 'host' ? since : (latest(since, window?.startsAt) ?? since);
     return [...off, ...start, ...unlessPaused(rental, { do: 'pause', at, because: cause })];
   }
-  if (rental.billingPausedAt === null) return settled;
+  if (rental.billingPausedAt === null) {
+    return isBound ? [...settled, ...start, { do: 'pause', at: now, because: 'host' }] : settled;
+  }
   // It was off when its engine fell silent, and that alone stopped its billing.
   const wasOffBefore = rental.status === 'Unknown' && rental.billingPausedAt >= rental.statusSince;
-  return wasOffBefore || !rental.gpuHeld ? [...settled, { do: 'resume' }] : [...settled, ...start];
+  return (wasOffBefore && !isBound) || !rental.gpuHeld
+    ? [...settled, { do: 'resume' }]
+    : [...settled, ...start];
 }
 
 function msBetween(from: Date, to: Date): number {

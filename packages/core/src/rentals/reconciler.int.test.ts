@@ -390,6 +390,26 @@ describe('power', () => {
     expect(await costBy(world, rental)).toBe(costOf(sinceStart(rental)));
   });
 
+  it('of an instance is switched on again, whoever switched it off, and costs nothing while it is off', async () => {
+    await world.watch();
+    const rental = await driveUntil(world, await world.rentInstance(tenant), { until: 'Running' });
+    const machine = await machineOf(rental);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    const before = await costBy(world, rental);
+    await world.engines.market.driver.stop(machine, { graceMs: 0 }, never);
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', task: 'start' });
+    const whenSeen = await costBy(world, rental);
+    expect(whenSeen).toBeGreaterThan(before);
+    await world.clock.advance(10 * MINUTE_MS);
+    expect(await costBy(world, rental)).toBe(whenSeen);
+    expect(await driveIdle(world, rental)).toMatchObject({ power: 'on', task: null });
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await current(world, rental)).toMatchObject({ status: 'Running', billingPausedAt: null });
+    await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await costBy(world, rental)).toBeGreaterThan(whenSeen);
+  });
+
   it('that a list calls off while the machine is only being started is asked for once more', async () => {
     const rental = await runningRental(world, tenant);
     const { drivers } = withDriver(world, (driver) => ({

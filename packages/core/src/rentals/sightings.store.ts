@@ -11,7 +11,7 @@ import {
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { JudgedRental } from './reconcile.ts';
-import type { MachineStage, Power, RentalState, RentalTask } from './rental.ts';
+import type { MachineStage, Power, RentalKind, RentalState, RentalTask } from './rental.ts';
 import type { KnownElsewhere, Stray } from './strays.ts';
 
 /** All SQL about what comparisons remember, and about the rows that they compare. Times are those of the callers' clock. */
@@ -178,6 +178,7 @@ interface KnownRow {
   private_ip: string | null;
   rental_attempt: number;
   wire_id: number;
+  kind: RentalKind;
   status: RentalState;
   status_since: Date;
   started_at: Date | null;
@@ -195,7 +196,7 @@ export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<r
     select machine.rental_id, machine.org_id, machine.external_id, machine.attempt, machine.position, machine.state,
            machine.absent_seen, machine.node_id, machine.private_ip,
            (select name from nodes where nodes.id = machine.node_id) as node_name,
-           rental.attempt as rental_attempt, rental.wire_id,
+           rental.attempt as rental_attempt, rental.wire_id, rental.kind,
            rental.status, rental.status_since, rental.started_at, rental.task, rental.power, rental.gpu_held,
            rental.trouble_since, rental.billing_paused_at,
            greatest(rental.status_since, rental.updated_at) as changed_at
@@ -218,6 +219,7 @@ export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<r
     rental: {
       attempt: row.rental_attempt,
       wireId: row.wire_id,
+      kind: row.kind,
       status: row.status,
       statusSince: row.status_since,
       startedAt: row.started_at,
