@@ -11,13 +11,13 @@ interface Field {
   readonly column: string;
   /** What a plain value asks. */
   readonly plain: Operator;
-  /** Whether a value is the wanted one; by identity unless said. */
-  readonly isSame?: (value: Value, wanted: Value) => boolean;
+  /** Where a value is meant that has the wanted one in it: how both are spelled for that. By identity unless said. */
+  readonly spelled?: (value: Value) => string;
 }
 
 /** Short names that people type, for what the record calls otherwise or does not have. */
 const shortNames: Partial<Record<MarketplaceFilterField, Field>> = {
-  gpu_model: { column: 'hardware.gpus.model', plain: 'eq', isSame: hasWords },
+  gpu_model: { column: 'hardware.gpus.model', plain: 'eq', spelled: wordsOf },
   region: { column: 'location.region', plain: 'eq' },
   max_price: { column: 'pricing.price.amount', plain: 'lte' },
   min_gpus_available: { column: 'gpus_available', plain: 'gte' },
@@ -69,10 +69,6 @@ function collect(at: unknown, path: readonly string[], depth: number, found: Val
 }
 
 /** `H100` is meant by nobody to be all of a model's name: the words have to be in it, one after the other. */
-function hasWords(value: Value, wanted: Value): boolean {
-  return wordsOf(value).includes(wordsOf(wanted));
-}
-
 function wordsOf(text: Value): string {
   return ` ${String(text)
     .toLowerCase()

@@ -55,38 +55,40 @@ function conditionsOf(name: MarketplaceFilterField, asked: Value | Conditions): 
  * not have the field at all so passes `neq` and `notin` and nothing else.
  */
 function filterOn(name: MarketplaceFilterField, asked: Conditions): Filter {
-  const { column, isSame = isEqual } = fieldOf(name);
+  const { column, spelled } = fieldOf(name);
   const tests: ((values: readonly Value[]) => boolean)[] = [];
   const some = (holds: (value: Value) => boolean): void => void tests.push((values) => values.some(holds));
   const none = (holds: (value: Value) => boolean): void => void tests.push((values) => !values.some(holds));
   const { eq, neq, gt, gte, lt, lte, in: any, notin } = asked;
-  if (eq !== undefined) some((value) => isSame(value, eq));
-  if (neq !== undefined) none((value) => isSame(value, neq));
+  if (eq !== undefined) some(oneOf([eq], spelled));
+  if (neq !== undefined) none(oneOf([neq], spelled));
   if (gt !== undefined) some((value) => value > gt);
   if (gte !== undefined) some((value) => value >= gte);
   if (lt !== undefined) some((value) => value < lt);
   if (lte !== undefined) some((value) => value <= lte);
-  if (any !== undefined) some(oneOf(any, isSame));
-  if (notin !== undefined) none(oneOf(notin, isSame));
+  if (any !== undefined) some(oneOf(any, spelled));
+  if (notin !== undefined) none(oneOf(notin, spelled));
   return {
     column,
     passes: (values) => tests.every((passes) => passes(values)),
-    among: isSame === isEqual ? (any ?? (eq === undefined ? null : [eq])) : null,
+    among: spelled === undefined ? (any ?? (eq === undefined ? null : [eq])) : null,
   };
 }
 
-function isEqual(value: Value, wanted: Value): boolean {
-  return value === wanted;
-}
-
-/** A list may have a thousand entries, and so may the column. */
+/** A list may have a thousand entries, and so may the column. What was asked may be long, so it is spelled once. */
 function oneOf(
   list: readonly Value[],
-  isSame: (value: Value, wanted: Value) => boolean,
+  spelled: ((value: Value) => string) | undefined,
 ): (value: Value) => boolean {
-  if (isSame !== isEqual) return (value) => list.some((wanted) => isSame(value, wanted));
-  const wanted = new Set(list);
-  return (value) => wanted.has(value);
+  if (spelled === undefined) {
+    const wanted = new Set(list);
+    return (value) => wanted.has(value);
+  }
+  const wanted = [...new Set(list.map(spelled))];
+  return (value) => {
+    const text = spelled(value);
+    return wanted.some((each) => text.includes(each));
+  };
 }
 
 function namesTestRegion(asked: unknown): boolean {

@@ -183,6 +183,21 @@ describe('the table of machines', () => {
     );
   });
 
+  it('works out once what a caller means by a model, whose text may be long, however many models there are', () => {
+    const world = new World();
+    const sample = fc.sample(anyFacts, { numRuns: 30, seed: 1 });
+    world.play(sample.map((facts, number) => ({ number, facts: { ...facts, isTest: false, total: 1 } })));
+    let spelled = 0;
+    const long = {
+      toString: () => {
+        spelled += 1;
+        return 'h100';
+      },
+    } as unknown as string;
+    expect(world.table.select({ filters: { gpu_model: { in: [long] } } }).runs).not.toEqual([]);
+    expect(spelled).toBe(1);
+  });
+
   it('refuses a cursor of another order, and what is no cursor', () => {
     const world = new World();
     const [facts] = fc.sample(anyFacts, 1);
