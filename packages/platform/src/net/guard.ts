@@ -22,6 +22,8 @@ export class ForbiddenAddressError extends Error {
   }
 }
 
+const notAllowed = 'what it stands for is not on the public internet';
+
 /** All of the IPv6 internet that was ever given out. */
 const globalIpv6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
@@ -62,10 +64,9 @@ export function guardedLookup(guard: NetGuard, resolve: Resolve = systemLookup):
       if (error !== null) return callback(error, [], undefined);
       const allowed = found.filter(({ address }) => guard.problemWith(address) === null);
       const [first] = allowed;
-      if (first === undefined) {
-        const problem = guard.problemWith(found[0]?.address ?? '') ?? 'it has no address';
-        return callback(new ForbiddenAddressError(hostname, problem), [], undefined);
-      }
+      // Which address that is, is ours to know: whoever names our own hosts would learn their addresses.
+      if (first === undefined)
+        return callback(new ForbiddenAddressError(hostname, notAllowed), [], undefined);
       if (options.all === true) callback(null, allowed);
       else callback(null, first.address, first.family);
     });
