@@ -43,6 +43,13 @@ export class IncusCluster {
         'Incus does not trust our certificate; add it with `incus config trust`.',
       );
     }
+    // The others would be trusted with what is ours, and could say that our machines are anywhere.
+    if (this.#client.project !== null && server.environment.server_clustered) {
+      throw new IncusError(
+        'refused',
+        'The daemon has become a member of a cluster. It must be a host of its own.',
+      );
+    }
     this.#server = server.environment;
     return server.environment;
   }

@@ -139,6 +139,20 @@ it('a redirection is not followed', async () => {
   expect(other.asked).toEqual([]);
 });
 
+it('a daemon that has become a cluster is not worked with, and nobody it names is asked or reached', async () => {
+  const environment = {
+    server: 'incus',
+    server_version: '6.0',
+    server_name: 'pretender',
+    server_clustered: true,
+  };
+  const body = { type: 'sync', metadata: { auth: 'trusted', environment } };
+  daemon.lie = ({ path }) => (path === '/1.0' ? { do: 'answer', answer: { status: 200, body } } : null);
+  await expect(driver.readInventory(soon())).rejects.toSatisfy((error) => isDriverError(error, 'refused'));
+  await expect(driver.create(wish(), soon())).rejects.toSatisfy((error) => isDriverError(error, 'refused'));
+  expect(new Set(daemon.asked)).toEqual(new Set(['GET /1.0']));
+});
+
 it('a daemon that suddenly shows another certificate is told nothing more', async () => {
   await driver.readInventory(soon());
   await daemon.showOtherCertificate();

@@ -1,5 +1,6 @@
 import { createIncusDriver } from '@millrace/compute/incus';
 import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
 import { createNetGuard } from '@millrace/platform/net';
 import {
   absurdWays,
@@ -162,6 +163,48 @@ it('a daemon that reports the GPUs of another does not get to sell them', async 
   await look('hostile');
   expect(await world.node('hostile')).toMatchObject({ status: 'node_quarantined', placeable: false });
   expect(await world.node('honest')).toMatchObject({ status: 'node_ready', placeable: true });
+});
+
+/** As if a supplier had brought it. */
+async function supplied(name: string): Promise<void> {
+  const orgId = await world.organisation();
+  await world.rows(`update clusters set supplier_org_id = '${toUuid(orgId)}' where name = '${name}'`);
+}
+
+it('a daemon of a supplier that reports the GPUs of another learns nothing of whose they are', async () => {
+  await look('honest');
+  await supplied('hostile');
+  daemons.hostile.pretence.hardware = daemons.honest.pretence.hardware;
+  await look('hostile');
+  const { status, statusReason } = await world.node('hostile');
+  expect(status).toBe('node_quarantined');
+  expect(statusReason).toContain('is in another machine');
+  expect(statusReason).not.toContain(' honest');
+});
+
+it('a daemon of a supplier stays one machine, whatever it calls itself and however many it claims to be', async () => {
+  await supplied('hostile');
+  await look('hostile');
+  for (const name of ['one', 'two', 'three']) {
+    // After silence it is asked anew who it is.
+    daemons.hostile.lie = unusableWays['garbage instead of JSON'];
+    await passSilence();
+    daemons.hostile.lie = ({ path }) => (path === '/1.0' ? { do: 'answer', answer: called(name) } : null);
+    await look('hostile');
+  }
+  const names = (await world.nodes()).map((node) => node.name).filter((name) => name !== 'honest');
+  expect(names).toEqual(['hostile']);
+});
+
+const called = (name: string) => ({
+  status: 200,
+  body: {
+    type: 'sync',
+    metadata: {
+      auth: 'trusted',
+      environment: { server: 'incus', server_version: '6.0', server_name: name, server_clustered: false },
+    },
+  },
 });
 
 it('texts of a daemon are kept in one line and in bounds, whatever is in them', async () => {

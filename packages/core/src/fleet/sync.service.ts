@@ -215,11 +215,14 @@ async function findChanges(tx: Tx, { cluster, watch }: WatchedCluster, seen: See
   const known = await readKnown(tx, cluster.id);
   const names = new Set(known.map((node) => node.name));
   const reading: Reading = { now, watchingSince: watch.watchingSince, offer: cluster.offer };
+  // A supplier's daemon is one host, and stays the one that joined: whatever else it calls itself is not written down.
+  const room = cluster.supplierOrgId === null ? seen.size : Math.max(0, 1 - known.length);
   return {
     readAt: now,
     seenBefore: watch.lastSeenAt,
     fresh: [...seen.keys()]
       .filter((name) => !names.has(name))
+      .slice(0, room)
       .map((name) => ({ name, id: tx.ids.next('nod') })),
     touched: known.filter((node) => isTouched(node, seen.get(node.name), reading)).map((node) => node.id),
   };
@@ -265,7 +268,12 @@ async function believeDevices(
     claims.flatMap(({ name, deviceUuid }) => {
       const place = taken.get(deviceUuid);
       if (place === undefined) return [];
-      const problem = `the GPU ${deviceUuid} is in the node ${place.nodeName} of the cluster ${place.clusterName}`;
+      // Suppliers read the reason, and are told nothing of machines of others.
+      const where =
+        cluster.supplierOrgId === null
+          ? `in the node ${place.nodeName} of the cluster ${place.clusterName}`
+          : 'in another machine';
+      const problem = `the GPU ${deviceUuid} is ${where}`;
       return [[name, disbelieved(name, problem)] as const];
     }),
   );
