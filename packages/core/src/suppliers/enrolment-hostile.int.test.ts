@@ -275,6 +275,15 @@ describe('a daemon that trusts us with more than one project', () => {
   });
 });
 
+it('a machine of which something cannot be written down is refused when its time is over, as every other', async () => {
+  const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+  const enrolment = await joinWith(daemon, await newToken(orgId));
+  // As if a text of it had come through all that checks texts.
+  sweeper = new EnrolmentSweep({ ...parts, credentialRef: 'a\u0000b' });
+  expect(await giveUpOn(enrolment)).toMatchObject({ stage: 'refused', trustToken: null });
+  expect(await clustersOf(orgId)).toEqual([]);
+});
+
 it('a daemon whose owner did not ask for it is not taken: its project does not name the join token', async () => {
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const enrolment = await joinWith(daemon, await newToken(orgId));

@@ -170,7 +170,12 @@ export async function advanceEnrolment(parts: EnrolmentParts, enrolment: Enrolme
       log.warn({ ...facts, err: error }, 'a machine could not be taken a step further');
       return again(enrolment, textOf(error));
     });
-    await settle(parts, enrolment, orRefused(enrolment, outcome, clock.now()));
+    await settle(parts, enrolment, orRefused(enrolment, outcome, clock.now())).catch((error: unknown) => {
+      log.error({ ...facts, err: error }, 'how a machine stands could not be written');
+      // A daemon may say what no row can hold: then its time is over some day all the same.
+      const unwritten = again(enrolment, 'What it says of itself cannot be written down.');
+      return settle(parts, enrolment, orRefused(enrolment, unwritten, clock.now()));
+    });
   } catch (error) {
     log.error({ ...facts, err: error }, 'how a machine stands could not be written');
   }

@@ -156,12 +156,20 @@ describe('how machines are made there', () => {
     });
   });
 
+  it('with those of its images alone that tenants can name: they are told of them', () => {
+    const images = ['ubuntu-24.04', 'a\u0000b', '\u001b[31mred', 'see https://evil.example', 'team/base:1.2'];
+    expect(settingsOf({ ...daemon, images })).toMatchObject({
+      settings: { images: ['ubuntu-24.04', 'team/base:1.2'] },
+    });
+  });
+
   it.each([
     { 'user.millrace.network': '../other' },
     { 'user.millrace.storage-pool': '' },
     { 'user.millrace.instance-type': 'something' },
     { 'user.millrace.ssh-user': 'root; rm' },
     { 'user.millrace.default-image': 'gone' },
+    { 'user.millrace.default-image': 'a\u0000b' },
   ])('is refused with %j', (changes) => {
     const projects = [{ name: 'millrace', config: { ...config, ...changes } }];
     expect(settingsOf({ ...daemon, limits: { ...limits, projects } })).toHaveProperty('problem');

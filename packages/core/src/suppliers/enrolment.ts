@@ -178,13 +178,15 @@ export function problemWithTrust(limits: TrustLimits, joinDigest: string | null)
   return null;
 }
 
+/** What tenants can name, and are told of. Others that a host has are nobody's business. */
+const imageName = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?$/;
 const plain = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/);
 const settingsSchema = z.object({
   'user.millrace.network': plain,
   'user.millrace.storage-pool': plain,
   'user.millrace.instance-type': z.enum(['virtual-machine', 'container']),
   'user.millrace.ssh-user': z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/),
-  'user.millrace.default-image': z.string().min(1).max(255),
+  'user.millrace.default-image': z.string().regex(imageName),
 });
 
 /** How machines are made on such a daemon, from what its owner wrote on the project; a sentence where that cannot be. */
@@ -211,7 +213,7 @@ export function settingsOf(daemon: {
       instanceType: written.data['user.millrace.instance-type'],
       sshUser: written.data['user.millrace.ssh-user'],
       defaultImage: image,
-      images: [...daemon.images],
+      images: daemon.images.filter((name) => imageName.test(name)),
       // Whatever the internet knows the host by, its own cards may have other addresses.
       listenAddress: new URL(daemon.endpoint).hostname.startsWith('[') ? '::' : '0.0.0.0',
       serverCertificate: daemon.serverCertificate,
