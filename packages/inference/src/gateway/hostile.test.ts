@@ -41,7 +41,7 @@ async function open(options: Partial<WorldOptions> = {}): Promise<GatewayWorld> 
 }
 
 async function until(isSo: () => boolean): Promise<void> {
-  const untilMs = systemClock.monotonicMs() + 5_000;
+  const untilMs = systemClock.monotonicMs() + 15_000;
   while (!isSo()) {
     if (systemClock.monotonicMs() > untilMs) throw new Error('It never came to that.');
     await systemClock.sleep(2);
