@@ -243,6 +243,18 @@ describe('what a supplier is paid for', () => {
     expect(own.cause).not.toEqual(supplied.cause);
     expect(await stepOf(orgId)).toBe('fine');
   });
+
+  it('keeps its money set aside while it is paused, so that going on is never at the expense of the operator', async () => {
+    const orgId = await world.organisation(8);
+    const supplier = { orgId: await world.organisation(0), ratePerHour: usd(1) };
+    const meter = await world.open(orgId, { supplier });
+    const { held } = await world.balance(orgId);
+    await world.pause(meter);
+    expect(await world.balance(orgId)).toMatchObject({ held, available: usd(8) - held });
+    expect((await world.resume(meter)).held).toBe(held);
+    await world.close(meter);
+    expect((await world.balance(orgId)).held).toBe(0n);
+  });
 });
 
 describe('the look at all wallets', () => {

@@ -134,7 +134,7 @@ export function planPosting(
 const notAfter = (at: Date, limit: Date): Date => (at > limit ? limit : at);
 const notBefore = (at: Date, limit: Date): Date => (at < limit ? limit : at);
 
-/** Stops the clock at `at`. What was posted for later time is given back, and the hold is let go. */
+/** Stops the clock at `at`. What was posted for later time is given back, and the hold is let go, or kept for a supplier. */
 export function planPause(
   meter: Meter,
   transitions: readonly Transition[],
@@ -143,7 +143,9 @@ export function planPause(
   const at = notBefore(notAfter(times.at, times.now), meter.openedAt);
   const elapsedMs = elapsedByTransitions(meter, transitions, at);
   const settlement = settle(meter, elapsedMs);
-  const after: After = meter.funding === 'committed' ? 'keep' : { target: zeroUsd };
+  // What a supplier earns the operator owes it, paid or not: nobody may spend that money elsewhere and then go on.
+  const isKept = meter.funding === 'committed' || meter.supplier !== null;
+  const after: After = isKept ? 'keep' : { target: zeroUsd };
   return {
     meter,
     commands: meter.holdId === null ? [] : settling(meter, meter.holdId, settlement, after),
