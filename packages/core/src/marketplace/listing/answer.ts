@@ -1,9 +1,10 @@
-import { Readable, pipeline } from 'node:stream';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { createGzip, gzip } from 'node:zlib';
+import { createGzip, gzip, type Gzip } from 'node:zlib';
 import { Fault } from '@millrace/platform/fault';
 import type { ReplyBytes } from '@millrace/platform/http';
 import { gzipHeader, gzipTrailer, joinChecksums, packPart, type Checksum } from './gzip.ts';
+import { SpareBuffers } from './scratch.ts';
 import type { Packed, Run } from './segments.ts';
 import type { Selection } from './table.ts';
 
@@ -47,6 +48,10 @@ export function sendSnapshot(snapshot: Snapshot, isPacked: boolean): ReplyBytes 
 
 const gzipAtOnce = promisify(gzip);
 
+/** What is packed is thrown away when it is: these are what it is joined in before. */
+const wholeBuffers = new SpareBuffers(AT_ONCE_BYTES, 4);
+const chunkBuffers = new SpareBuffers(CHUNK_BYTES, 16);
+
 /**
  * How many long answers are under way that were made for one caller. Each keeps what it still has to send, for as long as
  * its reader takes.
@@ -88,14 +93,64 @@ export async function sendSelection(
     nextCursor === undefined ? TAIL : Buffer.from(`],"next_cursor":${JSON.stringify(nextCursor)}}`);
   const length = runs.reduce((sum, { from, until }) => sum + until - from, HEAD.length + tail.length);
   if (length <= AT_ONCE_BYTES) {
-    const whole = Buffer.concat([...chunksOf(runs, tail)]);
-    return isPacked ? gzipAtOnce(whole, { level: LEVEL }) : whole;
+    if (!isPacked) return Buffer.concat([...chunksOf(runs, tail)]);
+    const buffer = wholeBuffers.take();
+    const [whole = HEAD] = fillings(runs, tail, buffer);
+    const packed = await gzipAtOnce(whole, { level: LEVEL });
+    wholeBuffers.giveBack(buffer);
+    return packed;
   }
-  return longAnswers.begin(() => {
-    const plain = Readable.from(chunksOf(runs, tail), { objectMode: false });
-    // A client that leaves ends both; nobody is left to be told of it.
-    return isPacked ? pipeline(plain, createGzip({ level: LEVEL }), () => undefined) : plain;
+  return longAnswers.begin(() =>
+    isPacked ? packing(runs, tail) : Readable.from(chunksOf(runs, tail), { objectMode: false }),
+  );
+}
+
+function packing(runs: readonly Run[], tail: Buffer): Readable {
+  const packer = createGzip({ level: LEVEL });
+  void feed(packer, runs, tail);
+  return packer;
+}
+
+async function feed(packer: Gzip, runs: readonly Run[], tail: Buffer): Promise<void> {
+  const buffer = chunkBuffers.take();
+  for (const filling of fillings(runs, tail, buffer)) if (!(await isTaken(packer, filling))) return;
+  packer.end();
+  chunkBuffers.giveBack(buffer);
+}
+
+/** Waits until these bytes are packed, which is when the reader has room for more. False: the reader has left. */
+function isTaken(packer: Gzip, bytes: Buffer): Promise<boolean> {
+  return new Promise((resolve) => {
+    // One that was closed while it packed never calls back.
+    const left = (): void => resolve(false);
+    packer.once('close', left);
+    packer.write(bytes, (error) => {
+      packer.off('close', left);
+      resolve(error == null);
+    });
   });
+}
+
+/**
+ * The JSON around and of these machines, as often as `into` is full of it and once for the rest. Whoever takes one is done
+ * with it before the next.
+ */
+function* fillings(runs: readonly Run[], tail: Buffer, into: Buffer): Generator<Buffer> {
+  let at = HEAD.copy(into);
+  const end = { bytes: tail, from: 0, until: tail.length };
+  for (let index = 0; index <= runs.length; index += 1) {
+    const { bytes, from, until } = runs[index] ?? end;
+    const isFirst = index === 0 && runs.length > 0;
+    for (let next = isFirst ? from + 1 : from; next < until;) {
+      const copied = bytes.copy(into, at, next, until);
+      next += copied;
+      at += copied;
+      if (at < into.length) continue;
+      yield into;
+      at = 0;
+    }
+  }
+  if (at > 0) yield into.subarray(0, at);
 }
 
 /** The JSON around and of these machines. The first one's comma is left out. */

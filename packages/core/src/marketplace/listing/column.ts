@@ -1,3 +1,5 @@
+import { Scratch } from './scratch.ts';
+
 /** What a field of a machine can hold. Each field holds values of one type only. */
 export type Value = string | number | boolean;
 
@@ -18,6 +20,8 @@ interface Entry {
   readonly values: readonly Value[];
   uses: number;
 }
+
+const maskScratch = new Scratch((length) => new Uint8Array(length));
 
 /**
  * One field of all machines, by their slots. Equal contents have one code, so a question is put to each distinct content
@@ -59,9 +63,12 @@ export class Column {
     this.#giveUp(this.#codes[slot] ?? 0);
   }
 
-  /** By code: whether its content passes. `among`: only contents with one of these values can. */
+  /**
+   * By code: whether its content passes. `among`: only contents with one of these values can. It stands in memory that the
+   * next one, of whatever column, is written to.
+   */
   mask(passes: (values: readonly Value[]) => boolean, among: readonly Value[] | null): Uint8Array {
-    const mask = new Uint8Array(this.#entries.length);
+    const mask = maskScratch.take(this.#entries.length).fill(0);
     const ask = (code: number): void => {
       const entry = this.#entries[code];
       if (entry !== undefined && passes(entry.values)) mask[code] = 1;

@@ -2,6 +2,7 @@ import { encodeCursor, decodeCursor, type Cursor } from '@millrace/platform/http
 import { z } from 'zod';
 import type { Direction, Ranking, Value } from './column.ts';
 import { placeIn } from './column.ts';
+import { Scratch } from './scratch.ts';
 
 /** In which order machines are shown, and where in it a page begins. Pure. */
 
@@ -12,10 +13,17 @@ export interface SortKey {
   readonly direction: Direction;
 }
 
+const countScratch = new Scratch((length) => new Uint32Array(length));
+const numberScratch = new Scratch((length) => new Float64Array(length));
+const sortedScratch = new Scratch((length) => new Uint32Array(length));
+/** Nothing has so many values; counting them all would take longer than sorting. */
+const MOST_COUNTED_RANKS = 4_000_000;
+
 /**
  * Sorts machines that are given in the order of their ids; those that are equal stay in it. Ranks are whole numbers, so
  * several columns and the place make up one number, and numbers are sorted without calling back: a hundred thousand in
- * some milliseconds. Columns that do not fit into one number are sorted one after the other, the last first.
+ * some milliseconds. Columns that do not fit into one number are sorted one after the other, the last first. The answer
+ * stands in memory that the next one is written to.
  */
 export function sortSlots(slots: Uint32Array, keys: readonly SortKey[]): Uint32Array {
   let sorted = slots;
@@ -25,19 +33,31 @@ export function sortSlots(slots: Uint32Array, keys: readonly SortKey[]): Uint32A
 
 /**
  * Those among which the first so many in this order are, by the first key alone: counted by rank, so that few of many are
- * found without sorting all. The others are left as they were, in the order of their ids.
+ * found without sorting all. The others are left as they were, in the order of their ids. `into` is for the answer, and as
+ * long as `slots`, or is `slots`.
  */
-export function firstByRank(slots: Uint32Array, { codes, ranking }: SortKey, most: number): Uint32Array {
-  if (slots.length <= most) return slots;
+export function firstByRank(
+  slots: Uint32Array,
+  { codes, ranking }: SortKey,
+  most: number,
+  into: Uint32Array,
+): Uint32Array {
   const { rankOf, ranks } = ranking;
-  const counts = new Uint32Array(ranks);
-  for (const slot of slots) {
-    const rank = rankOf[codes[slot] ?? 0] ?? 0;
+  if (slots.length <= most || ranks > MOST_COUNTED_RANKS) return slots;
+  const counts = countScratch.take(ranks).fill(0);
+  for (let index = 0; index < slots.length; index += 1) {
+    const rank = rankOf[codes[slots[index] ?? 0] ?? 0] ?? 0;
     counts[rank] = (counts[rank] ?? 0) + 1;
   }
   let last = 0;
   for (let seen = counts[0] ?? 0; seen < most; seen += counts[last] ?? 0) last += 1;
-  return slots.filter((slot) => (rankOf[codes[slot] ?? 0] ?? 0) <= last);
+  let count = 0;
+  for (let index = 0; index < slots.length; index += 1) {
+    const slot = slots[index] ?? 0;
+    into[count] = slot;
+    if ((rankOf[codes[slot] ?? 0] ?? 0) <= last) count += 1;
+  }
+  return into.subarray(0, count);
 }
 
 /** From the last to the first, as many together as a number has room for beside the place. */
@@ -58,7 +78,7 @@ function groupsThatFit(keys: readonly SortKey[], places: number): readonly (read
 
 function sortBy(slots: Uint32Array, keys: readonly SortKey[]): Uint32Array {
   const places = slots.length;
-  const numbers = new Float64Array(places);
+  const numbers = numberScratch.take(places).fill(0);
   for (const { codes, ranking } of keys) {
     const { rankOf, ranks } = ranking;
     for (let place = 0; place < places; place += 1) {
@@ -68,10 +88,12 @@ function sortBy(slots: Uint32Array, keys: readonly SortKey[]): Uint32Array {
   }
   for (let place = 0; place < places; place += 1) numbers[place] = (numbers[place] ?? 0) * places + place;
   numbers.sort();
-  const sorted = new Uint32Array(places);
   for (let place = 0; place < places; place += 1) {
-    sorted[place] = slots[(numbers[place] ?? 0) % places] ?? 0;
+    numbers[place] = slots[(numbers[place] ?? 0) % places] ?? 0;
   }
+  // Only now: `slots` may be what the sort before wrote there.
+  const sorted = sortedScratch.take(places);
+  sorted.set(numbers);
   return sorted;
 }
 

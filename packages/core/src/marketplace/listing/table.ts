@@ -14,6 +14,7 @@ import {
   type Position,
   type SortKey,
 } from './order.ts';
+import { Scratch } from './scratch.ts';
 import { Segments, type Run } from './segments.ts';
 
 /** Machines that answer a query. */
@@ -24,6 +25,8 @@ export interface Selection {
 }
 
 const FIRST_CAPACITY = 1_024;
+/** What is found, while it is being searched: a query waits for nothing, so no other one is searched meanwhile. */
+const foundScratch = new Scratch((length) => new Uint32Array(length));
 
 /**
  * All machines of the marketplace in memory: the JSON of each, and columns of what it can be found by. A machine keeps its
@@ -108,12 +111,16 @@ export class Table {
       found = keep(found, column.codes, column.mask(passes, among));
     }
     if (position === null) return found;
-    return found.filter(afterPosition(keys, position, (slot) => this.#ids[slot] ?? ''));
+    return keepThose(
+      found,
+      afterPosition(keys, position, (slot) => this.#ids[slot] ?? ''),
+    );
   }
 
   #sorted(slots: Uint32Array, keys: readonly SortKey[], most: number): Uint32Array {
     const [first] = keys;
-    return first === undefined ? slots : sortSlots(firstByRank(slots, first, most), keys);
+    if (first === undefined) return slots;
+    return sortSlots(firstByRank(slots, first, most, foundScratch.take(slots.length)), keys);
   }
 
   #sortKey(name: string, direction: Direction): SortKey {
@@ -229,14 +236,26 @@ export class Table {
   }
 }
 
-/** Those whose code the mask allows. */
+/** Those whose code the mask allows. They may stand where they stood: none is written to before it was read. */
 function keep(slots: Uint32Array, codes: Uint32Array, mask: Uint8Array): Uint32Array {
-  const kept = new Uint32Array(slots.length);
+  const kept = foundScratch.take(slots.length);
   let count = 0;
   for (let index = 0; index < slots.length; index += 1) {
     const slot = slots[index] ?? 0;
     kept[count] = slot;
     count += mask[codes[slot] ?? 0] ?? 0;
+  }
+  return kept.subarray(0, count);
+}
+
+/** The same, asking of each. */
+function keepThose(slots: Uint32Array, isMeant: (slot: number) => boolean): Uint32Array {
+  const kept = foundScratch.take(slots.length);
+  let count = 0;
+  for (let index = 0; index < slots.length; index += 1) {
+    const slot = slots[index] ?? 0;
+    kept[count] = slot;
+    if (isMeant(slot)) count += 1;
   }
   return kept.subarray(0, count);
 }
