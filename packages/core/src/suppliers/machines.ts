@@ -84,7 +84,7 @@ export interface RecentPrice {
 }
 
 /** For so long whoever rents pays no more than what was shown: long enough to look at the list and decide. */
-export const RECENT_PRICE_MS = 60_000;
+const RECENT_PRICE_MS = 60_000;
 
 const isRecent = ({ until }: RecentPrice, now: Date): boolean => now < until;
 
