@@ -6,8 +6,9 @@
 #   MILLRACE_JOIN_TOKEN=mrj_… ./join.sh --url https://api.example.com --address 203.0.113.7
 #
 # It gives Millrace one project of your Incus daemon, and nothing else: machines in it can use your GPUs, one network and
-# a storage pool, and reach neither your files nor your other instances. You stay the owner of the host, see all that
-# runs on it (`incus list --project millrace`), and can end it at any time:
+# a storage pool, and reach neither your files nor each other. They do reach whatever else is on that network: give them
+# one of their own with --network if you have instances on it. You stay the owner of the host, see all that runs on it
+# (`incus list --project millrace`), and can end it at any time:
 #
 #   incus config trust list                  # which has a certificate called millrace
 #   incus config trust remove FINGERPRINT    # from here on Millrace reaches nothing

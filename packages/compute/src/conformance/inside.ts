@@ -17,8 +17,24 @@ function exec(stage: Stage, machine: MachineRef, argv: readonly string[]): Promi
 export function describeInside(stage: Stage): void {
   if (stage.world.abilities.exec) describeExec(stage);
   else describeNoExec(stage);
+  if (stage.world.abilities.exec && stage.world.runsPrograms) describeApart(stage);
   if (stage.world.abilities.consoleLog) describeConsole(stage);
   if (stage.world.abilities.metrics) describeMetrics(stage);
+}
+
+function describeApart(stage: Stage): void {
+  it('machines on one node do not reach each other, whosever they are', async () => {
+    const [one, other] = [await stage.make(), await stage.make({ orgId: stage.otherOrgId })];
+    const addressOf = (machine: MachineRef): Promise<string> =>
+      stage.until('an address', stage.facts.bounds.bootMs, async () =>
+        (await stage.view(machine)).privateIps.find((address) => address.includes('.')),
+      );
+    const ping = async (address: string): Promise<number | null> =>
+      (await exec(stage, one, ['ping', '-c', '1', '-W', '2', address])).exitCode;
+    // Its own address shows that the question is a good one.
+    expect(await ping(await addressOf(one))).toBe(0);
+    expect(await ping(await addressOf(other))).not.toBe(0);
+  });
 }
 
 function describeNoExec(stage: Stage): void {

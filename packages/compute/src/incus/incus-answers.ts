@@ -102,6 +102,7 @@ export const volumeSchema = z.object({ config: texts });
 export const notesSchema = z.object({ config: texts, properties: texts });
 export const networkSchema = z.object({
   managed: z.boolean(),
+  type: z.string().max(64).nullish(),
   status: z.string().max(64).nullish(),
   config: texts,
 });

@@ -1,7 +1,7 @@
 import { isDriverError } from '../driver-error.ts';
 import type { MachineWish } from '../driver.ts';
 import { addressIn } from './incus-addresses.ts';
-import { networkSchema } from './incus-answers.ts';
+import { networkSchema, type IncusNetwork } from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
@@ -119,10 +119,12 @@ export class IncusMaker {
     signal: AbortSignal,
   ): Promise<void> {
     const { client, cluster, settings } = this.#parts;
+    const network = await this.#network(signal);
     const place = {
       fingerprint,
       listenAddress: await this.#listenAddress(wish.nodeName, signal),
-      nicAddress: await this.#ownAddress(wish, round, signal),
+      nicAddress: this.#ownAddress(wish, round, network),
+      isBridged: (network?.type ?? 'bridge') === 'bridge',
     };
     const query = {
       project: placeOf(client, wish).project,
@@ -135,16 +137,26 @@ export class IncusMaker {
     );
   }
 
-  /** The ports of a VM lead to an address that must be known before it boots; a container needs none. */
-  async #ownAddress(wish: MachineWish, round: number, signal: AbortSignal): Promise<string | null> {
+  /** Null where we may not look: a certificate that is limited to projects may be refused that. */
+  async #network(signal: AbortSignal): Promise<IncusNetwork | null> {
     const { client, settings } = this.#parts;
-    if (settings.instanceType === 'container') return null;
     const path = `/1.0/networks/${encodeURIComponent(settings.network)}`;
     const asked = { what: 'read the network', path, query: client.shared };
-    const { config } = await client.read(asked, networkSchema, signal);
-    const address = addressIn(config?.['ipv4.address'] ?? '', wish.externalId, round);
+    try {
+      return await client.read(asked, networkSchema, signal);
+    } catch (error) {
+      if (isDriverError(error, 'refused')) return null;
+      throw error;
+    }
+  }
+
+  /** The ports of a VM lead to an address that must be known before it boots; a container needs none. */
+  #ownAddress(wish: MachineWish, round: number, network: IncusNetwork | null): string | null {
+    const { settings } = this.#parts;
+    if (settings.instanceType === 'container') return null;
+    const address = addressIn(network?.config?.['ipv4.address'] ?? '', wish.externalId, round);
     if (address !== null) return address;
-    throw new IncusError('refused', `The network ${settings.network} has no IPv4 addresses for VMs.`);
+    throw new IncusError('refused', `The network ${settings.network} shows no IPv4 addresses for VMs.`);
   }
 
   /** A VM reads all of it from its cloud-init disk; only containers can be written to from outside. */

@@ -29,7 +29,8 @@ const settings: IncusSettings = {
   listenAddress: null,
 };
 const node = { name: 'm2', address: '10.0.0.2' };
-const place = { fingerprint: 'f'.repeat(64), listenAddress: '10.0.0.2', nicAddress: null };
+const place = { fingerprint: 'f'.repeat(64), listenAddress: '10.0.0.2', nicAddress: null, isBridged: true };
+const apart = { 'security.port_isolation': 'true', 'security.mac_filtering': 'true' };
 
 const wish: MachineWish = {
   externalId: ids.nextUuid(),
@@ -95,7 +96,7 @@ describe('a wish as an instance', () => {
     });
     expect(body.devices).toEqual({
       root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
-      eth0: { type: 'nic', name: 'eth0', network: 'bridge0' },
+      eth0: { type: 'nic', name: 'eth0', network: 'bridge0', ...apart },
       'gpu-0000-81-00-0': { type: 'gpu', gputype: 'physical', pci: '0000:81:00.0' },
       'gpu-0000-82-00-0': { type: 'gpu', gputype: 'physical', pci: '0000:82:00.0' },
       'port-ssh-2201': { type: 'proxy', listen: 'tcp:10.0.0.2:2201', connect: 'tcp:127.0.0.1:22' },
@@ -131,7 +132,7 @@ describe('a wish as an instance', () => {
       root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
       // Without a path and a pool: the only disk of this kind that a restricted project lets in.
       'cloud-init': { type: 'disk', source: 'cloud-init:config' },
-      eth0: { type: 'nic', name: 'eth0', network: 'bridge0', 'ipv4.address': '10.20.0.7' },
+      eth0: { type: 'nic', name: 'eth0', network: 'bridge0', ...apart, 'ipv4.address': '10.20.0.7' },
       'port-ssh-2201': {
         type: 'proxy',
         listen: 'tcp:10.0.0.2:2201',
@@ -151,6 +152,11 @@ describe('a wish as an instance', () => {
   it('a container gets no such disk, which Incus refuses for it', () => {
     const { devices } = instanceBody(wish, place, settings);
     expect(Object.values(devices).filter(({ source }) => source !== undefined)).toEqual([]);
+  });
+
+  it('on a network that is no bridge its card is told nothing that only bridges know', () => {
+    const { devices } = instanceBody(wish, { ...place, isBridged: false }, settings);
+    expect(devices['eth0']).toEqual({ type: 'nic', name: 'eth0', network: 'bridge0' });
   });
 
   it('nesting is off unless the operator set it', () => {

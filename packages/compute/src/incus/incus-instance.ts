@@ -76,11 +76,19 @@ export interface InstancePlace {
   readonly fingerprint: string;
   readonly listenAddress: string;
   readonly nicAddress: string | null;
+  /** Its card is on a bridge, as those of others on the host are. */
+  readonly isBridged: boolean;
 }
+
+/**
+ * On a bridge everybody reaches everybody, and who pretends to be another gets its traffic. Cards that are set apart reach
+ * the host and what is beyond it, and no other machine, whosever it is.
+ */
+const apart = { 'security.port_isolation': 'true', 'security.mac_filtering': 'true' };
 
 export function instanceBody(
   wish: MachineWish,
-  { fingerprint, listenAddress, nicAddress }: InstancePlace,
+  { fingerprint, listenAddress, nicAddress, isBridged }: InstancePlace,
   settings: IncusSettings,
 ): InstanceBody {
   const size = sizeOf(wish);
@@ -112,6 +120,7 @@ export function instanceBody(
         type: 'nic',
         name: nicName,
         network: settings.network,
+        ...(isBridged && apart),
         ...(nicAddress !== null && { 'ipv4.address': nicAddress }),
       },
       ...(settings.instanceType === 'virtual-machine' && cloudInitDisk),

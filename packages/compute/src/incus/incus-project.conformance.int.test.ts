@@ -100,7 +100,12 @@ class ProjectWorld implements DriverWorld {
   /** The row and its disk are there; whoever made them died before it could say so. */
   async leaveHalfMade(wish: MachineWish): Promise<void> {
     const signal = AbortSignal.timeout(bounds.callMs);
-    const place = { fingerprint: await this.#fingerprint(), listenAddress: '0.0.0.0', nicAddress: null };
+    const place = {
+      fingerprint: await this.#fingerprint(),
+      listenAddress: '0.0.0.0',
+      nicAddress: null,
+      isBridged: true,
+    };
     const body = instanceBody(wish, place, settingsOf(this.#options()));
     const asked = {
       what: 'leave a half',

@@ -92,6 +92,7 @@ class IncusWorld implements DriverWorld {
       fingerprint: await this.#fingerprint(signal),
       listenAddress: member?.address ?? '',
       nicAddress: null,
+      isBridged: true,
     };
     const body = instanceBody(wish, place, settingsOf(options));
     const query = { project, target: wish.nodeName };
