@@ -108,6 +108,28 @@ describe('long answers', () => {
   });
 });
 
+it('answers that are packed at the same time, and after somebody left, are each their own', async () => {
+  const longAnswers = new LongAnswers(100);
+  const textOf = (letter: string, length: number): string => JSON.stringify(letter.repeat(length));
+  const sizes = [10, 65_530, 200_000, 524_200, 700_000, 1_500_000];
+  const ask = async (letter: string, length: number) => {
+    const bytes = Buffer.from(`,${textOf(letter, length)}`);
+    const sent = await sendSelection(
+      { runs: [{ bytes, from: 0, until: bytes.length }], nextCursor: null },
+      true,
+      longAnswers,
+    );
+    // Who leaves does so while a piece is being packed.
+    if (letter === 'x' && !Buffer.isBuffer(sent)) return void sent.destroy();
+    const packed = Buffer.isBuffer(sent) ? sent : await buffer(sent);
+    const expected = `{"instances":[${textOf(letter, length)}],"next_cursor":null}`;
+    expect(gunzipSync(packed).toString() === expected, `${length} times ${letter}`).toBe(true);
+  };
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all([...'axbxc'].flatMap((letter) => sizes.map((length) => ask(letter, length))));
+  }
+});
+
 it.each([
   ['gzip', true],
   ['deflate, gzip;q=0.5, br', true],
