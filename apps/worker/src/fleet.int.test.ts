@@ -30,7 +30,7 @@ test('a worker that is told nothing has a mock fleet that can be placed on, and 
   await using worker = await startWorkerProcess({ database, names, env });
   await eventually({ what: 'the mock fleet' }, async () => {
     const [found] = await rows(`select count(*)::int as nodes, coalesce(sum(gpus_free), 0)::int as gpus
-      from node_capacity where placeable and mode = 'test'`);
+      from node_capacity where placeable and mode = 'test' and offer = 'virtual-machine'`);
     return found?.['nodes'] === 16 && found['gpus'] === 128;
   });
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
@@ -38,7 +38,11 @@ test('a worker that is told nothing has a mock fleet that can be placed on, and 
   expect(metrics).toMatch(/^millrace_fleet_read_age_seconds\{[^}]*cluster="mock"/m);
   expect(metrics).toMatch(/^millrace_fleet_reads_total\{[^}]*outcome="read"/m);
   expect(await worker.stop()).toBe(0);
-  expect(await rows('select observer from clusters')).toEqual([{ observer: null }]);
+  const leases = await rows('select name, observer from clusters order by name');
+  expect(leases).toEqual([
+    { name: 'mock', observer: null },
+    { name: 'mock-market', observer: null },
+  ]);
   expect(await rows('select holder from cluster_observers')).toEqual([]);
 });
 
