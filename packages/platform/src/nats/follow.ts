@@ -31,14 +31,21 @@ export async function follow(
 }
 
 /** Moves what comes into a list to take from; a full list makes the server wait. */
-function gather(messages: ConsumerMessages, clock: Clock, maxBuffered: number): StreamFollower {
+export function gather(
+  messages: Pick<ConsumerMessages, 'close' | typeof Symbol.asyncIterator>,
+  clock: Clock,
+  maxBuffered: number,
+): StreamFollower {
   const buffered: StoredMessage[] = [];
   let ended: { readonly error: unknown } | null = null;
+  let isClosing = false;
   let onArrival = (): void => undefined;
   let onRoom = (): void => undefined;
 
   async function pump(): Promise<void> {
     for await (const message of messages) {
+      // What had come before it was closed is handed out all the same, to nobody, and must not wait for room.
+      if (isClosing) continue;
       buffered.push(toStored(message));
       onArrival();
       while (buffered.length >= maxBuffered) await new Promise<void>((resolve) => (onRoom = resolve));
@@ -68,6 +75,7 @@ function gather(messages: ConsumerMessages, clock: Clock, maxBuffered: number): 
       return taken;
     },
     async close() {
+      isClosing = true;
       const closed = messages.close();
       buffered.length = 0;
       onRoom();
