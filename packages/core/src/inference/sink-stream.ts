@@ -66,6 +66,30 @@ async function findPlace(
   return { name, passed: 0n };
 }
 
+/**
+ * Usage streams have no holes: what follows a message has the next number. Whoever went on behind a hole would purge what is
+ * in it, so the stream is opened anew at its start. What is then still not there is gone, as by an operator's purge.
+ */
+function gapFinder(
+  log: Pick<Logger, 'error'>,
+  stream: string,
+  fromSequence: number,
+): (messages: readonly StoredMessage[]) => void {
+  let expected = fromSequence;
+  let isFirst = true;
+  return (messages) => {
+    for (const { sequence } of messages) {
+      const missing = sequence - expected;
+      if (missing > 0 && !isFirst) throw new Error(`${missing} messages of ${stream} did not come.`);
+      // A stream of which nothing is known yet may begin at any number.
+      if (missing > 0 && fromSequence > 1)
+        log.error({ stream, expected, sequence, missing }, 'usage is gone that nobody has worked through');
+      expected = sequence + 1;
+      isFirst = false;
+    }
+  };
+}
+
 /** Null when there is no such stream yet. */
 export async function openStream(options: OpenStreamOptions): Promise<OpenStream | null> {
   const { nats, clock, log, stream, batch, gatherMs, tendMs } = options;
@@ -77,6 +101,7 @@ export async function openStream(options: OpenStreamOptions): Promise<OpenStream
   const fromSequence = Number(passed) + 1;
   const follower = await nats.follow({ stream, fromSequence, maxBuffered: 2 * batch });
   log.info({ stream: name, fromSequence }, 'usage is being worked through');
+  const lookForGaps = gapFinder(log, stream, fromSequence);
   let forgotten = 0n;
   let heardAtMs = clock.monotonicMs();
   let tendedAtMs = Number.NEGATIVE_INFINITY;
@@ -110,6 +135,7 @@ export async function openStream(options: OpenStreamOptions): Promise<OpenStream
         messages.push(...(await follower.take(batch - messages.length, leftMs)));
       }
       if (messages.length > 0) heardAtMs = clock.monotonicMs();
+      lookForGaps(messages);
       return messages;
     },
     passedTo: (sequence) => void (passed = sequence),

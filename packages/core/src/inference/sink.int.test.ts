@@ -171,6 +171,38 @@ describe('a stream that was lost', () => {
   });
 });
 
+describe('a stream that is handed out with a hole', () => {
+  it('is read again from the hole on, and nothing in it is lost', async () => {
+    await using holed = await createUsageWorld();
+    const lent = await holed.lend();
+    let isDropped = false;
+    holed.startSink(
+      {},
+      {
+        // A double of a client that leaves one message out, once.
+        async follow(spec) {
+          const follower = await holed.nats.follow(spec);
+          return {
+            ...follower,
+            async take(limit, waitMs) {
+              const taken = await follower.take(limit, waitMs);
+              const kept = taken.filter(({ sequence }) => isDropped || sequence !== 3);
+              isDropped ||= kept.length < taken.length;
+              return kept;
+            },
+          };
+        },
+      },
+    );
+    const events = Array.from({ length: 5 }, () => holed.event(lent));
+    for (const event of events) await holed.publish([event]);
+    await eventually({ what: 'all to be charged' }, async () => {
+      return (await holed.charged(lent.orgId)) === sum(events);
+    });
+    expect(isDropped).toBe(true);
+  });
+});
+
 describe('a stream that was set back', () => {
   it('as by a restored disk is read again from its start, and all that came since is charged', async () => {
     await using restored = await createUsageWorld();
