@@ -4,7 +4,7 @@ import { fromUuid, toUuid } from '@millrace/platform/ids';
 import type { InferenceStack } from '../../stack/inference-stack.ts';
 import { CHAT_PRICES, type InferenceTenant } from '../../stack/inference-tenant.ts';
 import type { Told } from './load.ts';
-import { isExcused, type Strike } from './strikes.ts';
+import { blows, isExcused, isOfTheBroker, type Strike } from './strikes.ts';
 
 /** Compares what clients were told with what stands in the books. */
 
@@ -123,12 +123,25 @@ function judgeOne(one: Told, row: RequestRow | undefined, strikes: readonly Stri
   return bad(`nothing explains it: ${one.status} ${one.why}`);
 }
 
-/** Its gateway died before it had reported it, or was given up before it could. */
+/** Its gateway died before the stream had acknowledged it, or was given up before it could report it. */
 function isUnstored({ startedMs, endedMs }: Told, strikes: readonly Strike[]): boolean {
-  return strikes.some(({ target, struckMs, backMs }) => {
+  return strikes.some((strike) => {
+    const { target, struckMs, backMs } = strike;
     if (target === 'frozen') return startedMs <= backMs && endedMs >= struckMs - UNSTORED_MS;
-    return target === 'gateway' && Math.abs(struckMs - endedMs) <= UNSTORED_MS;
+    if (target !== 'gateway' || endedMs > struckMs + UNSTORED_MS) return false;
+    return endedMs >= storedUntil(strike, strikes) - UNSTORED_MS;
   });
+}
+
+/** Until when a gateway could store what it had to report: a stream without a leader takes nothing. */
+function storedUntil(gateway: Strike, strikes: readonly Strike[]): number {
+  const leaderless = strikes.filter(
+    ({ target, struckMs, backMs }) =>
+      isOfTheBroker(target) &&
+      struckMs <= gateway.struckMs &&
+      gateway.struckMs <= backMs + blows[target].afterMs,
+  );
+  return Math.min(gateway.struckMs, ...leaderless.map(({ struckMs }) => struckMs));
 }
 
 function mostOf({ question }: Told): number {

@@ -66,7 +66,8 @@ export const blows: Readonly<Record<Target, Blow>> = {
     excuses: ({ outcome }) => outcome === 'broken',
   },
   // Where the dead node led the bucket of the book, the others take four to nine seconds to choose another, and a gateway
-  // that has heard nothing of revocations for five admits nobody. Streams that run are not concerned.
+  // that has heard nothing of revocations for five admits nobody. Streams that run are not concerned. Where it led the usage
+  // stream, what was used waits in the gateways' memory for as long.
   nats: {
     ...node((random) => `nats-${random.int(1, 3)}`),
     downMs: 1_500,
@@ -131,6 +132,10 @@ export const blows: Readonly<Record<Target, Blow>> = {
     excuses: () => true,
   },
 };
+
+/** While it lasts, usage waits in the memory of the gateways. */
+export const isOfTheBroker = (target: Target): boolean =>
+  target === 'nats' || target === 'quorum' || target === 'full';
 
 /** A full stream refuses usage, which gateways keep and offer again: nobody notices until they keep too much. */
 function fillStream(): Blow {
