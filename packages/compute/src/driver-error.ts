@@ -12,6 +12,8 @@ import { plainText } from './plain-text.ts';
  * - `refused`: the engine understood and will not; asking again gives the same answer.
  * - `unsupported`: this engine cannot do it at all.
  * - `failed`: the engine tried and the machine did not come about, for a reason of the node. Another node may work.
+ * - `unclean`: of `terminate` alone. The machine is taken from its tenant for good, and its node could not be wiped: nobody
+ *   may be put there before a person has looked.
  */
 export type DriverErrorKind =
   | 'unavailable'
@@ -21,7 +23,8 @@ export type DriverErrorKind =
   | 'no_capacity'
   | 'refused'
   | 'unsupported'
-  | 'failed';
+  | 'failed'
+  | 'unclean';
 
 const passing: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy']);
 

@@ -106,6 +106,9 @@ export interface ComputeDriver {
   /**
    * Deletes the machine and its disk. Resolves when the engine has released it; a machine that is not there is
    * released. The caller asks `describe` once more before it sells the GPUs again.
+   *
+   * `unclean`: nothing of the machine is left but its data, which the engine could not wipe from the node. From then on the
+   * machine is not there for `describe` and `listOwned`, and a repeat says the same for as long as the node is so.
    */
   terminate(machine: MachineRef, signal: AbortSignal): Promise<void>;
 
