@@ -14,9 +14,10 @@ export interface Judgement {
   readonly figures: Readonly<Record<string, number>>;
 }
 
+/** One that ends by itself has not come to rest before it did: it would end under the eyes of who judges it. */
 const unsettled = `
   select count(*)::int as count from rentals
-   where status not in ('Running', 'Terminated') or task is not null`;
+   where status <> 'Terminated' and (status <> 'Running' or task is not null or expires_at is not null)`;
 const undone = `select count(*)::int as count from rental_machines where state not in ('open', 'gone')`;
 
 /** How long it took until nothing was on its way; null: longer than allowed. */
