@@ -29,17 +29,7 @@ beforeEach(async () => {
   daemon = await startHostileIncus();
   daemon.trust(own.fingerprint);
   driver = createIncusDriver({
-    endpoints: [daemon.url],
-    tls: {
-      clientCertificate: own.certificate,
-      clientKey: own.key,
-      serverCertificate: daemon.certificate.certificate,
-    },
-    instanceType: 'container',
-    project: 'millrace',
-    network: 'tenants',
-    storagePool: 'default',
-    sshUser: 'ubuntu',
+    ...daemon.settingsFor(own),
     clock: systemClock,
     log: createLogger({ name: 'hostile', level: 'silent' }),
   });

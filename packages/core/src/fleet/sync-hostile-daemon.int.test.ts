@@ -46,18 +46,8 @@ beforeEach(async () => {
     connect: async ({ name }) => {
       const daemon = name === 'honest' ? daemons.honest : daemons.hostile;
       return createIncusDriver({
-        endpoints: [daemon.url],
-        tls: {
-          clientCertificate: own.certificate,
-          clientKey: own.key,
-          serverCertificate: daemon.certificate.certificate,
-        },
+        ...daemon.settingsFor(own),
         guard,
-        instanceType: 'container',
-        project: 'millrace',
-        network: 'tenants',
-        storagePool: 'default',
-        sshUser: 'ubuntu',
         clock: systemClock,
         log: quiet,
       });

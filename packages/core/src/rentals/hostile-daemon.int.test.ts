@@ -43,17 +43,7 @@ async function rentOnDouble(): Promise<Rental> {
   daemon = await startHostileIncus({ name: machine?.nodeName ?? expect.fail('There is no machine.') });
   daemon.trust(own.fingerprint);
   driver = createIncusDriver({
-    endpoints: [daemon.url],
-    tls: {
-      clientCertificate: own.certificate,
-      clientKey: own.key,
-      serverCertificate: daemon.certificate.certificate,
-    },
-    instanceType: 'container',
-    project: 'millrace',
-    network: 'tenants',
-    storagePool: 'default',
-    sshUser: 'ubuntu',
+    ...daemon.settingsFor(own),
     clock: systemClock,
     log: quiet,
   });

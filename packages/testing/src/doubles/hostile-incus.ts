@@ -32,6 +32,8 @@ export interface HostileIncus {
   readonly asked: string[];
   /** What `incus config trust add` would print: good for one certificate, once. */
   trustToken(options?: { readonly restricted?: boolean; readonly fingerprint?: string }): string;
+  /** How a driver that shows this certificate reaches it, in the one project that suppliers give. */
+  settingsFor(own: TestCertificate): HostileSettings;
   /** Has it trust a certificate for the one project. */
   trust(fingerprint: string): void;
   /** Breaks every connection and shows another certificate from now on. */
@@ -41,6 +43,20 @@ export interface HostileIncus {
   /** Is back where it was, with what it had. */
   comeBack(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface HostileSettings {
+  readonly endpoints: readonly string[];
+  readonly tls: {
+    readonly clientCertificate: string;
+    readonly clientKey: string;
+    readonly serverCertificate: string;
+  };
+  readonly instanceType: 'container';
+  readonly project: string;
+  readonly network: string;
+  readonly storagePool: string;
+  readonly sshUser: string;
 }
 
 /** What is done with a request instead of answering it honestly; null: it is answered honestly. */
@@ -145,6 +161,19 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
       const token = { client_name: 'millrace', fingerprint, addresses: [`127.0.0.1:${port}`], secret };
       return Buffer.from(JSON.stringify({ ...token, expires_at: '0001-01-01T00:00:00Z' })).toString('base64');
     },
+    settingsFor: (own) => ({
+      endpoints: [url],
+      tls: {
+        clientCertificate: own.certificate,
+        clientKey: own.key,
+        serverCertificate: certificate.certificate,
+      },
+      instanceType: 'container',
+      project: 'millrace',
+      network: 'tenants',
+      storagePool: 'default',
+      sshUser: 'ubuntu',
+    }),
     trust: (fingerprint) => void pretence.trusted.set(fingerprint, trust),
     showOtherCertificate: async () => {
       const other = await makeCertificate(name);

@@ -61,17 +61,7 @@ beforeAll(async () => {
     connect: async ({ id }) => {
       const daemon = daemons[id === machines.honest.clusterId ? 'honest' : 'hostile'];
       return createIncusDriver({
-        endpoints: [daemon.url],
-        tls: {
-          clientCertificate: own.certificate,
-          clientKey: own.key,
-          serverCertificate: daemon.certificate.certificate,
-        },
-        instanceType: 'container',
-        project: 'millrace',
-        network: 'tenants',
-        storagePool: 'default',
-        sshUser: 'ubuntu',
+        ...daemon.settingsFor(own),
         clock: systemClock,
         log,
       });
