@@ -1529,6 +1529,7 @@ CREATE TABLE public.rentals (
     supplier_org_id uuid,
     supplier_rate_nano_usd_per_hour bigint,
     told_as jsonb,
+    private_cloud jsonb,
     CONSTRAINT rentals_attempt_check CHECK ((attempt >= 1)),
     CONSTRAINT rentals_check CHECK (((first_attempt >= 1) AND (first_attempt <= attempt))),
     CONSTRAINT rentals_connection_type_check CHECK ((connection_type = ANY (ARRAY['ethernet'::text, 'infiniband'::text]))),
@@ -1537,7 +1538,7 @@ CREATE TABLE public.rentals (
     CONSTRAINT rentals_end_reason_check CHECK (((length(end_reason) >= 1) AND (length(end_reason) <= 255))),
     CONSTRAINT rentals_ended_when_ended CHECK (((status = 'Terminated'::text) = (ended_at IS NOT NULL))),
     CONSTRAINT rentals_gpu_type_check CHECK ((gpu_type = ANY (ARRAY['h100'::text, 'h200'::text, 'b200'::text, 'other'::text]))),
-    CONSTRAINT rentals_gpus_per_node_check CHECK (((gpus_per_node >= 1) AND (gpus_per_node <= 64))),
+    CONSTRAINT rentals_gpus_per_node_check CHECK (((gpus_per_node >= 1) AND ((gpus_per_node <= 64) OR (private_cloud IS NOT NULL)))),
     CONSTRAINT rentals_idle_action_check CHECK ((idle_action = ANY (ARRAY['stop'::text, 'terminate'::text]))),
     CONSTRAINT rentals_idle_after_seconds_check CHECK ((idle_after_seconds >= 300)),
     CONSTRAINT rentals_idle_is_whole CHECK (((idle_after_seconds IS NULL) = (idle_action IS NULL))),
@@ -1555,6 +1556,9 @@ CREATE TABLE public.rentals (
     CONSTRAINT rentals_node_count_check CHECK (((node_count >= 1) AND (node_count <= 10000))),
     CONSTRAINT rentals_pending_has_a_task CHECK (((status <> 'Pending'::text) OR (task = 'provision'::text))),
     CONSTRAINT rentals_power_check CHECK ((power = ANY (ARRAY['on'::text, 'off'::text, 'changing'::text]))),
+    CONSTRAINT rentals_private_cloud_check CHECK ((jsonb_typeof(private_cloud) = 'object'::text)),
+    CONSTRAINT rentals_private_clouds_are_bare_metal CHECK (((private_cloud IS NULL) OR ((kind = 'bare-metal'::text) AND (mode = 'live'::text)))),
+    CONSTRAINT rentals_private_clouds_are_not_placed CHECK (((private_cloud IS NULL) OR (allocation_id IS NULL))),
     CONSTRAINT rentals_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
     CONSTRAINT rentals_running_was_started CHECK (((status <> ALL (ARRAY['Running'::text, 'Unknown'::text])) OR (started_at IS NOT NULL))),
     CONSTRAINT rentals_status_check CHECK ((status = ANY (ARRAY['Pending'::text, 'Running'::text, 'Unknown'::text, 'Failed'::text, 'Terminating'::text, 'Terminated'::text]))),
@@ -1633,6 +1637,123 @@ COMMENT ON COLUMN public.rentals.supplier_rate_nano_usd_per_hour IS 'The supplie
 
 COMMENT ON COLUMN public.rentals.told_as IS 'Of an instance: its name, its machine and its cluster, as the marketplace shows them. What its events say.';
 
+COMMENT ON COLUMN public.rentals.private_cloud IS 'Of a private cloud: its nodes, how they are logged into, and the contract, as the operator told them. Null of all others.';
+
+CREATE TABLE public.volumes (
+    id uuid NOT NULL,
+    wire_id integer NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    user_id uuid NOT NULL,
+    key_id uuid,
+    node_id uuid NOT NULL,
+    region text NOT NULL,
+    vip text NOT NULL,
+    label text NOT NULL,
+    name text,
+    tags jsonb NOT NULL,
+    size_gb integer NOT NULL,
+    price jsonb NOT NULL,
+    hold_id uuid,
+    grow_to_gb integer,
+    grow_price jsonb,
+    grow_hold_id uuid,
+    grow_by timestamp with time zone,
+    max_nano_usd bigint,
+    phase text NOT NULL,
+    status text NOT NULL,
+    status_reason text,
+    status_since timestamp with time zone NOT NULL,
+    end_reason text,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone,
+    started_at timestamp with time zone,
+    end_accepted_at timestamp with time zone,
+    purge_at timestamp with time zone,
+    deleted_at timestamp with time zone,
+    wish_seq integer DEFAULT 1 NOT NULL,
+    served_seq integer DEFAULT 0 NOT NULL,
+    served_clients text[] DEFAULT '{}'::text[] NOT NULL,
+    trouble_since timestamp with time zone,
+    tries integer DEFAULT 0 NOT NULL,
+    last_error text,
+    next_action_at timestamp with time zone,
+    transitions integer DEFAULT 1 NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    CONSTRAINT volumes_active_is_live CHECK (((status <> 'active'::text) OR (phase = 'live'::text))),
+    CONSTRAINT volumes_active_was_started CHECK (((phase <> ALL (ARRAY['live'::text, 'frozen'::text, 'leaving'::text])) OR (started_at IS NOT NULL))),
+    CONSTRAINT volumes_check CHECK (((served_seq >= 0) AND (served_seq <= wish_seq))),
+    CONSTRAINT volumes_deleted_when_purged CHECK (((phase = 'purged'::text) = (deleted_at IS NOT NULL))),
+    CONSTRAINT volumes_end_reason_check CHECK (((length(end_reason) >= 1) AND (length(end_reason) <= 255))),
+    CONSTRAINT volumes_grow_price_check CHECK ((jsonb_typeof(grow_price) = 'object'::text)),
+    CONSTRAINT volumes_grow_to_gb_check CHECK (((grow_to_gb >= 1) AND (grow_to_gb <= 64000))),
+    CONSTRAINT volumes_growth_is_whole CHECK ((((grow_to_gb IS NULL) = (grow_price IS NULL)) AND ((grow_to_gb IS NULL) = (grow_by IS NULL)) AND ((grow_hold_id IS NULL) OR (grow_to_gb IS NOT NULL)) AND ((grow_to_gb IS NULL) OR (grow_to_gb > size_gb)))),
+    CONSTRAINT volumes_label_check CHECK (((length(label) >= 4) AND (length(label) <= 255))),
+    CONSTRAINT volumes_last_error_check CHECK ((length(last_error) <= 2000)),
+    CONSTRAINT volumes_leaving_is_purged_at_some_time CHECK (((phase = ANY (ARRAY['frozen'::text, 'leaving'::text, 'purging'::text])) <= (purge_at IS NOT NULL))),
+    CONSTRAINT volumes_live_is_seen_or_unknown CHECK (((phase <> 'live'::text) OR (status = ANY (ARRAY['active'::text, 'unknown'::text])))),
+    CONSTRAINT volumes_live_ones_are_looked_at CHECK (((phase = 'purged'::text) = (next_action_at IS NULL))),
+    CONSTRAINT volumes_max_nano_usd_check CHECK ((max_nano_usd > 0)),
+    CONSTRAINT volumes_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT volumes_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+    CONSTRAINT volumes_phase_check CHECK ((phase = ANY (ARRAY['provisioning'::text, 'live'::text, 'frozen'::text, 'leaving'::text, 'purging'::text, 'purged'::text]))),
+    CONSTRAINT volumes_price_check CHECK ((jsonb_typeof(price) = 'object'::text)),
+    CONSTRAINT volumes_provisioning_is_inactive CHECK (((phase <> 'provisioning'::text) OR (status = 'inactive'::text))),
+    CONSTRAINT volumes_purged_lets_nobody_in CHECK (((phase <> 'purged'::text) OR ((served_clients = '{}'::text[]) AND (status = 'inactive'::text)))),
+    CONSTRAINT volumes_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
+    CONSTRAINT volumes_size_gb_check CHECK (((size_gb >= 1) AND (size_gb <= 64000))),
+    CONSTRAINT volumes_status_check CHECK ((status = ANY (ARRAY['inactive'::text, 'active'::text, 'unknown'::text]))),
+    CONSTRAINT volumes_status_reason_check CHECK (((length(status_reason) >= 1) AND (length(status_reason) <= 1000))),
+    CONSTRAINT volumes_tags_check CHECK ((jsonb_typeof(tags) = 'object'::text)),
+    CONSTRAINT volumes_transitions_check CHECK ((transitions >= 1)),
+    CONSTRAINT volumes_tries_check CHECK ((tries >= 0)),
+    CONSTRAINT volumes_version_check CHECK ((version >= 1)),
+    CONSTRAINT volumes_vip_check CHECK ((vip ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'::text)),
+    CONSTRAINT volumes_wire_id_check CHECK ((wire_id > 0)),
+    CONSTRAINT volumes_wish_seq_check CHECK ((wish_seq >= 1))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.volumes IS 'Storage sold to tenants. One volume is one file system, one server process and one address.';
+
+COMMENT ON COLUMN public.volumes.id IS 'Also its externalId on the wire and its name at the backend.';
+
+COMMENT ON COLUMN public.volumes.wire_id IS 'The 32-bit id that clients know.';
+
+COMMENT ON COLUMN public.volumes.vip IS 'Where it is served. Unique among the volumes of its node that are not purged.';
+
+COMMENT ON COLUMN public.volumes.size_gb IS 'What it has, as the backend confirmed, and what is paid for.';
+
+COMMENT ON COLUMN public.volumes.price IS 'Frozen for this size.';
+
+COMMENT ON COLUMN public.volumes.hold_id IS 'What was set aside when it was accepted, until its first meter takes it over.';
+
+COMMENT ON COLUMN public.volumes.grow_to_gb IS 'What it was asked to become. With its price and what was set aside for it, until the backend has confirmed.';
+
+COMMENT ON COLUMN public.volumes.grow_by IS 'When the growth has failed if it is not done.';
+
+COMMENT ON COLUMN public.volumes.max_nano_usd IS 'It is ended, its retention included, before it costs more than this.';
+
+COMMENT ON COLUMN public.volumes.phase IS 'provisioning: being made. live: usable. frozen: kept for want of money, may go on. leaving: deleted, kept for its retention. purging: its data is being deleted. purged: gone.';
+
+COMMENT ON COLUMN public.volumes.status IS 'As the contract shows it. unknown: the backend of a volume that was active is silent; what became of it meanwhile shows when it answers.';
+
+COMMENT ON COLUMN public.volumes.started_at IS 'When it was first usable: from here it is billed.';
+
+COMMENT ON COLUMN public.volumes.end_accepted_at IS 'When its deletion was accepted.';
+
+COMMENT ON COLUMN public.volumes.purge_at IS 'When its data is deleted. Nothing is billed after it.';
+
+COMMENT ON COLUMN public.volumes.wish_seq IS 'Grows with each change of what the backend has to serve.';
+
+COMMENT ON COLUMN public.volumes.served_seq IS 'The wish that the backend confirmed last.';
+
+COMMENT ON COLUMN public.volumes.served_clients IS 'Addresses that the backend may be letting in. Written before it is asked to, and shortened only once it has confirmed.';
+
+COMMENT ON COLUMN public.volumes.trouble_since IS 'Since when the backend has not confirmed what is wished, though it was asked.';
+
+COMMENT ON COLUMN public.volumes.version IS 'Grows with each change: who decided by an older one decides again.';
+
 CREATE VIEW public.metered_things AS
  SELECT
         CASE
@@ -1643,7 +1764,14 @@ CREATE VIEW public.metered_things AS
     rentals.org_id,
     rentals.mode
    FROM public.rentals
-  WHERE ((rentals.status = ANY (ARRAY['Running'::text, 'Unknown'::text])) OR ((rentals.status = 'Pending'::text) AND (rentals.started_at IS NOT NULL)));
+  WHERE ((rentals.status = ANY (ARRAY['Running'::text, 'Unknown'::text])) OR ((rentals.status = 'Pending'::text) AND (rentals.started_at IS NOT NULL)))
+UNION ALL
+ SELECT 'volume'::text AS kind,
+    (volumes.wire_id)::text AS id,
+    volumes.org_id,
+    volumes.mode
+   FROM public.volumes
+  WHERE (volumes.phase = ANY (ARRAY['live'::text, 'frozen'::text, 'leaving'::text]));
 
 COMMENT ON VIEW public.metered_things IS 'What should have an open or paused meter now. Empty until there are things to sell; each kind adds its rows.';
 
@@ -3081,6 +3209,64 @@ COMMENT ON COLUMN public.ssh_public_keys.public_key IS 'The OpenSSH form "algori
 
 COMMENT ON COLUMN public.ssh_public_keys.fingerprint IS 'As ssh-keygen -l prints it.';
 
+CREATE TABLE public.storage_nodes (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    region text NOT NULL,
+    mode text NOT NULL,
+    kind text NOT NULL,
+    endpoint text NOT NULL,
+    credential_ref text,
+    settings jsonb NOT NULL,
+    vip_first text NOT NULL,
+    vip_last text NOT NULL,
+    capacity_gb integer NOT NULL,
+    configured boolean DEFAULT true NOT NULL,
+    status text NOT NULL,
+    status_reason text,
+    status_since timestamp with time zone NOT NULL,
+    beat_at timestamp with time zone,
+    watch_since timestamp with time zone,
+    seen_at timestamp with time zone,
+    next_look_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT storage_nodes_capacity_gb_check CHECK ((capacity_gb > 0)),
+    CONSTRAINT storage_nodes_connected_was_seen CHECK (((status <> 'connected'::text) OR (seen_at IS NOT NULL))),
+    CONSTRAINT storage_nodes_credential_ref_check CHECK (((length(credential_ref) >= 1) AND (length(credential_ref) <= 255))),
+    CONSTRAINT storage_nodes_endpoint_check CHECK (((length(endpoint) >= 1) AND (length(endpoint) <= 2048))),
+    CONSTRAINT storage_nodes_kind_check CHECK ((kind = ANY (ARRAY['nfs'::text, 'mock'::text]))),
+    CONSTRAINT storage_nodes_mock_is_for_test_keys CHECK (((kind = 'mock'::text) = (mode = 'test'::text))),
+    CONSTRAINT storage_nodes_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT storage_nodes_name_check CHECK ((name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)),
+    CONSTRAINT storage_nodes_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
+    CONSTRAINT storage_nodes_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text)),
+    CONSTRAINT storage_nodes_status_check CHECK ((status = ANY (ARRAY['connecting'::text, 'connected'::text, 'silent'::text]))),
+    CONSTRAINT storage_nodes_status_reason_check CHECK (((length(status_reason) >= 1) AND (length(status_reason) <= 1000))),
+    CONSTRAINT storage_nodes_vip_first_check CHECK ((vip_first ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'::text)),
+    CONSTRAINT storage_nodes_vip_last_check CHECK ((vip_last ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'::text))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.storage_nodes IS 'Where volumes are kept: from the configuration of the workers. One node is one storage agent.';
+
+COMMENT ON COLUMN public.storage_nodes.mode IS 'What is kept for test keys is never kept beside what live ones pay for.';
+
+COMMENT ON COLUMN public.storage_nodes.credential_ref IS 'The name of a credential of the installation. No secret is here.';
+
+COMMENT ON COLUMN public.storage_nodes.vip_first IS 'With vip_last: the addresses that volumes of this node are served on, one each.';
+
+COMMENT ON COLUMN public.storage_nodes.capacity_gb IS 'What may be sold of it, by the sizes of its volumes and snapshots.';
+
+COMMENT ON COLUMN public.storage_nodes.configured IS 'False: the configuration names it no longer. It takes no new volumes and goes on with those it has.';
+
+COMMENT ON COLUMN public.storage_nodes.beat_at IS 'When a worker last tried to look at it.';
+
+COMMENT ON COLUMN public.storage_nodes.watch_since IS 'Since when it is looked at without a gap: silence before that is nobody''s but ours.';
+
+COMMENT ON COLUMN public.storage_nodes.seen_at IS 'When it last answered.';
+
+COMMENT ON COLUMN public.storage_nodes.next_look_at IS 'Whoever looks moves this on first, so one worker looks at a time.';
+
 CREATE TABLE public.stray_machines (
     cluster_id uuid NOT NULL,
     org_id uuid NOT NULL,
@@ -3438,6 +3624,86 @@ CREATE TABLE public.verifications (
 );
 
 COMMENT ON TABLE public.verifications IS 'Short-lived proofs in progress (mail confirmation, password reset).';
+
+CREATE TABLE public.volume_attachments (
+    id bigint NOT NULL,
+    volume_id uuid NOT NULL,
+    rental_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    attached_at timestamp with time zone NOT NULL,
+    detached_at timestamp with time zone,
+    CONSTRAINT volume_attachments_check CHECK ((detached_at >= attached_at)),
+    CONSTRAINT volume_attachments_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+);
+
+COMMENT ON TABLE public.volume_attachments IS 'Which rentals may use which volume, and which could. A volume may have several at once.';
+
+ALTER TABLE public.volume_attachments ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.volume_attachments_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.volume_snapshots (
+    id uuid NOT NULL,
+    volume_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    label text NOT NULL,
+    size_gb integer NOT NULL,
+    price jsonb NOT NULL,
+    hold_id uuid,
+    status text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    make_by timestamp with time zone NOT NULL,
+    ready_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    tries integer DEFAULT 0 NOT NULL,
+    last_error text,
+    CONSTRAINT volume_snapshots_ended_when_ended CHECK (((status = ANY (ARRAY['failed'::text, 'deleted'::text])) = (ended_at IS NOT NULL))),
+    CONSTRAINT volume_snapshots_label_check CHECK (((length(label) >= 1) AND (length(label) <= 255))),
+    CONSTRAINT volume_snapshots_last_error_check CHECK ((length(last_error) <= 2000)),
+    CONSTRAINT volume_snapshots_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT volume_snapshots_price_check CHECK ((jsonb_typeof(price) = 'object'::text)),
+    CONSTRAINT volume_snapshots_ready_since CHECK (((status <> 'ready'::text) OR (ready_at IS NOT NULL))),
+    CONSTRAINT volume_snapshots_size_gb_check CHECK ((size_gb >= 0)),
+    CONSTRAINT volume_snapshots_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text, 'failed'::text, 'deleting'::text, 'deleted'::text]))),
+    CONSTRAINT volume_snapshots_tries_check CHECK ((tries >= 0))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.volume_snapshots IS 'What a volume held at an instant. Kept, and paid for, beside it; gone when it is purged.';
+
+COMMENT ON COLUMN public.volume_snapshots.size_gb IS 'At most the size of the volume while it is made; what it takes once it is ready.';
+
+COMMENT ON COLUMN public.volume_snapshots.price IS 'Frozen for this size.';
+
+COMMENT ON COLUMN public.volume_snapshots.make_by IS 'When it has failed if it is not ready.';
+
+CREATE TABLE public.volume_transitions (
+    volume_id uuid NOT NULL,
+    seq integer NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    from_status text,
+    to_status text,
+    reason text,
+    actor text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT volume_transitions_actor_check CHECK (((length(actor) >= 1) AND (length(actor) <= 100))),
+    CONSTRAINT volume_transitions_begin_somewhere CHECK (((seq = 1) = (from_status IS NULL))),
+    CONSTRAINT volume_transitions_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT volume_transitions_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000))),
+    CONSTRAINT volume_transitions_seq_check CHECK ((seq >= 1))
+);
+
+COMMENT ON TABLE public.volume_transitions IS 'What became of each volume, by whom and why. Append-only.';
+
+COMMENT ON COLUMN public.volume_transitions.to_status IS 'Null: it is gone.';
 
 CREATE TABLE public.wallet_ladders (
     org_id uuid NOT NULL,
@@ -3810,6 +4076,15 @@ ALTER TABLE ONLY public.ssh_public_keys
 ALTER TABLE ONLY public.ssh_public_keys
     ADD CONSTRAINT ssh_public_keys_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.storage_nodes
+    ADD CONSTRAINT storage_nodes_id_mode_key UNIQUE (id, mode);
+
+ALTER TABLE ONLY public.storage_nodes
+    ADD CONSTRAINT storage_nodes_name_key UNIQUE (name);
+
+ALTER TABLE ONLY public.storage_nodes
+    ADD CONSTRAINT storage_nodes_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.stray_machines
     ADD CONSTRAINT stray_machines_pkey PRIMARY KEY (cluster_id, org_id, external_id);
 
@@ -3881,6 +4156,24 @@ ALTER TABLE ONLY public.users
 
 ALTER TABLE ONLY public.verifications
     ADD CONSTRAINT verifications_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.volume_attachments
+    ADD CONSTRAINT volume_attachments_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.volume_snapshots
+    ADD CONSTRAINT volume_snapshots_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.volume_transitions
+    ADD CONSTRAINT volume_transitions_pkey PRIMARY KEY (volume_id, seq);
+
+ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_id_mode_key UNIQUE (id, mode);
+
+ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_wire_id_key UNIQUE (wire_id);
 
 ALTER TABLE ONLY public.wallet_ladders
     ADD CONSTRAINT wallet_ladders_pkey PRIMARY KEY (org_id, mode);
@@ -4105,6 +4398,8 @@ CREATE INDEX sessions_user_id_idx ON public.sessions USING btree (user_id);
 
 CREATE INDEX ssh_public_keys_org_idx ON public.ssh_public_keys USING btree (org_id, mode, id);
 
+CREATE INDEX storage_nodes_look_idx ON public.storage_nodes USING btree (next_look_at);
+
 CREATE INDEX supplier_join_tokens_org_idx ON public.supplier_join_tokens USING btree (org_id, id);
 
 CREATE INDEX supplier_machine_days_day_idx ON public.supplier_machine_days USING btree (day);
@@ -4136,6 +4431,22 @@ CREATE INDEX usage_charges_transfer_idx ON ONLY public.usage_charges USING btree
 CREATE INDEX usage_charges_rest_transfer_id_idx ON public.usage_charges_rest USING btree (transfer_id) WHERE (transfer_id IS NOT NULL);
 
 CREATE INDEX verifications_identifier_idx ON public.verifications USING btree (identifier);
+
+CREATE UNIQUE INDEX volume_attachments_once_idx ON public.volume_attachments USING btree (volume_id, rental_id) WHERE (detached_at IS NULL);
+
+CREATE INDEX volume_attachments_rental_idx ON public.volume_attachments USING btree (rental_id);
+
+CREATE INDEX volume_snapshots_volume_idx ON public.volume_snapshots USING btree (volume_id, id) WHERE (status <> 'deleted'::text);
+
+CREATE INDEX volumes_due_idx ON public.volumes USING btree (next_action_at) WHERE (next_action_at IS NOT NULL);
+
+CREATE INDEX volumes_key_idx ON public.volumes USING btree (key_id) WHERE (phase <> 'purged'::text);
+
+CREATE INDEX volumes_node_idx ON public.volumes USING btree (node_id) WHERE (phase <> 'purged'::text);
+
+CREATE INDEX volumes_org_idx ON public.volumes USING btree (org_id, mode, id) WHERE (phase <> 'purged'::text);
+
+CREATE UNIQUE INDEX volumes_vip_idx ON public.volumes USING btree (node_id, vip) WHERE (phase <> 'purged'::text);
 
 CREATE INDEX wallet_ladders_low_idx ON public.wallet_ladders USING btree (shard) WHERE (step <> 'fine'::text);
 
@@ -4242,6 +4553,8 @@ CREATE TRIGGER rentals_listed AFTER UPDATE OF status ON public.rentals FOR EACH 
 CREATE TRIGGER supplier_machines_listed AFTER INSERT OR UPDATE ON public.supplier_machines FOR EACH ROW WHEN ((new.node_id IS NOT NULL)) EXECUTE FUNCTION public.note_listed_machine();
 
 CREATE TRIGGER suppliers_listed AFTER UPDATE OF status ON public.suppliers FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION public.note_listed_supplier();
+
+CREATE TRIGGER volume_transitions_append_only BEFORE DELETE OR UPDATE ON public.volume_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
@@ -4512,6 +4825,30 @@ ALTER TABLE ONLY public.supplier_statements
 
 ALTER TABLE ONLY public.suppliers
     ADD CONSTRAINT suppliers_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volume_attachments
+    ADD CONSTRAINT volume_attachments_rental_id_mode_fkey FOREIGN KEY (rental_id, mode) REFERENCES public.rentals(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volume_attachments
+    ADD CONSTRAINT volume_attachments_volume_id_mode_fkey FOREIGN KEY (volume_id, mode) REFERENCES public.volumes(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volume_snapshots
+    ADD CONSTRAINT volume_snapshots_volume_id_mode_fkey FOREIGN KEY (volume_id, mode) REFERENCES public.volumes(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volume_transitions
+    ADD CONSTRAINT volume_transitions_volume_id_fkey FOREIGN KEY (volume_id) REFERENCES public.volumes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_mode_of_node FOREIGN KEY (node_id, mode) REFERENCES public.storage_nodes(id, mode) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.wallet_ladders
     ADD CONSTRAINT wallet_ladders_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -4820,6 +5157,64 @@ GRANT UPDATE(transitions) ON TABLE public.rentals TO millrace_app;
 GRANT UPDATE(steps) ON TABLE public.rentals TO millrace_app;
 
 GRANT UPDATE(version) ON TABLE public.rentals TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(label) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(tags) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(size_gb) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(price) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(hold_id) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(grow_to_gb) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(grow_price) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(grow_hold_id) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(grow_by) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(phase) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(status_reason) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(status_since) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(end_reason) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(started_at) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(end_accepted_at) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(purge_at) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(deleted_at) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(wish_seq) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(served_seq) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(served_clients) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(trouble_since) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(tries) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(last_error) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(next_action_at) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(transitions) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(version) ON TABLE public.volumes TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.metered_things TO millrace_app;
 
@@ -5147,6 +5542,36 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.ssh_public_keys TO millrace_app;
 
+GRANT SELECT,INSERT ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(endpoint) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(credential_ref) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(settings) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(vip_first) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(vip_last) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(capacity_gb) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(configured) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(status_reason) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(status_since) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(beat_at) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(watch_since) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(seen_at) ON TABLE public.storage_nodes TO millrace_app;
+
+GRANT UPDATE(next_look_at) ON TABLE public.storage_nodes TO millrace_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE public.stray_machines TO millrace_app;
 
 GRANT UPDATE(node_name) ON TABLE public.stray_machines TO millrace_app;
@@ -5276,6 +5701,32 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.usage_watermarks TO millrace_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.users TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.verifications TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.volume_attachments TO millrace_app;
+
+GRANT UPDATE(detached_at) ON TABLE public.volume_attachments TO millrace_app;
+
+GRANT SELECT,USAGE ON SEQUENCE public.volume_attachments_id_seq TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT UPDATE(size_gb) ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT UPDATE(price) ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT UPDATE(hold_id) ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT UPDATE(ready_at) ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT UPDATE(ended_at) ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT UPDATE(tries) ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT UPDATE(last_error) ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.volume_transitions TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.wallet_ladders TO millrace_app;
 

@@ -993,6 +993,7 @@ export interface RentalsTable {
   supplier_org_id: string | null;
   supplier_rate_nano_usd_per_hour: bigint | null;
   told_as: ColumnType<Json | null, string | null, string | null>;
+  private_cloud: ColumnType<Json | null, string | null, string | null>;
 }
 
 export interface RequiredActionsTable {
@@ -1066,6 +1067,29 @@ export interface SshPublicKeysTable {
   public_key: string;
   fingerprint: string;
   created_at: Generated<Date>;
+}
+
+export interface StorageNodesTable {
+  id: string;
+  name: string;
+  region: string;
+  mode: 'live' | 'test';
+  kind: 'nfs' | 'mock';
+  endpoint: string;
+  credential_ref: string | null;
+  settings: ColumnType<Json, string, string>;
+  vip_first: string;
+  vip_last: string;
+  capacity_gb: number;
+  configured: Generated<boolean>;
+  status: 'connecting' | 'connected' | 'silent';
+  status_reason: string | null;
+  status_since: Date;
+  beat_at: Date | null;
+  watch_since: Date | null;
+  seen_at: Date | null;
+  next_look_at: Date;
+  created_at: Date;
 }
 
 export interface StrayMachinesTable {
@@ -1243,6 +1267,89 @@ export interface VerificationsTable {
   updated_at: Generated<Date>;
 }
 
+export interface VolumeAttachmentsTable {
+  id: GeneratedAlways<bigint>;
+  volume_id: string;
+  rental_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  attached_at: Date;
+  detached_at: Date | null;
+}
+
+export interface VolumeSnapshotsTable {
+  id: string;
+  volume_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  label: string;
+  size_gb: number;
+  price: ColumnType<Json, string, string>;
+  hold_id: string | null;
+  status: 'creating' | 'ready' | 'failed' | 'deleting' | 'deleted';
+  created_at: Date;
+  make_by: Date;
+  ready_at: Date | null;
+  ended_at: Date | null;
+  tries: Generated<number>;
+  last_error: string | null;
+}
+
+export interface VolumeTransitionsTable {
+  volume_id: string;
+  seq: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  from_status: string | null;
+  to_status: string | null;
+  reason: string | null;
+  actor: string;
+  at: Date;
+}
+
+export interface VolumesTable {
+  id: string;
+  wire_id: number;
+  org_id: string;
+  mode: 'live' | 'test';
+  user_id: string;
+  key_id: string | null;
+  node_id: string;
+  region: string;
+  vip: string;
+  label: string;
+  name: string | null;
+  tags: ColumnType<Json, string, string>;
+  size_gb: number;
+  price: ColumnType<Json, string, string>;
+  hold_id: string | null;
+  grow_to_gb: number | null;
+  grow_price: ColumnType<Json | null, string | null, string | null>;
+  grow_hold_id: string | null;
+  grow_by: Date | null;
+  max_nano_usd: bigint | null;
+  phase: 'provisioning' | 'live' | 'frozen' | 'leaving' | 'purging' | 'purged';
+  status: 'inactive' | 'active' | 'unknown';
+  status_reason: string | null;
+  status_since: Date;
+  end_reason: string | null;
+  created_at: Date;
+  updated_at: Date | null;
+  started_at: Date | null;
+  end_accepted_at: Date | null;
+  purge_at: Date | null;
+  deleted_at: Date | null;
+  wish_seq: Generated<number>;
+  served_seq: Generated<number>;
+  served_clients: Generated<string[]>;
+  trouble_since: Date | null;
+  tries: Generated<number>;
+  last_error: string | null;
+  next_action_at: Date | null;
+  transitions: Generated<number>;
+  version: Generated<number>;
+}
+
 export interface WalletLaddersTable {
   org_id: string;
   mode: 'live' | 'test';
@@ -1330,6 +1437,7 @@ export interface GeneratedTables {
   schema_migrations: SchemaMigrationsTable;
   sessions: SessionsTable;
   ssh_public_keys: SshPublicKeysTable;
+  storage_nodes: StorageNodesTable;
   stray_machines: StrayMachinesTable;
   supplier_join_tokens: SupplierJoinTokensTable;
   supplier_machine_days: SupplierMachineDaysTable;
@@ -1344,5 +1452,9 @@ export interface GeneratedTables {
   usage_watermarks: UsageWatermarksTable;
   users: UsersTable;
   verifications: VerificationsTable;
+  volume_attachments: VolumeAttachmentsTable;
+  volume_snapshots: VolumeSnapshotsTable;
+  volume_transitions: VolumeTransitionsTable;
+  volumes: VolumesTable;
   wallet_ladders: WalletLaddersTable;
 }

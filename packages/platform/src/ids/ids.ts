@@ -50,6 +50,9 @@ export const idKinds = [
   'enr',
   'pyo',
   'stm',
+  'vol',
+  'snp',
+  'stn',
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 
@@ -95,6 +98,9 @@ export type JoinTokenId = IdOf<'jtk'>;
 export type EnrolmentId = IdOf<'enr'>;
 export type PayoutId = IdOf<'pyo'>;
 export type StatementId = IdOf<'stm'>;
+export type VolumeId = IdOf<'vol'>;
+export type SnapshotId = IdOf<'snp'>;
+export type StorageNodeId = IdOf<'stn'>;
 
 /** Makes the ids of one process. */
 export interface IdSource {
