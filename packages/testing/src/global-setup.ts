@@ -1,6 +1,7 @@
 import { ensureUp } from '@millrace/services';
 import { dropAbandonedDatabases, ensureTemplate } from './database.ts';
 import { leaveIncusCluster } from './incus-cluster.ts';
+import { clearStorageNodes } from './storage-node.ts';
 import { dropAbandonedStreams } from './streams.ts';
 import { stopSupplierHosts } from './supplier-hosts.ts';
 
@@ -11,6 +12,7 @@ export async function setup(): Promise<void> {
   await dropAbandonedStreams();
   await leaveIncusCluster();
   await stopSupplierHosts();
+  await clearStorageNodes({ own: false });
   await ensureTemplate();
 }
 
@@ -18,4 +20,5 @@ export async function setup(): Promise<void> {
 export async function teardown(): Promise<void> {
   await leaveIncusCluster();
   await stopSupplierHosts();
+  await clearStorageNodes({ own: true });
 }

@@ -1,0 +1,37 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+import type { Engine } from '../engine.ts';
+import { isInstalled } from '../install/commands.ts';
+import { isFullRoot } from './incus.ts';
+
+const packages = ['nfs-ganesha', 'nfs-ganesha-vfs', 'xfsprogs'];
+const neededCommands = ['ganesha.nfsd', 'mkfs.xfs', 'xfs_growfs', 'losetup', 'fsfreeze', 'setpriv'];
+
+/** Programs alone: the storage agent starts a server for each volume, so there is none to start here. */
+export const nfs: Engine = {
+  name: 'nfs',
+  title: 'NFS-Ganesha 4.3',
+  topologies: ['single'],
+  stop: { signal: 'SIGTERM', timeoutMs: 10_000 },
+  readyTimeoutMs: 10_000,
+
+  obstacle(site) {
+    if (!site.isRoot || !isFullRoot(readFileSync('/proc/self/status', 'utf8'))) {
+      return 'Volumes need a root that may mount file systems.';
+    }
+    return existsSync('/dev/loop-control') ? null : 'Volumes need a kernel with loop devices.';
+  },
+
+  async needs() {
+    const there = await Promise.all(neededCommands.map(isInstalled));
+    return there.every(Boolean) ? [] : [{ kind: 'packages', from: 'release', packages }];
+  },
+
+  nodes: () => [],
+  configure: async () => {},
+  start: () => {
+    throw new Error('There is nothing of it to start.');
+  },
+  ready: async () => {},
+  endpoints: () => ({}),
+};
