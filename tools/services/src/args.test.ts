@@ -25,12 +25,13 @@ test('a free block of ports can be asked for', () => {
   expect(parseInvocation(['up', '--port-base', 'auto'])).toMatchObject({ portBase: 'auto' });
 });
 
-test('`down`, `status`, `kill` and `logs` take their own options', () => {
+test('`install`, `down`, `status`, `kill` and `logs` take their own options', () => {
   expect(parseInvocation(['down', '--single', 'nats'])).toMatchObject({
     names: ['nats'],
     topology: 'single',
     purge: false,
   });
+  expect(parseInvocation(['install', 'ironic'])).toEqual({ command: 'install', names: ['ironic'], ...place });
   expect(parseInvocation(['down', '--purge'])).toMatchObject({ names: [], purge: true });
   expect(parseInvocation(['status', '--json'])).toMatchObject({ command: 'status', json: true });
   expect(parseInvocation(['kill', 'incus-2'])).toMatchObject({ command: 'kill', node: 'incus-2' });

@@ -6,6 +6,7 @@ import { Failure, messageOf } from './failure.ts';
 export type Invocation =
   | { readonly command: 'help' }
   | ({ readonly command: 'up'; readonly names: readonly string[]; readonly install: boolean } & Place)
+  | ({ readonly command: 'install'; readonly names: readonly string[] } & Place)
   | ({ readonly command: 'down'; readonly names: readonly string[]; readonly purge: boolean } & Place)
   | ({ readonly command: 'status'; readonly json: boolean } & Place)
   | ({ readonly command: 'kill'; readonly node: string } & Place)
@@ -33,6 +34,7 @@ type OptionName = keyof typeof options;
 
 const allowed: Readonly<Record<string, readonly OptionName[]>> = {
   up: ['cluster', 'single', 'install', 'state', 'port-base'],
+  install: ['state'],
   down: ['cluster', 'single', 'purge', 'state'],
   status: ['json', 'state'],
   kill: ['state'],
@@ -55,6 +57,8 @@ export function parseInvocation(argv: readonly string[]): Invocation {
   switch (command) {
     case 'up':
       return { command, names, install: values.install === true, ...place };
+    case 'install':
+      return { command, names, ...place };
     case 'down':
       return { command, names, purge: values.purge === true, ...place };
     case 'status':
@@ -102,13 +106,14 @@ function onlyName(command: string, names: readonly string[]): string {
 
 export const help = `Starts and stops the real engines on 127.0.0.1, for development, tests and CI.
 
-  npm run services -- up [name…]    start engines (all but incus-host by default) and wait until they answer
-  npm run services -- down [name…]  stop engines
-  npm run services -- status        what runs, as found right now; ends with 1 if anything is dead or unready
-  npm run services -- kill NODE     kill one node as a crash would; \`up\` heals
-  npm run services -- logs NODE     the end of a node's log; -f follows it
+  npm run services -- up [name…]       start engines (all but incus-host and ironic by default) and wait until they answer
+  npm run services -- install [name…]  install what engines need (all of them by default) and start nothing
+  npm run services -- down [name…]     stop engines
+  npm run services -- status           what runs, as found right now; ends with 1 if anything is dead or unready
+  npm run services -- kill NODE        kill one node as a crash would; \`up\` heals
+  npm run services -- logs NODE        the end of a node's log; -f follows it
 
-Names: postgres, valkey, nats, restate, incus, incus-host, llama, images, speech, caddy.
+Names: postgres, valkey, nats, restate, incus, incus-host, ironic, llama, images, speech, caddy, nfs.
 
   --install       up: install what is missing (needs root and Debian 12); otherwise the commands are printed
   --cluster       up: three nodes each of NATS, Restate and Incus instead of one; of the engines named, if any are

@@ -86,6 +86,15 @@ export async function up(names: readonly string[], options: UpOptions = {}): Pro
   });
 }
 
+/** Installs what engines need (all of them when none is named) in one go, and starts nothing. */
+export async function install(names: readonly string[], options: InstanceOptions = {}): Promise<void> {
+  const wanted = names.length === 0 ? engines : names.map(engineNamed);
+  const site = openSite(options);
+  const able = wanted.filter((engine) => engine.obstacle?.(site) == null);
+  const [lacking] = (await missingNeeds(site, able, true, options.note ?? silent)).values();
+  if (lacking !== undefined) throw lacking;
+}
+
 type ActiveTopologies = Readonly<Record<string, Topology>>;
 
 /** The engines that are wanted in another topology change to it; the others stay with theirs. */
@@ -130,9 +139,10 @@ async function raise(group: Group, missing: Failure | undefined, note: EngineNot
     const result = await raiseGroup(group, (message) => note(engine.name, message));
     const took = elapsedMs() - began;
     const ports = group.nodes.map(clientPort).join(', ');
+    const place = ports === '' ? '' : ` on ${ports}`;
     note(
       engine.name,
-      result === 'already' ? `already ready on ${ports}` : `ready on ${ports} after ${formatSeconds(took)}`,
+      result === 'already' ? `already ready${place}` : `ready${place} after ${formatSeconds(took)}`,
     );
     return { engine, result, elapsedMs: took };
   } catch (error) {

@@ -18,6 +18,8 @@ export interface Endpoints {
   readonly incusCluster?: IncusClusterEndpoints;
   /** Only when it has been started in this state folder. */
   readonly incusHost?: IncusHostEndpoints;
+  /** Only when Ironic has been started in this state folder. */
+  readonly ironic?: IronicEndpoints;
   /** Only when llama-server has been started in this state folder. */
   readonly llama?: LlamaEndpoints;
   /** Only when they have been started in this state folder. */
@@ -101,6 +103,19 @@ export interface IncusHostEndpoints {
   readonly sshImageAlias: string;
   readonly network: string;
   readonly storagePool: string;
+}
+
+/** One Ironic with one user who may do everything. */
+export interface IronicEndpoints {
+  readonly url: string;
+  /** For HTTP's basic authentication. */
+  readonly username: string;
+  readonly password: string;
+  /** Kernels, ramdisks and images that may be named by a URL with `file:`. */
+  readonly imagesFolder: string;
+  /** What lies in this folder is served at this address, for machines. */
+  readonly filesFolder: string;
+  readonly filesUrl: string;
 }
 
 export interface IncusMember {

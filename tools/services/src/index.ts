@@ -8,6 +8,7 @@ export type {
   IncusEndpoints,
   IncusHostEndpoints,
   IncusMember,
+  IronicEndpoints,
   LlamaEndpoints,
   MediaEndpoints,
   RestateEndpoints,
@@ -15,6 +16,8 @@ export type {
 export type { Topology } from './engine.ts';
 export { emptyIncusHost } from './engines/incus-standalone.ts';
 export { caddyCommand, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
+export { ironicCommand, type IronicCommand } from './engines/ironic-command.ts';
+export type { IronicConf, IronicSettings } from './engines/ironic-conf.ts';
 export { chatModel, llamaCommand, type LlamaCommand, type LlamaOptions } from './engines/llama-command.ts';
 export { mediaCommand, mediaModels, type MediaServer } from './engines/media-command.ts';
 export { Failure } from './failure.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 import { help, parseInvocation, type Invocation } from './args.ts';
-import { down, findNode, killNode, up, type EngineNote, type EngineOutcome } from './commands.ts';
+import { down, findNode, install, killNode, up, type EngineNote, type EngineOutcome } from './commands.ts';
 import { Failure } from './failure.ts';
 import { logFile, openSite } from './site.ts';
 import { renderStatus, status } from './status.ts';
@@ -33,6 +33,10 @@ async function main(invocation: Invocation): Promise<number> {
       return 0;
     case 'up':
       return report(await up(invocation.names, { ...invocation, note }), invocation);
+    case 'install':
+      await install(invocation.names, { ...invocation, note });
+      sayTimed('install', 'all there');
+      return 0;
     case 'down': {
       const stopped = await down(invocation.names, { ...invocation, note });
       sayTimed('down', stopped === 0 ? 'nothing was running' : `${stopped} stopped`);

@@ -10,6 +10,7 @@ import { caddy, renderCaddyJson } from './caddy.ts';
 import { isDaemonChild, mountsBelow } from './incus-leftovers.ts';
 import { bridgeOf, incus, isFullRoot } from './incus.ts';
 import { engineNamed, engines } from './index.ts';
+import { renderIronicConf } from './ironic-conf.ts';
 import { isRecentNats, nats, renderNatsConf } from './nats.ts';
 import { renderPostgresConf } from './postgres.ts';
 import { renderRestateToml, restate } from './restate.ts';
@@ -84,6 +85,29 @@ test('Caddy begins with its admin API on loopback, and goes on with what it had'
   expect(args).toContain('--resume');
   // Nothing of it is in the folders of whoever starts it.
   expect(Object.values(env ?? {}).every((folder) => folder.startsWith('/s/caddy'))).toBe(true);
+});
+
+test('Ironic listens on loopback, asks for a password, and what it is told besides counts more', () => {
+  const settings = {
+    home: '/s/ironic',
+    port: 20_088,
+    filesFolder: '/s/files',
+    filesUrl: 'http://127.0.0.1:20089',
+  };
+  const lines = renderIronicConf(settings).split('\n');
+  for (const line of [
+    'auth_strategy = http_basic',
+    'host_ip = 127.0.0.1',
+    'port = 20088',
+    'connection = sqlite:////s/ironic/ironic.sqlite',
+    'automated_clean = true',
+  ]) {
+    expect(lines).toContain(line);
+  }
+  const conf = { fake: { deploy_delay: 2 }, conductor: { deploy_callback_timeout: 9 } };
+  const told = renderIronicConf({ ...settings, conf });
+  expect(told).toContain('[fake]\ndeploy_delay = 2\n');
+  expect(told).toMatch(/\[conductor\][^[]*automated_clean = true[^[]*deploy_callback_timeout = 9/u);
 });
 
 test.each([

@@ -3,9 +3,11 @@ import { Failure } from '../failure.ts';
 import { caddy } from './caddy.ts';
 import { incusHost } from './incus-standalone.ts';
 import { incus } from './incus.ts';
+import { ironic } from './ironic.ts';
 import { llama } from './llama.ts';
 import { images, speech } from './media.ts';
 import { nats } from './nats.ts';
+import { nfs } from './nfs.ts';
 import { postgres } from './postgres.ts';
 import { restate } from './restate.ts';
 import { valkey } from './valkey.ts';
@@ -18,10 +20,12 @@ export const engines: readonly Engine[] = [
   restate,
   incus,
   incusHost,
+  ironic,
   llama,
   images,
   speech,
   caddy,
+  nfs,
 ];
 
 export function engineNamed(name: string): Engine {

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import path from 'node:path';
+
+import { Failure } from '../failure.ts';
+import { withLock } from '../lock.ts';
+import { mustRun, run } from '../processes.ts';
+import { defaultCacheDir, writeAtomically } from '../site.ts';
+import { placesIn, renderIronicConf, type IronicSettings } from './ironic-conf.ts';
+
+/** An Ironic as a process, ready to be started: configured, with a database and a password. */
+export interface IronicCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly username: string;
+  readonly password: string;
+}
+
+export const ironicUser = 'millrace';
+/** Debian's own, which the packages belong to: a later one in PATH does not know them. */
+export const python = '/usr/bin/python3';
+const program = '/usr/bin/ironic';
+const dbsync = '/usr/bin/ironic-dbsync';
+const isolinux = '/usr/lib/ISOLINUX/isolinux.bin';
+const ldlinux = '/usr/lib/syslinux/modules/bios/ldlinux.c32';
+const mkisofs = '/usr/bin/mkisofs';
+
+export const ironicPackages = [
+  'ironic-api',
+  'ironic-conductor',
+  'genisoimage',
+  'isolinux',
+  'syslinux-common',
+] as const;
+
+export function isIronicInstalled(): boolean {
+  return [program, dbsync, isolinux, ldlinux, mkisofs].every((file) => existsSync(file));
+}
+
+/** For programs that start one of their own. */
+export async function ironicCommand(settings: IronicSettings): Promise<IronicCommand> {
+  if (isIronicInstalled()) return prepareIronic(defaultCacheDir(), settings);
+  throw new Failure('Ironic is not installed.', 'Run `npm run services -- up --install ironic`.');
+}
+
+/** Writes what it starts with. What is there already, password and data, stays. */
+export async function prepareIronic(cacheDir: string, settings: IronicSettings): Promise<IronicCommand> {
+  const { home, filesFolder } = settings;
+  const places = placesIn(home);
+  for (const folder of [...places.folders, filesFolder]) mkdirSync(folder, { recursive: true });
+  if (!existsSync(places.htpasswd)) await writePassword(places);
+  writeAtomically(places.conf, renderIronicConf(settings), 0o600);
+  if (!existsSync(places.database)) await copySchema(cacheDir, places.database);
+  return {
+    ...ironicLaunch(home),
+    username: ironicUser,
+    password: readPassword(home),
+  };
+}
+
+export function ironicLaunch(home: string): Pick<IronicCommand, 'file' | 'args' | 'env'> {
+  return {
+    file: python,
+    args: [program, '--config-file', placesIn(home).conf],
+    // It speaks to machines on this one, whatever proxy the shell of whoever starts it names.
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', no_proxy: '*', NO_PROXY: '*' },
+  };
+}
+
+export function readPassword(home: string): string {
+  return readFileSync(placesIn(home).password, 'utf8').trim();
+}
+
+/** It takes bcrypt alone, and computes it anew for every request: so the password is long and the hash cheap. */
+async function writePassword({ password, htpasswd }: ReturnType<typeof placesIn>): Promise<void> {
+  writeAtomically(password, `${randomBytes(24).toString('hex')}\n`, 0o600);
+  const hashing =
+    'import bcrypt, sys; print(bcrypt.hashpw(open(sys.argv[1]).read().strip().encode(), bcrypt.gensalt(rounds=4)).decode())';
+  const hash = (await mustRun(python, ['-c', hashing, password])).trim();
+  writeAtomically(htpasswd, `${ironicUser}:${hash}\n`, 0o600);
+}
+
+/** The tables of an empty database take seconds to make. They are made once for each version and copied from then on. */
+async function copySchema(cacheDir: string, database: string): Promise<void> {
+  const folder = path.join(cacheDir, 'ironic');
+  const schema = path.join(folder, `schema-${await installedVersion()}.sqlite`);
+  if (!existsSync(schema)) {
+    await withLock(
+      path.join(folder, 'schema.lock'),
+      () => {},
+      async () => {
+        if (!existsSync(schema)) await makeSchema(folder, schema);
+      },
+    );
+  }
+  const draft = `${database}.${process.pid}.new`;
+  copyFileSync(schema, draft, constants.COPYFILE_FICLONE);
+  renameSync(draft, database);
+}
+
+async function makeSchema(folder: string, schema: string): Promise<void> {
+  const scratch = mkdtempSync(path.join(folder, 'new-'));
+  try {
+    const { conf, database } = placesIn(scratch);
+    const filesFolder = path.join(scratch, 'files');
+    writeAtomically(
+      conf,
+      renderIronicConf({ home: scratch, port: 0, filesFolder, filesUrl: 'http://127.0.0.1' }),
+    );
+    await mustRun(python, [dbsync, '--config-file', conf, 'create_schema'], { timeoutMs: 180_000, cwd: '/' });
+    renameSync(database, schema);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function installedVersion(): Promise<string> {
+  const { stdout } = await run('dpkg-query', ['--show', '--showformat', '${Version}', 'python3-ironic']);
+  return stdout.replaceAll(/[^\w.+-]/gu, '_') || 'unknown';
+}

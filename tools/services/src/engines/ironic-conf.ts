@@ -1,0 +1,113 @@
+import path from 'node:path';
+
+/** The sections of an `ironic.conf`. */
+export type IronicConf = Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>>;
+
+export interface IronicSettings {
+  /** Everything that it writes is below this folder. */
+  readonly home: string;
+  readonly port: number;
+  /** What machines fetch from it lies in this folder, and is served at this address by somebody else. */
+  readonly filesFolder: string;
+  readonly filesUrl: string;
+  /** Over the ones below: delays of the fake driver, time limits of a test. */
+  readonly conf?: IronicConf | undefined;
+}
+
+/** The same in every instance: an engine takes up the nodes that it finds in a copied database only as itself. */
+const hostName = 'millrace';
+
+export const placesIn = (home: string) => ({
+  conf: path.join(home, 'ironic.conf'),
+  database: path.join(home, 'ironic.sqlite'),
+  password: path.join(home, 'password'),
+  htpasswd: path.join(home, 'htpasswd'),
+  /** Kernels, ramdisks and images that a URL with `file:` may name. */
+  images: path.join(home, 'images'),
+  folders: ['images', 'tftp', 'master', 'tmp', 'lock'].map((name) => path.join(home, name)),
+});
+
+/**
+ * API and conductor in one process, without a message bus, on a database file, and asked for a password. Networks are
+ * left alone (`noop`): who may reach whom is the data centre's. Real machines are driven over Redfish with virtual media,
+ * `fake-hardware` is for tests.
+ */
+function standard({ home, port, filesFolder, filesUrl }: IronicSettings): IronicConf {
+  const places = placesIn(home);
+  const inHome = (name: string): string => path.join(home, name);
+  return {
+    DEFAULT: {
+      auth_strategy: 'http_basic',
+      http_basic_auth_user_file: places.htpasswd,
+      rpc_transport: 'none',
+      host: hostName,
+      my_ip: '127.0.0.1',
+      use_stderr: true,
+      state_path: home,
+      tempdir: inHome('tmp'),
+      isolinux_bin: '/usr/lib/ISOLINUX/isolinux.bin',
+      ldlinux_c32: '/usr/lib/syslinux/modules/bios/ldlinux.c32',
+      enabled_hardware_types: 'fake-hardware,redfish',
+      enabled_bios_interfaces: 'fake,no-bios',
+      enabled_boot_interfaces: 'fake,redfish-virtual-media',
+      enabled_console_interfaces: 'fake,no-console',
+      enabled_deploy_interfaces: 'fake,direct',
+      enabled_inspect_interfaces: 'fake,no-inspect,redfish',
+      enabled_management_interfaces: 'fake,redfish',
+      enabled_network_interfaces: 'noop',
+      enabled_power_interfaces: 'fake,redfish',
+      enabled_raid_interfaces: 'fake,no-raid',
+      enabled_rescue_interfaces: 'fake,no-rescue',
+      enabled_storage_interfaces: 'noop,fake',
+      enabled_vendor_interfaces: 'fake,no-vendor',
+      default_network_interface: 'noop',
+      default_resource_class: 'baremetal',
+      // A request may take no longer to check than to answer: every one of them is checked.
+      graceful_shutdown_timeout: 5,
+    },
+    api: { host_ip: '127.0.0.1', port, api_workers: 1 },
+    oslo_concurrency: { lock_path: inHome('lock') },
+    // There is one writer at a time: who comes second waits for it and does not fail.
+    database: { connection: `sqlite:///${places.database}`, sqlite_max_wait_for_retry: 30 },
+    service_catalog: { auth_type: 'none', endpoint_override: `http://127.0.0.1:${port}` },
+    dhcp: { dhcp_provider: 'none' },
+    conductor: {
+      automated_clean: true,
+      sync_power_state_interval: 60,
+      workers_pool_size: 100,
+      file_url_allowed_paths: places.images,
+      permitted_image_formats: 'raw,qcow2,iso',
+    },
+    deploy: {
+      http_root: filesFolder,
+      http_url: filesUrl,
+      default_boot_mode: 'bios',
+      // Whole disks take hours to overwrite; what is wiped always is what would let somebody read the old ones.
+      erase_devices_priority: 0,
+      erase_devices_metadata_priority: 10,
+    },
+    agent: { image_download_source: 'http', require_tls: false },
+    redfish: { use_swift: false },
+    pxe: {
+      tftp_root: inHome('tftp'),
+      images_path: places.images,
+      instance_master_path: inHome('master'),
+      tftp_master_path: inHome('master'),
+    },
+    oslo_messaging_notifications: { driver: 'noop' },
+  };
+}
+
+export function renderIronicConf(settings: IronicSettings): string {
+  const base = standard(settings);
+  const more = settings.conf ?? {};
+  const names = new Set([...Object.keys(base), ...Object.keys(more)]);
+  return [...names]
+    .map((name) => {
+      const lines = Object.entries({ ...base[name], ...more[name] }).map(
+        ([key, value]) => `${key} = ${value}`,
+      );
+      return `[${name}]\n${lines.join('\n')}\n`;
+    })
+    .join('\n');
+}

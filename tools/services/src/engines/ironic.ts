@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+import type { Engine, Group, NodeSpec } from '../engine.ts';
+import { knownHome, nodeHome, type Site } from '../site.ts';
+import { httpGet } from '../wire.ts';
+import {
+  ironicLaunch,
+  ironicPackages,
+  ironicUser,
+  isIronicInstalled,
+  prepareIronic,
+  python,
+  readPassword,
+} from './ironic-command.ts';
+import { placesIn } from './ironic-conf.ts';
+
+// The engine itself, and beside it the server from which machines fetch what they boot.
+
+const engineNode = 'ironic';
+const filesNode = 'ironic-files';
+
+function filesFolder(site: Site): string {
+  return path.join(knownHome(site, filesNode), 'files');
+}
+
+function urlOf({ nodes }: Group, name: string): string {
+  const node = nodes.find((candidate) => candidate.name === name);
+  return `http://127.0.0.1:${node?.ports['http']}`;
+}
+
+/** Whoever may ask for the conductors knows our password; and one of them must be alive to do any work. */
+async function assertAtWork(url: string, password: string): Promise<void> {
+  const authorization = `Basic ${Buffer.from(`${ironicUser}:${password}`).toString('base64')}`;
+  const text = await httpGet(`${url}/v1/conductors`, {
+    authorization,
+    'x-openstack-ironic-api-version': '1.82',
+  });
+  const { conductors } = JSON.parse(text) as { conductors: readonly { alive: boolean }[] };
+  if (!conductors.some(({ alive }) => alive)) throw new Error('its conductor is not alive yet');
+}
+
+export const ironic: Engine = {
+  name: 'ironic',
+  title: 'Ironic 21.4',
+  topologies: ['single'],
+  onlyByName: true,
+  stop: { signal: 'SIGTERM', timeoutMs: 10_000 },
+  readyTimeoutMs: 90_000,
+
+  async needs() {
+    if (isIronicInstalled()) return [];
+    return [{ kind: 'packages', from: 'release', packages: ironicPackages }];
+  },
+
+  nodes({ portBase }) {
+    return [
+      { name: engineNode, index: 0, ports: { http: portBase + 88 } },
+      { name: filesNode, index: 0, ports: { http: portBase + 89 } },
+    ];
+  },
+
+  async configure(group, node) {
+    const { site } = group;
+    const home = nodeHome(site, node.name);
+    if (node.name === filesNode) return;
+    nodeHome(site, filesNode);
+    await prepareIronic(site.cacheDir, {
+      home,
+      port: node.ports['http'] ?? 0,
+      filesFolder: filesFolder(site),
+      filesUrl: urlOf(group, filesNode),
+    });
+  },
+
+  start({ site }, node: NodeSpec) {
+    if (node.name === engineNode) return ironicLaunch(knownHome(site, node.name));
+    const where = ['--bind', '127.0.0.1', '--directory', filesFolder(site)];
+    return { file: python, args: ['-m', 'http.server', String(node.ports['http']), ...where] };
+  },
+
+  async ready(group, node) {
+    const url = urlOf(group, node.name);
+    if (node.name === engineNode) await assertAtWork(url, readPassword(knownHome(group.site, engineNode)));
+    else await httpGet(`${url}/`);
+  },
+
+  endpoints(group) {
+    const home = knownHome(group.site, engineNode);
+    const places = placesIn(home);
+    if (!existsSync(places.htpasswd)) return {};
+    return {
+      ironic: {
+        url: urlOf(group, engineNode),
+        username: ironicUser,
+        password: readPassword(home),
+        imagesFolder: places.images,
+        filesFolder: filesFolder(group.site),
+        filesUrl: urlOf(group, filesNode),
+      },
+    };
+  },
+};
