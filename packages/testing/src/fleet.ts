@@ -9,6 +9,8 @@ export interface FleetOptions {
   readonly gpusPerNode?: number;
   readonly provider?: string;
   readonly region?: string;
+  /** What runs its machines; `mock` unless said. */
+  readonly driver?: 'mock' | 'incus' | 'ironic';
   readonly offer?: 'virtual-machine' | 'bare-metal' | 'marketplace';
   readonly gpuType?: 'h100' | 'h200' | 'b200';
   readonly connectionType?: 'ethernet' | 'infiniband';
@@ -35,6 +37,7 @@ export async function plantFleet(db: Db, options: FleetOptions): Promise<Planted
     gpuType = 'h100',
     connectionType = 'ethernet',
     offer = 'virtual-machine',
+    driver = 'mock',
   } = options;
   const mode = options.mode ?? 'live';
   const provider = options.provider ?? (mode === 'test' ? 'mock' : 'provider-v1');
@@ -60,7 +63,7 @@ export async function plantFleet(db: Db, options: FleetOptions): Promise<Planted
       values (${provider}, ${region}, true, ${at}) on conflict do nothing`.execute(kysely);
     await sql`insert into clusters (id, name, provider_id, region, driver, endpoint, offer, connection_type, port_first,
         port_last, origin, status, status_since, last_seen_at, watching_since, beat_at, created_at)
-      values (${cluster}, ${`c-${cluster}`}, ${provider}, ${region}, 'mock', 'mock://', ${offer}, ${connectionType},
+      values (${cluster}, ${`c-${cluster}`}, ${provider}, ${region}, ${driver}, 'mock://', ${offer}, ${connectionType},
         ${first}, ${last}, 'operator', 'connected', ${at}, ${at}, ${at}, ${at}, ${at})`.execute(kysely);
     await sql`insert into fabrics (id, cluster_id, name)
       select id, ${cluster}, 'fabric-' || number

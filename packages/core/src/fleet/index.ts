@@ -19,6 +19,7 @@ export type {
   ProviderRecord,
   ProviderRegion,
 } from './clusters.ts';
+export { cudaImageOf } from './cuda-images.ts';
 export { removeCluster, type KnowsCredential } from './fleet-admin.service.ts';
 export { serveFleet, type FleetRoutes } from './fleet.routes.ts';
 export { sweepMaintenance } from './maintenance.service.ts';
@@ -34,6 +35,8 @@ export { registerSuppliedCluster, type SuppliedCluster } from './supplied.servic
 export { FleetSync, type LookReport, type SyncParts } from './sync.ts';
 export { readWatches, type WatchState } from './observer.store.ts';
 export {
+  cudaNumber,
+  GPUS_OF_A_METAL_NODE,
   MB_OF_A_GB,
   shapeOf,
   shareOfNode,

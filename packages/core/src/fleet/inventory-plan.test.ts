@@ -22,7 +22,7 @@ import type { Offer } from './placement.ts';
 const ids = createIdSource({ clock: new SimulatedClock(), cell: 1 });
 const start = Date.UTC(2026, 0, 1);
 const at = (second: number): Date => new Date(start + second * 1_000);
-const defaults = { connectionType: 'ethernet', fabric: null } as const;
+const defaults = { connectionType: 'ethernet', fabric: null, cudaVersion: null } as const;
 
 function seen(reported: Parameters<typeof checkInventory>[0]['nodes'][number]): SeenNode {
   const checked = checkInventory({ engine: 'x', nodes: [reported] }, defaults);

@@ -62,6 +62,8 @@ export type CheckedInventory =
 export interface ClusterDefaults {
   readonly connectionType: ConnectionType;
   readonly fabric: string | null;
+  /** Of nodes on which nothing runs that could tell: the newest that an image of the cluster brings. */
+  readonly cudaVersion: string | null;
 }
 
 export const inventoryBounds = {
@@ -167,7 +169,8 @@ function within(value: number, least: number, most: number): boolean {
 }
 
 function describe(node: InventoryNode, hardware: NodeHardware, defaults: ClusterDefaults): SeenHardware {
-  const versions = hardware.gpus.flatMap(({ cudaVersion }) => {
+  const told = hardware.gpus.map(({ cudaVersion }) => cudaVersion ?? defaults.cudaVersion);
+  const versions = told.flatMap((cudaVersion) => {
     const cuda = cudaVersion === null ? null : cudaNumber(cudaVersion);
     return cuda === null || cudaVersion === null ? [] : [{ cuda, text: cudaVersion }];
   });

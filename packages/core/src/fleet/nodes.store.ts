@@ -19,6 +19,8 @@ import {
 export interface NodeFilter {
   readonly clusterId?: ClusterId;
   readonly status?: MachineState;
+  /** As its engine calls it. */
+  readonly name?: string;
 }
 
 const nodeColumns = [
@@ -183,7 +185,7 @@ export async function listNodes(
   filter: NodeFilter,
   page: FleetPage<NodeId>,
 ): Promise<readonly NodeRecord[]> {
-  const { clusterId, status } = filter;
+  const { clusterId, status, name } = filter;
   let query = nodesQuery(reader)
     .orderBy('node.id')
     .limit(page.limit + 1);
@@ -192,6 +194,7 @@ export async function listNodes(
       ? query.where('node.status', '<>', 'node_removed')
       : query.where('node.status', '=', status);
   if (clusterId !== undefined) query = query.where('node.cluster_id', '=', toUuid(clusterId));
+  if (name !== undefined) query = query.where('node.name', '=', name);
   if (page.after !== null) query = query.where('node.id', '>', toUuid(page.after));
   return withGpus(reader, await query.execute());
 }

@@ -161,9 +161,9 @@ describe('constraints', () => {
   });
 });
 
-describe('ports', () => {
-  const ssh = { internalPort: 22, protocol: 'tcp' } as const;
+const ssh = { internalPort: 22, protocol: 'tcp' } as const;
 
+describe('ports', () => {
   it('are unique on a node, in each protocol, and are given again once they are free', async () => {
     const scene = ground.scene({
       ports: [ssh, { internalPort: 80, protocol: 'tcp' }, { internalPort: 53, protocol: 'udp' }],
@@ -230,6 +230,31 @@ describe('ports', () => {
     expect(placement.nodes.map((node) => node.ports.length)).toEqual([2, 2]);
     await expect(scene.place({ ports })).rejects.toMatchObject({ reason: full, message: /no ports left/ });
     expect(await refusalOf(scene.place())).toBe(free);
+  });
+});
+
+describe('machines with an address of their own', () => {
+  it('are given no ports and use none up, however few their cluster has', async () => {
+    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2 });
+    await scene.plant({ nodes: 4, offer: 'bare-metal', driver: 'ironic', portRange: [30_000, 30_000] });
+    const ports = [ssh, { internalPort: 80, protocol: 'tcp' } as const];
+    for (const placement of [await scene.place({ ports }), await scene.place({ ports })]) {
+      expect(placement.nodes.map((node) => node.ports)).toEqual([[], []]);
+    }
+    expect(await refusalOf(scene.place({ ports }))).toBe(full);
+  });
+
+  it('are found also after a node that nobody watches was', async () => {
+    const scene = ground.scene({ offer: 'bare-metal', gpusPerNode: 8 });
+    await scene.plant({ nodes: 1, offer: 'bare-metal', driver: 'ironic', watchedAt: unwatched() });
+    const { nodeIds } = await scene.plant({
+      nodes: 1,
+      offer: 'bare-metal',
+      driver: 'ironic',
+      portRange: [30_000, 30_000],
+    });
+    const ports = [ssh, { internalPort: 80, protocol: 'tcp' } as const];
+    expect(nodesOf(await scene.place({ ports }))).toEqual(nodeIds);
   });
 });
 

@@ -211,8 +211,10 @@ function fill(
     if (!isWatched(node.watchedAt, tx.clock.now(), UNWATCHED_MS)) return { nodeId, why: notWatched() };
     const gpus = chooseGpus(node.free, wish.gpusPerNode);
     if (gpus === null) return { nodeId, why: miscounted(node) };
-    const ports = choosePorts(wish.ports, node.takenPorts, node.portRange, random(SPREAD_BOUND));
-    if (ports === null) return { nodeId, why: outOfPorts(node) };
+    const { portRange, takenPorts } = node;
+    const ports =
+      portRange === null ? [] : choosePorts(wish.ports, takenPorts, portRange, random(SPREAD_BOUND));
+    if (ports === null) return { nodeId, why: outOfPorts(nodeId) };
     placed.push({ nodeId, gpus, ports });
   }
   return placed;
@@ -233,9 +235,9 @@ function miscounted({ nodeId, free }: LockedNode): Fault {
   });
 }
 
-function outOfPorts({ nodeId, portRange }: LockedNode): Fault {
+function outOfPorts(nodeId: NodeId): Fault {
   return new Fault('INSUFFICIENT_CAPACITY', {
     message: 'The machine that has room has no ports left to open.',
-    internal: `node ${nodeId} has used up its ports ${portRange.first} to ${portRange.last}`,
+    internal: `node ${nodeId} has used up its range of ports`,
   });
 }

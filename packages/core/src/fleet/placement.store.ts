@@ -63,6 +63,9 @@ const needed = `${pool}
 const unplaced = `not exists (
        select from allocations as allocation where allocation.external_id = $9::uuid and allocation.state = 'live')`;
 
+// Machines of the others have an address of their own, and with it every port.
+const mapsPorts = `(cluster.driver <> 'ironic')`;
+
 const freePorts = (protocol: string): string => `
               cluster.port_last - cluster.port_first + 1 - (
                 select count(*) from allocated_ports as port
@@ -73,7 +76,8 @@ const fit = `
         and exists (
           select from clusters as cluster
            where cluster.id = capacity.cluster_id and cluster.beat_at >= wish.watched_since
-             and ${freePorts('tcp')} >= wish.tcp_ports and ${freePorts('udp')} >= wish.udp_ports)`;
+             and (not ${mapsPorts}
+                  or (${freePorts('tcp')} >= wish.tcp_ports and ${freePorts('udp')} >= wish.udp_ports)))`;
 
 // A bare machine has one tenant: it is taken whole or not at all.
 const whole = `(capacity.offer <> 'bare-metal' or (capacity.idle and capacity.gpus_total = wish.gpus))`;
@@ -163,7 +167,7 @@ const lockingText =
   (search: Search) =>
   (matches: string, row: (condition?: string) => string): string =>
     `
-  select locked.node_id, locked.is_current, cluster.port_first, cluster.port_last, cluster.beat_at,
+  select locked.node_id, locked.is_current, ${mapsPorts} as maps_ports, cluster.port_first, cluster.port_last, cluster.beat_at,
          ${ofNode('locked.node_id')}
     from (
       select found.node_id, found.cluster_id, found.version = held.version as is_current
@@ -354,13 +358,15 @@ export interface LockedNode {
   readonly nodeId: NodeId;
   readonly free: readonly FreeGpu[];
   readonly takenPorts: ReadonlySet<string>;
-  readonly portRange: { readonly first: number; readonly last: number };
+  /** Null: its machines have an address of their own, and no port has to be given to them. */
+  readonly portRange: { readonly first: number; readonly last: number } | null;
   /** When somebody last looked whether the node's engine answers. */
   readonly watchedAt: Date | null;
 }
 
 interface LockedRow {
   node_id: string;
+  maps_ports: boolean;
   port_first: number;
   port_last: number;
   beat_at: Date | null;
@@ -371,7 +377,8 @@ interface LockedRow {
 
 const lockedStatement = defineStatement(
   'fleet-locked-nodes',
-  `select capacity.node_id, cluster.port_first, cluster.port_last, cluster.beat_at, ${ofNode('capacity.node_id')}
+  `select capacity.node_id, ${mapsPorts} as maps_ports, cluster.port_first, cluster.port_last, cluster.beat_at,
+          ${ofNode('capacity.node_id')}
      from node_capacity as capacity join clusters as cluster on cluster.id = capacity.cluster_id
     where capacity.node_id = any ($1::uuid[])
     order by capacity.node_id`,
@@ -395,7 +402,7 @@ function fromLockedRow(row: LockedRow): LockedNode {
       };
     }),
     takenPorts: new Set(row.ports),
-    portRange: { first: row.port_first, last: row.port_last },
+    portRange: row.maps_ports ? { first: row.port_first, last: row.port_last } : null,
     watchedAt: row.beat_at,
   };
 }

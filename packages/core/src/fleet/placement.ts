@@ -54,6 +54,7 @@ export interface Placement {
 export interface PlacedNode {
   readonly nodeId: NodeId;
   readonly gpus: readonly PlacedGpu[];
+  /** None where machines have an address of their own: there each port is at its own number. */
   readonly ports: readonly GivenPort[];
 }
 

@@ -3,6 +3,7 @@ import type { Db, Tx } from '@millrace/platform/db';
 import type { ClusterId, NodeId } from '@millrace/platform/ids';
 import { lockOpen, refreshOpen } from './clusters.store.ts';
 import type { ClusterRecord } from './clusters.ts';
+import { newestCudaOf } from './cuda-images.ts';
 import {
   isTouched,
   planNew,
@@ -132,7 +133,11 @@ function termsAt(tx: Tx, look: LookTerms): LookTerms & LeaseTerms {
 function defaultsOf({ settings, connectionType }: ClusterRecord): ClusterDefaults {
   const { fabric } = settings;
   const named = typeof fabric === 'string' && fabric !== '' ? fabric.slice(0, 100) : null;
-  return { connectionType, fabric: named ?? (connectionType === 'infiniband' ? 'default' : null) };
+  return {
+    connectionType,
+    fabric: named ?? (connectionType === 'infiniband' ? 'default' : null),
+    cudaVersion: newestCudaOf(settings),
+  };
 }
 
 type Believed = Extract<CheckedInventory, { ok: true }>;
