@@ -33,6 +33,7 @@ export {
 } from './suppliers.ts';
 export { killBackend, killBackends, poolRecovered } from './faults.ts';
 export { useIncusCluster } from './incus-cluster.ts';
+export { startStorageNode, type StorageNode, type StorageNodeOptions } from './storage-node.ts';
 export { startSupplierHosts, type SupplierHost, type SupplierHosts } from './supplier-hosts.ts';
 export { startLlama, type LlamaSettings, type TestLlama } from './llama.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';

@@ -134,7 +134,7 @@ const layers = (at: At): IForbiddenRuleType[] => [
     severity: 'error',
     comment: 'The platform knows no feature. Take what varies as an argument.',
     from: { path: at('packages/platform/') },
-    to: { path: at('packages/(?:core|compute|sdk)/') },
+    to: { path: at('packages/(?:core|compute|storage|sdk)/') },
   },
   {
     name: 'packages-below-apps',

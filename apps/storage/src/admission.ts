@@ -1,0 +1,78 @@
+import { mkdir } from 'node:fs/promises';
+import { DriverError } from '@millrace/compute';
+import type { VolumeWish } from '@millrace/storage';
+import { bytesOfGb, snapshotIds, usedBytes } from './disk.ts';
+import type { Pool, VolumeFolder } from './pool.ts';
+import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
+
+// What may be on this node together. Whoever calls these does it one after the other.
+
+/** The file system of the pool needs some of it for itself. */
+const usableShare = 0.98;
+
+export interface Known {
+  readonly folder: VolumeFolder;
+  readonly record: VolumeRecord | null;
+  /** Why there is no record. */
+  readonly why: string;
+}
+
+export async function readAll(pool: Pool): Promise<Known[]> {
+  const all = (await pool.ids()).map(async (id) => {
+    const folder = pool.volume(id);
+    try {
+      return { folder, record: await readRecord(folder), why: 'It was never made.' };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return { folder, record: null, why: `Its record cannot be read: ${why}` };
+    }
+  });
+  return Promise.all(all);
+}
+
+/** Refuses to promise more than there is: what is promised can be written to its last byte, whatever others do. */
+export async function assertRoom(pool: Pool, moreBytes: number): Promise<void> {
+  let promised = moreBytes;
+  for (const { folder, record } of await readAll(pool)) {
+    promised += bytesOfGb(record?.sizeGb ?? 0);
+    // In the worst case a snapshot shares nothing with its volume any more.
+    for (const id of await snapshotIds(folder)) promised += await usedBytes(pool.snapshot(folder.id, id));
+  }
+  const has = Math.floor((await pool.totalBytes()) * usableShare);
+  if (promised > has) {
+    throw new DriverError(
+      'no_capacity',
+      `The node has ${has} bytes for volumes and snapshots, and would promise ${promised}.`,
+    );
+  }
+}
+
+/** Checks a wish against everything else on the node and writes it down; from then on it is what should be. */
+export async function admit(pool: Pool, wish: VolumeWish): Promise<VolumeRecord> {
+  const { externalId, orgId, sizeGb, vip } = wish;
+  const folder = pool.volume(externalId);
+  const known = await readRecord(folder);
+  if (known?.isLeaving === true) throw new DriverError('busy', 'The volume is being removed.');
+  if (known !== null && known.orgId !== orgId)
+    throw new DriverError('conflict', 'A volume of this id belongs to another organisation.');
+  if (known !== null && sizeGb < known.sizeGb)
+    throw new DriverError('refused', `The volume has ${known.sizeGb} GB, and a volume does not shrink.`);
+  const others = (await readAll(pool)).filter(({ folder: { id } }) => id !== externalId);
+  if (others.some(({ record }) => record?.vip === vip))
+    throw new DriverError('conflict', `The address ${vip} belongs to another volume.`);
+  const moreGb = sizeGb - (known?.sizeGb ?? 0);
+  if (moreGb > 0) await assertRoom(pool, bytesOfGb(moreGb));
+
+  const clients = wish.clients.toSorted();
+  const isSameList = known?.vip === vip && known.clients.join() === clients.join();
+  if (known !== null && isSameList && moreGb === 0) return known;
+  const record: VolumeRecord = {
+    ...{ externalId, orgId, sizeGb, vip, clients },
+    madeGb: known?.madeGb ?? 0,
+    generation: isSameList ? known.generation : (known?.generation ?? 0) + 1,
+    isLeaving: false,
+  };
+  await mkdir(folder.path, { recursive: true, mode: 0o700 });
+  await writeRecord(folder, record);
+  return record;
+}

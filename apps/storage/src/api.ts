@@ -1,0 +1,131 @@
+import { X509Certificate } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import { DriverError, isDriverError } from '@millrace/compute';
+import type { Logger } from '@millrace/platform/log';
+import { statusOf, wishBody } from '@millrace/storage/wire';
+import type { Volumes } from './volumes.ts';
+
+export interface ApiParts {
+  readonly volumes: Volumes;
+  readonly log: Logger;
+  /** PEM. */
+  readonly certificate: string;
+  readonly key: string;
+  /** PEM, one after the other: whoever shows one of them, with its key, may give orders. Nobody else gets a word. */
+  readonly clientCertificates: string;
+}
+
+const mostBodyBytes = 1_048_576;
+const mostAtOnce = 64;
+
+interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+}
+
+/** The orders of the control plane, over TLS with certificates on both sides. */
+export function createApi({ volumes, log, ...tls }: ApiParts): Server {
+  const trusted = readCertificates(tls.clientCertificates);
+  let underWay = 0;
+
+  async function answer(request: IncomingMessage): Promise<Answer> {
+    // Having been signed by one of them is not being one of them.
+    if (!trusted.has((request.socket as TLSSocket).getPeerCertificate().fingerprint256))
+      throw new DriverError('refused', 'The certificate is not one of those that may give orders.');
+    if (underWay >= mostAtOnce) throw new DriverError('busy', `There are ${mostAtOnce} orders under way.`);
+    underWay += 1;
+    try {
+      return await carryOut(request, volumes);
+    } finally {
+      underWay -= 1;
+    }
+  }
+
+  const server = createServer(
+    {
+      cert: tls.certificate,
+      key: tls.key,
+      ca: tls.clientCertificates,
+      requestCert: true,
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.3',
+      maxHeaderSize: 8_192,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+    },
+    (request, response) => {
+      answer(request).then(
+        ({ status, body }) => send(response, status, body),
+        (error: unknown) => sendError(response, error, log),
+      );
+    },
+  );
+  server.maxConnections = 256;
+  return server;
+}
+
+const volumePath = /^\/v1\/volumes\/([^/?#]{1,64})$/;
+const snapshotPath = /^\/v1\/volumes\/([^/?#]{1,64})\/snapshots\/([^/?#]{1,64})$/;
+
+async function carryOut(request: IncomingMessage, volumes: Volumes): Promise<Answer> {
+  const { method = '', url = '' } = request;
+  if (method === 'GET' && url === '/v1/volumes')
+    return { status: 200, body: { volumes: await volumes.list() } };
+  const [, volumeId] = volumePath.exec(url) ?? [];
+  if (volumeId !== undefined && method === 'PUT') {
+    const wish = wishBody.safeParse(await readJson(request));
+    if (!wish.success) throw new DriverError('refused', 'The wish has not the shape that was agreed.');
+    return { status: 200, body: await volumes.ensure({ externalId: volumeId, ...wish.data }) };
+  }
+  if (volumeId !== undefined && method === 'DELETE') {
+    await volumes.remove(volumeId);
+    return { status: 204 };
+  }
+  const [, ofVolume, snapshotId] = snapshotPath.exec(url) ?? [];
+  if (ofVolume !== undefined && snapshotId !== undefined && method === 'PUT') {
+    return { status: 200, body: await volumes.snapshot(ofVolume, snapshotId) };
+  }
+  if (ofVolume !== undefined && snapshotId !== undefined && method === 'DELETE') {
+    await volumes.removeSnapshot(ofVolume, snapshotId);
+    return { status: 204 };
+  }
+  throw new DriverError('unsupported', 'The agent knows no such order.');
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > mostBodyBytes) throw new DriverError('refused', `A wish has at most ${mostBodyBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function send(response: ServerResponse, status: number, body?: unknown): void {
+  if (response.destroyed) return;
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.end(body === undefined ? undefined : JSON.stringify(body));
+}
+
+function sendError(response: ServerResponse, error: unknown, log: Logger): void {
+  if (isDriverError(error)) {
+    send(response, statusOf(error.kind), { error: { kind: error.kind, message: error.message } });
+    return;
+  }
+  log.error({ err: error }, 'an order failed');
+  send(response, 500, { error: { kind: 'unavailable', message: 'The agent failed; its log says why.' } });
+}
+
+function readCertificates(text: string): ReadonlySet<string> {
+  const parts = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (parts.length === 0) throw new Error('MILLRACE_STORAGE_CLIENT_CERTS_FILE has no certificate in it.');
+  return new Set(parts.map((part) => new X509Certificate(part).fingerprint256));
+}

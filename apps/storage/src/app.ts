@@ -1,0 +1,94 @@
+import type { Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '@millrace/platform/clock';
+import {
+  createLifecycle,
+  startHealthServer,
+  startLoop,
+  type Lifecycle,
+  type Loop,
+} from '@millrace/platform/lifecycle';
+import { createLogger, type Logger } from '@millrace/platform/log';
+import { createApi } from './api.ts';
+import { isWithin, type StorageConfig } from './config.ts';
+import { openPool } from './pool.ts';
+import { createVolumes } from './volumes.ts';
+
+export interface StorageProcess {
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  readonly port: number;
+}
+
+const lookEveryMs = 1_000;
+const firstLookMs = 15_000;
+const drainMs = 30_000;
+
+/**
+ * Builds the agent. Servers of volumes run beside it, not below it: they are there before it starts and after it ends, and
+ * clients notice neither.
+ */
+export async function startStorageAgent(config: StorageConfig): Promise<StorageProcess> {
+  const log = createLogger({ name: 'storage', level: config.log.level });
+  const lifecycle = createLifecycle({ clock: systemClock, log, drainDeadlineMs: drainMs });
+  try {
+    const port = await startParts(config, lifecycle, log);
+    lifecycle.started();
+    log.info({ port }, 'listening');
+    return { lifecycle, log, port };
+  } catch (error) {
+    await lifecycle.shutdown('failed to start');
+    throw error;
+  }
+}
+
+async function startParts({ storage }: StorageConfig, lifecycle: Lifecycle, log: Logger): Promise<number> {
+  const clock = systemClock;
+  const pool = await openPool(storage.pool);
+  lifecycle.onDrain('pools', 'pool', () => pool.close());
+  let loop: Loop | null = null;
+  const volumes = createVolumes({
+    pool,
+    settings: { nfsPort: storage.nfsPort, leaseSeconds: storage.leaseSeconds },
+    isVip: (address) => isWithin(storage.vips, address),
+    clock,
+    log,
+    onEnd: () => loop?.wake(),
+  });
+  await volumes.recover();
+  // Those that run are taken over, so that the first question finds them served; those that cannot be hold up nobody.
+  await Promise.race([volumes.supervise(), clock.sleep(firstLookMs)]);
+  const supervision = startLoop({ name: 'supervision', clock, log, idleMs: lookEveryMs }, async () => {
+    await volumes.supervise();
+    return 'idle';
+  });
+  loop = supervision;
+  lifecycle.onDrain('consumers', 'supervision', () => supervision.stop());
+  lifecycle.onDrain('consumers', 'orders', () => volumes.settle());
+
+  const api = createApi({
+    volumes,
+    log,
+    certificate: storage.tlsCert,
+    key: storage.tlsKey,
+    clientCertificates: storage.clientCerts,
+  });
+  lifecycle.onDrain('accept', 'orders', () => close(api));
+  const health = await startHealthServer({ lifecycle, port: storage.healthPort });
+  lifecycle.onDrain('pools', 'health', () => health.close());
+  await new Promise<void>((resolve, reject) => {
+    api.once('error', reject);
+    api.listen(storage.port, storage.host, resolve);
+  });
+  return (api.address() as AddressInfo).port;
+}
+
+/** Orders that are under way get their answer. */
+async function close(api: Server): Promise<void> {
+  if (!api.listening) return;
+  const closed = new Promise<void>((resolve) => {
+    api.close(() => resolve());
+  });
+  api.closeIdleConnections();
+  await closed;
+}

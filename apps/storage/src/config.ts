@@ -1,0 +1,95 @@
+import { isHostAddress } from '@millrace/storage/wire';
+import { fragment, loadConfig, logConfig, values, type Environment } from '@millrace/platform/config';
+import { z } from 'zod';
+
+const range = z.string().transform((text, issue): AddressRange => {
+  const [first = '', last = first, ...rest] = text.split('-').map((part) => part.trim());
+  const isRange = rest.length === 0 && isHostAddress(first) && isHostAddress(last);
+  if (isRange && numberOf(first) <= numberOf(last)) return { first, last };
+  issue.addIssue({ code: 'custom', message: 'it is not FIRST-LAST of IPv4 addresses' });
+  return z.NEVER;
+});
+
+export interface AddressRange {
+  readonly first: string;
+  readonly last: string;
+}
+
+function numberOf(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+export function isWithin({ first, last }: AddressRange, address: string): boolean {
+  const number = numberOf(address);
+  return number >= numberOf(first) && number <= numberOf(last);
+}
+
+const storageConfig = fragment('storage', {
+  pool: {
+    env: 'MILLRACE_STORAGE_POOL',
+    schema: values.text,
+    expected: 'the folder that holds the volumes, on XFS made with reflink=1',
+    example: '/srv/millrace',
+  },
+  vips: {
+    env: 'MILLRACE_STORAGE_VIPS',
+    schema: range,
+    expected: 'the addresses of this machine that volumes are served on, FIRST-LAST',
+    example: '10.8.0.10-10.8.0.250',
+  },
+  host: {
+    env: 'MILLRACE_STORAGE_HOST',
+    schema: values.host.default('127.0.0.1'),
+    expected: 'the address that workers reach the agent at',
+    example: '10.7.0.5',
+  },
+  port: {
+    env: 'MILLRACE_STORAGE_PORT',
+    schema: values.port.default(8444),
+    expected: 'the port that workers reach the agent at, 0 to 65535',
+    example: '8444',
+  },
+  tlsCert: {
+    env: 'MILLRACE_STORAGE_TLS_CERT_FILE',
+    schema: values.fileContent,
+    expected: 'the path of the PEM certificate that the agent shows',
+    example: '/etc/millrace/storage.crt',
+  },
+  tlsKey: {
+    env: 'MILLRACE_STORAGE_TLS_KEY_FILE',
+    schema: values.fileContent,
+    expected: 'the path of the PEM private key of the certificate',
+    example: '/etc/millrace/storage.key',
+  },
+  clientCerts: {
+    env: 'MILLRACE_STORAGE_CLIENT_CERTS_FILE',
+    schema: values.fileContent,
+    expected: 'the path of a PEM file with the certificates of those who may give orders: these very ones',
+    example: '/etc/millrace/storage-clients.crt',
+  },
+  nfsPort: {
+    env: 'MILLRACE_STORAGE_NFS_PORT',
+    schema: values.wholeNumber(1, 65_535).default(2_049),
+    expected: 'the port that volumes are served on, 1 to 65535',
+    example: '2049',
+  },
+  leaseSeconds: {
+    env: 'MILLRACE_STORAGE_LEASE_SECONDS',
+    schema: values.wholeNumber(2, 300).default(30),
+    expected: 'how long a silent client keeps its locks, and a restarted server waits for claims, 2 to 300 s',
+    example: '30',
+  },
+  healthPort: {
+    env: 'MILLRACE_STORAGE_HEALTH_PORT',
+    schema: values.port.default(8_085),
+    expected: 'the loopback port health and readiness are served on, 0 to 65535',
+    example: '8085',
+  },
+});
+
+/** Every setting of the agent, checked at once. It knows no database and no engine. */
+export function loadStorageConfig(env?: Environment) {
+  return loadConfig([storageConfig, logConfig], ...(env === undefined ? [] : [env]));
+}
+
+export type StorageConfig = ReturnType<typeof loadStorageConfig>;

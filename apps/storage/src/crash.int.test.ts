@@ -1,0 +1,206 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { exportPath, type VolumeWish } from '@millrace/storage';
+import { eventually } from '@millrace/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { answerOf, never, openIn, openStage, type Stage } from './node.fixture.ts';
+
+// What dies, and what does not die with it.
+
+const run = promisify(execFile);
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage({ poolGb: 40, leaseSeconds: 4 });
+});
+
+afterAll(async () => {
+  await stage?.[Symbol.asyncDispose]();
+});
+
+const pidOf = ({ externalId }: VolumeWish): number => {
+  const pid = stage.node.serverPid(externalId);
+  if (pid === null) throw new Error('Nobody serves the volume.');
+  return pid;
+};
+
+test('kill -9 of a server loses nothing, and what was open is claimed back', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0), node.client(1)] });
+  await stage.ensure(wish);
+  const identity = { owner: 'machine-1', verifier: Buffer.from('boot0001') };
+  const before = await stage.machine(wish.vip, node.client(0), identity);
+  const file = await openIn(before, 'held');
+  await before.write(file, 0, 'before');
+  const killed = pidOf(wish);
+  process.kill(killed, 'SIGKILL');
+  const after = await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () =>
+    stage.machine(wish.vip, node.client(0), identity),
+  );
+  expect(pidOf(wish)).not.toBe(killed);
+  const again = await after.reclaim(file.handle);
+  expect(again.handle.equals(file.handle)).toBe(true);
+  await after.write(again, 6, ' and after');
+  expect(String(await after.read(again, 0, 50))).toBe('before and after');
+  await after.reclaimComplete();
+  const other = await stage.machine(wish.vip, node.client(1));
+  expect(String(await other.read(await openIn(other, 'held'), 0, 50))).toBe('before and after');
+  const stranger = await stage.machine(wish.vip, node.client(2));
+  expect(await answerOf(stranger.lookup(exportPath))).toBe('NOENT');
+  await eventually({ what: 'the agent to call it served' }, async () =>
+    (await stage.backend.list(never)).some((view) => view.externalId === wish.externalId && view.isServed),
+  );
+});
+
+test('kill -9 of the agent disturbs nobody, and the next one takes over what runs', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const pid = pidOf(wish);
+  const client = await stage.machine(wish.vip, node.client(0));
+  const file = await openIn(client, 'file');
+  await node.agent().crash();
+  expect(await client.write(file, 0, 'without an agent')).toBe(16);
+  await expect(stage.ensure(wish)).rejects.toMatchObject({ kind: 'unavailable' });
+  await node.restart();
+  expect(pidOf(wish)).toBe(pid);
+  expect(await stage.backend.list(never)).toContainEqual({
+    ...{ externalId: wish.externalId, sizeGb: 1, vip: wish.vip, clients: wish.clients },
+    ...{ isServed: true, detail: null, snapshots: [] },
+  });
+  await stage.ensure({ ...wish, clients: [node.client(1)] });
+  expect(pidOf(wish)).toBe(pid);
+  expect(await answerOf(client.write(file, 0, 'no longer'))).not.toBe('ok');
+  // A server that the agent did not start itself is watched, too.
+  process.kill(pid, 'SIGKILL');
+  await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () => pidOf(wish) !== pid);
+});
+
+test('after a loss of power everything is back, with the same handles', async () => {
+  const { node } = stage;
+  const wishes = [stage.wish({ clients: [node.client(0)] }), stage.wish({ clients: [node.client(0)] })];
+  for (const wish of wishes) await stage.ensure(wish);
+  const kept = await Promise.all(
+    wishes.map(async (wish) => {
+      const client = await stage.machine(wish.vip, node.client(0));
+      const file = await openIn(client, 'file');
+      await client.write(file, 0, wish.externalId);
+      return { wish, file };
+    }),
+  );
+  await node.losePower();
+  expect(node.serverPid(wishes[0]?.externalId ?? '')).toBeNull();
+  await node.restart();
+  // In the other order, so that a volume gets another device than it had.
+  for (const { wish, file } of kept.toReversed()) {
+    await stage.ensure(wish);
+    const client = await stage.machine(wish.vip, node.client(0));
+    expect(String(await client.read(await openIn(client, 'file'), 0, 100))).toBe(wish.externalId);
+    expect((await client.lookup(`${exportPath}/file`)).equals(file.handle)).toBe(true);
+  }
+});
+
+test('a snapshot is the volume at one instant, is taken once, and goes with the volume', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const client = await stage.machine(wish.vip, node.client(0));
+  const file = await openIn(client, 'file');
+  await client.write(file, 0, 'then');
+  const taken = await backend.snapshot(wish.externalId, 'monday', never);
+  expect(taken.sizeBytes).toBeGreaterThan(0);
+  await client.write(file, 0, 'now!');
+  expect((await backend.snapshot(wish.externalId, 'monday', never)).sizeBytes).toBeGreaterThan(0);
+  expect((await stage.ensure(wish)).snapshots).toEqual(['monday']);
+  expect(await readSnapshot(wish.externalId, 'monday')).toBe('then');
+  expect(String(await client.read(file, 0, 10))).toBe('now!');
+  await backend.removeSnapshot(wish.externalId, 'monday', never);
+  await backend.removeSnapshot(wish.externalId, 'monday', never);
+  expect((await stage.ensure(wish)).snapshots).toEqual([]);
+  await expect(backend.snapshot('no-such-volume', 'monday', never)).rejects.toMatchObject({
+    kind: 'not_found',
+  });
+});
+
+/** The snapshot's `file`, as somebody reads it who was given its image. */
+async function readSnapshot(volumeId: string, snapshotId: string): Promise<string> {
+  const { folder, pool } = stage.node;
+  const mount = path.join(folder, 'snapshot');
+  await mkdir(mount, { recursive: true });
+  const image = path.join(pool, 'volumes', volumeId, 'snapshots', `${snapshotId}.img`);
+  // It was frozen, so there is nothing to recover; its volume, which has the same identity, is mounted beside it.
+  await run('mount', ['-o', 'loop,ro,norecovery,nouuid', image, mount]);
+  try {
+    return await readFile(path.join(mount, 'file'), 'utf8');
+  } finally {
+    await run('umount', [mount]);
+  }
+}
+
+test('an agent that died during a snapshot leaves no volume frozen and no half a snapshot', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const client = await stage.machine(wish.vip, node.client(0));
+  const file = await openIn(client, 'file');
+  await backend.snapshot(wish.externalId, 'whole', never);
+  await node.agent().crash();
+  const folder = path.join(node.pool, 'volumes', wish.externalId);
+  await writeFile(path.join(folder, 'snapshots', 'half.img.new'), 'half');
+  await run('fsfreeze', ['--freeze', path.join(folder, 'mount')]);
+  const written = client.write(file, 0, 'waits');
+  await node.restart();
+  expect(await written).toBe(5);
+  expect((await stage.ensure(wish)).snapshots).toEqual(['whole']);
+});
+
+test('a configuration that somebody destroyed is written again, and the server follows it', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  await writeFile(path.join(node.pool, 'volumes', wish.externalId, 'ganesha.conf'), 'EXPORT { Export_Id = ');
+  process.kill(pidOf(wish), 'SIGHUP');
+  await stage.ensure(wish);
+  const client = await stage.machine(wish.vip, node.client(0));
+  expect(await answerOf(client.lookup(exportPath))).toBe('ok');
+  const stranger = await stage.machine(wish.vip, node.client(1));
+  expect(await answerOf(stranger.lookup(exportPath))).toBe('NOENT');
+});
+
+test('a volume that is removed is gone with its data, address and devices, and can be removed again', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  await backend.snapshot(wish.externalId, 'last', never);
+  const client = await stage.machine(wish.vip, node.client(0));
+  await openIn(client, 'file');
+  await backend.remove(wish.externalId, never);
+  await backend.remove(wish.externalId, never);
+  expect((await backend.list(never)).map(({ externalId }) => externalId)).not.toContain(wish.externalId);
+  expect(node.serverPid(wish.externalId)).toBeNull();
+  const { stdout } = await run('losetup', ['--list', '--noheadings', '--output', 'BACK-FILE']);
+  expect(stdout).not.toContain(wish.externalId);
+  await expect(stage.machine(wish.vip, node.client(0))).rejects.toThrow();
+  // Its address is free, and what is made there is empty.
+  const next = { ...stage.wish({ clients: [node.client(0)] }), vip: wish.vip };
+  await stage.ensure(next);
+  const newcomer = await stage.machine(next.vip, node.client(0));
+  expect(await answerOf(newcomer.lookup(`${exportPath}/file`))).toBe('NOENT');
+});
+
+test('a removal that was cut short goes on with the next agent', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish();
+  await stage.ensure(wish);
+  await node.agent().crash();
+  const file = path.join(node.pool, 'volumes', wish.externalId, 'volume.json');
+  const record = JSON.parse(await readFile(file, 'utf8')) as object;
+  await writeFile(file, JSON.stringify({ ...record, isLeaving: true }));
+  await node.restart();
+  await eventually({ what: 'the volume to be gone' }, async () =>
+    (await backend.list(never)).every(({ externalId }) => externalId !== wish.externalId),
+  );
+  expect(node.serverPid(wish.externalId)).toBeNull();
+});

@@ -1,0 +1,145 @@
+import { mkdir, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises';
+import path from 'node:path';
+import { DriverError } from '@millrace/compute';
+import { run } from './command.ts';
+import { exists, isMissing, syncFolder } from './files.ts';
+import type { VolumeFolder } from './pool.ts';
+
+// A volume is an XFS file system of its own, in a sparse file, on a loop device. A handle of its files means nothing
+// anywhere else, and its size is its end. Every step here looks before it acts, since any of them may be the last
+// before a crash.
+
+const quickMs = 30_000;
+const slowMs = 120_000;
+
+export const bytesOfGb = (gb: number): number => gb * 1_073_741_824;
+
+/** A new file system. Nothing counts before the image has its name. */
+export async function makeImage(folder: VolumeFolder, sizeGb: number): Promise<void> {
+  const draft = `${folder.image}.new`;
+  await rm(draft, { force: true });
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    await handle.truncate(bytesOfGb(sizeGb));
+  } finally {
+    await handle.close();
+  }
+  await run('mkfs.xfs', ['-q', '-K', draft], slowMs);
+  await sync(draft);
+  await rename(draft, folder.image);
+  await syncFolder(folder.path);
+}
+
+/** Brings the file system in, if it is not in yet. A dirty one, after a loss of power, repairs itself on the way. */
+export async function mountVolume(folder: VolumeFolder): Promise<void> {
+  if (!(await exists(folder.image))) throw new DriverError('failed', 'The image of the volume is gone.');
+  await mkdir(folder.mount, { recursive: true, mode: 0o700 });
+  if (await isMounted(folder.mount)) return;
+  const device = (await loopOf(folder.image)) ?? (await attach(folder.image));
+  // What tenants make never acts on this machine: no programs, no devices, nobody becomes somebody else by it.
+  const options = 'nosuid,nodev,noexec,noatime,discard';
+  await run('mount', ['-t', 'xfs', '-o', options, device, folder.mount], slowMs);
+}
+
+/** Larger, with everybody going on. Repeated after a crash it does what is missing. */
+export async function growVolume(folder: VolumeFolder, sizeGb: number): Promise<void> {
+  const wantedBytes = bytesOfGb(sizeGb);
+  const { size } = await stat(folder.image);
+  if (size < wantedBytes) await truncate(folder.image, wantedBytes);
+  await sync(folder.image);
+  const device = await loopOf(folder.image);
+  if (device === null) throw new DriverError('unavailable', 'The volume lost its loop device.');
+  await run('losetup', ['--set-capacity', device], quickMs);
+  await run('xfs_growfs', [folder.mount], slowMs);
+}
+
+/** Takes it out. What still holds it makes this fail, and it can be tried again. */
+export async function unmountVolume(folder: VolumeFolder): Promise<void> {
+  if (await isMounted(folder.mount)) await run('umount', [folder.mount], slowMs);
+  const device = await loopOf(folder.image);
+  if (device !== null) await run('losetup', ['--detach', device], quickMs);
+}
+
+/**
+ * One program freezes, copies and thaws, so that the file system thaws also when this process dies meanwhile. The copy shares
+ * all blocks with the image, which takes milliseconds; it counts once it has its name.
+ */
+const snapshotScript = `
+fsfreeze --freeze "$1" || exit 1
+cp --reflink=always "$2" "$3"
+copied=$?
+fsfreeze --unfreeze "$1" || exit 1
+exit $copied
+`;
+
+export async function copyFrozen(folder: VolumeFolder, target: string): Promise<void> {
+  const draft = `${target}.new`;
+  await mkdir(folder.snapshots, { recursive: true, mode: 0o700 });
+  await rm(draft, { force: true });
+  try {
+    await run('sh', ['-c', snapshotScript, 'snapshot', folder.mount, folder.image, draft], slowMs);
+  } catch (error) {
+    await thaw(folder);
+    throw error;
+  }
+  await sync(draft);
+  await rename(draft, target);
+  await syncFolder(folder.snapshots);
+}
+
+/** After a crash or a failure: lets a file system go on that was left frozen, and drops the copy that was not finished. */
+export async function thaw(folder: VolumeFolder): Promise<void> {
+  if (await isMounted(folder.mount)) {
+    await run('fsfreeze', ['--unfreeze', folder.mount], quickMs).catch(() => {
+      // It was not frozen.
+    });
+  }
+  for (const name of await readdir(folder.snapshots).catch(() => [])) {
+    if (name.endsWith('.new')) await rm(path.join(folder.snapshots, name), { force: true });
+  }
+}
+
+export async function snapshotIds(folder: VolumeFolder): Promise<string[]> {
+  try {
+    const names = await readdir(folder.snapshots);
+    return names.filter((name) => name.endsWith('.img')).map((name) => name.slice(0, -'.img'.length));
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** What a sparse file really takes. */
+export async function usedBytes(file: string): Promise<number> {
+  const blockBytes = 512;
+  return (await stat(file)).blocks * blockBytes;
+}
+
+async function sync(file: string): Promise<void> {
+  const handle = await open(file, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function isMounted(folder: string): Promise<boolean> {
+  const table = await readFile('/proc/self/mountinfo', 'utf8');
+  return table.split('\n').some((line) => line.split(' ')[4] === folder);
+}
+
+/** The device that shows the image, if there is one: from a life before this one, too. */
+async function loopOf(image: string): Promise<string | null> {
+  for (const name of await readdir('/sys/block')) {
+    if (!name.startsWith('loop')) continue;
+    const file = await readFile(`/sys/block/${name}/loop/backing_file`, 'utf8').catch(() => '');
+    if (file.trimEnd() === image) return `/dev/${name}`;
+  }
+  return null;
+}
+
+async function attach(image: string): Promise<string> {
+  const args = ['--find', '--show', '--nooverlap', '--direct-io=on', image];
+  return (await run('losetup', args, quickMs)).trim();
+}

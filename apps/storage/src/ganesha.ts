@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { mkdir, open, readdir, readFile, rename, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { DriverError } from '@millrace/compute';
+import type { Clock } from '@millrace/platform/clock';
+import { systemEnv } from './command.ts';
+import type { VolumeFolder } from './pool.ts';
+
+// One NFS-Ganesha process for each volume. Servers outlive this process: they are found again by their command line, which
+// names the volume's own configuration, and by nothing that could be stale.
+
+const program = 'ganesha.nfsd';
+const confiner = 'setpriv';
+
+/**
+ * All that a server may do as root: be the user that a client says it is, and handle files of all of them. It cannot mount,
+ * trace, load, make devices or change the network, and nothing that it starts can become more.
+ */
+const capabilities = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'setgid', 'setuid'];
+
+const mostLogBytes = 8 * 1_048_576;
+const stopMs = 15_000;
+const pollMs = 20;
+
+/** Starts the server of a volume. `onEnd` is called when it ends while this process lives. */
+export async function startServer(folder: VolumeFolder, epoch: number, onEnd: () => void): Promise<void> {
+  await mkdir(folder.recovery, { recursive: true, mode: 0o700 });
+  await turnLog(folder.log);
+  const log = await open(folder.log, 'a', 0o600);
+  try {
+    const confinement = [
+      `--bounding-set=-all,${capabilities.map((name) => `+${name}`).join(',')}`,
+      '--inh-caps=-all',
+      '--no-new-privs',
+    ];
+    const server = [program, '-F', ...['-f', folder.config], ...['-L', folder.log], ...['-p', folder.pid]];
+    const args = [...confinement, '--', ...server, '-N', 'NIV_EVENT', '-E', String(epoch)];
+    const child = spawn(confiner, args, {
+      // There is no bus to speak on, and none is looked for.
+      env: { ...systemEnv, DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/nonexistent' },
+      cwd: '/',
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    child.once('exit', onEnd);
+    child.unref();
+  } finally {
+    await log.close();
+  }
+}
+
+/** The pids of all servers on this machine, by the file of their configuration. */
+export async function findServers(): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const config = await configOf(Number(name));
+    if (config !== null) found.set(config, Number(name));
+  }
+  return found;
+}
+
+export async function findServer(folder: VolumeFolder): Promise<number | null> {
+  return (await findServers()).get(folder.config) ?? null;
+}
+
+/** Has it read its configuration again. */
+export async function reloadServer(folder: VolumeFolder): Promise<void> {
+  const pid = await findServer(folder);
+  if (pid !== null) signal(pid, 'SIGHUP');
+}
+
+/** Ends it, and comes back when it is gone. Clients may claim what they had open from the next one. */
+export async function stopServer(folder: VolumeFolder, clock: Clock): Promise<void> {
+  const startedMs = clock.monotonicMs();
+  for (let isTold = false; ;) {
+    const pid = await findServer(folder);
+    if (pid === null) return;
+    const lateMs = clock.monotonicMs() - startedMs;
+    if (lateMs > 2 * stopMs) throw new DriverError('busy', 'The server of the volume does not end.');
+    if (lateMs > stopMs) signal(pid, 'SIGKILL');
+    else if (!isTold) signal(pid, 'SIGTERM');
+    isTold = true;
+    await clock.sleep(pollMs);
+  }
+}
+
+/** What it said last, for the operator who is told that it does not serve. */
+export async function lastWords(folder: VolumeFolder): Promise<string> {
+  const text = await readFile(folder.log, 'utf8').catch(() => '');
+  const lines = text.split('\n').filter((line) => /:(?:CRIT|MAJ|FATAL|WARN) ?:/.test(line));
+  return lines.at(-1)?.slice(-300) ?? '';
+}
+
+/** Also while the program that confines it has not become it yet. */
+async function configOf(pid: number): Promise<string | null> {
+  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  const words = line.split('\0');
+  const at = words.findIndex((word) => path.basename(word) === program);
+  if (at !== 0 && words[0] !== confiner) return null;
+  return at !== -1 && words[at + 2] === '-f' ? (words[at + 3] ?? null) : null;
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+async function turnLog(log: string): Promise<void> {
+  const size = await stat(log).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size > mostLogBytes) await rename(log, `${log}.old`);
+}

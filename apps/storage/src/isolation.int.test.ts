@@ -1,0 +1,181 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { exportPath } from '@millrace/storage';
+import { anonymousStateid } from '@millrace/storage/nfs41';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { answerOf, openIn, openStage, statusOf, type Stage } from './node.fixture.ts';
+
+// Against real servers, by a client of our own that does what it is told: who gets at which volume.
+
+const run = promisify(execFile);
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+
+afterAll(async () => {
+  await stage?.[Symbol.asyncDispose]();
+});
+
+test('what one attached machine writes another reads, each from its own address', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0), node.client(1)] });
+  const { externalId, sizeGb, vip, clients } = wish;
+  expect(await stage.ensure(wish)).toEqual({
+    ...{ externalId, sizeGb, vip, clients },
+    ...{ isServed: true, detail: null, snapshots: [] },
+  });
+  const writer = await stage.machine(wish.vip, node.client(0));
+  const reader = await stage.machine(wish.vip, node.client(1));
+  const file = await openIn(writer, 'shared');
+  await writer.write(file, 0, 'from the first machine');
+  const seen = await openIn(reader, 'shared');
+  expect(String(await reader.read(seen, 0, 100))).toBe('from the first machine');
+  expect(await reader.size(seen.handle)).toBe(22n);
+});
+
+test('a machine that is not attached, or no longer, is refused by the server itself, and others go on', async () => {
+  const { node } = stage;
+  const [first, second] = [node.client(0), node.client(1)];
+  const wish = stage.wish({ clients: [first] });
+  await stage.ensure(wish);
+  const inside = await stage.machine(wish.vip, first);
+  const kept = await openIn(inside, 'kept');
+  const outside = await stage.machine(wish.vip, second);
+  expect(await answerOf(outside.lookup(exportPath))).toBe('NOENT');
+  // The very handle and stateid of the open file help nobody who comes from elsewhere.
+  expect(await answerOf(outside.read(kept, 0, 10))).toMatch(/^(?:ACCESS|STALE|BAD_STATEID|NOENT)$/);
+  expect(await answerOf(outside.write({ ...kept, stateid: anonymousStateid }, 0, 'x'))).not.toBe('ok');
+
+  await stage.ensure({ ...wish, clients: [first, second] });
+  const held = await openIn(outside, 'held');
+  expect(await outside.write(held, 0, 'while attached')).toBe(14);
+
+  await stage.ensure({ ...wish, clients: [first] });
+  expect(await answerOf(outside.lookup(exportPath))).toBe('NOENT');
+  expect(await answerOf(outside.write(held, 0, 'after'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
+  expect(await answerOf(outside.read(held, 0, 5))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
+  // Nobody else noticed.
+  expect(await inside.write(kept, 0, 'undisturbed')).toBe(11);
+  expect(String(await inside.read(await openIn(inside, 'held'), 0, 50))).toBe('while attached');
+
+  await stage.ensure({ ...wish, clients: [] });
+  expect(await answerOf(inside.write(kept, 0, 'x'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
+});
+
+test('no handle of another volume opens anything: whole, in parts, or at its own server', async () => {
+  const { node } = stage;
+  const [victim, attacker] = [node.client(2), node.client(3)];
+  const theirs = stage.wish({ clients: [victim] });
+  const own = stage.wish({ clients: [attacker] });
+  await Promise.all([stage.ensure(theirs), stage.ensure(own)]);
+  const owner = await stage.machine(theirs.vip, victim);
+  const secret = await openIn(owner, 'secret');
+  await owner.write(secret, 0, 'the secret of another tenant');
+
+  const thief = await stage.machine(own.vip, attacker);
+  const mine = await openIn(thief, 'secret');
+  await thief.write(mine, 0, 'my own');
+  expect(mine.handle.length).toBe(secret.handle.length);
+  const answers = new Map<string, number>();
+  const forge = async (handle: Buffer): Promise<void> => {
+    const answer = await thief.read({ handle, stateid: anonymousStateid }, 0, 100).then(
+      (data) => `read ${String(data)}`,
+      (error: Error) => (error.name === 'NfsError' ? 'refused' : `broke: ${error.message}`),
+    );
+    answers.set(answer, (answers.get(answer) ?? 0) + 1);
+  };
+  for (let from = 0; from < mine.handle.length; from += 1) {
+    for (let to = from + 1; to <= mine.handle.length; to += 1) {
+      const forged = Buffer.from(mine.handle);
+      secret.handle.copy(forged, from, from, to);
+      await forge(forged);
+    }
+  }
+  for (const handle of [Buffer.alloc(0), Buffer.alloc(128, 0xff), secret.handle.subarray(0, 5)])
+    await forge(handle);
+  // Both volumes have the same inodes, so the own file answers to some of them, and nothing else does.
+  const others = [...answers.keys()].filter((answer) => answer !== 'refused' && answer !== 'read my own');
+  expect(others).toEqual([]);
+  expect(answers.get('refused')).toBeGreaterThan(0);
+
+  const intruder = await stage.machine(theirs.vip, attacker);
+  expect(await answerOf(intruder.lookup(exportPath))).toBe('NOENT');
+  expect(await answerOf(intruder.read({ ...secret, stateid: anonymousStateid }, 0, 100))).not.toBe('ok');
+  expect(String(await owner.read(secret, 0, 100))).toBe('the secret of another tenant');
+});
+
+test('a machine that has two volumes does not take their servers for one with two addresses', async () => {
+  const { node } = stage;
+  const names = await Promise.all(
+    [0, 1].map(async () => {
+      const wish = stage.wish({ clients: [node.client(0)] });
+      await stage.ensure(wish);
+      return (await stage.machine(wish.vip, node.client(0))).serverName;
+    }),
+  );
+  expect(new Set(names).size).toBe(2);
+});
+
+test('nothing above the volume can be written to or wandered through', async () => {
+  const wish = stage.wish({ clients: [stage.node.client(0)] });
+  await stage.ensure(wish);
+  const client = await stage.machine(wish.vip, stage.node.client(0));
+  await client.reclaimComplete();
+  expect(await answerOf(client.open('/', 'file', true))).not.toBe('ok');
+  for (const path of ['/..', `${exportPath}/..`, '/etc', `${exportPath}/../etc`])
+    expect(await answerOf(client.lookup(path)), path).not.toBe('ok');
+});
+
+test('writing past the size fails, growing helps while files are open, and shrinking is refused', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const client = await stage.machine(wish.vip, node.client(0));
+  const file = await openIn(client, 'big');
+  const block = Buffer.alloc(1_048_576, 7);
+  const fill = async (from: number, to: number): Promise<{ at: number; answer: string }> => {
+    for (let at = from; at < to; at += 1) {
+      const answer = await answerOf(client.write(file, at * block.length, block));
+      if (answer !== 'ok') return { at, answer };
+    }
+    return { at: to, answer: 'ok' };
+  };
+  // Most of it is taken at once; the rest is written by the machine, until there is no more.
+  const taken = path.join(node.pool, 'volumes', wish.externalId, 'mount', 'taken');
+  await run('fallocate', ['--length', '850MiB', taken]);
+  const full = await fill(0, 1_024 - 850);
+  expect(full.answer).toBe('NOSPC');
+  expect(full.at).toBeGreaterThan(10);
+
+  expect(await stage.ensure({ ...wish, sizeGb: 2 })).toMatchObject({ sizeGb: 2, isServed: true });
+  expect(await fill(full.at, full.at + 64)).toEqual({ at: full.at + 64, answer: 'ok' });
+  expect((await client.read(file, 0, 16)).equals(block.subarray(0, 16))).toBe(true);
+  await expect(stage.ensure(wish)).rejects.toMatchObject({ kind: 'refused' });
+  // Growing is repeatable, and so is asking for what is there.
+  expect(await stage.ensure({ ...wish, sizeGb: 2 })).toMatchObject({ sizeGb: 2 });
+}, 120_000);
+
+test('a server can do no more on its machine than serve files', async () => {
+  const wish = stage.wish();
+  await stage.ensure(wish);
+  const pid = stage.node.serverPid(wish.externalId);
+  if (pid === null) throw new Error('Nobody serves the volume.');
+  const status = await statusOf(pid);
+  const serving = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'setgid', 'setuid'];
+  const numbers = {
+    chown: 0,
+    dac_override: 1,
+    dac_read_search: 2,
+    fowner: 3,
+    fsetid: 4,
+    setgid: 6,
+    setuid: 7,
+  };
+  const mask = serving.reduce((sum, name) => sum | (1n << BigInt(numbers[name as keyof typeof numbers])), 0n);
+  for (const set of ['CapPrm', 'CapEff', 'CapBnd'])
+    expect(BigInt(`0x${status.get(set)}`) & ~mask, set).toBe(0n);
+  expect(status.get('NoNewPrivs')).toBe('1');
+});

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { systemClock } from '@millrace/platform/clock';
+import { connectVolumeBackend, exportPath, type VolumeBackend, type VolumeWish } from '@millrace/storage';
+import { isNfsError, Nfs41Client, type Nfs41Options, type OpenFile } from '@millrace/storage/nfs41';
+import { eventually, startStorageNode, testIds, type StorageNode } from '@millrace/testing';
+
+/** A storage node, its backend as the control plane has it, and clients as machines of tenants are. */
+export interface Stage extends AsyncDisposable {
+  readonly node: StorageNode;
+  readonly backend: VolumeBackend;
+  /** The wish for a volume that nobody else has, on the next address of the node. */
+  wish(changes?: Partial<VolumeWish>): VolumeWish;
+  ensure(wish: VolumeWish): ReturnType<VolumeBackend['ensure']>;
+  /** A machine that comes from the address. */
+  machine(vip: string, from: string, options?: Partial<Nfs41Options>): Promise<Nfs41Client>;
+}
+
+export const never = new AbortController().signal;
+const timeoutMs = 20_000;
+
+export async function openStage(options: Parameters<typeof startStorageNode>[0] = {}): Promise<Stage> {
+  const node = await startStorageNode(options);
+  const reach = { kind: 'nfs', endpoint: node.endpoint, credentialRef: 'node', settings: {} } as const;
+  const backend = await connectVolumeBackend(reach, {
+    clock: systemClock,
+    credentials: { node: node.credential },
+  });
+  const clients: Nfs41Client[] = [];
+  let count = 0;
+  return {
+    node,
+    backend,
+    wish: (changes = {}) => {
+      const vip = node.vip(count);
+      count += 1;
+      const externalId = `vol-${randomBytes(6).toString('hex')}`;
+      return { externalId, orgId: testIds.next('org'), sizeGb: 1, vip, clients: [], ...changes };
+    },
+    ensure: (wish) => backend.ensure(wish, never),
+    machine: async (vip, from, extra = {}) => {
+      const client = await Nfs41Client.connect({
+        ...{ host: vip, port: node.nfsPort, localAddress: from, clock: systemClock, timeoutMs },
+        ...extra,
+      });
+      clients.push(client);
+      return client;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const client of clients) client.drop();
+      await backend.close();
+      await node[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Opens a file in the volume; right after a start servers ask for a moment, in which only claims are heard. */
+export async function openIn(client: Nfs41Client, name: string): Promise<OpenFile> {
+  await client.reclaimComplete().catch((error: unknown) => {
+    if (!isNfsError(error, 'COMPLETE_ALREADY')) throw error;
+  });
+  const what = 'the server to let files be opened';
+  const opened = await eventually({ what, timeoutMs: 30_000, intervalMs: 100 }, async () => {
+    try {
+      return { file: await client.open(exportPath, name, true) };
+    } catch (error) {
+      if (isNfsError(error, 'GRACE', 'DELAY')) return undefined;
+      return { error };
+    }
+  });
+  if ('error' in opened) throw opened.error;
+  return opened.file;
+}
+
+/** `ok`, or the code that the server answered with; a connection that ended is an error. */
+export async function answerOf(asked: Promise<unknown>): Promise<string> {
+  try {
+    await asked;
+    return 'ok';
+  } catch (error) {
+    if (isNfsError(error)) return error.code;
+    throw error;
+  }
+}
+
+export async function statusOf(pid: number): Promise<ReadonlyMap<string, string>> {
+  const text = await readFile(`/proc/${pid}/status`, 'utf8');
+  return new Map(
+    text.split('\n').map((line) => [line.split(':')[0] ?? '', line.split(':')[1]?.trim() ?? '']),
+  );
+}

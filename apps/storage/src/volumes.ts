@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { rename, rm } from 'node:fs/promises';
+import { DriverError, isDriverError } from '@millrace/compute';
+import type { VolumeView, VolumeWish } from '@millrace/storage';
+import { checkSnapshotId, checkVolumeWish } from '@millrace/storage/wire';
+import { admit, assertRoom, readAll } from './admission.ts';
+import {
+  copyFrozen,
+  growVolume,
+  makeImage,
+  mountVolume,
+  snapshotIds,
+  thaw,
+  unmountVolume,
+  usedBytes,
+} from './disk.ts';
+import { exists, syncFolder } from './files.ts';
+import { isProbeAddress } from './ganesha-config.ts';
+import { findServers, stopServer } from './ganesha.ts';
+import { HealthBook } from './health.ts';
+import type { Pool, VolumeFolder } from './pool.ts';
+import { whyNotServed } from './probe.ts';
+import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
+import { serveVolume, type ServingParts } from './serving.ts';
+import { Turns } from './turns.ts';
+
+export interface VolumesParts extends ServingParts {
+  readonly pool: Pool;
+  /** Whether an address is one of those that volumes of this node are served on. */
+  readonly isVip: (address: string) => boolean;
+}
+
+export interface Volumes {
+  ensure(wish: VolumeWish): Promise<VolumeView>;
+  list(): Promise<VolumeView[]>;
+  snapshot(id: string, snapshotId: string): Promise<{ readonly sizeBytes: number }>;
+  removeSnapshot(id: string, snapshotId: string): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** After a start: undoes what a crash may have left half done. */
+  recover(): Promise<void>;
+  /** Looks at every volume once, and brings back what is not served. */
+  supervise(): Promise<void>;
+  /** Resolves when nothing is under way. */
+  settle(): Promise<void>;
+}
+
+/** The turn of everything that decides about room. No volume has this name. */
+const admission = '';
+const lookedAtOnce = 4;
+
+/** The volumes of this node. Of one volume one thing is done at a time. */
+export function createVolumes(parts: VolumesParts): Volumes {
+  const { pool, settings, clock, log } = parts;
+  const turns = new Turns();
+  const health = new HealthBook(clock, log);
+
+  async function view(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeView> {
+    const { externalId, sizeGb, vip, clients, isLeaving } = record;
+    const { isServed, detail } = isLeaving
+      ? { isServed: false, detail: 'It is being removed.' }
+      : health.of(externalId);
+    return { externalId, sizeGb, vip, clients, isServed, detail, snapshots: await snapshotIds(folder) };
+  }
+
+  async function bring(folder: VolumeFolder, record: VolumeRecord): Promise<void> {
+    try {
+      await converge(folder, record, parts);
+      health.note(folder.id, null);
+    } catch (error) {
+      health.note(folder.id, error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  }
+
+  async function leave(folder: VolumeFolder): Promise<void> {
+    await stopServer(folder, clock);
+    await unmountVolume(folder);
+    // Under its name it is gone at once; what is left to do is done after a crash, too.
+    const out = pool.leaving(`${folder.id}-${randomUUID()}`);
+    await rename(folder.path, out);
+    await rm(out, { recursive: true, force: true });
+    health.forget(folder.id);
+  }
+
+  async function look(folder: VolumeFolder, isRunning: boolean): Promise<void> {
+    const record = await readRecord(folder);
+    if (record?.isLeaving === true) return leave(folder);
+    const due = record === null ? 'nothing' : health.due(folder.id, isRunning);
+    if (record === null || due === 'nothing') return;
+    if (due === 'ask' && (await whyNotServed(record, settings, clock)) === null) health.note(folder.id, null);
+    else await bring(folder, record);
+  }
+
+  async function takeSnapshot(id: string, target: string): Promise<void> {
+    const folder = pool.volume(id);
+    const record = await readRecord(folder);
+    if (record === null || record.isLeaving || record.madeGb === 0)
+      throw new DriverError('not_found', 'There is no such volume.');
+    if (await exists(target)) return;
+    await mountVolume(folder);
+    await turns.take(admission, async () => {
+      await assertRoom(pool, await usedBytes(folder.image));
+      await copyFrozen(folder, target);
+    });
+  }
+
+  return {
+    async ensure(wish) {
+      checkAddresses(wish, parts);
+      return turns.take(wish.externalId, async () => {
+        const record = await turns.take(admission, () => admit(pool, wish));
+        const folder = pool.volume(wish.externalId);
+        await bring(folder, record);
+        return view(folder, record);
+      });
+    },
+
+    async list() {
+      const views = (await readAll(pool)).map(({ folder, record, why }) =>
+        record === null ? unknown(folder.id, why) : view(folder, record),
+      );
+      return Promise.all(views);
+    },
+
+    async snapshot(id, snapshotId) {
+      checkSnapshotId(snapshotId);
+      const target = pool.snapshot(id, snapshotId);
+      return turns.take(id, async () => {
+        await takeSnapshot(id, target);
+        return { sizeBytes: await usedBytes(target) };
+      });
+    },
+
+    async removeSnapshot(id, snapshotId) {
+      checkSnapshotId(snapshotId);
+      const { snapshots } = pool.volume(id);
+      await turns.take(id, async () => {
+        await rm(pool.snapshot(id, snapshotId), { force: true });
+        if (await exists(snapshots)) await syncFolder(snapshots);
+      });
+    },
+
+    async remove(id) {
+      const folder = pool.volume(id);
+      await turns.take(id, async () => {
+        if (!(await exists(folder.path))) return;
+        const record = await readRecord(folder);
+        if (record !== null) await writeRecord(folder, { ...record, isLeaving: true });
+        await leave(folder);
+      });
+    },
+
+    async recover() {
+      for (const id of await pool.ids()) await thaw(pool.volume(id));
+    },
+
+    async supervise() {
+      const servers = await findServers();
+      const waiting = (await pool.ids()).filter((id) => !turns.isBusy(id));
+      const worker = async (): Promise<void> => {
+        for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+          const folder = pool.volume(id);
+          await turns
+            .take(id, () => look(folder, servers.has(folder.config)))
+            .catch((error: unknown) => {
+              // What is wrong with a volume is in its health, and was logged there.
+              if (!isDriverError(error))
+                log.error({ err: error, volume: folder.id }, 'a look at a volume failed');
+            });
+        }
+      };
+      await Promise.all(Array.from({ length: lookedAtOnce }, worker));
+    },
+
+    settle: () => turns.settle(),
+  };
+}
+
+/** From whatever is there to what the record says, and seen to be so. */
+async function converge(folder: VolumeFolder, record: VolumeRecord, parts: ServingParts): Promise<void> {
+  if (record.madeGb === 0 && !(await exists(folder.image))) await makeImage(folder, record.sizeGb);
+  await mountVolume(folder);
+  if (record.madeGb < record.sizeGb) {
+    await growVolume(folder, record.sizeGb);
+    await writeRecord(folder, { ...record, madeGb: record.sizeGb });
+  }
+  await serveVolume(folder, record, parts);
+}
+
+function checkAddresses(wish: VolumeWish, { isVip }: VolumesParts): void {
+  checkVolumeWish(wish);
+  if (!isVip(wish.vip)) throw new DriverError('refused', `This node does not serve volumes on ${wish.vip}.`);
+  if (wish.clients.some((client) => isProbeAddress(client) || isVip(client)))
+    throw new DriverError('refused', 'A client has an address of the storage node itself.');
+}
+
+/** A folder that nobody can make sense of is shown, so that somebody looks. */
+async function unknown(externalId: string, detail: string): Promise<VolumeView> {
+  return { externalId, sizeGb: 0, vip: '', clients: [], isServed: false, detail, snapshots: [] };
+}

@@ -1,0 +1,207 @@
+import { X509Certificate } from 'node:crypto';
+import { DriverError, isDriverError } from '@millrace/compute';
+import type { Clock } from '@millrace/platform/clock';
+import { Pool } from 'undici';
+import type { z } from 'zod';
+import type { VolumeBackend } from './backend.ts';
+import { checkSnapshotId, checkVolumeId, checkVolumeWish } from './check-wish.ts';
+import { errorBody, listBody, snapshotBody, viewBody } from './wire.ts';
+
+export interface AgentReach {
+  /** `https://…` */
+  readonly endpoint: string;
+  readonly tls: {
+    /** PEM. What we show; the agent must know it. */
+    readonly clientCertificate: string;
+    readonly clientKey: string;
+    /** PEM. The only certificate that is believed, whatever name it bears. */
+    readonly serverCertificate: string;
+  };
+  readonly clock: Clock;
+}
+
+interface Asked {
+  /** For people, in messages: "bring the volume about". */
+  readonly what: string;
+  readonly method: 'GET' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly body?: unknown;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+const connectMs = 3_000;
+const mebibyte = 1_048_576;
+
+/** Making and growing is quick; taking a file system apart waits for the last of its clients. A list may be long. */
+const bounds = {
+  ensure: { timeoutMs: 120_000, maxBytes: mebibyte },
+  list: { timeoutMs: 30_000, maxBytes: 64 * mebibyte },
+  write: { timeoutMs: 120_000, maxBytes: mebibyte },
+};
+
+/** Volumes of a storage node, through the agent on it. */
+export function createAgentBackend(reach: AgentReach): VolumeBackend {
+  const { clock } = reach;
+  const pool = openPool(reach);
+  const closing = new AbortController();
+
+  async function exchange(asked: Asked, signal: AbortSignal): Promise<Buffer> {
+    const late = new AbortController();
+    const cancel = clock.after(asked.timeoutMs, () =>
+      late.abort(new Error(`no answer within ${asked.timeoutMs} ms`)),
+    );
+    try {
+      const answer = await pool.request({
+        path: asked.path,
+        method: asked.method,
+        headers: asked.body === undefined ? {} : { 'content-type': 'application/json' },
+        body: asked.body === undefined ? null : JSON.stringify(asked.body),
+        signal: AbortSignal.any([signal, late.signal, closing.signal]),
+      });
+      const body = await readBounded(answer.body, asked);
+      if (answer.statusCode >= 200 && answer.statusCode < 300) return body;
+      throw failureOf(asked, answer.statusCode, body);
+    } catch (error) {
+      if (isDriverError(error)) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new DriverError(
+        'unavailable',
+        `The storage node did not answer the question to ${asked.what}: ${why}`,
+        {
+          cause: error,
+        },
+      );
+    } finally {
+      cancel();
+    }
+  }
+
+  async function ask<T>(asked: Asked, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    const body = await exchange(asked, signal);
+    const parsed = schema.safeParse(jsonOf(body));
+    if (parsed.success) return parsed.data;
+    throw badAnswer(asked, 'what it answered has not the shape that was agreed');
+  }
+
+  return {
+    async ensure(wish, signal) {
+      checkVolumeWish(wish);
+      const { externalId, ...body } = wish;
+      const what = 'bring a volume about';
+      const view = await ask(
+        { ...bounds.ensure, what, method: 'PUT', path: pathOf(externalId), body },
+        viewBody,
+        signal,
+      );
+      if (view.externalId !== externalId)
+        throw badAnswer({ what }, 'it answered for a volume that nobody asked for');
+      return view;
+    },
+
+    async list(signal) {
+      const asked = {
+        ...bounds.list,
+        what: 'list its volumes',
+        method: 'GET',
+        path: '/v1/volumes',
+      } as const;
+      return (await ask(asked, listBody, signal)).volumes;
+    },
+
+    async snapshot(volumeId, snapshotId, signal) {
+      const path = pathOf(volumeId, snapshotId);
+      return ask(
+        { ...bounds.write, what: 'take a snapshot', method: 'PUT', path, body: {} },
+        snapshotBody,
+        signal,
+      );
+    },
+
+    async removeSnapshot(volumeId, snapshotId, signal) {
+      const path = pathOf(volumeId, snapshotId);
+      await exchange({ ...bounds.write, what: 'remove a snapshot', method: 'DELETE', path }, signal);
+    },
+
+    async remove(volumeId, signal) {
+      const path = pathOf(volumeId);
+      await exchange({ ...bounds.write, what: 'remove a volume', method: 'DELETE', path }, signal);
+    },
+
+    async close() {
+      closing.abort(new Error('the backend was closed'));
+      await pool.destroy();
+    },
+  };
+}
+
+function openPool({ endpoint, tls }: AgentReach): Pool {
+  const expected = fingerprintOf(tls.serverCertificate);
+  return new Pool(new URL(endpoint).origin, {
+    connections: 16,
+    connect: {
+      timeout: connectMs,
+      minVersion: 'TLSv1.3',
+      cert: tls.clientCertificate,
+      key: tls.clientKey,
+      ca: tls.serverCertificate,
+      // Agents sign their own certificates, whose names mean nothing: it must be this very one.
+      checkServerIdentity: (host, shown) =>
+        shown.fingerprint256 === expected
+          ? undefined
+          : new Error(`${host} does not show the certificate that was pinned for it`),
+    },
+    // Deadlines come from our own clock, for the whole exchange and not for a pause in it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function fingerprintOf(certificate: string): string {
+  try {
+    return new X509Certificate(certificate).fingerprint256;
+  } catch (error) {
+    throw new DriverError('refused', 'The certificate that the storage node is to show is not one.', {
+      cause: error,
+    });
+  }
+}
+
+/** Ids are checked first, so that none of them can be a path. */
+function pathOf(volumeId: string, snapshotId?: string): string {
+  checkVolumeId(volumeId);
+  if (snapshotId === undefined) return `/v1/volumes/${volumeId}`;
+  checkSnapshotId(snapshotId);
+  return `/v1/volumes/${volumeId}/snapshots/${snapshotId}`;
+}
+
+async function readBounded(body: AsyncIterable<Buffer>, asked: Asked): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    // Leaving the loop destroys the body, and with it the connection that would go on sending.
+    if (size > asked.maxBytes) throw badAnswer(asked, `it answered more than ${asked.maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function failureOf(asked: Asked, status: number, body: Buffer): DriverError {
+  const parsed = errorBody.safeParse(jsonOf(body));
+  if (parsed.success) return new DriverError(parsed.data.error.kind, parsed.data.error.message);
+  return badAnswer(asked, `it answered ${status} without saying why`);
+}
+
+/** Not an answer, so that nothing may be concluded from it. */
+function badAnswer({ what }: Pick<Asked, 'what'>, why: string): DriverError {
+  return new DriverError('unavailable', `The storage node was asked to ${what}, and ${why}.`);
+}

@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { DriverError } from '@millrace/compute';
+import type { Clock } from '@millrace/platform/clock';
+import type { CredentialSetting } from '@millrace/platform/config';
+import { createAgentBackend } from './agent-backend.ts';
+import type { VolumeBackend } from './backend.ts';
+import { createMockBackend } from './mock-backend.ts';
+
+/** How a storage node is reached, as it is configured. */
+export interface BackendReach {
+  readonly kind: 'nfs' | 'mock';
+  readonly endpoint: string;
+  readonly credentialRef: string | null;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+export interface BackendParts {
+  readonly clock: Clock;
+  readonly credentials: Readonly<Record<string, CredentialSetting>>;
+}
+
+/** The backend that a storage node asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
+export async function connectVolumeBackend(reach: BackendReach, parts: BackendParts): Promise<VolumeBackend> {
+  switch (reach.kind) {
+    case 'mock':
+      return createMockBackend();
+    case 'nfs': {
+      if (!URL.canParse(reach.endpoint) || new URL(reach.endpoint).protocol !== 'https:') {
+        throw new DriverError('refused', 'The endpoint of a storage node begins with https://.');
+      }
+      const tls = await readCredential(reach.credentialRef, parts.credentials);
+      return createAgentBackend({ endpoint: reach.endpoint, tls, clock: parts.clock });
+    }
+  }
+}
+
+async function readCredential(name: string | null, credentials: BackendParts['credentials']) {
+  const credential = name === null ? undefined : credentials[name];
+  if (credential === undefined) {
+    const why = name === null ? 'It names no credential' : `This process has no credential ${name}`;
+    throw new DriverError('refused', `${why}; a storage node is reached with one.`);
+  }
+  if (!('certificateFile' in credential)) {
+    throw new DriverError(
+      'refused',
+      `The credential ${name} is a password; a storage node wants a certificate.`,
+    );
+  }
+  const { certificateFile, keyFile, serverCertificateFile } = credential;
+  if (serverCertificateFile === null) {
+    throw new DriverError('refused', 'Its credential does not say which certificate the storage node shows.');
+  }
+  const [clientCertificate, clientKey, serverCertificate] = await Promise.all(
+    [certificateFile, keyFile, serverCertificateFile].map(readSecret),
+  );
+  return {
+    clientCertificate: clientCertificate ?? '',
+    clientKey: clientKey ?? '',
+    serverCertificate: serverCertificate ?? '',
+  };
+}
+
+async function readSecret(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new DriverError('refused', `The file ${path} of its credential cannot be read.`, { cause: error });
+  }
+}

@@ -1,0 +1,47 @@
+import type { VolumeBackend, VolumeView, VolumeWish } from './backend.ts';
+import { checkSnapshotId, checkVolumeId, checkVolumeWish } from './check-wish.ts';
+
+/**
+ * Says yes: what test keys make. It serves nothing, and remembers only what this process asked of it, so nothing may be
+ * concluded from what its list lacks.
+ */
+export function createMockBackend(): VolumeBackend {
+  const volumes = new Map<string, VolumeView>();
+  return {
+    async ensure(wish: VolumeWish) {
+      checkVolumeWish(wish);
+      const { externalId, sizeGb, vip, clients } = wish;
+      const snapshots = volumes.get(externalId)?.snapshots ?? [];
+      const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots };
+      volumes.set(externalId, view);
+      return view;
+    },
+
+    async list() {
+      return [...volumes.values()];
+    },
+
+    async snapshot(volumeId, snapshotId) {
+      checkVolumeId(volumeId);
+      checkSnapshotId(snapshotId);
+      const known = volumes.get(volumeId);
+      if (known !== undefined) {
+        const snapshots = [...new Set([...known.snapshots, snapshotId])];
+        volumes.set(volumeId, { ...known, snapshots });
+      }
+      return { sizeBytes: 0 };
+    },
+
+    async removeSnapshot(volumeId, snapshotId) {
+      const known = volumes.get(volumeId);
+      if (known === undefined) return;
+      volumes.set(volumeId, { ...known, snapshots: known.snapshots.filter((id) => id !== snapshotId) });
+    },
+
+    async remove(volumeId) {
+      volumes.delete(volumeId);
+    },
+
+    async close() {},
+  };
+}

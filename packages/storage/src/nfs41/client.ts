@@ -1,0 +1,312 @@
+import { randomBytes } from 'node:crypto';
+import { RpcConnection, type RpcOptions } from './rpc.ts';
+import { NfsError } from './status.ts';
+import { MalformedAnswer, XdrWriter, type XdrReader } from './xdr.ts';
+
+export interface Nfs41Options extends RpcOptions {
+  /** Who comes back under the same name may claim what it had open, if it also shows the same verifier. */
+  readonly owner?: string;
+  readonly verifier?: Buffer;
+}
+
+/** A file that was opened, or that somebody pretends to have opened. */
+export interface OpenFile {
+  readonly handle: Buffer;
+  readonly stateid: Buffer;
+}
+
+/** Instead of an open file: the right to read and write is asked of the file alone. */
+export const anonymousStateid: Buffer = Buffer.alloc(16);
+
+const op = {
+  close: 4,
+  getattr: 9,
+  getfh: 10,
+  lookup: 15,
+  open: 18,
+  putfh: 22,
+  putrootfh: 24,
+  read: 25,
+  remove: 28,
+  write: 38,
+  exchangeId: 42,
+  createSession: 43,
+  destroySession: 44,
+  sequence: 53,
+  destroyClientid: 57,
+  reclaimComplete: 58,
+} as const;
+
+type OpName = keyof typeof op;
+
+/** One operation of a COMPOUND: its arguments, and how what is of interest of its result is read. */
+interface Operation<T> {
+  readonly name: OpName;
+  readonly args: XdrWriter;
+  readonly read: (result: XdrReader) => T;
+}
+
+const nothing = (): void => undefined;
+const begin = (name: OpName): XdrWriter => new XdrWriter().u32(op[name]);
+
+const putRoot: Operation<void> = { name: 'putrootfh', args: begin('putrootfh'), read: nothing };
+const putHandle = (handle: Buffer): Operation<void> => ({
+  name: 'putfh',
+  args: begin('putfh').opaque(handle),
+  read: nothing,
+});
+const getHandle: Operation<Buffer> = {
+  name: 'getfh',
+  args: begin('getfh'),
+  read: (result) => result.opaque(),
+};
+
+/** From the root of the server down a path such as `/volume/a`. */
+function walk(path: string): Operation<void>[] {
+  const names = path.split('/').filter((name) => name !== '');
+  return [
+    putRoot,
+    ...names.map((name) => ({ name: 'lookup' as const, args: begin('lookup').opaque(name), read: nothing })),
+  ];
+}
+
+const minorVersion = 1;
+const sessionIdBytes = 16;
+const callBytes = 1_048_576 + 4_096;
+
+/**
+ * A small client of NFSv4.1 (RFC 8881) with AUTH_SYS: enough to see for oneself what a server gives to whom. It knows no
+ * cache, no locks and no delegations, has one call under way at a time, and recovers nothing: when its connection ends it
+ * is over. Handles are plain bytes, so that it can also be told to use one that it was never given.
+ */
+export class Nfs41Client {
+  readonly #rpc: RpcConnection;
+  readonly #clientId: bigint;
+  readonly #session: Buffer;
+  #sequence = 1;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** As what the server names itself. Clients take two servers of one name for one server with two addresses. */
+  readonly serverName: string;
+
+  private constructor(rpc: RpcConnection, met: Met, session: Buffer) {
+    this.#rpc = rpc;
+    this.#clientId = met.clientId;
+    this.#session = session;
+    this.serverName = met.serverName;
+  }
+
+  /** A connection with a session. The server may still refuse everything that is asked in it. */
+  static async connect(options: Nfs41Options): Promise<Nfs41Client> {
+    const rpc = await RpcConnection.open(options);
+    try {
+      const met = await one(rpc, exchangeId(options));
+      const session = await one(rpc, createSession(met));
+      return new Nfs41Client(rpc, met, session);
+    } catch (error) {
+      rpc.end();
+      throw error;
+    }
+  }
+
+  /** Says that nothing (more) of an earlier life is claimed: servers let nobody open files before it. */
+  async reclaimComplete(): Promise<void> {
+    await this.#run({ name: 'reclaimComplete', args: begin('reclaimComplete').u32(0), read: nothing });
+  }
+
+  async lookup(path: string): Promise<Buffer> {
+    return this.#run(...walk(path), getHandle);
+  }
+
+  async open(folder: string, name: string, create = false): Promise<OpenFile> {
+    return this.#open(walk(folder), create, (args) => args.u32(0).opaque(name));
+  }
+
+  /** Takes back what the same owner had open before the server died. */
+  async reclaim(handle: Buffer): Promise<OpenFile> {
+    return this.#open([putHandle(handle)], false, (args) => args.u32(1).u32(0));
+  }
+
+  /** Writes through to the disk, and answers how much was written. */
+  async write(file: OpenFile, offset: number, data: Buffer | string): Promise<number> {
+    const args = begin('write').fixed(file.stateid).u64(BigInt(offset)).u32(2).opaque(data);
+    return this.#run(putHandle(file.handle), { name: 'write', args, read: (result) => result.u32() });
+  }
+
+  async read(file: OpenFile, offset: number, length: number): Promise<Buffer> {
+    const args = begin('read').fixed(file.stateid).u64(BigInt(offset)).u32(length);
+    const read = (result: XdrReader): Buffer => {
+      result.u32();
+      return result.opaque();
+    };
+    return this.#run(putHandle(file.handle), { name: 'read', args, read });
+  }
+
+  async size(handle: Buffer): Promise<bigint> {
+    const sizeAttribute = 1 << 4;
+    const read = (result: XdrReader): bigint => {
+      if (result.bitmap()[0] !== sizeAttribute) throw new MalformedAnswer('The size was not answered.');
+      result.u32();
+      return result.u64();
+    };
+    const args = begin('getattr').u32(1).u32(sizeAttribute);
+    return this.#run(putHandle(handle), { name: 'getattr', args, read });
+  }
+
+  async close(file: OpenFile): Promise<void> {
+    const args = begin('close').u32(0).fixed(file.stateid);
+    await this.#run(putHandle(file.handle), { name: 'close', args, read: nothing });
+  }
+
+  async remove(folder: string, name: string): Promise<void> {
+    await this.#run(...walk(folder), { name: 'remove', args: begin('remove').opaque(name), read: nothing });
+  }
+
+  /** Takes leave, so that the server forgets us, as far as it still answers. */
+  async end(): Promise<void> {
+    try {
+      const session = begin('destroySession').fixed(this.#session);
+      await one(this.#rpc, { name: 'destroySession', args: session, read: nothing });
+      const client = begin('destroyClientid').u64(this.#clientId);
+      await one(this.#rpc, { name: 'destroyClientid', args: client, read: nothing });
+    } catch {
+      // A server that is gone, or has forgotten us already, has nothing to forget.
+    } finally {
+      this.#rpc.end();
+    }
+  }
+
+  /** Without a word, as a machine that loses its power. */
+  drop(): void {
+    this.#rpc.end();
+  }
+
+  async #open(
+    way: readonly Operation<void>[],
+    create: boolean,
+    claim: (args: XdrWriter) => XdrWriter,
+  ): Promise<OpenFile> {
+    const [readAndWrite, wantNoDelegation] = [3, 0x400];
+    const args = begin('open')
+      .u32(0)
+      .u32(readAndWrite | wantNoDelegation)
+      .u32(0);
+    args.u64(this.#clientId).opaque('millrace');
+    if (create) {
+      // Unchecked, with the attribute 33, which is the mode.
+      args.u32(1).u32(0).u32(2).u32(0).u32(2).opaque(new XdrWriter().u32(0o644).bytes());
+    } else {
+      args.u32(0);
+    }
+    claim(args);
+    let stateid = anonymousStateid;
+    const opening: Operation<void> = {
+      name: 'open',
+      args,
+      read: (result) => {
+        stateid = readOpened(result);
+      },
+    };
+    const handle = await this.#run(...way, opening, getHandle);
+    return { handle, stateid };
+  }
+
+  /** One call in the session; answers what the last operation does. Calls wait for each other: there is one slot. */
+  #run<T>(...operations: readonly [...Operation<unknown>[], Operation<T>]): Promise<T> {
+    const turn = this.#last.then(async () => {
+      const args = begin('sequence').fixed(this.#session).u32(this.#sequence).u32(0).u32(0).u32(0);
+      const sequence: Operation<void> = {
+        name: 'sequence',
+        args,
+        read: (result) => {
+          this.#sequence += 1;
+          result.fixed(sessionIdBytes + 5 * 4);
+        },
+      };
+      return call(this.#rpc, [sequence, ...operations]);
+    });
+    this.#last = turn.catch(nothing);
+    return turn;
+  }
+}
+
+function one<T>(rpc: RpcConnection, operation: Operation<T>): Promise<T> {
+  return call(rpc, [operation]);
+}
+
+async function call<T>(
+  rpc: RpcConnection,
+  operations: readonly [...Operation<unknown>[], Operation<T>],
+): Promise<T> {
+  const args = new XdrWriter().opaque('').u32(minorVersion).u32(operations.length);
+  for (const operation of operations) args.fixed(operation.args.bytes());
+  const results = await rpc.compound(args.bytes());
+  const whole = results.u32();
+  results.opaque();
+  // One that is refused as a whole has no results.
+  if (results.u32() === 0 && whole !== 0) throw new NfsError(whole, 'COMPOUND');
+  let last: unknown;
+  for (const { name, read } of operations) {
+    const answered = results.u32();
+    const status = results.u32();
+    if (status !== 0) throw new NfsError(status, name.toUpperCase());
+    if (answered !== op[name])
+      throw new MalformedAnswer(`Operation ${answered} was answered instead of ${op[name]}.`);
+    last = read(results);
+  }
+  // The last operation is of type T, and the loop ended with it.
+  return last as T;
+}
+
+interface Met {
+  readonly clientId: bigint;
+  readonly sequence: number;
+  readonly serverName: string;
+}
+
+function exchangeId({ owner, verifier }: Nfs41Options): Operation<Met> {
+  const args = begin('exchangeId')
+    .fixed(verifier ?? randomBytes(8))
+    .opaque(owner ?? `millrace-${randomBytes(12).toString('hex')}`);
+  // No flags, no protection of state, no name of the implementation.
+  args.u32(0).u32(0).u32(0);
+  const read = (result: XdrReader): Met => {
+    const [clientId, sequence] = [result.u64(), result.u32()];
+    result.u32();
+    if (result.u32() !== 0) throw new MalformedAnswer('The server protects what it was not asked to.');
+    result.u64();
+    return { clientId, sequence, serverName: result.opaque().toString('utf8') };
+  };
+  return { name: 'exchangeId', args, read };
+}
+
+function createSession({ clientId, sequence }: Met): Operation<Buffer> {
+  const args = begin('createSession').u64(clientId).u32(sequence).u32(0);
+  const [operations, slots] = [16, 1];
+  for (const _channel of ['fore', 'back']) {
+    args.u32(0).u32(callBytes).u32(callBytes).u32(8_192).u32(operations).u32(slots).u32(0);
+  }
+  // Where the server would call back, if we let it, without credentials.
+  args.u32(0x4000_0000).u32(1).u32(0);
+  return { name: 'createSession', args, read: (result) => result.fixed(sessionIdBytes) };
+}
+
+/** The stateid; what else there is must be read past. */
+function readOpened(result: XdrReader): Buffer {
+  const stateid = result.fixed(16);
+  result.u32();
+  result.u64();
+  result.u64();
+  result.u32();
+  result.bitmap();
+  const delegation = result.u32();
+  const [none, noneExtended] = [0, 3];
+  if (delegation === noneExtended) {
+    const why = result.u32();
+    const [contention, resource] = [1, 2];
+    if (why === contention || why === resource) result.u32();
+  } else if (delegation !== none) {
+    throw new MalformedAnswer('The server delegates a file although it was asked not to.');
+  }
+  return stateid;
+}

@@ -1,0 +1,85 @@
+/** What was received does not follow the protocol. */
+export class MalformedAnswer extends Error {
+  override readonly name = 'MalformedAnswer';
+}
+
+const padding = (length: number): number => (4 - (length % 4)) % 4;
+
+/** Writes XDR (RFC 4506): big-endian, in units of four bytes. */
+export class XdrWriter {
+  readonly #parts: Buffer[] = [];
+
+  u32(value: number): this {
+    const part = Buffer.alloc(4);
+    part.writeUInt32BE(value);
+    this.#parts.push(part);
+    return this;
+  }
+
+  u64(value: bigint): this {
+    const part = Buffer.alloc(8);
+    part.writeBigUInt64BE(value);
+    this.#parts.push(part);
+    return this;
+  }
+
+  /** As it is, without a length; a multiple of four bytes. */
+  fixed(bytes: Buffer): this {
+    this.#parts.push(bytes, Buffer.alloc(padding(bytes.length)));
+    return this;
+  }
+
+  /** With its length in front. */
+  opaque(bytes: Buffer | string): this {
+    const part = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+    return this.u32(part.length).fixed(part);
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+}
+
+/** Reads XDR, and never beyond what is there. */
+export class XdrReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  u32(): number {
+    return this.#take(4).readUInt32BE();
+  }
+
+  u64(): bigint {
+    return this.#take(8).readBigUInt64BE();
+  }
+
+  /** A copy: what it came with may be a megabyte. */
+  fixed(length: number): Buffer {
+    const value = Buffer.from(this.#take(length));
+    this.#take(padding(length));
+    return value;
+  }
+
+  opaque(): Buffer {
+    return this.fixed(this.u32());
+  }
+
+  /** The words of a bitmap. */
+  bitmap(): number[] {
+    const words = this.u32();
+    if (words > 8) throw new MalformedAnswer('A bitmap is longer than the protocol has use for.');
+    return Array.from({ length: words }, () => this.u32());
+  }
+
+  #take(length: number): Buffer {
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new MalformedAnswer('The answer ends before what it announces.');
+    const part = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return part;
+  }
+}

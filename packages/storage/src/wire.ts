@@ -1,0 +1,64 @@
+import type { DriverErrorKind } from '@millrace/compute';
+import type { OrgId } from '@millrace/platform/ids';
+import { z } from 'zod';
+
+// What the control plane and the storage agent say to each other, over HTTPS:
+//
+//   PUT    /v1/volumes/{id}                        the wish          200 the view
+//   GET    /v1/volumes                                               200 {volumes: […]}
+//   PUT    /v1/volumes/{id}/snapshots/{snapshot}                     200 {sizeBytes}
+//   DELETE /v1/volumes/{id}, …/snapshots/{snapshot}                  204
+//
+// A failure is {error: {kind, message}} with the kinds of a DriverError.
+
+export { checkSnapshotId, checkVolumeId, checkVolumeWish, isHostAddress } from './check-wish.ts';
+
+const shortText = z.string().max(256);
+
+/** Shapes alone: what the values may be is the business of `checkVolumeWish`. */
+export const wishBody = z.strictObject({
+  orgId: shortText.transform((text) => text as OrgId),
+  sizeGb: z.number(),
+  vip: shortText,
+  clients: z.array(shortText).max(10_000),
+});
+
+export const viewBody = z.object({
+  externalId: shortText,
+  sizeGb: z.int().min(0),
+  vip: shortText,
+  clients: z.array(shortText).max(10_000),
+  isServed: z.boolean(),
+  detail: z.string().max(4_096).nullable(),
+  snapshots: z.array(shortText).max(100_000),
+});
+
+export const listBody = z.object({ volumes: z.array(viewBody).max(100_000) });
+
+export const snapshotBody = z.object({ sizeBytes: z.int().min(0) });
+
+const kinds = {
+  unavailable: 503,
+  busy: 503,
+  not_found: 404,
+  conflict: 409,
+  no_capacity: 507,
+  refused: 400,
+  unsupported: 501,
+  failed: 500,
+  unclean: 500,
+} as const satisfies Record<DriverErrorKind, number>;
+
+export function statusOf(kind: DriverErrorKind): number {
+  return kinds[kind];
+}
+
+export const errorBody = z.object({
+  error: z.object({
+    kind: z.enum(Object.keys(kinds) as [DriverErrorKind, ...DriverErrorKind[]]),
+    message: z.string().max(8_192),
+  }),
+});
+
+/** Where the volume is below `vip:`. Everything above it is empty and cannot be written to. */
+export const exportPath = '/volume';
