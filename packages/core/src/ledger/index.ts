@@ -48,4 +48,5 @@ export {
 } from './budgets.store.ts';
 export { firstIdAfter, firstIdOf } from './id-format.ts';
 export { expirePromos } from './promos.ts';
+export { MoneyMissing, withRecalledMoney, type RecallMoney } from './recalled-money.ts';
 export { runwayMs, runwaySeconds, type Burn } from './runway.ts';

@@ -4,6 +4,7 @@ export {
   gpuPricesFor,
   modelPriceFor,
   quoteFor,
+  volumePriceFor,
   type GpuPrices,
   type QuoteRequest,
 } from './prices.service.ts';

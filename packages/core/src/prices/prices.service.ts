@@ -213,6 +213,18 @@ export async function diskPriceFor(
   return isPriced ? freezeStorage({ orgId, mode, book, now }, thing, sizeGb) : null;
 }
 
+/** What a volume of this size costs, as it is sold now. Throws where the book has no price for it. */
+export async function volumePriceFor(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  volume: { readonly region: string; readonly sizeGb: number; readonly now: Date },
+): Promise<FrozenPrice> {
+  const { region, sizeGb, now } = volume;
+  const book = mode === 'test' ? [] : await readStoragePrices(reader, orgId, now);
+  return freezeStorage({ orgId, mode, book, now }, { kind: 'volume', region }, sizeGb);
+}
+
 /** What an hour of one GPU costs, before any discount; null where the book has no price, so that it cannot be rented. */
 export type GpuPrices = (thing: Omit<PricedThing & { readonly kind: 'gpu' }, 'kind'>) => NanoUsd | null;
 

@@ -19,12 +19,15 @@ export {
 } from './fragments.ts';
 export { marketplaceConfig } from './marketplace.ts';
 export { caddyAddress, caddyConfig, namesConfig } from './names.ts';
+export { defaultStorage, storageConfig, type StorageNodeSetting } from './storage.ts';
 export { stripeConfig } from './stripe.ts';
 export {
   defaultFleet,
   fleetConfig,
   providersConfig,
+  type CertificateSetting,
   type ClusterSetting,
   type CredentialSetting,
+  type PasswordSetting,
   type ProviderSetting,
 } from './providers.ts';

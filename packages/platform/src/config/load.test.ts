@@ -213,9 +213,11 @@ test('clusters that cannot be right are named where they stand', () => {
 
 test('credentials are files by name, and a file that holds anything else is refused', () => {
   const entry = { certificateFile: '/c', keyFile: '/k', serverCertificateFile: '/s' };
-  const good = file('credentials.json', JSON.stringify({ 'eu-1': entry }));
+  const metal = { username: 'millrace', passwordFile: '/p' };
+  const good = file('credentials.json', JSON.stringify({ 'eu-1': entry, 'eu-2': metal }));
   expect(loadConfig([fleetConfig], { MILLRACE_FLEET_CREDENTIALS_FILE: good }).fleet.credentials).toEqual({
     'eu-1': entry,
+    'eu-2': { ...metal, serverCertificateFile: null },
   });
   expect(loadConfig([fleetConfig], {}).fleet.credentials).toEqual({});
   const bad = file('wrong.json', JSON.stringify({ 'eu-1': { key: 'hunter2' } }));

@@ -194,7 +194,7 @@ export const providersConfig = fragment('providers', variables, ({ list, file })
 
 const path = z.string().min(1).max(4_096);
 
-const credentialShape = z.strictObject({
+const certificateShape = z.strictObject({
   /** PEM files: what we show the engine, and the only certificate of its that we believe. */
   certificateFile: path,
   keyFile: path,
@@ -202,7 +202,21 @@ const credentialShape = z.strictObject({
   serverCertificateFile: path.nullable().default(null),
 });
 
-export type CredentialSetting = z.output<typeof credentialShape>;
+const passwordShape = z.strictObject({
+  /** For engines that ask for a password. The file holds it alone, in one line. */
+  username: z.string().regex(/^[^\s:]{1,255}$/, 'must be a name without spaces and colons'),
+  passwordFile: path,
+  /** PEM: what the engine shows, or who signed it. Left out where the system trusts it anyway. */
+  serverCertificateFile: path.nullable().default(null),
+});
+
+const credentialShape = z.union([certificateShape, passwordShape]);
+
+/** What is shown to an engine that knows us by a certificate. */
+export type CertificateSetting = z.output<typeof certificateShape>;
+/** What is told to one that asks for a password. */
+export type PasswordSetting = z.output<typeof passwordShape>;
+export type CredentialSetting = CertificateSetting | PasswordSetting;
 
 /** The names alone are known to the database. The files are read when an engine is connected, so they may change. */
 export const fleetConfig = fragment('fleet', {
@@ -210,7 +224,7 @@ export const fleetConfig = fragment('fleet', {
     env: 'MILLRACE_FLEET_CREDENTIALS_FILE',
     schema: values.fileContent.pipe(values.json(z.record(credentialName, credentialShape))).default({}),
     expected:
-      'the path of a JSON file that names credentials: {"eu-1":{"certificateFile":"…","keyFile":"…","serverCertificateFile":"…"}}',
+      'the path of a JSON file that names credentials: {"eu-1":{"certificateFile":"…","keyFile":"…","serverCertificateFile":"…"}} or {"eu-2":{"username":"…","passwordFile":"…"}}',
     example: '/etc/millrace/fleet-credentials.json',
   },
 });

@@ -1,0 +1,129 @@
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { RentalId } from '@millrace/platform/ids';
+import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
+import { requireAction, requireRentals } from './attach.ts';
+import {
+  endAttachments,
+  insertAttachments,
+  listHolders,
+  lockRentals,
+  type Holder,
+} from './attachments.store.ts';
+import { tellOfVolume, wishAnew } from './move.ts';
+import { resourceOf, type RentalSeen, type Volume } from './volume.ts';
+import { findVolume, lockVolume, saveVolume } from './volumes.store.ts';
+
+/** Who may use a volume. The tables say it at once; the storage server is told right afterwards. */
+
+const WIRE_ID_MAX = 2_147_483_647;
+
+/** Any whole number may be asked for; those that nothing can have are not there. */
+export const isWireId = (id: number): boolean => id > 0 && id <= WIRE_ID_MAX;
+
+/** The volume of the caller's own, in the mode of its key, with its lock held. Absent and foreign are alike. */
+export async function requireOwn(
+  tx: Tx,
+  owner: Pick<Volume, 'orgId' | 'mode'>,
+  wireId: number,
+): Promise<Volume> {
+  const found = isWireId(wireId) ? await findVolume(tx, owner.orgId, owner.mode, wireId) : null;
+  const volume = found === null ? null : await lockVolume(tx, owner.orgId, found.id);
+  if (volume === null || volume.phase === 'purged') throw new Fault('VOLUME_NOT_FOUND');
+  return volume;
+}
+
+export interface LinkWish {
+  readonly storageVolumeId: number;
+  readonly rentalIds: readonly number[];
+}
+
+/** Attaches to all of these rentals or to none. What is attached already stays so. Locks: organisation, rentals, volume. */
+export async function attachVolume(tx: Tx, call: KeyCall, wish: LinkWish): Promise<readonly number[]> {
+  const { key } = await enterAs(tx, call, 'volumes:write');
+  const { orgId, cause } = call;
+  const owner = { orgId, mode: key.mode };
+  const wished = [...new Set(wish.rentalIds)];
+  // Rentals are locked first, as whoever ends one does; whether there is such a volume is what the caller hears first.
+  const rentals = await lockRentals(tx, orgId, key.mode, wished.filter(isWireId));
+  const volume = await requireOwn(tx, owner, wish.storageVolumeId);
+  requireAction(volume, 'attach');
+  requireRentals(rentals, wished, volume.region);
+  const attached = await attach(tx, volume, rentals, cause.actor);
+  const rentalIds = rentals.map(({ wireId }) => wireId).toSorted((one, other) => one - other);
+  if (attached.version !== volume.version) {
+    await appendAudit(tx, orgId, cause, {
+      action: 'volume.attached',
+      resource: resourceOf(volume),
+      after: { rentalIds },
+    });
+  }
+  return rentalIds;
+}
+
+/** The same for a volume and rentals that were found fit, with their locks held. */
+export async function attach(
+  tx: Tx,
+  volume: Volume,
+  rentals: readonly Pick<RentalSeen, 'id' | 'wireId'>[],
+  actor: Actor,
+): Promise<Volume> {
+  const fresh = new Set(
+    await insertAttachments(
+      tx,
+      volume,
+      rentals.map(({ id }) => id),
+    ),
+  );
+  if (fresh.size === 0) return volume;
+  const changed = await saveVolume(tx, volume, {
+    updatedAt: tx.clock.now(),
+    ...wishAnew(volume, tx.clock.now()),
+  });
+  const rentalIds = rentals.filter(({ id }) => fresh.has(id)).map(({ wireId }) => wireId);
+  await tellOfVolume(tx, changed, { type: 'volume.attached', actor, data: { rentalIds } });
+  return changed;
+}
+
+/** Detaches from all of these rentals or from none. The storage server refuses them from then on. */
+export async function detachVolume(tx: Tx, call: KeyCall, wish: LinkWish): Promise<readonly number[]> {
+  const { key } = await enterAs(tx, call, 'volumes:write');
+  const { orgId, cause } = call;
+  const volume = await requireOwn(tx, { orgId, mode: key.mode }, wish.storageVolumeId);
+  requireAction(volume, 'detach');
+  const holders = (await listHolders(tx, orgId, [volume.id])).get(volume.id) ?? [];
+  const wished = new Set(wish.rentalIds);
+  const found = holders.filter(({ wireId }) => wished.has(wireId));
+  if (found.length < wished.size) throw new Fault('VOLUME_NOT_ATTACHED');
+  const ids = found.map(({ rentalId }) => rentalId);
+  const { detached } = await detach(tx, volume, ids, cause.actor);
+  const rentalIds = detached.map(({ wireId }) => wireId);
+  await appendAudit(tx, orgId, cause, {
+    action: 'volume.detached',
+    resource: resourceOf(volume),
+    after: { rentalIds },
+  });
+  return rentalIds;
+}
+
+/** Detaches from these rentals, or from all that have it, and tells so where any had it. */
+export async function detach(
+  tx: Tx,
+  volume: Volume,
+  rentalIds: readonly RentalId[] | 'all',
+  actor: Actor,
+): Promise<{ readonly volume: Volume; readonly detached: readonly Holder[] }> {
+  const detached = await endAttachments(tx, volume, rentalIds);
+  if (detached.length === 0) return { volume, detached };
+  const changed = await saveVolume(tx, volume, {
+    updatedAt: tx.clock.now(),
+    ...wishAnew(volume, tx.clock.now()),
+  });
+  await tellOfVolume(tx, changed, {
+    type: 'volume.detached',
+    actor,
+    data: { rentalIds: detached.map(({ wireId }) => wireId) },
+  });
+  return { volume: changed, detached };
+}

@@ -1,0 +1,211 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import {
+  fromUuid,
+  toUuid,
+  type OrgId,
+  type RentalId,
+  type StorageNodeId,
+  type VolumeId,
+} from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { sql } from 'kysely';
+import type { RentalSeen, Volume } from './volume.ts';
+
+/**
+ * All SQL about which rentals have which volumes. Rentals and their machines belong to another feature: they are read here
+ * and never written.
+ */
+
+/**
+ * The rentals of these ids, those of the organisation and mode alone, kept from ending until this transaction is over.
+ * Marketplace instances are no rentals to whoever attaches.
+ */
+export async function lockRentals(
+  tx: Tx,
+  orgId: OrgId,
+  mode: Mode,
+  wireIds: readonly number[],
+): Promise<readonly RentalSeen[]> {
+  const { rows } = await sql<{ id: string; wire_id: number; kind: string; region: string; status: string }>`
+    select id, wire_id, kind, region, status from rentals
+     where wire_id = any(${wireIds}::integer[]) and org_id = ${toUuid(orgId)} and mode = ${mode} and kind <> 'instance'
+     order by id for share`.execute(tx.kysely);
+  return rows.map((row) => ({
+    id: fromUuid('rnt', row.id),
+    wireId: row.wire_id,
+    kind: row.kind,
+    region: row.region,
+    status: row.status,
+  }));
+}
+
+/** Attaches, and answers which were not attached before. */
+export async function insertAttachments(
+  tx: Tx,
+  volume: Pick<Volume, 'id' | 'orgId' | 'mode'>,
+  rentalIds: readonly RentalId[],
+): Promise<readonly RentalId[]> {
+  const { rows } = await sql<{ rental_id: string }>`
+    insert into volume_attachments (volume_id, rental_id, org_id, mode, attached_at)
+    select ${toUuid(volume.id)}, rental_id, ${toUuid(volume.orgId)}, ${volume.mode}, ${tx.clock.now()}
+      from unnest(${rentalIds.map(toUuid)}::uuid[]) as wished (rental_id)
+    on conflict (volume_id, rental_id) where detached_at is null do nothing
+    returning rental_id`.execute(tx.kysely);
+  return rows.map((row) => fromUuid('rnt', row.rental_id));
+}
+
+export interface Holder {
+  readonly rentalId: RentalId;
+  readonly wireId: number;
+}
+
+/** Detaches from these rentals, or from all of them, and answers from which. */
+export async function endAttachments(
+  tx: Tx,
+  volume: Pick<Volume, 'id' | 'orgId'>,
+  rentalIds: readonly RentalId[] | 'all',
+): Promise<readonly Holder[]> {
+  const { rows } = await sql<{ id: string; wire_id: number }>`
+    update volume_attachments as held set detached_at = greatest(held.attached_at, ${tx.clock.now()}::timestamptz)
+      from rentals as rental
+     where held.volume_id = ${toUuid(volume.id)} and held.org_id = ${toUuid(volume.orgId)} and held.detached_at is null
+       and rental.id = held.rental_id
+       and (${rentalIds === 'all'} or held.rental_id = any(${rentalIds === 'all' ? [] : rentalIds.map(toUuid)}::uuid[]))
+    returning rental.id, rental.wire_id`.execute(tx.kysely);
+  return rows
+    .map((row) => ({ rentalId: fromUuid('rnt', row.id), wireId: row.wire_id }))
+    .toSorted((one, other) => one.wireId - other.wireId);
+}
+
+/** The rentals that have each of these volumes, by the ids that clients know, in their order. */
+export async function listHolders(
+  reader: Reader,
+  orgId: OrgId,
+  volumeIds: readonly VolumeId[],
+): Promise<ReadonlyMap<VolumeId, readonly Holder[]>> {
+  const holders = new Map<VolumeId, Holder[]>();
+  if (volumeIds.length === 0) return holders;
+  const { rows } = await sql<{ volume_id: string; rental_id: string; wire_id: number }>`
+    select held.volume_id, held.rental_id, rental.wire_id
+      from volume_attachments as held join rentals as rental on rental.id = held.rental_id
+     where held.org_id = ${toUuid(orgId)} and held.volume_id = any(${volumeIds.map(toUuid)}::uuid[])
+       and held.detached_at is null
+     order by rental.wire_id`.execute(reader.kysely);
+  for (const row of rows) {
+    const id = fromUuid('vol', row.volume_id);
+    const known = holders.get(id) ?? [];
+    known.push({ rentalId: fromUuid('rnt', row.rental_id), wireId: row.wire_id });
+    holders.set(id, known);
+  }
+  return holders;
+}
+
+/** Of those that have the volume, the ones that have ended, or are about to, and were not detached. */
+export async function listEndedHolders(
+  tx: Tx,
+  volume: Pick<Volume, 'id' | 'orgId'>,
+): Promise<readonly RentalId[]> {
+  const { rows } = await sql<{ rental_id: string }>`
+    select held.rental_id from volume_attachments as held join rentals as rental on rental.id = held.rental_id
+     where held.volume_id = ${toUuid(volume.id)} and held.org_id = ${toUuid(volume.orgId)} and held.detached_at is null
+       and rental.status in ('Failed', 'Terminating', 'Terminated')`.execute(tx.kysely);
+  return rows.map((row) => fromUuid('rnt', row.rental_id));
+}
+
+/** The machines that may use a volume: of rentals that go on, their present ones, neither cut off nor to be removed. */
+const usableMachines = sql`
+      from volume_attachments as held
+      join rentals as rental on rental.id = held.rental_id and rental.status in ('Pending', 'Running', 'Unknown')
+      join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
+       and machine.state in ('made', 'proven', 'open') and machine.cut_at is null and machine.private_ip is not null`;
+
+/** The private addresses of the machines that may use the volume. Sorted, each once. */
+export async function listClients(
+  reader: Reader,
+  volume: Pick<Volume, 'id' | 'orgId'>,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ address: string }>`
+    select distinct machine.private_ip as address ${usableMachines}
+     where held.volume_id = ${toUuid(volume.id)} and held.org_id = ${toUuid(volume.orgId)} and held.detached_at is null
+     order by machine.private_ip`.execute(reader.kysely);
+  return rows.map(({ address }) => address);
+}
+
+/** The same of every volume of a storage node, of every organisation, with one question. */
+export async function listClientsOfNode(
+  reader: Reader,
+  nodeId: StorageNodeId,
+): Promise<ReadonlyMap<VolumeId, readonly string[]>> {
+  const { rows } = await sql<{ id: string; addresses: string[] }>`
+    select held.volume_id as id, array_agg(distinct machine.private_ip) as addresses ${usableMachines}
+      join volumes as volume on volume.id = held.volume_id and volume.org_id = held.org_id
+     where volume.node_id = ${toUuid(nodeId)} and volume.phase <> 'purged' and held.detached_at is null
+     group by held.volume_id`.execute(reader.kysely);
+  return new Map(rows.map(({ id, addresses }) => [fromUuid('vol', id), addresses]));
+}
+
+/**
+ * Whether a backend may be letting in a machine of this rental that is to be removed. An address that another machine of
+ * the rental has by now is not meant.
+ */
+export async function readStillServed(reader: Reader, orgId: OrgId, rentalId: RentalId): Promise<boolean> {
+  const { rows } = await sql<{ served: boolean }>`
+    select exists (
+      select 1 from volume_attachments as held
+        join volumes as volume on volume.id = held.volume_id and volume.phase <> 'purged'
+        join rental_machines as machine on machine.rental_id = held.rental_id
+       where held.rental_id = ${toUuid(rentalId)} and held.org_id = ${toUuid(orgId)}
+         and machine.state = 'doomed' and machine.private_ip = any(volume.served_clients)
+         and not exists (select 1 from rental_machines as other
+                          where other.rental_id = machine.rental_id and other.private_ip = machine.private_ip
+                            and other.state in ('made', 'proven', 'open'))) as served`.execute(reader.kysely);
+  return rows[0]?.served ?? false;
+}
+
+export interface AttachedRow {
+  readonly rentalId: RentalId;
+  readonly volume: {
+    readonly id: VolumeId;
+    readonly wireId: number;
+    readonly ratePerHour: NanoUsd;
+    readonly sizeGb: number;
+    readonly label: string;
+    readonly vip: string;
+  };
+}
+
+/** The volumes that each of these rentals has, in the order of their ids. */
+export async function listAttached(
+  reader: Reader,
+  orgId: OrgId,
+  rentalIds: readonly RentalId[],
+): Promise<readonly AttachedRow[]> {
+  if (rentalIds.length === 0) return [];
+  const { rows } = await sql<{
+    rental_id: string;
+    id: string;
+    wire_id: number;
+    rate: bigint;
+    size_gb: number;
+    label: string;
+    vip: string;
+  }>`
+    select held.rental_id, volume.id, volume.wire_id, (volume.price ->> 'rateNanoUsdPerHour')::bigint as rate,
+           volume.size_gb, volume.label, volume.vip
+      from volume_attachments as held join volumes as volume on volume.id = held.volume_id
+     where held.org_id = ${toUuid(orgId)} and held.rental_id = any(${rentalIds.map(toUuid)}::uuid[])
+       and held.detached_at is null
+     order by volume.wire_id`.execute(reader.kysely);
+  return rows.map((row) => ({
+    rentalId: fromUuid('rnt', row.rental_id),
+    volume: {
+      id: fromUuid('vol', row.id),
+      wireId: row.wire_id,
+      ratePerHour: nanoUsd(row.rate),
+      sizeGb: row.size_gb,
+      label: row.label,
+      vip: row.vip,
+    },
+  }));
+}

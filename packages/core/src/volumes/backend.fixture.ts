@@ -1,0 +1,68 @@
+import { DriverError } from '@millrace/compute';
+import type { VolumeBackend, VolumeView, VolumeWish } from '@millrace/storage';
+
+/** A storage node that remembers what it serves, and does badly what a test wants it to do badly. */
+export interface FakeBackend extends VolumeBackend {
+  /** What it has, by external id. */
+  readonly volumes: Map<string, VolumeView>;
+  /** Every wish that it was brought to, in order. */
+  readonly wishes: VolumeWish[];
+  /** Thrown instead of an answer, where it is set: for all calls, or for the one that is named. */
+  fault: { readonly call: 'all' | 'ensure' | 'remove' | 'snapshot'; readonly error: DriverError } | null;
+  /** Waited for inside of `ensure`, after the wish was read and before it counts. */
+  pause: ((wish: VolumeWish) => Promise<void>) | null;
+  /** What a snapshot is said to take. */
+  snapshotBytes: number;
+}
+
+export const silence = (): DriverError => new DriverError('unavailable', 'Nobody answers.');
+
+export function createFakeBackend(): FakeBackend {
+  const volumes = new Map<string, VolumeView>();
+  const failing = (call: string): void => {
+    const { fault } = backend;
+    if (fault !== null && (fault.call === 'all' || fault.call === call)) throw fault.error;
+  };
+  const backend: FakeBackend = {
+    volumes,
+    wishes: [],
+    fault: null,
+    pause: null,
+    snapshotBytes: 1,
+    async ensure(wish) {
+      failing('ensure');
+      await backend.pause?.(wish);
+      const known = volumes.get(wish.externalId);
+      const { externalId, vip, clients } = wish;
+      const sizeGb = Math.max(known?.sizeGb ?? 0, wish.sizeGb);
+      const snapshots = known?.snapshots ?? [];
+      const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots };
+      volumes.set(externalId, view);
+      backend.wishes.push(wish);
+      return view;
+    },
+    async list() {
+      failing('list');
+      return [...volumes.values()];
+    },
+    async snapshot(volumeId, snapshotId) {
+      failing('snapshot');
+      const known = volumes.get(volumeId);
+      if (known === undefined) throw new DriverError('not_found', 'No such volume.');
+      volumes.set(volumeId, { ...known, snapshots: [...new Set([...known.snapshots, snapshotId])] });
+      return { sizeBytes: backend.snapshotBytes };
+    },
+    async removeSnapshot(volumeId, snapshotId) {
+      failing('snapshot');
+      const known = volumes.get(volumeId);
+      if (known === undefined) return;
+      volumes.set(volumeId, { ...known, snapshots: known.snapshots.filter((id) => id !== snapshotId) });
+    },
+    async remove(volumeId) {
+      failing('remove');
+      volumes.delete(volumeId);
+    },
+    async close() {},
+  };
+  return backend;
+}

@@ -1,0 +1,220 @@
+import { DriverError } from '@millrace/compute';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { toUuid, type SnapshotId, type StorageNodeId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { counter } from '@millrace/platform/telemetry';
+import type { VolumeBackend, VolumeView, VolumeWish } from '@millrace/storage';
+import type { BackendPool } from './backends.ts';
+import { makeDue } from './nodes.store.ts';
+import type { VolumePolicy } from './policy.ts';
+import { prepare, type VolumeTask } from './prepare.service.ts';
+import { settleTask, type SnapshotOutcome, type TaskOutcome } from './settle.service.ts';
+import type { Volume } from './volume.ts';
+import { claimDue } from './volumes.store.ts';
+
+/**
+ * Brings what backends serve to what the rows say, volume by volume: read and decide in one transaction, ask the backend
+ * outside of any, write down what came of it in another. A round may be repeated, abandoned anywhere, or done by two at once.
+ */
+export interface ConvergeParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  readonly backends: BackendPool;
+  readonly policy: VolumePolicy;
+}
+
+const failures = counter(
+  'millrace_volumes_failures_total',
+  'Calls to storage backends that did not bring a volume to what it should be',
+);
+const lost = counter(
+  'millrace_volumes_lost_total',
+  'Looks at volumes with data that their storage node says it does not have',
+);
+
+const isolation = 'read committed' as const;
+
+type Claimed = Pick<Volume, 'orgId' | 'id' | 'nodeId'>;
+
+function claim({ db, policy }: ConvergeParts, limit: number, but: readonly StorageNodeId[]) {
+  return db.transaction({ name: 'claim volumes', isolation }, (tx): Promise<readonly Claimed[]> => {
+    const now = tx.clock.now();
+    return claimDue(tx, { now, until: new Date(now.getTime() + policy.workingMs), limit, but });
+  });
+}
+
+/** Never fails: whoever finds the volume due next tries again, for it was claimed for a while only. */
+async function workOn(parts: ConvergeParts, ref: Claimed, signal: AbortSignal): Promise<void> {
+  try {
+    await convergeOne(parts, ref, signal);
+  } catch (error) {
+    parts.log.error({ err: error, volumeId: ref.id }, 'a volume could not be worked on');
+  }
+}
+
+/** Works on volumes that are due, and waits for all of them. Answers how many there were. */
+export async function convergeDue(parts: ConvergeParts, limit: number, signal: AbortSignal): Promise<number> {
+  const due = await claim(parts, limit, []);
+  await Promise.all(due.map((ref) => workOn(parts, ref, signal)));
+  return due.length;
+}
+
+/** The same without waiting for the slow: a node that hangs holds up its own volumes and nobody else's. */
+export interface Converger {
+  /** Takes up what is due as far as there is room. */
+  step(signal: AbortSignal): Promise<'busy' | 'idle'>;
+  /** Resolves when nothing is under way any more. */
+  ended(): Promise<void>;
+}
+
+export interface Lanes {
+  readonly atOnce: number;
+  readonly atOncePerNode: number;
+}
+
+export function createConverger(parts: ConvergeParts, { atOnce, atOncePerNode }: Lanes): Converger {
+  const running = new Map<Promise<void>, StorageNodeId>();
+  const fullNodes = (): readonly StorageNodeId[] => {
+    const nodes = [...running.values()];
+    return [...new Set(nodes)].filter((id) => nodes.filter((other) => other === id).length >= atOncePerNode);
+  };
+  return {
+    async step(signal) {
+      const room = Math.min(atOncePerNode, atOnce - running.size);
+      if (room <= 0) return 'idle';
+      const due = await claim(parts, room, fullNodes());
+      for (const ref of due) {
+        const work = workOn(parts, ref, signal).finally(() => running.delete(work));
+        running.set(work, ref.nodeId);
+      }
+      return due.length >= room ? 'busy' : 'idle';
+    },
+    async ended() {
+      await Promise.all(running.keys());
+    },
+  };
+}
+
+export async function convergeOne(
+  parts: ConvergeParts,
+  ref: Pick<Volume, 'orgId' | 'id'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, policy, log } = parts;
+  const task = await db.transaction({ name: 'prepare volume', isolation }, (tx) => prepare(tx, ref, policy));
+  if (task === null) return;
+  const outcome = await carryOut(parts, task, signal);
+  if (signal.aborted) {
+    // This process stops, which is no fault of the node: another one goes on at once.
+    await db.transaction({ name: 'give up volume', isolation }, (tx) => makeDue(tx, [ref]));
+    return;
+  }
+  if (!outcome.ok) {
+    failures.add(1);
+    const { name: storageNode } = task.node;
+    log.warn(
+      { err: outcome.error, volumeId: ref.id, storageNode },
+      'a storage node did not do what it should',
+    );
+  }
+  await db.transaction({ name: 'settle volume', isolation }, (tx) => settleTask(tx, task, outcome, policy));
+}
+
+async function carryOut(parts: ConvergeParts, task: VolumeTask, signal: AbortSignal): Promise<TaskOutcome> {
+  const late = new AbortController();
+  const cancel = parts.clock.after(parts.policy.callMs, () => late.abort(new Error('it took too long')));
+  try {
+    const backend = await parts.backends.of(task.node);
+    const ends = AbortSignal.any([signal, late.signal]);
+    return task.what === 'remove' ? await remove(backend, task, ends) : await serve(backend, task, ends);
+  } catch (error) {
+    return { ok: false, error };
+  } finally {
+    cancel();
+  }
+}
+
+async function remove(backend: VolumeBackend, task: VolumeTask, signal: AbortSignal): Promise<TaskOutcome> {
+  const id = toUuid(task.volume.id);
+  await backend.remove(id, signal);
+  if ((await backend.list(signal)).some(({ externalId }) => externalId === id)) {
+    throw new DriverError('failed', 'The storage node still has the volume that it was told to remove.');
+  }
+  return { ok: true, view: null, made: new Map(), dropped: [] };
+}
+
+async function serve(
+  backend: VolumeBackend,
+  task: VolumeTask & { readonly what: 'serve' },
+  signal: AbortSignal,
+): Promise<TaskOutcome> {
+  await requireData(backend, task, signal);
+  const view = await backend.ensure(task.wish, signal);
+  requireAsWished(view, task.wish);
+  const id = task.wish.externalId;
+  const made = new Map<SnapshotId, SnapshotOutcome>();
+  for (const snapshot of task.make) {
+    made.set(snapshot.id, await tryMake(backend, id, snapshot.id, signal));
+  }
+  const dropped: SnapshotId[] = [];
+  for (const snapshot of task.drop) {
+    try {
+      await backend.removeSnapshot(id, toUuid(snapshot.id), signal);
+      dropped.push(snapshot.id);
+    } catch {
+      // It is not dropped yet, and is asked for again.
+    }
+  }
+  return { ok: true, view, made, dropped };
+}
+
+/**
+ * A backend makes what it does not have. Where a volume had data, that would be an empty one in its place, and nobody would
+ * hear that the data is lost: so such a volume must be there first. The mock has no data and no memory.
+ */
+async function requireData(
+  backend: VolumeBackend,
+  { node, volume }: VolumeTask,
+  signal: AbortSignal,
+): Promise<void> {
+  if (node.kind === 'mock' || volume.startedAt === null) return;
+  const id = toUuid(volume.id);
+  if ((await backend.list(signal)).some(({ externalId }) => externalId === id)) return;
+  lost.add(1);
+  throw new DriverError(
+    'failed',
+    'The storage node says that it has no such volume, though it had data there.',
+  );
+}
+
+function requireAsWished(view: VolumeView, wish: VolumeWish): void {
+  const clients = new Set(view.clients);
+  const isSame =
+    view.isServed &&
+    view.vip === wish.vip &&
+    view.sizeGb >= wish.sizeGb &&
+    clients.size === wish.clients.length &&
+    wish.clients.every((client) => clients.has(client));
+  if (!isSame) {
+    throw new DriverError(
+      'failed',
+      `The storage node does not serve what was wished: ${view.detail ?? 'no reason'}.`,
+    );
+  }
+}
+
+async function tryMake(
+  backend: VolumeBackend,
+  volumeId: string,
+  snapshotId: SnapshotId,
+  signal: AbortSignal,
+): Promise<SnapshotOutcome> {
+  try {
+    const { sizeBytes } = await backend.snapshot(volumeId, toUuid(snapshotId), signal);
+    return { made: true, sizeBytes };
+  } catch (error) {
+    return { made: false, error };
+  }
+}

@@ -1,0 +1,157 @@
+import type { Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import { toUuid } from '@millrace/platform/ids';
+import { appendAudit, enterAs, type ApiKey, type EnteredCaller, type KeyCall } from '../identity/index.ts';
+import { rateOf, volumePriceFor } from '../prices/index.ts';
+import { attach } from './attach.service.ts';
+import { lockRentals } from './attachments.store.ts';
+import { requireRentals } from './attach.ts';
+import { requireAllowed, requireRoom, requireWithinCap, type VolumeOrder } from './create.ts';
+import { readKeyLoad } from './key-load.store.ts';
+import { takeHold } from './money.service.ts';
+import { chooseSpot, type Spot } from './nodes.ts';
+import { isRegionServed, lockNodes, readLoads } from './nodes.store.ts';
+import { resourceOf, type Volume } from './volume.ts';
+import { insertTransition, insertVolume } from './volumes.store.ts';
+
+/**
+ * Accepts an order: a place on a storage node, the money for the first while, the volume's rows, and the rentals that are
+ * to have it, in the caller's one transaction. Refused, it leaves nothing. `wireId` was taken before the transaction.
+ * Locks: organisation, rentals, storage nodes, the volume, then the ledger.
+ */
+export async function createVolume(
+  tx: Tx,
+  call: KeyCall,
+  order: VolumeOrder & { readonly rentalIds: readonly number[] },
+  wireId: number,
+): Promise<Volume> {
+  const caller = await enterAs(tx, call, 'volumes:write');
+  const { mode } = caller.key;
+  const wished = [...new Set(order.rentalIds)];
+  const rentals = wished.length === 0 ? [] : await lockRentals(tx, call.orgId, mode, wished);
+  requireRentals(rentals, wished, order.region);
+  const volume = await acceptVolume(tx, call, caller, order, wireId);
+  return rentals.length === 0 ? volume : attach(tx, volume, rentals, call.cause.actor);
+}
+
+/** The same of a caller who has entered already, without any rental. */
+export async function acceptVolume(
+  tx: Tx,
+  call: KeyCall,
+  { key }: Pick<EnteredCaller, 'key'>,
+  order: VolumeOrder,
+  wireId: number,
+): Promise<Volume> {
+  const { orgId } = call;
+  const now = tx.clock.now();
+  requireAllowed(order.region, key.limits);
+  await requireOpen(tx, key.mode, order.region);
+  const { region, sizeGb } = order;
+  const price = await volumePriceFor(tx, orgId, key.mode, { region, sizeGb, now });
+  requireWithinCap(order.maxUsd, price);
+  await requireKeyRoom(tx, key, rateOf(price));
+  const spot = await takeSpot(tx, key.mode, order);
+  const owner = { orgId, mode: key.mode, wireId, keyId: key.id };
+  const volume = await insertVolume(tx, orgId, {
+    ...owner,
+    ...spot,
+    id: tx.ids.next('vol'),
+    userId: key.userId,
+    region,
+    label: order.label,
+    name: order.name,
+    tags: order.tags,
+    sizeGb,
+    price,
+    maxNanoUsd: order.maxUsd,
+    holdId: await takeHold(tx, owner, { step: 'create', price, keyId: key.id }),
+    phase: 'provisioning',
+    status: 'inactive',
+    statusReason: 'It is being made.',
+    statusSince: now,
+    endReason: null,
+    createdAt: now,
+    updatedAt: null,
+    startedAt: null,
+    endAcceptedAt: null,
+    purgeAt: null,
+    troubleSince: null,
+    tries: 0,
+    lastError: null,
+    nextActionAt: now,
+  });
+  await announce(tx, call, volume);
+  return volume;
+}
+
+/** Test keys have volumes in the mock region, and live keys everywhere else that is configured. */
+async function requireOpen(tx: Tx, mode: Mode, region: string): Promise<void> {
+  const isMock = region === 'mock-region';
+  if (isMock !== (mode === 'test')) {
+    throw new Fault('REGION_DISABLED', {
+      message: isMock
+        ? 'The mock region is for test keys.'
+        : 'Test keys have volumes in mock-region and nowhere else.',
+      suggestion: isMock
+        ? 'Choose another region, or use a test key.'
+        : 'Ask for mock-region, or use a live key.',
+    });
+  }
+  if (!(await isRegionServed(tx, mode, region))) {
+    throw new Fault('REGION_DISABLED', {
+      message: 'No storage is offered in this region.',
+      suggestion: 'Choose a region in which volumes are offered, or ask the operator.',
+    });
+  }
+}
+
+export async function requireKeyRoom(
+  tx: Tx,
+  key: Pick<ApiKey, 'id' | 'orgId' | 'limits'>,
+  more: Parameters<typeof requireRoom>[2],
+): Promise<void> {
+  if (key.limits.maxUsdPerHour === null) return;
+  requireRoom(key.limits, await readKeyLoad(tx, key.orgId, key.id), more);
+}
+
+async function takeSpot(tx: Tx, mode: Mode, { region, sizeGb }: VolumeOrder): Promise<Spot> {
+  const nodes = await lockNodes(tx, { mode, region });
+  const loads = await readLoads(
+    tx,
+    nodes.map(({ id }) => id),
+  );
+  const spot = chooseSpot(nodes, loads, sizeGb);
+  if (spot === null) {
+    throw new Fault('INSUFFICIENT_CAPACITY', {
+      message: 'No storage node of this region has room for a volume of this size right now.',
+      suggestion: 'Try a smaller size or another region, or try again later.',
+    });
+  }
+  return spot;
+}
+
+async function announce(tx: Tx, { orgId, cause }: KeyCall, volume: Volume): Promise<void> {
+  const { actor } = cause;
+  await insertTransition(tx, volume, {
+    seq: 1,
+    from: null,
+    to: 'inactive',
+    reason: volume.statusReason,
+    actor: `${actor.kind}:${actor.id}`,
+    at: volume.createdAt,
+  });
+  const { wireId, region, label, sizeGb, price } = volume;
+  await appendAudit(tx, orgId, cause, {
+    action: 'volume.created',
+    resource: resourceOf(volume),
+    after: {
+      storageVolumeId: wireId,
+      externalId: toUuid(volume.id),
+      region,
+      label,
+      sizeGb,
+      rateNanoUsdPerHour: price.rateNanoUsdPerHour,
+    },
+  });
+}

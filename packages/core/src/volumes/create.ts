@@ -1,0 +1,82 @@
+import type { ApiKeyLimits } from '@millrace/contract';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import {
+  addUsd,
+  affordableMs,
+  formatUsd,
+  fromUsdNumber,
+  hourlyCharge,
+  roundExact,
+  toNearestUsdNumber,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import { rateOf, type FrozenPrice } from '../prices/index.ts';
+import type { KeyLoad } from './key-load.store.ts';
+
+/** What somebody orders, and what may stand against it. Pure. */
+
+export interface VolumeOrder {
+  readonly region: string;
+  readonly label: string;
+  readonly sizeGb: number;
+  readonly name: string | null;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly maxUsd: NanoUsd | null;
+}
+
+/** What a volume may cost altogether, exactly as it was written; null: it was not said. */
+export function requireMaxUsd(maxUsd: number | undefined): NanoUsd | null {
+  if (maxUsd === undefined) return null;
+  const cap = fromUsdNumber(maxUsd);
+  if (cap === null || cap <= 0n) {
+    throw invalidField('maxUsd', 'must have at most nine decimals and be below 8388608');
+  }
+  return cap;
+}
+
+function limitReached(limit: keyof ApiKeyLimits, message: string): Fault {
+  return new Fault('KEY_LIMIT_EXCEEDED', {
+    message,
+    issues: [{ path: ['limits', limit], message, code: 'key_limit' }],
+  });
+}
+
+/** What a key may have at all, whatever else runs. */
+export function requireAllowed(region: string, limits: Pick<ApiKeyLimits, 'regions'>): void {
+  const { regions } = limits;
+  if (regions !== null && !(regions as readonly string[]).includes(region)) {
+    throw limitReached('regions', `This API key may not have volumes in ${region}.`);
+  }
+}
+
+/** Whether what the key runs may cost `more` by the hour beside what it costs already. */
+export function requireRoom(
+  limits: Pick<ApiKeyLimits, 'maxUsdPerHour'>,
+  load: Pick<KeyLoad, 'perHour'>,
+  more: NanoUsd,
+): void {
+  const { maxUsdPerHour } = limits;
+  if (maxUsdPerHour === null) return;
+  // Both sides are the number that is nearest to an amount of nine decimals, so they compare as the amounts do.
+  const total = addUsd(load.perHour, more);
+  if (toNearestUsdNumber(total) > maxUsdPerHour) {
+    throw limitReached(
+      'maxUsdPerHour',
+      `What this API key runs may cost ${maxUsdPerHour} USD an hour; with this it would cost ${formatUsd(total)}.`,
+    );
+  }
+}
+
+/** Nobody makes a volume that would be over before it could be used. */
+const LEAST_USE_MS = 60_000;
+
+export function requireWithinCap(maxUsd: NanoUsd | null, price: FrozenPrice): void {
+  if (maxUsd === null) return;
+  const least = roundExact(hourlyCharge(rateOf(price), LEAST_USE_MS), 'up');
+  const paidMs = affordableMs(maxUsd, rateOf(price));
+  if (paidMs !== null && paidMs < BigInt(LEAST_USE_MS)) {
+    throw new Fault('MAX_USD_EXCEEDED', {
+      message: `A minute of this would cost ${formatUsd(least)} USD, and maxUsd is ${formatUsd(maxUsd)}.`,
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import type { Actor, Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import type { OrgId, RentalId } from '@millrace/platform/ids';
+import { appendAudit, type EnteredCaller, type KeyCall } from '../identity/index.ts';
+import { attach, detach, isWireId, requireOwn } from './attach.service.ts';
+import { requireAction } from './attach.ts';
+import { listAttached, listHolders, readStillServed, type AttachedRow } from './attachments.store.ts';
+import { acceptVolume } from './create.service.ts';
+import { wishAnew } from './move.ts';
+import { lockNodes } from './nodes.store.ts';
+import { resourceOf } from './volume.ts';
+import { findVolume, lockVolume, lockVolumesOfRental, saveVolume } from './volumes.store.ts';
+
+/** What rentals ask of volumes, in the transactions in which they change themselves. */
+
+/** The storage that a rental is ordered with: a volume that is there, or a new one. */
+export type StorageChoice =
+  | { readonly isNew: false; readonly id: number }
+  | { readonly isNew: true; readonly label: string; readonly sizeInGb: number };
+
+export interface AttachingRental {
+  readonly id: RentalId;
+  readonly wireId: number;
+  readonly region: string;
+  readonly mode: Mode;
+}
+
+/**
+ * Takes the locks that attaching will need, where the rental is still to be accepted: they come before those of hosts and
+ * of the ledger. Refuses nothing.
+ */
+export async function lockStorage(
+  tx: Tx,
+  owner: { readonly orgId: OrgId; readonly mode: Mode; readonly region: string },
+  choice: StorageChoice,
+): Promise<void> {
+  const { orgId, mode, region } = owner;
+  if (choice.isNew) {
+    await lockNodes(tx, { mode, region });
+    return;
+  }
+  const volume = isWireId(choice.id) ? await findVolume(tx, orgId, mode, choice.id) : null;
+  if (volume !== null) await lockVolume(tx, orgId, volume.id);
+}
+
+/**
+ * In the transaction that accepts the rental, whose rows are there. The volume must be active and in the rental's region;
+ * a new one is made there and is usable as soon as both are.
+ */
+export async function attachAtCreate(
+  tx: Tx,
+  call: KeyCall,
+  caller: EnteredCaller,
+  rental: AttachingRental,
+  choice: StorageChoice,
+  newVolumeWireId: number | null,
+): Promise<void> {
+  if (!caller.scopes.has('volumes:write')) throw new Fault('INSUFFICIENT_SCOPE');
+  const { orgId, cause } = call;
+  if (choice.isNew) {
+    if (newVolumeWireId === null) throw new Error('A new volume needs an id.');
+    const { label, sizeInGb: sizeGb } = choice;
+    const order = { region: rental.region, label, sizeGb, name: null, tags: {}, maxUsd: null };
+    const volume = await acceptVolume(tx, call, caller, order, newVolumeWireId);
+    await attach(tx, volume, [rental], cause.actor);
+    return;
+  }
+  const volume = await requireOwn(tx, { orgId, mode: rental.mode }, choice.id);
+  requireAction(volume, 'attach');
+  if (volume.region !== rental.region) throw new Fault('REGION_MISMATCH');
+  await attach(tx, volume, [rental], cause.actor);
+  await appendAudit(tx, orgId, cause, {
+    action: 'volume.attached',
+    resource: resourceOf(volume),
+    after: { rentalIds: [rental.wireId] },
+  });
+}
+
+/** At the accepted end of a rental, or where it failed, in its transaction: whatever it had is detached. */
+export async function detachRental(tx: Tx, orgId: OrgId, rentalId: RentalId, actor: Actor): Promise<void> {
+  for (const volume of await lockVolumesOfRental(tx, orgId, rentalId)) {
+    await detach(tx, volume, [rentalId], actor);
+  }
+}
+
+/** The rental's machines have (other) private addresses: the client lists of its volumes must follow. */
+export async function touchVolumesOf(tx: Tx, orgId: OrgId, rentalId: RentalId): Promise<void> {
+  for (const volume of await lockVolumesOfRental(tx, orgId, rentalId)) {
+    await saveVolume(tx, volume, wishAnew(volume, tx.clock.now()));
+  }
+}
+
+/**
+ * Whether a storage server may still let in a machine of this rental that is to be removed. Its address must not be given
+ * to anybody else before it does not.
+ */
+export function isStillServed(reader: Reader, orgId: OrgId, rentalId: RentalId): Promise<boolean> {
+  return readStillServed(reader, orgId, rentalId);
+}
+
+export type AttachedVolume = Omit<AttachedRow['volume'], 'id'> & {
+  readonly attachedRentalIds: readonly number[];
+};
+
+/** The volumes that each of these rentals has, as its records show them. A rental without any is not in it. */
+export async function readAttached(
+  reader: Reader,
+  orgId: OrgId,
+  rentalIds: readonly RentalId[],
+): Promise<ReadonlyMap<RentalId, readonly AttachedVolume[]>> {
+  const rows = await listAttached(reader, orgId, rentalIds);
+  const holders = await listHolders(reader, orgId, [...new Set(rows.map(({ volume }) => volume.id))]);
+  const attached = new Map<RentalId, AttachedVolume[]>();
+  for (const { rentalId, volume } of rows) {
+    const { id, ...shown } = volume;
+    const attachedRentalIds = (holders.get(id) ?? []).map(({ wireId }) => wireId);
+    const known = attached.get(rentalId) ?? [];
+    known.push({ ...shown, attachedRentalIds });
+    attached.set(rentalId, known);
+  }
+  return attached;
+}

@@ -1,0 +1,50 @@
+import type { Reader } from '@millrace/platform/db';
+import { toUuid, type KeyId, type OrgId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { sql } from 'kysely';
+
+/** What a key, and those it replaced, run: how many rentals, and what they and the volumes come to by the hour. */
+export interface KeyLoad {
+  readonly liveRentals: number;
+  readonly perHour: NanoUsd;
+}
+
+/**
+ * What the rentals and volumes of a key come to that have not ended and are not on their way out, together with those of
+ * every key that it replaced or that replaced it: a rotation makes no room. Of each rental its dearest term counts, and of
+ * each volume the size that it was asked to become, so that what was stopped, or is about to go on at another price, has
+ * its room when it does. Exact only while nobody else creates for the organisation: its turn is taken first.
+ */
+export async function readKeyLoad(reader: Reader, orgId: OrgId, keyId: KeyId): Promise<KeyLoad> {
+  const { rows } = await sql<{ live: bigint; rentals: bigint | null; volumes: bigint | null }>`
+    with recursive older as (
+      select id, rotated_from from api_keys where org_id = ${toUuid(orgId)} and id = ${toUuid(keyId)}
+      union select before.id, before.rotated_from from older join api_keys as before on before.id = older.rotated_from
+    ), newer as (
+      select id from api_keys where org_id = ${toUuid(orgId)} and id = ${toUuid(keyId)}
+      union select after.id from newer join api_keys as after on after.rotated_from = newer.id
+    ), used as (select id from older union select id from newer)
+    select live, rentals, volumes
+      from (select count(*) as live, sum(dearest.rate)::bigint as rentals
+              from used
+              join rentals as rental on rental.key_id = used.id and rental.org_id = ${toUuid(orgId)}
+               and rental.status <> 'Terminated' and rental.status in ('Pending', 'Running', 'Unknown')
+              cross join lateral (select max((term.price ->> 'rateNanoUsdPerHour')::bigint) as rate
+                                    from rental_terms as term where term.rental_id = rental.id) as dearest) as of_rentals,
+           (select sum((coalesce(volume.grow_price, volume.price) ->> 'rateNanoUsdPerHour')::bigint
+                       + coalesce(kept.rate, 0))::bigint as volumes
+              from used
+              join volumes as volume on volume.key_id = used.id and volume.org_id = ${toUuid(orgId)}
+               and volume.phase in ('provisioning', 'live', 'frozen')
+              cross join lateral (select sum((snapshot.price ->> 'rateNanoUsdPerHour')::bigint) as rate
+                                    from volume_snapshots as snapshot
+                                   where snapshot.volume_id = volume.id
+                                     and snapshot.status in ('creating', 'ready')) as kept) as of_volumes`.execute(
+    reader.kysely,
+  );
+  const [row] = rows;
+  return {
+    liveRentals: Number(row?.live ?? 0n),
+    perHour: nanoUsd((row?.rentals ?? 0n) + (row?.volumes ?? 0n)),
+  };
+}

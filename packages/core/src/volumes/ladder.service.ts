@@ -1,0 +1,66 @@
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Logger } from '@millrace/platform/log';
+import { readBalance, runwayMs } from '../ledger/index.ts';
+import {
+  burnOf,
+  claimRequiredActions,
+  completeRequiredAction,
+  ladderRungs,
+  type RequiredAction,
+} from '../metering/index.ts';
+import { freeze, purge } from './life.service.ts';
+import { volumesActor } from './volume.ts';
+import { findVolume, lockVolume } from './volumes.store.ts';
+
+/**
+ * What a wallet that runs out asks of volumes: nobody can use them any more, and their data is kept for as long as was set
+ * aside for that. From then on each sees to itself: it goes on when there is money, and is purged when there is none.
+ */
+
+const CLAIM_MS = 20_000;
+const isolation = 'read committed' as const;
+
+/** Carries out what is due for volumes. Answers how many were looked at. */
+export async function freezeUnpaid(
+  db: Db,
+  { log, limit }: { readonly log: Pick<Logger, 'error'>; readonly limit: number },
+): Promise<number> {
+  const claimed = await db.transaction({ name: 'claim required actions', isolation }, (tx) =>
+    claimRequiredActions(tx, { kinds: ['volume'], now: tx.clock.now(), claimMs: CLAIM_MS, limit }),
+  );
+  for (const action of claimed) {
+    try {
+      await db.transaction({ name: 'carry out required', isolation }, async (tx) => {
+        await carryOut(tx, action);
+        await completeRequiredAction(tx, action.orgId, action.id);
+      });
+    } catch (error) {
+      log.error({ err: error, orgId: action.orgId, action }, 'a required action could not be carried out');
+    }
+  }
+  return claimed.length;
+}
+
+async function carryOut(tx: Tx, action: RequiredAction): Promise<void> {
+  const { orgId, mode, cause, reason } = action;
+  const found = await findVolume(tx, orgId, mode, Number(cause.id));
+  const volume = found === null ? null : await lockVolume(tx, orgId, found.id);
+  // What is only kept is paid for already, and ends by itself when what pays for it does.
+  if (volume === null || volume.phase !== 'live') return;
+  if (reason === 'balance' && (await hasRecovered(tx, action))) return;
+  if (action.action === 'stop') await freeze(tx, volume, reason);
+  else {
+    const end = { reason: `The ${reason} does not cover it any longer.`, actor: volumesActor };
+    await purge(tx, volume, { ...end, at: tx.clock.now() });
+  }
+}
+
+const lowest = ladderRungs.at(-1);
+
+/** There is money again, or nothing costs any: what nobody has done yet need not be done. */
+async function hasRecovered(tx: Tx, { orgId, mode }: RequiredAction): Promise<boolean> {
+  const now = tx.clock.now();
+  const { available } = await readBalance(tx, orgId, mode, now);
+  const runway = runwayMs(await burnOf(tx, orgId, mode, now), available);
+  return runway === null || runway > (lowest?.leftAboveMs ?? 0);
+}

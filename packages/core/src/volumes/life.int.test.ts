@@ -1,0 +1,191 @@
+import { isFault } from '@millrace/platform/fault';
+import { toUuid } from '@millrace/platform/ids';
+import { meteredTotal, nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silence } from './backend.fixture.ts';
+import { deleteVolume } from './life.service.ts';
+import { causeOfVolume, type Volume } from './volume.ts';
+import {
+  createVolumeWorld,
+  GB_HOUR,
+  HOUR_MS,
+  MINUTE_MS,
+  otherRegion,
+  type VolumeWorld,
+} from './world.fixture.ts';
+
+let world: VolumeWorld;
+beforeAll(async () => {
+  world = await createVolumeWorld();
+});
+afterAll(() => world.drop());
+
+const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));
+const typesOf = async (volume: Volume): Promise<readonly string[]> =>
+  (await world.events(volume.orgId)).map(({ type }) => type).filter((type) => type.startsWith('volume.'));
+const refusal = async (work: Promise<unknown>): Promise<string | null> =>
+  work.then(
+    () => null,
+    (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
+  );
+
+describe('a volume', () => {
+  it('is inactive with its money set aside until its backend serves it, and costs from then on', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.create(tenant);
+    expect(volume).toMatchObject({ status: 'inactive', phase: 'provisioning', startedAt: null });
+    const { held } = await world.balance(tenant.orgId);
+    expect(held).toBe((rate(256) * 5n) / 4n);
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+    await world.clock.advance(5 * MINUTE_MS);
+    await world.settle();
+    const active = await world.read(volume);
+    expect(active).toMatchObject({ status: 'active', phase: 'live', startedAt: world.clock.now() });
+    expect(world.backend.volumes.get(toUuid(volume.id))).toMatchObject({
+      sizeGb: 256,
+      vip: volume.vip,
+      clients: [],
+      isServed: true,
+    });
+    await world.advance(HOUR_MS);
+    await world.sweepAll();
+    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(meteredTotal(rate(256), HOUR_MS));
+    expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive']);
+  });
+
+  it('is kept for 72 hours after its deletion, is paid for until then, and is gone afterwards', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    const deleted = await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    const purgeAt = new Date(world.clock.nowMs() + 72 * HOUR_MS);
+    expect(deleted).toMatchObject({ status: 'inactive', phase: 'leaving', purgeAt });
+    await world.settle();
+    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(true);
+    await world.clock.advance(72 * HOUR_MS - 1);
+    await world.settle();
+    expect((await world.read(volume))?.phase).toBe('leaving');
+    await world.clock.advance(5 * HOUR_MS);
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(false);
+    // However late it was noticed.
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(meteredTotal(rate(256), 72 * HOUR_MS));
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive', 'volume.deleted']);
+  });
+
+  it('that is deleted twice answers the same, and is told and paid for once', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    const both = await Promise.all(
+      [1, 2].map(() => world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId))),
+    );
+    expect(both[0]).toEqual(both[1]);
+    await world.settle();
+    const again = await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    expect(again.purgeAt).toEqual(both[0]?.purgeAt);
+    expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive']);
+  });
+
+  it('that never was usable goes at once, and cost nothing', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.create(tenant);
+    await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+  });
+
+  it('that cannot be made within half an hour is given up, and cost nothing', async () => {
+    const tenant = await world.tenant();
+    world.backend.fault = { call: 'ensure', error: silence() };
+    const volume = await world.create(tenant);
+    await world.settle();
+    expect((await world.read(volume))?.phase).toBe('provisioning');
+    await world.advance(30 * MINUTE_MS);
+    world.backend.fault = null;
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    expect((await world.balance(tenant.orgId)).held).toBe(0n);
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBe(0n);
+  });
+
+  it('of a test key costs nothing and is kept nowhere', async () => {
+    const tenant = await world.tenant(0);
+    const volume = await world.create(tenant, {}, { mode: 'test' });
+    await world.settle();
+    expect((await world.read(volume))?.status).toBe('active');
+    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(false);
+    await world.run((tx) => deleteVolume(tx, tenant.call('test'), volume.wireId));
+    await world.clock.advance(73 * HOUR_MS);
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+  });
+});
+
+describe('an order of a volume', () => {
+  it('is refused where there is no storage, no price, no money, no room, and leaves nothing', async () => {
+    const tenant = await world.tenant(1);
+    const before = await world.balance(tenant.orgId);
+    expect(await refusal(world.create(tenant, { region: 'mock-region' }))).toBe('REGION_DISABLED');
+    expect(await refusal(world.create(tenant, {}, { mode: 'test' }).then(() => null))).toBeNull();
+    expect(await refusal(world.create(tenant, { region: 'us-east-1' }))).toBe('REGION_DISABLED');
+    expect(await refusal(world.create(tenant, { sizeGb: 64_000 }))).toBe('INSUFFICIENT_BALANCE');
+    const rich = await world.tenant(1_000_000);
+    expect(await refusal(world.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBeNull();
+    expect(await refusal(world.create(rich, { sizeGb: 64_000, region: otherRegion }))).toBe(
+      'INSUFFICIENT_CAPACITY',
+    );
+    expect(await world.balance(tenant.orgId)).toEqual(before);
+  });
+
+  it('is refused beyond the limits of its key, which count rentals, volumes and growth together', async () => {
+    const tenant = await world.tenant();
+    const keyId = await world.limitedKey(tenant, { maxUsdPerHour: 0.08, regions: ['eu-west-3'] });
+    expect(await refusal(world.create(tenant, { region: otherRegion }, { keyId }))).toBe(
+      'KEY_LIMIT_EXCEEDED',
+    );
+    await world.create(tenant, {}, { keyId });
+    await world.create(tenant, {}, { keyId });
+    expect(await refusal(world.create(tenant, {}, { keyId }))).toBe('KEY_LIMIT_EXCEEDED');
+    const reader = await world.limitedKey(tenant, {}, ['volumes:read']);
+    expect(await refusal(world.create(tenant, {}, { keyId: reader }))).toBe('INSUFFICIENT_SCOPE');
+  });
+
+  it('gets an address that no other volume of the node has, however many come at once', async () => {
+    const tenants = await Promise.all(Array.from({ length: 8 }, () => world.tenant()));
+    const volumes = await Promise.all(tenants.map((tenant) => world.create(tenant)));
+    expect(new Set(volumes.map(({ vip }) => vip)).size).toBe(8);
+    await world.settle();
+    for (const volume of volumes) expect((await world.read(volume))?.status).toBe('active');
+  });
+});
+
+describe('maxUsd', () => {
+  it('ends a volume before it costs more, its retention included, however late that is noticed', async () => {
+    const tenant = await world.tenant();
+    const cap = nanoUsd(rate(256) * 100n);
+    for (const lateMs of [0, 500 * HOUR_MS]) {
+      const volume = await world.active(tenant, { maxUsd: cap });
+      await world.clock.advance(74 * HOUR_MS);
+      await world.settle();
+      expect((await world.read(volume))?.phase).toBe('live');
+      await world.clock.advance(2 * HOUR_MS + lateMs);
+      await world.settle();
+      if (lateMs === 0) {
+        expect(await world.read(volume)).toMatchObject({
+          phase: 'leaving',
+          endReason: 'Its maxUsd is reached.',
+        });
+        await world.clock.advance(25 * HOUR_MS);
+        await world.settle();
+      }
+      expect(await world.read(volume)).toBeNull();
+      const paid = await world.paid(tenant.orgId, causeOfVolume(volume));
+      expect(paid).toBeLessThanOrEqual(cap);
+      expect(cap - paid).toBeLessThan(rate(256) / 3_600_000n + 1_000n);
+    }
+  });
+});

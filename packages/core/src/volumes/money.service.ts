@@ -1,0 +1,350 @@
+import type { Reader, Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { HoldId, KeyId } from '@millrace/platform/ids';
+import {
+  addUsd,
+  affordableMs,
+  divideRoundDown,
+  formatUsd,
+  hourlyCharge,
+  meteredTotal,
+  nanoUsd,
+  ppm,
+  ppmPerWhole,
+  roundExact,
+  zeroUsd,
+  type NanoUsd,
+} from '@millrace/platform/money';
+import { applyLedger, findHold, MoneyMissing, readBalance, requireDone } from '../ledger/index.ts';
+import {
+  changeMeters,
+  listMetersOf,
+  openMeters,
+  type Meter,
+  type MeterFunding,
+  type MeterWish,
+} from '../metering/index.ts';
+import { holdAtCreate, rateOf, type FrozenPrice } from '../prices/index.ts';
+import { HOLD_WINDOW_MS, RETENTION_MS, RETENTION_PART } from './policy.ts';
+import { listSnapshots } from './snapshots.store.ts';
+import { causeOfVolume, type Snapshot, type Volume } from './volume.ts';
+
+/**
+ * What a volume and its snapshots cost: their meters and holds, changed in the transaction in which they change
+ * themselves. The lock of the volume is held; the ledger's locks come last.
+ *
+ * A volume that is live has a meter for its size and one for each snapshot, paid as they run. One that is only kept has a
+ * single meter, over what was set aside for keeping, which ends when that does.
+ */
+
+const SIZE_PREFIX = 'gb-';
+const KEPT_PREFIX = 'kept-';
+
+type Owner = Pick<Volume, 'orgId' | 'mode' | 'wireId' | 'keyId'>;
+
+export function metersOf(reader: Reader, volume: Owner): Promise<readonly Meter[]> {
+  return listMetersOf(reader, volume.orgId, volume.mode, causeOfVolume(volume));
+}
+
+const isRunning = ({ state }: Meter): boolean => state !== 'closed';
+
+const nthOf = (meters: readonly Meter[], prefix: string): number =>
+  meters.filter(({ name }) => name.startsWith(prefix)).length + 1;
+
+/** The meter of a volume that is only kept; null while it is paid as it runs. */
+export function keptMeter(meters: readonly Meter[]): (Meter & { readonly termEndsAt: Date }) | null {
+  const kept = meters.find((meter) => meter.name.startsWith(KEPT_PREFIX) && isRunning(meter));
+  return kept?.termEndsAt == null ? null : { ...kept, termEndsAt: kept.termEndsAt };
+}
+
+/**
+ * Sets aside what `price` costs for the time that a hold reaches over. Null where it costs nothing. Throws the refusal,
+ * with how much was missing, where that is not there.
+ */
+export async function takeHold(
+  tx: Tx,
+  volume: Owner,
+  hold: { readonly step: string; readonly price: FrozenPrice; readonly keyId: KeyId | null },
+): Promise<HoldId | null> {
+  const amount = holdAtCreate(hold.price, HOLD_WINDOW_MS);
+  if (amount === zeroUsd) return null;
+  const { orgId, mode } = volume;
+  const [result] = await applyLedger(tx, [
+    {
+      do: 'hold',
+      orgId,
+      mode,
+      cause: causeOfVolume(volume),
+      step: hold.step,
+      amount,
+      demand: 'new',
+      ...(hold.keyId === null ? {} : { keyId: hold.keyId }),
+    },
+  ]);
+  if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
+    throw unaffordable(amount, result.available ?? 0n);
+  }
+  return requireDone(result).holdId;
+}
+
+function unaffordable(hold: NanoUsd, available: bigint): Fault {
+  return new Fault('INSUFFICIENT_BALANCE', {
+    message: `The available balance does not cover the ${formatUsd(hold)} USD that this would set aside.`,
+    cause: new MoneyMissing(hold - available),
+  });
+}
+
+/** Gives back what was set aside for what will not be. */
+export async function giveBack(tx: Tx, volume: Owner, holdId: HoldId | null): Promise<void> {
+  if (holdId === null) return;
+  const { orgId, mode } = volume;
+  const [result] = await applyLedger(tx, [
+    { do: 'close', orgId, mode, cause: causeOfVolume(volume), step: `hold:${holdId}:back`, holdId },
+  ]);
+  requireDone(result);
+}
+
+/** As it runs, with its data kept beyond that as far as the wallet can bear it. */
+function aheadOf(ratePerHour: NanoUsd, means: NanoUsd): MeterFunding {
+  const paidMs = affordableMs(nanoUsd(divideRoundDown(means, RETENTION_PART)), ratePerHour);
+  return { kind: 'ahead', retentionMs: Math.min(RETENTION_MS, Number(paidMs ?? RETENTION_MS)) };
+}
+
+interface Sold {
+  readonly name: string;
+  readonly price: FrozenPrice;
+  readonly holdId: HoldId | null;
+}
+
+function wishOf(volume: Owner, sold: Sold, rest: Pick<MeterWish, 'at' | 'funding' | 'demand'>): MeterWish {
+  return {
+    mode: volume.mode,
+    cause: causeOfVolume(volume),
+    name: sold.name,
+    product: 'volume',
+    ratePerHour: rateOf(sold.price),
+    quantity: sold.price.quantity,
+    unit: 'gb',
+    ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
+    ...(sold.holdId === null ? {} : { holdId: sold.holdId }),
+    ...rest,
+  };
+}
+
+/** What the wallet has for this: what is available, and what was set aside for it. */
+async function meansOf(tx: Tx, volume: Owner, holdId: HoldId | null): Promise<NanoUsd> {
+  const { available } = await readBalance(tx, volume.orgId, volume.mode, tx.clock.now());
+  const hold = holdId === null ? null : await findHold(tx, volume.orgId, holdId);
+  return addUsd(available, hold?.held ?? zeroUsd);
+}
+
+/** From `at` on the volume costs what was agreed for this size; what it cost before ends there. */
+export async function billSize(
+  tx: Tx,
+  volume: Owner,
+  sold: { readonly price: FrozenPrice; readonly holdId: HoldId | null },
+  at: Date,
+): Promise<void> {
+  const meters = await metersOf(tx, volume);
+  await closeAll(
+    tx,
+    volume,
+    meters.filter((meter) => meter.name.startsWith(SIZE_PREFIX)),
+    at,
+  );
+  const name = `${SIZE_PREFIX}${nthOf(meters, SIZE_PREFIX)}`;
+  await openAhead(tx, volume, { name, price: sold.price, holdId: sold.holdId }, at);
+}
+
+async function openAhead(tx: Tx, volume: Owner, sold: Sold, at: Date): Promise<void> {
+  const funding = await setAsideForKeeping(tx, volume, sold);
+  await openMeters(tx, volume.orgId, [wishOf(volume, sold, { at, funding, demand: 'running' })]);
+}
+
+/**
+ * What was set aside when it was accepted is for its first while alone. What keeping its data will cost is added before its
+ * meter runs, as far as that can be had: a meter that has less than it should looks as if its money were running out.
+ */
+async function setAsideForKeeping(
+  tx: Tx,
+  volume: Owner,
+  { name, price, holdId }: Sold,
+): Promise<MeterFunding> {
+  const ratePerHour = rateOf(price);
+  const wished = aheadOf(ratePerHour, await meansOf(tx, volume, holdId));
+  if (holdId === null || wished.kind !== 'ahead') return wished;
+  const ahead = holdAtCreate(price, HOLD_WINDOW_MS);
+  const keeping = roundExact(hourlyCharge(ratePerHour, wished.retentionMs ?? 0), 'up');
+  const { orgId, mode } = volume;
+  const [answer] = await applyLedger(tx, [
+    {
+      do: 'resize',
+      orgId,
+      mode,
+      cause: causeOfVolume(volume),
+      step: `set-aside:${name}`,
+      holdId,
+      target: addUsd(ahead, keeping),
+      atLeast: zeroUsd,
+      demand: 'running',
+      ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
+    },
+  ]);
+  const { held } = requireDone(answer);
+  const keptMs = held <= ahead ? 0n : affordableMs(nanoUsd(held - ahead), ratePerHour);
+  return { kind: 'ahead', retentionMs: Math.min(wished.retentionMs ?? 0, Number(keptMs ?? 0n)) };
+}
+
+/** From `at` on the snapshot costs what it takes. */
+export async function billSnapshot(tx: Tx, volume: Owner, snapshot: Snapshot, at: Date): Promise<void> {
+  const { id: name, price, holdId } = snapshot;
+  await openAhead(tx, volume, { name, price, holdId }, at);
+}
+
+export async function stopSnapshotBilling(
+  tx: Tx,
+  volume: Owner,
+  snapshot: Pick<Snapshot, 'id'>,
+  at: Date,
+): Promise<void> {
+  const meters = await metersOf(tx, volume);
+  await closeAll(
+    tx,
+    volume,
+    meters.filter(({ name }) => name.startsWith(snapshot.id)),
+    at,
+  );
+}
+
+async function closeAll(tx: Tx, volume: Owner, meters: readonly Meter[], at: Date): Promise<void> {
+  const open = meters.filter(isRunning);
+  if (open.length === 0) return;
+  await changeMeters(
+    tx,
+    volume.orgId,
+    open.map(({ id }) => ({ do: 'close', meterId: id, at, rest: 'waived' })),
+  );
+}
+
+/** Nothing of it costs anything after `at`. */
+export async function stopBilling(tx: Tx, volume: Owner, at: Date): Promise<void> {
+  await closeAll(tx, volume, await metersOf(tx, volume), at);
+}
+
+/**
+ * From `at` on its data is only kept: over what was set aside for that, or with `wantedMs` over what there is. Nothing more
+ * is spent on it. Answers when that ends.
+ */
+export async function keepData(tx: Tx, volume: Owner, at: Date, wantedMs?: number): Promise<Date> {
+  const meters = await metersOf(tx, volume);
+  const open = meters.filter(isRunning);
+  const forMs = wantedMs ?? Math.max(0, ...open.map(({ retentionMs }) => retentionMs));
+  const ratePerHour = addUsd(zeroUsd, ...open.map((meter) => meter.ratePerHour));
+  const quantity = open.reduce((sum, meter) => sum + meter.quantity, 0);
+  await closeAll(tx, volume, open, at);
+  const name = `${KEPT_PREFIX}${nthOf(meters, KEPT_PREFIX)}`;
+  const hold = ratePerHour === 0n ? null : await holdForKeeping(tx, volume, { name, ratePerHour, forMs });
+  const paidMs = hold === null ? null : affordableMs(hold.held, ratePerHour);
+  const until = new Date(at.getTime() + Math.min(forMs, Number(paidMs ?? forMs)));
+  await openMeters(tx, volume.orgId, [
+    {
+      mode: volume.mode,
+      cause: causeOfVolume(volume),
+      name,
+      product: 'volume',
+      ratePerHour,
+      quantity,
+      unit: 'gb',
+      // Whoever stops keeping it sooner owes nothing for the rest.
+      funding: { kind: 'committed', termEndsAt: until, refund: ppm(ppmPerWhole) },
+      ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
+      ...(hold === null ? {} : { holdId: hold.holdId }),
+      at,
+    },
+  ]);
+  return until;
+}
+
+/** As much of it as there is, also where new work is refused. */
+async function holdForKeeping(
+  tx: Tx,
+  volume: Owner,
+  kept: { readonly name: string; readonly ratePerHour: NanoUsd; readonly forMs: number },
+): Promise<{ readonly holdId: HoldId; readonly held: NanoUsd }> {
+  const [answer] = await applyLedger(tx, [
+    {
+      do: 'hold',
+      orgId: volume.orgId,
+      mode: volume.mode,
+      cause: causeOfVolume(volume),
+      step: `keep:${kept.name}`,
+      amount: meteredTotal(kept.ratePerHour, kept.forMs),
+      atLeast: zeroUsd,
+      demand: 'running',
+      ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
+    },
+  ]);
+  const { holdId, held } = requireDone(answer);
+  if (holdId === null) throw new Error(`Nothing could be set aside for keeping volume ${volume.wireId}.`);
+  return { holdId, held };
+}
+
+/**
+ * A volume that was kept for want of money is paid as it goes again, with its snapshots, if the wallet can. False: it
+ * cannot, and nothing has changed.
+ */
+export async function payAgain(tx: Tx, volume: Volume): Promise<boolean> {
+  const meters = await metersOf(tx, volume);
+  const kept = keptMeter(meters);
+  if (kept === null) return true;
+  const now = tx.clock.now();
+  const at = kept.termEndsAt < now ? kept.termEndsAt : now;
+  const snapshots = (await listSnapshots(tx, volume.orgId, volume.id)).filter(
+    ({ status }) => status === 'ready',
+  );
+  const { available } = await readBalance(tx, volume.orgId, volume.mode, now);
+  const funding = aheadOf(kept.ratePerHour, available);
+  const sold: readonly Sold[] = [
+    { name: `${SIZE_PREFIX}${nthOf(meters, SIZE_PREFIX)}`, price: volume.price, holdId: null },
+    ...snapshots.map(({ id, price }) => ({ name: `${id}-${nthOf(meters, id)}`, price, holdId: null })),
+  ];
+  if (!(await canAfford(tx, volume, { kept, sold, funding }))) return false;
+  const wishes = sold.map((one) => wishOf(volume, one, { at, funding, demand: 'running' }));
+  await openMeters(tx, volume.orgId, wishes);
+  await closeAll(tx, volume, [kept], at);
+  return true;
+}
+
+/**
+ * Sets aside what all of it takes together, and gives it back at once: where that was refused nothing was entered, and
+ * where it was not, nobody else can take it before this transaction is over.
+ */
+async function canAfford(
+  tx: Tx,
+  volume: Owner,
+  wish: { readonly kept: Meter; readonly sold: readonly Sold[]; readonly funding: MeterFunding },
+): Promise<boolean> {
+  const { kept, sold, funding } = wish;
+  const aheadMs = HOLD_WINDOW_MS + (funding.kind === 'ahead' ? (funding.retentionMs ?? 0) : 0);
+  const parts = sold.map(({ price }) => roundExact(hourlyCharge(rateOf(price), aheadMs), 'up'));
+  const amount = addUsd(zeroUsd, ...parts, nanoUsd(BigInt(ROUNDINGS * sold.length)));
+  const { orgId, mode } = volume;
+  const [answer] = await applyLedger(tx, [
+    {
+      do: 'hold',
+      orgId,
+      mode,
+      cause: causeOfVolume(volume),
+      step: `thaw:${kept.name}`,
+      amount,
+      demand: 'running',
+      ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
+    },
+  ]);
+  if (answer?.ok !== true) return false;
+  await giveBack(tx, volume, answer.holdId);
+  return true;
+}
+
+/** Each meter rounds what it sets aside for running and for keeping by itself. */
+const ROUNDINGS = 2;

@@ -1,0 +1,73 @@
+import { canMove, volumeStates, type EventData, type EventType } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
+import { appendOutbox } from '@millrace/platform/outbox';
+import { resourceOf, type Volume, type VolumeState } from './volume.ts';
+import { insertTransition, saveVolume, type VolumeChanges } from './volumes.store.ts';
+
+/** The one way in which a volume's status changes: its row, its transition, and what the tenant is told. */
+
+type VolumeEvent = Extract<EventType, `volume.${string}`>;
+type Beside<Type extends VolumeEvent> = Omit<EventData<Type>, keyof EventData<'volume.active'>>;
+
+export async function tellOfVolume<Type extends VolumeEvent>(
+  tx: Tx,
+  volume: Volume,
+  event: { readonly type: Type; readonly actor: Actor; readonly data: Readonly<Beside<Type>> },
+): Promise<void> {
+  const { wireId, label, region, sizeGb } = volume;
+  await appendOutbox(tx, {
+    kind: 'event',
+    orgId: volume.orgId,
+    mode: volume.mode,
+    type: event.type,
+    resource: resourceOf(volume),
+    data: { storageVolumeId: wireId, label, region, sizeInGb: sizeGb, ...event.data },
+    actor: event.actor,
+    occurredAt: tx.clock.now(),
+  });
+}
+
+export interface VolumeMove {
+  /** Null: it is gone. */
+  readonly to: VolumeState | null;
+  /** Null where the status says it all. */
+  readonly reason: string | null;
+  readonly actor: Actor;
+  readonly changes?: VolumeChanges;
+}
+
+/**
+ * Moves a volume whose lock is held to another status. Throws where the table of states knows no such way: that is a
+ * mistake of ours, so callers look first and answer the tenant by the same table.
+ */
+export async function moveVolume(tx: Tx, volume: Volume, move: VolumeMove): Promise<Volume> {
+  const { to, reason, actor } = move;
+  if (!canMove(volumeStates, volume.status, to)) {
+    throw new Error(`Volume ${volume.id} cannot go from ${volume.status} to ${to ?? 'its end'}.`);
+  }
+  const now = tx.clock.now();
+  const transitions = volume.transitions + 1;
+  const moved = await saveVolume(tx, volume, {
+    updatedAt: now,
+    ...move.changes,
+    status: to ?? 'inactive',
+    statusReason: reason,
+    statusSince: now,
+    transitions,
+  });
+  await insertTransition(tx, moved, {
+    seq: transitions,
+    from: volume.status,
+    to,
+    reason,
+    actor: `${actor.kind}:${actor.id}`,
+    at: now,
+  });
+  return moved;
+}
+
+/** What the backend has to serve changed: it is looked at at once, and what was told before counts no more. */
+export function wishAnew(volume: Pick<Volume, 'wishSeq'>, now: Date): VolumeChanges {
+  return { wishSeq: volume.wishSeq + 1, nextActionAt: now };
+}

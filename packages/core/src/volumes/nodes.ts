@@ -1,0 +1,108 @@
+import type { Mode } from '@millrace/platform/envelope';
+import type { StorageNodeId } from '@millrace/platform/ids';
+import type { VolumePolicy } from './policy.ts';
+
+/** Storage nodes: where a volume goes, on which address, and when a node counts as silent. Pure. */
+
+export type StorageKind = 'nfs' | 'mock';
+export type StorageNodeStatus = 'connecting' | 'connected' | 'silent';
+
+export interface StorageNode {
+  readonly id: StorageNodeId;
+  readonly name: string;
+  readonly region: string;
+  readonly mode: Mode;
+  readonly kind: StorageKind;
+  readonly endpoint: string;
+  readonly credentialRef: string | null;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly vipFirst: string;
+  readonly vipLast: string;
+  readonly capacityGb: number;
+  readonly configured: boolean;
+  readonly status: StorageNodeStatus;
+  readonly statusReason: string | null;
+  readonly beatAt: Date | null;
+  readonly watchSince: Date | null;
+  readonly seenAt: Date | null;
+}
+
+/** What is promised on a node. */
+export interface NodeLoad {
+  readonly soldGb: number;
+  readonly vips: ReadonlySet<string>;
+}
+
+export const emptyLoad: NodeLoad = { soldGb: 0, vips: new Set() };
+
+export interface Spot {
+  readonly nodeId: StorageNodeId;
+  readonly vip: string;
+}
+
+/** The node with most room that has enough of it and an address left; null where none has. */
+export function chooseSpot(
+  nodes: readonly StorageNode[],
+  loads: ReadonlyMap<StorageNodeId, NodeLoad>,
+  sizeGb: number,
+): Spot | null {
+  const candidates = nodes
+    .map((node) => {
+      const load = loads.get(node.id) ?? emptyLoad;
+      return { node, load, roomGb: node.capacityGb - load.soldGb };
+    })
+    .filter(({ roomGb }) => roomGb >= sizeGb)
+    .toSorted((one, other) => other.roomGb - one.roomGb || one.node.name.localeCompare(other.node.name));
+  for (const { node, load } of candidates) {
+    const vip = freeVip(node, load.vips);
+    if (vip !== null) return { nodeId: node.id, vip };
+  }
+  return null;
+}
+
+/** The first address of the node's range that no volume has. */
+export function freeVip(
+  { vipFirst, vipLast }: Pick<StorageNode, 'vipFirst' | 'vipLast'>,
+  taken: ReadonlySet<string>,
+): string | null {
+  const last = numberOf(vipLast);
+  for (let at = numberOf(vipFirst); at <= last; at += 1) {
+    const vip = addressOf(at);
+    if (!taken.has(vip)) return vip;
+  }
+  return null;
+}
+
+/** A node has this much of its range looked at; more volumes than that nobody keeps on one. */
+const BYTE = 256;
+
+function numberOf(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * BYTE + Number(part), 0);
+}
+
+function addressOf(at: number): string {
+  const bytes = [24, 16, 8, 0].map((shift) => (at >>> shift) & 0xff);
+  return bytes.join('.');
+}
+
+/** What a worker that is about to look knows of the watch: whether it goes on, or began anew after nobody had looked. */
+export function watchAt(
+  node: Pick<StorageNode, 'beatAt' | 'watchSince'>,
+  now: Date,
+  { gapMs }: Pick<VolumePolicy, 'gapMs'>,
+): Date {
+  const { beatAt, watchSince } = node;
+  if (beatAt === null || watchSince === null) return now;
+  const sinceMs = now.getTime() - beatAt.getTime();
+  // A clock that was set back has seen nothing either.
+  return sinceMs < 0 || sinceMs > gapMs ? now : watchSince;
+}
+
+/** For how long a backend has been silent while somebody listened. */
+export function silentForMs(
+  { seenAt, watchSince }: { readonly seenAt: Date | null; readonly watchSince: Date | null },
+  now: Date,
+): number {
+  const heardMs = Math.max(seenAt?.getTime() ?? 0, watchSince?.getTime() ?? now.getTime());
+  return Math.max(0, now.getTime() - heardMs);
+}

@@ -1,0 +1,127 @@
+import type { Tx } from '@millrace/platform/db';
+import { toUuid } from '@millrace/platform/ids';
+import type { VolumeWish } from '@millrace/storage';
+import { detach } from './attach.service.ts';
+import { listClients, listEndedHolders } from './attachments.store.ts';
+import { capEndOf, dueOf, nextLookAt } from './due.ts';
+import { dropGrowth } from './growth.service.ts';
+import { leave, purge, thaw } from './life.service.ts';
+import { giveBack, metersOf } from './money.service.ts';
+import type { StorageNode } from './nodes.ts';
+import { findNode } from './nodes.store.ts';
+import type { VolumePolicy } from './policy.ts';
+import { listSnapshots, saveSnapshot } from './snapshots.store.ts';
+import { volumesActor, type Snapshot, type Volume } from './volume.ts';
+import { lockVolume, saveVolume } from './volumes.store.ts';
+
+/** What is to be asked of a backend now. Nothing of it is done inside a transaction. */
+export type VolumeTask =
+  | { readonly what: 'remove'; readonly volume: Volume; readonly node: StorageNode }
+  | {
+      readonly what: 'serve';
+      readonly volume: Volume;
+      readonly node: StorageNode;
+      readonly wish: VolumeWish;
+      readonly make: readonly Snapshot[];
+      readonly drop: readonly Snapshot[];
+    };
+
+/**
+ * Does what the volume's times and money ask for, and answers what is then to be asked of its backend: null where nothing
+ * is, or where the backend is silent, which somebody else finds out about. Whom the backend may let in is written down
+ * before it is told to.
+ */
+export async function prepare(
+  tx: Tx,
+  ref: Pick<Volume, 'orgId' | 'id'>,
+  policy: VolumePolicy,
+): Promise<VolumeTask | null> {
+  const locked = await lockVolume(tx, ref.orgId, ref.id);
+  if (locked === null || locked.phase === 'purged') return null;
+  const volume = await letGoOfEnded(tx, await keepTimes(tx, locked, policy));
+  const snapshots = await giveUpSnapshots(tx, volume);
+  const node = await findNode(tx, volume.nodeId);
+  const now = tx.clock.now();
+  if (node === null || node.status !== 'connected') {
+    await saveVolume(tx, volume, { nextActionAt: await nextLookOf(tx, volume, snapshots, policy) });
+    return null;
+  }
+  const nextActionAt = new Date(now.getTime() + policy.workingMs);
+  if (volume.phase === 'purging') {
+    return { what: 'remove', node, volume: await saveVolume(tx, volume, { nextActionAt }) };
+  }
+  const clients =
+    volume.phase === 'live' || volume.phase === 'provisioning' ? await listClients(tx, volume) : [];
+  const servedClients = [...new Set([...volume.servedClients, ...clients])];
+  const told = await saveVolume(tx, volume, { nextActionAt, servedClients });
+  return {
+    what: 'serve',
+    node,
+    volume: told,
+    wish: {
+      externalId: toUuid(told.id),
+      orgId: told.orgId,
+      sizeGb: told.growth?.toGb ?? told.sizeGb,
+      vip: told.vip,
+      clients,
+    },
+    make: told.phase === 'live' ? snapshots.filter(({ status }) => status === 'creating') : [],
+    drop: snapshots.filter(({ status }) => status === 'deleting'),
+  };
+}
+
+/** When it must be looked at next, by its rows alone. */
+export async function nextLookOf(
+  tx: Tx,
+  volume: Volume,
+  snapshots: readonly Snapshot[],
+  policy: VolumePolicy,
+): Promise<Date> {
+  const cap = volume.maxNanoUsd === null ? null : capEndOf(volume, await metersOf(tx, volume));
+  return nextLookAt(volume, cap, snapshots, tx.clock.now(), policy);
+}
+
+async function keepTimes(tx: Tx, volume: Volume, policy: VolumePolicy): Promise<Volume> {
+  const cap = volume.maxNanoUsd === null ? null : capEndOf(volume, await metersOf(tx, volume));
+  const due = dueOf(volume, cap, tx.clock.now(), policy);
+  const end = (reason: string) => ({ reason, actor: volumesActor });
+  switch (due?.what) {
+    case undefined:
+      return volume;
+    case 'give up making it':
+      return purge(tx, volume, { ...end('It could not be provisioned in time.'), at: tx.clock.now() });
+    case 'give up growing':
+      return dropGrowth(tx, volume, 'It could not grow in time.');
+    case 'leave':
+      return leave(tx, volume, { ...end('Its maxUsd is reached.'), purgeAt: due.purgeAt });
+    case 'pay again':
+      return (await thaw(tx, volume)) ?? volume;
+    case 'pay again or purge':
+      return (
+        (await thaw(tx, volume)) ??
+        purge(tx, volume, { ...end('What was set aside for keeping it has been used up.'), at: due.at })
+      );
+    case 'purge':
+      return purge(tx, volume, { ...end('The end of its retention.'), at: due.at });
+  }
+}
+
+/** A rental that has ended has no volume any more, whoever should have seen to that. */
+async function letGoOfEnded(tx: Tx, volume: Volume): Promise<Volume> {
+  const ended = await listEndedHolders(tx, volume);
+  return ended.length === 0 ? volume : (await detach(tx, volume, ended, volumesActor)).volume;
+}
+
+async function giveUpSnapshots(tx: Tx, volume: Volume): Promise<readonly Snapshot[]> {
+  const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
+  const late = snapshots.filter(({ status, makeBy }) => status === 'creating' && makeBy <= tx.clock.now());
+  for (const snapshot of late) await failSnapshot(tx, volume, snapshot, 'It was not ready in time.');
+  return late.length === 0 ? snapshots : listSnapshots(tx, volume.orgId, volume.id);
+}
+
+/** It was not made, and costs nothing. */
+export async function failSnapshot(tx: Tx, volume: Volume, snapshot: Snapshot, why: string): Promise<void> {
+  if (await saveSnapshot(tx, volume.orgId, snapshot, { status: 'failed', holdId: null, lastError: why })) {
+    await giveBack(tx, volume, snapshot.holdId);
+  }
+}

@@ -1,0 +1,243 @@
+import { isDriverError } from '@millrace/compute';
+import type { Tx } from '@millrace/platform/db';
+import type { SnapshotId } from '@millrace/platform/ids';
+import { groupsOf, timesUsd } from '@millrace/platform/money';
+import type { VolumeView } from '@millrace/storage';
+import { amountOf, type FrozenPrice } from '../prices/index.ts';
+import { retryMs } from './due.ts';
+import { dropGrowth, grown } from './growth.service.ts';
+import { purge } from './life.service.ts';
+import { billSize, billSnapshot } from './money.service.ts';
+import { moveVolume, tellOfVolume } from './move.ts';
+import { silentForMs, type StorageNode } from './nodes.ts';
+import { findNode } from './nodes.store.ts';
+import type { VolumePolicy } from './policy.ts';
+import { failSnapshot, nextLookOf, type VolumeTask } from './prepare.service.ts';
+import { endSnapshots, listSnapshots, saveSnapshot } from './snapshots.store.ts';
+import { volumesActor, type Snapshot, type Volume } from './volume.ts';
+import { insertTransition, lockVolume, saveVolume } from './volumes.store.ts';
+
+/** What came of a call to a backend, written down under the volume's lock. */
+
+export type SnapshotOutcome =
+  | { readonly made: true; readonly sizeBytes: number }
+  | { readonly made: false; readonly error: unknown };
+
+export type TaskOutcome =
+  | {
+      readonly ok: true;
+      /** Null: it was removed. */
+      readonly view: VolumeView | null;
+      readonly made: ReadonlyMap<SnapshotId, SnapshotOutcome>;
+      readonly dropped: readonly SnapshotId[];
+    }
+  | { readonly ok: false; readonly error: unknown };
+
+/** Answers the volume as it is then; null where it is not there any more. */
+export async function settleTask(
+  tx: Tx,
+  task: VolumeTask,
+  outcome: TaskOutcome,
+  policy: VolumePolicy,
+): Promise<Volume | null> {
+  const volume = await lockVolume(tx, task.volume.orgId, task.volume.id);
+  if (volume === null || volume.phase === 'purged') return null;
+  if (!outcome.ok) return noteFailure(tx, volume, task, outcome.error, policy);
+  if (task.what === 'remove') return volume.phase === 'purging' ? noteGone(tx, volume) : volume;
+  return outcome.view === null
+    ? volume
+    : noteServed(tx, volume, task, { ...outcome, view: outcome.view }, policy);
+}
+
+type Serving = VolumeTask & { readonly what: 'serve' };
+
+async function noteServed(
+  tx: Tx,
+  seen: Volume,
+  task: Serving,
+  outcome: Extract<TaskOutcome, { ok: true }> & { readonly view: VolumeView },
+  policy: VolumePolicy,
+): Promise<Volume> {
+  let volume = seen;
+  const now = tx.clock.now();
+  if (volume.phase === 'provisioning') volume = await begin(tx, volume);
+  if (
+    volume.growth !== null &&
+    outcome.view.sizeGb >= volume.growth.toGb &&
+    task.wish.sizeGb >= volume.growth.toGb
+  ) {
+    volume = await grown(tx, volume);
+  }
+  if (volume.status === 'unknown') volume = await showAgain(tx, volume);
+  await noteSnapshots(tx, volume, task, outcome);
+  // Somebody changed what it has to serve meanwhile: what was confirmed is not what is wished, and may let more in.
+  const isWished = volume.wishSeq === task.volume.wishSeq;
+  const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
+  const isBusy = snapshots.some(({ status }) => status === 'creating' || status === 'deleting');
+  const soon = new Date(now.getTime() + policy.firstRetryMs);
+  return saveVolume(tx, volume, {
+    troubleSince: null,
+    tries: 0,
+    lastError: null,
+    ...(isWished
+      ? {
+          servedSeq: volume.wishSeq,
+          servedClients: task.wish.clients,
+          nextActionAt: isBusy ? soon : await nextLookOf(tx, volume, snapshots, policy),
+        }
+      : { nextActionAt: now }),
+  });
+}
+
+/** It is usable: from now on it costs. */
+async function begin(tx: Tx, volume: Volume): Promise<Volume> {
+  const now = tx.clock.now();
+  await billSize(tx, volume, volume, now);
+  const active = await moveVolume(tx, volume, {
+    to: 'active',
+    reason: null,
+    actor: volumesActor,
+    changes: { phase: 'live', startedAt: now, holdId: null },
+  });
+  await tellOfVolume(tx, active, { type: 'volume.active', actor: volumesActor, data: {} });
+  return active;
+}
+
+/** Its backend is back: it is active, and what became of it meanwhile shows at the same instant. */
+async function showAgain(tx: Tx, volume: Volume): Promise<Volume> {
+  const back = 'Its backend is back.';
+  if (volume.phase === 'live') {
+    return moveVolume(tx, volume, { to: 'active', reason: back, actor: volumesActor });
+  }
+  const now = tx.clock.now();
+  const actor = `${volumesActor.kind}:${volumesActor.id}`;
+  const seq = volume.transitions;
+  await insertTransition(tx, volume, {
+    seq: seq + 1,
+    from: 'unknown',
+    to: 'active',
+    reason: back,
+    actor,
+    at: now,
+  });
+  const { statusReason: reason } = volume;
+  await insertTransition(tx, volume, {
+    seq: seq + 2,
+    from: 'active',
+    to: 'inactive',
+    reason,
+    actor,
+    at: now,
+  });
+  return saveVolume(tx, volume, { status: 'inactive', statusSince: now, transitions: seq + 2 });
+}
+
+async function noteSnapshots(
+  tx: Tx,
+  volume: Volume,
+  task: Serving,
+  { made, dropped }: Extract<TaskOutcome, { ok: true }>,
+): Promise<void> {
+  const { orgId } = volume;
+  for (const id of dropped) await saveSnapshot(tx, orgId, { id, status: 'deleting' }, { status: 'deleted' });
+  for (const snapshot of task.make) {
+    const outcome = made.get(snapshot.id);
+    if (outcome === undefined || volume.phase !== 'live') continue;
+    if (outcome.made) await noteReady(tx, volume, snapshot, outcome.sizeBytes);
+    else await noteNotMade(tx, volume, snapshot, outcome.error);
+  }
+}
+
+const GIBIBYTE = 1_073_741_824;
+
+/** Billed by what it takes, and by no more than was agreed at most. */
+async function noteReady(tx: Tx, volume: Volume, snapshot: Snapshot, sizeBytes: number): Promise<void> {
+  const sizeGb = Math.min(snapshot.sizeGb, Math.max(1, groupsOf(sizeBytes, GIBIBYTE)));
+  const ready = { ...snapshot, sizeGb, price: priceOfSize(snapshot.price, sizeGb) };
+  const changes = { status: 'ready', sizeGb, price: ready.price, holdId: null, lastError: null } as const;
+  // It may have been deleted, or given up, while it was made.
+  if (await saveSnapshot(tx, volume.orgId, snapshot, changes)) {
+    await billSnapshot(tx, volume, ready, tx.clock.now());
+  }
+}
+
+function priceOfSize(price: FrozenPrice, quantity: number): FrozenPrice {
+  const rate = String(timesUsd(amountOf(price.unitNanoUsdPerHour), BigInt(quantity)));
+  return { ...price, quantity, rateNanoUsdPerHour: rate, originalNanoUsdPerHour: rate };
+}
+
+async function noteNotMade(tx: Tx, volume: Volume, snapshot: Snapshot, error: unknown): Promise<void> {
+  const why = messageOf(error);
+  if (isDriverError(error) && error.isFinal) await failSnapshot(tx, volume, snapshot, why);
+  else await saveSnapshot(tx, volume.orgId, snapshot, { tries: snapshot.tries + 1, lastError: why });
+}
+
+/** Its data is gone: the backend said so. */
+async function noteGone(tx: Tx, seen: Volume): Promise<Volume> {
+  const volume = seen.status === 'unknown' ? await showAgain(tx, seen) : seen;
+  await endSnapshots(tx, volume);
+  const gone = await moveVolume(tx, volume, {
+    to: null,
+    reason: volume.endReason,
+    actor: volumesActor,
+    changes: {
+      phase: 'purged',
+      deletedAt: tx.clock.now(),
+      servedClients: [],
+      servedSeq: volume.wishSeq,
+      troubleSince: null,
+      nextActionAt: null,
+    },
+  });
+  await tellOfVolume(tx, gone, { type: 'volume.deleted', actor: volumesActor, data: {} });
+  return gone;
+}
+
+const ERROR_MAX = 2_000;
+
+export function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, ERROR_MAX);
+}
+
+async function noteFailure(
+  tx: Tx,
+  seen: Volume,
+  task: VolumeTask,
+  error: unknown,
+  policy: VolumePolicy,
+): Promise<Volume> {
+  const now = tx.clock.now();
+  const why = messageOf(error);
+  const isFinal = isDriverError(error) && givesUp.has(error.kind);
+  if (isFinal && seen.phase === 'provisioning') {
+    return purge(tx, seen, { reason: 'It could not be provisioned.', actor: volumesActor, at: now });
+  }
+  // What it has is served on; only what it was to become in addition is not to be had.
+  const isGrowing = task.what === 'serve' && seen.growth !== null && task.wish.sizeGb >= seen.growth.toGb;
+  if (isFinal && isGrowing) return dropGrowth(tx, seen, 'The storage node has no room for it to grow.');
+  const volume = await saveVolume(tx, seen, {
+    troubleSince: seen.troubleSince ?? now,
+    tries: seen.tries + 1,
+    lastError: why,
+    nextActionAt: new Date(now.getTime() + retryMs(seen.tries, policy)),
+  });
+  const node = await findNode(tx, volume.nodeId);
+  return isLost(volume, node, now, policy)
+    ? hide(tx, volume, 'Its storage server does not answer for it.')
+    : volume;
+}
+
+const givesUp: ReadonlySet<string> = new Set(['conflict', 'no_capacity', 'refused', 'unsupported']);
+
+/** Asked in vain for as long as silence may last, while somebody looked. */
+function isLost(volume: Volume, node: StorageNode | null, now: Date, { silentMs }: VolumePolicy): boolean {
+  const { status, troubleSince } = volume;
+  if (status !== 'active' || troubleSince === null || node === null) return false;
+  return silentForMs({ seenAt: troubleSince, watchSince: node.watchSince }, now) >= silentMs;
+}
+
+/** Nobody can say whether it is usable. It costs on, and is asked about until somebody can. */
+export async function hide(tx: Tx, volume: Volume, reason: string): Promise<Volume> {
+  if (volume.status !== 'active') return volume;
+  return moveVolume(tx, volume, { to: 'unknown', reason, actor: volumesActor });
+}

@@ -1,0 +1,95 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { SnapshotId } from '@millrace/platform/ids';
+import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
+import { rateOf, volumePriceFor } from '../prices/index.ts';
+import { requireAction } from './attach.ts';
+import { isWireId, requireOwn } from './attach.service.ts';
+import { requireKeyRoom } from './create.service.ts';
+import { giveBack, stopSnapshotBilling, takeHold } from './money.service.ts';
+import { lockNodes } from './nodes.store.ts';
+import { defaultVolumePolicy } from './policy.ts';
+import { findSnapshot, insertSnapshot, listSnapshots, saveSnapshot } from './snapshots.store.ts';
+import { requireRoomAt } from './update.service.ts';
+import { resourceOf, type Snapshot } from './volume.ts';
+import { findVolume, saveVolume } from './volumes.store.ts';
+
+/** So many a volume may have at once. */
+export const SNAPSHOTS_MAX = 100;
+
+/**
+ * Accepts a snapshot: the money for as much as it can take at most, and the call to make it. It is billed by what it really
+ * takes, from when it is there. Locks: organisation, storage node, volume, ledger.
+ */
+export async function createSnapshot(
+  tx: Tx,
+  call: KeyCall,
+  wireId: number,
+  label: string | undefined,
+): Promise<Snapshot> {
+  const { key } = await enterAs(tx, call, 'volumes:write');
+  const { orgId, cause } = call;
+  const seen = isWireId(wireId) ? await findVolume(tx, orgId, key.mode, wireId) : null;
+  if (seen !== null) await lockNodes(tx, { id: seen.nodeId });
+  const volume = await requireOwn(tx, { orgId, mode: key.mode }, wireId);
+  requireAction(volume, 'snapshot');
+  const others = await listSnapshots(tx, orgId, volume.id);
+  if (others.length >= SNAPSHOTS_MAX) {
+    throw new Fault('QUOTA_EXCEEDED', {
+      message: `A volume has ${SNAPSHOTS_MAX} snapshots at most.`,
+      suggestion: 'Delete one that is no longer needed.',
+    });
+  }
+  const now = tx.clock.now();
+  const { mode, region, sizeGb } = volume;
+  const price = await volumePriceFor(tx, orgId, mode, { region, sizeGb, now });
+  await requireKeyRoom(tx, key, rateOf(price));
+  await requireRoomAt(tx, volume, sizeGb);
+  const id = tx.ids.next('snp');
+  const snapshot: Snapshot = {
+    id,
+    volumeId: volume.id,
+    orgId,
+    mode,
+    label: label ?? volume.label,
+    sizeGb,
+    price,
+    holdId: await takeHold(tx, volume, { step: `snapshot:${id}`, price, keyId: key.id }),
+    status: 'creating',
+    createdAt: now,
+    makeBy: new Date(now.getTime() + defaultVolumePolicy.changeMs),
+    tries: 0,
+  };
+  await insertSnapshot(tx, orgId, snapshot);
+  await saveVolume(tx, volume, { nextActionAt: now });
+  await appendAudit(tx, orgId, cause, {
+    action: 'snapshot.created',
+    resource: resourceOf(volume),
+    after: { snapshotId: id, label: snapshot.label },
+  });
+  return snapshot;
+}
+
+/** Billing stops at once; its data goes as soon as the backend can be asked. Deleting it again changes nothing. */
+export async function deleteSnapshot(tx: Tx, call: KeyCall, wireId: number, id: SnapshotId): Promise<void> {
+  const { key } = await enterAs(tx, call, 'volumes:write');
+  const { orgId, cause } = call;
+  const seen = isWireId(wireId) ? await findVolume(tx, orgId, key.mode, wireId) : null;
+  // Of a volume that is not the caller's there is no snapshot either.
+  if (seen === null) throw new Fault('SNAPSHOT_NOT_FOUND');
+  const volume = await requireOwn(tx, { orgId, mode: key.mode }, wireId);
+  const snapshot = await findSnapshot(tx, orgId, volume.id, id);
+  if (snapshot === null) throw new Fault('SNAPSHOT_NOT_FOUND');
+  if (snapshot.status === 'deleting') return;
+  requireAction(volume, 'snapshot');
+  const now = tx.clock.now();
+  await giveBack(tx, volume, snapshot.holdId);
+  await stopSnapshotBilling(tx, volume, snapshot, now);
+  await saveSnapshot(tx, orgId, snapshot, { status: 'deleting', holdId: null });
+  await saveVolume(tx, volume, { nextActionAt: now });
+  await appendAudit(tx, orgId, cause, {
+    action: 'snapshot.deleted',
+    resource: resourceOf(volume),
+    before: { snapshotId: id, label: snapshot.label },
+  });
+}

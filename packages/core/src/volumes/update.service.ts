@@ -1,0 +1,93 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import { nanoUsd } from '@millrace/platform/money';
+import { appendAudit, enterAs, type ApiKey, type KeyCall } from '../identity/index.ts';
+import { rateOf, volumePriceFor } from '../prices/index.ts';
+import { requireAction } from './attach.ts';
+import { isWireId, requireOwn } from './attach.service.ts';
+import { requireKeyRoom } from './create.service.ts';
+import { takeHold } from './money.service.ts';
+import { wishAnew } from './move.ts';
+import { emptyLoad } from './nodes.ts';
+import { lockNodes, readLoads } from './nodes.store.ts';
+import { defaultVolumePolicy } from './policy.ts';
+import { resourceOf, type Growth, type Volume } from './volume.ts';
+import { findVolume, saveVolume, type VolumeChanges } from './volumes.store.ts';
+
+export interface VolumeUpdate {
+  readonly label?: string | undefined;
+  readonly sizeInGb?: number | undefined;
+  readonly tags?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Relabels a volume, or has it grow. It has its new size, and costs by it, once the backend has confirmed that; until then
+ * the money for the first while is set aside. Locks: organisation, storage node, volume, ledger.
+ */
+export async function updateVolume(
+  tx: Tx,
+  call: KeyCall,
+  wireId: number,
+  update: VolumeUpdate,
+): Promise<Volume> {
+  const { key } = await enterAs(tx, call, 'volumes:write');
+  const { orgId, cause } = call;
+  const owner = { orgId, mode: key.mode };
+  // What is promised on a node is counted under its lock, which comes before that of the volume.
+  const seen = isWireId(wireId) ? await findVolume(tx, orgId, key.mode, wireId) : null;
+  if (seen !== null && update.sizeInGb !== undefined) await lockNodes(tx, { id: seen.nodeId });
+  const volume = await requireOwn(tx, owner, wireId);
+  requireAction(volume, 'update');
+  const { label, tags, sizeInGb } = update;
+  const growth = sizeInGb === undefined ? null : await growthTo(tx, key, volume, sizeInGb);
+  const changes: VolumeChanges = {
+    ...(label === undefined || label === volume.label ? {} : { label }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(growth === null ? {} : { growth, ...wishAnew(volume, tx.clock.now()) }),
+  };
+  if (Object.keys(changes).length === 0) return volume;
+  const changed = await saveVolume(tx, volume, { updatedAt: tx.clock.now(), ...changes });
+  await appendAudit(tx, orgId, cause, {
+    action: 'volume.changed',
+    resource: resourceOf(volume),
+    before: { label: volume.label, tags: volume.tags, sizeGb: volume.sizeGb },
+    after: { label: changed.label, tags: changed.tags, sizeGb: growth?.toGb ?? changed.sizeGb },
+  });
+  return changed;
+}
+
+/** Null where it has that size, or is on its way there. */
+async function growthTo(tx: Tx, key: ApiKey, volume: Volume, toGb: number): Promise<Growth | null> {
+  if (volume.growth !== null) {
+    if (volume.growth.toGb === toGb) return null;
+    throw new Fault('ACTION_IN_PROGRESS', { message: `The volume is growing to ${volume.growth.toGb} GB.` });
+  }
+  if (toGb === volume.sizeGb) return null;
+  if (toGb < volume.sizeGb) {
+    throw invalidField('sizeInGb', `must not be below ${volume.sizeGb}: a volume never shrinks`);
+  }
+  const now = tx.clock.now();
+  const { orgId, mode, region } = volume;
+  const price = await volumePriceFor(tx, orgId, mode, { region, sizeGb: toGb, now });
+  await requireKeyRoom(tx, key, nanoUsd(rateOf(price) - rateOf(volume.price)));
+  await requireRoomAt(tx, volume, toGb - volume.sizeGb);
+  const step = `grow:${volume.version}:${toGb}`;
+  return {
+    toGb,
+    price,
+    holdId: await takeHold(tx, volume, { step, price, keyId: key.id }),
+    by: new Date(now.getTime() + defaultVolumePolicy.changeMs),
+  };
+}
+
+/** Whether the volume's own node can be promised so much more. Its lock is held. */
+export async function requireRoomAt(tx: Tx, { nodeId }: Volume, moreGb: number): Promise<void> {
+  const [node] = await lockNodes(tx, { id: nodeId });
+  const { soldGb } = (await readLoads(tx, [nodeId])).get(nodeId) ?? emptyLoad;
+  if (node === undefined || node.capacityGb - soldGb < moreGb) {
+    throw new Fault('INSUFFICIENT_CAPACITY', {
+      message: 'The storage node of this volume has no room for that right now.',
+      suggestion: 'Try a smaller size, or make another volume.',
+    });
+  }
+}

@@ -1,0 +1,156 @@
+import type { Contract } from '@millrace/contract';
+import type { Db } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { Fault } from '@millrace/platform/fault';
+import {
+  decodeCursor,
+  linkNext,
+  reply,
+  requirePrincipal,
+  toPage,
+  type HttpServer,
+} from '@millrace/platform/http';
+import { parseId, type OrgId, type VolumeId } from '@millrace/platform/ids';
+import { z } from 'zod';
+import { keyCallOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import { attachVolume, detachVolume } from './attach.service.ts';
+import { requireMaxUsd } from './create.ts';
+import { createVolume } from './create.service.ts';
+import { deleteVolume } from './life.service.ts';
+import { listOwnSnapshots, listRecords, recordOf } from './reading.service.ts';
+import { createSnapshot, deleteSnapshot } from './snapshots.service.ts';
+import { updateVolume } from './update.service.ts';
+import { toWireCreated, toWireDetail, toWireSnapshot, toWireVolume } from './volumes.wire.ts';
+
+export interface VolumeRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  /** What every order goes through before its transaction: an id that nobody has, and money that was lent out. */
+  readonly ordering: <T>(
+    who: { readonly orgId: OrgId; readonly mode: Mode },
+    work: (wireId: number, use: () => void) => Promise<T>,
+  ) => Promise<T>;
+}
+
+const resourceOf = (id: number) => ({ kind: 'volume', id: String(id) });
+const changing = { name: 'change volume', isolation: readCommitted } as const;
+
+/** Tenants: their volumes, who uses them, and their snapshots. */
+export function serveVolumes(routes: VolumeRoutes): void {
+  serveCreateAndList(routes);
+  serveLinks(routes);
+  serveChanges(routes);
+  serveSnapshots(routes);
+}
+
+function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes): void {
+  server.serve(operations.createStorageVolume, ({ body, context, transact }) => {
+    const { region, label, sizeInGb: sizeGb, rentalIds = [], name = null, tags = {} } = body;
+    const order = { region, label, sizeGb, rentalIds, name, tags, maxUsd: requireMaxUsd(body.maxUsd) };
+    const call = keyCallOf(context);
+    return ordering(requirePrincipal(context), (wireId, use) =>
+      transact({ name: 'create volume', isolation: readCommitted }, async (tx) => {
+        const record = await recordOf(tx, await createVolume(tx, call, order, wireId));
+        use();
+        return { body: toWireCreated(record), resource: resourceOf(wireId) };
+      }),
+    );
+  });
+
+  server.serve(operations.listStorageVolumes, async ({ query, context }) => {
+    const asker = requirePrincipal(context);
+    const { limit = null } = query;
+    const after = query.cursor === undefined ? null : decodeCursor(query.cursor, place).volume;
+    const rows = await listRecords(db, asker, { after, limit });
+    const { items, nextCursor } = toPage({
+      rows,
+      limit: limit ?? rows.length,
+      toItem: toWireVolume,
+      positionOf: ({ volume }) => ({ volume: volume.id }),
+    });
+    return reply([...items], nextCursor === null ? {} : { link: linkNext(context.url, nextCursor) });
+  });
+}
+
+const place = z.strictObject({
+  volume: z.custom<VolumeId>(
+    (value) => typeof value === 'string' && parseId('vol', value) !== null,
+    'is of another list',
+  ),
+});
+
+function serveLinks({ server, operations }: VolumeRoutes): void {
+  server.serve(operations.attachStorageVolume, ({ body, context, transact }) =>
+    transact({ name: 'attach volume', isolation: readCommitted }, async (tx) => {
+      const { storageVolumeId } = body;
+      const attachedRentalIds = await attachVolume(tx, keyCallOf(context), body);
+      const message = `Volume ${storageVolumeId} is attached to ${count(attachedRentalIds)}.`;
+      return {
+        body: { storageVolumeId, attachedRentalIds: [...attachedRentalIds], message },
+        resource: resourceOf(storageVolumeId),
+      };
+    }),
+  );
+
+  server.serve(operations.detachStorageVolume, ({ body, context, transact }) =>
+    transact({ name: 'detach volume', isolation: readCommitted }, async (tx) => {
+      const { storageVolumeId } = body;
+      const detachedRentalIds = await detachVolume(tx, keyCallOf(context), body);
+      const message = `Volume ${storageVolumeId} is detached from ${count(detachedRentalIds)}.`;
+      return {
+        body: { storageVolumeId, detachedRentalIds: [...detachedRentalIds], message },
+        resource: resourceOf(storageVolumeId),
+      };
+    }),
+  );
+}
+
+const count = (rentalIds: readonly number[]): string =>
+  rentalIds.length === 1 ? `rental ${rentalIds[0]}` : `${rentalIds.length} rentals`;
+
+function serveChanges({ server, operations }: VolumeRoutes): void {
+  server.serve(operations.updateStorageVolume, ({ params, body, context, transact }) =>
+    transact(changing, async (tx) => {
+      const volume = await updateVolume(tx, keyCallOf(context), params.storageVolumeId, body);
+      return { body: toWireDetail(await recordOf(tx, volume)) };
+    }),
+  );
+
+  server.serve(operations.deleteStorageVolume, ({ params, context, transact }) =>
+    transact({ name: 'delete volume', isolation: readCommitted }, async (tx) => {
+      const volume = await deleteVolume(tx, keyCallOf(context), params.storageVolumeId);
+      return { body: toWireDetail(await recordOf(tx, volume)) };
+    }),
+  );
+}
+
+function serveSnapshots({ server, operations, db }: VolumeRoutes): void {
+  server.serve(operations.createStorageVolumeSnapshot, ({ params, body, context, transact }) =>
+    transact({ name: 'create snapshot', isolation: readCommitted }, async (tx) => {
+      const { storageVolumeId } = params;
+      const snapshot = await createSnapshot(tx, keyCallOf(context), storageVolumeId, body.label);
+      return {
+        body: toWireSnapshot(snapshot, storageVolumeId),
+        resource: { kind: 'snapshot', id: snapshot.id },
+      };
+    }),
+  );
+
+  server.serve(operations.listStorageVolumeSnapshots, async ({ params, query, context }) => {
+    const { storageVolumeId } = params;
+    const { limit } = query;
+    const page = { limit, after: positionIn('snp', query.cursor) };
+    const rows = await listOwnSnapshots(db, requirePrincipal(context), storageVolumeId, page);
+    return pageOf(rows, limit, (snapshot) => toWireSnapshot(snapshot, storageVolumeId));
+  });
+
+  server.serve(operations.deleteStorageVolumeSnapshot, ({ params, context, transact }) => {
+    const id = parseId('snp', params.snapshotId);
+    if (id === null) throw new Fault('SNAPSHOT_NOT_FOUND');
+    return transact({ name: 'delete snapshot', isolation: readCommitted }, async (tx) => {
+      await deleteSnapshot(tx, keyCallOf(context), params.storageVolumeId, id);
+      return { body: undefined };
+    });
+  });
+}

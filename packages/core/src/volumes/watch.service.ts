@@ -1,0 +1,175 @@
+import type { Db, Tx } from '@millrace/platform/db';
+import { toUuid, type OrgId, type StorageNodeId, type VolumeId } from '@millrace/platform/ids';
+import { counter, gauge } from '@millrace/platform/telemetry';
+import type { VolumeBackend, VolumeView } from '@millrace/storage';
+import { listClientsOfNode } from './attachments.store.ts';
+import type { ConvergeParts } from './converge.ts';
+import { silentForMs, watchAt, type StorageNode } from './nodes.ts';
+import { claimLook, findNode, findPurged, listVolumesOfNode, makeDue, saveNode } from './nodes.store.ts';
+import { hide, messageOf } from './settle.service.ts';
+import type { Volume } from './volume.ts';
+import { lockVolume, readOldestDueMs } from './volumes.store.ts';
+
+/**
+ * Looks at storage nodes: whether they answer, and whether what they serve is what it should be. What differs is made due,
+ * and brought right by whoever works on volumes. Silence counts only while somebody looked.
+ */
+
+const strays = gauge(
+  'millrace_volumes_strays',
+  'Volumes that a storage node has and nobody knows, by node: a person must look',
+);
+const differing = counter(
+  'millrace_volumes_differing_total',
+  'Volumes that were found to be served otherwise than they should be',
+);
+const silent = gauge('millrace_volumes_silent_nodes', 'Whether a storage node is silent, by node');
+const lateSeconds = gauge(
+  'millrace_volumes_late_seconds',
+  'How long the volume that waits longest has been due',
+);
+
+const isolation = 'read committed' as const;
+
+/** Looks at every node whose look is due, one after the other is claimed and all at once. Answers how many. */
+export async function lookAtNodes(parts: ConvergeParts, signal: AbortSignal): Promise<number> {
+  const looks: Promise<void>[] = [];
+  const claimed: StorageNodeId[] = [];
+  while (!signal.aborted) {
+    const node = await claim(parts, claimed);
+    if (node === null) break;
+    claimed.push(node.id);
+    looks.push(lookAt(parts, node, signal));
+  }
+  await Promise.all(looks);
+  lateSeconds.record((await readOldestDueMs(parts.db, parts.clock.now())) * 1e-3);
+  return looks.length;
+}
+
+function claim({ db, policy }: ConvergeParts, but: readonly StorageNodeId[]): Promise<StorageNode | null> {
+  return db.transaction({ name: 'claim storage node', isolation }, async (tx) => {
+    const now = tx.clock.now();
+    const node = await claimLook(tx, { now, until: new Date(now.getTime() + policy.lookMs), but });
+    if (node === null) return null;
+    const watchSince = watchAt(node, now, policy);
+    await saveNode(tx, node, { beatAt: now, watchSince });
+    return { ...node, beatAt: now, watchSince };
+  });
+}
+
+async function lookAt(parts: ConvergeParts, node: StorageNode, signal: AbortSignal): Promise<void> {
+  const { db, clock, policy, log, backends } = parts;
+  const late = new AbortController();
+  const cancel = clock.after(policy.gapMs, () => late.abort(new Error('it took too long')));
+  try {
+    const backend = await backends.of(node);
+    const views = await backend.list(AbortSignal.any([signal, late.signal]));
+    await noteAnswer(db, node);
+    if (node.kind !== 'mock') await compare(parts, node, backend, views, signal);
+    silent.record(0, { node: node.name });
+  } catch (error) {
+    if (signal.aborted) return;
+    log.warn({ err: error, storageNode: node.name }, 'a storage node did not answer');
+    backends.renew(node.id);
+    await noteSilence(parts, node, messageOf(error));
+  } finally {
+    cancel();
+  }
+}
+
+/** It answered. Volumes that waited for that are looked at at once. */
+async function noteAnswer(db: Db, node: StorageNode): Promise<void> {
+  await db.transaction({ name: 'note storage node', isolation }, async (tx) => {
+    await saveNode(tx, node, { seenAt: tx.clock.now(), status: 'connected', statusReason: null });
+    if (node.status === 'connected') return;
+    await makeDue(tx, await listVolumesOfNode(tx, node.id));
+  });
+}
+
+async function noteSilence({ db, policy }: ConvergeParts, node: StorageNode, why: string): Promise<void> {
+  const isSilent = await db.transaction({ name: 'note storage node', isolation }, async (tx) => {
+    const current = await findNode(tx, node.id);
+    if (current === null) return false;
+    const isOver = silentForMs(current, tx.clock.now()) >= policy.silentMs;
+    const status = isOver ? 'silent' : current.status;
+    await saveNode(tx, current, { status, statusReason: why.slice(0, REASON_MAX) || 'It does not answer.' });
+    return isOver;
+  });
+  if (!isSilent) return;
+  silent.record(1, { node: node.name });
+  // Each for itself: whoever changes one of them meanwhile is waited for, and no two of them are held at once.
+  for (const { orgId, id, status } of await listVolumesOfNode(db, node.id)) {
+    if (status !== 'active') continue;
+    await db.transaction({ name: 'hide volume', isolation }, (tx) => hideOne(tx, orgId, id, node.id));
+  }
+}
+
+const REASON_MAX = 1_000;
+
+async function hideOne(tx: Tx, orgId: OrgId, id: VolumeId, nodeId: StorageNodeId): Promise<void> {
+  const volume = await lockVolume(tx, orgId, id);
+  const node = await findNode(tx, nodeId);
+  // It may have answered somebody else while we were waiting.
+  if (volume !== null && node?.status === 'silent') await hide(tx, volume, 'Its storage node is silent.');
+}
+
+/** What the node serves against what it should, of volumes that nobody works on. */
+async function compare(
+  parts: ConvergeParts,
+  node: StorageNode,
+  backend: VolumeBackend,
+  views: readonly VolumeView[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { db } = parts;
+  const found = new Map(views.map((view) => [view.externalId, view]));
+  const ours = await listVolumesOfNode(db, node.id);
+  const clients = await listClientsOfNode(db, node.id);
+  const wrong = ours.filter((volume) =>
+    differs(volume, found.get(toUuid(volume.id)), clients.get(volume.id) ?? []),
+  );
+  if (wrong.length > 0) {
+    differing.add(wrong.length);
+    await db.transaction({ name: 'make volumes due', isolation }, (tx) => makeDue(tx, wrong));
+  }
+  await dropLeftovers(parts, node, { backend, ours, views, signal });
+}
+
+function differs(volume: Volume, view: VolumeView | undefined, attached: readonly string[]): boolean {
+  const { phase } = volume;
+  // Whoever works on it is about to change it.
+  if (phase === 'provisioning' || phase === 'purging' || volume.servedSeq !== volume.wishSeq) return false;
+  if (view === undefined || !view.isServed || view.vip !== volume.vip || view.sizeGb < volume.sizeGb)
+    return true;
+  const wished = phase === 'live' ? attached : [];
+  const clients = new Set(view.clients);
+  return clients.size !== wished.length || !wished.every((client) => clients.has(client));
+}
+
+/** What a node has of volumes that are purged is removed again; what nobody knows is left for a person to look at. */
+async function dropLeftovers(
+  { db, log }: ConvergeParts,
+  node: StorageNode,
+  look: {
+    readonly backend: VolumeBackend;
+    readonly ours: readonly Volume[];
+    readonly views: readonly VolumeView[];
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  const known = new Set(look.ours.map(({ id }) => toUuid(id)));
+  const unknown = look.views.map(({ externalId }) => externalId).filter((id) => !known.has(id));
+  const named = unknown.filter(isUuid);
+  const purged = named.length === 0 ? new Set<string>() : await findPurged(db, node.id, named);
+  for (const id of purged) await look.backend.remove(id, look.signal);
+  const left = unknown.filter((id) => !purged.has(id));
+  strays.record(left.length, { node: node.name });
+  if (left.length > 0) {
+    log.error(
+      { storageNode: node.name, volumes: left.slice(0, 20) },
+      'a storage node has volumes that nobody knows',
+    );
+  }
+}
+
+const isUuid = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);

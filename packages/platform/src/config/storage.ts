@@ -1,0 +1,110 @@
+import { isIPv4 } from 'node:net';
+import { volumeRegions } from '@millrace/contract';
+import { z } from 'zod';
+import { fragment } from './fragment.ts';
+import type { ConfigProblem } from './fragment.ts';
+import { values } from './values.ts';
+
+/** The storage nodes of an installation: where volumes are kept. */
+
+const nodeShape = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 small letters, digits and hyphens'),
+  region: z.enum(volumeRegions),
+  kind: z.enum(['nfs', 'mock']).default('nfs'),
+  /** Where its storage agent is. */
+  endpoint: z.string().min(1).max(2048).default('mock:'),
+  /** The name of an entry of `MILLRACE_FLEET_CREDENTIALS_FILE`. */
+  credential: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be a plain name')
+    .nullable()
+    .default(null),
+  /** The addresses that its volumes are served on, one each. */
+  vips: z.string().transform((text, context) => {
+    const range = rangeOf(text);
+    if (range !== null) return range;
+    context.addIssue({ code: 'custom', message: 'must be two IPv4 addresses, the first not after the last' });
+    return z.NEVER;
+  }),
+  /** What may be sold of it. */
+  capacityGb: z.int().min(1).max(2_000_000_000),
+  /** What the backend must know beyond that. */
+  settings: z.record(z.string().max(100), z.json()).default({}),
+});
+
+export type StorageNodeSetting = Readonly<z.output<typeof nodeShape>>;
+
+/** `10.8.0.10-10.8.0.250`, both ends included. */
+function rangeOf(text: string): { readonly first: string; readonly last: string } | null {
+  const [first = '', last = '', ...more] = text.split('-').map((part) => part.trim());
+  if (more.length > 0 || !isIPv4(first) || !isIPv4(last)) return null;
+  const ordered = orderOf(first) <= orderOf(last);
+  return ordered ? { first, last } : null;
+}
+
+function orderOf(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+/** What the volumes of test keys are kept on, unless the configuration says otherwise: nowhere. */
+export const defaultStorage: readonly StorageNodeSetting[] = [
+  {
+    name: 'mock-storage',
+    region: 'mock-region',
+    kind: 'mock',
+    endpoint: 'mock:',
+    credential: null,
+    vips: { first: '10.250.0.1', last: '10.250.255.254' },
+    capacityGb: 1_000_000_000,
+    settings: {},
+  },
+];
+
+const listShape = z.array(nodeShape).superRefine((list, issue) => {
+  const names = list.map(({ name }) => name);
+  if (new Set(names).size !== names.length) {
+    issue.addIssue({ code: 'custom', message: 'the names of storage nodes must differ' });
+  }
+  list.forEach((node, index) => {
+    if ((node.kind === 'mock') !== (node.region === 'mock-region')) {
+      issue.addIssue({
+        code: 'custom',
+        message: 'the kind mock and mock-region come together: test keys reach nothing else',
+        path: [index, 'kind'],
+      });
+    }
+    if (node.kind !== 'mock' && node.endpoint === 'mock:') {
+      issue.addIssue({ code: 'custom', message: 'is needed', path: [index, 'endpoint'] });
+    }
+  });
+});
+
+const variables = {
+  list: {
+    env: 'MILLRACE_STORAGE_NODES',
+    schema: values.json(listShape).nullable().default(null),
+    expected:
+      'a JSON list of storage nodes, each with name, region, endpoint, credential, vips and capacityGb',
+    example:
+      '[{"name":"eu-1","region":"eu-west-3","endpoint":"https://10.8.0.2:8650","credential":"eu-storage","vips":"10.8.0.10-10.8.0.250","capacityGb":200000}]',
+  },
+  file: {
+    env: 'MILLRACE_STORAGE_NODES_FILE',
+    schema: values.fileContent.pipe(values.json(listShape)).nullable().default(null),
+    expected: 'the path of a file with a JSON list of storage nodes, as MILLRACE_STORAGE_NODES has it',
+    example: '/etc/millrace/storage-nodes.json',
+  },
+} as const;
+
+export const storageConfig = fragment('storage', variables, ({ list, file }): readonly ConfigProblem[] =>
+  list !== null && file !== null
+    ? [
+        {
+          env: 'MILLRACE_STORAGE_NODES_FILE',
+          problem: 'and MILLRACE_STORAGE_NODES are both set; keep one of them',
+        },
+      ]
+    : [],
+);
