@@ -54,6 +54,36 @@ test('kill -9 of a server loses nothing, and what was open is claimed back', asy
   );
 });
 
+test('what a server said that it has written is there, however often it is killed', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const identity = { owner: 'writer', verifier: Buffer.from('boot0001') };
+  const record = (at: number): string => `record ${at}`.padEnd(512, '.');
+  const first = await stage.machine(wish.vip, node.client(0), identity);
+  const opened = await openIn(first, 'log');
+  let [client, file, written] = [first, opened, 0];
+  for (let life = 0; life < 3; life += 1) {
+    const killed = pidOf(wish);
+    // It dies somewhere within the writing.
+    const until = written + 20;
+    for (; written < until; written += 1) await client.write(file, written * 512, record(written));
+    const last = client.write(file, written * 512, record(written)).then(
+      () => 1,
+      () => 0,
+    );
+    process.kill(killed, 'SIGKILL');
+    written += await last;
+    client = await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () =>
+      stage.machine(wish.vip, node.client(0), identity),
+    );
+    file = await client.reclaim(opened.handle);
+    await client.reclaimComplete();
+  }
+  const text = String(await client.read(file, 0, written * 512));
+  expect(text).toBe(Array.from({ length: written }, (_, at) => record(at)).join(''));
+});
+
 test('kill -9 of the agent disturbs nobody, and the next one takes over what runs', async () => {
   const { node } = stage;
   const wish = stage.wish({ clients: [node.client(0)] });

@@ -48,6 +48,9 @@ NFSv4 {
   Server_Scope = "${record.externalId}";
   Server_Owner = "${record.externalId}";
 }
+NFS_KRB5 {
+  Active_krb5 = false;
+}
 EXPORT_DEFAULTS {
   Access_Type = NONE;
 }
@@ -66,6 +69,7 @@ EXPORT {
   CLIENT {
     Clients = ${probeAddress(record.generation)};
     Access_Type = MDONLY_RO;
+    Protocols = 4;
     Squash = all_squash;
   }
 ${record.clients.map(renderClient).join('')}}
@@ -79,6 +83,7 @@ function renderClient(address: string): string {
   return `  CLIENT {
     Clients = ${address};
     Access_Type = RW;
+    Protocols = 4;
   }
 `;
 }
@@ -91,7 +96,7 @@ interface Block {
 
 const opening = /^\s*([A-Za-z_0-9]+) \{$/;
 const closing = /^\s*\}$/;
-const option = /^\s*([A-Za-z_]+) = ("[A-Za-z0-9._/-]+"|[A-Za-z0-9._]+(?:, [A-Za-z0-9._]+)*);$/;
+const option = /^\s*([A-Za-z_0-9]+) = ("[A-Za-z0-9._/-]+"|[A-Za-z0-9._]+(?:, [A-Za-z0-9._]+)*);$/;
 
 /** Blocks of options and blocks, one to a line: the part of the server's language that we write. Null for anything else. */
 function parseBlocks(text: string): readonly Block[] | null {

@@ -22,8 +22,8 @@ const mostLogBytes = 8 * 1_048_576;
 const stopMs = 15_000;
 const pollMs = 20;
 
-/** Starts the server of a volume. `onEnd` is called when it ends while this process lives. */
-export async function startServer(folder: VolumeFolder, epoch: number, onEnd: () => void): Promise<void> {
+/** Starts the server of a volume and answers its pid. `onEnd` is called when it ends while this process lives. */
+export async function startServer(folder: VolumeFolder, epoch: number, onEnd: () => void): Promise<number> {
   await mkdir(folder.recovery, { recursive: true, mode: 0o700 });
   await turnLog(folder.log);
   const log = await open(folder.log, 'a', 0o600);
@@ -48,6 +48,8 @@ export async function startServer(folder: VolumeFolder, epoch: number, onEnd: ()
     });
     child.once('exit', onEnd);
     child.unref();
+    if (child.pid === undefined) throw new DriverError('unavailable', 'The server of the volume has no pid.');
+    return child.pid;
   } finally {
     await log.close();
   }
@@ -68,23 +70,26 @@ export async function findServer(folder: VolumeFolder): Promise<number | null> {
   return (await findServers()).get(folder.config) ?? null;
 }
 
+/** Whether the process is the server of this volume, and not one that got the pid of a dead one. */
+export async function isServerOf(folder: VolumeFolder, pid: number): Promise<boolean> {
+  return (await configOf(pid)) === folder.config;
+}
+
 /** Has it read its configuration again. */
-export async function reloadServer(folder: VolumeFolder): Promise<void> {
-  const pid = await findServer(folder);
-  if (pid !== null) signal(pid, 'SIGHUP');
+export async function reloadServer(folder: VolumeFolder, pid: number): Promise<void> {
+  if (await isServerOf(folder, pid)) signal(pid, 'SIGHUP');
 }
 
 /** Ends it, and comes back when it is gone. Clients may claim what they had open from the next one. */
 export async function stopServer(folder: VolumeFolder, clock: Clock): Promise<void> {
+  const pid = await findServer(folder);
+  if (pid === null) return;
   const startedMs = clock.monotonicMs();
-  for (let isTold = false; ;) {
-    const pid = await findServer(folder);
-    if (pid === null) return;
+  signal(pid, 'SIGTERM');
+  while (await isServerOf(folder, pid)) {
     const lateMs = clock.monotonicMs() - startedMs;
     if (lateMs > 2 * stopMs) throw new DriverError('busy', 'The server of the volume does not end.');
     if (lateMs > stopMs) signal(pid, 'SIGKILL');
-    else if (!isTold) signal(pid, 'SIGTERM');
-    isTold = true;
     await clock.sleep(pollMs);
   }
 }
@@ -92,7 +97,10 @@ export async function stopServer(folder: VolumeFolder, clock: Clock): Promise<vo
 /** What it said last, for the operator who is told that it does not serve. */
 export async function lastWords(folder: VolumeFolder): Promise<string> {
   const text = await readFile(folder.log, 'utf8').catch(() => '');
-  const lines = text.split('\n').filter((line) => /:(?:CRIT|MAJ|FATAL|WARN) ?:/.test(line));
+  // It complains about the bus that it was denied at every start.
+  const lines = text
+    .split('\n')
+    .filter((line) => /:(?:CRIT|FATAL) :/.test(line) && !line.includes(':DBUS :'));
   return lines.at(-1)?.slice(-300) ?? '';
 }
 

@@ -1,10 +1,11 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import path from 'node:path';
 import { exportPath } from '@millrace/storage';
 import { makeCertificate } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerOf, never, openStage, type Stage } from './node.fixture.ts';
+import { openPool } from './pool.ts';
 
 // Who may give orders, and which are refused.
 
@@ -63,6 +64,17 @@ test('only who shows a certificate that is named is heard', async () => {
   expect(await raw({ cert: '' })).toBe('no answer');
   const stranger = await makeCertificate('worker');
   expect(await raw({ cert: stranger.certificate, key: stranger.key })).toBe('no answer');
+});
+
+test('a pool has one agent, and is on a file system that can share blocks', async () => {
+  await expect(openPool(stage.node.pool)).rejects.toThrow('Another agent has the pool');
+  // Memory cannot.
+  const elsewhere = await mkdtemp('/dev/shm/millrace-');
+  try {
+    await expect(openPool(elsewhere)).rejects.toThrow('cannot share blocks between files');
+  } finally {
+    await rm(elsewhere, { recursive: true });
+  }
 });
 
 test('malformed orders are refused, and the agent goes on', async () => {

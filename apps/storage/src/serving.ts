@@ -5,7 +5,7 @@ import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
 import { replaceFile } from './files.ts';
 import { checkConfig, renderConfig, type ServerSettings } from './ganesha-config.ts';
-import { findServer, lastWords, reloadServer, startServer, stopServer } from './ganesha.ts';
+import { findServer, isServerOf, lastWords, reloadServer, startServer, stopServer } from './ganesha.ts';
 import type { VolumeFolder } from './pool.ts';
 import { whyNotServed } from './probe.ts';
 import type { VolumeRecord } from './record.ts';
@@ -38,17 +38,17 @@ export async function serveVolume(
   if (before !== text) await replaceFile(folder.config, text);
   // What is on disk is what a server reads.
   checkConfig(await readFile(folder.config, 'utf8'), record);
-  const isRunning = (await findServer(folder)) !== null;
-  if (isRunning && fixedPart(before) === fixedPart(text)) {
+  const running = await findServer(folder);
+  if (running !== null && fixedPart(before) === fixedPart(text)) {
     if (before === text && (await whyNotServed(record, settings, clock)) === null) return;
-    await reloadServer(folder);
-    const why = await whyNotWithin(reloadMs, folder, record, parts);
+    await reloadServer(folder, running);
+    const why = await whyNotWithin(reloadMs, { folder, record, pid: running }, parts);
     if (why === null) return;
     log.warn({ volume: folder.id, why }, 'a server did not follow its new list, and is replaced');
   }
   await stopServer(folder, clock);
-  await startServer(folder, randomInt(1, 2 ** 31), parts.onEnd);
-  const why = await whyNotWithin(startMs, folder, record, parts);
+  const pid = await startServer(folder, randomInt(1, 2 ** 31), parts.onEnd);
+  const why = await whyNotWithin(startMs, { folder, record, pid }, parts);
   if (why !== null) throw new DriverError('unavailable', `${why} ${await lastWords(folder)}`);
 }
 
@@ -59,15 +59,18 @@ function fixedPart(text: string): string {
 
 async function whyNotWithin(
   limitMs: number,
-  folder: VolumeFolder,
-  record: VolumeRecord,
+  {
+    folder,
+    record,
+    pid,
+  }: { readonly folder: VolumeFolder; readonly record: VolumeRecord; readonly pid: number },
   { settings, clock }: ServingParts,
 ): Promise<string | null> {
   const startedMs = clock.monotonicMs();
   for (;;) {
     const why = await whyNotServed(record, settings, clock);
     if (why === null) return null;
-    if ((await findServer(folder)) === null) return 'The server of the volume ended.';
+    if (!(await isServerOf(folder, pid))) return 'The server of the volume ended.';
     if (clock.monotonicMs() - startedMs > limitMs) return why;
     await clock.sleep(pollMs);
   }
