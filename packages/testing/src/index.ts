@@ -33,6 +33,18 @@ export {
 } from './suppliers.ts';
 export { killBackend, killBackends, poolRecovered } from './faults.ts';
 export { useIncusCluster } from './incus-cluster.ts';
+export { startIronic, type IronicOptions, type TestIronic } from './ironic.ts';
+export {
+  enrolFake,
+  enrolRedfish,
+  orderNode,
+  readNode,
+  untilNode,
+  type IronicNode,
+  type NodeWords,
+} from './ironic-nodes.ts';
+export { startBareMetalFarm, type BareMetalFarm, type FarmOptions } from './emulators/bare-metal-farm.ts';
+export type { EmulatedMachine, MachineBody, MachineFaults, RunningSystem, WrittenDisk } from './emulators/emulated-machine.ts';
 export { startStorageNode, type StorageNode, type StorageNodeOptions } from './storage-node.ts';
 export { startSupplierHosts, type SupplierHost, type SupplierHosts } from './supplier-hosts.ts';
 export { startLlama, type LlamaSettings, type TestLlama } from './llama.ts';

@@ -29,22 +29,19 @@ export interface IronicCommand {
 export const ironicUser = 'millrace';
 /** Debian's own, which the packages belong to: a later one in PATH does not know them. */
 export const python = '/usr/bin/python3';
-const program = '/usr/bin/ironic';
-const dbsync = '/usr/bin/ironic-dbsync';
+const modules = '/usr/lib/python3/dist-packages/ironic/cmd';
+/** As the programs of Debian's package `ironic-common` do it; that one brings daemons that nobody here wants. */
+const mainOf = (module: string): string =>
+  `import sys; from ironic.cmd.${module} import main; sys.exit(main())`;
 const isolinux = '/usr/lib/ISOLINUX/isolinux.bin';
 const ldlinux = '/usr/lib/syslinux/modules/bios/ldlinux.c32';
 const mkisofs = '/usr/bin/mkisofs';
 
-export const ironicPackages = [
-  'ironic-api',
-  'ironic-conductor',
-  'genisoimage',
-  'isolinux',
-  'syslinux-common',
-] as const;
+/** Beside Ironic what it makes CDs with, and what those boot by. */
+export const ironicPackages = ['python3-ironic', 'genisoimage', 'isolinux', 'syslinux-common'] as const;
 
 export function isIronicInstalled(): boolean {
-  return [program, dbsync, isolinux, ldlinux, mkisofs].every((file) => existsSync(file));
+  return [`${modules}/singleprocess.py`, isolinux, ldlinux, mkisofs].every((file) => existsSync(file));
 }
 
 /** For programs that start one of their own. */
@@ -71,7 +68,7 @@ export async function prepareIronic(cacheDir: string, settings: IronicSettings):
 export function ironicLaunch(home: string): Pick<IronicCommand, 'file' | 'args' | 'env'> {
   return {
     file: python,
-    args: [program, '--config-file', placesIn(home).conf],
+    args: ['-c', mainOf('singleprocess'), '--config-file', placesIn(home).conf],
     // It speaks to machines on this one, whatever proxy the shell of whoever starts it names.
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', no_proxy: '*', NO_PROXY: '*' },
   };
@@ -117,7 +114,10 @@ async function makeSchema(folder: string, schema: string): Promise<void> {
       conf,
       renderIronicConf({ home: scratch, port: 0, filesFolder, filesUrl: 'http://127.0.0.1' }),
     );
-    await mustRun(python, [dbsync, '--config-file', conf, 'create_schema'], { timeoutMs: 180_000, cwd: '/' });
+    await mustRun(python, ['-c', mainOf('dbsync'), '--config-file', conf, 'create_schema'], {
+      timeoutMs: 180_000,
+      cwd: '/',
+    });
     renameSync(database, schema);
   } finally {
     rmSync(scratch, { recursive: true, force: true });

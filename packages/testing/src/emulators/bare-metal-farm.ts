@@ -1,0 +1,80 @@
+import { startHttpDouble, type DoubleAnswer, type DoubleRequest } from '../doubles/http-double.ts';
+import { EmulatedMachine, type BootDisk, type MachineBody } from './emulated-machine.ts';
+import { managerAnswer, redfishError, serviceRoot, systemAnswer, type RedfishCall } from './redfish.ts';
+import { sshSystems } from './ssh-system.ts';
+
+/** Machines without hardware: each has a BMC that speaks Redfish, and runs what it is made to boot. */
+export interface BareMetalFarm extends AsyncDisposable {
+  readonly url: string;
+  readonly machines: readonly EmulatedMachine[];
+}
+
+export interface FarmOptions {
+  readonly count: number;
+  /** What a deployed disk runs; a system with an SSH server unless said. */
+  readonly boot?: BootDisk;
+  /** What machines are in place of an emulated agent and system. */
+  readonly body?: MachineBody;
+}
+
+const ofMachine = /^\/redfish\/v1\/(Systems|Managers)\/(\d+)(?:\/(.*))?$/;
+const ofAgent = /^\/agents\/(\d+)\/v1\/commands\/?$/;
+
+export async function startBareMetalFarm({ count, boot, body }: FarmOptions): Promise<BareMetalFarm> {
+  const systems = sshSystems();
+  const machines: EmulatedMachine[] = [];
+  const server = await startHttpDouble((request) => answer(machines, request));
+  const port = Number(new URL(server.url).port);
+  for (let index = 0; index < count; index += 1) {
+    machines.push(new EmulatedMachine(placeOf(index, port, server.url), boot ?? systems.boot, body ?? null));
+  }
+  return {
+    url: server.url,
+    machines,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(machines.map((machine) => machine.powerOff()));
+      await server[Symbol.asyncDispose]();
+      await systems[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** No two farms have one port at a time, so their machines have no address in common either. */
+function placeOf(index: number, port: number, farmUrl: string) {
+  const address = `127.${64 + (port >> 10)}.${(port >> 2) & 255}.${((port & 3) << 6) + index + 1}`;
+  return { index, address, farmUrl };
+}
+
+async function answer(machines: readonly EmulatedMachine[], request: DoubleRequest): Promise<DoubleAnswer> {
+  const path = request.path.replace(/(?<=.)\/+$/, '');
+  const body = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+  const [, agentOf] = ofAgent.exec(path) ?? [];
+  if (agentOf !== undefined) return answerAsAgent(machines[Number(agentOf)], request.method, body);
+  const open = serviceRoot(
+    path,
+    machines.map(({ id }) => id),
+  );
+  if (open !== null) return open;
+  const [, kind, id, rest = ''] = ofMachine.exec(path) ?? [];
+  const machine = machines[Number(id)];
+  if (kind === undefined || machine === undefined) return redfishError(404, `There is no ${path}.`);
+  await machine.hesitate();
+  const credentials = Buffer.from(`${machine.username}:${machine.password}`).toString('base64');
+  if (request.headers.authorization !== `Basic ${credentials}`) return redfishError(401, 'Who are you?');
+  const { bmcStatus } = machine.faults;
+  if (bmcStatus !== null) return redfishError(bmcStatus, 'This BMC is broken.');
+  const call: RedfishCall = { method: request.method, path: rest, body };
+  return kind === 'Systems' ? systemAnswer(machine, call) : managerAnswer(machine, call);
+}
+
+function answerAsAgent(
+  machine: EmulatedMachine | undefined,
+  method: string,
+  body: Readonly<Record<string, unknown>>,
+): DoubleAnswer {
+  const agent = machine?.agent;
+  if (agent == null) return { status: 503, body: { faultstring: 'No agent runs here.' } };
+  if (method !== 'POST') return { status: 200, body: { commands: agent.commands } };
+  const params = (body['params'] ?? {}) as Readonly<Record<string, unknown>>;
+  return { status: 200, body: agent.take(String(body['name']), params) };
+}
