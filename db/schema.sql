@@ -1722,6 +1722,8 @@ COMMENT ON COLUMN public.volumes.wire_id IS 'The 32-bit id that clients know.';
 
 COMMENT ON COLUMN public.volumes.vip IS 'Where it is served. Unique among the volumes of its node that are not purged.';
 
+COMMENT ON COLUMN public.volumes.label IS 'Unique in the organisation among volumes that were not deleted.';
+
 COMMENT ON COLUMN public.volumes.size_gb IS 'What it has, as the backend confirmed, and what is paid for.';
 
 COMMENT ON COLUMN public.volumes.price IS 'Frozen for this size.';
@@ -4441,6 +4443,8 @@ CREATE INDEX volume_snapshots_volume_idx ON public.volume_snapshots USING btree 
 CREATE INDEX volumes_due_idx ON public.volumes USING btree (next_action_at) WHERE (next_action_at IS NOT NULL);
 
 CREATE INDEX volumes_key_idx ON public.volumes USING btree (key_id) WHERE (phase <> 'purged'::text);
+
+CREATE UNIQUE INDEX volumes_label_idx ON public.volumes USING btree (org_id, mode, label) WHERE (phase = ANY (ARRAY['provisioning'::text, 'live'::text, 'frozen'::text]));
 
 CREATE INDEX volumes_node_idx ON public.volumes USING btree (node_id) WHERE (phase <> 'purged'::text);
 

@@ -104,6 +104,7 @@ create index volumes_org_idx on volumes (org_id, mode, id) where phase <> 'purge
 create index volumes_due_idx on volumes (next_action_at) where next_action_at is not null;
 create index volumes_node_idx on volumes (node_id) where phase <> 'purged';
 create index volumes_key_idx on volumes (key_id) where phase <> 'purged';
+create unique index volumes_label_idx on volumes (org_id, mode, label) where phase in ('provisioning', 'live', 'frozen');
 create unique index volumes_vip_idx on volumes (node_id, vip) where phase <> 'purged';
 revoke update, delete on volumes from millrace_app;
 grant update (label, tags, size_gb, price, hold_id, grow_to_gb, grow_price, grow_hold_id, grow_by, phase, status, status_reason,
@@ -113,6 +114,7 @@ comment on table volumes is 'Storage sold to tenants. One volume is one file sys
 comment on column volumes.id is 'Also its externalId on the wire and its name at the backend.';
 comment on column volumes.wire_id is 'The 32-bit id that clients know.';
 comment on column volumes.vip is 'Where it is served. Unique among the volumes of its node that are not purged.';
+comment on column volumes.label is 'Unique in the organisation among volumes that were not deleted.';
 comment on column volumes.size_gb is 'What it has, as the backend confirmed, and what is paid for.';
 comment on column volumes.price is 'Frozen for this size.';
 comment on column volumes.hold_id is 'What was set aside when it was accepted, until its first meter takes it over.';

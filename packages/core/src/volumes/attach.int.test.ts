@@ -70,7 +70,7 @@ describe('attaching', () => {
         wireId: volume.wireId,
         ratePerHour: 35_072_000n,
         sizeGb: 256,
-        label: 'data',
+        label: volume.label,
         vip: volume.vip,
         attachedRentalIds: [one.wireId, two.wireId],
       },

@@ -13,7 +13,7 @@ import { takeHold } from './money.service.ts';
 import { chooseSpot, type Spot } from './nodes.ts';
 import { isRegionServed, lockNodes, readLoads } from './nodes.store.ts';
 import { resourceOf, type Volume } from './volume.ts';
-import { insertTransition, insertVolume } from './volumes.store.ts';
+import { insertTransition, insertVolume, isLabelTaken } from './volumes.store.ts';
 
 /**
  * Accepts an order: a place on a storage node, the money for the first while, the volume's rows, and the rentals that are
@@ -47,6 +47,7 @@ export async function acceptVolume(
   const now = tx.clock.now();
   requireAllowed(order.region, key.limits);
   await requireOpen(tx, key.mode, order.region);
+  await requireFreeLabel(tx, { orgId, mode: key.mode }, order.label);
   const { region, sizeGb } = order;
   const price = await volumePriceFor(tx, orgId, key.mode, { region, sizeGb, now });
   requireWithinCap(order.maxUsd, price);
@@ -104,6 +105,15 @@ async function requireOpen(tx: Tx, mode: Mode, region: string): Promise<void> {
       suggestion: 'Choose a region in which volumes are offered, or ask the operator.',
     });
   }
+}
+
+/** Exact, since the organisation's turn is taken. What was deleted has given its label back. */
+export async function requireFreeLabel(
+  tx: Tx,
+  owner: Pick<Volume, 'orgId' | 'mode'>,
+  label: string,
+): Promise<void> {
+  if (await isLabelTaken(tx, owner.orgId, owner.mode, label)) throw new Fault('VOLUME_LABEL_TAKEN');
 }
 
 export async function requireKeyRoom(

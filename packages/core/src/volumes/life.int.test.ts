@@ -4,6 +4,7 @@ import { meteredTotal, nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silence } from './backend.fixture.ts';
 import { deleteVolume } from './life.service.ts';
+import { updateVolume } from './update.service.ts';
 import { causeOfVolume, type Volume } from './volume.ts';
 import {
   createVolumeWorld,
@@ -160,6 +161,26 @@ describe('an order of a volume', () => {
     expect(new Set(volumes.map(({ vip }) => vip)).size).toBe(8);
     await world.settle();
     for (const volume of volumes) expect((await world.read(volume))?.status).toBe('active');
+  });
+});
+
+describe('a label', () => {
+  it('is one volume’s alone until that is deleted, also for those who come at once', async () => {
+    const tenant = await world.tenant();
+    const orders = await Promise.all(
+      [1, 2, 3].map(() => refusal(world.create(tenant, { label: 'datasets' }))),
+    );
+    expect(orders.toSorted()).toEqual(['VOLUME_LABEL_TAKEN', 'VOLUME_LABEL_TAKEN', null]);
+    expect(await refusal(world.create(await world.tenant(), { label: 'datasets' }))).toBeNull();
+    await world.settle();
+    const other = await world.active(tenant);
+    const rename = world.run((tx) => updateVolume(tx, tenant.call(), other.wireId, { label: 'datasets' }));
+    expect(await refusal(rename)).toBe('VOLUME_LABEL_TAKEN');
+    const [{ wire_id: wireId } = { wire_id: 0 }] = await world.rows<{ wire_id: number }>(
+      `select wire_id from volumes where label = 'datasets' and org_id = '${toUuid(tenant.orgId)}'`,
+    );
+    await world.run((tx) => deleteVolume(tx, tenant.call(), wireId));
+    await world.run((tx) => updateVolume(tx, tenant.call(), other.wireId, { label: 'datasets' }));
   });
 });
 

@@ -174,7 +174,7 @@ describe('growing', () => {
   it('never shrinks, does nothing twice, and one growth waits for another', async () => {
     const tenant = await world.tenant();
     const volume = await world.active(tenant, { sizeGb: 512 });
-    expect(await refusal(grow(tenant, volume, 256))).toBe('VALIDATION_FAILED');
+    expect(await refusal(grow(tenant, volume, 256))).toBe('VOLUME_SHRINK_NOT_SUPPORTED');
     expect((await grow(tenant, volume, 512)).growth).toBeNull();
     const [one, two] = await Promise.all([grow(tenant, volume, 768), grow(tenant, volume, 768)]);
     expect([one.growth?.toGb, two.growth?.toGb]).toEqual([768, 768]);

@@ -1,11 +1,11 @@
 import type { Tx } from '@millrace/platform/db';
-import { Fault, invalidField } from '@millrace/platform/fault';
+import { Fault } from '@millrace/platform/fault';
 import { nanoUsd } from '@millrace/platform/money';
 import { appendAudit, enterAs, type ApiKey, type KeyCall } from '../identity/index.ts';
 import { rateOf, volumePriceFor } from '../prices/index.ts';
 import { requireAction } from './attach.ts';
 import { isWireId, requireOwn } from './attach.service.ts';
-import { requireKeyRoom } from './create.service.ts';
+import { requireFreeLabel, requireKeyRoom } from './create.service.ts';
 import { takeHold } from './money.service.ts';
 import { wishAnew } from './move.ts';
 import { emptyLoad } from './nodes.ts';
@@ -39,6 +39,7 @@ export async function updateVolume(
   const volume = await requireOwn(tx, owner, wireId);
   requireAction(volume, 'update');
   const { label, tags, sizeInGb } = update;
+  if (label !== undefined && label !== volume.label) await requireFreeLabel(tx, owner, label);
   const growth = sizeInGb === undefined ? null : await growthTo(tx, key, volume, sizeInGb);
   const changes: VolumeChanges = {
     ...(label === undefined || label === volume.label ? {} : { label }),
@@ -63,9 +64,7 @@ async function growthTo(tx: Tx, key: ApiKey, volume: Volume, toGb: number): Prom
     throw new Fault('ACTION_IN_PROGRESS', { message: `The volume is growing to ${volume.growth.toGb} GB.` });
   }
   if (toGb === volume.sizeGb) return null;
-  if (toGb < volume.sizeGb) {
-    throw invalidField('sizeInGb', `must not be below ${volume.sizeGb}: a volume never shrinks`);
-  }
+  if (toGb < volume.sizeGb) throw new Fault('VOLUME_SHRINK_NOT_SUPPORTED');
   const now = tx.clock.now();
   const { orgId, mode, region } = volume;
   const price = await volumePriceFor(tx, orgId, mode, { region, sizeGb: toGb, now });

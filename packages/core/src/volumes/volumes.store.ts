@@ -189,6 +189,24 @@ export async function findVolume(
   return row === undefined ? null : toVolume(row);
 }
 
+/** Whether a volume that was not deleted has this label. */
+export async function isLabelTaken(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  label: string,
+): Promise<boolean> {
+  const row = await reader.kysely
+    .selectFrom('volumes')
+    .select('id')
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('label', '=', label)
+    .where('phase', 'in', ['provisioning', 'live', 'frozen'])
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /**
  * The volume with its lock held. Whoever changes a volume, its attachments or its snapshots holds it. Taken after the
  * locks of rentals and storage nodes, and before the ledger's.

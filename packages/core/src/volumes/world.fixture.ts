@@ -164,7 +164,7 @@ export async function createVolumeWorld(): Promise<VolumeWorld> {
     const wireId = await wireIds.next();
     const order = {
       region: mode === 'live' ? region : 'mock-region',
-      label: 'data',
+      label: `data-${uniqueId()}`,
       sizeGb: 256,
       name: null,
       tags: {},
