@@ -1,5 +1,5 @@
 import { contract, type OperationId } from '@millrace/contract';
-import { plantFleet, uniqueId } from '@millrace/testing';
+import { plantFleet, testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import { call, newSshPublicKey, type Input, type World } from './world.ts';
@@ -23,6 +23,32 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
       return { body: { rentalType: 'virtual-machine', gpuCount: 1 } };
     },
     others: 'none',
+  },
+  createBareMetalRental: {
+    own: async (world) => {
+      await readyToRent(world, world.acme, 'bare-metal');
+      return metalOrder;
+    },
+    others: 'none',
+  },
+  listBareMetalRentals: { own: nothing, others: 'none' },
+  terminateBareMetalRental: {
+    own: async (world) => terminationOf(await metalOf(world, world.acme)),
+    others: {
+      absent: terminationOf(2_147_483_647),
+      foreign: async (world) => terminationOf(await metalOf(world, world.other)),
+    },
+  },
+  adminCreatePrivateCloudRental: {
+    caller: 'operator',
+    own: async (world) => {
+      await plantPrivateCloudProvider(world);
+      return { body: newPrivateCloud(world.other.organisation.id) };
+    },
+    others: {
+      absent: { body: newPrivateCloud(testIds.next('org')) },
+      foreign: 'operators see all',
+    },
   },
   requestReservation: { own: async () => ({ body: { gpuCount: 512 } }), others: 'none' },
   listVirtualMachineRentals: { own: nothing, others: 'none' },
@@ -111,10 +137,41 @@ export async function goneRentalOf(world: World, who: SeededOrganisation): Promi
   return rentalId;
 }
 
-/** All that an order of one GPU needs: a host, a price, money, and a key to log in with. */
-export async function readyToRent(world: World, who: SeededOrganisation): Promise<void> {
-  await plantFleet(world.fixture.db, { nodes: 1 });
-  await ensurePrice(world);
+export const metalOrder = { body: { gpuCount: 8, networkType: 'ethernet' } } as const satisfies Input;
+
+/** What an operator says when it hands a private cloud over. */
+export function newPrivateCloud(organisationId: string) {
+  return {
+    organisationId,
+    name: 'apollo',
+    gpuType: 'h100',
+    gpuCount: 256,
+    nodes: [{ role: 'login', publicIp: '203.0.113.7', privateIp: '10.0.0.1' }],
+    sshUser: 'ubuntu',
+    reason: 'contract',
+  };
+}
+
+/** What a worker writes of the settings of an installation that has private clouds. */
+export async function plantPrivateCloudProvider(world: World): Promise<void> {
+  const client = await world.fixture.database.connect();
+  await client.query(
+    `insert into providers (id, variant, driver, mode, updated_at)
+     values ('private-cloud', 'private-cloud', 'incus', 'live', now()) on conflict do nothing`,
+  );
+  await client.end();
+}
+
+type MachineType = 'virtual-machine' | 'bare-metal';
+
+/** All that a small order needs: a host, a price, money, and a key to log in with. */
+export async function readyToRent(
+  world: World,
+  who: SeededOrganisation,
+  machineType: MachineType = 'virtual-machine',
+): Promise<void> {
+  await plantFleet(world.fixture.db, { nodes: 1, offer: machineType });
+  await ensurePrice(world, machineType);
   const operator = world.operator.owner.key;
   const grant = { amountNanoUsd: '100000000000', reason: 'to rent with' };
   const params = { organisationId: who.organisation.id };
@@ -131,14 +188,21 @@ export async function rentalOf(world: World, who: SeededOrganisation): Promise<n
   return json.id as number;
 }
 
+/** The same of bare metal. */
+export async function metalOf(world: World, who: SeededOrganisation): Promise<number> {
+  await readyToRent(world, who, 'bare-metal');
+  const { json } = await made(call(world, operations.createBareMetalRental, metalOrder, who.owner.key));
+  return json.id as number;
+}
+
 /** One price for all tests of a world: the second from the same instant is refused. */
-async function ensurePrice(world: World): Promise<void> {
+async function ensurePrice(world: World, machineType: MachineType = 'virtual-machine'): Promise<void> {
   const body = {
     organisationId: null,
     subject: {
       kind: 'gpu',
       gpuType: 'h100',
-      machineType: 'virtual-machine',
+      machineType,
       region: null,
       networkType: null,
     },

@@ -22,9 +22,6 @@ const pendingByCapability = {
   inference: [],
   marketplace: [],
   'bare-metal-and-volumes': [
-    'createBareMetalRental',
-    'listBareMetalRentals',
-    'terminateBareMetalRental',
     'createStorageVolume',
     'listStorageVolumes',
     'attachStorageVolume',
@@ -34,7 +31,6 @@ const pendingByCapability = {
     'createStorageVolumeSnapshot',
     'listStorageVolumeSnapshots',
     'deleteStorageVolumeSnapshot',
-    'adminCreatePrivateCloudRental',
   ],
   'developer-tools': [
     'listInvoices',

@@ -13,7 +13,13 @@ import { chargeOf } from '../../e2e/access.billing.rows.ts';
 import { newDaemon } from '../../e2e/access.enrolments.rows.ts';
 import { plantedProvider } from '../../e2e/access.fleet.rows.ts';
 import { machineForRent } from '../../e2e/access.instances.rows.ts';
-import { briefRentalOf, goneRentalOf, readyToRent, runningRentalOf } from '../../e2e/access.rentals.rows.ts';
+import {
+  briefRentalOf,
+  goneRentalOf,
+  plantPrivateCloudProvider,
+  readyToRent,
+  runningRentalOf,
+} from '../../e2e/access.rentals.rows.ts';
 import { earn } from '../../e2e/access.supplier-money.rows.ts';
 import { requestOf } from '../../e2e/access.usage.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
@@ -59,6 +65,9 @@ const nodesMade = 40;
 /** An operation without a body has less to get wrong: one call of it for so many of one with a body. */
 const bodilessShare = 2;
 
+/** Each is one rental of bare metal, and nobody is there to make room again. */
+const metalMade = 8;
+
 /**
  * Calls every served operation with bodies sampled from its own schema and with mutations of them, and judges
  * each answer by the published document alone: its status must be declared there, and its body must fit.
@@ -75,6 +84,8 @@ export async function fuzz(
   for (let made = 0; made < chargesMade; made += 1) charges.push(await chargeOf(world, world.acme));
   const readied = await readiedRentals(world);
   await readyToRent(world, world.acme);
+  for (let made = 0; made < metalMade; made += 1) await readyToRent(world, world.acme, 'bare-metal');
+  await plantPrivateCloudProvider(world);
   const requests = [await requestOf(world, world.acme), await requestOf(world, world.other)];
   await earn(world, world.acme);
   const suppliers = await plantedSuppliers(world);

@@ -3,6 +3,7 @@ import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
 import { signStripeEvent, testIds } from '@millrace/testing';
 import { orderFor } from '../../e2e/access.instances.rows.ts';
 import { newCluster, newWindow, plantedProvider } from '../../e2e/access.fleet.rows.ts';
+import { newPrivateCloud } from '../../e2e/access.rentals.rows.ts';
 import { newSshPublicKey, type World } from '../../e2e/world.ts';
 
 /** What the run has made so far, so that later calls can name things that really exist. */
@@ -33,6 +34,8 @@ const smallOrder = {
   // It begins with one of two lines, which no sampling finds.
   userData: undefined,
 };
+
+const smallMetalOrder = { ...smallOrder, gpuCount: 8, storageVolume: undefined, cudaVersion: undefined };
 
 /** What of a sampled order of an instance would have to be true of things that no sampling finds. */
 const plainInstance = { image: undefined, ssh_key_ids: undefined, max_usd: undefined, user_data: undefined };
@@ -91,6 +94,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const idempotencyKeys: string[] = [];
   const people: string[] = [];
   const rentals: string[] = [];
+  const metal: string[] = [];
   const instances: string[] = [];
   const models: string[] = [];
   const deployments: string[] = [];
@@ -245,6 +249,13 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       // What is sampled asks for everything at once, and there is one kind of host with one price.
       if (operationId === 'createVirtualMachineRental' && (!isAnythingRented() || random.chance(0.5)))
         return { ...body, ...smallOrder };
+      if (operationId === 'createBareMetalRental' && random.chance(0.5))
+        return { ...body, ...smallMetalOrder };
+      if (operationId === 'terminateBareMetalRental' && random.chance(0.8))
+        return { ...body, rentalId: Number(someOf(metal) ?? 1) };
+      // Neither a pool of addresses nor an organisation is found by sampling.
+      if (operationId === 'adminCreatePrivateCloudRental' && random.chance(0.8))
+        return { ...body, ...newPrivateCloud(world.other.organisation.id) };
       if (operationId === 'terminateVirtualMachineRental' && random.chance(0.8))
         return { ...body, rentalId: Number(someOf(ending) ?? 1) };
       if (operationId === 'createMarketplaceInstance' && random.chance(0.5))
@@ -285,6 +296,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       }
       if (operationId === 'createVirtualMachineRental')
         remember(random.chance(0.3) ? ending : rentals, String(answer.json.id));
+      if (operationId === 'createBareMetalRental') remember(metal, String(answer.json.id));
       if (operationId === 'supplierApply') hasApplied = true;
       if (operationId === 'supplierCreateJoinToken') {
         remember(joinTokens, answer.json.id);

@@ -75,6 +75,12 @@ export const rentalErrors = {
     suggestion: 'Stop it without release, which keeps its GPUs, or terminate it.',
     retryable: false,
   },
+  PRIVATE_CLOUD_UNDER_CONTRACT: {
+    status: 400,
+    message: 'A private cloud is run under its contract, so it is not switched or ended here.',
+    suggestion: 'Log in on its nodes to switch them; the operator ends it as the contract says.',
+    retryable: false,
+  },
   RENTAL_IS_OFF: {
     status: 400,
     message: 'The rental is switched off.',

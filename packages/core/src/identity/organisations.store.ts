@@ -317,6 +317,20 @@ export async function deleteMember(tx: Tx, orgId: OrgId, userId: UserId): Promis
     .execute();
 }
 
+/** The owner who has been it for longest; null: nobody owns the organisation. */
+export async function findOldestOwner(reader: Reader, orgId: OrgId): Promise<User | null> {
+  const row = await reader.kysely
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select(memberColumns)
+    .where('members.org_id', '=', toUuid(orgId))
+    .where('members.role', '=', 'owner')
+    .orderBy('members.id')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? null : toMember(row).user;
+}
+
 /** How many owners there are. True only while the caller holds the lock on the organisation. */
 export async function countOwners(tx: Tx, orgId: OrgId): Promise<number> {
   const rows = await tx.kysely

@@ -2,6 +2,7 @@ import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { appendAudit, enterAs, type Cause, type EnteredCaller, type KeyCall } from '../identity/index.ts';
 import { requireView, terminateRental, type Receipt } from './life.service.ts';
+import { requireRunByUs } from './private-cloud.service.ts';
 import { readRecord } from './reading.service.ts';
 import type { RentalRecord } from './records.ts';
 import { resourceOf, scopeOf, type Rental, type RentalKind, type RentalView } from './rental.ts';
@@ -35,6 +36,7 @@ export interface TerminateWish {
 /** The tenant ends its rental. The receipt says what it cost. */
 export async function terminateOwn(tx: Tx, call: KeyCall, wish: TerminateWish): Promise<Receipt> {
   const { rental } = await requireOwn(tx, call, wish.rentalId, [wish.kind]);
+  requireRunByUs(rental);
   // An empty reason is none.
   const reason = wish.reason || 'Ended by its tenant.';
   const receipt = await terminateRental(tx, call.orgId, rental.id, { actor: call.cause.actor, reason });
@@ -94,6 +96,7 @@ export async function actOnOwn(
   work: (view: RentalView, caller: EnteredCaller) => Promise<Rental>,
 ): Promise<RentalRecord> {
   const caller = await requireOwn(tx, call, ask.rentalId, ['virtual-machine', 'bare-metal']);
+  requireRunByUs(caller.rental);
   const view = await requireView(tx, call.orgId, caller.rental.id);
   const after = await work(view, caller);
   if (after.version !== view.rental.version) {

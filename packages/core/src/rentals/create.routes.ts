@@ -1,15 +1,19 @@
 import type { Contract } from '@millrace/contract';
 import type { Clock } from '@millrace/platform/clock';
+import type { Tx } from '@millrace/platform/db';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { OfferBook } from '../fleet/index.ts';
 import { keyCallOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
 import { readBalance } from '../ledger/index.ts';
 import { burnOf } from '../metering/index.ts';
 import { quoteFor, toWireQuote } from '../prices/index.ts';
-import { HOLD_WINDOW_MS, orderOfVirtualMachine } from './create.ts';
+import { createBareMetal } from './bare-metal.service.ts';
+import { HOLD_WINDOW_MS, orderOfBareMetal, orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
-import { createOrdering, type OrderingParts } from './ordering.ts';
+import { createOrdering, createVolumeIds, type OrderingParts } from './ordering.ts';
+import { servePrivateClouds } from './private-cloud.routes.ts';
 import { readRecord } from './reading.service.ts';
+import type { Rental } from './rental.ts';
 import { toWireRentalRecord } from './rentals.wire.ts';
 import { requestReservation } from './reservations.service.ts';
 import { listReservationRequests } from './reservations.store.ts';
@@ -23,25 +27,50 @@ export interface RentalCreationRoutes extends OrderingParts {
 /** Tenants: what a rental would cost, having one, and asking for more than can be had by a call. */
 export function serveRentalCreation(routes: RentalCreationRoutes): void {
   serveCreate(routes);
+  servePrivateClouds({ ...routes, ordering: createOrdering({ db: routes.db, cell: routes.cell }) });
   serveQuote(routes);
   serveReservationRequests(routes);
 }
 
+const creating = { name: 'create rental', isolation: readCommitted } as const;
+
 function serveCreate({ server, operations, ...parts }: RentalCreationRoutes): void {
   const ordering = createOrdering(parts);
+  const withVolumeId = createVolumeIds(parts);
   server.serve(operations.createVirtualMachineRental, ({ body, context, transact }) => {
     const order = orderOfVirtualMachine(body);
     const call = keyCallOf(context);
     return ordering(requirePrincipal(context), (wireId, use) =>
-      transact({ name: 'create rental', isolation: readCommitted }, async (tx) => {
-        const { orgId, mode } = await createRental(tx, call, order, wireId);
-        const record = await readRecord(tx, { orgId, mode }, wireId, tx.clock.now());
-        if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
+      transact(creating, async (tx) => {
+        const answer = await created(tx, await createRental(tx, call, order, wireId));
         use();
-        return { body: toWireRentalRecord(record), resource: { kind: 'rental', id: String(wireId) } };
+        return answer;
       }),
     );
   });
+
+  server.serve(operations.createBareMetalRental, ({ body, context, transact }) => {
+    const order = orderOfBareMetal(body);
+    const { storageVolume: storage = null } = body;
+    const call = keyCallOf(context);
+    return withVolumeId(storage, (volumeId, useVolume) =>
+      ordering(requirePrincipal(context), (wireId, use) =>
+        transact(creating, async (tx) => {
+          const wish = { order, storage, wireId, volumeId };
+          const answer = await created(tx, await createBareMetal(tx, call, wish));
+          use();
+          useVolume();
+          return answer;
+        }),
+      ),
+    );
+  });
+}
+
+async function created(tx: Tx, { orgId, mode, wireId }: Rental) {
+  const record = await readRecord(tx, { orgId, mode }, wireId, tx.clock.now());
+  if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
+  return { body: toWireRentalRecord(record), resource: { kind: 'rental', id: String(wireId) } };
 }
 
 function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): void {

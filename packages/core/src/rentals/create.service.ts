@@ -13,7 +13,7 @@ import {
   type EnteredCaller,
   type KeyCall,
 } from '../identity/index.ts';
-import { applyLedger, readBalance, requireDone, type MoneyCause } from '../ledger/index.ts';
+import { applyLedger, MoneyMissing, readBalance, requireDone, type MoneyCause } from '../ledger/index.ts';
 import {
   diskPriceFor,
   freezeAgreed,
@@ -22,6 +22,7 @@ import {
   rateOf,
   type FrozenPrice,
 } from '../prices/index.ts';
+import { readKeyLoad } from '../volumes/index.ts';
 import {
   hasAmountLimit,
   HOLD_WINDOW_MS,
@@ -34,13 +35,11 @@ import {
   type InstanceOrder,
   type RentalOrder,
 } from './create.ts';
-import { readKeyLoad } from './create.store.ts';
 import { insertMachines, type NewMachine } from './machines.store.ts';
 import { callDriver, dueSoon, tellOfRental } from './move.ts';
 import { machinesOfPlacement, offers, placementWishOf, type Placeable } from './placing.ts';
-import { defaultPolicy } from './policy.ts';
-import { MoneyMissing } from './recalled-money.ts';
-import { causeOfRental, resourceOf, scopeOf, type Rental } from './rental.ts';
+import { attemptMsOf } from './policy.ts';
+import { causeOfRental, isReleasable, resourceOf, scopeOf, type Rental } from './rental.ts';
 import { insertRental, insertTransition } from './rentals.store.ts';
 import { insertStep } from './steps.store.ts';
 import { insertTerm } from './terms.store.ts';
@@ -90,7 +89,7 @@ export async function acceptOrder(
   const rental = await insertRental(tx, {
     ...placeable,
     ...asAgreed(order, key.mode),
-    ...asBegun(now),
+    ...asBegun(order, now),
     wireId,
     userId: key.userId,
     keyId: key.id,
@@ -195,7 +194,7 @@ function agreedPrice({ machine, gpusPerNode }: InstanceOrder, mode: Mode, now: D
   return price;
 }
 
-/** The disk of an instance is never kept without its GPUs, so it has no price of its own. */
+/** A disk that is never kept without its GPUs has no price of its own. */
 async function diskPriceOf(
   tx: Tx,
   orgId: OrgId,
@@ -206,7 +205,7 @@ async function diskPriceOf(
     now,
   }: { readonly order: RentalOrder; readonly machines: readonly NewMachine[]; readonly now: Date },
 ): Promise<FrozenPrice | null> {
-  if (order.machine !== null) return null;
+  if (order.machine !== null || !isReleasable(order)) return null;
   return diskPriceFor(tx, orgId, mode, { region: order.region, sizeGb: diskGbOf(machines), now });
 }
 
@@ -279,18 +278,19 @@ function asAgreed(order: RentalOrder, mode: Mode) {
     labels,
     supplier: machine?.supplier ?? null,
     toldAs: machine?.toldAs ?? null,
+    privateCloud: null,
   };
 }
 
 /** Pending, with everything still to be done and nothing yet owed. */
-function asBegun(now: Date) {
+function asBegun(order: RentalOrder, now: Date) {
   return {
     status: 'Pending',
     statusReason: null,
     statusSince: now,
     task: 'provision',
     taskOptions: {},
-    taskDeadlineAt: new Date(now.getTime() + defaultPolicy.attemptMs),
+    taskDeadlineAt: new Date(now.getTime() + attemptMsOf(order)),
     power: 'changing',
     gpuHeld: true,
     attempt: 1,

@@ -7,6 +7,7 @@ import type { FrozenPrice } from '../prices/index.ts';
 import {
   HOLD_WINDOW_MS,
   labelsOf,
+  orderOfBareMetal,
   orderOfVirtualMachine,
   requireAllowed,
   requireRoom,
@@ -16,7 +17,9 @@ import {
   type BookOrder,
 } from './create.ts';
 
-const { body } = createContract({ providers: defaultProviders }).operations.createVirtualMachineRental;
+const { operations } = createContract({ providers: defaultProviders });
+const { body } = operations.createVirtualMachineRental;
+const metalBody = operations.createBareMetalRental.body;
 const order = (wish: object = {}): BookOrder => orderOfVirtualMachine(body.parse({ gpuCount: 2, ...wish }));
 
 const price: FrozenPrice = {
@@ -50,6 +53,28 @@ const reasonOf = (work: () => unknown): string => {
     return isFault(error) ? error.reason : String(error);
   }
 };
+
+describe('an order of bare metal', () => {
+  const metal = (wish: object) =>
+    orderOfBareMetal(metalBody.parse({ networkType: 'infiniband', gpuCount: 8, ...wish }));
+
+  it('is whole nodes of eight GPUs, with the CUDA that was asked for', () => {
+    expect(metal({ gpuCount: 32, cudaVersion: 'cuda12.8' })).toMatchObject({
+      kind: 'bare-metal',
+      gpusPerNode: 8,
+      nodeCount: 4,
+      cuda: 1_208,
+      connectionType: 'infiniband',
+      customPorts: [],
+    });
+    expect(metal({})).toMatchObject({ nodeCount: 1, cuda: null, region: 'us-central-1', gpuType: 'h100' });
+    expect(wishOfOrder(metal({ gpuCount: 32 }))).toMatchObject({ rentalType: 'bare-metal', gpuCount: 32 });
+  });
+
+  it('of half a node is no order', () => {
+    expect(() => metal({ gpuCount: 12 })).toThrow();
+  });
+});
 
 it('an order of the interface alone has the defaults of the interface', () => {
   expect(order()).toMatchObject({

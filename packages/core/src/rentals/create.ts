@@ -12,7 +12,7 @@ import {
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
-import type { FleetGpuType } from '../fleet/index.ts';
+import { cudaNumber, GPUS_OF_A_METAL_NODE, shapeOf, type FleetGpuType } from '../fleet/index.ts';
 import { defaultPolicy as metering } from '../metering/index.ts';
 import { commitmentOf, costOfRunning, rateOf, type FrozenPrice, type RentalWish } from '../prices/index.ts';
 import type { IdleRule, RentalKind, RentalSupplier, ToldAs } from './rental.ts';
@@ -76,25 +76,48 @@ export interface ChosenMachine {
 }
 
 type VirtualMachineBody = Body<Contract['operations']['createVirtualMachineRental']>;
+type BareMetalBody = Body<Contract['operations']['createBareMetalRental']>;
 
 const LABEL_MAX = 1_000;
 
 export function orderOfVirtualMachine(body: VirtualMachineBody): BookOrder {
   return {
+    ...askedOf(body),
     kind: 'virtual-machine',
     region: body.region,
-    gpuType: body.gpuType,
-    machine: null,
     gpusPerNode: body.gpuCount,
     nodeCount: 1,
-    connectionType: body.networkType,
     cuda: null,
+    customPorts: [...new Set(body.customPorts ?? [])],
+  };
+}
+
+/** Whole nodes, each with an address of its own, so that no port has to be asked for. */
+export function orderOfBareMetal(body: BareMetalBody): BookOrder {
+  const shape = shapeOf('bare-metal', body.gpuCount);
+  if (shape === null) throw invalidField('gpuCount', `must be a multiple of ${GPUS_OF_A_METAL_NODE}`);
+  return {
+    ...askedOf(body),
+    kind: 'bare-metal',
+    region: body.region,
+    gpusPerNode: shape.gpusPerNode,
+    nodeCount: shape.nodeCount,
+    cuda: cudaNumber(body.cudaVersion),
+    customPorts: [],
+  };
+}
+
+/** What both are ordered with in the same words. */
+function askedOf(body: VirtualMachineBody | BareMetalBody) {
+  return {
+    gpuType: body.gpuType,
+    machine: null,
+    connectionType: body.networkType,
     termType: body.termType,
     termPeriodDays: body.termPeriodDays ?? null,
     discountPercentage: body.discountPercentage,
     convertOnExpiry: body.convertToOnDemandOnExpiry,
     monitoring: body.monitoringEnabled ?? false,
-    customPorts: [...new Set(body.customPorts ?? [])],
     name: body.name ?? null,
     label: requireLabel(body.label),
     tags: body.tags ?? {},
@@ -235,7 +258,7 @@ export function requireRoom(
   if (toNearestUsdNumber(total) > maxUsdPerHour) {
     throw limitReached(
       'maxUsdPerHour',
-      `The rentals of this API key may cost ${maxUsdPerHour} USD an hour; with this one they would cost ${formatUsd(total)}.`,
+      `What this API key runs may cost ${maxUsdPerHour} USD an hour; with this it would cost ${formatUsd(total)}.`,
     );
   }
 }

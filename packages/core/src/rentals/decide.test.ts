@@ -35,6 +35,25 @@ describe('a rental that is being made', () => {
     }
   });
 
+  it('of a private cloud waits for its day alone, and is handed over then', () => {
+    const cloudFrom = (startsAt: Date) =>
+      rentalWith({
+        kind: 'bare-metal',
+        taskDeadlineAt: now,
+        privateCloud: {
+          nodes: [],
+          sshUser: 'ada',
+          sshPort: 22,
+          gpuModel: null,
+          location: null,
+          salesContractExternalId: null,
+          startsAt: startsAt.toISOString(),
+        },
+      });
+    expect(plan(viewOf(cloudFrom(at(5_000))))).toEqual({ acts: [], wait: at(5_000) });
+    expect(doings(viewOf(cloudFrom(now)))).toEqual(['hand over']);
+  });
+
   it('ends when its time to live does', () => {
     expect(doings(viewOf(rentalWith(), machineWith()), { at: now })).toEqual(['carry out']);
   });

@@ -1,5 +1,5 @@
 import type { RentalPolicy } from './policy.ts';
-import { machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
+import { machinesOf, type PrivateCloud, type Rental, type RentalMachine, type RentalView } from './rental.ts';
 
 /**
  * What is to be done about a rental now. Pure: the same rows at the same instant give the same plan, whoever asks and
@@ -16,6 +16,8 @@ export type Act =
   | MachineAct
   /** Every machine is proven: let the tenant in, and Running begins. */
   | { readonly do: 'open' }
+  /** A private cloud begins. */
+  | { readonly do: 'hand over' }
   /** It runs, and its user data was not taken before. */
   | { readonly do: 'user data' }
   /** The attempt took too long. */
@@ -97,7 +99,8 @@ function comeUp(view: RentalView, around: Surroundings): Plan {
 }
 
 function provision(view: RentalView, { now }: Surroundings): Plan {
-  const { taskDeadlineAt } = view.rental;
+  const { taskDeadlineAt, privateCloud } = view.rental;
+  if (privateCloud !== null) return whenItBegins(privateCloud, now);
   const machines = machinesOf(view);
   if (machines.length === 0) return { acts: [{ do: 'give up', why: 'It has no machines.' }], wait: null };
   if (taskDeadlineAt !== null && taskDeadlineAt <= now) {
@@ -107,6 +110,12 @@ function provision(view: RentalView, { now }: Surroundings): Plan {
   if (unproven.length === 0) return turnOfAll(machines, now, { do: 'open' });
   const plan = each(unproven, (machine) => inTurn(machine, now, bringUp(machine)));
   return both(plan, taskDeadlineAt === null ? nothing : at(taskDeadlineAt));
+}
+
+/** Its machines are there already: all that is to be done is to wait for the day. */
+function whenItBegins({ startsAt }: PrivateCloud, now: Date): Plan {
+  const begins = new Date(startsAt);
+  return begins > now ? at(begins) : { acts: [{ do: 'hand over' }], wait: null };
 }
 
 /** A machine that was proven before has its disk already: it is not made again but given GPUs and switched on. */

@@ -10,7 +10,8 @@ import { terminateRental } from './life.service.ts';
 
 let world: RentalWorld;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  // What comes up here stays, and a gang of two takes two nodes.
+  world = await createRentalWorld({ metalFabrics: 12 });
 });
 afterAll(() => world.drop());
 afterEach(async () => {
@@ -50,8 +51,11 @@ const toldOf = async (rental: Rental): Promise<readonly string[]> => {
   return events.map(({ type }) => type);
 };
 
+const lifeOfARental = ['rental.pending', 'rental.running', 'rental.terminating', 'rental.terminated'];
+
 const life: Readonly<Record<Kind, readonly string[]>> = {
-  'virtual-machine': ['rental.pending', 'rental.running', 'rental.terminating', 'rental.terminated'],
+  'virtual-machine': lifeOfARental,
+  'bare-metal': lifeOfARental,
   instance: [
     'instance.creating',
     'instance.starting',
@@ -77,7 +81,8 @@ describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
       privateKey: tenant.ssh.privateKey,
       hostKey: machine.hostKey,
     };
-    expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
+    const gpuCount = rental.gpusPerNode;
+    expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount });
     const steps = await listSteps(world.db, rental.orgId, rental.id);
     expect(steps.map(({ name, status }) => `${name} ${status}`)).toEqual([
       'place done',
@@ -98,10 +103,14 @@ describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
   });
 });
 
-const places: readonly Sabotage['at'][] = ['create', 'describe', 'setKeys', 'setPorts'];
 const commits = ['take proof key', 'advance machine', 'enter running'];
+const placesOf = ({ opensPorts }: (typeof kinds)[number]): readonly Sabotage['at'][] =>
+  opensPorts ? ['create', 'describe', 'setKeys', 'setPorts'] : ['create', 'describe', 'setKeys'];
 
-describe.each(kinds)('bringing up a rental of the kind $kind', ({ kind, hosts }) => {
+describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
+  const { kind, attempts, machines: machineCount } = how;
+  const places = placesOf(how);
+
   it.each(
     [...places, ...commits].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))),
   )('goes on after a failure $when $at', async (sabotage) => {
@@ -111,7 +120,7 @@ describe.each(kinds)('bringing up a rental of the kind $kind', ({ kind, hosts })
     saboteur.plan(sabotage);
     const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
     expect(saboteur.spent()).toBe(true);
-    expect(await left(tenant)).toBe(1);
+    expect(await left(tenant)).toBe(machineCount);
     expect(await machineOf(rental)).toMatchObject({ state: 'open', attempt: 1 });
   });
 
@@ -119,12 +128,13 @@ describe.each(kinds)('bringing up a rental of the kind $kind', ({ kind, hosts })
     const tenant = await world.tenant();
     const saboteur = createSaboteur(world);
     const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
-    saboteur.plan({ at, when: 'before', kind: 'failed', times: hosts });
+    // Of each attempt every machine may be struck; whatever is left of it holds up the way out.
+    saboteur.plan({ at, when: 'before', kind: 'failed', times: attempts * machineCount });
     const failed = await driveUntil(world, accepted, { until: 'Failed', saboteur });
     expect(failed.statusReason).not.toBeNull();
     const ended = await driveUntil(world, failed, { until: 'Terminated', saboteur });
     const machines = await listMachines(world.db, ended.orgId, ended.id, 'all');
-    expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(hosts);
+    expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(attempts * machineCount);
     await expectCleanSlate(tenant, ended);
   });
 
@@ -132,7 +142,7 @@ describe.each(kinds)('bringing up a rental of the kind $kind', ({ kind, hosts })
     const tenant = await world.tenant();
     const accepted = await rentAs(world, kind, tenant, { gpuCount: 4 });
     const rental = await driveUntil(world, accepted, { until: 'Running', workers: 4 });
-    expect(await left(tenant)).toBe(1);
+    expect(await left(tenant)).toBe(machineCount);
     const cause = causeOfRental(rental);
     const meters = await world.rows(
       `select 1 from meters where cause_kind = '${cause.kind}' and cause_id = '${cause.id}'`,
@@ -141,20 +151,22 @@ describe.each(kinds)('bringing up a rental of the kind $kind', ({ kind, hosts })
   });
 });
 
-describe('bringing up a rental that any host will do for', () => {
-  it.each(places)(
-    'moves to another host once when %s fails for good, and is clean of the first',
+const movable = kinds.filter(({ attempts }) => attempts > 1);
+
+describe.each(movable)('bringing up a rental of the kind $kind, for which any host will do', (how) => {
+  it.each(placesOf(how))(
+    'moves to other hosts once when %s fails for good, and is clean of the first',
     async (at) => {
       const tenant = await world.tenant();
       const saboteur = createSaboteur(world);
-      const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
+      const accepted = await rentAs(world, how.kind, tenant, { customPorts: [8080] });
       saboteur.plan({ at, when: 'before', kind: 'failed' });
       const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
       const machines = await listMachines(world.db, rental.orgId, rental.id, 'all');
-      expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2);
+      expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2 * how.machines);
       expect(machines.at(-1)).toMatchObject({ state: 'open', attempt: 2 });
       await driveIdle(world, rental);
-      expect(await left(tenant)).toBe(1);
+      expect(await left(tenant)).toBe(how.machines);
     },
   );
 });

@@ -5,6 +5,7 @@ import type { DriveParts } from './drive-parts.ts';
 import { dueAt } from './move.ts';
 import { openRental, startUserData } from './opening.acts.ts';
 import { switchPower } from './power.acts.ts';
+import { handOverPrivateCloud } from './private-cloud.acts.ts';
 import { proveMachine, settleMachine } from './proof.acts.ts';
 import { createMachine, giveUp, reviveMachine } from './provision.acts.ts';
 import { cutMachine, endRental, removeMachine } from './removal.acts.ts';
@@ -55,6 +56,8 @@ async function carryOut(
       return settleMachine(parts, view, act.machine, signal);
     case 'open':
       return openRental(parts, view, signal);
+    case 'hand over':
+      return handOverPrivateCloud(parts, view);
     case 'user data':
       return startUserData(parts, view, signal);
     case 'give up':

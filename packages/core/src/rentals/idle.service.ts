@@ -4,7 +4,7 @@ import { rentalsActor } from './drive-parts.ts';
 import { endView, requireView } from './life.service.ts';
 import { hasIdled } from './monitoring.ts';
 import { stopRental } from './power.service.ts';
-import type { IdleRule, Rental } from './rental.ts';
+import { isReleasable, type IdleRule, type Rental } from './rental.ts';
 import type { IdledRental } from './sampling.service.ts';
 import { readIdleness } from './samples.store.ts';
 import { currentTerm } from './terms.ts';
@@ -27,7 +27,7 @@ export async function carryOutIdle(db: Db, { rentalId, orgId, rule }: IdledRenta
       if (rule.action === 'terminate') {
         await endView(tx, view, { actor, reason: `It idled for ${rule.afterSeconds} seconds.` });
       } else {
-        const release = currentTerm(terms).termType !== 'reserved' && rental.nodeCount === 1;
+        const release = currentTerm(terms).termType !== 'reserved' && isReleasable(rental);
         await stopRental(tx, view, { release, actor, because: 'idle' });
       }
       return true;

@@ -24,8 +24,8 @@ export { createOrdering, type Ordering, type OrderingParts } from './ordering.ts
 export { defaultPolicy as defaultRentalPolicy } from './policy.ts';
 export { entranceOf, openPortsOf } from './provider-data.ts';
 export { listHistory, listRecords, type HistoryEntry } from './reading.service.ts';
-export type { RecallMoney } from './recalled-money.ts';
 export { serveRentalReading, type ReadingRoutes } from './reading.routes.ts';
+export type { RecallMoney } from '../ledger/index.ts';
 export { driveForsaken, redriveDue } from './redrive.ts';
 export { dryRun, formatDryRun, type DryRun } from './dry-run.ts';
 export { RentalReconciler } from './rentals.reconciler.ts';

@@ -24,6 +24,10 @@ export function serveRentalLife({ server, operations }: RentalLifeRoutes): void 
     transact(ending, (tx) => terminate(tx, context, body, 'virtual-machine')),
   );
 
+  server.serve(operations.terminateBareMetalRental, ({ body, context, transact }) =>
+    transact(ending, (tx) => terminate(tx, context, body, 'bare-metal')),
+  );
+
   server.serve(operations.adminTerminateRental, ({ params, body, context, transact }) =>
     transact(ending, async (tx) => {
       const wish = { rentalId: params.rentalId, reason: body.reason };

@@ -18,11 +18,12 @@ import { owedAt, type Meter, type RestOfTerm } from '../metering/index.ts';
 import { closeMeters, giveBackHolds, metersOf } from './money.service.ts';
 import { doomMachines } from './machines.store.ts';
 import { moveRental } from './move.ts';
-import { defaultPolicy } from './policy.ts';
+import { releaseLateMsOf } from './policy.ts';
 import type { Rental, RentalAction, RentalView } from './rental.ts';
 import { endRunningStep } from './steps.store.ts';
 import { billedUntil } from './terms.ts';
 import { lockView } from './views.ts';
+import { letGoOfVolumes } from './volume-hooks.ts';
 
 /** How a rental ends, whoever ends it, and the receipt for it. */
 
@@ -95,13 +96,14 @@ export async function endView(tx: Tx, view: RentalView, wish: EndWish): Promise<
     changes: {
       task: 'release',
       taskOptions: {},
-      taskDeadlineAt: new Date(now.getTime() + defaultPolicy.releaseLateMs),
+      taskDeadlineAt: new Date(now.getTime() + releaseLateMsOf(view.rental)),
       endAcceptedAt: at,
       endReason: reason,
     },
     data: { reason, billingStoppedAt: before.length === 0 ? null : at.toISOString() },
   });
   await doomMachines(tx, orgId, id, { now });
+  await letGoOfVolumes(tx, ending, wish.actor);
   if (allocationId !== null) await markReleasing(tx, orgId, allocationId);
   await giveBackHolds(tx, { ...view, rental: ending });
   const meters = await closeMeters(tx, ending, { at, rest: wish.rest ?? 'owed' });

@@ -6,7 +6,7 @@ import { fromUuid, toUuid, type OrgId, type RentalId, type UserId } from '@millr
 import { nanoUsd } from '@millrace/platform/money';
 import type { Selectable } from 'kysely';
 import type { Maker, ShownMachine, ShownRental } from './records.ts';
-import type { RentalKind, RentalState, RentalStep, RentalTerm } from './rental.ts';
+import type { PrivateCloud, RentalKind, RentalState, RentalStep, RentalTerm } from './rental.ts';
 import type { RentalRow } from './rentals.store.ts';
 import { toStep, type StepRow } from './steps.store.ts';
 import { toTerm, type TermRow } from './terms.store.ts';
@@ -49,6 +49,7 @@ type ShownRow = Pick<
   | 'end_reason'
   | 'expires_at'
   | 'max_nano_usd'
+  | 'private_cloud'
 > & {
   maker_name: string;
   maker_email: string;
@@ -108,6 +109,7 @@ function toShownRental(row: ShownRow, userId: UserId): ShownRental {
     endReason: row.end_reason,
     expiresAt: row.expires_at,
     maxNanoUsd: row.max_nano_usd === null ? null : nanoUsd(row.max_nano_usd),
+    privateCloud: row.private_cloud as PrivateCloud | null,
   };
 }
 
@@ -116,7 +118,8 @@ const rentalColumns = `
   rental.region, rental.gpu_type, rental.gpu_count, rental.connection_type, rental.name, rental.label, rental.tags,
   rental.image, rental.custom_ports, rental.monitoring, rental.convert_on_expiry, rental.status, rental.status_reason,
   rental.status_since, rental.power, rental.gpu_held, rental.attempt, rental.created_at, rental.updated_at,
-  rental.started_at, rental.ended_at, rental.end_reason, rental.expires_at, rental.max_nano_usd`;
+  rental.started_at, rental.ended_at, rental.end_reason, rental.expires_at, rental.max_nano_usd,
+  rental.private_cloud`;
 
 const shownColumns = `${rentalColumns}, maker.name as maker_name, maker.email as maker_email,
          maker.image as maker_image, provider.variant`;

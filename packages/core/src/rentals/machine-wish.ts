@@ -1,5 +1,5 @@
 import type { MachineWish } from '@millrace/compute';
-import type { ClusterRecord } from '../fleet/index.ts';
+import { cudaImageOf, type ClusterRecord } from '../fleet/index.ts';
 import { SSH_PORT } from './placing.ts';
 import type { Rental, RentalMachine } from './rental.ts';
 
@@ -8,9 +8,13 @@ import type { Rental, RentalMachine } from './rental.ts';
 /** The image of a cluster that names none: engines of ours always have one of this name. */
 const FALLBACK_IMAGE = 'default';
 
-export function imageOf(rental: Pick<Rental, 'image'>, cluster: Pick<ClusterRecord, 'settings'>): string {
-  const { defaultImage } = cluster.settings;
-  return rental.image ?? (typeof defaultImage === 'string' ? defaultImage : FALLBACK_IMAGE);
+export function imageOf(
+  { image, cuda }: Pick<Rental, 'image' | 'cuda'>,
+  { settings }: Pick<ClusterRecord, 'settings'>,
+): string {
+  const { defaultImage } = settings;
+  const withCuda = cuda === null ? null : cudaImageOf(settings, cuda);
+  return image ?? withCuda ?? (typeof defaultImage === 'string' ? defaultImage : FALLBACK_IMAGE);
 }
 
 /** Only SSH is open during the proof. */

@@ -10,22 +10,27 @@ import type { Rental } from './rental.ts';
 
 /** Orders of instances, as the marketplace makes them of a machine in its listing. */
 
-/** One mechanism: whatever holds of one kind holds of the other, but for how many hosts may be tried for it. */
+/**
+ * One mechanism: whatever holds of one kind holds of the others, but for how many attempts may be made for it, the machines of
+ * each (bare metal is rented as a gang of two here), and whether its ports are opened one by one.
+ */
 export const kinds = [
-  { kind: 'virtual-machine', hosts: 2 },
-  { kind: 'instance', hosts: 1 },
+  { kind: 'virtual-machine', attempts: 2, machines: 1, opensPorts: true, engine: 'live' },
+  { kind: 'instance', attempts: 1, machines: 1, opensPorts: true, engine: 'market' },
+  { kind: 'bare-metal', attempts: 2, machines: 2, opensPorts: false, engine: 'metal' },
 ] as const;
 export type Kind = (typeof kinds)[number]['kind'];
 
 /** Accepts an order of the kind in live mode, on engines that were looked at just now. */
 export async function rentAs(
-  world: Pick<RentalWorld, 'watch' | 'rent' | 'rentInstance'>,
+  world: Pick<RentalWorld, 'watch' | 'rent' | 'rentInstance' | 'rentMetal'>,
   kind: Kind,
   tenant: Tenant,
   wish: Pick<InstanceWish, 'gpuCount' | 'customPorts'> = {},
 ): Promise<Rental> {
   await world.watch();
   if (kind === 'instance') return world.rentInstance(tenant, wish);
+  if (kind === 'bare-metal') return world.rentMetal(tenant, { gpuCount: 16 });
   const { gpuCount = 1, customPorts = [] } = wish;
   return world.rent(tenant, 'live', { gpuCount, customPorts: [...customPorts] });
 }

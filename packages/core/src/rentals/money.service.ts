@@ -28,10 +28,11 @@ import { rateOf, termMsOf } from '../prices/index.ts';
 import { rentalsActor } from './drive-parts.ts';
 import { saveMachine } from './machines.store.ts';
 import { moveRental } from './move.ts';
-import { defaultPolicy } from './policy.ts';
+import { defaultPolicy, releaseLateMsOf } from './policy.ts';
 import { causeOfRental, machinesOf, type Rental, type RentalTerm, type RentalView } from './rental.ts';
 import { currentTerm, DISK_PREFIX, freesAt, isDisk, keptDisk } from './terms.ts';
 import { saveTerm } from './terms.store.ts';
+import { letGoOfVolumes } from './volume-hooks.ts';
 
 /**
  * What a rental costs: its meters and its holds, changed in the transaction in which the rental itself changes. The
@@ -183,11 +184,12 @@ export async function failRental(
     changes: {
       task: 'release',
       taskOptions: {},
-      taskDeadlineAt: new Date(now.getTime() + defaultPolicy.releaseLateMs),
+      taskDeadlineAt: new Date(now.getTime() + releaseLateMsOf(view.rental)),
       endReason: 'failed',
     },
     data: { reason: why },
   });
+  await letGoOfVolumes(tx, failed, options.actor ?? rentalsActor);
   await giveBackHolds(tx, { ...view, rental: failed });
   await closeMeters(tx, failed, { at: options.lastGoodSign ?? now, rest: 'waived' });
   return failed;

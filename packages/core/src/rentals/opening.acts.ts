@@ -10,6 +10,7 @@ import { failed, NotUsable, openProofKey } from './provision.acts.ts';
 import { machinesOf, type RentalMachine, type RentalView } from './rental.ts';
 import { endRunningStep } from './steps.store.ts';
 import { lockView } from './views.ts';
+import { tellVolumes } from './volume-hooks.ts';
 
 /**
  * How a proven rental is handed to its tenant: ports, keys, user data, and Running. A tenant that has been let in must not
@@ -235,6 +236,7 @@ async function enterRunning(
     },
     data: { startedAt: startedAt.toISOString() },
   });
+  await tellVolumes(tx, running);
   await openBilling(tx, { ...view, rental: running }, now);
 }
 

@@ -1,7 +1,7 @@
 import type { Tx } from '@millrace/platform/db';
 import { toUuid, type NodeId, type OrgId } from '@millrace/platform/ids';
 import {
-  findNode,
+  findNodes,
   MB_OF_A_GB,
   shareOfNode,
   type NodeRecord,
@@ -62,12 +62,25 @@ export function placementWishOf(
     nodeCount: rental.nodeCount,
     except: options.except ?? [],
     only: options.only ?? null,
-    ports: [SSH_PORT, ...rental.customPorts.filter((port) => port !== SSH_PORT)].map((internalPort) => ({
-      internalPort,
-      protocol: 'tcp',
-    })),
+    ports: wantedPortsOf(rental),
     freesAt: options.freesAt,
   };
+}
+
+function wantedPortsOf({ customPorts }: Pick<Placeable, 'customPorts'>): PlacementWish['ports'] {
+  return [SSH_PORT, ...customPorts.filter((port) => port !== SSH_PORT)].map((internalPort) => ({
+    internalPort,
+    protocol: 'tcp',
+  }));
+}
+
+/** Where the placement gave none the machine has an address to itself, and each port is at its own number there. */
+export function portsOf(
+  rental: Pick<Placeable, 'customPorts'>,
+  { ports }: Pick<PlacedNode, 'ports'>,
+): PlacedNode['ports'] {
+  if (ports.length > 0) return ports;
+  return wantedPortsOf(rental).map((port) => ({ ...port, externalPort: port.internalPort }));
 }
 
 /** A machine's part of its node, in the sizes that engines are asked for. */
@@ -89,15 +102,13 @@ export function sizeOf(node: NodeRecord, gpus: number): Pick<NewMachine, 'cpuCou
   };
 }
 
-async function machineOn(
+function machineOn(
   tx: Tx,
   rental: Placeable,
   attempt: number,
   placement: Placement,
-  placed: PlacedNode & { readonly position: number },
-): Promise<NewMachine & { readonly providerId: string }> {
-  const node = await findNode(tx, placed.nodeId);
-  if (node === null) throw new Error(`Node ${placed.nodeId} was placed on and is not there.`);
+  { node, ...placed }: PlacedNode & { readonly position: number; readonly node: NodeRecord },
+): NewMachine {
   const isFirst = attempt === 1 && placed.position === 1;
   return {
     rentalId: rental.id,
@@ -110,9 +121,8 @@ async function machineOn(
     clusterId: node.clusterId,
     nodeId: placed.nodeId,
     gpuAddresses: placed.gpus.map(({ pciAddress }) => pciAddress),
-    ports: placed.ports,
+    ports: portsOf(rental, placed),
     ...sizeOf(node, placed.gpus.length),
-    providerId: node.providerId,
   };
 }
 
@@ -130,15 +140,17 @@ export async function machinesOfPlacement(
   placement: Placement,
 ): Promise<PlacedMachines> {
   if (rental.orgId !== orgId) throw new Error(`Rental ${rental.id} is not of ${orgId}.`);
-  const machines: NewMachine[] = [];
+  const nodes = await findNodes(
+    tx,
+    placement.nodes.map(({ nodeId }) => nodeId),
+  );
   let providerId = '';
-  for (const [index, placed] of placement.nodes.entries()) {
-    const { providerId: provider, ...machine } = await machineOn(tx, rental, attempt, placement, {
-      ...placed,
-      position: index + 1,
-    });
-    providerId = provider;
-    machines.push(machine);
-  }
+  const machines = placement.nodes.map((placed, index) => {
+    const node = nodes.get(placed.nodeId);
+    if (node === undefined) throw new Error(`Node ${placed.nodeId} was placed on and is not there.`);
+    // A gang is on one fabric, which is of one cluster, which is of one provider.
+    ({ providerId } = node);
+    return machineOn(tx, rental, attempt, placement, { ...placed, node, position: index + 1 });
+  });
   return { providerId, machines };
 }

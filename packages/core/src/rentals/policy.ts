@@ -1,7 +1,11 @@
+import type { RentalKind } from './rental.ts';
+
 /** How long things may take, in milliseconds. Tests give shorter ones; the product has these. */
 export interface RentalPolicy {
   /** One attempt to bring a machine up, from the placement to Running. */
   readonly attemptMs: number;
+  /** The same of a bare machine, on whose disk an image is written and which boots twice for it. */
+  readonly metalAttemptMs: number;
   /** Between two looks at a machine that is not up yet. */
   readonly pollMs: number;
   /** The first looks go on for so long, with a login tried so often, before it is written down that nobody answered. */
@@ -22,6 +26,8 @@ export interface RentalPolicy {
   readonly absentGapMs: number;
   /** A removal that takes longer has its node quarantined, and goes on. */
   readonly releaseLateMs: number;
+  /** The same of a bare machine, whose disks are wiped first. */
+  readonly metalReleaseLateMs: number;
   /** Access must be cut this soon after an end was accepted. */
   readonly cutWithinMs: number;
   /** The longest that one call to an engine may take. */
@@ -40,6 +46,7 @@ export interface RentalPolicy {
 
 export const defaultPolicy: RentalPolicy = {
   attemptMs: 10 * 60_000,
+  metalAttemptMs: 60 * 60_000,
   pollMs: 300,
   lookForMs: 1_000,
   lookAgainMs: 40,
@@ -51,6 +58,7 @@ export const defaultPolicy: RentalPolicy = {
   longestRetryMs: 15_000,
   absentGapMs: 2_000,
   releaseLateMs: 10 * 60_000,
+  metalReleaseLateMs: 2 * 60 * 60_000,
   cutWithinMs: 5_000,
   createTimeoutMs: 120_000,
   callTimeoutMs: 30_000,
@@ -60,3 +68,15 @@ export const defaultPolicy: RentalPolicy = {
   checkUpMs: 60 * 60_000,
   workingMs: 30_000,
 };
+
+type OfKind = { readonly kind: RentalKind };
+
+/** What an attempt to bring this kind up may take. */
+export function attemptMsOf({ kind }: OfKind, policy: RentalPolicy = defaultPolicy): number {
+  return kind === 'bare-metal' ? policy.metalAttemptMs : policy.attemptMs;
+}
+
+/** What the removal of this kind may take before its node is suspected. */
+export function releaseLateMsOf({ kind }: OfKind, policy: RentalPolicy = defaultPolicy): number {
+  return kind === 'bare-metal' ? policy.metalReleaseLateMs : policy.releaseLateMs;
+}

@@ -10,11 +10,11 @@ import { isRepeat } from './life.service.ts';
 import { saveMachine } from './machines.store.ts';
 import { billDiskOnly, keepDisk, metersOf } from './money.service.ts';
 import { changeRental, moveRental, tellOfRental } from './move.ts';
-import { placementWishOf } from './placing.ts';
-import { defaultPolicy } from './policy.ts';
+import { placementWishOf, portsOf } from './placing.ts';
+import { attemptMsOf, defaultPolicy } from './policy.ts';
 import {
   causeOfRental,
-  isBoundToItsHost,
+  isReleasable,
   machinesOf,
   type Rental,
   type RentalTask,
@@ -70,17 +70,13 @@ export async function stopRental(
   return begin(tx, rental, 'stop', { options, actor: wish.actor });
 }
 
-/**
- * A term is paid for to its end, several machines would have to find room again where each has its disk, and the disk of
- * an instance lies on a host whose owner is paid for its GPUs alone.
- */
 function requireReleasable(rental: Rental, terms: RentalView['terms']): void {
   if (currentTerm(terms).termType === 'reserved') {
     throw new Fault('RELEASE_NOT_SUPPORTED', {
       message: 'A reserved term is paid for to its end, so giving its GPUs back would save nothing.',
     });
   }
-  if (rental.nodeCount > 1 || isBoundToItsHost(rental)) throw new Fault('RELEASE_NOT_SUPPORTED');
+  if (!isReleasable(rental)) throw new Fault('RELEASE_NOT_SUPPORTED');
 }
 
 /** A machine that is off is not rebooted by accident: whoever wants it on says so. */
@@ -126,7 +122,7 @@ async function startWithoutGpus(tx: Tx, view: RentalView, actor: Actor): Promise
     state: 'wanted',
     allocationId: placement.allocationId,
     gpuAddresses: placed.gpus.map(({ pciAddress }) => pciAddress),
-    ports: placed.ports,
+    ports: portsOf(rental, placed),
     tries: 0,
     nextTryAt: null,
     lastError: null,
@@ -138,7 +134,7 @@ async function startWithoutGpus(tx: Tx, view: RentalView, actor: Actor): Promise
     changes: {
       task: 'provision',
       taskOptions: {},
-      taskDeadlineAt: new Date(tx.clock.nowMs() + defaultPolicy.attemptMs),
+      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptMsOf(rental)),
       firstAttempt: rental.attempt,
       power: 'changing',
       allocationId: placement.allocationId,

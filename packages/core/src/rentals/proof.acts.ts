@@ -16,6 +16,7 @@ import { advance, failed, NotUsable, openProofKey } from './provision.acts.ts';
 import { loseRental } from './reconcile.acts.ts';
 import type { RentalMachine, RentalView } from './rental.ts';
 import { lockView } from './views.ts';
+import { tellVolumes } from './volume-hooks.ts';
 
 /** How a machine is proven usable: the platform logs in with a key of this machine alone and counts what was sold. */
 
@@ -159,6 +160,7 @@ export async function settleMachine(
     if (same === null) return;
     const privateIp = same.privateIp ?? seen.privateIps[0] ?? null;
     await saveMachine(tx, same, { starting: false, privateIp, tries: 0, nextTryAt: null, lastError: null });
+    if (privateIp !== same.privateIp) await tellVolumes(tx, view.rental);
   });
 }
 

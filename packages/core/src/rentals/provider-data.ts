@@ -1,8 +1,10 @@
 import type { ProviderData, ProviderDataOf, ProviderVariant } from '@millrace/contract';
+import { toUuid } from '@millrace/platform/ids';
 import { splitBy } from '@millrace/platform/money';
 import { MB_OF_A_GB } from '../fleet/index.ts';
 import { SSH_PORT } from './placing.ts';
 import type { RentalRecord, ShownMachine } from './records.ts';
+import type { PrivateCloud, PrivateCloudNode } from './rental.ts';
 
 /** What a rental says about where it runs, in the closed shape of its provider's variant. Pure. */
 
@@ -104,8 +106,40 @@ function forwardsOf({ machines }: RentalRecord) {
   return forwards.length === 0 ? {} : { portForwards: forwards };
 }
 
+/** As the operator has told it: what it is made of beyond that is known to the contract alone. */
+function toldPrivateCloud(record: RentalRecord, cloud: PrivateCloud): ProviderDataOf<'private-cloud'> {
+  const { rental } = record;
+  const { nodes, sshUser, sshPort, gpuModel, location } = cloud;
+  const entrances = rental.status === 'Running' ? nodes.filter(isEntrance) : [];
+  const hosts = entrances.map(({ publicIp, hostname, privateIp: own }) => publicIp ?? hostname ?? own);
+  return {
+    providerId: rental.providerId,
+    externalId: toUuid(rental.id),
+    ...(hosts.length === 0
+      ? {}
+      : { sshNetworking: hosts.map((host) => ({ host, port: sshPort, user: sshUser })) }),
+    resources: { cpuModel: UNKNOWN_CPU, gpuCount: rental.gpuCount, ramGb: 0, storageGb: 0, cpuCount: 0 },
+    ...(gpuModel === null ? {} : { gpuModel }),
+    ...(location === null ? {} : { location }),
+    nodes: nodes.map(({ role, hostname, publicIp, privateIp }) => ({
+      role,
+      ...(hostname === null ? {} : { hostname }),
+      ...(publicIp === null ? {} : { publicIp }),
+      privateIp,
+    })),
+    sshUser,
+    sshPort,
+  };
+}
+
+/** Where there are nodes to log in on, people log in there and nowhere else. */
+function isEntrance({ role }: PrivateCloudNode, _: number, nodes: readonly PrivateCloudNode[]): boolean {
+  return role === 'login' || nodes.every((node) => node.role !== 'login');
+}
+
 function privateCloudOf(record: RentalRecord): ProviderDataOf<'private-cloud'> {
-  const { machines } = record;
+  const { machines, rental } = record;
+  if (rental.privateCloud !== null) return toldPrivateCloud(record, rental.privateCloud);
   const entrance = machines.map(entranceOf).find((found) => found !== null);
   return {
     ...commonOf(record),

@@ -24,10 +24,13 @@ import {
 import { failRental, failStart } from './money.service.ts';
 import { changeRental, tellOfRental, tellOfStart } from './move.ts';
 import { machinesOfPlacement, placementWishOf } from './placing.ts';
+import { attemptMsOf } from './policy.ts';
 import { isBoundToItsHost, machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
 import { nextStep, type StepName } from './step-list.ts';
 import { endRunningStep } from './steps.store.ts';
+import { isTakenBehindOurBack, quarantineTaken, quarantineUncleanNamed } from './suspects.service.ts';
 import { lockView } from './views.ts';
+import { tellVolumes } from './volume-hooks.ts';
 
 /** How a machine comes up at its engine, and what becomes of an attempt that fails. */
 
@@ -108,11 +111,31 @@ export async function createMachine(
     const options = { what: 'Creating a machine', timeoutMs: parts.policy.createTimeoutMs, signal };
     await askEngine(parts, rental, options, (end) => driver.create(wish, end));
   } catch (error) {
+    if (rental.kind === 'bare-metal' && isTakenBehindOurBack(error))
+      await suspect(parts, view, machine, error);
     return failed(parts, view, machine, error, 'The host could not make the machine.');
   }
   if (!(await advance(parts, view, machine, { state: 'made' }, 'prove'))) {
     await takeBack(parts, machine);
   }
+}
+
+/**
+ * A bare machine is its node: if the engine has another use for that, it has one for whoever comes next. Written before another
+ * node is looked for, and by itself: whoever places holds no locks of nodes.
+ */
+async function suspect(
+  parts: DriveParts,
+  view: RentalView,
+  machine: RentalMachine,
+  error: unknown,
+): Promise<void> {
+  const why = failureOf(error).message;
+  await parts.db.transaction({ name: 'suspect node', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, view.rental);
+    if (current === null || sameMachine(current, machine) === null) return;
+    await quarantineTaken(tx, machine.nodeId, { why, actor: rentalsActor });
+  });
 }
 
 /**
@@ -133,6 +156,10 @@ async function takeBack(parts: DriveParts, machine: RentalMachine): Promise<void
     });
     parts.log.warn(about, 'a machine that came too late was removed');
   } catch (error) {
+    if (isDriverError(error, 'unclean')) {
+      const node = { clusterId, nodeName: machine.nodeName };
+      await quarantineUncleanNamed(parts.db, node, { why: error.message, actor: rentalsActor });
+    }
     parts.log.warn({ ...about, err: error }, 'a machine that came too late could not be removed');
   }
 }
@@ -260,9 +287,10 @@ async function moveTo(tx: Tx, parts: DriveParts, rental: Rental, placement: Plac
       attempt,
       providerId,
       allocationId: placement.allocationId,
-      taskDeadlineAt: new Date(tx.clock.nowMs() + parts.policy.attemptMs),
+      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptMsOf(rental, parts.policy)),
     },
     rentalsActor,
   );
+  await tellVolumes(tx, moved);
   await tellOfRental(tx, moved, { type: 'rental.pending', actor: rentalsActor });
 }

@@ -26,6 +26,8 @@ import {
   type Feed,
   type Relay,
 } from '../events/index.ts';
+import { serveRentalCreation } from './create.routes.ts';
+import { serveRentalLife } from './life.routes.ts';
 import { serveRentalReading } from './reading.routes.ts';
 import {
   createRentalWorld,
@@ -52,6 +54,8 @@ type PlantingWish = Pick<RentalsOptions, 'live' | 'ended' | 'mode' | 'kind' | 'u
 export interface ReadingRequest {
   readonly path: string;
   readonly body?: object;
+  /** Without it a body is a `PATCH`. */
+  readonly method?: 'POST';
   readonly keyId?: KeyId;
 }
 
@@ -60,6 +64,7 @@ export interface ReadingAnswer {
   readonly text: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
   readonly json: any;
+  readonly link: unknown;
 }
 
 /** Limits have tests of their own; here every request passes. */
@@ -108,26 +113,30 @@ export async function startReadingApi(options: ReadingOptions = {}): Promise<Rea
     trustedProxies: [],
     validateResponses: true,
   });
-  serveRentalReading({ server, operations: contract.operations, db: world.db, clock, feed });
+  const { operations } = contract;
+  serveRentalReading({ server, operations, db: world.db, clock, feed });
+  serveRentalCreation({ server, operations, db: world.db, clock, cell: 1 });
+  serveRentalLife({ server, operations });
   const { host, port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const credentials: ReadingApi['credentials'] = ({ orgId, userId, keys }, mode, keyId = keys[mode]) => {
-    const scopes = ['rentals:read', 'rentals:write'] as const;
-    callers.set(keyId, principal({ orgId, userId, keyId, mode, scopes }));
+    const scopes = ['rentals:read', 'rentals:write', 'catalog:read', 'admin:write'] as const;
+    callers.set(keyId, principal({ orgId, userId, keyId, mode, scopes, platformRoles: ['operator'] }));
     return { authorization: `Bearer ${keyId}` };
   };
   return {
     world,
-    operations: contract.operations,
+    operations,
     url: `http://${host}:${port}`,
     credentials,
-    async send(who, mode, { path, body, keyId }) {
+    async send(who, mode, { path, body, keyId, method = body === undefined ? 'GET' : 'PATCH' }) {
       const answer = await server.fastify.inject({
-        method: body === undefined ? 'GET' : 'PATCH',
+        method,
         url: path,
         headers: credentials(who, mode, keyId),
         ...(body === undefined ? {} : { payload: body }),
       });
-      return { status: answer.statusCode, text: answer.body, json: answer.json() };
+      const { link } = answer.headers;
+      return { status: answer.statusCode, text: answer.body, json: answer.json(), link };
     },
     async plant({ orgId, userId }, wish) {
       const { clusterId } = world.engines[wish.mode ?? 'live'];

@@ -3,8 +3,11 @@ import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import {
+  bytesReply,
   decodeCursor,
   encodeCursor,
+  linkNext,
+  reply,
   requirePrincipal,
   toPage,
   type HttpServer,
@@ -24,8 +27,9 @@ import {
   type HistoryEntry,
 } from './reading.service.ts';
 import type { RentalState } from './rental.ts';
-import { rentalGpuOf, toWireRental } from './rentals.wire.ts';
+import { rentalGpuOf, toWireBareMetal, toWireRental, type WireBareMetal } from './rentals.wire.ts';
 import { updateRental } from './update.service.ts';
+import { wholeList } from './whole-list.ts';
 import { costOnWire } from './wire-money.ts';
 
 export interface ReadingRoutes {
@@ -59,6 +63,8 @@ export function serveRentalReading(routes: ReadingRoutes): void {
       positionOf: ({ rental }) => ({ live: rental.id }),
     });
   });
+
+  serveBareMetalList(routes);
 
   server.serve(operations.getRental, async ({ params, context }) => {
     const now = clock.now();
@@ -98,6 +104,34 @@ export function serveRentalReading(routes: ReadingRoutes): void {
   });
 
   serveRentalEvents(routes);
+}
+
+/** So many at a time where all are asked for. */
+const METAL_AT_ONCE = 200;
+
+/** A bare array, as the interface has it: all that live, or a page of them with the next one in `Link`. */
+function serveBareMetalList({ server, operations, db, clock }: ReadingRoutes): void {
+  server.serve(operations.listBareMetalRentals, async ({ query, context }) => {
+    const asker = requirePrincipal(context);
+    const from = query.cursor === undefined ? null : decodeCursor(query.cursor, livePlace).live;
+    const read = async (after: RentalId | null, limit: number) => {
+      const now = clock.now();
+      const page = { kind: 'bare-metal', statuses: liveStates, after, limit } as const;
+      const records = await listRecords(db, asker, page, now);
+      const shown = records.slice(0, limit);
+      const next = records.length > limit ? (shown.at(-1)?.rental.id ?? null) : null;
+      return { items: shown.map((record) => toWireBareMetal(record, now)), next };
+    };
+    const { limit } = query;
+    if (limit === undefined)
+      return bytesReply({}, () =>
+        wholeList<WireBareMetal, RentalId>((after) => read(after ?? from, METAL_AT_ONCE)),
+      );
+    const { items, next } = await read(from, limit);
+    return next === null
+      ? items
+      : reply(items, { link: linkNext(context.url, encodeCursor({ live: next })) });
+  });
 }
 
 function serveRentalEvents({ server, operations, db, feed }: ReadingRoutes): void {

@@ -17,7 +17,8 @@ import {
   type ListedRental,
   type LivePage,
 } from './listing.store.ts';
-import type { RentalRecord } from './records.ts';
+import { readAttached } from '../volumes/index.ts';
+import type { RentalRecord, ShownRental } from './records.ts';
 import { causeOfRental, type RentalKind } from './rental.ts';
 
 /** Reading rentals as tenants see them. A page takes the same number of statements however long it is. */
@@ -71,13 +72,25 @@ async function complete(
   const belongings = await readBelongings(reader, orgId, listed);
   const rentals = listed.map(({ rental }) => rental);
   const costs = await costsOfRentals(reader, { orgId, mode }, rentals, at);
+  const attached = await attachedTo(reader, orgId, rentals);
   return listed.map(({ rental, createdBy, variant }, index) => ({
     rental,
     createdBy,
     variant,
     ...(belongings[index] ?? nothing),
+    attached: attached.get(rental.id) ?? [],
     cost: costs(rental),
   }));
+}
+
+/** Only bare metal can have any, so nobody else waits for the answer. */
+async function attachedTo(
+  reader: Reader,
+  orgId: OrgId,
+  rentals: readonly ShownRental[],
+): ReturnType<typeof readAttached> {
+  const ids = rentals.filter(({ kind }) => kind === 'bare-metal').map(({ id }) => id);
+  return ids.length === 0 ? new Map() : readAttached(reader, orgId, ids);
 }
 
 const nothing: Belongings = { machines: [], terms: [], steps: [] };

@@ -3,7 +3,7 @@ import { isFault } from '@millrace/platform/fault';
 import { startValkeyServer, testLog, type TestValkey } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createPotService, type PotService } from '../pots/index.ts';
-import { withRecalledMoney } from './recalled-money.ts';
+import { withRecalledMoney } from '../ledger/index.ts';
 import { createRentalWorld, type RentalWorld, type Tenant } from './rental.fixture.ts';
 
 let world: RentalWorld;

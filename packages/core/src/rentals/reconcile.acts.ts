@@ -23,6 +23,7 @@ import { machinesOf, type Rental, type RentalView } from './rental.ts';
 import { saveRental } from './rentals.store.ts';
 import { isNewest, type Comparison } from './sightings.store.ts';
 import { lockView } from './views.ts';
+import { tellVolumes } from './volume-hooks.ts';
 
 /** What a comparison leads to, each rental in one transaction: judged once more under its lock, then done or not at all. */
 
@@ -218,6 +219,7 @@ export async function noteAddress(tx: Tx, found: FoundAddress): Promise<void> {
   const machine = view?.machines.find(({ externalId }) => externalId === found.externalId);
   if (machine?.state !== 'open' || machine.privateIp !== null) return;
   await saveMachine(tx, machine, { privateIp: found.privateIp });
+  if (view !== null) await tellVolumes(tx, view.rental);
 }
 
 /** Those that are in the state already stay as they are. */

@@ -1,6 +1,7 @@
 import type { ProviderVariant } from '@millrace/contract';
 import type { UserId } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
+import type { AttachedVolume } from '../volumes/index.ts';
 import type { Rental, RentalMachine, RentalStep, RentalTerm } from './rental.ts';
 
 /** All that is shown of a rental, as `readRecords` answers it for a whole page and `toWire` shows it. */
@@ -39,6 +40,7 @@ export type ShownRental = Pick<
   | 'endReason'
   | 'expiresAt'
   | 'maxNanoUsd'
+  | 'privateCloud'
 >;
 
 /** A machine of the rental's present attempt, also when it is gone by now. */
@@ -81,6 +83,8 @@ export interface RentalRecord {
   readonly terms: readonly RentalTerm[];
   /** The newest of them, oldest first. */
   readonly steps: readonly RentalStep[];
+  /** The storage that its machines may use. */
+  readonly attached: readonly AttachedVolume[];
   /** What it has cost by the instant of the reading, posted or not. */
   readonly cost: NanoUsd;
 }

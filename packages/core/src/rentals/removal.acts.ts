@@ -1,21 +1,30 @@
+import { isDriverError } from '@millrace/compute';
+import type { Tx } from '@millrace/platform/db';
 import { addUsd } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
-import { moveNode, releaseAllocation } from '../fleet/index.ts';
+import { lockCapacity, moveNode, releaseAllocation } from '../fleet/index.ts';
 import { owedAt } from '../metering/index.ts';
 import { askEngine, failureOf, rentalsActor, sameMachine, tryLater, type DriveParts } from './drive-parts.ts';
-import { saveMachine } from './machines.store.ts';
+import { listMachines, saveMachine } from './machines.store.ts';
 import { metersOf } from './money.service.ts';
 import { moveRental } from './move.ts';
+import { releaseLateMsOf } from './policy.ts';
 import type { RentalMachine, RentalView } from './rental.ts';
 import { endRunningStep } from './steps.store.ts';
+import { quarantineUnclean } from './suspects.service.ts';
 import { costOnWire } from './wire-money.ts';
 import { lockView } from './views.ts';
+import { isLetIn } from './volume-hooks.ts';
 
 /** How machines go: access first, then the machine, and the GPUs only when the engine has said twice that it is gone. */
 
 const cutLate = counter(
   'millrace_rentals_cut_late_total',
   'Ends after which access was cut later than promised',
+);
+const unclean = counter(
+  'millrace_rentals_unclean_nodes_total',
+  'Nodes that were quarantined because their engine could not wipe them',
 );
 const stuck = counter(
   'millrace_rentals_stuck_removals_total',
@@ -66,12 +75,16 @@ export async function removeMachine(
       return (await driver.describe(machine, end)) !== null;
     });
   } catch (error) {
+    if (isDriverError(error, 'unclean')) return freeUnclean(parts, view, machine, error.message);
     return failedToRemove(parts, view, machine, error);
   }
   if (isThere) {
     return failedToRemove(parts, view, machine, new Error('The engine still has the machine.'), {
       seenAgain: true,
     });
+  }
+  if (machine.absentSeen > 0 && (await isLetIn(parts.db, view.rental))) {
+    return failedToRemove(parts, view, machine, new Error('A volume still lets the machine in.'));
   }
   await noteAbsence(parts, view, machine);
 }
@@ -89,14 +102,47 @@ async function noteAbsence(parts: DriveParts, view: RentalView, machine: RentalM
   await parts.db.transaction({ name: 'free machine', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, rental);
     if (current === null || sameMachine(current, machine) === null) return;
-    await saveMachine(tx, machine, { state: 'gone', absentSeen: 2, goneAt: now, nextTryAt: null });
-    const { allocationId, externalId } = machine;
-    if (allocationId === null) return;
-    const others = current.machines.filter(
-      (other) => other.allocationId === allocationId && other.externalId !== externalId,
-    );
-    if (others.length === 0) await releaseAllocation(tx, rental.orgId, allocationId);
+    await freeMachine(tx, current, machine);
   });
+}
+
+/** The machine is gone. With the last one of its placement the GPUs of all its nodes can be sold again. */
+async function freeMachine(tx: Tx, { rental, machines }: RentalView, machine: RentalMachine): Promise<void> {
+  const { allocationId, externalId } = machine;
+  await saveMachine(tx, machine, { state: 'gone', absentSeen: 2, goneAt: tx.clock.now(), nextTryAt: null });
+  if (allocationId === null) return;
+  const others = machines.filter(
+    (other) => other.allocationId === allocationId && other.externalId !== externalId,
+  );
+  if (others.length === 0) await releaseAllocation(tx, rental.orgId, allocationId);
+}
+
+/**
+ * The engine has taken the machine from its tenant and could not wipe its node. The tenant has nothing more to do with it; the
+ * node is not sold for a moment, since it is quarantined where its machine is said to be gone.
+ */
+async function freeUnclean(
+  parts: DriveParts,
+  view: RentalView,
+  machine: RentalMachine,
+  why: string,
+): Promise<void> {
+  const { rental } = view;
+  await parts.db.transaction({ name: 'free unclean machine', isolation: 'read committed' }, async (tx) => {
+    const current = await lockView(tx, rental);
+    if (current === null || sameMachine(current, machine) === null) return;
+    // All that the release may write, in the order in which everybody locks them.
+    const all = await listMachines(tx, rental.orgId, rental.id, 'all');
+    const placed = all.filter(({ allocationId }) => allocationId === machine.allocationId);
+    await lockCapacity(tx, [...new Set(placed.map(({ nodeId }) => nodeId))]);
+    await quarantineUnclean(tx, machine.nodeId, { why, actor: rentalsActor });
+    await freeMachine(tx, current, machine);
+  });
+  unclean.add(1);
+  parts.log.error(
+    { rentalId: rental.id, nodeId: machine.nodeId, externalId: machine.externalId, why },
+    'a node could not be wiped and is quarantined',
+  );
 }
 
 async function failedToRemove(
@@ -119,7 +165,8 @@ async function failedToRemove(
       await saveMachine(tx, machine, { absentSeen: 0 });
     });
   }
-  if (doomedMs > parts.policy.releaseLateMs) await quarantine(parts, view, machine, failure.message);
+  if (doomedMs > releaseLateMsOf(rental, parts.policy))
+    await quarantine(parts, view, machine, failure.message);
   await tryLater(parts, machine, failure);
 }
 

@@ -39,9 +39,9 @@ async function expectNothingLeft(tenant: Tenant, rental: Rental): Promise<void> 
   expect(live).toEqual([]);
 }
 
-describe.each(kinds)('a rental of the kind $kind that is ended while it comes up', ({ kind }) => {
+describe.each(kinds)('a rental of the kind $kind that is ended while it comes up', ({ kind, machines }) => {
   // Every call to the engine and every transaction of an undisturbed start, in order.
-  const points = 12;
+  const points = 12 * machines;
 
   it.each(Array.from({ length: points }, (_, nth) => nth))(
     'just before point %i leaves nothing, and costs nothing unless it ran',
@@ -72,7 +72,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended while it comes up
   );
 });
 
-describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind }) => {
+describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine }) => {
   const failures: readonly Sabotage[] = [
     ...['cutAccess', 'terminate', 'describe'].flatMap((at) => [
       { at, when: 'before' as const },
@@ -111,7 +111,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind }) => {
   it('is not gone because the engine is silent: its GPUs stay sold until it answers twice', async () => {
     const tenant = await world.tenant();
     const rental = await driveUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
-    const { controls } = world.engines[kind === 'instance' ? 'market' : 'live'];
+    const { controls } = world.engines[engine];
     controls.silenceEngine();
     await end(tenant, rental);
     await expect(driveUntil(world, rental, { until: 'Terminated', rounds: 30 })).rejects.toThrow(

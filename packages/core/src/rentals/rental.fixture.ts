@@ -56,7 +56,7 @@ import {
 } from '../identity/index.ts';
 import { applyLedger, listTransfers, readBalance, requireDone, type MoneyCause } from '../ledger/index.ts';
 import { sweepMeters } from '../metering/index.ts';
-import { orderOfVirtualMachine } from './create.ts';
+import { orderOfBareMetal, orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
 import { instanceRenterOf, type InstanceWish } from './market.fixture.ts';
 import type { Rental } from './rental.ts';
@@ -106,6 +106,9 @@ export interface Tenant {
 }
 
 export type RentalBody = BodyInput<Contract['operations']['createVirtualMachineRental']>;
+export type MetalBody = BodyInput<Contract['operations']['createBareMetalRental']>;
+
+export type EngineName = Mode | 'market' | 'metal';
 
 /** One mock engine: what it knows, how a test hurts it, and a connection whose doors are open. */
 export interface Engine {
@@ -120,8 +123,11 @@ export interface RentalWorld {
   readonly db: Db;
   readonly clock: SimulatedClock;
   readonly sealer: Sealer;
-  /** `market`: machines that live keys rent as instances, of a model that rentals do not offer. */
-  readonly engines: Readonly<Record<Mode | 'market', Engine>>;
+  /**
+   * `market`: machines that live keys rent as instances, of a model that rentals do not offer. `metal`: whole nodes on fabrics
+   * of four.
+   */
+  readonly engines: Readonly<Record<EngineName, Engine>>;
   /** As the drive, the reconciler and sampling ask for them. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   tenant(options?: { readonly balanceUsd?: number; readonly ssh?: 'none' }): Promise<Tenant>;
@@ -131,6 +137,8 @@ export interface RentalWorld {
   rotate(tenant: Tenant, mode: Mode, keyId: KeyId): Promise<KeyId>;
   /** Accepts an order as the route would: one H100 of the mode's own region unless said otherwise. */
   rent(tenant: Tenant, mode: Mode, wish?: Partial<RentalBody>, keyId?: KeyId): Promise<Rental>;
+  /** The same of bare metal: one node of H100 unless said otherwise. */
+  rentMetal(tenant: Tenant, wish?: Partial<MetalBody>, keyId?: KeyId): Promise<Rental>;
   /** Accepts an order of an instance on one of the market's machines, which another organisation supplies. */
   rentInstance(tenant: Tenant, wish?: InstanceWish): Promise<Rental>;
   /** Whom the market's machines belong to. */
@@ -155,14 +163,21 @@ export interface RentalWorld {
 const models = { h100: 4, h200: 1, b200: 1 } as const;
 const marketModels = { rtx4090: 4 } as const;
 
+/** Nodes of bare metal on each fabric. */
+const FABRIC_NODES = 4;
+
 /** Addresses of its own for each world, so that worlds at the same time can have the same ports open. */
-function layoutOf(nodes: number, shares: Readonly<Record<string, number>>): MockLayout {
+function layoutOf(
+  nodes: number,
+  shares: Readonly<Record<string, number>>,
+  fabricNodes: number | null = null,
+): MockLayout {
   const block = `127.${randomInt(90, 250)}.${randomInt(1, 250)}`;
   const kinds = Object.entries(shares).flatMap(([model, share]) =>
     Array.from({ length: share * nodes }, () => model as MockNode['gpuModel']),
   );
   return {
-    images: ['ubuntu-24.04', 'debian-12'],
+    images: ['ubuntu-24.04', 'debian-12', 'ubuntu-24.04-cuda12.9'],
     nodes: kinds.map((gpuModel, index) => ({
       name: `node-${index + 1}`,
       address: `${block}.${index + 1}`,
@@ -172,7 +187,7 @@ function layoutOf(nodes: number, shares: Readonly<Record<string, number>>): Mock
       ramMb: 2_048_000,
       storageGb: 28_000,
       numaNodes: 2,
-      fabric: null,
+      fabric: fabricNodes === null ? null : `fabric-${Math.floor(index / fabricNodes) + 1}`,
     })),
   };
 }
@@ -197,12 +212,20 @@ function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSe
     endpoint: 'https://market.example:8443',
     offer: 'marketplace',
   } as const;
+  const metal = {
+    ...cluster,
+    name: 'metal',
+    endpoint: 'https://metal.example:8443',
+    offer: 'bare-metal',
+    connectionType: 'infiniband',
+    settings: { ...cluster.settings, cudaImages: { '12.9': 'ubuntu-24.04-cuda12.9' } },
+  } as const;
   return {
     id,
     variant: mode === 'test' ? 'mock' : variant,
     driver: mode === 'test' ? 'mock' : 'incus',
     regions: [{ region, customPorts: true }],
-    clusters: mode === 'test' ? [cluster] : [cluster, market],
+    clusters: mode === 'test' ? [cluster] : [cluster, market, metal],
   };
 }
 
@@ -211,20 +234,24 @@ export interface RentalWorldOptions {
   readonly variant?: Exclude<ProviderSetting['variant'], 'mock'>;
   /** How many times over the layout: one is four nodes of H100, one of H200, one of B200. */
   readonly nodes?: number;
+  /** Fabrics of bare metal, of four nodes each; two unless said. */
+  readonly metalFabrics?: number;
   readonly poolSize?: number;
+  /** Further providers, with two nodes of H100 on one fabric in each cluster. */
+  readonly more?: readonly ProviderSetting[];
   /** False: machines are on and nobody can log in; faster where no test does. */
   readonly doors?: boolean;
 }
 
 export async function createRentalWorld(options: RentalWorldOptions = {}): Promise<RentalWorld> {
-  const { variant = 'V8', nodes = 1, poolSize = 10, doors = true } = options;
+  const { variant = 'V8', nodes = 1, metalFabrics = 2, poolSize = 10, doors = true, more = [] } = options;
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
   const db = createDb({ url: database.url, poolSize, clock: hybridClock(clock), ids, log: quiet });
-  await applyFleetConfig(db, [providerOf('live', variant), providerOf('test', 'mock')]);
-  const clusters = await listClusters(db, {}, { limit: 10, after: null });
-  const engineOf = (which: Mode | 'market'): Engine & { readonly reader: ComputeDriver } => {
+  await applyFleetConfig(db, [providerOf('live', variant), providerOf('test', 'mock'), ...more]);
+  const clusters = await listClusters(db, {}, { limit: 100, after: null });
+  const engineOf = (which: string, layout: MockLayout): Engine & { readonly reader: ComputeDriver } => {
     const cluster = clusters.find(({ name }) => name === which);
     if (cluster === undefined) throw new Error(`There is no cluster ${which}.`);
     const shared = {
@@ -232,7 +259,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
       clock,
       memory: createProcessMemory(),
       controls: createMockControls(),
-      layout: which === 'market' ? layoutOf(1, marketModels) : layoutOf(nodes, models),
+      layout,
     };
     return {
       clusterId: cluster.id,
@@ -242,8 +269,17 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
       reader: createMockDriver({ ...shared, doors: null }),
     };
   };
-  const engines = { live: engineOf('live'), test: engineOf('test'), market: engineOf('market') };
-  const all = Object.values(engines);
+  const engines = {
+    live: engineOf('live', layoutOf(nodes, models)),
+    test: engineOf('test', layoutOf(nodes, models)),
+    market: engineOf('market', layoutOf(1, marketModels)),
+    metal: engineOf('metal', layoutOf(metalFabrics, { h100: FABRIC_NODES }, FABRIC_NODES)),
+  };
+  const others = more.flatMap((provider) => provider.clusters.map(({ name }) => name));
+  const all = [
+    ...Object.values(engines),
+    ...others.map((name) => engineOf(name, layoutOf(1, { h100: 2 }, FABRIC_NODES))),
+  ];
   const engineBy = (clusterId: ClusterId): (typeof all)[number] => {
     const found = all.find((engine) => engine.clusterId === clusterId);
     if (found === undefined) throw new Error(`There is no cluster ${clusterId}.`);
@@ -275,6 +311,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     ...money,
     ...peopleOf(database, db, clock, money.topUp),
     rent: renterOf(db, wireIds),
+    rentMetal: metalRenterOf(db, wireIds),
     rentInstance: instanceRenterOf(db, wireIds, { clusterId: engines.market.clusterId, supplierOrgId }),
     supplierOrgId,
     run: (work) => db.transaction({ name: 'test', isolation: readCommitted }, work),
@@ -303,7 +340,9 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
 
 const byTest = (mode: Mode): Cause => systemCause('test', mode);
 
-const orderBody = createContract({ providers: defaultProviders }).operations.createVirtualMachineRental.body;
+const { operations } = createContract({ providers: defaultProviders });
+const orderBody = operations.createVirtualMachineRental.body;
+const metalBody = operations.createBareMetalRental.body;
 
 /** Orders go through the contract, so that its defaults are theirs. */
 function renterOf(db: Db, wireIds: WireIdAllocator): RentalWorld['rent'] {
@@ -313,6 +352,16 @@ function renterOf(db: Db, wireIds: WireIdAllocator): RentalWorld['rent'] {
     const wireId = await wireIds.next();
     return db.transaction({ name: 'create rental', isolation: readCommitted }, (tx) =>
       createRental(tx, tenant.call(mode, keyId), orderOfVirtualMachine(body), wireId),
+    );
+  };
+}
+
+function metalRenterOf(db: Db, wireIds: WireIdAllocator): RentalWorld['rentMetal'] {
+  return async (tenant, wish = {}, keyId) => {
+    const body = metalBody.parse({ gpuCount: 8, networkType: 'infiniband', region: liveRegion, ...wish });
+    const wireId = await wireIds.next();
+    return db.transaction({ name: 'create rental', isolation: readCommitted }, (tx) =>
+      createRental(tx, tenant.call('live', keyId), orderOfBareMetal(body), wireId),
     );
   };
 }
@@ -446,9 +495,11 @@ function moneyOf(db: Db, clock: SimulatedClock) {
 async function plantPrices(db: Db, now: Date): Promise<void> {
   await db.transaction({ name: 'test', isolation: readCommitted }, async (tx) => {
     for (const gpuType of Object.keys(models)) {
-      await sql`insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
-        values (${toUuid(tx.ids.next('prc'))}, 'gpu', ${gpuType}, 'virtual-machine', 'gpu_hour', ${GPU_HOUR}, ${now},
-          ${now})`.execute(tx.kysely);
+      for (const machineType of ['virtual-machine', 'bare-metal']) {
+        await sql`insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
+          values (${toUuid(tx.ids.next('prc'))}, 'gpu', ${gpuType}, ${machineType}, 'gpu_hour', ${GPU_HOUR}, ${now},
+            ${now})`.execute(tx.kysely);
+      }
     }
     await sql`insert into prices (id, subject_kind, unit, price_nano_usd, valid_from, created_at)
       values (${toUuid(tx.ids.next('prc'))}, 'disk', 'gb_hour', ${DISK_GB_HOUR}, ${now}, ${now})`.execute(

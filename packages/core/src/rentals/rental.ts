@@ -47,6 +47,25 @@ export interface ToldAs {
   readonly nodeName: string;
 }
 
+/** What the operator has told of a private cloud: machines that are run under a contract, outside of every engine. */
+export interface PrivateCloud {
+  readonly nodes: readonly PrivateCloudNode[];
+  readonly sshUser: string;
+  readonly sshPort: number;
+  readonly gpuModel: string | null;
+  readonly location: string | null;
+  readonly salesContractExternalId: string | null;
+  /** From when it is handed over, as RFC 3339. */
+  readonly startsAt: string;
+}
+
+export interface PrivateCloudNode {
+  readonly role: 'login' | 'head' | 'compute';
+  readonly hostname: string | null;
+  readonly publicIp: string | null;
+  readonly privateIp: string;
+}
+
 /** Who is paid for a machine that is not the operator's own: a part of what its tenant pays. */
 export interface RentalSupplier {
   readonly orgId: OrgId;
@@ -85,6 +104,8 @@ export interface Rental {
   readonly supplier: RentalSupplier | null;
   /** Null of rentals that are no instances. */
   readonly toldAs: ToldAs | null;
+  /** Null of all that engines of ours run. */
+  readonly privateCloud: PrivateCloud | null;
   readonly status: RentalState;
   readonly statusReason: string | null;
   readonly statusSince: Date;
@@ -196,11 +217,20 @@ export function scopeOf(kind: RentalKind): Scope {
 }
 
 /**
- * Whether another host may stand in for one that fails, and whether it can be switched off and wait there without GPUs.
- * An instance is one machine that its tenant chose, by its price and what it is: on another it would be another thing.
+ * Whether no other host may stand in for one that fails. An instance is one machine that its tenant chose, by its price and
+ * what it is: on another it would be another thing.
  */
 export function isBoundToItsHost({ kind }: Pick<Rental, 'kind'>): boolean {
   return kind === 'instance';
+}
+
+/**
+ * Whether it can be switched off and wait on its host without GPUs. Several machines would have to find room again where each
+ * has its disk, the disk of an instance lies on a host whose owner is paid for its GPUs alone, and a bare machine is its host:
+ * whoever gets the GPUs next gets the disk, wiped.
+ */
+export function isReleasable({ kind, nodeCount }: Pick<Rental, 'kind' | 'nodeCount'>): boolean {
+  return kind === 'virtual-machine' && nodeCount === 1;
 }
 
 /** What events and the audit trail are about. */

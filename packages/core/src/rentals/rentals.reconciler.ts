@@ -1,4 +1,4 @@
-import type { ComputeDriver } from '@millrace/compute';
+import { isDriverError, type ComputeDriver } from '@millrace/compute';
 import { withDeadline, type Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
@@ -30,6 +30,7 @@ import {
   type Comparison,
 } from './sightings.store.ts';
 import type { Stray } from './strays.ts';
+import { quarantineUncleanNamed } from './suspects.service.ts';
 
 const repairsDone = counter(
   'millrace_rentals_repairs_total',
@@ -349,6 +350,8 @@ export class RentalReconciler {
       await call('Removing a machine', (signal) => driver.terminate(stray, signal));
     } catch (error) {
       problem = error instanceof Error ? error.message : String(error);
+      const suspicion = { why: problem, actor: reconcilerActor };
+      if (isDriverError(error, 'unclean')) await quarantineUncleanNamed(db, about, suspicion);
     }
     await db.transaction({ name: 'note reaping', isolation: 'read committed' }, (tx) =>
       noteReaping(tx, clusterId, stray, problem?.slice(0, 2_000) ?? null),

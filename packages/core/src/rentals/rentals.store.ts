@@ -3,7 +3,7 @@ import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/
 import { nanoUsd } from '@millrace/platform/money';
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import { parseFrozenPrice } from '../prices/index.ts';
-import type { Rental, RentalState, RentalSupplier, TaskOptions, ToldAs } from './rental.ts';
+import type { PrivateCloud, Rental, RentalState, RentalSupplier, TaskOptions, ToldAs } from './rental.ts';
 
 /** All SQL that reads and changes one rental's row. Lists are in `listing.store.ts`, machines in `machines.store.ts`. */
 
@@ -40,6 +40,7 @@ export function toRental(row: RentalRow): Rental {
     diskPrice: row.disk_price === null ? null : parseFrozenPrice(row.disk_price),
     supplier: supplierOf(row),
     toldAs: row.told_as as ToldAs | null,
+    privateCloud: row.private_cloud as PrivateCloud | null,
     status: row.status as RentalState,
     statusReason: row.status_reason,
     statusSince: row.status_since,
@@ -109,6 +110,7 @@ function toInsert(rental: NewRental): Insertable<Tables['rentals']> {
     supplier_org_id: rental.supplier === null ? null : toUuid(rental.supplier.orgId),
     supplier_rate_nano_usd_per_hour: rental.supplier?.ratePerHour ?? null,
     told_as: rental.toldAs === null ? null : JSON.stringify(rental.toldAs),
+    private_cloud: rental.privateCloud === null ? null : JSON.stringify(rental.privateCloud),
     status: rental.status,
     status_since: rental.statusSince,
     power: rental.power,

@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import type { FrozenPrice } from '../prices/index.ts';
 import type { RentalRecord } from './records.ts';
 import type { Rental, RentalMachine, RentalTerm } from './rental.ts';
-import { toWireRental, toWireRentalRecord } from './rentals.wire.ts';
+import { toWireBareMetal, toWireRental, toWireRentalRecord } from './rentals.wire.ts';
 import { at, machineWith, rentalWith, running } from './view.fixture.ts';
 
 const { operations } = createContract({ providers: defaultProviders });
@@ -47,9 +47,10 @@ function recordOf(
     readonly rental?: Rental;
     readonly machines?: readonly RentalMachine[];
     readonly terms?: readonly RentalTerm[];
+    readonly attached?: RentalRecord['attached'];
   } = {},
 ): RentalRecord {
-  const { rental = rentalWith(), machines = [machineWith()], terms = [onDemand] } = fields;
+  const { rental = rentalWith(), machines = [machineWith()], terms = [onDemand], attached = [] } = fields;
   return {
     rental: { ...rental, providerId: idOf(variant) },
     variant,
@@ -59,6 +60,7 @@ function recordOf(
     steps: [
       { seq: 1, attempt: 1, name: 'place', status: 'done', startedAt: at(0), endedAt: at(0), message: null },
     ],
+    attached,
     cost: nanoUsd(17n),
   };
 }
@@ -83,6 +85,16 @@ const lives: Readonly<Record<string, Parameters<typeof recordOf>[1]>> = {
   'bare metal of two nodes': {
     rental: running({ kind: 'bare-metal', nodeCount: 2, gpuCount: 4 }),
     machines: [open, { ...open, position: 2, address: '192.0.2.8' }],
+    attached: [
+      {
+        wireId: 7,
+        ratePerHour: nanoUsd(512_000_000n),
+        sizeGb: 4_096,
+        label: 'datasets',
+        vip: '10.8.0.10',
+        attachedRentalIds: [1042, 1043],
+      },
+    ],
   },
   ended: {
     rental: running({ status: 'Terminated', endedAt: at(9), endAcceptedAt: at(5), endReason: 'done' }),
@@ -98,6 +110,26 @@ describe.each([...providerVariantNames])('a rental of the variant %s', (variant)
     // A field that the contract does not know is either refused or gone after parsing.
     expect(closed.parse(created)).toEqual(created);
     expect(detail.parse(shown)).toEqual(shown);
+  });
+});
+
+describe.each([...providerVariantNames])('bare metal of the variant %s', (variant) => {
+  it('is listed exactly as the contract promises, and both words for its storage tell the same', () => {
+    const record = recordOf(variant, lives['bare metal of two nodes']);
+    const listed = toWireBareMetal(record, at(10));
+    expect(operations.listBareMetalRentals.response.schema.parse([listed])).toEqual([listed]);
+    expect(listed.attachedStorage).toEqual([
+      {
+        id: 7,
+        cost_per_hour: 0.512,
+        size_in_gb: 4_096,
+        label: 'datasets',
+        vip: '10.8.0.10',
+        attached_instance_ids: [1042, 1043],
+      },
+    ]);
+    expect(listed.meta?.attached_storage).toEqual(listed.attachedStorage);
+    expect(toWireRental(record, at(10)).attachedStorage).toEqual(listed.attachedStorage);
   });
 });
 

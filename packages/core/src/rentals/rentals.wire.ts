@@ -13,6 +13,7 @@ import { reservationEndsAt } from './terms.ts';
 type Operations = Contract['operations'];
 export type WireRentalRecord = Answer<Operations['createVirtualMachineRental']>;
 export type WireRental = Answer<Operations['getRental']>;
+export type WireBareMetal = Answer<Operations['listBareMetalRentals']>[number];
 type WireTerm = WireRental['currentTerm'];
 
 const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null;
@@ -58,14 +59,30 @@ export function rentalGpuOf({ gpuType }: Pick<RentalRecord['rental'], 'gpuType'>
   return gpuType;
 }
 
-function metaOf({ rental }: RentalRecord): NonNullable<WireRental['meta']> {
+function metaOf(record: RentalRecord): NonNullable<WireRental['meta']> {
+  const { rental } = record;
   const { endReason, status } = rental;
+  const contract = rental.privateCloud?.salesContractExternalId;
   const isLeaving = status === 'Terminating' || status === 'Terminated';
   return {
     monitoring_enabled: rental.monitoring,
     rental_type: rental.kind,
     ...(isLeaving && endReason !== null ? { termination_reason: endReason } : {}),
+    ...(rental.kind === 'bare-metal' ? { attached_storage: storageOf(record) } : {}),
+    ...(contract == null ? {} : { sales_contract_external_id: contract }),
   };
+}
+
+/** Both words that the interface has for it tell the same. */
+function storageOf({ attached }: RentalRecord): NonNullable<WireRental['attachedStorage']> {
+  return attached.map(({ wireId, ratePerHour, sizeGb, label, vip, attachedRentalIds }) => ({
+    id: wireId,
+    cost_per_hour: toNearestUsdNumber(ratePerHour),
+    size_in_gb: sizeGb,
+    label,
+    vip,
+    attached_instance_ids: [...attachedRentalIds],
+  }));
 }
 
 /** What create answers: the interface's record and nothing beside it. */
@@ -73,10 +90,11 @@ export function toWireRentalRecord(record: RentalRecord): WireRentalRecord {
   return common(record);
 }
 
-export function toWireRental(record: RentalRecord, now: Date): WireRental {
+/** What the interface lists of a rental beyond its record. */
+function activeOf(record: RentalRecord, now: Date) {
   const { rental, machines, createdBy } = record;
+  const canAttach = rental.kind === 'bare-metal' && rental.privateCloud === null;
   return {
-    ...common(record),
     currentTerm: toWireTerm(record, now),
     gpuFormFactor: machines[0]?.gpuFormFactor ?? usualFormFactor[rentalGpuOf(rental)],
     nodes: machines.map(({ cpuModel, gpuAddresses, ramMb, diskGb, cpuCount }) => ({
@@ -93,8 +111,22 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
       email: createdBy.email,
       picture: createdBy.picture,
     },
-    supportsFeature: { attachedStorage: rental.kind === 'bare-metal' },
+    supportsFeature: { attachedStorage: canAttach },
+    ...(rental.kind === 'bare-metal' ? { attachedStorage: storageOf(record) } : {}),
     status: rental.status,
+  };
+}
+
+/** An item of the interface's list, and nothing beside it. */
+export function toWireBareMetal(record: RentalRecord, now: Date): WireBareMetal {
+  return { ...common(record), ...activeOf(record, now), rentalType: 'bare-metal' };
+}
+
+export function toWireRental(record: RentalRecord, now: Date): WireRental {
+  const { rental, machines } = record;
+  return {
+    ...common(record),
+    ...activeOf(record, now),
     statusReason: rental.statusReason,
     statusSince: rental.statusSince.toISOString(),
     power: rental.power,

@@ -3,6 +3,7 @@ import { Fault } from '@millrace/platform/fault';
 import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
 import { isRepeat } from './life.service.ts';
 import { changeRental } from './move.ts';
+import { requireRunByUs } from './private-cloud.service.ts';
 import { readRecord } from './reading.service.ts';
 import type { RentalRecord } from './records.ts';
 import type { Rental } from './rental.ts';
@@ -31,6 +32,7 @@ export async function updateRental(
   if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
   isRepeat(rental, 'update');
   const changes = changesOf(update, now);
+  if (movesItsEnd(changes)) requireRunByUs(rental);
   if (changes.expiresAt !== undefined) requireLifeWithin(rental, changes.expiresAt, key.limits);
   if (changes.maxNanoUsd !== undefined) {
     const before = await readRecord(tx, asker, wireId, now);

@@ -42,6 +42,7 @@ export function rentalWith(fields: Partial<Rental> = {}): Rental {
     diskPrice: null,
     supplier: null,
     toldAs: null,
+    privateCloud: null,
     status: 'Pending',
     statusReason: null,
     statusSince: at(0),

@@ -107,12 +107,14 @@ function recordWith(
       endReason: null,
       expiresAt: null,
       maxNanoUsd: null,
+    privateCloud: null,
     },
     variant: 'V8',
     createdBy: { id: testIds.next('usr'), name: null, email: 'ada@example.com', picture: null },
     machines,
     terms: [],
     steps: [],
+    attached: [],
     cost: zeroUsd,
   };
 }
