@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '@millrace/platform/clock';
-import type { CredentialSetting } from '@millrace/platform/config';
+import type { CertificateSetting, CredentialSetting, PasswordSetting } from '@millrace/platform/config';
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import type { NetGuard } from '@millrace/platform/net';
@@ -14,6 +14,7 @@ import {
   type IncusReach,
   type IncusTrust,
 } from './incus/index.ts';
+import { createIronicDriver, readIronicSettings, type IronicReach } from './ironic/index.ts';
 import { createMockDriver, createPostgresMemory, readMockLayout } from './mock/index.ts';
 
 /** From what is configured of a cluster to a driver of its engine, for every process that speaks to engines. */
@@ -55,9 +56,42 @@ export async function connectDriver(cluster: Reach, parts: ConnectParts): Promis
       const reach = await reachOf(cluster, settings, parts);
       return createIncusDriver({ ...settings.options, ...reach, clock, log });
     }
-    case 'ironic':
-      throw new DriverError('unsupported', 'This release has no driver for Ironic.');
+    case 'ironic': {
+      const settings = readIronicSettings(cluster.settings);
+      return createIronicDriver({ ...settings, ...(await ironicReachOf(cluster, parts)), clock });
+    }
   }
+}
+
+async function ironicReachOf(cluster: Reach, { credentials }: ConnectParts): Promise<IronicReach> {
+  const credential = credentialOf(cluster, credentials);
+  if (credential === undefined) throw noCredential(cluster);
+  if (!isPassword(credential)) {
+    throw new DriverError('refused', 'Ironic asks for a user name and a password; its credential has none.');
+  }
+  const { username, passwordFile, serverCertificateFile } = credential;
+  return {
+    endpoint: cluster.endpoint,
+    username,
+    password: (await readSecret(passwordFile)).trim(),
+    serverCertificate: serverCertificateFile === null ? null : await readSecret(serverCertificateFile),
+  };
+}
+
+function isPassword(credential: CredentialSetting): credential is PasswordSetting {
+  return 'passwordFile' in credential;
+}
+
+function noCredential({ credentialRef }: Reach): DriverError {
+  const named =
+    credentialRef === null ? 'It names no credential' : `This process has no credential ${credentialRef}`;
+  return new DriverError('refused', `${named}; an engine that is reached over the network needs one.`);
+}
+
+/** Of engines that know us by what we show them. */
+function certificateOf(credential: CredentialSetting): CertificateSetting {
+  if (!isPassword(credential)) return credential;
+  throw new DriverError('refused', 'Incus knows us by a certificate; its credential has a password instead.');
 }
 
 async function reachOf(
@@ -65,15 +99,12 @@ async function reachOf(
   settings: ConfiguredSettings,
   { credentials, guard }: ConnectParts,
 ): Promise<IncusReach> {
-  const { endpoint, credentialRef } = cluster;
+  const { endpoint } = cluster;
   if (endpoint.startsWith('unix:') && !settings.isGuarded)
     return { socketPath: endpoint.slice('unix:'.length) };
-  const credential = credentialOf(cluster, credentials);
-  if (credential === undefined) {
-    const named =
-      credentialRef === null ? 'It names no credential' : `This process has no credential ${credentialRef}`;
-    throw new DriverError('refused', `${named}; an engine that is reached over the network needs one.`);
-  }
+  const named = credentialOf(cluster, credentials);
+  if (named === undefined) throw noCredential(cluster);
+  const credential = certificateOf(named);
   return {
     endpoints: endpoint.split(','),
     tls: {
@@ -85,7 +116,7 @@ async function reachOf(
   };
 }
 
-function serverCertificateOf({ serverCertificateFile }: CredentialSetting): Promise<string> {
+function serverCertificateOf({ serverCertificateFile }: CertificateSetting): Promise<string> {
   if (serverCertificateFile !== null) return readSecret(serverCertificateFile);
   throw new DriverError('refused', 'Neither its settings nor its credential say which certificate it shows.');
 }
@@ -102,10 +133,11 @@ export async function connectTrust(
   daemon: { readonly endpoint: string; readonly serverCertificate: string },
   parts: Pick<ConnectParts, 'clock' | 'guard' | 'credentials'> & { readonly credentialRef: string },
 ): Promise<IncusTrust> {
-  const credential = parts.credentials[parts.credentialRef];
-  if (credential === undefined) {
+  const named = parts.credentials[parts.credentialRef];
+  if (named === undefined) {
     throw new DriverError('unavailable', `This process has no credential ${parts.credentialRef}.`);
   }
+  const credential = certificateOf(named);
   const tls = {
     clientCertificate: await readSecret(credential.certificateFile),
     clientKey: await readSecret(credential.keyFile),
@@ -116,9 +148,10 @@ export async function connectTrust(
 
 /** Changes when one of the files of its credential does. One that cannot be read is complained of by whoever reads it. */
 export async function markOf(cluster: Reach, credentials: ConnectParts['credentials']): Promise<string> {
-  const files = Object.values(credentialOf(cluster, credentials) ?? {}).filter((path) => path !== null);
-  const marks = files.map(async (path) => {
-    const { mtimeMs, size } = await stat(path);
+  const credential: Readonly<Record<string, string | null>> = credentialOf(cluster, credentials) ?? {};
+  const files = Object.entries(credential).filter(([name]) => name.endsWith('File'));
+  const marks = files.map(async ([, path]) => {
+    const { mtimeMs, size } = await stat(path ?? '');
     return `${mtimeMs} ${size}`;
   });
   return (await Promise.allSettled(marks))

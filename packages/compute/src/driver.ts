@@ -68,7 +68,8 @@ export interface ComputeDriver {
    * Gives a machine that is off these GPUs of its node instead of those that it had: one that gave its GPUs back gets
    * others before it starts again, or none. Done for one that has them already, on or off; otherwise `refused` while it
    * is on. A GPU that the node does not have is `not_found` or `no_capacity`, here or when the machine is started. From
-   * then on `create` with these GPUs in its wish finds the machine that it asks for.
+   * then on `create` with these GPUs in its wish finds the machine that it asks for. Where `can.sharesNodes` is false other
+   * GPUs than those of its node are `unsupported`.
    */
   setGpus(machine: MachineRef, gpuPciAddresses: readonly string[], signal: AbortSignal): Promise<void>;
 
@@ -91,7 +92,11 @@ export interface ComputeDriver {
    */
   runUserData(machine: MachineRef, userData: string, signal: AbortSignal): Promise<void>;
 
-  /** Replaces the set of open ports. An empty set closes all, SSH included. */
+  /**
+   * Replaces the set of open ports. An empty set closes all, SSH included. Where `can.mapsPorts` is false every port is open
+   * for as long as the machine is on: one that keeps its number is done, another is `refused`, and to close all is
+   * `unsupported` unless it is off.
+   */
   setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void>;
 
   /**
@@ -158,6 +163,10 @@ export interface DriverAbilities {
   readonly metrics: boolean;
   /** False: changes are seen only by reading. */
   readonly events: boolean;
+  /** False: a machine has an address of its own, all of it. Its ports are reached at their own numbers and none is closed. */
+  readonly mapsPorts: boolean;
+  /** False: a machine is a whole node, with all of its GPUs. */
+  readonly sharesNodes: boolean;
 }
 
 /** A machine of ours. The organisation is part of the reference: engines keep each organisation's machines apart. */

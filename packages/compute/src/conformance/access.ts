@@ -5,69 +5,9 @@ import { expectFailure, type Stage } from './stage.ts';
 
 /** Who gets in, through which ports, and that nobody does after the cut. */
 export function describeAccess(stage: Stage): void {
-  it('the given key logs in over SSH and no other does', async () => {
-    const wish = await stage.make({ hostname: 'who-am-i' });
-    const session = await stage.login(wish);
-    expect((await session.run('hostname')).trim()).toBe('who-am-i');
-    session.end();
-    await expect(stage.tryLogin(wish, newKeyPair())).rejects.toThrow();
-  });
-
-  it('the host key that a client pinned on first use is the same after a reboot', async () => {
-    const wish = await stage.make();
-    const first = await stage.login(wish);
-    await stage.driver.reboot(wish, { graceMs: 1_000 }, stage.signal());
-    const second = await stage.login(wish);
-    expect(second.hostKey).toBe(first.hostKey);
-    expect(second.hostKey).not.toBe('');
-    first.end();
-    second.end();
-  });
-
-  it('setPorts opens what is asked for, closes what is not, and an empty set closes SSH too', async () => {
-    const wish = await stage.make();
-    (await stage.login(wish)).end();
-    const [ssh] = wish.ports;
-    const custom: PortMapping = {
-      internalPort: 8_080,
-      externalPort: await stage.facts.freePort(wish.nodeName),
-      protocol: 'tcp',
-    };
-    const all = [ssh ?? expect.fail('The wish has no port.'), custom];
-    await stage.driver.setPorts(wish, all, stage.signal());
-    const opened = await stage.view(wish);
-    expect(opened.ports.toSorted((a, b) => a.internalPort - b.internalPort)).toEqual(all);
-    expect(await stage.reaches(opened, custom.externalPort)).toBe(true);
-    (await stage.login(wish)).end();
-
-    await stage.driver.setPorts(wish, [custom], stage.signal());
-    expect((await stage.view(wish, stage.other)).ports).toEqual([custom]);
-    await stage.untilClosed(opened, all[0]?.externalPort ?? 0);
-    expect(await stage.reaches(opened, custom.externalPort)).toBe(true);
-
-    await stage.driver.setPorts(wish, [], stage.signal());
-    await stage.driver.setPorts(wish, [], stage.signal());
-    expect((await stage.view(wish)).ports).toEqual([]);
-    await stage.untilClosed(opened, custom.externalPort);
-  });
-
-  it('cutAccess breaks an open session, refuses new ones, and the machine is off', async () => {
-    const wish = await stage.make();
-    const session = await stage.login(wish);
-    const view = await stage.view(wish);
-    // By another process than the one that opened everything.
-    await stage.other.cutAccess(wish, stage.signal());
-    expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
-    for (const { externalPort } of wish.ports) {
-      await stage.untilClosed(view, externalPort);
-    }
-    let isBroken = false;
-    void session.closed.then(() => {
-      isBroken = true;
-    });
-    await stage.until('the open session to break', stage.facts.bounds.callMs, async () => isBroken);
-    await stage.driver.cutAccess(wish, stage.signal());
-  });
+  if (stage.hasInside) describeLogins(stage);
+  if (stage.hasInside && stage.world.abilities.mapsPorts) describePorts(stage);
+  if (!stage.world.abilities.mapsPorts) describeOwnPorts(stage);
 
   it('cutAccess of a machine that is off already is done, and leaves no port open', async () => {
     const wish = await stage.make();
@@ -117,5 +57,89 @@ function describeKeys(stage: Stage): void {
     await stage.other.setKeys(wish, [next.public], stage.signal());
     (await stage.login(wish, next)).end();
     await expect(stage.tryLogin(wish, stage.key)).rejects.toThrow();
+  });
+}
+
+/** Where machines have addresses of their own. */
+function describeOwnPorts(stage: Stage): void {
+  it('setPorts finds every port open at its own number, and neither moves one nor closes all of a machine that is on', async () => {
+    const wish = await stage.make();
+    const more = { internalPort: 8_080, externalPort: 8_080, protocol: 'tcp' } as const;
+    await stage.driver.setPorts(wish, [...wish.ports, more], stage.signal());
+    const moved = [{ ...more, externalPort: 8_081 }];
+    await expectFailure(stage.driver.setPorts(wish, moved, stage.signal()), ['refused'], 'moved');
+    await expectFailure(stage.driver.setPorts(wish, [], stage.signal()), ['unsupported'], 'none');
+    const odd = await stage.wish({ ports: moved });
+    await expectFailure(stage.driver.create(odd, stage.signal()), ['refused'], 'create');
+    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    await stage.driver.setPorts(wish, [], stage.signal());
+  });
+}
+
+function describeLogins(stage: Stage): void {
+  it('the given key logs in over SSH and no other does', async () => {
+    const wish = await stage.make({ hostname: 'who-am-i' });
+    const session = await stage.login(wish);
+    expect((await session.run('hostname')).trim()).toBe('who-am-i');
+    session.end();
+    await expect(stage.tryLogin(wish, newKeyPair())).rejects.toThrow();
+  });
+
+  it('the host key that a client pinned on first use is the same after a reboot', async () => {
+    const wish = await stage.make();
+    const first = await stage.login(wish);
+    await stage.driver.reboot(wish, { graceMs: 1_000 }, stage.signal());
+    const second = await stage.login(wish);
+    expect(second.hostKey).toBe(first.hostKey);
+    expect(second.hostKey).not.toBe('');
+    first.end();
+    second.end();
+  });
+
+  it('cutAccess breaks an open session, refuses new ones, and the machine is off', async () => {
+    const wish = await stage.make();
+    const session = await stage.login(wish);
+    const view = await stage.view(wish);
+    // By another process than the one that opened everything.
+    await stage.other.cutAccess(wish, stage.signal());
+    expect(await stage.view(wish)).toMatchObject({ power: 'off', ports: [] });
+    for (const { externalPort } of wish.ports) {
+      await stage.untilClosed(view, externalPort);
+    }
+    let isBroken = false;
+    void session.closed.then(() => {
+      isBroken = true;
+    });
+    await stage.until('the open session to break', stage.facts.bounds.callMs, async () => isBroken);
+    await stage.driver.cutAccess(wish, stage.signal());
+  });
+}
+
+function describePorts(stage: Stage): void {
+  it('setPorts opens what is asked for, closes what is not, and an empty set closes SSH too', async () => {
+    const wish = await stage.make();
+    (await stage.login(wish)).end();
+    const [ssh] = wish.ports;
+    const custom: PortMapping = {
+      internalPort: 8_080,
+      externalPort: await stage.facts.freePort(wish.nodeName),
+      protocol: 'tcp',
+    };
+    const all = [ssh ?? expect.fail('The wish has no port.'), custom];
+    await stage.driver.setPorts(wish, all, stage.signal());
+    const opened = await stage.view(wish);
+    expect(opened.ports.toSorted((a, b) => a.internalPort - b.internalPort)).toEqual(all);
+    expect(await stage.reaches(opened, custom.externalPort)).toBe(true);
+    (await stage.login(wish)).end();
+
+    await stage.driver.setPorts(wish, [custom], stage.signal());
+    expect((await stage.view(wish, stage.other)).ports).toEqual([custom]);
+    await stage.untilClosed(opened, all[0]?.externalPort ?? 0);
+    expect(await stage.reaches(opened, custom.externalPort)).toBe(true);
+
+    await stage.driver.setPorts(wish, [], stage.signal());
+    await stage.driver.setPorts(wish, [], stage.signal());
+    expect((await stage.view(wish)).ports).toEqual([]);
+    await stage.untilClosed(opened, custom.externalPort);
   });
 }

@@ -4,6 +4,26 @@ import { expectFailure, type Stage } from './stage.ts';
 
 /** Which GPUs a machine has, and how one that is off gets others. */
 export function describeGpus(stage: Stage): void {
+  if (stage.world.abilities.sharesNodes) describeChosen(stage);
+  else describeWhole(stage);
+}
+
+function describeWhole(stage: Stage): void {
+  it('a machine has all GPUs of its node: create and setGpus give no other set', async () => {
+    const node = stage.node(0);
+    const some = await stage.wish({ nodeName: node.name, gpuPciAddresses: [stage.gpu(node, 0)] });
+    await expectFailure(stage.driver.create(some, stage.signal()), ['refused'], 'one of several');
+    expect(await stage.driver.describe(some, stage.signal())).toBeNull();
+    const wish = await stage.make(stage.on(0));
+    await stage.driver.stop(wish, { graceMs: 0 }, stage.signal());
+    await stage.driver.setGpus(wish, wish.gpuPciAddresses.toReversed(), stage.signal());
+    await expectFailure(stage.driver.setGpus(wish, [], stage.signal()), ['unsupported'], 'none');
+    await expectFailure(stage.driver.setGpus(wish, ['../x'], stage.signal()), ['refused'], 'a path');
+    expect(await stage.view(wish)).toMatchObject({ gpuPciAddresses: wish.gpuPciAddresses });
+  });
+}
+
+function describeChosen(stage: Stage): void {
   it('setGpus gives a machine that is off other GPUs, more or none, and inside it sees those', async () => {
     const node = stage.node(1);
     const [first, second] = [stage.gpu(node, 0), stage.gpu(node, 1)];

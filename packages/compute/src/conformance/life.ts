@@ -19,7 +19,7 @@ export function describeCreation(stage: Stage): void {
   it('create gives the machine that was asked for: node, GPUs, ports, labels, and it comes on by itself', async () => {
     const node = stage.node(0);
     const labels = { 'millrace.rental': '1042', team: 'vision, with commas: and "quotes"' };
-    const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(node, 1)], labels });
+    const wish = await stage.wish({ ...stage.on(0, 1), labels });
     await stage.driver.create(wish, stage.signal());
     // Whoever saw it off now would take it for one that could not be started.
     expect(['changing', 'on']).toContain((await stage.view(wish, stage.other)).power);
@@ -32,7 +32,7 @@ export function describeCreation(stage: Stage): void {
       orgId: stage.orgId,
       nodeName: node.name,
       power: 'on',
-      gpuPciAddresses: [stage.gpu(node, 1)],
+      gpuPciAddresses: wish.gpuPciAddresses,
       ports: wish.ports,
     });
     expect(view.labels).toMatchObject(labels);
@@ -40,7 +40,7 @@ export function describeCreation(stage: Stage): void {
   });
 
   it('create of what exists already changes nothing and answers as the first did', async () => {
-    const wish = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    const wish = await stage.make(stage.on(0, 0));
     const before = await stage.view(wish);
     await stage.other.create(wish, stage.signal());
     const after = await stage.settled(wish);
@@ -49,7 +49,7 @@ export function describeCreation(stage: Stage): void {
   });
 
   it('create twice at once from two connections is one machine', async () => {
-    const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    const wish = await stage.wish(stage.on(0, 0));
     await Promise.all([
       stage.driver.create(wish, stage.signal()),
       stage.other.create(wish, stage.signal()),
@@ -61,12 +61,14 @@ export function describeCreation(stage: Stage): void {
 
   it('what is asked for right after create comes after the start: a stop, other ports, a cut', async () => {
     const [stopped, closed, cut] = [await stage.wish(), await stage.wish(), await stage.wish()];
+    const { mapsPorts } = stage.world.abilities;
     await stage.driver.create(stopped, stage.signal());
     await stage.other.stop(stopped, { graceMs: 0 }, stage.signal());
     expect(await stage.view(stopped)).toMatchObject({ power: 'off', ports: stopped.ports });
     await stage.driver.create(closed, stage.signal());
-    await stage.other.setPorts(closed, [], stage.signal());
-    expect(await stage.settled(closed)).toMatchObject({ power: 'on', ports: [] });
+    const left = mapsPorts ? [] : closed.ports;
+    await stage.other.setPorts(closed, left, stage.signal());
+    expect(await stage.settled(closed)).toMatchObject({ power: 'on', ports: left });
     await stage.driver.create(cut, stage.signal());
     await stage.other.cutAccess(cut, stage.signal());
     expect(await stage.view(cut)).toMatchObject({ power: 'off', ports: [] });
@@ -74,7 +76,7 @@ export function describeCreation(stage: Stage): void {
 
   it('create with another node, GPU, size or image under the same id is a conflict and changes nothing', async () => {
     const [here, there] = [stage.node(0), stage.node(1)];
-    const wish = await stage.make({ gpuPciAddresses: [stage.gpu(here, 0)] });
+    const wish = await stage.make(stage.on(0, 0));
     const others: Partial<MachineWish>[] = [
       ...(there === here ? [] : [{ nodeName: there.name, gpuPciAddresses: [stage.gpu(there, 0)] }]),
       { gpuPciAddresses: [stage.gpu(here, 1)] },
@@ -91,7 +93,7 @@ export function describeCreation(stage: Stage): void {
     const renamed = stage.driver.create({ ...wish, image: stage.facts.unknownImage }, stage.signal());
     await expectFailure(renamed, ['conflict', 'not_found'], 'another image');
     const view = await stage.view(wish);
-    expect(view).toMatchObject({ nodeName: here.name, gpuPciAddresses: [stage.gpu(here, 0)] });
+    expect(view).toMatchObject({ nodeName: here.name, gpuPciAddresses: wish.gpuPciAddresses });
     await expectOneOf(stage, wish);
   });
 
@@ -128,20 +130,19 @@ function describeHalfMade(stage: Stage): void {
   const { leaveHalfMade } = stage.world;
   if (leaveHalfMade === undefined) return;
   it('create finishes a machine that a crash left half-made', async () => {
-    const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    const wish = await stage.wish(stage.on(0, 0));
     await leaveHalfMade.call(stage.world, wish);
     expect(await stage.bringUp(wish)).toMatchObject({
       power: 'on',
       gpuPciAddresses: wish.gpuPciAddresses,
       ports: wish.ports,
     });
-    const session = await stage.login(wish);
-    session.end();
+    if (stage.hasInside) (await stage.login(wish)).end();
     await expectOneOf(stage, wish);
   });
 
   it('terminate releases a machine that a crash left half-made', async () => {
-    const wish = await stage.wish({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    const wish = await stage.wish(stage.on(0, 0));
     await leaveHalfMade.call(stage.world, wish);
     await stage.driver.terminate(wish, stage.signal());
     expect(await stage.driver.describe(wish, stage.signal())).toBeNull();

@@ -5,7 +5,7 @@ import { expectFailure, type Stage } from './stage.ts';
 /** What is there, told by the engine alone. */
 export function describeLists(stage: Stage): void {
   it('listOwned has machines that the caller never heard of, by organisation, and agrees with describe', async () => {
-    const ours = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
+    const ours = await stage.make(stage.on(0, 0));
     const theirs = await stage.make({ orgId: stage.otherOrgId, nodeName: stage.node(1).name });
     const stranger = await stage.world.connect();
     try {

@@ -20,6 +20,7 @@ export class Stage {
   readonly #world: DriverWorld;
   readonly #ids = createIdSource({ clock: systemClock, cell: 1 });
   #made: MachineRef[] = [];
+  #turn = -1;
   #facts: WorldFacts | null = null;
   #connections: ComputeDriver[] = [];
 
@@ -79,6 +80,28 @@ export class Stage {
     return nodes[Math.min(index, nodes.length - 1)] ?? expect.fail(`The world has no node ${index}.`);
   }
 
+  /** Where machines are whole nodes each is put on the next one: several may be there at once. */
+  #nextNode(): WorldNode {
+    if (this.world.abilities.sharesNodes) return this.node(0);
+    const { nodes } = this.facts;
+    this.#turn = (this.#turn + 1) % nodes.length;
+    return nodes[this.#turn] ?? expect.fail('The world has no nodes.');
+  }
+
+  get hasInside(): boolean {
+    return this.world.hasInside ?? true;
+  }
+
+  /** This node and some of its GPUs; all of them where a machine is the whole node. */
+  on(index: number, ...gpus: readonly number[]): Pick<MachineWish, 'nodeName' | 'gpuPciAddresses'> {
+    const node = this.node(index);
+    const some = gpus.map((gpu) => this.gpu(node, gpu));
+    return {
+      nodeName: node.name,
+      gpuPciAddresses: this.world.abilities.sharesNodes ? some : node.gpuPciAddresses,
+    };
+  }
+
   gpu(node: WorldNode, index: number): string {
     return node.gpuPciAddresses[index] ?? expect.fail(`${node.name} has no GPU ${index}.`);
   }
@@ -99,13 +122,14 @@ export class Stage {
 
   /** A wish that the engine can fulfil, and a promise that what comes of it is cleared away. */
   async wish(changes: Partial<MachineWish> = {}): Promise<MachineWish> {
-    const nodeName = changes.nodeName ?? this.node(0).name;
+    const nodeName = changes.nodeName ?? this.#nextNode().name;
+    const whole = this.facts.nodes.find(({ name }) => name === nodeName)?.gpuPciAddresses ?? [];
     const wish: MachineWish = {
       externalId: this.newId(),
       orgId: this.orgId,
       mode: 'test',
       nodeName,
-      gpuPciAddresses: [],
+      gpuPciAddresses: this.world.abilities.sharesNodes ? [] : whole,
       ...this.facts.size,
       image: this.facts.image,
       hostname: 'conformance',

@@ -41,6 +41,8 @@ export interface DriverWorld {
 
   /** Machines run the programs that they are given, in a shell: the mock's do not. */
   readonly runsPrograms?: boolean;
+  /** False: machines are there only as far as their engine knows. Nobody can log in. */
+  readonly hasInside?: boolean;
   /** Whether the image of the tests has cloud-init; it has unless said. */
   readonly hasCloudInit?: boolean;
 
@@ -71,7 +73,7 @@ export interface WorldFacts {
   readonly unknownImage: string;
   /** A size that every node can hold a few of. */
   readonly size: { readonly cpuCount: number; readonly ramMb: number; readonly diskGb: number };
-  /** A port at this node's address that nothing has; another one each time. */
+  /** A port at this node's address that nothing has; another one each time. That of SSH where the engine maps none. */
   freePort(nodeName: string): Promise<number>;
   /** The bounds that this engine keeps. Each is given to the suite's waits and to the tests' own deadlines. */
   readonly bounds: {

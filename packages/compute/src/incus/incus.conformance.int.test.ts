@@ -26,6 +26,8 @@ const abilities = {
   consoleLog: true,
   metrics: true,
   events: true,
+  mapsPorts: true,
+  sharesNodes: true,
 };
 const gpuPciAddresses = ['1b', '43', '52', '61', '9d', 'c3', 'd1', 'df'].map((bus) => `0000:${bus}:00.0`);
 /** From the row to the middle of the image. */

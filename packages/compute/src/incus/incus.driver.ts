@@ -77,6 +77,8 @@ export class IncusDriver implements ComputeDriver {
       consoleLog: isContainer,
       metrics: true,
       events: true,
+      mapsPorts: true,
+      sharesNodes: true,
     };
     if ('guard' in options && options.guard !== undefined) this.guard = options.guard;
     const client = new IncusClient(options, options.clock, { project: settings.project });

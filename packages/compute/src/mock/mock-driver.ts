@@ -12,7 +12,6 @@ import {
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,
-  DriverAbilities,
   EngineEvent,
   ExecCommand,
   ExecResult,
@@ -26,6 +25,7 @@ import type {
   StopOptions,
 } from '../driver.ts';
 import { userDataKindOf, userDataName } from '../user-data.ts';
+import { mockAbilities } from './abilities.ts';
 import { lastBytes, runCommand } from './commands.ts';
 import { createMockControls, type EngineHealth } from './controls.ts';
 import { Doors } from './doors.ts';
@@ -73,14 +73,6 @@ export interface MockDriverOptions {
   readonly controls?: EngineHealth;
 }
 
-const can: DriverAbilities = {
-  exec: true,
-  setKeys: true,
-  runUserData: true,
-  consoleLog: true,
-  metrics: true,
-  events: true,
-};
 const mostAttempts = 50;
 
 /** An engine that runs nothing and behaves as one that does. What test keys rent is made here. */
@@ -90,7 +82,7 @@ export function createMockDriver(options: MockDriverOptions): ComputeDriver {
 
 class MockDriver implements ComputeDriver {
   readonly kind = 'mock';
-  readonly can = can;
+  readonly can = mockAbilities;
   readonly volumes = null;
   readonly #clock: Clock;
   readonly #memory: MockMemory;

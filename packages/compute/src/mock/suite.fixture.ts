@@ -39,6 +39,8 @@ export function mockWorld(
       consoleLog: true,
       metrics: true,
       events: true,
+      mapsPorts: true,
+      sharesNodes: true,
     },
     reach: (view, port) => ({ host: view.address ?? '', port }),
     // Simulated seconds pass in no time, so whoever looks at the memory each second is waited for: a real database

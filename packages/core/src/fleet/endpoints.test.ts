@@ -8,6 +8,7 @@ describe('the endpoint of a cluster', () => {
     ['incus', 'https://[fd00::1]:8443'],
     ['incus', 'unix:/var/lib/incus/unix.socket'],
     ['ironic', 'https://ironic.internal:6385/v1'],
+    ['ironic', 'http://127.0.0.1:6385'],
     ['mock', 'mock:'],
     ['mock', 'mock://'],
     ['mock', 'mock:second'],
@@ -26,6 +27,8 @@ describe('the endpoint of a cluster', () => {
     ['incus', 'somewhere', 'must be https://host:port'],
     ['incus', Array.from({ length: 17 }, () => 'https://a:1').join(','), 'at most 16'],
     ['ironic', 'unix:/run/ironic', 'must be https'],
+    ['ironic', 'http://10.0.0.1:6385', 'must be https'],
+    ['ironic', 'http://127.0.0.1.example.com:6385', 'must be https'],
     ['mock', 'https://10.0.0.1', 'must be mock:'],
     ['mock', 'mock:\u0000', 'must be mock:'],
   ] as const)('of %s is refused as %j', (driver, endpoint, problem) => {

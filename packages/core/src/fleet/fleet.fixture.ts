@@ -63,6 +63,8 @@ export class ScriptedEngine {
         consoleLog: false,
         metrics: false,
         events: true,
+        mapsPorts: true,
+        sharesNodes: true,
       },
       volumes: null,
       readInventory: () => this.#report(),

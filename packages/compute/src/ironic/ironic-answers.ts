@@ -1,0 +1,77 @@
+import { z } from 'zod';
+
+// Ironic's answers, as far as we read them. What is not here is ignored; what is here and of another shape is no answer.
+
+const text = z.string().nullish();
+const thing = z.record(z.string(), z.unknown());
+
+export const nodeSchema = z.object({
+  uuid: z.uuid(),
+  name: text,
+  provision_state: text,
+  target_provision_state: text,
+  power_state: text,
+  target_power_state: text,
+  maintenance: z.boolean().nullish(),
+  maintenance_reason: text,
+  last_error: text,
+  /** Who has its lock. */
+  reservation: text,
+  instance_uuid: text,
+  resource_class: text,
+  /** Which conductor works on it; without one nothing that is said about it is fresh. */
+  conductor: text,
+  properties: thing.nullish(),
+  extra: thing.nullish(),
+  traits: z.array(z.string()).nullish(),
+  inspection_finished_at: text,
+});
+
+export type IronicNode = z.output<typeof nodeSchema>;
+
+/** Asked for by name: without them Ironic sends everything that it knows, and of a list next to nothing. */
+export const nodeFields = Object.keys(nodeSchema.shape).join();
+
+export const nodePageSchema = z.object({ nodes: z.array(nodeSchema), next: text });
+
+export const allocationSchema = z.object({
+  uuid: z.uuid(),
+  state: z.enum(['allocating', 'active', 'error']).catch('allocating'),
+  node_uuid: text,
+  last_error: text,
+  extra: thing.nullish(),
+});
+
+export type IronicAllocation = z.output<typeof allocationSchema>;
+
+export const allocationFields = Object.keys(allocationSchema.shape).join();
+
+export const allocationPageSchema = z.object({ allocations: z.array(allocationSchema), next: text });
+
+/** What the agent, or the BMC, found when the node was inspected. */
+export const inventorySchema = z.object({
+  inventory: z
+    .object({
+      cpu: z.object({ count: z.number().nullish(), model_name: text }).nullish(),
+      memory: z.object({ physical_mb: z.number().nullish() }).nullish(),
+      disks: z.array(z.object({ size: z.number().nullish() })).nullish(),
+    })
+    .nullish(),
+  plugin_data: z
+    .object({
+      pci_devices: z
+        .array(
+          z.object({
+            vendor_id: text,
+            product_id: text,
+            class: text,
+            bus: text,
+            numa_node_id: z.number().nullish(),
+          }),
+        )
+        .nullish(),
+    })
+    .nullish(),
+});
+
+export type IronicInspection = z.output<typeof inventorySchema>;

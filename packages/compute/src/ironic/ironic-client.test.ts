@@ -1,0 +1,136 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
+import { expect, it, onTestFinished } from 'vitest';
+import type { DriverErrorKind } from '../driver-error.ts';
+import { IronicClient } from './ironic-client.ts';
+import { IronicError } from './ironic-errors.ts';
+
+// A server that misbehaves. What the real one does is tried on the real one.
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+const uuid = '0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c11';
+const never = new AbortController().signal;
+
+async function serve(
+  answer: Answer,
+  clock: Clock = systemClock,
+): Promise<{ client: IronicClient; requests: IncomingMessage[] }> {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const reach = {
+    endpoint: `http://127.0.0.1:${port}/metal/v1/`,
+    username: 'u',
+    password: 'p:ü',
+    serverCertificate: null,
+  };
+  const client = new IronicClient(reach, clock);
+  onTestFinished(async () => {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { client, requests };
+}
+
+const text =
+  (body: string, status = 200): Answer =>
+  (_request, response) => {
+    response.writeHead(status).end(body);
+  };
+
+async function kindOf(call: Promise<unknown>): Promise<DriverErrorKind | 'no failure'> {
+  return call.then(
+    () => 'no failure',
+    (error: unknown) => (error instanceof IronicError ? error.kind : expect.fail(`threw ${String(error)}`)),
+  );
+}
+
+it('every request names the version, the user and the scope, below the path of the endpoint', async () => {
+  const { client, requests } = await serve(text(JSON.stringify({ uuid })));
+  await client.findNode(uuid, never);
+  const [request] = requests;
+  expect(request?.url).toMatch(new RegExp(`^/metal/v1/nodes/${uuid}\\?fields=uuid,name,provision_state`));
+  expect(request?.headers).toMatchObject({
+    'x-openstack-ironic-api-version': '1.82',
+    'openstack-system-scope': 'all',
+    authorization: `Basic ${Buffer.from('u:p:ü').toString('base64')}`,
+  });
+});
+
+it.each([
+  ['no JSON', '<html>'],
+  ['nothing', ''],
+  ['another shape', '{"nodes":7}'],
+  ['a node without an id', '{"provision_state":"active"}'],
+  ['an id that is a path', '{"uuid":"../../x"}'],
+])('a look that is answered with %s is no answer', async (_title, body) => {
+  const { client } = await serve(text(body));
+  expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
+  expect(await kindOf(client.listNodes(never))).toBe('unavailable');
+});
+
+it('an absence is believed only in the words of Ironic', async () => {
+  const { client } = await serve(
+    text(JSON.stringify({ error_message: '{"faultstring":"Node x could not be found."}' }), 404),
+  );
+  expect(await client.findNode(uuid, never)).toBeNull();
+  const other = await serve(text('<h1>404</h1>', 404));
+  expect(await kindOf(other.client.findNode(uuid, never))).toBe('unavailable');
+});
+
+it('a list is read page after page, and the next one begins after the last that was seen', async () => {
+  const all = Array.from({ length: 5 }, (_none, index) => `0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c1${index}`);
+  const { client, requests } = await serve((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://x');
+    const from = all.indexOf(searchParams.get('marker') ?? '') + 1;
+    const nodes = all.slice(from, from + 2).map((id) => ({ uuid: id }));
+    response.end(
+      JSON.stringify({ nodes, ...(from + 2 < all.length && { next: 'http://elsewhere.example/' }) }),
+    );
+  });
+  expect((await client.listNodes(never)).map((node) => node.uuid)).toEqual(all);
+  expect(requests).toHaveLength(3);
+});
+
+it('an answer without end is ended, and is no answer', async () => {
+  const { client } = await serve((_request, response) => {
+    const chunk = Buffer.alloc(1_048_576, 'x');
+    const send = (): void => {
+      while (!response.destroyed && response.write(chunk));
+      if (!response.destroyed) response.once('drain', send);
+    };
+    send();
+  });
+  expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
+});
+
+it('silence ends with the time of the call, by our own clock', async () => {
+  const clock = new SimulatedClock();
+  const { client } = await serve(() => undefined, clock);
+  const call = kindOf(client.setPower(uuid, { target: 'power on' }, never));
+  await clock.advance(60_000);
+  expect(await call).toBe('unavailable');
+});
+
+it('a server that follows no order but sends elsewhere is not followed', async () => {
+  const { client, requests } = await serve((_request, response) => {
+    response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
+  });
+  expect(await kindOf(client.listNodes(never))).toBe('unavailable');
+  expect(requests).toHaveLength(1);
+});
+
+it('one that is not there is unavailable, and so is every call after close', async () => {
+  const reach = { endpoint: 'http://127.0.0.1:9', username: 'u', password: 'p', serverCertificate: null };
+  const client = new IronicClient(reach, systemClock);
+  expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
+  await client.close();
+  expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
+});

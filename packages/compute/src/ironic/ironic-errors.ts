@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { DriverError, type DriverErrorKind } from '../driver-error.ts';
+
+/** A failure as Ironic told it. The kind says what callers of the driver need; the rest is for the driver itself. */
+export class IronicError extends DriverError {
+  /** The status of the answer, or 0 where there was none. */
+  readonly code: number;
+  /** The row exists already: somebody, perhaps an earlier call of ours, was first. */
+  readonly isDuplicate: boolean;
+
+  constructor(
+    kind: DriverErrorKind,
+    message: string,
+    details: { code?: number; isDuplicate?: boolean; cause?: unknown } = {},
+  ) {
+    super(kind, message, { cause: details.cause });
+    this.name = 'IronicError';
+    this.code = details.code ?? 0;
+    this.isDuplicate = details.isDuplicate ?? false;
+  }
+}
+
+const faultShape = z.object({ faultstring: z.string() });
+const answerShape = z.union([
+  z.object({ error_message: z.union([z.string(), faultShape]) }),
+  // What checks passwords stands in front of Ironic and speaks otherwise.
+  z.object({ error: z.object({ message: z.string() }) }),
+]);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** What an answer says went wrong: a sentence in JSON in a string in JSON, or whatever else is in front of Ironic writes. */
+export function sentenceOf(body: string): string {
+  const answer = answerShape.safeParse(parsed(body));
+  if (!answer.success) return body;
+  if ('error' in answer.data) return answer.data.error.message;
+  const told = answer.data.error_message;
+  if (typeof told !== 'string') return told.faultstring;
+  const inner = faultShape.safeParse(parsed(told));
+  return inner.success ? inner.data.faultstring : told;
+}
+
+type Rule = readonly [codes: readonly number[], sentence: RegExp, kind: DriverErrorKind];
+
+// First match wins. Whatever may pass comes before what is final: to call a passing failure final loses a rental, while the
+// reverse only costs another question.
+const rules: readonly Rule[] = [
+  // A conductor that is away is answered like a thing that does not exist.
+  [[], /no valid host|no conductor|conductor .*could not be found/, 'unavailable'],
+  [[503], /lack of free conductor workers/, 'busy'],
+  [[409], /is locked by host|state transition is in progress|please retry/, 'busy'],
+  [[409], /cannot remove allocation/, 'busy'],
+  [[409], /already exists|duplicate/, 'conflict'],
+  [[409], /is associated with|already associated/, 'no_capacity'],
+  [[409], /failed to set node power state/, 'failed'],
+  [[400], /can not be performed on node .* while it is in state/, 'busy'],
+  [[400], /in maintenance mode/, 'no_capacity'],
+  [[400], /does not support|not supported|unsupported/, 'unsupported'],
+  [[400, 404], /could not be found/, 'not_found'],
+  [[500], /image href|invalid url|failed to validate/, 'refused'],
+];
+
+const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
+  // Nothing was said about the machine, and whoever repairs the password or the service does not start rentals anew.
+  [401, 'unavailable'],
+  [403, 'unavailable'],
+  [406, 'unavailable'],
+  // Without the sentence of Ironic itself somebody else may have answered.
+  [404, 'unavailable'],
+  [409, 'busy'],
+  [429, 'busy'],
+  [400, 'refused'],
+]);
+
+const help: ReadonlyMap<number, string> = new Map([
+  [401, ' Its credential is not accepted.'],
+  [403, ' Its credential may not do this: it needs the role admin.'],
+  [406, ' Ironic must be 21.4 or later.'],
+]);
+
+const lookKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy', 'not_found']);
+
+/** What a failure that Ironic told us means. One that we have never seen may pass. */
+export function fromAnswer(what: string, code: number, body: string, isRead: boolean): IronicError {
+  const text = sentenceOf(body);
+  const sentence = text.toLowerCase();
+  const known = rules.find(
+    ([codes, pattern]) => (codes.length === 0 || codes.includes(code)) && pattern.test(sentence),
+  );
+  const kind = known?.[2] ?? byCode.get(code) ?? 'unavailable';
+  // Only that the thing is absent is an answer to a look.
+  const told = isRead && !lookKinds.has(kind) ? 'unavailable' : kind;
+  const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
+  return new IronicError(told, `Ironic could not ${what}: ${shown} (${code})${help.get(code) ?? ''}`, {
+    code,
+    isDuplicate: told === 'conflict',
+  });
+}
+
+export function noAnswer(what: string, cause: unknown): IronicError {
+  if (cause instanceof IronicError) return cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new IronicError('unavailable', `Ironic did not answer when asked to ${what}: ${why}`, { cause });
+}
+
+export function badAnswer(what: string, cause: unknown): IronicError {
+  const why = cause instanceof Error ? cause.message.slice(0, 500) : String(cause);
+  return new IronicError('unavailable', `Ironic gave no usable answer when asked to ${what}: ${why}`, {
+    cause,
+  });
+}

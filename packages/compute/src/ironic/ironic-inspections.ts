@@ -1,0 +1,61 @@
+import { isDriverError } from '../driver-error.ts';
+import type { InventoryNode } from '../driver.ts';
+import type { IronicInspection, IronicNode } from './ironic-answers.ts';
+import type { IronicClient } from './ironic-client.ts';
+import { inventoryNodeOf } from './ironic-inventory.ts';
+import { notesOf, type Located } from './ironic-machine.ts';
+
+const atOnce = 8;
+
+/**
+ * What inspections have found. It is asked for node by node, which no list can be, so it is kept for as long as the node
+ * was not inspected again: a poll of nodes that did not change asks for none.
+ */
+export class IronicInspections {
+  readonly #client: IronicClient;
+  readonly #kept = new Map<string, { readonly at: string; readonly found: IronicInspection | null }>();
+
+  constructor(client: IronicClient) {
+    this.#client = client;
+  }
+
+  /** Null where there was none, or nothing of it was kept. */
+  async of(node: IronicNode, signal: AbortSignal): Promise<IronicInspection | null> {
+    const at = node.inspection_finished_at ?? null;
+    if (at === null) return null;
+    const kept = this.#kept.get(node.uuid);
+    if (kept?.at === at) return kept.found;
+    const found = await this.#client.findInspection(node.uuid, signal);
+    this.#kept.set(node.uuid, { at, found });
+    return found;
+  }
+
+  /** All nodes as hardware, a few at a time where something must be asked for. */
+  async inventory(
+    nodes: readonly { readonly node: IronicNode; readonly located: Located | null }[],
+    signal: AbortSignal,
+  ): Promise<InventoryNode[]> {
+    const there = new Set(nodes.map(({ node }) => node.uuid));
+    for (const uuid of this.#kept.keys()) if (!there.has(uuid)) this.#kept.delete(uuid);
+    const seen = Array.from<InventoryNode>({ length: nodes.length });
+    const queue = nodes.entries();
+    const work = async (): Promise<void> => {
+      for (const [index, { node, located }] of queue) {
+        seen[index] = await this.#nodeOf(node, located, signal);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+    return seen;
+  }
+
+  /** A node about which Ironic fails to speak is not sold; the others are. */
+  async #nodeOf(node: IronicNode, located: Located | null, signal: AbortSignal): Promise<InventoryNode> {
+    try {
+      return inventoryNodeOf(node, located, await this.of(node, signal));
+    } catch (error) {
+      if (!isDriverError(error) || signal.aborted || this.#client.closing.aborted) throw error;
+      const address = notesOf(node).address ?? null;
+      return { name: node.uuid, reachable: false, detail: error.message, address, hardware: null };
+    }
+  }
+}

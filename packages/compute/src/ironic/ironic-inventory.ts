@@ -1,0 +1,181 @@
+import { splitBy } from '@millrace/platform/money';
+import type { InventoryGpu, InventoryNode, NodeHardware } from '../driver.ts';
+import type { IronicInspection, IronicNode } from './ironic-answers.ts';
+import { isForsaken, isMarked, isPowerKnown, notesOf, type Located, type Notes } from './ironic-machine.ts';
+
+// What Ironic knows of a node, as hardware that can be sold. Pure.
+
+const gibibyte = 1_073_741_824;
+const pciPattern = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
+const mostGpus = 64;
+
+/** Makers of what we rent out. A server also has a chip that draws its console. */
+const gpuMakers: ReadonlyMap<string, string> = new Map([
+  ['10de', 'NVIDIA'],
+  ['1002', 'AMD'],
+]);
+
+/** By the numbers of the PCI database; the names are those of the maker's driver. Bridges and network cards are not here. */
+const products: ReadonlyMap<string, string> = new Map([
+  ['10de:2330', 'NVIDIA H100 80GB HBM3'],
+  ['10de:2331', 'NVIDIA H100 PCIe'],
+  ['10de:2321', 'NVIDIA H100 NVL'],
+  ['10de:2335', 'NVIDIA H200'],
+  ['10de:233b', 'NVIDIA H200 NVL'],
+  ['10de:2901', 'NVIDIA B200'],
+]);
+
+interface Found {
+  readonly pciAddress: string;
+  readonly uuid: string | null;
+  /** As far as the device itself says it. */
+  readonly model: string | null;
+  readonly numaNode: number | null;
+}
+
+/** Displays and accelerators: classes 0300 to 03ff. */
+const isDisplay = (kind: string | null | undefined): boolean =>
+  (kind ?? '') === '' || /^(?:0x)?03/i.test(kind ?? '');
+
+function inspectedGpus(inspection: IronicInspection | null): readonly Found[] {
+  return (inspection?.plugin_data?.pci_devices ?? []).flatMap((device) => {
+    const maker = (device.vendor_id ?? '').toLowerCase();
+    const pciAddress = (device.bus ?? '').toLowerCase();
+    const name = gpuMakers.get(maker);
+    if (name === undefined || !isDisplay(device.class) || !pciPattern.test(pciAddress)) return [];
+    const product = (device.product_id ?? '').toLowerCase();
+    const numaNode = device.numa_node_id ?? -1;
+    return {
+      pciAddress,
+      uuid: null,
+      model: products.get(`${maker}:${product}`) ?? `${name} ${product || 'GPU'}`,
+      numaNode: numaNode >= 0 && numaNode < 1_024 ? numaNode : null,
+    };
+  });
+}
+
+function notedGpus({ gpus }: Notes): readonly Found[] {
+  return (gpus ?? []).flatMap(({ pci_address: written, uuid }) => {
+    const pciAddress = written.toLowerCase();
+    return pciPattern.test(pciAddress) ? { pciAddress, uuid: uuid ?? null, model: null, numaNode: null } : [];
+  });
+}
+
+function capability({ properties }: IronicNode, name: string): string | null {
+  const written = properties?.['capabilities'];
+  if (typeof written !== 'string') return null;
+  const entry = written.split(',').find((part) => part.trim().startsWith(`${name}:`));
+  return entry === undefined ? null : entry.trim().slice(name.length + 1);
+}
+
+/** Where only their number is known they are numbered: the node is sold whole, so nobody asks for one of them. */
+function countedGpus(node: IronicNode): readonly Found[] {
+  const count = Math.min(wholeOf(capability(node, 'gpu_count')) ?? 0, mostGpus);
+  return Array.from({ length: count }, (_none, index) => ({
+    pciAddress: `0000:${(index + 1).toString(16).padStart(2, '0')}:00.0`,
+    uuid: null,
+    model: null,
+    numaNode: null,
+  }));
+}
+
+const traitPrefix = 'CUSTOM_GPU_';
+
+/** `CUSTOM_GPU_H100_SXM` is `H100 SXM`. */
+function traitModel({ traits }: IronicNode): string | null {
+  const [trait] = (traits ?? []).filter((name) => name.startsWith(traitPrefix)).toSorted();
+  return trait === undefined ? null : trait.slice(traitPrefix.length).replaceAll('_', ' ');
+}
+
+/** The operator's word on the model comes first, then the device's own; what it is called in Ironic comes last. */
+export function gpusOf(node: IronicNode, inspection: IronicInspection | null): readonly InventoryGpu[] {
+  const notes = notesOf(node);
+  const sources = [inspectedGpus(inspection), notedGpus(notes), countedGpus(node)];
+  const found = sources.find((gpus) => gpus.length > 0) ?? [];
+  const called = traitModel(node);
+  const byAddress = new Map(
+    found.map(({ model, ...gpu }) => [
+      gpu.pciAddress,
+      {
+        ...gpu,
+        model: notes.gpu_model ?? model ?? called ?? 'GPU',
+        ramMb: null,
+        driverVersion: null,
+        cudaVersion: null,
+      },
+    ]),
+  );
+  return [...byAddress.values()].toSorted((one, other) => (one.pciAddress < other.pciAddress ? -1 : 1));
+}
+
+function wholeOf(value: unknown): number | null {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isSafeInteger(number) && number > 0 ? number : null;
+}
+
+/** Null as long as nobody, neither an inspection nor the operator, has said how large the node is. */
+export function hardwareOf(node: IronicNode, inspection: IronicInspection | null): NodeHardware | null {
+  const { properties } = node;
+  const found = inspection?.inventory;
+  const cpuCount = wholeOf(found?.cpu?.count) ?? wholeOf(properties?.['cpus']);
+  const ramMb = wholeOf(found?.memory?.physical_mb) ?? wholeOf(properties?.['memory_mb']);
+  if (cpuCount === null || ramMb === null) return null;
+  const diskBytes = (found?.disks ?? []).reduce((sum, { size }) => sum + (wholeOf(size) ?? 0), 0);
+  const notes = notesOf(node);
+  return {
+    cpuModel: found?.cpu?.model_name ?? 'unknown',
+    cpuCount,
+    ramMb,
+    storageGb: diskBytes > 0 ? splitBy(diskBytes, gibibyte)[0] : (wholeOf(properties?.['local_gb']) ?? 0),
+    gpus: gpusOf(node, inspection),
+    fabric: notes.fabric ?? null,
+    connectionType: notes.connection_type ?? null,
+  };
+}
+
+/** States in which a node is not for rent, whoever brought it there. */
+const notForRent: ReadonlySet<string> = new Set([
+  'enroll',
+  'verifying',
+  'manageable',
+  'inspecting',
+  'inspect wait',
+  'inspect failed',
+  'adopting',
+  'adopt failed',
+  'clean failed',
+]);
+
+/** Why nothing may be sold there; null: nothing speaks against it. */
+export function problemOf(node: IronicNode, located: Located | null): string | null {
+  const state = node.provision_state ?? 'in no state';
+  if (isForsaken(node)) return 'No conductor of Ironic works on it.';
+  if (node.maintenance === true) {
+    const why = node.maintenance_reason ?? node.last_error ?? 'no reason given';
+    return `It is in maintenance: ${why}`;
+  }
+  if (notForRent.has(state)) return `It is ${state}: ${node.last_error ?? 'an operator has it'}`;
+  if (located === null && state !== 'available') return `It is ${state}, and not by us.`;
+  const isForeign = (node.instance_uuid ?? null) !== null || (isMarked(node) && state !== 'available');
+  if (located === null && isForeign) return 'Somebody else has it.';
+  if ((node.resource_class ?? '') === '') return 'It has no resource class, so nobody can allocate it.';
+  return isPowerKnown(node) ? null : 'Nobody knows whether it is on.';
+}
+
+export function inventoryNodeOf(
+  node: IronicNode,
+  located: Located | null,
+  inspection: IronicInspection | null,
+): InventoryNode {
+  const hardware = hardwareOf(node, inspection);
+  const problem =
+    problemOf(node, located) ?? (hardware === null ? 'It was never inspected: its size is unknown.' : null);
+  const called = (node.name ?? '') === '' ? null : (node.name ?? null);
+  return {
+    name: node.uuid,
+    reachable: problem === null,
+    detail: problem ?? called,
+    address: notesOf(node).address ?? null,
+    hardware: problem === null ? hardware : null,
+  };
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { nodeSchema, type IronicNode } from './ironic-answers.ts';
+import {
+  differenceOf,
+  extraOf,
+  isThere,
+  locate,
+  markFor,
+  phaseOf,
+  viewOf,
+  type Phase,
+} from './ironic-machine.ts';
+import { image, wishFor } from './ironic.fixture.ts';
+
+const uuid = '0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c11';
+const wish = wishFor({ uuid });
+const mark = markFor(wish, 'millrace', new Date(0));
+const settings = { images: { ubuntu: image }, owner: 'millrace', pollMs: 1 };
+
+function nodeWith(changes: Partial<IronicNode>): IronicNode {
+  return nodeSchema.parse({ uuid, conductor: 'one', extra: extraOf(mark), ...changes });
+}
+
+describe('how far a node is', () => {
+  it.each<[string, string | null, Phase]>([
+    ['available', wish.externalId, 'held'],
+    ['available', null, 'wiped'],
+    ['deploying', wish.externalId, 'deploying'],
+    ['wait call-back', wish.externalId, 'waiting'],
+    ['active', wish.externalId, 'deployed'],
+    ['rescue', wish.externalId, 'deployed'],
+    ['deploy failed', wish.externalId, 'failed'],
+    ['deleting', wish.externalId, 'leaving'],
+    ['error', wish.externalId, 'stuck'],
+    ['cleaning', null, 'wiping'],
+    ['clean wait', null, 'wiping'],
+    ['clean failed', null, 'unclean'],
+    ['manageable', null, 'unclean'],
+    ['inspect failed', null, 'unclean'],
+    ['servicing', wish.externalId, 'unknown'],
+  ])('%s with the instance %s is %s', (state, instance, phase) => {
+    expect(phaseOf(nodeWith({ provision_state: state, instance_uuid: instance }), wish.externalId)).toBe(
+      phase,
+    );
+  });
+});
+
+describe('whose a node is', () => {
+  it('is who is marked on it, also while it is wiped and nothing is allocated', () => {
+    expect(locate(nodeWith({ provision_state: 'cleaning' }), null, 'millrace')).toMatchObject({ mark });
+  });
+
+  it('is who allocated it before the mark was written', () => {
+    const node = nodeWith({ provision_state: 'available', instance_uuid: wish.externalId, extra: {} });
+    const allocation = {
+      uuid: wish.externalId,
+      state: 'active',
+      node_uuid: uuid,
+      extra: extraOf(mark),
+    } as const;
+    expect(locate(node, allocation, 'millrace')).toMatchObject({ mark, phase: 'held' });
+    expect(locate(node, null, 'millrace')).toBeNull();
+  });
+
+  it('is not whose mark was left there when another has it, nor of another installation', () => {
+    const node = nodeWith({
+      provision_state: 'active',
+      instance_uuid: '7d6d9f0e-2f5a-4c0e-8a3c-0d9a9be6b1f2',
+    });
+    expect(locate(node, null, 'millrace')).toBeNull();
+    expect(locate(nodeWith({ provision_state: 'active' }), null, 'another')).toBeNull();
+  });
+
+  it("is nobody's where the mark is not one of ours", () => {
+    const node = nodeWith({ provision_state: 'active', extra: { millrace_machine: { owner: 'millrace' } } });
+    expect(locate(node, null, 'millrace')).toBeNull();
+  });
+});
+
+describe('a machine', () => {
+  it.each<[Partial<IronicNode>, string]>([
+    [{ provision_state: 'active', power_state: 'power on' }, 'on'],
+    [{ provision_state: 'active', power_state: 'power off' }, 'off'],
+    [{ provision_state: 'active', power_state: 'power off', target_power_state: 'power on' }, 'changing'],
+    [{ provision_state: 'active', power_state: null }, 'error'],
+    [{ provision_state: 'active', power_state: 'error' }, 'error'],
+    [{ provision_state: 'active', power_state: 'power on', conductor: null }, 'error'],
+    [{ provision_state: 'wait call-back', power_state: 'power on' }, 'changing'],
+    [{ provision_state: 'cleaning', power_state: 'power on' }, 'changing'],
+    [{ provision_state: 'deploy failed', power_state: 'power off' }, 'error'],
+    [{ provision_state: 'servicing', power_state: 'power on' }, 'error'],
+  ])('on a node that is %j is %s', (changes, power) => {
+    const located = locate(nodeWith(changes), null, 'millrace') ?? expect.fail("It is nobody's.");
+    expect(viewOf(located, settings)).toMatchObject({ power, externalId: wish.externalId, nodeName: uuid });
+  });
+
+  it('is gone when its node is wiped or never will be, and not before', () => {
+    const gone: readonly Phase[] = ['wiped', 'unclean'];
+    const there: readonly Phase[] = [
+      'held',
+      'deploying',
+      'waiting',
+      'deployed',
+      'failed',
+      'leaving',
+      'stuck',
+      'wiping',
+      'unknown',
+    ];
+    expect(gone.filter((phase) => isThere({ phase }))).toEqual([]);
+    expect(there.filter((phase) => isThere({ phase }))).toEqual(there);
+  });
+
+  it('differs from a wish in GPUs, size or image, and in nothing else', () => {
+    expect(
+      differenceOf(mark, { ...wish, gpuPciAddresses: wish.gpuPciAddresses.toReversed(), hostname: 'x' }),
+    ).toBeNull();
+    expect(differenceOf(mark, { ...wish, gpuPciAddresses: [] })).toBe('other GPUs');
+    expect(differenceOf(mark, { ...wish, ramMb: 1 })).toBe('another size');
+    expect(differenceOf(mark, { ...wish, image: 'other' })).toBe('another image');
+  });
+});

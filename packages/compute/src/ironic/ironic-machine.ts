@@ -1,0 +1,295 @@
+import type { Mode } from '@millrace/platform/envelope';
+import type { OrgId } from '@millrace/platform/ids';
+import { z } from 'zod';
+import type { MachinePower, MachineRef, MachineView, MachineWish, PortMapping } from '../driver.ts';
+import type { IronicAllocation, IronicNode } from './ironic-answers.ts';
+import type { Patch } from './ironic-client.ts';
+import { IronicError } from './ironic-errors.ts';
+import type { IronicImage, IronicSettings } from './ironic-settings.ts';
+
+// A node as a machine of ours. Pure.
+
+/** Ours in `extra` of a node and of an allocation. It outlives the allocation, until the node was wiped. */
+const markKey = 'millrace_machine';
+/**
+ * The id of the machine on the node whose access was cut. It stands apart from the mark, so that nobody who writes the mark
+ * at the same time takes it back.
+ */
+const cutKey = 'millrace_cut';
+/** What the operator says of a node, in its `extra`. */
+const notesKey = 'millrace';
+const pathOf = (key: string): string => `/extra/${key}`;
+
+const markSchema = z.object({
+  owner: z.string(),
+  external_id: z.string(),
+  org: z.string(),
+  mode: z.string(),
+  image: z.string(),
+  cpu_count: z.number(),
+  ram_mb: z.number(),
+  disk_gb: z.number(),
+  gpus: z.array(z.string()),
+  labels: z.record(z.string(), z.string()),
+  created_at: z.string(),
+});
+
+export type Mark = z.output<typeof markSchema>;
+
+/** Says whose a node is and what was asked for. */
+export function markFor(wish: MachineWish, owner: string, now: Date): Mark {
+  return {
+    owner,
+    external_id: wish.externalId,
+    org: wish.orgId,
+    mode: wish.mode satisfies Mode,
+    image: wish.image,
+    cpu_count: wish.cpuCount,
+    ram_mb: wish.ramMb,
+    disk_gb: wish.diskGb,
+    gpus: wish.gpuPciAddresses.toSorted(),
+    labels: { ...wish.labels },
+    created_at: now.toISOString(),
+  };
+}
+
+export const extraOf = (mark: Mark): Readonly<Record<string, Mark>> => ({ [markKey]: mark });
+
+/** Null where there is none, or none of this installation. */
+export function markOf({ extra }: Pick<IronicNode, 'extra'>, owner: string): Mark | null {
+  const mark = markSchema.safeParse(extra?.[markKey]);
+  return mark.success && mark.data.owner === owner ? mark.data : null;
+}
+
+export const isMarked = ({ extra }: Pick<IronicNode, 'extra'>): boolean => extra?.[markKey] !== undefined;
+
+export function isOf(mark: Pick<Mark, 'external_id' | 'org'>, machine: MachineRef): boolean {
+  return mark.external_id === machine.externalId && mark.org === machine.orgId;
+}
+
+/** How the machine that is there differs from what is asked for; null if it does not. */
+export function differenceOf(mark: Mark, wish: MachineWish): string | null {
+  if (mark.gpus.join() !== wish.gpuPciAddresses.toSorted().join()) return 'other GPUs';
+  if (mark.cpu_count !== wish.cpuCount || mark.ram_mb !== wish.ramMb || mark.disk_gb !== wish.diskGb) {
+    return 'another size';
+  }
+  return mark.image === wish.image ? null : 'another image';
+}
+
+/**
+ * How far a node is that was allocated to a machine.
+ *
+ * - `held`: allocated, and nothing else was done yet.
+ * - `deploying`; `waiting`: the same, while the agent on the node works. `deployed`. `failed`: the deploy came to nothing.
+ * - `leaving`: being undeployed, `stuck`: that failed, `wiping`: and now its disks are.
+ * - `wiped`: free again; only our mark is left. `unclean`: neither free nor the machine's: wiping failed, or an operator has
+ *   taken it.
+ */
+export type Phase =
+  | 'held'
+  | 'deploying'
+  | 'waiting'
+  | 'deployed'
+  | 'failed'
+  | 'leaving'
+  | 'stuck'
+  | 'wiping'
+  | 'wiped'
+  | 'unclean'
+  | 'unknown';
+
+const phases: ReadonlyMap<string, Phase> = new Map([
+  ['deploying', 'deploying'],
+  ['wait call-back', 'waiting'],
+  ['active', 'deployed'],
+  ['rescue', 'deployed'],
+  ['rescuing', 'deployed'],
+  ['rescue wait', 'deployed'],
+  ['rescue failed', 'deployed'],
+  ['unrescuing', 'deployed'],
+  ['unrescue failed', 'deployed'],
+  ['deploy failed', 'failed'],
+  ['deleting', 'leaving'],
+  ['error', 'stuck'],
+  ['cleaning', 'wiping'],
+  ['clean wait', 'wiping'],
+  ['clean failed', 'unclean'],
+  ['enroll', 'unclean'],
+  ['verifying', 'unclean'],
+  ['manageable', 'unclean'],
+  ['inspecting', 'unclean'],
+  ['inspect wait', 'unclean'],
+  ['inspect failed', 'unclean'],
+]);
+
+export function phaseOf(node: IronicNode, externalId: string): Phase {
+  if (node.provision_state === 'available') return node.instance_uuid === externalId ? 'held' : 'wiped';
+  return phases.get(node.provision_state ?? '') ?? 'unknown';
+}
+
+/** A machine where it is. */
+export interface Located {
+  readonly node: IronicNode;
+  readonly mark: Mark;
+  readonly phase: Phase;
+  readonly isCut: boolean;
+}
+
+export const isCut = ({ extra }: Pick<IronicNode, 'extra'>, externalId: string): boolean =>
+  extra?.[cutKey] === externalId;
+
+/**
+ * What of ours is on a node. An allocation bears the same mark as the node, for the instant, or the crash, between the two.
+ */
+export function locate(node: IronicNode, allocation: IronicAllocation | null, owner: string): Located | null {
+  const instance = node.instance_uuid ?? null;
+  const mark = [markOf(node, owner), allocation === null ? null : markOf(allocation, owner)].find(
+    // A mark of another than has the node was left by a machine that is gone.
+    (known) => known !== null && (instance === null || instance === known.external_id),
+  );
+  if (mark === undefined || mark === null) return null;
+  const { external_id: id } = mark;
+  return { node, mark, phase: phaseOf(node, id), isCut: isCut(node, id) };
+}
+
+/** Whether the engine still has the machine. What is wiped, or will never be of its own accord, is none any more. */
+export const isThere = ({ phase }: Pick<Located, 'phase'>): boolean =>
+  phase !== 'wiped' && phase !== 'unclean';
+
+/** Why nobody can be put there; null: it is free. */
+export function whyTaken(node: IronicNode): string | null {
+  if (node.maintenance === true) {
+    return `it is in maintenance: ${node.maintenance_reason ?? node.last_error ?? 'no reason given'}`;
+  }
+  if (node.provision_state !== 'available') return `it is ${node.provision_state ?? 'in no state'}`;
+  if ((node.instance_uuid ?? null) !== null) return 'it is allocated to somebody else';
+  if ((node.resource_class ?? '') === '') return 'it has no resource class';
+  return isPowerKnown(node) ? null : 'nobody knows whether it is on';
+}
+
+export function isPowerKnown({ power_state: state }: IronicNode): boolean {
+  return state === 'power on' || state === 'power off';
+}
+
+/** Nobody works on it, so what is said of it may be long past. */
+export const isForsaken = ({ conductor }: IronicNode): boolean => conductor === null || conductor === '';
+
+function powerOf({ node, phase }: Located): MachinePower {
+  switch (phase) {
+    case 'deploying':
+    case 'waiting':
+    case 'leaving':
+    case 'wiping':
+      return 'changing';
+    case 'deployed':
+      if (isForsaken(node)) return 'error';
+      if ((node.target_power_state ?? null) !== null) return 'changing';
+      if (!isPowerKnown(node)) return 'error';
+      return node.power_state === 'power on' ? 'on' : 'off';
+    case 'held':
+    case 'wiped':
+    case 'unclean':
+      return 'off';
+    case 'failed':
+    case 'stuck':
+    case 'unknown':
+      return 'error';
+  }
+}
+
+function detailOf({ node, phase }: Located, power: MachinePower): string | null {
+  if (phase === 'held') return 'The node is allocated; nothing is deployed yet.';
+  if (power === 'on' || power === 'off') return null;
+  if (isForsaken(node)) return 'No conductor of Ironic works on its node.';
+  const state = `Its node is ${node.provision_state ?? 'in no state'}, power ${node.power_state ?? 'unknown'}`;
+  return (node.last_error ?? '') === '' ? `${state}.` : `${state}: ${node.last_error}`;
+}
+
+const notesSchema = z.object({
+  address: z.string().nullish().catch(null),
+  private_address: z.string().nullish().catch(null),
+  fabric: z.string().nullish().catch(null),
+  connection_type: z.enum(['ethernet', 'infiniband']).nullish().catch(null),
+  network_data: z.record(z.string(), z.unknown()).nullish().catch(null),
+  gpu_model: z.string().nullish().catch(null),
+  gpus: z
+    .array(z.object({ pci_address: z.string(), uuid: z.string().nullish() }))
+    .nullish()
+    .catch(null),
+});
+
+export type Notes = z.output<typeof notesSchema>;
+
+/** What the operator said of the node when it was enrolled. */
+export function notesOf({ extra }: Pick<IronicNode, 'extra'>): Notes {
+  const notes = notesSchema.safeParse(extra?.[notesKey] ?? {});
+  return notes.success ? notes.data : {};
+}
+
+/** The whole address is the tenant's, so every port is open; only this one has a meaning for us. */
+const ssh: PortMapping = { internalPort: 22, externalPort: 22, protocol: 'tcp' };
+
+export function viewOf(located: Located, settings: IronicSettings): MachineView {
+  const { node, mark } = located;
+  const notes = notesOf(node);
+  const power = powerOf(located);
+  const createdAt = new Date(mark.created_at);
+  return {
+    externalId: mark.external_id,
+    orgId: mark.org as OrgId,
+    nodeName: node.uuid,
+    power,
+    detail: detailOf(located, power),
+    gpuPciAddresses: mark.gpus,
+    privateIps: (notes.private_address ?? null) === null ? [] : [notes.private_address ?? ''],
+    address: notes.address ?? null,
+    ports: located.isCut ? [] : [ssh],
+    sshUser: settings.images[mark.image]?.sshUser ?? 'ubuntu',
+    labels: mark.labels,
+    createdAt: Number.isNaN(createdAt.getTime()) ? null : createdAt,
+  };
+}
+
+/** Bare metal is behind no translation of ports: what is not reached at its own port is not reached at all. */
+export function refuseMapped(ports: readonly PortMapping[]): void {
+  const mapped = ports.find(({ internalPort, externalPort }) => internalPort !== externalPort);
+  if (mapped === undefined) return;
+  throw new IronicError(
+    'refused',
+    `Ironic maps no ports: ${mapped.internalPort} cannot be reached at ${mapped.externalPort}.`,
+  );
+}
+
+/** What is written on the node before it is deployed: all at once, since it is all in one request. */
+export function deployPatch(mark: Mark, image: IronicImage): Patch {
+  const info = {
+    image_source: image.url,
+    image_os_hash_algo: image.hash.algorithm,
+    image_os_hash_value: image.hash.value,
+    image_disk_format: image.diskFormat,
+    image_type: 'whole-disk',
+  };
+  return [
+    { op: 'add', path: pathOf(markKey), value: mark },
+    { op: 'add', path: '/lessee', value: mark.org },
+    { op: 'add', path: '/instance_info', value: info },
+  ];
+}
+
+/** Where nothing is deployed yet nothing can be any more, by whoever is late: it has no image. */
+export function cutPatch({ mark, phase }: Located): Patch {
+  return [
+    { op: 'add', path: pathOf(markKey), value: mark },
+    { op: 'add', path: pathOf(cutKey), value: mark.external_id },
+    ...(phase === 'held' ? [{ op: 'add', path: '/instance_info', value: {} } as const] : []),
+  ];
+}
+
+/** Whose the node was is of no meaning any more. */
+export function forgetPatch({ extra }: IronicNode): Patch {
+  const keys = [markKey, cutKey].filter((key) => extra?.[key] !== undefined);
+  return [
+    ...keys.map((key) => ({ op: 'remove', path: pathOf(key) }) as const),
+    { op: 'add', path: '/lessee', value: null },
+  ];
+}

@@ -1,0 +1,98 @@
+import type { MachineRef } from '../driver.ts';
+import type { IronicAllocation, IronicNode } from './ironic-answers.ts';
+import type { IronicClient } from './ironic-client.ts';
+import { IronicError } from './ironic-errors.ts';
+import { isOf, locate, markOf, type Located } from './ironic-machine.ts';
+
+/** All nodes at one time, and what of ours is on them. */
+export interface PoolRead {
+  readonly nodes: readonly { readonly node: IronicNode; readonly located: Located | null }[];
+}
+
+/**
+ * Reads the whole pool in one list call, however many ask at once. Who asks while a read is under way is given the next one,
+ * which begins when that has ended: so nobody is told less than was true when they asked, and Ironic is asked by one at a
+ * time, whether a hundred machines are being made or one.
+ */
+export class IronicPool {
+  readonly #client: IronicClient;
+  readonly #owner: string;
+  #current: Promise<PoolRead> | null = null;
+  #next: Promise<PoolRead> | null = null;
+
+  constructor(client: IronicClient, owner: string) {
+    this.#client = client;
+    this.#owner = owner;
+  }
+
+  read(signal: AbortSignal): Promise<PoolRead> {
+    if (signal.aborted) return Promise.reject(givenUp(signal));
+    return raced(this.#shared(), signal);
+  }
+
+  /** Where the machine is, also if all that is left of it is our mark. */
+  async find(machine: MachineRef, signal: AbortSignal): Promise<Located | null> {
+    const { nodes } = await this.read(signal);
+    const found = nodes.flatMap(({ located }) =>
+      located !== null && isOf(located.mark, machine) ? [located] : [],
+    );
+    // Where a mark was left behind by a crash the one that has the node counts.
+    return found.find(({ node }) => node.instance_uuid === machine.externalId) ?? found[0] ?? null;
+  }
+
+  #shared(): Promise<PoolRead> {
+    if (this.#next !== null) return this.#next;
+    if (this.#current === null) return this.#begin();
+    this.#next = this.#current.then(
+      () => this.#begin(),
+      () => this.#begin(),
+    );
+    return this.#next;
+  }
+
+  #begin(): Promise<PoolRead> {
+    this.#next = null;
+    const reading = this.#read(this.#client.closing);
+    const over = (): void => {
+      if (this.#current === reading) this.#current = null;
+    };
+    this.#current = reading;
+    reading.then(over, over);
+    return reading;
+  }
+
+  async #read(signal: AbortSignal): Promise<PoolRead> {
+    const nodes = await this.#client.listNodes(signal);
+    const isUnexplained = ({ instance_uuid: instance, ...node }: IronicNode): boolean =>
+      (instance ?? null) !== null && markOf(node, this.#owner)?.external_id !== instance;
+    // Between its allocation and our mark a node is known by the former alone: an instant, or what a crash left.
+    const allocations = nodes.some(isUnexplained) ? await this.#client.listAllocations(signal) : [];
+    const byNode = new Map<string, IronicAllocation>(
+      allocations.flatMap((allocation) =>
+        allocation.node_uuid === null || allocation.node_uuid === undefined
+          ? []
+          : [[allocation.node_uuid, allocation] as const],
+      ),
+    );
+    return {
+      nodes: nodes.map((node) => ({
+        node,
+        located: locate(node, byNode.get(node.uuid) ?? null, this.#owner),
+      })),
+    };
+  }
+}
+
+/** The answer, unless the caller gives up first. Others may still be waiting for it. */
+function raced<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(givenUp(signal));
+    signal.addEventListener('abort', giveUp, { once: true });
+    void answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
+  });
+}
+
+export function givenUp(signal: AbortSignal, what = 'ask Ironic'): IronicError {
+  const why = signal.reason instanceof Error ? signal.reason.message : 'given up';
+  return new IronicError('unavailable', `No time was left to ${what}: ${why}`, { cause: signal.reason });
+}

@@ -1,0 +1,142 @@
+import { msToSecondsRoundUp } from '@millrace/platform/money';
+import { isDriverError } from '../driver-error.ts';
+import type { MachineRef } from '../driver.ts';
+import type { IronicNode } from './ironic-answers.ts';
+import type { PowerTarget } from './ironic-client.ts';
+import { IronicError } from './ironic-errors.ts';
+import type { Located } from './ironic-machine.ts';
+import type { IronicParts } from './ironic-parts.ts';
+import { again, inTurns } from './ironic-turns.ts';
+
+const isOn = (node: IronicNode): boolean => node.power_state === 'power on';
+const isOff = (node: IronicNode): boolean => node.power_state === 'power off';
+/** It was on before: that it was off in between shows by nothing but that nobody complains. */
+const isRebooted = (node: IronicNode): boolean => isOn(node) && (node.last_error ?? '') === '';
+
+/** Whether Ironic is still at it. The lock is taken before the order shows, and given back after its end does. */
+const isUnderWay = (node: IronicNode): boolean =>
+  (node.target_power_state ?? null) !== null || (node.reservation ?? null) !== null;
+
+/** Switching nodes. Each call looks, orders once, and waits for what comes of it. */
+export class IronicPower {
+  readonly #parts: IronicParts;
+
+  constructor(parts: IronicParts) {
+    this.#parts = parts;
+  }
+
+  /** Powers on; one that is on is left alone. */
+  async on(node: IronicNode, signal: AbortSignal): Promise<void> {
+    await this.#bring(node.uuid, { target: 'power on' }, isOn, signal);
+  }
+
+  /** Powers off: asks first if there is time for it, then insists. */
+  async off(node: IronicNode, graceMs: number, signal: AbortSignal): Promise<void> {
+    if (graceMs > 0 && !isOff(node)) {
+      const order = { target: 'soft power off', timeout: msToSecondsRoundUp(graceMs) } as const;
+      if (await this.#ask(node.uuid, order, isOff, signal)) return;
+    }
+    await this.#bring(node.uuid, { target: 'power off' }, isOff, signal);
+  }
+
+  async reboot(node: IronicNode, graceMs: number, signal: AbortSignal): Promise<void> {
+    if (isOff(node)) return this.on(node, signal);
+    if (graceMs > 0) {
+      const order = { target: 'soft rebooting', timeout: msToSecondsRoundUp(graceMs) } as const;
+      if (await this.#ask(node.uuid, order, isRebooted, signal)) return;
+    }
+    await this.#order(node.uuid, { target: 'rebooting' }, signal);
+    await this.#settled(node.uuid, 'rebooting', isRebooted, signal);
+  }
+
+  /** A deployed machine with nothing under way; whatever is asked for meanwhile comes after its start. */
+  deployed(machine: MachineRef, what: string, signal: AbortSignal): Promise<Located> {
+    return inTurns(this.#turns(what), signal, async () => {
+      const located = await this.#parts.there(machine, signal);
+      switch (located.phase) {
+        case 'deployed':
+          return located;
+        case 'deploying':
+        case 'waiting':
+          return again;
+        case 'failed':
+          throw new IronicError(
+            'failed',
+            `It could not be deployed: ${located.node.last_error ?? 'no reason given'}`,
+          );
+        case 'held':
+          throw new IronicError('refused', 'Nothing is deployed on its node yet.');
+        default:
+          throw new IronicError(
+            'conflict',
+            `Its node is ${located.node.provision_state}: it is being removed.`,
+          );
+      }
+    });
+  }
+
+  /** Asks the machine itself. False: it did not obey, or nobody can ask it. */
+  async #ask(
+    uuid: string,
+    order: { readonly target: PowerTarget; readonly timeout: number },
+    isDone: (node: IronicNode) => boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    try {
+      await this.#order(uuid, order, signal);
+      await this.#settled(uuid, order.target, isDone, signal);
+      return true;
+    } catch (error) {
+      if (isDriverError(error, 'unsupported') || isDriverError(error, 'failed')) return false;
+      throw error;
+    }
+  }
+
+  async #bring(
+    uuid: string,
+    order: { readonly target: PowerTarget },
+    isDone: (node: IronicNode) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const isOrdered = await inTurns(this.#turns(order.target), signal, async () => {
+      const node = await this.#parts.node(uuid, signal);
+      if (isUnderWay(node)) return again;
+      if (isDone(node)) return false;
+      await this.#parts.client.setPower(uuid, order, signal);
+      return true;
+    });
+    if (isOrdered) await this.#settled(uuid, order.target, isDone, signal);
+  }
+
+  #order(
+    uuid: string,
+    order: { readonly target: PowerTarget; readonly timeout?: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    return inTurns(this.#turns(order.target), signal, async () => {
+      await this.#parts.client.setPower(uuid, order, signal);
+    });
+  }
+
+  /** Ironic takes every order; only the node tells afterwards what came of it. */
+  #settled(
+    uuid: string,
+    what: string,
+    isDone: (node: IronicNode) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    return inTurns(this.#turns(what), signal, async () => {
+      const node = await this.#parts.node(uuid, signal);
+      if (isUnderWay(node)) return again;
+      if (isDone(node)) return;
+      throw new IronicError(
+        'failed',
+        `The node did not obey (${what}): ${node.last_error ?? 'no reason given'}`,
+      );
+    });
+  }
+
+  #turns(what: string): Parameters<typeof inTurns>[0] {
+    return { clock: this.#parts.client.clock, pollMs: this.#parts.settings.pollMs, what };
+  }
+}

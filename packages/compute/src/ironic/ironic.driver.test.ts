@@ -1,0 +1,333 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isDriverError, type DriverErrorKind } from '../driver-error.ts';
+import type { ComputeDriver } from '../driver.ts';
+import { createIronicDriver } from './index.ts';
+import { eightGpus, fault, IronicDouble, wishFor } from './ironic.fixture.ts';
+
+// What fake hardware never does, and who is asked how often. The rest is tried on the real engine.
+
+let ironic: IronicDouble;
+let driver: ComputeDriver;
+const soon = (): AbortSignal => AbortSignal.timeout(5_000);
+
+beforeEach(async () => {
+  ironic = await IronicDouble.start();
+  driver = createIronicDriver(ironic.options);
+});
+
+afterEach(async () => {
+  await driver.close();
+  await ironic.close();
+});
+
+async function kindOf(call: Promise<unknown>): Promise<DriverErrorKind | 'no failure'> {
+  return call.then(
+    () => 'no failure',
+    (error: unknown) => (isDriverError(error) ? error.kind : expect.fail(`threw ${String(error)}`)),
+  );
+}
+
+describe('a node that placement chose and somebody else has', () => {
+  it('is no_capacity when Ironic cannot give it, and no allocation is left', async () => {
+    const node = ironic.addNode();
+    // Taken after our look: the allocation itself is refused.
+    ironic.interfere = ({ method }) => {
+      if (method === 'POST') node.provision_state = 'deploying';
+      return null;
+    };
+    expect(await kindOf(driver.create(wishFor(node), soon()))).toBe('no_capacity');
+    expect(ironic.allocations.size).toBe(0);
+  });
+
+  it.each([
+    ['allocated to another', { instance_uuid: '5f0b7a52-5a40-4b6a-9d4b-6c6d5f7a8b90' }],
+    ['active', { provision_state: 'active' }],
+    ['in maintenance', { maintenance: true }],
+    ['of unknown power', { power_state: null }],
+    ['without a resource class', { resource_class: null }],
+    ['of an operator', { provision_state: 'manageable' }],
+  ])('is no_capacity when it is %s, and nothing is written', async (_title, changes) => {
+    const node = ironic.addNode(changes);
+    expect(await kindOf(driver.create(wishFor(node), soon()))).toBe('no_capacity');
+    expect(ironic.asked.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  it('is not given to a second machine of ours either, and the first keeps it', async () => {
+    const node = ironic.addNode();
+    const [first, second] = [wishFor(node), wishFor(node)];
+    const outcomes = await Promise.all([first, second].map((wish) => kindOf(driver.create(wish, soon()))));
+    expect(outcomes.toSorted()).toEqual(['no failure', 'no_capacity']);
+    expect([...ironic.allocations.keys()]).toEqual([node.instance_uuid]);
+  });
+
+  it('is asked for again when it was only locked each time that Ironic tried', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    let tries = 0;
+    ironic.interfere = ({ method, body }) => {
+      if (method !== 'POST' || (tries += 1) > 1) return null;
+      const { extra } = body as { extra: Record<string, unknown> };
+      const problem = 'could not reserve any of 1 suitable nodes';
+      const allocation = {
+        uuid: wish.externalId,
+        state: 'error',
+        node_uuid: null,
+        last_error: problem,
+        extra,
+      };
+      ironic.allocations.set(wish.externalId, allocation);
+      return { status: 201, body: JSON.stringify(allocation) };
+    };
+    await driver.create(wish, soon());
+    expect(node).toMatchObject({ instance_uuid: wish.externalId, provision_state: 'active' });
+  });
+});
+
+describe('what Ironic takes and then does not do', () => {
+  it('a locked node is asked again within the deadline of the call, and not after it', async () => {
+    const node = ironic.addNode();
+    const locked = { status: 409, body: fault(`Node ${node.uuid} is locked by host x, please retry`) };
+    let refusals = 3;
+    ironic.interfere = ({ method }) => {
+      if (method !== 'PATCH' || refusals === 0) return null;
+      refusals -= 1;
+      return locked;
+    };
+    await driver.create(wishFor(node), soon());
+    expect(node.provision_state).toBe('active');
+    const other = ironic.addNode();
+    ironic.interfere = ({ method }) => (method === 'PATCH' ? locked : null);
+    expect(await kindOf(driver.create(wishFor(other), AbortSignal.timeout(200)))).toBe('unavailable');
+  });
+
+  it('a deploy that fails after it was ordered is an error of the machine with what Ironic says', async () => {
+    const node = ironic.addNode();
+    ironic.onProvision = (deployed) =>
+      Object.assign(deployed, { provision_state: 'deploy failed', last_error: 'write_image: no space' });
+    const wish = wishFor(node);
+    expect(await kindOf(driver.create(wish, soon()))).toBe('failed');
+    const view = await driver.describe(wish, soon());
+    expect(view).toMatchObject({ power: 'error' });
+    expect(view?.detail).toContain('write_image: no space');
+  });
+
+  it('a node that does not switch is failed, with what Ironic says, and a soft order is followed by a hard one', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    await driver.create(wish, soon());
+    ironic.onPower = (switched, target) => {
+      switched.last_error = target.startsWith('soft') ? 'it did not obey in time' : null;
+      if (target === 'power off') switched.power_state = 'power off';
+    };
+    await driver.stop(wish, { graceMs: 1_000 }, soon());
+    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'off' });
+    const orders = ironic.asked.filter(({ path }) => path.endsWith('/power')).map(({ body }) => body);
+    expect(orders).toEqual([{ target: 'soft power off', timeout: 1 }, { target: 'power off' }]);
+    ironic.onPower = (switched) => Object.assign(switched, { last_error: 'the BMC answered 503' });
+    const start = driver.start(wish, soon());
+    await expect(start).rejects.toThrow('the BMC answered 503');
+    expect(await kindOf(start)).toBe('failed');
+  });
+
+  it('a node that cannot be wiped is unclean, for as long as it is, and its machine is not there any more', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    await driver.create(wish, soon());
+    ironic.onProvision = (gone) => {
+      ironic.undeploy(gone, 'clean failed');
+      Object.assign(gone, { maintenance: true, last_error: 'erase_devices failed' });
+    };
+    const first = driver.terminate(wish, soon());
+    await expect(first).rejects.toThrow('erase_devices failed');
+    expect(await kindOf(first)).toBe('unclean');
+    expect(await kindOf(driver.terminate(wish, soon()))).toBe('unclean');
+    expect(await driver.describe(wish, soon())).toBeNull();
+    expect((await driver.listOwned(soon())).machines).toEqual([]);
+    const { nodes } = await driver.readInventory(soon());
+    expect(nodes).toMatchObject([{ name: node.uuid, reachable: false, hardware: null }]);
+    // An operator has repaired it: then it is as any other end.
+    Object.assign(node, { provision_state: 'available', maintenance: false });
+    await driver.terminate(wish, soon());
+    expect(node.extra).not.toHaveProperty('millrace_machine');
+    expect(node.lessee).toBeNull();
+  });
+
+  it("a node that cannot be undeployed is tried once in each call, and stays the machine's", async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    await driver.create(wish, soon());
+    ironic.onProvision = (stuck) => Object.assign(stuck, { provision_state: 'error', last_error: 'no BMC' });
+    expect(await kindOf(driver.terminate(wish, soon()))).toBe('unavailable');
+    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'error' });
+    expect(ironic.count('PUT', /provision$/)).toBe(2);
+    ironic.onProvision = (gone) => ironic.undeploy(gone, 'available');
+    await driver.terminate(wish, soon());
+    expect(await driver.describe(wish, soon())).toBeNull();
+  });
+
+  it('while a node is wiped its machine is changing, and terminate waits for the end of it', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    await driver.create(wish, soon());
+    ironic.onProvision = (gone) => ironic.undeploy(gone, 'cleaning');
+    expect(await kindOf(driver.terminate(wish, AbortSignal.timeout(200)))).toBe('unavailable');
+    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'changing' });
+    const end = driver.terminate(wish, soon());
+    node.provision_state = 'available';
+    await end;
+    expect(await driver.describe(wish, soon())).toBeNull();
+  });
+});
+
+describe('a cut', () => {
+  it('while the agent works ends the deploy, and create of it is a conflict from then on', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    ironic.onProvision = (moved, target) => {
+      if (target === 'active') moved.provision_state = 'wait call-back';
+      else ironic.undeploy(moved, 'cleaning');
+    };
+    await driver.create(wish, soon());
+    await driver.cutAccess(wish, soon());
+    expect(node.provision_state).toBe('cleaning');
+    expect(await kindOf(driver.create(wish, soon()))).toBe('conflict');
+    node.provision_state = 'available';
+    expect(await kindOf(driver.create(wish, soon()))).toBe('conflict');
+    expect(await driver.describe(wish, soon())).toBeNull();
+  });
+
+  it('that comes between the look and the order of create is not lost', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    ironic.interfere = ({ method, path }) => {
+      if (method === 'PUT' && path.endsWith('/provision')) node.extra['millrace_cut'] = wish.externalId;
+      return null;
+    };
+    expect(await kindOf(driver.create(wish, soon()))).toBe('conflict');
+    expect(node.provision_state).toBe('available');
+  });
+
+  it('of a machine that is only allocated leaves nothing that could be deployed', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    // Whoever made it dies after the allocation.
+    ironic.interfere = ({ method }) => (method === 'PATCH' ? { status: 502, body: '' } : null);
+    expect(await kindOf(driver.create(wish, soon()))).toBe('unavailable');
+    ironic.interfere = () => null;
+    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'off', nodeName: node.uuid });
+    await driver.cutAccess(wish, soon());
+    expect(node.instance_info).toEqual({});
+    expect(await kindOf(driver.create(wish, soon()))).toBe('conflict');
+    await driver.terminate(wish, soon());
+    expect(node.instance_uuid).toBeNull();
+    expect(ironic.allocations.size).toBe(0);
+  });
+});
+
+describe('what is asked of Ironic', () => {
+  it('is one list however many look at once, and none for each node', async () => {
+    const nodes = Array.from({ length: 16 }, () => ironic.addNode());
+    const wishes = nodes.map((node) => wishFor(node));
+    for (const wish of wishes) await driver.create(wish, soon());
+    ironic.asked.length = 0;
+    const looks = wishes.flatMap((wish) => [driver.describe(wish, soon()), driver.describe(wish, soon())]);
+    await Promise.all([...looks, driver.listOwned(soon()), driver.readInventory(soon())]);
+    // One for the first, and one for all who came while it was under way.
+    expect(ironic.asked.map(({ path }) => path.split('?')[0])).toEqual(['/v1/nodes', '/v1/nodes']);
+  });
+
+  it('is answered to each with what was true when they asked, though others gave up', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    const first = driver.describe(wish, soon());
+    const abort = new AbortController();
+    const second = driver.describe(wish, abort.signal);
+    const third = driver.describe(wish, soon());
+    abort.abort();
+    expect(await kindOf(second)).toBe('unavailable');
+    expect([await first, await third]).toEqual([null, null]);
+  });
+
+  it('what inspection found is read once, and again after the next inspection', async () => {
+    const node = ironic.addNode({ inspection_finished_at: '2026-01-01T00:00:00' });
+    await driver.readInventory(soon());
+    await driver.readInventory(soon());
+    expect(ironic.count('GET', /inventory$/)).toBe(1);
+    node.inspection_finished_at = '2026-02-01T00:00:00';
+    await driver.readInventory(soon());
+    expect(ironic.count('GET', /inventory$/)).toBe(2);
+  });
+
+  it('a deploy is told the image, the keys, the name and the network, and whose it is', async () => {
+    const network = { links: [], networks: [], services: [] };
+    const node = ironic.addNode();
+    Object.assign(node.extra['millrace'] as object, { network_data: network });
+    const wish = wishFor(node, { userData: '#cloud-config\n{}\n' });
+    await driver.create(wish, soon());
+    expect(node.instance_info).toEqual({
+      image_source: 'http://127.0.0.1/image.qcow2',
+      image_os_hash_algo: 'sha256',
+      image_os_hash_value: 'a'.repeat(64),
+      image_disk_format: 'qcow2',
+      image_type: 'whole-disk',
+    });
+    expect(node.lessee).toBe(wish.orgId);
+    const deploy = ironic.asked.find(({ method, path }) => method === 'PUT' && path.endsWith('/provision'));
+    expect(deploy?.body).toEqual({
+      target: 'active',
+      configdrive: {
+        meta_data: {
+          uuid: wish.externalId,
+          hostname: 'rental-1',
+          name: 'rental-1',
+          public_keys: { 'millrace-0': 'ssh-ed25519 AAAA millrace' },
+        },
+        network_data: network,
+        user_data: '#cloud-config\n{}\n',
+      },
+    });
+    expect(await driver.describe(wish, soon())).toMatchObject({
+      address: '203.0.113.7',
+      privateIps: ['10.0.0.7'],
+      gpuPciAddresses: eightGpus,
+      sshUser: 'ubuntu',
+      power: 'on',
+    });
+  });
+});
+
+describe('what Ironic does not know', () => {
+  it('a machine whose BMC is lost is unseen and never gone', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    await driver.create(wish, soon());
+    Object.assign(node, { power_state: 'error', maintenance: true, maintenance_reason: 'no BMC' });
+    const { machines, unseen } = await driver.listOwned(soon());
+    expect(machines).toMatchObject([{ externalId: wish.externalId, power: 'error' }]);
+    expect(unseen).toEqual([node.uuid]);
+    expect(await driver.describe(wish, soon())).toMatchObject({ power: 'error' });
+  });
+
+  it('a machine on whose node no conductor works is unseen, and its node is not sold', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    await driver.create(wish, soon());
+    node.conductor = null;
+    expect((await driver.listOwned(soon())).unseen).toEqual([node.uuid]);
+    expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false }]);
+  });
+
+  it('machines of another installation are neither shown nor touched, and their nodes not sold', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    const stranger = createIronicDriver({ ...ironic.options, owner: 'another' });
+    await stranger.create(wish, soon());
+    await stranger.close();
+    expect((await driver.listOwned(soon())).machines).toEqual([]);
+    await driver.cutAccess(wish, soon());
+    await driver.terminate(wish, soon());
+    expect(node.provision_state).toBe('active');
+    expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false }]);
+    expect(await kindOf(driver.create(wish, soon()))).toBe('no_capacity');
+  });
+});

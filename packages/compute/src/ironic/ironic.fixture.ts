@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { systemClock } from '@millrace/platform/clock';
+import { testIds } from '@millrace/testing';
+import type { MachineWish } from '../driver.ts';
+import type { IronicDriverOptions } from './ironic-settings.ts';
+
+/**
+ * A double of Ironic: its nodes and allocations as rows, without anything that moves by itself. Tests move it, and have it
+ * fail as no fake hardware does. What the real one does is in the tests that run against it.
+ */
+export interface DoubleNode {
+  uuid: string;
+  name: string | null;
+  provision_state: string;
+  target_provision_state: string | null;
+  power_state: string | null;
+  target_power_state: string | null;
+  maintenance: boolean;
+  maintenance_reason: string | null;
+  last_error: string | null;
+  reservation: string | null;
+  instance_uuid: string | null;
+  resource_class: string | null;
+  conductor: string | null;
+  properties: Record<string, unknown>;
+  extra: Record<string, unknown>;
+  traits: string[];
+  inspection_finished_at: string | null;
+  lessee: string | null;
+  instance_info: Record<string, unknown>;
+}
+
+interface DoubleAllocation {
+  uuid: string;
+  state: string;
+  node_uuid: string | null;
+  last_error: string | null;
+  extra: Record<string, unknown>;
+}
+
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+}
+
+/** What it answers instead of what it would; null leaves it to itself. */
+type Interference = (asked: Asked) => { readonly status: number; readonly body: string } | null;
+
+export const fault = (faultstring: string): string =>
+  JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
+
+export class IronicDouble {
+  readonly nodes = new Map<string, DoubleNode>();
+  readonly allocations = new Map<string, DoubleAllocation>();
+  readonly asked: Asked[] = [];
+  interfere: Interference = () => null;
+  /** What an order of power comes to: the state it leaves and what it complains of. */
+  onPower: (node: DoubleNode, target: string) => void = (node, target) => {
+    node.last_error = null;
+    node.power_state = target.includes('off') ? 'power off' : 'power on';
+  };
+  /** Where an order of a deploy or an undeploy leads. */
+  onProvision: (node: DoubleNode, target: string) => void = (node, target) => {
+    if (target === 'active') Object.assign(node, { provision_state: 'active', power_state: 'power on' });
+    else this.undeploy(node, 'available');
+  };
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+  }
+
+  static async start(): Promise<IronicDouble> {
+    const double = new IronicDouble();
+    await new Promise<void>((resolve) => double.#server.listen(0, '127.0.0.1', resolve));
+    return double;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  get options(): IronicDriverOptions {
+    const address = this.#server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    return {
+      endpoint: `http://127.0.0.1:${port}/`,
+      username: 'millrace',
+      password: 'secret',
+      serverCertificate: null,
+      images: { ubuntu: image },
+      pollMs: 20,
+      clock: systemClock,
+    };
+  }
+
+  addNode(changes: Partial<DoubleNode> = {}): DoubleNode {
+    const node: DoubleNode = {
+      uuid: randomUUID(),
+      name: null,
+      provision_state: 'available',
+      target_provision_state: null,
+      power_state: 'power off',
+      target_power_state: null,
+      maintenance: false,
+      maintenance_reason: null,
+      last_error: null,
+      reservation: null,
+      instance_uuid: null,
+      resource_class: 'gpu',
+      conductor: 'one',
+      properties: { cpus: 192, memory_mb: 2_097_152, local_gb: 3_500, capabilities: 'gpu_count:8' },
+      extra: { millrace: { address: '203.0.113.7', private_address: '10.0.0.7', gpu_model: 'NVIDIA H200' } },
+      traits: [],
+      inspection_finished_at: null,
+      lessee: null,
+      instance_info: {},
+      ...changes,
+    };
+    this.nodes.set(node.uuid, node);
+    return node;
+  }
+
+  /** As Ironic does it: the allocation goes before anything is wiped, and what we wrote in `extra` stays. */
+  undeploy(node: DoubleNode, state: string): void {
+    this.allocations.delete(node.instance_uuid ?? '');
+    Object.assign(node, { provision_state: state, instance_uuid: null, instance_info: {} });
+  }
+
+  count(method: string, pattern: RegExp): number {
+    return this.asked.filter((asked) => asked.method === method && pattern.test(asked.path)).length;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString('utf8');
+    const asked: Asked = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      body: text === '' ? undefined : (JSON.parse(text) as unknown),
+    };
+    this.asked.push(asked);
+    const answer = this.interfere(asked) ?? this.#answer(asked);
+    response.writeHead(answer.status, { 'x-openstack-ironic-api-maximum-version': '1.82' }).end(answer.body);
+  }
+
+  #answer(asked: Asked): { status: number; body: string } {
+    const [path = ''] = asked.path.split('?');
+    const [, , kind, uuid, , what] = path.split('/');
+    const good = (body: unknown, status = 200) => ({ status, body: JSON.stringify(body) });
+    const absent = { status: 404, body: fault('It could not be found.') };
+    if (kind === 'allocations') return this.#allocation(asked, uuid, good, absent);
+    if (uuid === undefined) return good({ nodes: [...this.nodes.values()] });
+    const node = this.nodes.get(uuid);
+    if (node === undefined || path.endsWith('/inventory')) return absent;
+    if (asked.method === 'PATCH') {
+      patch(node, asked.body as never);
+      return good(node);
+    }
+    const { target } = (asked.body ?? {}) as { target?: string };
+    if (what === 'provision') this.onProvision(node, target ?? '');
+    if (what === 'power') this.onPower(node, target ?? '');
+    return what === undefined ? good(node) : good({}, 202);
+  }
+
+  #allocation(
+    { method, body }: Asked,
+    uuid: string | undefined,
+    good: (body: unknown, status?: number) => { status: number; body: string },
+    absent: { status: number; body: string },
+  ): { status: number; body: string } {
+    if (method === 'POST') {
+      const wish = body as { uuid: string; candidate_nodes: string[]; extra: Record<string, unknown> };
+      if (this.allocations.has(wish.uuid))
+        return { status: 409, body: fault('An allocation already exists.') };
+      const node = this.nodes.get(wish.candidate_nodes[0] ?? '');
+      const isFree = node?.provision_state === 'available' && node.instance_uuid === null;
+      if (isFree) node.instance_uuid = wish.uuid;
+      const allocation = {
+        uuid: wish.uuid,
+        state: isFree ? 'active' : 'error',
+        node_uuid: isFree ? node.uuid : null,
+        last_error: isFree ? null : 'none of the requested nodes are available',
+        extra: wish.extra,
+      };
+      this.allocations.set(wish.uuid, allocation);
+      return good(allocation, 201);
+    }
+    if (uuid === undefined) return good({ allocations: [...this.allocations.values()] });
+    const found = this.allocations.get(uuid);
+    if (found === undefined) return absent;
+    if (method === 'GET') return good(found);
+    this.allocations.delete(uuid);
+    const node = this.nodes.get(found.node_uuid ?? '');
+    if (node !== undefined) node.instance_uuid = null;
+    return { status: 204, body: '' };
+  }
+}
+
+function patch(node: DoubleNode, changes: readonly { op: string; path: string; value?: unknown }[]): void {
+  for (const { op, path, value } of changes) {
+    const [, field = '', key] = path.split('/');
+    const holder = (key === undefined ? node : Reflect.get(node, field)) as Record<string, unknown>;
+    if (op === 'remove') Reflect.deleteProperty(holder, key ?? field);
+    else Reflect.set(holder, key ?? field, value);
+  }
+}
+
+export const image = {
+  url: 'http://127.0.0.1/image.qcow2',
+  hash: { algorithm: 'sha256', value: 'a'.repeat(64) },
+  diskFormat: 'qcow2',
+  sshUser: 'ubuntu',
+} as const;
+
+/** As numbered where only the number of GPUs is known. */
+export const eightGpus = Array.from({ length: 8 }, (_none, index) => `0000:0${index + 1}:00.0`);
+
+export const orgId = testIds.next('org');
+
+export function wishFor(node: { readonly uuid: string }, changes: Partial<MachineWish> = {}): MachineWish {
+  return {
+    externalId: testIds.nextUuid(),
+    orgId,
+    mode: 'live',
+    nodeName: node.uuid,
+    gpuPciAddresses: eightGpus,
+    cpuCount: 192,
+    ramMb: 2_097_152,
+    diskGb: 3_000,
+    image: 'ubuntu',
+    hostname: 'rental-1',
+    sshKeys: ['ssh-ed25519 AAAA millrace'],
+    userData: null,
+    ports: [{ internalPort: 22, externalPort: 22, protocol: 'tcp' }],
+    labels: { 'millrace.rental': '1' },
+    ...changes,
+  };
+}

@@ -1,0 +1,13 @@
+import type { DriverAbilities } from '../driver.ts';
+
+/** The mock's machines are its own, so it can do whatever an engine can. */
+export const mockAbilities: DriverAbilities = {
+  exec: true,
+  setKeys: true,
+  runUserData: true,
+  consoleLog: true,
+  metrics: true,
+  events: true,
+  mapsPorts: true,
+  sharesNodes: true,
+};
