@@ -64,6 +64,19 @@ const nobody = '00000000-0000-7000-8000-000000000001';
 const creditOf = (orgId: World['orgId']): string =>
   `kind = 'credit' and mode = 'live' and org_id = '${toUuid(orgId)}'`;
 
+/** Past the feature, its nodes and its meters. */
+function volumeRow(
+  orgId: World['orgId'],
+  row: { readonly wireId: number; readonly phase: 'live' | 'provisioning'; readonly rate: number },
+): string {
+  const isLive = row.phase === 'live';
+  return `insert into volumes (id, wire_id, org_id, mode, user_id, node_id, region, vip, label, tags, size_gb, price, phase,
+      status, status_since, created_at, started_at, next_action_at)
+    values ('${nobody}', ${row.wireId}, '${toUuid(orgId)}', 'live', '${nobody}', '${nobody}', 'eu-west-3', '10.8.0.10', 'data',
+      '{}', 256, '{"rateNanoUsdPerHour": "${row.rate}"}', '${row.phase}', '${isLive ? 'active' : 'inactive'}', now(), now(),
+      ${isLive ? 'now()' : 'null'}, now())`;
+}
+
 const ledgerCases: readonly Case[] = [
   {
     what: 'an entry with another amount',
@@ -428,6 +441,20 @@ const causeCases: readonly Case[] = [
     what: 'a meter of nothing',
     spoil: () => [`delete from test_things where id = 'metered-running'`],
     names: (w) => [['meter_has_thing', w.running]],
+  },
+  {
+    what: 'a volume that costs nothing of what it was sold at',
+    spoil: (w) => [volumeRow(w.orgId, { wireId: 77, phase: 'live', rate: 5 })],
+    names: () => [['volume_rate', 'volume:77']],
+  },
+  {
+    what: 'money that is set aside for a volume and for nothing of it',
+    spoil: (w) => [
+      volumeRow(w.orgId, { wireId: 78, phase: 'provisioning', rate: 5 }),
+      `insert into ledger_holds (id, org_id, mode, idempotency_key, cause_kind, cause_id, held_nano_usd, created_at)
+       values ('${nobody}', '${toUuid(w.orgId)}', 'live', 'volume:78:lost', 'volume', '78', 0, now())`,
+    ],
+    names: () => [['volume_holds', 'volume:78']],
   },
   {
     what: 'a payment that was credited otherwise',

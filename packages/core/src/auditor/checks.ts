@@ -267,6 +267,20 @@ const causeChecks = {
     says: ({ expected }) => `It counts ${expected}, which is not there: somebody pays for nothing.`,
     remedy: 'Close the meter at the instant the thing ended, which gives back what was posted since.',
   },
+  volume_rate: {
+    severity: 'error',
+    rule: 'A volume that is kept costs by the hour what its size and its snapshots were sold at.',
+    says: ({ actual, expected }) =>
+      `Its meters run at ${actual} nano-USD an hour, and should run at ${expected}.`,
+    remedy:
+      'Find what changed the volume without its meters; then correct by an operator adjustment that names the volume.',
+  },
+  volume_holds: {
+    severity: 'error',
+    rule: 'Money that is set aside for a volume is for its order, its growth, a snapshot or a meter of it.',
+    says: ({ actual }) => `${actual} of its holds are for nothing that is known.`,
+    remedy: ownerRepairs,
+  },
   payment_top_up: {
     severity: 'error',
     rule: 'Every payment that was paid has exactly one top-up of its amount, and no other has any.',
