@@ -60,16 +60,20 @@ export async function admit(pool: Pool, wish: VolumeWish): Promise<VolumeRecord>
   const others = (await readAll(pool)).filter(({ folder: { id } }) => id !== externalId);
   if (others.some(({ record }) => record?.vip === vip))
     throw new DriverError('conflict', `The address ${vip} belongs to another volume.`);
+  const sequence = wish.sequence ?? known?.sequence ?? 0;
+  if (sequence < (known?.sequence ?? 0))
+    throw new DriverError('busy', 'A newer wish for the volume is known.');
   const moreGb = sizeGb - (known?.sizeGb ?? 0);
   if (moreGb > 0) await assertRoom(pool, bytesOfGb(moreGb));
 
   const clients = wish.clients.toSorted();
   const isSameList = known?.vip === vip && known.clients.join() === clients.join();
-  if (known !== null && isSameList && moreGb === 0) return known;
+  if (known !== null && isSameList && moreGb === 0 && known.sequence === sequence) return known;
   const record: VolumeRecord = {
     ...{ externalId, orgId, sizeGb, vip, clients },
     madeGb: known?.madeGb ?? 0,
     generation: isSameList ? known.generation : (known?.generation ?? 0) + 1,
+    sequence,
     isLeaving: false,
   };
   await mkdir(folder.path, { recursive: true, mode: 0o700 });

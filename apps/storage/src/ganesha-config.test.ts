@@ -11,7 +11,7 @@ const folder = {
 } as VolumeFolder;
 const settings = { nfsPort: 2_049, leaseSeconds: 30 };
 const record: VolumeRecord = {
-  ...{ externalId: 'a', orgId: testIds.next('org'), sizeGb: 1, madeGb: 1, isLeaving: false },
+  ...{ externalId: 'a', orgId: testIds.next('org'), sizeGb: 1, madeGb: 1, sequence: 0, isLeaving: false },
   ...{ vip: '10.8.0.10', clients: ['10.9.0.1', '10.9.0.2'], generation: 1 },
 };
 const host = fc

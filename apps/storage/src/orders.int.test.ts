@@ -172,6 +172,26 @@ test('of many changes at once the last one holds, whatever order they arrive in'
   }
 });
 
+test('an order that was overtaken by a newer one brings nobody back', async () => {
+  const { node } = stage;
+  const wish = stage.wish();
+  await stage.ensure({ ...wish, clients: [node.client(0)], sequence: 7 });
+  await stage.ensure({ ...wish, clients: [], sequence: 8 });
+  await expect(stage.ensure({ ...wish, clients: [node.client(0)], sequence: 7 })).rejects.toMatchObject({
+    kind: 'busy',
+    isFinal: false,
+  });
+  await node.agent().crash();
+  await node.restart();
+  await expect(stage.ensure({ ...wish, clients: [node.client(0)], sequence: 7 })).rejects.toMatchObject({
+    kind: 'busy',
+  });
+  const client = await stage.machine(wish.vip, node.client(0));
+  expect(await answerOf(client.lookup(exportPath))).toBe('NOENT');
+  await stage.ensure({ ...wish, clients: [node.client(0)], sequence: 9 });
+  expect(await answerOf(client.lookup(exportPath))).toBe('ok');
+});
+
 test('a volume whose image or record is gone is shown as what it is, and never made anew', async () => {
   const { node, backend } = stage;
   const wish = stage.wish();

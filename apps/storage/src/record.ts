@@ -14,6 +14,8 @@ const shape = z.strictObject({
   clients: z.array(z.string()),
   /** Counts up with each change of the two above, so that a server can be asked which of them it follows. */
   generation: z.int().min(1),
+  /** Of the newest wish that was heard, as far as its caller counts them. */
+  sequence: z.int().min(0),
   /** It is being removed, and nothing brings it back. */
   isLeaving: z.boolean(),
 });

@@ -11,6 +11,11 @@ export interface VolumeWish {
   readonly vip: string;
   /** IP addresses; nobody else gets in. */
   readonly clients: readonly string[];
+  /**
+   * Counts up from wish to wish, if the caller can tell which of two is the newer. A backend that has had a newer one refuses
+   * the older (`busy`: look again what is wanted), so that an order which was long on its way brings nobody back.
+   */
+  readonly sequence?: number;
 }
 
 /** What the backend says that a volume is. */
@@ -18,6 +23,7 @@ export interface VolumeView {
   readonly externalId: string;
   readonly sizeGb: number;
   readonly vip: string;
+  /** In the order of their text. */
   readonly clients: readonly string[];
   /** Whether the storage server itself was seen to answer for it, not long ago. */
   readonly isServed: boolean;

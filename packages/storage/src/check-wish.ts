@@ -37,6 +37,9 @@ export function checkVolumeWish(wish: VolumeWish): void {
   insist(/^org_[0-9A-Z]{26}$/.test(wish.orgId), 'The organisation is not an id of one.');
   const isSize = Number.isSafeInteger(wish.sizeGb) && wish.sizeGb >= 1 && wish.sizeGb <= mostSizeGb;
   insist(isSize, `A volume has 1 to ${mostSizeGb} GB.`);
+  const isCounted =
+    wish.sequence === undefined || (Number.isSafeInteger(wish.sequence) && wish.sequence >= 0);
+  insist(isCounted, 'The sequence of a wish is a whole number.');
   insist(isHostAddress(wish.vip), 'The vip of a volume is an IPv4 address.');
   insist(wish.clients.length <= mostClients, `A volume has at most ${mostClients} clients.`);
   insist(

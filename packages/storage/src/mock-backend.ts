@@ -10,7 +10,8 @@ export function createMockBackend(): VolumeBackend {
   return {
     async ensure(wish: VolumeWish) {
       checkVolumeWish(wish);
-      const { externalId, sizeGb, vip, clients } = wish;
+      const { externalId, sizeGb, vip } = wish;
+      const clients = wish.clients.toSorted();
       const snapshots = volumes.get(externalId)?.snapshots ?? [];
       const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots };
       volumes.set(externalId, view);

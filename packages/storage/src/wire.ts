@@ -21,6 +21,7 @@ export const wishBody = z.strictObject({
   sizeGb: z.number(),
   vip: shortText,
   clients: z.array(shortText).max(10_000),
+  sequence: z.number().exactOptional(),
 });
 
 export const viewBody = z.object({

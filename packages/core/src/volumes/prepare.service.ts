@@ -64,6 +64,8 @@ export async function prepare(
       sizeGb: told.growth?.toGb ?? told.sizeGb,
       vip: told.vip,
       clients,
+      // Each look at the row counts it up, so that an order which was long on its way is known for an old one.
+      sequence: told.version,
     },
     make: told.phase === 'live' ? snapshots.filter(({ status }) => status === 'creating') : [],
     drop: snapshots.filter(({ status }) => status === 'deleting'),
