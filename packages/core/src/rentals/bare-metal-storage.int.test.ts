@@ -1,0 +1,208 @@
+import { DriverError } from '@millrace/compute';
+import { toUuid } from '@millrace/platform/ids';
+import type { VolumeBackend, VolumeWish } from '@millrace/storage';
+import { hybridClock } from '@millrace/testing';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  applyStorageConfig,
+  createBackendPool,
+  createConverger,
+  defaultVolumePolicy,
+  lookAtNodes,
+} from '../volumes/index.ts';
+import { driveUntil } from './drive.fixture.ts';
+import { listMachines } from './machines.store.ts';
+import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
+import { liveRegion, quiet, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import type { Rental } from './rental.ts';
+import { findByWireId } from './rentals.store.ts';
+
+/** Bare metal with storage: ordered together, shown everywhere alike, and let in exactly as long as it is theirs. */
+
+const path = '/v2/on-demand/bare-metal-rentals';
+const order = { gpuCount: 16, networkType: 'infiniband' };
+const never = new AbortController().signal;
+
+let api: ReadingApi;
+let world: RentalWorld;
+let tenant: Tenant;
+/** What the storage server was last told to serve, by volume. */
+const served = new Map<string, VolumeWish>();
+let isSilent = false;
+let settle: () => Promise<void>;
+
+const backend: VolumeBackend = {
+  async ensure(wish) {
+    if (isSilent) throw new DriverError('unavailable', 'The storage server does not answer.');
+    served.set(wish.externalId, wish);
+    return { ...wish, isServed: true, detail: null, snapshots: [] };
+  },
+  async list() {
+    return [...served.values()].map((wish) => ({ ...wish, isServed: true, detail: null, snapshots: [] }));
+  },
+  snapshot: () => Promise.reject(new DriverError('unsupported', 'No snapshots here.')),
+  removeSnapshot: () => Promise.resolve(),
+  async remove(volumeId) {
+    served.delete(volumeId);
+  },
+  close: () => Promise.resolve(),
+};
+
+beforeAll(async () => {
+  api = await startReadingApi({ doors: true, metalFabrics: 4 });
+  ({ world } = api);
+  const { db } = world;
+  await applyStorageConfig(db, [
+    {
+      name: 'st-1',
+      region: liveRegion,
+      kind: 'nfs',
+      endpoint: 'https://st-1.example:8650',
+      credential: null,
+      vips: { first: '10.8.0.10', last: '10.8.0.250' },
+      capacityGb: 100_000,
+      settings: {},
+    },
+  ]);
+  await world.run((tx) =>
+    sql`insert into prices (id, subject_kind, unit, price_nano_usd, valid_from, created_at)
+        values (${toUuid(tx.ids.next('prc'))}, 'volume', 'gb_hour', 137000, ${world.clock.now()}, ${world.clock.now()})`.execute(
+      tx.kysely,
+    ),
+  );
+  const backends = createBackendPool({ log: quiet, connect: async () => backend });
+  const parts = { db, clock: hybridClock(world.clock), log: quiet, backends, policy: defaultVolumePolicy };
+  const converger = createConverger(parts, { atOnce: 8, atOncePerNode: 8 });
+  settle = async () => {
+    await lookAtNodes(parts, never);
+    for (let turn = 0; turn < 4; turn += 1) {
+      await converger.step(never);
+      await converger.ended();
+    }
+  };
+  await settle();
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  isSilent = false;
+  tenant = await world.tenant({ balanceUsd: 10_000 });
+  await world.watch();
+});
+
+const post = (to: string, body: object) => api.send(tenant, 'live', { path: to, method: 'POST', body });
+
+const found = async (wireId: number): Promise<Rental> =>
+  (await findByWireId(world.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
+
+async function rented(
+  storageVolume: object,
+): Promise<{ readonly rental: Rental; readonly volumeId: number }> {
+  const { status, text, json } = await post(path, { ...order, storageVolume });
+  expect([status, text]).toEqual([200, text]);
+  const [{ id: volumeId } = { id: 0 }] = json.meta.attached_storage;
+  return { rental: await found(json.id), volumeId };
+}
+
+const addressesOf = async ({ orgId, id }: Rental): Promise<readonly string[]> =>
+  (await listMachines(world.db, orgId, id)).flatMap(({ privateIp }) => privateIp ?? []).toSorted();
+
+const clients = (): readonly string[] => [...served.values()].flatMap((wish) => wish.clients).toSorted();
+
+const volumesOf = () =>
+  world.rows<{ wire_id: number }>(
+    `select wire_id from volumes where org_id = '${toUuid(tenant.orgId)}' order by wire_id`,
+  );
+
+describe('bare metal that is ordered with a new volume', () => {
+  it('holds what the quote says of both, to the nano-USD', async () => {
+    const wish = { rentalType: 'bare-metal', networkType: 'infiniband', region: liveRegion, gpuCount: 16 };
+    const { json: quote } = await post('/v2/on-demand/quote', { ...wish, storageSizeInGb: 512 });
+    await rented({ isNew: true, label: 'quoted', sizeInGb: 512 });
+    expect(String((await world.balance(tenant.orgId)).held)).toBe(quote.holdNanoUsd);
+  });
+
+  it('shows it in every record in both of the interface\u2019s words, and is let in once it runs', async () => {
+    const { rental, volumeId } = await rented({ isNew: true, label: 'data', sizeInGb: 300 });
+    const item = {
+      id: volumeId,
+      cost_per_hour: 0.0411,
+      size_in_gb: 300,
+      label: 'data',
+      vip: expect.stringMatching(/^10\.8\.0\.\d+$/u) as unknown,
+      attached_instance_ids: [rental.wireId],
+    };
+    await settle();
+    await driveUntil(world, rental, { until: 'Running' });
+    await settle();
+    const shown = { attachedStorage: [item], meta: { attached_storage: [item] } };
+    const listed = await api.send(tenant, 'live', { path });
+    expect(listed.json).toMatchObject([{ id: rental.wireId, ...shown }]);
+    const one = await api.send(tenant, 'live', { path: `/v2/on-demand/rentals/${rental.wireId}` });
+    expect(one.json).toMatchObject(shown);
+    expect(clients()).toEqual(await addressesOf(rental));
+    expect(clients()).toHaveLength(2);
+  });
+
+  it('is refused as a whole: no room leaves no volume, and no volume leaves no rental', async () => {
+    const noRoom = { ...order, gpuCount: 800, storageVolume: { isNew: true, label: 'never', sizeInGb: 256 } };
+    expect(await post(path, noRoom)).toMatchObject({
+      status: 400,
+      json: { reason: 'INSUFFICIENT_CAPACITY' },
+    });
+    const tooLarge = { ...order, storageVolume: { isNew: true, label: 'large', sizeInGb: 64_000 } };
+    await rented({ isNew: true, label: 'larger', sizeInGb: 64_000 });
+    expect(await post(path, tooLarge)).toMatchObject({
+      status: 400,
+      json: { reason: 'INSUFFICIENT_CAPACITY' },
+    });
+    expect(await volumesOf()).toHaveLength(1);
+    expect((await api.send(tenant, 'live', { path })).json).toHaveLength(1);
+  });
+});
+
+describe('a volume that is there', () => {
+  it('is shared by a second rental, and neither outlives its own end in the list of who is let in', async () => {
+    const before = clients();
+    const { rental: first, volumeId } = await rented({ isNew: true, label: 'shared', sizeInGb: 256 });
+    await settle();
+    const { rental: second } = await rented({ isNew: false, id: volumeId });
+    for (const rental of [first, second]) await driveUntil(world, rental, { until: 'Running' });
+    await settle();
+    const [one, other] = [await addressesOf(first), await addressesOf(second)];
+    expect(clients()).toEqual([...before, ...one, ...other].toSorted());
+    const shown = await api.send(tenant, 'live', { path: `/v2/on-demand/rentals/${first.wireId}` });
+    expect(shown.json.attachedStorage[0].attached_instance_ids).toEqual([first.wireId, second.wireId]);
+
+    await post(`${path}/terminate`, { rentalId: first.wireId });
+    // Its address is not passed on while the storage server has not heard of the end.
+    isSilent = true;
+    await expect(driveUntil(world, first, { until: 'Terminated', rounds: 40 })).rejects.toThrow(
+      /Terminating/u,
+    );
+    const held = await world.rows(
+      `select 1 from allocations where external_id = '${toUuid(first.id)}' and state = 'releasing'`,
+    );
+    expect(held).toHaveLength(1);
+    isSilent = false;
+    await world.advance(60_000);
+    await settle();
+    expect(clients()).toEqual([...before, ...other].toSorted());
+    await driveUntil(world, first, { until: 'Terminated' });
+    const after = await api.send(tenant, 'live', { path: `/v2/on-demand/rentals/${second.wireId}` });
+    expect(after.json.attachedStorage[0].attached_instance_ids).toEqual([second.wireId]);
+  });
+
+  it('of a stranger is not there, and the order leaves nothing', async () => {
+    const { volumeId } = await rented({ isNew: true, label: 'mine', sizeInGb: 256 });
+    const stranger = await world.tenant({ balanceUsd: 10_000 });
+    const storageVolume = { isNew: false, id: volumeId };
+    const refused = await api.send(stranger, 'live', {
+      path,
+      method: 'POST',
+      body: { ...order, storageVolume },
+    });
+    expect(refused).toMatchObject({ status: 400, json: { reason: 'VOLUME_NOT_FOUND' } });
+    expect((await world.balance(stranger.orgId)).held).toBe(0n);
+  });
+});
