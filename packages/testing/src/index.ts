@@ -44,7 +44,13 @@ export {
   type NodeWords,
 } from './ironic-nodes.ts';
 export { startBareMetalFarm, type BareMetalFarm, type FarmOptions } from './emulators/bare-metal-farm.ts';
-export type { EmulatedMachine, MachineBody, MachineFaults, RunningSystem, WrittenDisk } from './emulators/emulated-machine.ts';
+export type {
+  EmulatedMachine,
+  MachineBody,
+  MachineFaults,
+  RunningSystem,
+  WrittenDisk,
+} from './emulators/emulated-machine.ts';
 export { startStorageNode, type StorageNode, type StorageNodeOptions } from './storage-node.ts';
 export { startSupplierHosts, type SupplierHost, type SupplierHosts } from './supplier-hosts.ts';
 export { startLlama, type LlamaSettings, type TestLlama } from './llama.ts';
