@@ -32,6 +32,9 @@ export type IronicNode = z.output<typeof nodeSchema>;
 /** Asked for by name: without them Ironic sends everything that it knows, and of a list next to nothing. */
 export const nodeFields = Object.keys(nodeSchema.shape).join();
 
+/** Asked for the conductor of each, 21.4 fails to list any. */
+export const listedFields = Object.keys(nodeSchema.omit({ conductor: true }).shape).join();
+
 export const nodePageSchema = z.object({ nodes: z.array(nodeSchema), next: text });
 
 export const allocationSchema = z.object({

@@ -7,6 +7,7 @@ import {
   allocationPageSchema,
   allocationSchema,
   inventorySchema,
+  listedFields,
   nodeFields,
   nodePageSchema,
   nodeSchema,
@@ -105,7 +106,7 @@ export class IronicClient {
   }
 
   listNodes(signal: AbortSignal): Promise<IronicNode[]> {
-    return this.#list('list the nodes', `/v1/nodes?fields=${nodeFields}`, async (asked) => {
+    return this.#list('list the nodes', `/v1/nodes?fields=${listedFields}`, async (asked) => {
       const page = await this.#read(asked, nodePageSchema, bounds.list, signal);
       return { items: page.nodes, hasMore: (page.next ?? '') !== '' };
     });
