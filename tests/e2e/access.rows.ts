@@ -10,6 +10,7 @@ import { rentalAccessRows } from './access.rentals.rows.ts';
 import { supplierMoneyAccessRows } from './access.supplier-money.rows.ts';
 import { supplierAccessRows } from './access.suppliers.rows.ts';
 import { usageAccessRows } from './access.usage.rows.ts';
+import { volumeAccessRows } from './access.volumes.rows.ts';
 import { call, newSshPublicKey, type Input, type World } from './world.ts';
 
 /**
@@ -46,6 +47,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...supplierAccessRows,
   ...supplierMoneyAccessRows,
   ...usageAccessRows,
+  ...volumeAccessRows,
   getOpenapi: { own: nothing, others: 'none' },
   getOpenDocument: { own: async () => ({ params: { file: 'v2.json' } }), others: 'none' },
   listMarketplaceMachines: {

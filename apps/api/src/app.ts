@@ -14,17 +14,18 @@ import {
   serveIdentity,
   type AnnounceKeyChange,
 } from '@millrace/core/identity';
+import type { RecallMoney } from '@millrace/core/ledger';
 import { createListing, serveInstances, serveListing, type Listing } from '@millrace/core/marketplace';
 import { burnOf } from '@millrace/core/metering';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { servePrices } from '@millrace/core/prices';
 import {
   askForConsole,
+  createOrdering,
   serveMonitoring,
   serveRentalCreation,
   serveRentalLife,
   serveRentalReading,
-  type RecallMoney,
 } from '@millrace/core/rentals';
 import {
   defaultPriceRules,
@@ -33,6 +34,7 @@ import {
   serveSuppliers,
   type PriceRules,
 } from '@millrace/core/suppliers';
+import { serveVolumes } from '@millrace/core/volumes';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -176,6 +178,7 @@ export function createApi(deps: ApiDeps): Api {
   serveListing({ server, operations, clock, listing });
   const { cell, recallMoney, marketplaceDomain: domain = null } = deps;
   serveInstances({ server, operations, db, clock, cell, recallMoney, domain });
+  serveVolumes({ server, operations, db, ordering: createOrdering({ db, cell, recallMoney }, 'volume') });
   serveHealth(server.fastify, deps.lifecycle);
 
   return {

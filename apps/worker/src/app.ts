@@ -36,6 +36,7 @@ import { startPots } from './pots.ts';
 import { startRentals } from './rentals.ts';
 import { startSweeps } from './sweeps.ts';
 import { startUsage } from './usage.ts';
+import { startVolumes } from './volumes.ts';
 
 export interface Worker {
   readonly lifecycle: Lifecycle;
@@ -127,6 +128,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   const { onMachine } = rentals;
   await startFleet(config, { db, lifecycle, log, holder, drivers, onMachine });
   startEnrolments(config, { db, lifecycle, log, drivers });
+  await startVolumes(config, { db, lifecycle, log });
   serveNames(config, { db, lifecycle, log });
 
   for (const loop of startTrust({ db, clock, log })) {

@@ -21,17 +21,7 @@ const pendingByCapability = {
   rentals: [],
   inference: [],
   marketplace: [],
-  'bare-metal-and-volumes': [
-    'createStorageVolume',
-    'listStorageVolumes',
-    'attachStorageVolume',
-    'detachStorageVolume',
-    'updateStorageVolume',
-    'deleteStorageVolume',
-    'createStorageVolumeSnapshot',
-    'listStorageVolumeSnapshots',
-    'deleteStorageVolumeSnapshot',
-  ],
+  'bare-metal-and-volumes': [],
   'developer-tools': [
     'listInvoices',
     'getInvoice',

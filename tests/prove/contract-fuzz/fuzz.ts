@@ -22,6 +22,7 @@ import {
 } from '../../e2e/access.rentals.rows.ts';
 import { earn } from '../../e2e/access.supplier-money.rows.ts';
 import { requestOf } from '../../e2e/access.usage.rows.ts';
+import { runningMetalOf, volumeOf } from '../../e2e/access.volumes.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
 import { createJudge } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
@@ -91,7 +92,11 @@ export async function fuzz(
   const suppliers = await plantedSuppliers(world);
   const forRent = [await machineForRent(world), await machineForRent(world)];
   const planted = { ...(await plantedNodes(world)), suppliers, forRent };
-  const pools = createPools(world, random, { charges, readied, requests, ...planted });
+  const storage = {
+    volumeId: String(await volumeOf(world, world.acme)),
+    rentalId: await runningMetalOf(world, world.acme),
+  };
+  const pools = createPools(world, random, { charges, readied, requests, storage, ...planted });
   const tallies = new Map<string, Tally>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );

@@ -4,6 +4,7 @@ import { signStripeEvent, testIds } from '@millrace/testing';
 import { orderFor } from '../../e2e/access.instances.rows.ts';
 import { newCluster, newWindow, plantedProvider } from '../../e2e/access.fleet.rows.ts';
 import { newPrivateCloud } from '../../e2e/access.rentals.rows.ts';
+import { newVolume } from '../../e2e/access.volumes.rows.ts';
 import { newSshPublicKey, type World } from '../../e2e/world.ts';
 
 /** What the run has made so far, so that later calls can name things that really exist. */
@@ -66,6 +67,8 @@ export interface Given {
   readonly steady: { readonly nodeId: string; readonly gpuIds: readonly string[] };
   /** Rentals by what is asked of them and needs more than being accepted, which is all that happens to others here. */
   readonly readied: Readonly<Record<ReadiedFor, readonly string[]>>;
+  /** A volume that is active and stays, and bare metal near it that runs: no worker is there to make others so. */
+  readonly storage: { readonly volumeId: string; readonly rentalId: number };
 }
 
 /** Machines join by no operation that could be sampled, and an operator's word ends what others ask for. */
@@ -80,7 +83,7 @@ export interface GivenSuppliers {
 }
 
 export function createPools(world: World, random: Random, given: Given): Pools {
-  const { charges, nodes, requests, steady, readied, suppliers, forRent } = given;
+  const { charges, nodes, requests, steady, readied, suppliers, forRent, storage } = given;
   const transfers: string[] = [...charges];
   const clusters: string[] = [];
   const windows: string[] = [];
@@ -95,6 +98,9 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const people: string[] = [];
   const rentals: string[] = [];
   const metal: string[] = [];
+  // Those that may be deleted.
+  const volumes: string[] = [];
+  const snapshots: string[] = [];
   const instances: string[] = [];
   const models: string[] = [];
   const deployments: string[] = [];
@@ -178,6 +184,10 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return someOf(deployments);
       case 'requestId':
         return someOf(requests);
+      case 'storageVolumeId':
+        return operationId === 'deleteStorageVolume' ? someOf(volumes) : storage.volumeId;
+      case 'snapshotId':
+        return someOf(snapshots);
       case 'rentalId':
         if (operationId === 'adminTerminateRental') return someOf(ending);
         return someOf(Object.hasOwn(readied, operationId) ? readied[operationId as ReadiedFor] : rentals);
@@ -209,6 +219,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     enrolmentId: 'enr',
     payoutId: 'pyo',
     statementId: 'stm',
+    snapshotId: 'snp',
   } as const;
   const absent = (name: string): string | undefined =>
     Object.hasOwn(kinds, name) ? testIds.next(kinds[name as keyof typeof kinds]) : undefined;
@@ -253,6 +264,14 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return { ...body, ...smallMetalOrder };
       if (operationId === 'terminateBareMetalRental' && random.chance(0.8))
         return { ...body, rentalId: Number(someOf(metal) ?? 1) };
+      if (operationId === 'createStorageVolume' && random.chance(0.6))
+        return { ...body, ...newVolume(), rentalIds: undefined, maxUsd: undefined };
+      if (operationId === 'attachStorageVolume' || operationId === 'detachStorageVolume') {
+        const link = { storageVolumeId: Number(storage.volumeId), rentalIds: [storage.rentalId] };
+        return random.chance(0.8) ? { ...body, ...link } : body;
+      }
+      if (operationId === 'updateStorageVolume' && random.chance(0.6))
+        return { ...body, label: newVolume().label, sizeInGb: undefined };
       // Neither a pool of addresses nor an organisation is found by sampling.
       if (operationId === 'adminCreatePrivateCloudRental' && random.chance(0.8))
         return { ...body, ...newPrivateCloud(world.other.organisation.id) };
@@ -297,6 +316,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'createVirtualMachineRental')
         remember(random.chance(0.3) ? ending : rentals, String(answer.json.id));
       if (operationId === 'createBareMetalRental') remember(metal, String(answer.json.id));
+      if (operationId === 'createStorageVolume') remember(volumes, String(answer.json.storageVolumeId));
+      if (operationId === 'createStorageVolumeSnapshot') remember(snapshots, answer.json.id);
       if (operationId === 'supplierApply') hasApplied = true;
       if (operationId === 'supplierCreateJoinToken') {
         remember(joinTokens, answer.json.id);

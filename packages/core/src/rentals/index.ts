@@ -25,7 +25,6 @@ export { defaultPolicy as defaultRentalPolicy } from './policy.ts';
 export { entranceOf, openPortsOf } from './provider-data.ts';
 export { listHistory, listRecords, type HistoryEntry } from './reading.service.ts';
 export { serveRentalReading, type ReadingRoutes } from './reading.routes.ts';
-export type { RecallMoney } from '../ledger/index.ts';
 export { driveForsaken, redriveDue } from './redrive.ts';
 export { dryRun, formatDryRun, type DryRun } from './dry-run.ts';
 export { RentalReconciler } from './rentals.reconciler.ts';

@@ -1,0 +1,62 @@
+import {
+  applyStorageConfig,
+  createBackendPool,
+  createConverger,
+  defaultVolumePolicy,
+  freezeUnpaid,
+  lookAtNodes,
+} from '@millrace/core/volumes';
+import { systemClock } from '@millrace/platform/clock';
+import { defaultStorage } from '@millrace/platform/config';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { connectVolumeBackend } from '@millrace/storage';
+import type { WorkerConfig } from './config.ts';
+
+/** What was attached or detached waits no longer than this before the storage server is told. */
+const CONVERGE_EVERY_MS = 500;
+const LANES = { atOnce: 64, atOncePerNode: 16 };
+/** How late a look at a storage node is at most; how often there is one is the policy's. */
+const LOOK_EVERY_MS = 1_000;
+/** What an empty balance asks for. */
+const REQUIRED_EVERY_MS = 2_000;
+const REQUIRED_BATCH = 100;
+
+/** Keeps what storage nodes serve as tenants want it and pay for it. */
+export async function startVolumes(
+  config: WorkerConfig,
+  parts: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
+): Promise<void> {
+  const { db, lifecycle, log } = parts;
+  const clock = systemClock;
+  const { credentials } = config.fleet;
+  const nodes = config.storage.list ?? config.storage.file ?? defaultStorage;
+  for (const { name, problem } of await applyStorageConfig(db, nodes)) {
+    log.error({ storageNode: name, problem }, 'a storage node of the configuration was left as it is');
+  }
+  const backends = createBackendPool({
+    log,
+    connect: (node) => connectVolumeBackend(node, { clock, credentials }),
+  });
+  lifecycle.onDrain('pools', 'storage backends', () => backends.close());
+  const volumes = { db, clock, log, backends, policy: defaultVolumePolicy };
+  const loop = (
+    name: string,
+    idleMs: number,
+    step: (signal: AbortSignal) => Promise<'busy' | 'idle'>,
+  ): void => {
+    const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, step);
+    lifecycle.onDrain('consumers', name, () => started.stop());
+  };
+  loop('look at storage nodes', LOOK_EVERY_MS, async (signal) => {
+    await lookAtNodes(volumes, signal);
+    return 'idle';
+  });
+  const converger = createConverger(volumes, LANES);
+  loop('bring volumes about', CONVERGE_EVERY_MS, (signal) => converger.step(signal));
+  lifecycle.onDrain('consumers', 'volumes under way', () => converger.ended());
+  loop('freeze unpaid volumes', REQUIRED_EVERY_MS, async () =>
+    (await freezeUnpaid(db, { log, limit: REQUIRED_BATCH })) >= REQUIRED_BATCH ? 'busy' : 'idle',
+  );
+}
