@@ -45,9 +45,9 @@ const storageConfig = fragment('storage', {
   },
   port: {
     env: 'MILLRACE_STORAGE_PORT',
-    schema: values.port.default(8444),
+    schema: values.port.default(8650),
     expected: 'the port that workers reach the agent at, 0 to 65535',
-    example: '8444',
+    example: '8650',
   },
   tlsCert: {
     env: 'MILLRACE_STORAGE_TLS_CERT_FILE',

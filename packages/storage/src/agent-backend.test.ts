@@ -126,7 +126,7 @@ test('ids that could be paths never leave this process', async () => {
 
 test('a node that was not told how to be reached is refused with what is missing', async () => {
   const parts = { clock: systemClock, credentials: {} };
-  const reach = { kind: 'nfs', endpoint: 'https://10.0.0.1:8444', credentialRef: 'x', settings: {} } as const;
+  const reach = { kind: 'nfs', endpoint: 'https://10.0.0.1:8650', credentialRef: 'x', settings: {} } as const;
   await expect(connectVolumeBackend(reach, parts)).rejects.toThrow('no credential x');
   await expect(connectVolumeBackend({ ...reach, credentialRef: null }, parts)).rejects.toThrow(
     'names no credential',
