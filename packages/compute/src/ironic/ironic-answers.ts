@@ -19,21 +19,21 @@ export const nodeSchema = z.object({
   reservation: text,
   instance_uuid: text,
   resource_class: text,
-  /** Which conductor works on it; without one nothing that is said about it is fresh. */
-  conductor: text,
   properties: thing.nullish(),
   extra: thing.nullish(),
   traits: z.array(z.string()).nullish(),
   inspection_finished_at: text,
 });
 
-export type IronicNode = z.output<typeof nodeSchema>;
+export type IronicNode = z.output<typeof nodeSchema> & {
+  /** No conductor is alive: what is said of it was true once. */
+  readonly isForsaken?: boolean;
+};
 
 /** Asked for by name: without them Ironic sends everything that it knows, and of a list next to nothing. */
 export const nodeFields = Object.keys(nodeSchema.shape).join();
 
-/** Asked for the conductor of each, 21.4 fails to list any. */
-export const listedFields = Object.keys(nodeSchema.omit({ conductor: true }).shape).join();
+export const conductorsSchema = z.object({ conductors: z.array(z.object({ alive: z.boolean() })) });
 
 export const nodePageSchema = z.object({ nodes: z.array(nodeSchema), next: text });
 

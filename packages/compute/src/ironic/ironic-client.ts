@@ -6,8 +6,8 @@ import {
   allocationFields,
   allocationPageSchema,
   allocationSchema,
+  conductorsSchema,
   inventorySchema,
-  listedFields,
   nodeFields,
   nodePageSchema,
   nodeSchema,
@@ -106,10 +106,21 @@ export class IronicClient {
   }
 
   listNodes(signal: AbortSignal): Promise<IronicNode[]> {
-    return this.#list('list the nodes', `/v1/nodes?fields=${listedFields}`, async (asked) => {
+    return this.#list('list the nodes', `/v1/nodes?fields=${nodeFields}`, async (asked) => {
       const page = await this.#read(asked, nodePageSchema, bounds.list, signal);
       return { items: page.nodes, hasMore: (page.next ?? '') !== '' };
     });
+  }
+
+  /** Whether anybody does what Ironic is told. It answers from its database also when nobody does. */
+  async isAtWork(signal: AbortSignal): Promise<boolean> {
+    const asked = {
+      what: 'list the conductors',
+      method: 'GET',
+      path: '/v1/conductors?fields=alive',
+    } as const;
+    const { conductors } = await this.#read(asked, conductorsSchema, bounds.read, signal);
+    return conductors.some(({ alive }) => alive);
   }
 
   listAllocations(signal: AbortSignal): Promise<IronicAllocation[]> {

@@ -5,12 +5,12 @@ import { gpusOf, hardwareOf, inventoryNodeOf, problemOf } from './ironic-invento
 const uuid = '0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c11';
 
 function nodeWith(changes: Partial<IronicNode> = {}): IronicNode {
-  return nodeSchema.parse({
+  const { isForsaken = false, ...others } = changes;
+  const node = nodeSchema.parse({
     uuid,
     provision_state: 'available',
     power_state: 'power off',
     resource_class: 'gpu',
-    conductor: 'one',
     properties: {
       cpus: '192',
       memory_mb: 2_097_152,
@@ -19,8 +19,9 @@ function nodeWith(changes: Partial<IronicNode> = {}): IronicNode {
     },
     extra: { millrace: { address: '203.0.113.1', fabric: 'ib-1', connection_type: 'infiniband' } },
     traits: ['CUSTOM_RACK_7', 'CUSTOM_GPU_H100_SXM'],
-    ...changes,
+    ...others,
   });
+  return { ...node, isForsaken };
 }
 
 const inspected = inventorySchema.parse({
@@ -108,7 +109,7 @@ describe('a node', () => {
   });
 
   it.each<[string, Partial<IronicNode>, string]>([
-    ['no conductor works on it', { conductor: null }, 'conductor'],
+    ['no conductor is alive', { isForsaken: true }, 'conductor'],
     ['it is in maintenance', { maintenance: true, maintenance_reason: 'disk' }, 'maintenance: disk'],
     ['wiping it failed', { provision_state: 'clean failed', last_error: 'erase' }, 'clean failed: erase'],
     ['an operator has it', { provision_state: 'manageable' }, 'operator'],

@@ -149,7 +149,7 @@ const notForRent: ReadonlySet<string> = new Set([
 /** Why nothing may be sold there; null: nothing speaks against it. */
 export function problemOf(node: IronicNode, located: Located | null): string | null {
   const state = node.provision_state ?? 'in no state';
-  if (isForsaken(node)) return 'No conductor of Ironic works on it.';
+  if (isForsaken(node)) return 'No conductor of Ironic is alive.';
   if (node.maintenance === true) {
     const why = node.maintenance_reason ?? node.last_error ?? 'no reason given';
     return `It is in maintenance: ${why}`;

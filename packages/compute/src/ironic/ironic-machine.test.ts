@@ -18,7 +18,8 @@ const mark = markFor(wish, 'millrace', new Date(0));
 const settings = { images: { ubuntu: image }, owner: 'millrace', pollMs: 1 };
 
 function nodeWith(changes: Partial<IronicNode>): IronicNode {
-  return nodeSchema.parse({ uuid, conductor: 'one', extra: extraOf(mark), ...changes });
+  const { isForsaken = false, ...others } = changes;
+  return { ...nodeSchema.parse({ uuid, extra: extraOf(mark), ...others }), isForsaken };
 }
 
 describe('how far a node is', () => {
@@ -84,7 +85,7 @@ describe('a machine', () => {
     [{ provision_state: 'active', power_state: 'power off', target_power_state: 'power on' }, 'changing'],
     [{ provision_state: 'active', power_state: null }, 'error'],
     [{ provision_state: 'active', power_state: 'error' }, 'error'],
-    [{ provision_state: 'active', power_state: 'power on', conductor: null }, 'error'],
+    [{ provision_state: 'active', power_state: 'power on', isForsaken: true }, 'error'],
     [{ provision_state: 'wait call-back', power_state: 'power on' }, 'changing'],
     [{ provision_state: 'cleaning', power_state: 'power on' }, 'changing'],
     [{ provision_state: 'deploy failed', power_state: 'power off' }, 'error'],

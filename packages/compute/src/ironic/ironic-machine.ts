@@ -172,7 +172,7 @@ export function isPowerKnown({ power_state: state }: IronicNode): boolean {
 }
 
 /** Nobody works on it, so what is said of it may be long past. */
-export const isForsaken = ({ conductor }: IronicNode): boolean => conductor === null || conductor === '';
+export const isForsaken = (node: Pick<IronicNode, 'isForsaken'>): boolean => node.isForsaken === true;
 
 function powerOf({ node, phase }: Located): MachinePower {
   switch (phase) {
@@ -200,7 +200,7 @@ function powerOf({ node, phase }: Located): MachinePower {
 function detailOf({ node, phase }: Located, power: MachinePower): string | null {
   if (phase === 'held') return 'The node is allocated; nothing is deployed yet.';
   if (power === 'on' || power === 'off') return null;
-  if (isForsaken(node)) return 'No conductor of Ironic works on its node.';
+  if (isForsaken(node)) return 'No conductor of Ironic is alive.';
   const state = `Its node is ${node.provision_state ?? 'in no state'}, power ${node.power_state ?? 'unknown'}`;
   return (node.last_error ?? '') === '' ? `${state}.` : `${state}: ${node.last_error}`;
 }

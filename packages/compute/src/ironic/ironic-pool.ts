@@ -10,7 +10,7 @@ export interface PoolRead {
 }
 
 /**
- * Reads the whole pool in one list call, however many ask at once. Who asks while a read is under way is given the next one,
+ * Reads the whole pool in one list of nodes, however many ask at once. Who asks while a read is under way is given the next one,
  * which begins when that has ended: so nobody is told less than was true when they asked, and Ironic is asked by one at a
  * time, whether a hundred machines are being made or one.
  */
@@ -62,7 +62,11 @@ export class IronicPool {
   }
 
   async #read(signal: AbortSignal): Promise<PoolRead> {
-    const nodes = await this.#client.listNodes(signal);
+    const [listed, isAtWork] = await Promise.all([
+      this.#client.listNodes(signal),
+      this.#client.isAtWork(signal),
+    ]);
+    const nodes = listed.map((node) => ({ ...node, isForsaken: !isAtWork }));
     const isUnexplained = ({ instance_uuid: instance, ...node }: IronicNode): boolean =>
       (instance ?? null) !== null && markOf(node, this.#owner)?.external_id !== instance;
     // Between its allocation and our mark a node is known by the former alone: an instant, or what a crash left.

@@ -233,7 +233,9 @@ describe('what is asked of Ironic', () => {
     const looks = wishes.flatMap((wish) => [driver.describe(wish, soon()), driver.describe(wish, soon())]);
     await Promise.all([...looks, driver.listOwned(soon()), driver.readInventory(soon())]);
     // One for the first, and one for all who came while it was under way.
-    expect(ironic.asked.map(({ path }) => path.split('?')[0])).toEqual(['/v1/nodes', '/v1/nodes']);
+    const each = ['/v1/conductors', '/v1/nodes'];
+    const paths = ironic.asked.map(({ path }) => path.split('?')[0]);
+    expect(paths.toSorted()).toEqual([...each, ...each].toSorted());
   });
 
   it('is answered to each with what was true when they asked, though others gave up', async () => {
@@ -308,11 +310,11 @@ describe('what Ironic does not know', () => {
     expect(await driver.describe(wish, soon())).toMatchObject({ power: 'error' });
   });
 
-  it('a machine on whose node no conductor works is unseen, and its node is not sold', async () => {
+  it('machines are unseen and nodes are not sold while no conductor is alive', async () => {
     const node = ironic.addNode();
     const wish = wishFor(node);
     await driver.create(wish, soon());
-    node.conductor = null;
+    ironic.isAtWork = false;
     expect((await driver.listOwned(soon())).unseen).toEqual([node.uuid]);
     expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false }]);
   });

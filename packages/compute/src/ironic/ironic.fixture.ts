@@ -22,7 +22,6 @@ export interface DoubleNode {
   reservation: string | null;
   instance_uuid: string | null;
   resource_class: string | null;
-  conductor: string | null;
   properties: Record<string, unknown>;
   extra: Record<string, unknown>;
   traits: string[];
@@ -55,6 +54,7 @@ export class IronicDouble {
   readonly nodes = new Map<string, DoubleNode>();
   readonly allocations = new Map<string, DoubleAllocation>();
   readonly asked: Asked[] = [];
+  isAtWork = true;
   interfere: Interference = () => null;
   /** What an order of power comes to: the state it leaves and what it complains of. */
   onPower: (node: DoubleNode, target: string) => void = (node, target) => {
@@ -111,7 +111,6 @@ export class IronicDouble {
       reservation: null,
       instance_uuid: null,
       resource_class: 'gpu',
-      conductor: 'one',
       properties: { cpus: 192, memory_mb: 2_097_152, local_gb: 3_500, capabilities: 'gpu_count:8' },
       extra: { millrace: { address: '203.0.113.7', private_address: '10.0.0.7', gpu_model: 'NVIDIA H200' } },
       traits: [],
@@ -153,6 +152,7 @@ export class IronicDouble {
     const [, , kind, uuid, , what] = path.split('/');
     const good = (body: unknown, status = 200) => ({ status, body: JSON.stringify(body) });
     const absent = { status: 404, body: fault('It could not be found.') };
+    if (kind === 'conductors') return good({ conductors: [{ alive: this.isAtWork }] });
     if (kind === 'allocations') return this.#allocation(asked, uuid, good, absent);
     if (uuid === undefined) return good({ nodes: [...this.nodes.values()] });
     const node = this.nodes.get(uuid);
