@@ -9,7 +9,8 @@ import { testLog } from '@millrace/testing';
 import { hostName, openEmulatedHost } from './incus-vm/host.ts';
 import { vmImage } from './incus-vm/image.ts';
 import { Life } from './incus-vm/life.ts';
-import { insistOnMachine, toolIn, unpackPackages } from './incus-vm/workshop.ts';
+import { insistOnMachine, packages } from './incus-vm/workshop.ts';
+import { toolIn, unpackPackages } from './workshop.ts';
 
 /**
  * The Incus driver with a virtual machine that really boots: Debian 12 with cloud-init. Its processor is EMULATED in software,
@@ -30,7 +31,7 @@ async function prove({ note }: ProofRun): Promise<ProofReport> {
   // The cable to the host has one name, so there is one host at a time.
   return withLock(path.join(defaultCacheDir(), 'incus-vm.lock'), note, async () => {
     note('fetching packages for the emulator, unless they were fetched before');
-    const unpacked = await unpackPackages(cache);
+    const unpacked = await unpackPackages(cache, packages);
     note('making the image of Debian, unless it was made before');
     const image = await vmImage(cache, unpacked, toolIn(unpacked));
     note('starting Incus on a host of its own');

@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { CannotProve } from '@millrace/kits';
-import { made, type Tool } from './workshop.ts';
+import { made, type Tool } from '../workshop.ts';
 
 const run = promisify(execFile);
 

@@ -1,11 +1,6 @@
-import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import path from 'node:path';
-import { promisify } from 'node:util';
+import { existsSync } from 'node:fs';
 import { CannotProve } from '@millrace/kits';
-
-const run = promisify(execFile);
+import { insistOn, type Packages } from '../workshop.ts';
 
 /** Programs, with the libraries that they need: the emulator and its firmware, and what makes disks. */
 const programs = [
@@ -18,8 +13,10 @@ const programs = [
   'mtools',
   'fdisk',
 ];
-/** One file of it is the boot loader of the machine; what the package needs on a host does not matter. */
+/** One file of it is the boot loader of the machine. */
 const loader = 'systemd-boot-efi';
+
+export const packages: Packages = { programs, alone: [loader] };
 
 /** What must be on the machine already, and what brings it. */
 const needed: Readonly<Record<string, string>> = {
@@ -33,89 +30,8 @@ const needed: Readonly<Record<string, string>> = {
 
 /** Says what this machine lacks, before anything is fetched or made. */
 export function insistOnMachine(): void {
-  if (process.arch !== 'x64' || process.platform !== 'linux') {
-    throw new CannotProve('the emulated machine is made for Linux on x86-64.');
-  }
-  if (process.getuid?.() !== 0) {
-    throw new CannotProve('it takes root to make namespaces, mounts and networks.');
-  }
-  const missing = Object.entries(needed).filter(([file]) => !existsSync(file));
-  if (missing.length > 0) {
-    const list = missing.map(([file, source]) => `${file} (from ${source})`).join(', ');
-    throw new CannotProve(`this machine lacks ${list}.`);
-  }
+  insistOn(needed);
   if (!existsSync('/dev/vsock')) {
     throw new CannotProve('the kernel has no vsock, without which Incus runs no VMs (CONFIG_VSOCKETS).');
   }
-}
-
-/**
- * A folder of the cache for this recipe: whole, or not there. What was killed half way is made again, and what was made by
- * an earlier recipe is thrown away.
- */
-export async function made(
-  cache: string,
-  kind: string,
-  recipe: string,
-  make: (draft: string) => Promise<void>,
-): Promise<string> {
-  const folder = path.join(
-    cache,
-    `${kind}-${createHash('sha256').update(recipe).digest('hex').slice(0, 12)}`,
-  );
-  if (existsSync(folder)) return folder;
-  for (const old of globSync(path.join(cache, `${kind}-*`))) rmSync(old, { recursive: true });
-  const draft = `${folder}.draft`;
-  mkdirSync(draft, { recursive: true });
-  await make(draft);
-  renameSync(draft, folder);
-  return folder;
-}
-
-/**
- * Fetches the packages that this machine has not and unpacks them into a folder of the cache: nothing is installed, and
- * the machine stays as it was. Gives the folder that stands for `/`.
- */
-export async function unpackPackages(cache: string): Promise<string> {
-  const wanted = [...(await missingPackages()), loader].toSorted();
-  const folder = await made(cache, 'packages', wanted.join(' '), async (draft) => {
-    await run('apt-get', ['-qq', 'download', ...wanted], { cwd: draft, timeout: 600_000 }).catch(
-      (error: unknown) => {
-        throw new CannotProve(`apt cannot fetch ${wanted.join(' ')}.`, { cause: error });
-      },
-    );
-    const root = path.join(draft, 'root');
-    mkdirSync(path.join(root, 'usr/sbin'), { recursive: true });
-    for (const file of globSync(path.join(draft, '*.deb'))) {
-      await run('dpkg-deb', ['-x', file, root]);
-      rmSync(file);
-    }
-    // Packages of this age still write beside /usr what is a part of it by now. The dot means the contents of a folder.
-    for (const each of ['lib', 'sbin'].filter((beside) => existsSync(path.join(root, beside)))) {
-      await run('cp', ['-a', `${root}/${each}/.`, path.join(root, 'usr', each)]);
-    }
-  });
-  return path.join(folder, 'root');
-}
-
-async function missingPackages(): Promise<readonly string[]> {
-  const args = ['--simulate', '--no-install-recommends', 'install', ...programs];
-  const { stdout } = await run('apt-get', args).catch((error: unknown) => {
-    throw new CannotProve(`apt knows no way to ${programs.join(' ')}; is a mirror of Debian 12 configured?`, {
-      cause: error,
-    });
-  });
-  return [...stdout.matchAll(/^Inst (\S+) /gmu)].map(([, name = '']) => name);
-}
-
-export type Tool = (file: string, ...args: readonly string[]) => Promise<string>;
-
-/** Runs programs as if the packages were installed, each in mounts of its own that go with it. */
-export function toolIn(unpacked: string): Tool {
-  const script = 'mount -t overlay overlay -o "lowerdir=$0/usr:/usr" /usr && exec "$@"';
-  return async (file, ...args) => {
-    const words = ['--mount', '--propagation', 'private', 'sh', '-ec', script, unpacked, file, ...args];
-    const { stdout } = await run('unshare', words, { timeout: 900_000, maxBuffer: 64 * 1_048_576 });
-    return stdout;
-  };
 }
