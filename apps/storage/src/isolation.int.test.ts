@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process';
+import { connect, type TcpNetConnectOpts } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { systemClock } from '@millrace/platform/clock';
 import { exportPath } from '@millrace/storage';
 import { anonymousStateid } from '@millrace/storage/nfs41';
+import { createRandom, type Random } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerOf, openIn, openStage, statusOf, type Stage } from './node.fixture.ts';
 
@@ -157,6 +160,83 @@ test('writing past the size fails, growing helps while files are open, and shrin
   // Growing is repeatable, and so is asking for what is there.
   expect(await stage.ensure({ ...wish, sizeGb: 2 })).toMatchObject({ sizeGb: 2 });
 }, 120_000);
+
+test('whatever is thrown at a server, its volume is served and whole, and other volumes notice nothing', async () => {
+  const { node } = stage;
+  const [wish, other] = [
+    stage.wish({ clients: [node.client(0)] }),
+    stage.wish({ clients: [node.client(1)] }),
+  ];
+  await Promise.all([stage.ensure(wish), stage.ensure(other)]);
+  const writer = await stage.machine(wish.vip, node.client(0));
+  await writer.write(await openIn(writer, 'file'), 0, 'whole');
+  const bystander = await stage.machine(other.vip, node.client(1));
+  const watched = await openIn(bystander, 'file');
+  const random = createRandom(8);
+  // From a machine that is attached, and from one that is not.
+  for (let round = 0; round < 60; round += 1) {
+    const from = node.client(round % 2 === 0 ? 0 : 5);
+    await throwAt({ host: wish.vip, port: node.nfsPort, localAddress: from }, nonsense(random));
+  }
+  expect(await bystander.write(watched, 0, 'undisturbed')).toBe(11);
+  await stage.ensure(wish);
+  const reader = await stage.machine(wish.vip, node.client(0));
+  expect(String(await reader.read(await openIn(reader, 'file'), 0, 10))).toBe('whole');
+  const stranger = await stage.machine(wish.vip, node.client(5));
+  expect(await answerOf(stranger.lookup(exportPath))).toBe('NOENT');
+}, 120_000);
+
+/** Bytes that are no call, nearly one, or one that promises more than it holds. */
+function nonsense(random: Random): Buffer {
+  const word = (value: number): Buffer => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(value >>> 0);
+    return bytes;
+  };
+  const noise = Buffer.from(Array.from({ length: random.int(0, 400) }, () => random.int(0, 255)));
+  const mark = random.pick([noise.length, 0x7fff_ffff, 0, 1, 1_048_576]);
+  const head = [
+    random.int(1, 9),
+    0,
+    2,
+    100_003,
+    4,
+    1,
+    1,
+    24,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    1,
+    random.int(0, 70),
+  ];
+  const call = Buffer.concat([...head.map(word), noise]);
+  return random.pick([
+    noise,
+    Buffer.concat([word(mark | 0x8000_0000), noise]),
+    Buffer.concat([word(call.length | 0x8000_0000), call]),
+    Buffer.concat([word(random.int(0, 0xffff) | 0x8000_0000), call]),
+  ]);
+}
+
+/** Sends it, waits a moment for whatever comes, and goes. */
+async function throwAt(target: TcpNetConnectOpts, bytes: Buffer): Promise<void> {
+  const socket = connect(target);
+  const ended = new Promise<void>((resolve) => {
+    socket.on('error', () => resolve());
+    socket.on('close', () => resolve());
+  });
+  socket.on('data', () => {});
+  socket.write(bytes);
+  await Promise.race([ended, systemClock.sleep(15)]);
+  socket.destroy();
+}
 
 test('a server can do no more on its machine than serve files', async () => {
   const wish = stage.wish();

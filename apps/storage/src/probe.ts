@@ -28,6 +28,8 @@ export async function whyNotServed(
     });
     try {
       await client.lookup(exportPath);
+      if (client.serverName !== record.externalId)
+        return 'Something else answers at the address of the volume.';
       return null;
     } finally {
       await client.end();
