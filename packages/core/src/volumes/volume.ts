@@ -118,9 +118,4 @@ export function causeOfVolume({ wireId }: Pick<Volume, 'wireId'>): MoneyCause {
   return { kind: 'volume', id: String(wireId) };
 }
 
-/** It is paid for and its data is there, whether anybody may use it or not. */
-export function isKept({ phase }: Pick<Volume, 'phase'>): boolean {
-  return phase === 'live' || phase === 'frozen' || phase === 'leaving';
-}
-
 export type { VolumeAction, VolumeState };
