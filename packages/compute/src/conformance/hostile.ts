@@ -42,24 +42,24 @@ export function describeRefusals(stage: Stage): void {
     for (const externalId of hostileIds) {
       const machine = { externalId, orgId: stage.orgId };
       const calls = {
-        create: driver.create({ ...wish, ...machine }, stage.signal()),
-        describe: driver.describe(machine, stage.signal()),
-        start: driver.start(machine, stage.signal()),
-        stop: driver.stop(machine, { graceMs: 0 }, stage.signal()),
-        reboot: driver.reboot(machine, { graceMs: 0 }, stage.signal()),
-        setPorts: driver.setPorts(machine, [], stage.signal()),
-        cutAccess: driver.cutAccess(machine, stage.signal()),
-        terminate: driver.terminate(machine, stage.signal()),
-        setKeys: driver.setKeys(machine, [], stage.signal()),
-        setGpus: driver.setGpus(machine, [], stage.signal()),
-        runUserData: driver.runUserData(machine, '#!/bin/sh\n', stage.signal()),
-        consoleLog: driver.consoleLog(machine, { maxBytes: 100 }, stage.signal()),
-        metrics: driver.metrics(machine, stage.signal()),
-        exec: driver.exec(machine, { argv: ['true'], timeoutMs: 1_000, maxBytes: 100 }, stage.signal()),
+        create: () => driver.create({ ...wish, ...machine }, stage.signal()),
+        describe: () => driver.describe(machine, stage.signal()),
+        start: () => driver.start(machine, stage.signal()),
+        stop: () => driver.stop(machine, { graceMs: 0 }, stage.signal()),
+        reboot: () => driver.reboot(machine, { graceMs: 0 }, stage.signal()),
+        setPorts: () => driver.setPorts(machine, [], stage.signal()),
+        cutAccess: () => driver.cutAccess(machine, stage.signal()),
+        terminate: () => driver.terminate(machine, stage.signal()),
+        setKeys: () => driver.setKeys(machine, [], stage.signal()),
+        setGpus: () => driver.setGpus(machine, [], stage.signal()),
+        runUserData: () => driver.runUserData(machine, '#!/bin/sh\n', stage.signal()),
+        consoleLog: () => driver.consoleLog(machine, { maxBytes: 100 }, stage.signal()),
+        metrics: () => driver.metrics(machine, stage.signal()),
+        exec: () => driver.exec(machine, { argv: ['true'], timeoutMs: 1_000, maxBytes: 100 }, stage.signal()),
       };
       for (const [method, call] of Object.entries(calls)) {
         const kind = stage.can(method) ? 'refused' : 'unsupported';
-        await expectFailure(call, [kind], `${method} of ${JSON.stringify(externalId.slice(0, 30))}`);
+        await expectFailure(call(), [kind], `${method} of ${JSON.stringify(externalId.slice(0, 30))}`);
       }
     }
   });
