@@ -157,9 +157,19 @@ async function takeApart(folder: string): Promise<void> {
     }
     for (const device of loopsBelow(folder)) await run('losetup', ['-d', device]).catch(() => undefined);
     return (
-      serversBelow(folder).length === 0 && mountsBelow(folder).length === 0 && loopsBelow(folder).length === 0
+      serversBelow(folder).length === 0 &&
+      mountsBelow(folder).length === 0 &&
+      loopsBelow(folder).every(isLeftToOthers)
     );
   });
+}
+
+/**
+ * A process in a mount namespace of its own, such as an emulated machine that was started meanwhile, has copies of our mounts.
+ * The device was told to go, and goes with the last of them: nothing more can be done here, and nobody has to wait for it.
+ */
+function isLeftToOthers(device: string): boolean {
+  return textOf(`/sys/block/${path.basename(device)}/loop/autoclear`).trim() === '1';
 }
 
 function serversBelow(folder: string): number[] {
