@@ -56,8 +56,11 @@ export async function growVolume(folder: VolumeFolder, sizeGb: number): Promise<
 /** Takes it out. What still holds it makes this fail, and it can be tried again. */
 export async function unmountVolume(folder: VolumeFolder): Promise<void> {
   if (await isMounted(folder.mount)) await run('umount', [folder.mount], slowMs);
-  const device = await loopOf(folder.image);
-  if (device !== null) await run('losetup', ['--detach', device], quickMs);
+  // Also of an image that somebody deleted, which the kernel says behind its name.
+  for (const file of [folder.image, `${folder.image} (deleted)`]) {
+    const device = await loopOf(file);
+    if (device !== null) await run('losetup', ['--detach', device], quickMs);
+  }
 }
 
 /**

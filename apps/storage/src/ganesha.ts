@@ -98,10 +98,11 @@ export async function stopServer(folder: VolumeFolder, clock: Clock): Promise<vo
 export async function lastWords(folder: VolumeFolder): Promise<string> {
   const text = await readFile(folder.log, 'utf8').catch(() => '');
   // It complains about the bus that it was denied at every start.
-  const lines = text
-    .split('\n')
-    .filter((line) => /:(?:CRIT|FATAL) :/.test(line) && !line.includes(':DBUS :'));
-  return lines.at(-1)?.slice(-300) ?? '';
+  const lines = text.split('\n').filter((line) => !line.includes(':DBUS :'));
+  const words = lines
+    .map((line) => /:(?:CRIT|FATAL) :(.+)$/.exec(line)?.[1] ?? '')
+    .filter((line) => line !== '');
+  return words.at(-1)?.slice(0, 300) ?? '';
 }
 
 /** Also while the program that confines it has not become it yet. */

@@ -1,8 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { exportPath } from '@millrace/storage';
-import { makeCertificate } from '@millrace/testing';
+import { eventually, makeCertificate } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerOf, never, openStage, type Stage } from './node.fixture.ts';
 import { openPool } from './pool.ts';
@@ -12,7 +13,7 @@ import { openPool } from './pool.ts';
 let stage: Stage;
 
 beforeAll(async () => {
-  stage = await openStage({ poolGb: 8 });
+  stage = await openStage({ poolGb: 16 });
 });
 
 afterAll(async () => {
@@ -189,6 +190,33 @@ test('an order that was overtaken by a newer one brings nobody back', async () =
   const client = await stage.machine(wish.vip, node.client(0));
   expect(await answerOf(client.lookup(exportPath))).toBe('NOENT');
   await stage.ensure({ ...wish, clients: [node.client(0)], sequence: 9 });
+  expect(await answerOf(client.lookup(exportPath))).toBe('ok');
+});
+
+test('a volume whose address somebody else has is not served, says why, and is as soon as it can be', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  const squatter = createServer();
+  await new Promise<void>((resolve) => {
+    squatter.listen(node.nfsPort, wish.vip, resolve);
+  });
+  const viewed = async () =>
+    (await backend.list(never)).find(({ externalId }) => externalId === wish.externalId);
+  try {
+    const failure: unknown = await stage.ensure(wish).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ kind: 'unavailable' });
+    expect(await viewed()).toMatchObject({
+      isServed: false,
+      detail: expect.stringContaining('Error binding'),
+    });
+  } finally {
+    squatter.close();
+  }
+  await eventually(
+    { what: 'the volume to be served', timeoutMs: 30_000 },
+    async () => (await viewed())?.isServed,
+  );
+  const client = await stage.machine(wish.vip, node.client(0));
   expect(await answerOf(client.lookup(exportPath))).toBe('ok');
 });
 

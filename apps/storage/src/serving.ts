@@ -49,7 +49,9 @@ export async function serveVolume(
   await stopServer(folder, clock);
   const pid = await startServer(folder, randomInt(1, 2 ** 31), parts.onEnd);
   const why = await whyNotWithin(startMs, { folder, record, pid }, parts);
-  if (why !== null) throw new DriverError('unavailable', `${why} ${await lastWords(folder)}`);
+  if (why === null) return;
+  const words = await lastWords(folder);
+  throw new DriverError('unavailable', words === '' ? why : `${why} It said last: ${words}`);
 }
 
 /** What a running server does not read again. */

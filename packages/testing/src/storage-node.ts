@@ -148,11 +148,15 @@ async function clear(folder: string): Promise<void> {
 
 /** Ends every server, mount and loop device below a folder, from the inside out. */
 async function takeApart(folder: string): Promise<void> {
+  let round = 0;
   await eventually({ what: `nothing to be left of ${folder}`, timeoutMs: 30_000 }, async () => {
+    round += 1;
+    // A host of another test may hold what was mounted when its namespace was made: then it goes with that host.
+    const patience = round > 20 ? ['--lazy'] : [];
     for (const pid of serversBelow(folder)) process.kill(pid, 'SIGKILL');
     for (const mount of mountsBelow(folder).toReversed()) {
       await run('fsfreeze', ['--unfreeze', mount]).catch(() => undefined);
-      await run('umount', [mount]).catch(() => undefined);
+      await run('umount', [...patience, mount]).catch(() => undefined);
       for (const device of loopsBelow(folder)) await run('losetup', ['-d', device]).catch(() => undefined);
     }
     for (const device of loopsBelow(folder)) await run('losetup', ['-d', device]).catch(() => undefined);
@@ -188,10 +192,15 @@ function mountsBelow(folder: string): string[] {
   return points.filter((point) => point.startsWith(`${folder}/`));
 }
 
+/**
+ * Those that nobody has told to go. One that was told goes when its last user does, and that may be a host of another test, which
+ * has a mount namespace of its own since this file system was mounted.
+ */
 function loopsBelow(folder: string): string[] {
   return readdirSync('/sys/block').flatMap((name) => {
-    const file = `/sys/block/${name}/loop/backing_file`;
-    return existsSync(file) && textOf(file).startsWith(`${folder}/`) ? [`/dev/${name}`] : [];
+    const about = `/sys/block/${name}/loop`;
+    if (!existsSync(about) || textOf(`${about}/autoclear`).trim() !== '0') return [];
+    return textOf(`${about}/backing_file`).startsWith(`${folder}/`) ? [`/dev/${name}`] : [];
   });
 }
 
