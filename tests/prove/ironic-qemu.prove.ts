@@ -1,0 +1,138 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createIronicDriver } from '@millrace/compute/ironic';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import { defaultCacheDir, withLock } from '@millrace/services';
+import { enrolRedfish, startBareMetalFarm, startIronic, type TestIronic } from '@millrace/testing';
+import { hostForMachines, qemuBody, type QemuBody } from './ironic-qemu/body.ts';
+import { imageName, Life } from './ironic-qemu/life.ts';
+import { deployRamdisk, type DeployRamdisk } from './ironic-qemu/ramdisk.ts';
+import { tenantImage, type TenantImage } from './ironic-qemu/tenant-image.ts';
+import { insistOnMachine, packages } from './ironic-qemu/workshop.ts';
+import { toolIn, unpackPackages } from './workshop.ts';
+
+/**
+ * The Ironic driver with a machine that really boots: the agent's ramdisk from the CD that Ironic made, then what that wrote
+ * to its disk. Its processor is EMULATED in software and its BMC by the emulator of the tests: this says nothing about speed,
+ * firmware or GPUs. It takes a quarter of an hour and fetches 200 MB from Debian the first time, so it is optional.
+ */
+export const proof = defineProof({
+  name: 'ironic-qemu',
+  proves:
+    "Through the Ironic driver a tenant's image is written to a machine (QEMU in software, with a BMC of our own: for the flow only) by the agent of Ironic, boots from its disk, lets in the key of its config drive and no other, is out of reach after a cut, and after terminate every byte of its disk is zero and the node is available.",
+  short: null,
+  long: prove,
+});
+
+async function prove({ note }: ProofRun): Promise<ProofReport> {
+  insistOnMachine();
+  const cache = path.join(defaultCacheDir(), 'ironic-qemu');
+  return withLock(path.join(defaultCacheDir(), 'ironic-qemu.lock'), note, async () => {
+    note('fetching packages for the emulator, unless they were fetched before');
+    const unpacked = await unpackPackages(cache, packages);
+    const tool = toolIn(unpacked);
+    note('making the ramdisk of the agent, unless it was made before');
+    const ramdisk = await deployRamdisk(cache, tool);
+    note("making the tenant's image, unless it was made before");
+    const image = await tenantImage(cache, ramdisk, tool);
+    const folder = mkdtempSync(path.join(tmpdir(), 'mr-metal-'));
+    try {
+      return await proveIn(folder, { unpacked, ramdisk, image, note });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+interface Made {
+  readonly unpacked: string;
+  readonly ramdisk: DeployRamdisk;
+  readonly image: TenantImage;
+  readonly note: (line: string) => void;
+}
+
+async function proveIn(folder: string, made: Made): Promise<ProofReport> {
+  const { note, image } = made;
+  note('starting Ironic, and a BMC with an emulated machine behind it');
+  await using ironic = await engine(folder, made.ramdisk);
+  const body = qemuBody(folder, made.unpacked);
+  await using farm = await startBareMetalFarm({ count: 1, body: body.boot });
+  const [machine] = farm.machines;
+  if (machine === undefined) throw new Error('The farm has no machine.');
+  const nodeUuid = await enrolRedfish(ironic, machine, {
+    // Its disk is new. That it is wiped is seen when it comes back.
+    isCleaned: false,
+    kernelWords: `console=ttyS0 mitigations=off ipa-advertise-host=${machine.address}`,
+  });
+  const url = await ironic.publish('tenant.qcow2', readFileSync(image.file));
+  const connect = () =>
+    createIronicDriver({
+      endpoint: ironic.url,
+      username: ironic.username,
+      password: ironic.password,
+      serverCertificate: null,
+      clock: systemClock,
+      images: {
+        [imageName]: {
+          url,
+          hash: { algorithm: 'sha256', value: image.sha256 },
+          diskFormat: 'qcow2',
+          sshUser: 'root',
+        },
+      },
+    });
+  const [driver, other] = [connect(), connect()];
+  try {
+    const life = new Life({ driver, other, ironic, machine, nodeUuid, body, note });
+    const figures = await life.lead().catch((error: unknown) => tellAll(error, ironic, body));
+    const { engine: version } = await driver.readInventory(AbortSignal.timeout(60_000));
+    return {
+      figures: {
+        'what ran it': `${version}, QEMU in software with an emulated BMC: for the flow only`,
+        ...figures,
+      },
+      failures: life.failures,
+    };
+  } finally {
+    await Promise.all([driver.close(), other.close()]);
+  }
+}
+
+/**
+ * As the services tool configures it, but for the addresses, and that disks are overwritten from end to end: this one is
+ * small, so that takes no hours.
+ */
+function engine(folder: string, { kernelFile, ramdiskFile }: DeployRamdisk): Promise<TestIronic> {
+  return startIronic({
+    hostForMachines,
+    conf: {
+      conductor: {
+        deploy_kernel: `file://${kernelFile}`,
+        deploy_ramdisk: `file://${ramdiskFile}`,
+        file_url_allowed_paths: path.dirname(kernelFile),
+        deploy_callback_timeout: 1_500,
+        clean_callback_timeout: 1_500,
+      },
+      deploy: {
+        erase_devices_priority: 20,
+        shred_random_overwrite_iterations: 0,
+        shred_final_overwrite_with_zeros: true,
+      },
+      agent: {
+        // Only the engine reaches where images are from here; it hands them on.
+        image_download_source: 'local',
+        certificates_path: path.join(folder, 'certificates'),
+        command_timeout: 180,
+      },
+    },
+  });
+}
+
+/** The end of what the machine and the engine said, before both are gone. */
+function tellAll(error: unknown, ironic: TestIronic, body: QemuBody): never {
+  const last = (text: string): string => text.slice(-6_000);
+  const said = `The machine:\n${last(body.console())}\nThe engine:\n${last(ironic.process().output())}`;
+  throw new Error(`${String(error)}\n${said}`, { cause: error });
+}

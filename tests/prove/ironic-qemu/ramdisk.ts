@@ -1,0 +1,103 @@
+import {
+  chmodSync,
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { made, type Tool } from '../workshop.ts';
+import { furnish, packRamdisk } from './workshop.ts';
+
+/** What the agent is in Python, and the programs that it calls. */
+const include = [
+  'linux-image-cloud-amd64',
+  ...['kmod', 'udev', 'busybox-static', 'iproute2', 'procps', 'psmisc', 'util-linux-extra'],
+  ...['fdisk', 'gdisk', 'parted', 'dosfstools', 'e2fsprogs', 'mdadm', 'qemu-utils', 'genisoimage'],
+  ...['hdparm', 'nvme-cli', 'smartmontools', 'lsscsi'],
+  ...['lshw', 'dmidecode', 'efibootmgr', 'ethtool', 'pciutils'],
+  ...['cryptography', 'eventlet', 'pbr', 'pint', 'psutil', 'pyudev', 'requests', 'stevedore', 'tenacity'].map(
+    python,
+  ),
+  ...['oslo.concurrency', 'oslo.config', 'oslo.log', 'oslo.service', 'oslo.utils'].map(python),
+  ...['tooz', 'werkzeug', 'zeroconf'].map(python),
+];
+
+/**
+ * The agent alone: the package wants benchmarks and guests of libvirt beside it, which are for inspections and thrice the
+ * size. An emulated processor would compile it at every boot.
+ */
+const hook = `chroot "$1" sh -ec '
+  cd /tmp
+  apt-get -qq download ironic-python-agent
+  dpkg-deb -x ironic-python-agent_*.deb /
+  rm ironic-python-agent_*.deb
+  python3 -m compileall -q /usr/lib/python3/dist-packages/ironic_python_agent
+'`;
+
+/** Much of what nobody reads there: the machine's memory holds all of it. */
+const without = [
+  'boot',
+  'var/cache/*',
+  'var/lib/apt',
+  'var/lib/dpkg',
+  'usr/share/python-babel-localedata',
+  'usr/share/ieee-data',
+  'usr/share/perl',
+  'usr/lib/x86_64-linux-gnu/gconv',
+  'usr/lib/udev/hwdb.*',
+  'usr/lib/python3/dist-packages/setuptools',
+  'usr/lib/python3/dist-packages/docutils',
+  'usr/lib/python3/dist-packages/testtools',
+];
+
+const off = '#!/bin/sh\nsync\necho o >/proc/sysrq-trigger\n';
+const again = '#!/bin/sh\nsync\necho b >/proc/sysrq-trigger\n';
+
+export interface DeployRamdisk {
+  readonly kernelFile: string;
+  readonly ramdiskFile: string;
+  /** The kernel's modules, for whoever wants to run the same kernel. */
+  readonly modulesFolder: string;
+}
+
+/** A kernel, and ironic-python-agent with all that it needs as a ramdisk. Made once for this recipe, and kept. */
+export async function deployRamdisk(cache: string, tool: Tool): Promise<DeployRamdisk> {
+  const here = import.meta.dirname;
+  const recipe = ['ramdisk.ts', 'workshop.ts', 'agent-init.sh', 'dhcp.sh']
+    .map((name) => readFileSync(path.join(here, name), 'utf8'))
+    .join('\n');
+  const folder = await made(cache, 'ramdisk', recipe, async (draft) => {
+    const [tree, at] = [path.join(draft, 'tree'), (name: string): string => path.join(draft, name)];
+    await furnish(tool, tree, { variant: 'apt', include, hook });
+    mkdirSync(path.join(tree, 'usr/lib/millrace'));
+    copyFileSync(path.join(here, 'agent-init.sh'), path.join(tree, 'init'));
+    copyFileSync(path.join(here, 'dhcp.sh'), path.join(tree, 'usr/lib/millrace/dhcp.sh'));
+    writeFileSync(path.join(tree, 'usr/sbin/poweroff'), off);
+    writeFileSync(path.join(tree, 'usr/sbin/reboot'), again);
+    for (const name of ['init', 'usr/lib/millrace/dhcp.sh', 'usr/sbin/poweroff', 'usr/sbin/reboot']) {
+      chmodSync(path.join(tree, name), 0o755);
+    }
+    await packRamdisk(tool, tree, at('ramdisk'), without);
+    copyFileSync(only(path.join(tree, 'boot/vmlinuz-*')), at('kernel'));
+    renameSync(only(path.join(tree, 'usr/lib/modules/*')), at('modules'));
+    await tool('rm', '-rf', '--one-file-system', tree);
+  });
+  return {
+    kernelFile: path.join(folder, 'kernel'),
+    ramdiskFile: path.join(folder, 'ramdisk'),
+    modulesFolder: path.join(folder, 'modules'),
+  };
+}
+
+function python(name: string): string {
+  return `python3-${name}`;
+}
+
+function only(pattern: string): string {
+  const [file] = globSync(pattern);
+  if (file === undefined) throw new Error(`There is no ${pattern}.`);
+  return file;
+}

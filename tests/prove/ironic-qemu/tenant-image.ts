@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { made, type Tool } from '../workshop.ts';
+import type { DeployRamdisk } from './ramdisk.ts';
+import { furnish, packRamdisk } from './workshop.ts';
+
+const include = ['busybox-static', 'dropbear-bin'];
+const modules = ['virtio_blk', 'virtio_net', 'virtio_rng', 'nls_cp437', 'nls_ascii', 'vfat', 'isofs'];
+const files: Readonly<Record<string, string>> = {
+  'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\n',
+  'etc/shadow': 'root:*:19000:0:99999:7:::\n',
+  'etc/group': 'root:x:0:\n',
+  'etc/shells': '/bin/sh\n',
+};
+const loaderSettings =
+  'DEFAULT tenant\nLABEL tenant\n KERNEL kernel\n INITRD ramdisk\n APPEND console=ttyS0 quiet\n';
+
+/** Of the file system that the image has on its one partition. */
+export const volumeLabel = 'TENANT';
+const partitionMebibytes = 95;
+
+export interface TenantImage {
+  readonly file: string;
+  readonly sha256: string;
+}
+
+/**
+ * A whole disk that a BIOS boots: a table of partitions, a boot loader, and a system in the small (busybox and dropbear)
+ * whose only way in are the keys of its config drive. Made once for this recipe, and kept.
+ */
+export async function tenantImage(cache: string, ramdisk: DeployRamdisk, tool: Tool): Promise<TenantImage> {
+  const here = import.meta.dirname;
+  const recipe = ['tenant-image.ts', 'workshop.ts', 'tenant-init.sh', 'dhcp.sh']
+    .map((name) => readFileSync(path.join(here, name), 'utf8'))
+    .join('\n');
+  const folder = await made(cache, 'tenant-image', `${recipe}${ramdisk.kernelFile}`, async (draft) => {
+    const tree = path.join(draft, 'tree');
+    await furnish(tool, tree, { variant: 'extract', include, hook: 'true' });
+    await settle(tree, ramdisk.modulesFolder, tool);
+    await packRamdisk(tool, tree, path.join(draft, 'ramdisk'), [
+      'var',
+      'usr/share',
+      'usr/lib/x86_64-linux-gnu/gconv',
+    ]);
+    await tool('rm', '-rf', '--one-file-system', tree);
+    await writeDisk(draft, ramdisk.kernelFile, tool);
+  });
+  const file = path.join(folder, 'tenant.qcow2');
+  return { file, sha256: createHash('sha256').update(readFileSync(file)).digest('hex') };
+}
+
+/** What the packages do not bring. */
+async function settle(tree: string, modulesFolder: string, tool: Tool): Promise<void> {
+  const at = (name: string): string => path.join(tree, name);
+  for (const name of [
+    'bin',
+    'etc/dropbear',
+    'proc',
+    'sys',
+    'dev',
+    'config',
+    'data',
+    'root/.ssh',
+    'modules',
+    'tmp',
+  ]) {
+    mkdirSync(at(name), { recursive: true });
+  }
+  for (const [name, text] of Object.entries(files)) writeFileSync(at(name), text);
+  for (const name of ['lib', 'lib64']) {
+    rmSync(at(name), { recursive: true, force: true });
+    symlinkSync(`usr/${name}`, at(name));
+  }
+  copyFileSync(at('usr/bin/busybox'), at('bin/busybox'));
+  copyFileSync(path.join(import.meta.dirname, 'tenant-init.sh'), at('init'));
+  copyFileSync(path.join(import.meta.dirname, 'dhcp.sh'), at('dhcp.sh'));
+  for (const name of ['bin/busybox', 'init', 'dhcp.sh']) chmodSync(at(name), 0o755);
+
+  const order = inOrder(readFileSync(path.join(modulesFolder, 'modules.dep'), 'utf8'));
+  for (const file of order) {
+    copyFileSync(path.join(modulesFolder, file), at(`modules/${path.basename(file)}`));
+    if (file.endsWith('.xz')) await tool('xz', '-d', at(`modules/${path.basename(file)}`));
+  }
+  writeFileSync(at('modules/order'), order.map((file) => `${nameOf(file)}\n`).join(''));
+}
+
+/** The files of the modules, each behind those that it needs: the kernel takes them one by one. */
+function inOrder(dependencies: string): readonly string[] {
+  const needs = new Map(
+    dependencies
+      .split('\n')
+      .filter((line) => line.includes(':'))
+      .map((line) => {
+        const [file = '', rest = ''] = line.split(':');
+        return [nameOf(file), { file, before: rest.split(' ').filter(Boolean) }] as const;
+      }),
+  );
+  const order = new Set<string>();
+  const take = (name: string): void => {
+    const known = needs.get(name);
+    // What is no module of this kernel is a part of it.
+    if (known === undefined || order.has(known.file)) return;
+    for (const file of known.before) take(nameOf(file));
+    order.add(known.file);
+  };
+  for (const name of modules) take(name);
+  return [...order];
+}
+
+function nameOf(moduleFile: string): string {
+  return path.basename(moduleFile).replace(/\.ko(?:\.xz)?$/u, '');
+}
+
+async function writeDisk(folder: string, kernelFile: string, tool: Tool): Promise<void> {
+  const at = (name: string): string => path.join(folder, name);
+  writeFileSync(at('syslinux.cfg'), loaderSettings);
+  copyFileSync(kernelFile, at('kernel'));
+  await tool('truncate', '-s', `${partitionMebibytes}M`, at('part.raw'));
+  // The loader finds itself by how many sectors of the disk are before its partition.
+  await tool('mkfs.vfat', '-F', '32', '-h', '2048', '-n', volumeLabel, at('part.raw'));
+  await tool('syslinux', '--install', at('part.raw'));
+  for (const name of ['kernel', 'ramdisk', 'syslinux.cfg']) {
+    await tool('mcopy', '-i', at('part.raw'), at(name), `::/${name}`);
+  }
+
+  await tool('truncate', '-s', `${1 + partitionMebibytes}M`, at('disk.raw'));
+  writeFileSync(at('table'), 'label: dos\nstart=2048, type=c, bootable\n');
+  await tool('sh', '-ec', 'sfdisk --quiet "$0" <"$1"', at('disk.raw'), at('table'));
+  const into = [`of=${at('disk.raw')}`, 'conv=notrunc', 'status=none'];
+  await tool('dd', 'if=/usr/lib/syslinux/mbr/mbr.bin', 'bs=440', 'count=1', ...into);
+  await tool('dd', `if=${at('part.raw')}`, 'bs=1M', 'seek=1', ...into);
+  await tool('qemu-img', 'convert', '-c', '-O', 'qcow2', at('disk.raw'), at('tenant.qcow2'));
+  for (const name of ['disk.raw', 'part.raw', 'table', 'syslinux.cfg', 'kernel', 'ramdisk']) rmSync(at(name));
+}
