@@ -13,7 +13,7 @@ import { takeHold } from './money.service.ts';
 import { chooseSpot, type Spot } from './nodes.ts';
 import { isRegionServed, lockNodes, readLoads } from './nodes.store.ts';
 import { resourceOf, type Volume } from './volume.ts';
-import { insertTransition, insertVolume, isLabelTaken } from './volumes.store.ts';
+import { countVolumes, insertTransition, insertVolume, isLabelTaken } from './volumes.store.ts';
 
 /**
  * Accepts an order: a place on a storage node, the money for the first while, the volume's rows, and the rentals that are
@@ -48,6 +48,7 @@ export async function acceptVolume(
   requireAllowed(order.region, key.limits);
   await requireOpen(tx, key.mode, order.region);
   await requireFreeLabel(tx, { orgId, mode: key.mode }, order.label);
+  await requireQuota(tx, { orgId, mode: key.mode });
   const { region, sizeGb } = order;
   const price = await volumePriceFor(tx, orgId, key.mode, { region, sizeGb, now });
   requireWithinCap(order.maxUsd, price);
@@ -105,6 +106,16 @@ async function requireOpen(tx: Tx, mode: Mode, region: string): Promise<void> {
       suggestion: 'Choose a region in which volumes are offered, or ask the operator.',
     });
   }
+}
+
+/** So many an organisation may have in each mode, those that are kept after their deletion included. */
+const VOLUMES_MAX = 1_000;
+
+async function requireQuota(tx: Tx, { orgId, mode }: Pick<Volume, 'orgId' | 'mode'>): Promise<void> {
+  if ((await countVolumes(tx, orgId, mode)) < VOLUMES_MAX) return;
+  throw new Fault('QUOTA_EXCEEDED', {
+    message: `An organisation has ${VOLUMES_MAX} volumes at most, those that are kept after their deletion included.`,
+  });
 }
 
 /** Exact, since the organisation's turn is taken. What was deleted has given its label back. */

@@ -170,7 +170,8 @@ describe('a label', () => {
     const orders = await Promise.all(
       [1, 2, 3].map(() => refusal(world.create(tenant, { label: 'datasets' }))),
     );
-    expect(orders.toSorted()).toEqual(['VOLUME_LABEL_TAKEN', 'VOLUME_LABEL_TAKEN', null]);
+    expect(orders.filter((reason) => reason === 'VOLUME_LABEL_TAKEN')).toHaveLength(2);
+    expect(orders).toContain(null);
     expect(await refusal(world.create(await world.tenant(), { label: 'datasets' }))).toBeNull();
     await world.settle();
     const other = await world.active(tenant);

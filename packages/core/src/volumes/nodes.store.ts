@@ -218,6 +218,18 @@ export async function findPurged(
   return new Set(rows.map(({ id }) => id));
 }
 
+/** What a node serves is not what it should: it has to confirm that anew. */
+export async function wishAgain(
+  tx: Tx,
+  volumes: readonly { readonly orgId: OrgId; readonly id: VolumeId }[],
+): Promise<void> {
+  await sql`
+    update volumes set wish_seq = wish_seq + 1, next_action_at = ${tx.clock.now()}, version = version + 1
+     where id = any(${volumes.map(({ id }) => toUuid(id))}::uuid[]) and served_seq = wish_seq and phase <> 'purged'`.execute(
+    tx.kysely,
+  );
+}
+
 /** Has these looked at at once. Whoever works on one now finds it due again when it is done. */
 export async function makeDue(
   tx: Tx,

@@ -42,7 +42,7 @@ export async function prepare(
   const snapshots = await giveUpSnapshots(tx, volume);
   const node = await findNode(tx, volume.nodeId);
   const now = tx.clock.now();
-  if (node === null || node.status !== 'connected') {
+  if (node === null || node.status !== 'connected' || !needsBackend(volume, snapshots)) {
     await saveVolume(tx, volume, { nextActionAt: await nextLookOf(tx, volume, snapshots, policy) });
     return null;
   }
@@ -70,6 +70,18 @@ export async function prepare(
     make: told.phase === 'live' ? snapshots.filter(({ status }) => status === 'creating') : [],
     drop: snapshots.filter(({ status }) => status === 'deleting'),
   };
+}
+
+/** Whether its backend has still to confirm something. What it serves otherwise than confirmed, those who look find out. */
+function needsBackend(volume: Volume, snapshots: readonly Snapshot[]): boolean {
+  return (
+    volume.phase === 'provisioning' ||
+    volume.phase === 'purging' ||
+    volume.status === 'unknown' ||
+    volume.troubleSince !== null ||
+    volume.servedSeq < volume.wishSeq ||
+    snapshots.some(({ status }) => status === 'creating' || status === 'deleting')
+  );
 }
 
 /** When it must be looked at next, by its rows alone. */

@@ -189,6 +189,18 @@ export async function findVolume(
   return row === undefined ? null : toVolume(row);
 }
 
+/** How many the organisation has that are not gone. */
+export async function countVolumes(reader: Reader, orgId: OrgId, mode: Mode): Promise<number> {
+  const row = await reader.kysely
+    .selectFrom('volumes')
+    .select((build) => build.fn.countAll().as('count'))
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('phase', '<>', 'purged')
+    .executeTakeFirst();
+  return Number(row?.count ?? 0);
+}
+
 /** Whether a volume that was not deleted has this label. */
 export async function isLabelTaken(
   reader: Reader,

@@ -5,7 +5,15 @@ import type { VolumeBackend, VolumeView } from '@millrace/storage';
 import { listClientsOfNode } from './attachments.store.ts';
 import type { ConvergeParts } from './converge.ts';
 import { silentForMs, watchAt, type StorageNode } from './nodes.ts';
-import { claimLook, findNode, findPurged, listVolumesOfNode, makeDue, saveNode } from './nodes.store.ts';
+import {
+  claimLook,
+  findNode,
+  findPurged,
+  listVolumesOfNode,
+  makeDue,
+  saveNode,
+  wishAgain,
+} from './nodes.store.ts';
 import { hide, messageOf } from './settle.service.ts';
 import type { Volume } from './volume.ts';
 import { lockVolume, readOldestDueMs } from './volumes.store.ts';
@@ -130,7 +138,7 @@ async function compare(
   );
   if (wrong.length > 0) {
     differing.add(wrong.length);
-    await db.transaction({ name: 'make volumes due', isolation }, (tx) => makeDue(tx, wrong));
+    await db.transaction({ name: 'wish volumes again', isolation }, (tx) => wishAgain(tx, wrong));
   }
   await dropLeftovers(parts, node, { backend, ours, views, signal });
 }
