@@ -82,7 +82,7 @@ function standard({ home, port, filesFolder, filesUrl }: IronicSettings): Ironic
       http_root: filesFolder,
       http_url: filesUrl,
       default_boot_mode: 'bios',
-      // Whole disks take hours to overwrite; what is wiped always is what would let somebody read the old ones.
+      // For tests: whole disks take hours to overwrite. Whoever has tenants leaves both as Ironic has them.
       erase_devices_priority: 0,
       erase_devices_metadata_priority: 10,
     },
