@@ -239,12 +239,15 @@ export interface RentalWorldOptions {
   readonly poolSize?: number;
   /** Further providers, with two nodes of H100 on one fabric in each cluster. */
   readonly more?: readonly ProviderSetting[];
+  /** Real engines that stand behind clusters of theirs, by the name of the cluster. */
+  readonly connected?: Readonly<Record<string, ComputeDriver>>;
   /** False: machines are on and nobody can log in; faster where no test does. */
   readonly doors?: boolean;
 }
 
 export async function createRentalWorld(options: RentalWorldOptions = {}): Promise<RentalWorld> {
-  const { variant = 'V8', nodes = 1, metalFabrics = 2, poolSize = 10, doors = true, more = [] } = options;
+  const { variant = 'V8', nodes = 1, metalFabrics = 2, poolSize = 10, doors = true } = options;
+  const { more = [], connected = {} } = options;
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
@@ -261,12 +264,13 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
       controls: createMockControls(),
       layout,
     };
+    const real = connected[which];
     return {
       clusterId: cluster.id,
       memory: shared.memory,
       controls: shared.controls,
-      driver: createMockDriver({ ...shared, doors: doors ? { bind: null } : null }),
-      reader: createMockDriver({ ...shared, doors: null }),
+      driver: real ?? createMockDriver({ ...shared, doors: doors ? { bind: null } : null }),
+      reader: real ?? createMockDriver({ ...shared, doors: null }),
     };
   };
   const engines = {
