@@ -86,7 +86,10 @@ async function proveIn(folder: string, made: Made): Promise<ProofReport> {
   const [driver, other] = [connect(), connect()];
   try {
     const life = new Life({ driver, other, ironic, machine, nodeUuid, body, note });
-    const figures = await life.lead().catch((error: unknown) => tellAll(error, ironic, body));
+    const figures = await life.lead().catch((error: unknown) => {
+      tellLast(ironic, body, note);
+      throw error;
+    });
     const { engine: version } = await driver.readInventory(AbortSignal.timeout(60_000));
     return {
       figures: {
@@ -131,8 +134,8 @@ function engine(folder: string, { kernelFile, ramdiskFile }: DeployRamdisk): Pro
 }
 
 /** The end of what the machine and the engine said, before both are gone. */
-function tellAll(error: unknown, ironic: TestIronic, body: QemuBody): never {
+function tellLast(ironic: TestIronic, body: QemuBody, note: Made['note']): void {
   const last = (text: string): string => text.slice(-6_000);
-  const said = `The machine:\n${last(body.console())}\nThe engine:\n${last(ironic.process().output())}`;
-  throw new Error(`${String(error)}\n${said}`, { cause: error });
+  note(`the machine said:\n${last(body.console())}`);
+  note(`the engine said:\n${last(ironic.process().output())}`);
 }
