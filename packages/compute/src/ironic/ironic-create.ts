@@ -115,9 +115,11 @@ export class IronicMaker {
     wish: MachineWish,
     signal: AbortSignal,
   ): Promise<typeof again> {
-    if (other !== null && isThere(other)) throw taken(node, 'another machine of ours is on it');
-    const why = whyTaken(node);
-    if (why !== null) throw taken(node, why);
+    const why = other !== null && isThere(other) ? 'another machine of ours is on it' : whyTaken(node);
+    if (why !== null) {
+      await this.#withdraw(wish, signal);
+      throw taken(node, why);
+    }
     await this.#refuseMisfit(node, wish, signal);
     const { client, settings } = this.#parts;
     const mark = markFor(wish, settings.owner, client.clock.now());
@@ -137,6 +139,15 @@ export class IronicMaker {
     }
     const allocation = await this.#allocated(wish, signal);
     return allocation === null ? again : this.#judge(allocation, wish, signal);
+  }
+
+  /** An earlier call may have asked for the node and never heard that somebody else has it. */
+  async #withdraw(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    const { client, settings } = this.#parts;
+    const allocation = await client.findAllocation(wish.externalId, signal);
+    const mark = allocation === null ? null : markOf(allocation, settings.owner);
+    if (mark === null || !isOf(mark, wish) || allocation?.state === 'active') return;
+    await client.deleteAllocation(wish.externalId, signal);
   }
 
   /** What became of the allocation, once Ironic knows. */

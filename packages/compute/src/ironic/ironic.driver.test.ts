@@ -234,7 +234,7 @@ describe('what is asked of Ironic', () => {
     await Promise.all([...looks, driver.listOwned(soon()), driver.readInventory(soon())]);
     // One for the first, and one for all who came while it was under way.
     const each = ['/v1/conductors', '/v1/nodes'];
-    const paths = ironic.asked.map(({ path }) => path.split('?')[0]);
+    const paths = ironic.asked.map(({ path }) => path.split('?')[0] ?? '');
     expect(paths.toSorted()).toEqual([...each, ...each].toSorted());
   });
 

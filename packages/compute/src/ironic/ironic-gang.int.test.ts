@@ -1,0 +1,147 @@
+import { readNode, untilNode } from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { isDriverError } from '../driver-error.ts';
+import type { ComputeDriver, MachineWish } from '../driver.ts';
+import { startFakeMetal, type FakeMetal } from './ironic-world.fixture.ts';
+import { wishFor } from './ironic.fixture.ts';
+
+// Sixteen nodes of fake hardware in a real Ironic, wanted by more than can have them.
+
+const nodeCount = 16;
+let metal: FakeMetal;
+let drivers: readonly ComputeDriver[];
+const soon = (): AbortSignal => AbortSignal.timeout(90_000);
+
+beforeAll(async () => {
+  metal = await startFakeMetal(nodeCount);
+  // As two processes.
+  drivers = [metal.connectBare(), metal.connectBare()];
+}, 240_000);
+
+afterAll(async () => {
+  await Promise.all(drivers.map((driver) => driver.close()));
+  await metal[Symbol.asyncDispose]();
+});
+
+/** What the test asked for, whether it came to something or not. */
+let wished: MachineWish[] = [];
+
+afterEach(async () => {
+  await removeAll(wished);
+  wished = [];
+}, 180_000);
+
+function wishOn(uuid: string): MachineWish {
+  const wish = wishFor({ uuid });
+  wished.push(wish);
+  return wish;
+}
+
+function driverAt(index: number): ComputeDriver {
+  return drivers[index % drivers.length] ?? expect.fail('There is no driver.');
+}
+
+function nodeAt(index: number): string {
+  return metal.nodes[index] ?? expect.fail(`There is no node ${index}.`);
+}
+
+type Outcome = { readonly wish: MachineWish; readonly kind: string };
+
+/** As rentals do: what may pass is asked again. */
+async function tryCreate(wish: MachineWish, index: number): Promise<Outcome> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await driverAt(index).create(wish, soon());
+      return { wish, kind: 'made' };
+    } catch (error) {
+      if (!isDriverError(error) || error.isFinal || tries > 20) {
+        return { wish, kind: isDriverError(error) ? error.kind : String(error) };
+      }
+    }
+  }
+}
+
+async function removeAll(wishes: readonly MachineWish[]): Promise<void> {
+  await Promise.all(wishes.map((wish, index) => driverAt(index).terminate(wish, soon())));
+}
+
+async function allocations(): Promise<readonly string[]> {
+  type Page = { readonly allocations: readonly { readonly uuid: string }[] };
+  const page = await metal.ironic.call<Page>('GET', '/v1/allocations');
+  return page.allocations.map(({ uuid }) => uuid);
+}
+
+async function settled(wish: MachineWish): Promise<void> {
+  await untilNode(metal.ironic, wish.nodeName, ['active']);
+}
+
+it('of two gangs that want the same sixteen nodes each node goes to exactly one, whoever asks how often', async () => {
+  const gangs = [metal.nodes.map(wishOn), metal.nodes.map(wishOn)];
+  // Of the first gang each machine is asked for twice at once, by both processes.
+  const outcomes = await Promise.all(
+    [...gangs, gangs[0] ?? []].flatMap((gang, process) => gang.map((wish) => tryCreate(wish, process))),
+  );
+  const made = new Set(outcomes.filter(({ kind }) => kind === 'made').map(({ wish }) => wish));
+  expect(new Set([...made].map(({ nodeName }) => nodeName))).toEqual(new Set(metal.nodes));
+  expect(made.size).toBe(nodeCount);
+  // Who did not get a node is told for good, and so tries others: no caller waits for what it cannot have.
+  for (const { wish, kind } of outcomes) expect(made.has(wish) ? 'made' : 'no_capacity').toBe(kind);
+  const ids = [...made].map(({ externalId }) => externalId).toSorted();
+  const { machines } = await driverAt(0).listOwned(soon());
+  expect(machines.map(({ externalId }) => externalId).toSorted()).toEqual(ids);
+  expect((await allocations()).toSorted()).toEqual(ids);
+  await Promise.all([...made].map(settled));
+  await removeAll(gangs.flat());
+  expect(await allocations()).toEqual([]);
+  const { nodes } = await driverAt(1).readInventory(soon());
+  expect(nodes.filter(({ reachable }) => reachable)).toHaveLength(nodeCount);
+  expect((await driverAt(1).listOwned(soon())).machines).toEqual([]);
+}, 300_000);
+
+it('a node that was taken in Ironic behind our back is refused for good, and what the gang has is undone', async () => {
+  const [taken, ...others] = metal.nodes.slice(0, 4);
+  const uuid = taken ?? expect.fail('There are no nodes.');
+  const stranger = await metal.ironic.call<{ uuid: string }>('POST', '/v1/allocations', {
+    resource_class: 'gpu',
+    candidate_nodes: [uuid],
+  });
+  await expect
+    .poll(async () => (await readNode(metal.ironic, uuid)).instance_uuid, { timeout: 20_000 })
+    .toBe(stranger.uuid);
+  const gang = [uuid, ...others].map(wishOn);
+  const outcomes = await Promise.all(gang.map((wish, index) => tryCreate(wish, index)));
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['no_capacity', 'made', 'made', 'made']);
+  const sold = (await driverAt(0).readInventory(soon())).nodes.find(({ name }) => name === uuid);
+  expect(sold).toMatchObject({ reachable: false, hardware: null });
+  await removeAll(gang);
+  expect((await readNode(metal.ironic, uuid)).instance_uuid).toBe(stranger.uuid);
+  await metal.ironic.call('DELETE', `/v1/allocations/${stranger.uuid}`);
+  for (const name of others) expect((await readNode(metal.ironic, name)).provision_state).toBe('available');
+}, 240_000);
+
+it('a machine that was undeployed in Ironic behind our back is gone, and its node can be rented again', async () => {
+  const wish = wishOn(nodeAt(5));
+  await driverAt(0).create(wish, soon());
+  await settled(wish);
+  await metal.ironic.call('PUT', `/v1/nodes/${wish.nodeName}/states/provision`, { target: 'deleted' });
+  await untilNode(metal.ironic, wish.nodeName, ['available']);
+  expect(await driverAt(1).describe(wish, soon())).toBeNull();
+  await driverAt(1).terminate(wish, soon());
+  const next = wishOn(wish.nodeName);
+  await driverAt(1).create(next, soon());
+  await settled(next);
+  expect(await driverAt(0).describe(next, soon())).toMatchObject({ nodeName: wish.nodeName });
+  await driverAt(0).terminate(next, soon());
+  expect((await readNode(metal.ironic, wish.nodeName)).extra).not.toHaveProperty('millrace_machine');
+}, 240_000);
+
+it('a node that an operator takes out of service is not given, and not shown as fit for sale', async () => {
+  const uuid = nodeAt(6);
+  await metal.ironic.call('PUT', `/v1/nodes/${uuid}/maintenance`, { reason: 'a disk fails' });
+  const outcome = await tryCreate(wishOn(uuid), 0);
+  expect(outcome.kind).toBe('no_capacity');
+  const node = (await driverAt(0).readInventory(soon())).nodes.find(({ name }) => name === uuid);
+  expect(node).toMatchObject({ reachable: false });
+  expect(node?.detail).toContain('a disk fails');
+  await metal.ironic.call('DELETE', `/v1/nodes/${uuid}/maintenance`);
+}, 120_000);
