@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { systemClock } from '@millrace/platform/clock';
-import { toUuid } from '@millrace/platform/ids';
+import { toUuid, type UserId } from '@millrace/platform/ids';
 import { exportPath } from '@millrace/storage';
 import { isNfsError, Nfs41Client, type OpenFile } from '@millrace/storage/nfs41';
 import {
@@ -61,7 +61,8 @@ async function plantMachines(
   const planted = await plantRentals(database.db, {
     ...fleet,
     orgId: organisation.id,
-    userId: owner.userId,
+    // As it was made by the seed.
+    userId: owner.userId as UserId,
     kind: 'bare-metal',
     // The first few are in other states than running.
     live: 4 + addresses.length,

@@ -113,12 +113,16 @@ export async function listEndedHolders(
   return rows.map((row) => fromUuid('rnt', row.rental_id));
 }
 
-/** The machines that may use a volume: of rentals that go on, their present ones, neither cut off nor to be removed. */
+/**
+ * The machines that may use a volume: of rentals that go on, their present ones, neither cut off nor to be removed. Storage
+ * servers know IPv4 addresses alone: a machine that has none is let in by none, and keeps nobody else out.
+ */
 const usableMachines = sql`
       from volume_attachments as held
       join rentals as rental on rental.id = held.rental_id and rental.status in ('Pending', 'Running', 'Unknown')
       join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
-       and machine.state in ('made', 'proven', 'open') and machine.cut_at is null and machine.private_ip is not null`;
+       and machine.state in ('made', 'proven', 'open') and machine.cut_at is null
+       and machine.private_ip ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'`;
 
 /** The private addresses of the machines that may use the volume. Sorted, each once. */
 export async function listClients(

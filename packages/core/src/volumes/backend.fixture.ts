@@ -11,6 +11,8 @@ export interface FakeBackend extends VolumeBackend {
   fault: { readonly call: 'all' | 'ensure' | 'remove' | 'snapshot'; readonly error: DriverError } | null;
   /** Waited for inside of `ensure`, after the wish was read and before it counts. */
   pause: ((wish: VolumeWish) => Promise<void>) | null;
+  /** Waited for when a wish counts, before that is answered. */
+  answer: (() => Promise<void>) | null;
   /** What a snapshot is said to take. */
   snapshotBytes: number;
 }
@@ -28,17 +30,21 @@ export function createFakeBackend(): FakeBackend {
     wishes: [],
     fault: null,
     pause: null,
+    answer: null,
     snapshotBytes: 1,
     async ensure(wish) {
       failing('ensure');
       await backend.pause?.(wish);
       const known = volumes.get(wish.externalId);
       const { externalId, vip, clients } = wish;
-      const sizeGb = Math.max(known?.sizeGb ?? 0, wish.sizeGb);
+      const { sizeGb } = wish;
+      if (known !== undefined && sizeGb < known.sizeGb)
+        throw new DriverError('refused', 'A volume does not shrink.');
       const snapshots = known?.snapshots ?? [];
       const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots };
       volumes.set(externalId, view);
       backend.wishes.push(wish);
+      await backend.answer?.();
       return view;
     },
     async list() {

@@ -150,9 +150,11 @@ async function serve(
   task: VolumeTask & { readonly what: 'serve' },
   signal: AbortSignal,
 ): Promise<TaskOutcome> {
-  await requireData(backend, task, signal);
-  const view = await backend.ensure(task.wish, signal);
-  requireAsWished(view, task.wish);
+  const known = await requireData(backend, task, signal);
+  // No backend shrinks a volume: one that has grown, though that was given up meanwhile, is served as large as it is.
+  const wish = { ...task.wish, sizeGb: Math.max(task.wish.sizeGb, known?.sizeGb ?? 0) };
+  const view = await backend.ensure(wish, signal);
+  requireAsWished(view, wish);
   const id = task.wish.externalId;
   const made = new Map<SnapshotId, SnapshotOutcome>();
   for (const snapshot of task.make) {
@@ -172,16 +174,17 @@ async function serve(
 
 /**
  * A backend makes what it does not have. Where a volume had data, that would be an empty one in its place, and nobody would
- * hear that the data is lost: so such a volume must be there first. The mock has no data and no memory.
+ * hear that the data is lost: so such a volume must be there first, and is answered. The mock has no data and no memory.
  */
 async function requireData(
   backend: VolumeBackend,
   { node, volume }: VolumeTask,
   signal: AbortSignal,
-): Promise<void> {
-  if (node.kind === 'mock' || volume.startedAt === null) return;
+): Promise<VolumeView | null> {
+  if (node.kind === 'mock' || volume.startedAt === null) return null;
   const id = toUuid(volume.id);
-  if ((await backend.list(signal)).some(({ externalId }) => externalId === id)) return;
+  const known = (await backend.list(signal)).find(({ externalId }) => externalId === id);
+  if (known !== undefined) return known;
   lost.add(1);
   throw new DriverError(
     'failed',

@@ -1,8 +1,15 @@
 import type { Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
-import { toUuid } from '@millrace/platform/ids';
-import { appendAudit, enterAs, type ApiKey, type EnteredCaller, type KeyCall } from '../identity/index.ts';
+import { toUuid, type VolumeId } from '@millrace/platform/ids';
+import {
+  appendAudit,
+  enterAs,
+  findKey,
+  type ApiKey,
+  type EnteredCaller,
+  type KeyCall,
+} from '../identity/index.ts';
 import { rateOf, volumePriceFor } from '../prices/index.ts';
 import { attach } from './attach.service.ts';
 import { lockRentals } from './attachments.store.ts';
@@ -67,7 +74,7 @@ export async function acceptVolume(
     sizeGb,
     price,
     maxNanoUsd: order.maxUsd,
-    holdId: await takeHold(tx, owner, { step: 'create', price, keyId: key.id }),
+    holdId: await takeHold(tx, owner, { step: 'create', price }),
     phase: 'provisioning',
     status: 'inactive',
     statusReason: 'It is being made.',
@@ -131,9 +138,26 @@ export async function requireKeyRoom(
   tx: Tx,
   key: Pick<ApiKey, 'id' | 'orgId' | 'limits'>,
   more: Parameters<typeof requireRoom>[2],
+  beside: VolumeId | null = null,
 ): Promise<void> {
   if (key.limits.maxUsdPerHour === null) return;
-  requireRoom(key.limits, await readKeyLoad(tx, key.orgId, key.id), more);
+  requireRoom(key.limits, await readKeyLoad(tx, key.orgId, key.id, beside), more);
+}
+
+/**
+ * The same of what is added to a volume that is there. The key that made it pays, so its limits count; and another key may
+ * add to it only what it might have beside its own: else a limit could be got around bit by bit.
+ */
+export async function requireKeyRoomIn(
+  tx: Tx,
+  key: ApiKey,
+  volume: Pick<Volume, 'id' | 'keyId'>,
+  more: Parameters<typeof requireRoom>[2],
+): Promise<void> {
+  const maker =
+    volume.keyId === null || volume.keyId === key.id ? null : await findKey(tx, key.orgId, volume.keyId);
+  if (maker !== null) await requireKeyRoom(tx, maker, more);
+  await requireKeyRoom(tx, key, more, volume.id);
 }
 
 async function takeSpot(tx: Tx, mode: Mode, { region, sizeGb }: VolumeOrder): Promise<Spot> {

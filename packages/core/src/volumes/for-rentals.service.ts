@@ -28,7 +28,7 @@ export interface AttachingRental {
 
 /**
  * Takes the locks that attaching will need, where the rental is still to be accepted: they come before those of hosts and
- * of the ledger. Refuses nothing.
+ * of the ledger. What names no volume is told so here, whether or not there is room for the rental.
  */
 export async function lockStorage(
   tx: Tx,
@@ -41,7 +41,8 @@ export async function lockStorage(
     return;
   }
   const volume = isWireId(choice.id) ? await findVolume(tx, orgId, mode, choice.id) : null;
-  if (volume !== null) await lockVolume(tx, orgId, volume.id);
+  if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
+  await lockVolume(tx, orgId, volume.id);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Reader } from '@millrace/platform/db';
-import { toUuid, type KeyId, type OrgId } from '@millrace/platform/ids';
+import { toUuid, type KeyId, type OrgId, type VolumeId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 
@@ -13,9 +13,15 @@ export interface KeyLoad {
  * What the rentals and volumes of a key come to that have not ended and are not on their way out, together with those of
  * every key that it replaced or that replaced it: a rotation makes no room. Of each rental its dearest term counts, and of
  * each volume the size that it was asked to become, so that what was stopped, or is about to go on at another price, has
- * its room when it does. Exact only while nobody else creates for the organisation: its turn is taken first.
+ * its room when it does. One volume may be counted whoever made it. Exact only while nobody else creates for the
+ * organisation: its turn is taken first.
  */
-export async function readKeyLoad(reader: Reader, orgId: OrgId, keyId: KeyId): Promise<KeyLoad> {
+export async function readKeyLoad(
+  reader: Reader,
+  orgId: OrgId,
+  keyId: KeyId,
+  beside: VolumeId | null = null,
+): Promise<KeyLoad> {
   const { rows } = await sql<{ live: bigint; rentals: bigint | null; volumes: bigint | null }>`
     with recursive older as (
       select id, rotated_from from api_keys where org_id = ${toUuid(orgId)} and id = ${toUuid(keyId)}
@@ -33,13 +39,14 @@ export async function readKeyLoad(reader: Reader, orgId: OrgId, keyId: KeyId): P
                                     from rental_terms as term where term.rental_id = rental.id) as dearest) as of_rentals,
            (select sum((coalesce(volume.grow_price, volume.price) ->> 'rateNanoUsdPerHour')::bigint
                        + coalesce(kept.rate, 0))::bigint as volumes
-              from used
-              join volumes as volume on volume.key_id = used.id and volume.org_id = ${toUuid(orgId)}
-               and volume.phase in ('provisioning', 'live', 'frozen')
+              from volumes as volume
               cross join lateral (select sum((snapshot.price ->> 'rateNanoUsdPerHour')::bigint) as rate
                                     from volume_snapshots as snapshot
                                    where snapshot.volume_id = volume.id
-                                     and snapshot.status in ('creating', 'ready')) as kept) as of_volumes`.execute(
+                                     and snapshot.status in ('creating', 'ready')) as kept
+             where volume.org_id = ${toUuid(orgId)} and volume.phase in ('provisioning', 'live', 'frozen')
+               and (volume.key_id in (select id from used)
+                    or volume.id = ${beside === null ? null : toUuid(beside)}::uuid)) as of_volumes`.execute(
     reader.kysely,
   );
   const [row] = rows;

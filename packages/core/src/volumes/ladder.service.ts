@@ -8,8 +8,7 @@ import {
   ladderRungs,
   type RequiredAction,
 } from '../metering/index.ts';
-import { freeze, purge } from './life.service.ts';
-import { volumesActor } from './volume.ts';
+import { freeze } from './life.service.ts';
 import { findVolume, lockVolume } from './volumes.store.ts';
 
 /**
@@ -48,11 +47,8 @@ async function carryOut(tx: Tx, action: RequiredAction): Promise<void> {
   // What is only kept is paid for already, and ends by itself when what pays for it does.
   if (volume === null || volume.phase !== 'live') return;
   if (reason === 'balance' && (await hasRecovered(tx, action))) return;
-  if (action.action === 'stop') await freeze(tx, volume, reason);
-  else {
-    const end = { reason: `The ${reason} does not cover it any longer.`, actor: volumesActor };
-    await purge(tx, volume, { ...end, at: tx.clock.now() });
-  }
+  // Also where a deletion is asked for: as long as something is set aside for its data, that is kept, and then purged.
+  await freeze(tx, volume, reason);
 }
 
 const lowest = ladderRungs.at(-1);

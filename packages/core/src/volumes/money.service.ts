@@ -1,6 +1,6 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import type { HoldId, KeyId } from '@millrace/platform/ids';
+import type { HoldId } from '@millrace/platform/ids';
 import {
   addUsd,
   affordableMs,
@@ -25,6 +25,7 @@ import {
   type MeterWish,
 } from '../metering/index.ts';
 import { holdAtCreate, rateOf, type FrozenPrice } from '../prices/index.ts';
+import { capEndOf } from './due.ts';
 import { HOLD_WINDOW_MS, RETENTION_MS, RETENTION_PART } from './policy.ts';
 import { listSnapshots } from './snapshots.store.ts';
 import { causeOfVolume, type Snapshot, type Volume } from './volume.ts';
@@ -58,13 +59,13 @@ export function keptMeter(meters: readonly Meter[]): (Meter & { readonly termEnd
 }
 
 /**
- * Sets aside what `price` costs for the time that a hold reaches over. Null where it costs nothing. Throws the refusal,
- * with how much was missing, where that is not there.
+ * Sets aside what `price` costs for the time that a hold reaches over, in the budgets of the key that pays for the volume.
+ * Null where it costs nothing. Throws the refusal, with how much was missing, where that is not there.
  */
 export async function takeHold(
   tx: Tx,
   volume: Owner,
-  hold: { readonly step: string; readonly price: FrozenPrice; readonly keyId: KeyId | null },
+  hold: { readonly step: string; readonly price: FrozenPrice },
 ): Promise<HoldId | null> {
   const amount = holdAtCreate(hold.price, HOLD_WINDOW_MS);
   if (amount === zeroUsd) return null;
@@ -78,7 +79,7 @@ export async function takeHold(
       step: hold.step,
       amount,
       demand: 'new',
-      ...(hold.keyId === null ? {} : { keyId: hold.keyId }),
+      ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
     },
   ]);
   if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
@@ -232,13 +233,15 @@ export async function stopBilling(tx: Tx, volume: Owner, at: Date): Promise<void
 }
 
 /**
- * From `at` on its data is only kept: over what was set aside for that, or with `wantedMs` over what there is. Nothing more
- * is spent on it. Answers when that ends.
+ * From `at` on its data is only kept: over what was set aside for that, or with `wantedMs` over what there is, and never
+ * beyond what the volume may cost. Nothing more is spent on it. Answers when that ends.
  */
-export async function keepData(tx: Tx, volume: Owner, at: Date, wantedMs?: number): Promise<Date> {
+export async function keepData(tx: Tx, volume: Volume, at: Date, wantedMs?: number): Promise<Date> {
   const meters = await metersOf(tx, volume);
   const open = meters.filter(isRunning);
-  const forMs = wantedMs ?? Math.max(0, ...open.map(({ retentionMs }) => retentionMs));
+  const wished = wantedMs ?? Math.max(0, ...open.map(({ retentionMs }) => retentionMs));
+  const cap = capEndOf(volume, meters);
+  const forMs = cap === null ? wished : Math.max(0, Math.min(wished, cap.endsAt.getTime() - at.getTime()));
   const ratePerHour = addUsd(zeroUsd, ...open.map((meter) => meter.ratePerHour));
   const quantity = open.reduce((sum, meter) => sum + meter.quantity, 0);
   await closeAll(tx, volume, open, at);

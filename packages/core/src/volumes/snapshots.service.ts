@@ -5,7 +5,7 @@ import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
 import { rateOf, volumePriceFor } from '../prices/index.ts';
 import { requireAction } from './attach.ts';
 import { isWireId, requireOwn } from './attach.service.ts';
-import { requireKeyRoom } from './create.service.ts';
+import { requireKeyRoomIn } from './create.service.ts';
 import { giveBack, stopSnapshotBilling, takeHold } from './money.service.ts';
 import { lockNodes } from './nodes.store.ts';
 import { defaultVolumePolicy } from './policy.ts';
@@ -43,7 +43,7 @@ export async function createSnapshot(
   const now = tx.clock.now();
   const { mode, region, sizeGb } = volume;
   const price = await volumePriceFor(tx, orgId, mode, { region, sizeGb, now });
-  await requireKeyRoom(tx, key, rateOf(price));
+  await requireKeyRoomIn(tx, key, volume, rateOf(price));
   await requireRoomAt(tx, volume, sizeGb);
   const id = tx.ids.next('snp');
   const snapshot: Snapshot = {
@@ -54,7 +54,7 @@ export async function createSnapshot(
     label: label ?? volume.label,
     sizeGb,
     price,
-    holdId: await takeHold(tx, volume, { step: `snapshot:${id}`, price, keyId: key.id }),
+    holdId: await takeHold(tx, volume, { step: `snapshot:${id}`, price }),
     status: 'creating',
     createdAt: now,
     makeBy: new Date(now.getTime() + defaultVolumePolicy.changeMs),

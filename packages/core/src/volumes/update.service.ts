@@ -5,7 +5,7 @@ import { appendAudit, enterAs, type ApiKey, type KeyCall } from '../identity/ind
 import { rateOf, volumePriceFor } from '../prices/index.ts';
 import { requireAction } from './attach.ts';
 import { isWireId, requireOwn } from './attach.service.ts';
-import { requireFreeLabel, requireKeyRoom } from './create.service.ts';
+import { requireFreeLabel, requireKeyRoomIn } from './create.service.ts';
 import { takeHold } from './money.service.ts';
 import { wishAnew } from './move.ts';
 import { emptyLoad } from './nodes.ts';
@@ -68,13 +68,13 @@ async function growthTo(tx: Tx, key: ApiKey, volume: Volume, toGb: number): Prom
   const now = tx.clock.now();
   const { orgId, mode, region } = volume;
   const price = await volumePriceFor(tx, orgId, mode, { region, sizeGb: toGb, now });
-  await requireKeyRoom(tx, key, nanoUsd(rateOf(price) - rateOf(volume.price)));
+  await requireKeyRoomIn(tx, key, volume, nanoUsd(rateOf(price) - rateOf(volume.price)));
   await requireRoomAt(tx, volume, toGb - volume.sizeGb);
   const step = `grow:${volume.version}:${toGb}`;
   return {
     toGb,
     price,
-    holdId: await takeHold(tx, volume, { step, price, keyId: key.id }),
+    holdId: await takeHold(tx, volume, { step, price }),
     by: new Date(now.getTime() + defaultVolumePolicy.changeMs),
   };
 }
