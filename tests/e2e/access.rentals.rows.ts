@@ -24,13 +24,6 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
     },
     others: 'none',
   },
-  createBareMetalRental: {
-    own: async (world) => {
-      await readyToRent(world, world.acme, 'bare-metal');
-      return metalOrder;
-    },
-    others: 'none',
-  },
   listBareMetalRentals: { own: nothing, others: 'none' },
   terminateBareMetalRental: {
     own: async (world) => terminationOf(await metalOf(world, world.acme)),

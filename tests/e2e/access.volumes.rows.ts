@@ -2,7 +2,7 @@ import { contract, type OperationId } from '@millrace/contract';
 import { testIds, uniqueId } from '@millrace/testing';
 import { toUuid } from '@millrace/platform/ids';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
-import { metalOf } from './access.rentals.rows.ts';
+import { metalOf, metalOrder, readyToRent } from './access.rentals.rows.ts';
 import type { AccessRow } from './access.rows.ts';
 import { plantedProvider } from './access.fleet.rows.ts';
 import { call, type Input, type World } from './world.ts';
@@ -33,6 +33,13 @@ export const volumeAccessRows: Partial<Record<OperationId, AccessRow>> = {
       }),
     },
   },
+  createBareMetalRental: {
+    own: (world) => metalWith(world, world.acme),
+    others: {
+      absent: metalOrderWith(nobodys),
+      foreign: (world) => metalWith(world, world.other),
+    },
+  },
   listStorageVolumes: { own: async () => ({}), others: 'none' },
   attachStorageVolume: linkRow(linkOf),
   detachStorageVolume: linkRow(attachedOf),
@@ -48,6 +55,16 @@ export const volumeAccessRows: Partial<Record<OperationId, AccessRow>> = {
     },
   },
 };
+
+function metalOrderWith(id: number): Input {
+  return { body: { ...metalOrder.body, storageVolume: { isNew: false, id } } };
+}
+
+/** An order of bare metal with a volume that is there, and a host for it. */
+async function metalWith(world: World, who: SeededOrganisation): Promise<Input> {
+  await readyToRent(world, who, 'bare-metal');
+  return metalOrderWith(await volumeOf(world, who));
+}
 
 /** What is asked of a volume and a rental that could have it. */
 function linkRow(make: (world: World, who: SeededOrganisation) => Promise<Input>): AccessRow {
