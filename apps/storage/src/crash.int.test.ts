@@ -132,6 +132,22 @@ test('after a loss of power everything is back, with the same handles', async ()
   }
 });
 
+test('handles are of the file system, also on a device that was of another a moment ago', async () => {
+  const { node, backend } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  await backend.remove(wish.externalId, never);
+  const next = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(next);
+  const { stdout } = await run('xfs_admin', [
+    '-u',
+    path.join(node.pool, 'volumes', next.externalId, 'volume.img'),
+  ]);
+  const identity = stdout.replaceAll(/UUID = |[-\s]/g, '');
+  const handle = await (await stage.machine(next.vip, node.client(0))).lookup(exportPath);
+  expect(handle.toString('hex')).toContain(identity);
+});
+
 test('a snapshot is the volume at one instant, is taken once, and goes with the volume', async () => {
   const { node, backend } = stage;
   const wish = stage.wish({ clients: [node.client(0)] });

@@ -18,6 +18,15 @@ const confiner = 'setpriv';
  */
 const capabilities = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'setgid', 'setuid'];
 
+const serverEnv = {
+  ...systemEnv,
+  // There is no bus to speak on, and none is looked for.
+  DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/nonexistent',
+  // Handles hold the identity of the file system, which is read from its device. What the machine remembers of that device may
+  // be of the volume that had it before, and then all handles would change with the next start.
+  BLKID_FILE: '/dev/null',
+};
+
 const mostLogBytes = 8 * 1_048_576;
 const stopMs = 15_000;
 const pollMs = 20;
@@ -36,8 +45,7 @@ export async function startServer(folder: VolumeFolder, epoch: number, onEnd: ()
     const server = [program, '-F', ...['-f', folder.config], ...['-L', folder.log], ...['-p', folder.pid]];
     const args = [...confinement, '--', ...server, '-N', 'NIV_EVENT', '-E', String(epoch)];
     const child = spawn(confiner, args, {
-      // There is no bus to speak on, and none is looked for.
-      env: { ...systemEnv, DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/nonexistent' },
+      env: serverEnv,
       cwd: '/',
       detached: true,
       stdio: ['ignore', log.fd, log.fd],
