@@ -19,7 +19,7 @@ import { requestRowProbe, unreadableProbe } from './requests.store.ts';
 import { payoutProbe, splitProbe, statementProbe } from './suppliers.store.ts';
 import { beginReading, endReading, readMark, recordRun, takeAuditLock } from './runs.store.ts';
 import { findChunkEnd, firstUuid, transferProbes, undoProbe, type IdRange } from './transfers.store.ts';
-import { volumeProbe } from './volumes.store.ts';
+import { volumeHoldProbe, volumeProbe } from './volumes.store.ts';
 import { findStrayTransfers, walletProbe } from './wallets.store.ts';
 
 export interface AuditOptions {
@@ -143,6 +143,7 @@ function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date):
     splitProbe({ range, onlyTouched: !everything, orgUuid }),
     thingProbe(orgUuid),
     volumeProbe(orgUuid),
+    volumeHoldProbe(orgUuid),
     paymentProbe({ range, paidSince: since, orgUuid }),
     payoutProbe({ range, settledSince: since, orgUuid }),
     leaseProbe({ everything, orgUuid }),
