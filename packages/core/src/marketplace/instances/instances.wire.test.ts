@@ -107,7 +107,7 @@ function recordWith(
       endReason: null,
       expiresAt: null,
       maxNanoUsd: null,
-    privateCloud: null,
+      privateCloud: null,
     },
     variant: 'V8',
     createdBy: { id: testIds.next('usr'), name: null, email: 'ada@example.com', picture: null },
