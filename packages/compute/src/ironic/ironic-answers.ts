@@ -15,6 +15,8 @@ export const nodeSchema = z.object({
   maintenance: z.boolean().nullish(),
   maintenance_reason: text,
   last_error: text,
+  /** False: whatever Ironic is set to, this one is not wiped when it is given back. Null: as it is set to. */
+  automated_clean: z.boolean().nullish(),
   /** Who has its lock. */
   reservation: text,
   instance_uuid: text,

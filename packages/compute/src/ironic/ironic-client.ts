@@ -146,7 +146,7 @@ export class IronicClient {
     );
   }
 
-  /** `conflict` and `isDuplicate`: there is one of this id already. */
+  /** `conflict`: there is one of this id already. */
   async allocate(
     allocation: {
       readonly uuid: string;

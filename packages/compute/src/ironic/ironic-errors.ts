@@ -5,18 +5,11 @@ import { DriverError, type DriverErrorKind } from '../driver-error.ts';
 export class IronicError extends DriverError {
   /** The status of the answer, or 0 where there was none. */
   readonly code: number;
-  /** The row exists already: somebody, perhaps an earlier call of ours, was first. */
-  readonly isDuplicate: boolean;
 
-  constructor(
-    kind: DriverErrorKind,
-    message: string,
-    details: { code?: number; isDuplicate?: boolean; cause?: unknown } = {},
-  ) {
+  constructor(kind: DriverErrorKind, message: string, details: { code?: number; cause?: unknown } = {}) {
     super(kind, message, { cause: details.cause });
     this.name = 'IronicError';
     this.code = details.code ?? 0;
-    this.isDuplicate = details.isDuplicate ?? false;
   }
 }
 
@@ -99,7 +92,6 @@ export function fromAnswer(what: string, code: number, body: string, isRead: boo
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
   return new IronicError(told, `Ironic could not ${what}: ${shown} (${code})${help.get(code) ?? ''}`, {
     code,
-    isDuplicate: told === 'conflict',
   });
 }
 

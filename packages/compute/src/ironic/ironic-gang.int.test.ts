@@ -13,7 +13,7 @@ let drivers: readonly ComputeDriver[];
 const soon = (): AbortSignal => AbortSignal.timeout(90_000);
 
 beforeAll(async () => {
-  metal = await startFakeMetal(nodeCount);
+  metal = await startFakeMetal(nodeCount, { takesItsTime: false });
   // As two processes.
   drivers = [metal.connectBare(), metal.connectBare()];
 }, 240_000);

@@ -1,7 +1,15 @@
 import { splitBy } from '@millrace/platform/money';
 import type { InventoryGpu, InventoryNode, NodeHardware } from '../driver.ts';
 import type { IronicInspection, IronicNode } from './ironic-answers.ts';
-import { isForsaken, isMarked, isPowerKnown, notesOf, type Located, type Notes } from './ironic-machine.ts';
+import {
+  isForsaken,
+  isMarked,
+  isNeverWiped,
+  isPowerKnown,
+  notesOf,
+  type Located,
+  type Notes,
+} from './ironic-machine.ts';
 
 // What Ironic knows of a node, as hardware that can be sold. Pure.
 
@@ -158,6 +166,7 @@ export function problemOf(node: IronicNode, located: Located | null): string | n
   if (located === null && state !== 'available') return `It is ${state}, and not by us.`;
   const isForeign = (node.instance_uuid ?? null) !== null || (isMarked(node) && state !== 'available');
   if (located === null && isForeign) return 'Somebody else has it.';
+  if (isNeverWiped(node)) return 'It would not be wiped after a tenant: its automated_clean is false.';
   if ((node.resource_class ?? '') === '') return 'It has no resource class, so nobody can allocate it.';
   return isPowerKnown(node) ? null : 'Nobody knows whether it is on.';
 }

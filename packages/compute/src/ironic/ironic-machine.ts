@@ -162,10 +162,15 @@ export function whyTaken(node: IronicNode): string | null {
     return `it is in maintenance: ${node.maintenance_reason ?? node.last_error ?? 'no reason given'}`;
   }
   if (node.provision_state !== 'available') return `it is ${node.provision_state ?? 'in no state'}`;
+  if (isNeverWiped(node)) return 'it would not be wiped afterwards: its automated_clean is false';
   if ((node.instance_uuid ?? null) !== null) return 'it is allocated to somebody else';
   if ((node.resource_class ?? '') === '') return 'it has no resource class';
   return isPowerKnown(node) ? null : 'nobody knows whether it is on';
 }
+
+/** Ironic gives it back as it is, with all that its tenant left on the disks. */
+export const isNeverWiped = ({ automated_clean: isCleaned }: Pick<IronicNode, 'automated_clean'>): boolean =>
+  isCleaned === false;
 
 export function isPowerKnown({ power_state: state }: IronicNode): boolean {
   return state === 'power on' || state === 'power off';

@@ -1,7 +1,7 @@
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
 import { IronicError } from './ironic-errors.ts';
-import { cutPatch, forgetPatch, isOf, markOf, type Located } from './ironic-machine.ts';
+import { cutPatch, forgetPatch, isNeverWiped, isOf, markOf, type Located } from './ironic-machine.ts';
 import type { IronicParts } from './ironic-parts.ts';
 import type { IronicPower } from './ironic-power.ts';
 import { again, inTurns } from './ironic-turns.ts';
@@ -81,6 +81,10 @@ export class IronicRemover {
       case 'wiping':
         return again;
       case 'wiped':
+        if (isNeverWiped(node)) {
+          const fault = 'its automated_clean is false';
+          throw new IronicError('unclean', `Its node ${node.uuid} was given back as it was: ${fault}`);
+        }
         await this.#forget(node.uuid, mark, signal);
         return undefined;
       case 'unclean':

@@ -16,11 +16,14 @@ export interface FakeMetal extends AsyncDisposable {
   connectBare(): ComputeDriver;
 }
 
-/** Up to a second for each step of a deploy, mostly less: long enough to be seen. */
-const delays = { deploy_delay: '0,1' };
-
-export async function startFakeMetal(count: number): Promise<FakeMetal> {
-  const ironic = await startIronic({ conf: { fake: delays } });
+export async function startFakeMetal(
+  count: number,
+  options: {
+    /** Up to a second for each step of a deploy, mostly less: long enough to be seen, and killed in. */
+    readonly takesItsTime: boolean;
+  },
+): Promise<FakeMetal> {
+  const ironic = await startIronic(options.takesItsTime ? { conf: { fake: { deploy_delay: '0,1' } } } : {});
   try {
     const nodes = await Promise.all(
       Array.from({ length: count }, (_none, index) =>

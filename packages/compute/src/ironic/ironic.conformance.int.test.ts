@@ -26,7 +26,7 @@ class IronicWorld implements DriverWorld {
   #metal: FakeMetal | null = null;
 
   async open(): Promise<WorldFacts> {
-    this.#metal = await startFakeMetal(6);
+    this.#metal = await startFakeMetal(6, { takesItsTime: true });
     const { nodes, gpuPciAddresses } = this.#metal;
     return {
       nodes: nodes.slice(0, 5).map((name) => ({ name, gpuPciAddresses })),

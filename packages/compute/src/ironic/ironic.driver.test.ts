@@ -46,6 +46,7 @@ describe('a node that placement chose and somebody else has', () => {
     ['of unknown power', { power_state: null }],
     ['without a resource class', { resource_class: null }],
     ['of an operator', { provision_state: 'manageable' }],
+    ['never wiped', { automated_clean: false }],
   ])('is no_capacity when it is %s, and nothing is written', async (_title, changes) => {
     const node = ironic.addNode(changes);
     expect(await kindOf(driver.create(wishFor(node), soon()))).toBe('no_capacity');
@@ -150,6 +151,23 @@ describe('what Ironic takes and then does not do', () => {
     await driver.terminate(wish, soon());
     expect(node.extra).not.toHaveProperty('millrace_machine');
     expect(node.lessee).toBeNull();
+  });
+
+  it('a node that is free again without having been wiped is unclean, keeps its mark, and is not sold', async () => {
+    const node = ironic.addNode();
+    const wish = wishFor(node);
+    await driver.create(wish, soon());
+    node.automated_clean = false;
+    expect(await kindOf(driver.terminate(wish, soon()))).toBe('unclean');
+    expect(node).toMatchObject({
+      provision_state: 'available',
+      extra: { millrace_machine: expect.anything() },
+    });
+    expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false, hardware: null }]);
+    // A person has wiped it, and set it right.
+    node.automated_clean = null;
+    await driver.terminate(wish, soon());
+    expect(node.extra).not.toHaveProperty('millrace_machine');
   });
 
   it("a node that cannot be undeployed is tried once in each call, and stays the machine's", async () => {

@@ -19,6 +19,7 @@ export interface DoubleNode {
   maintenance: boolean;
   maintenance_reason: string | null;
   last_error: string | null;
+  automated_clean: boolean | null;
   reservation: string | null;
   instance_uuid: string | null;
   resource_class: string | null;
@@ -108,6 +109,7 @@ export class IronicDouble {
       maintenance: false,
       maintenance_reason: null,
       last_error: null,
+      automated_clean: null,
       reservation: null,
       instance_uuid: null,
       resource_class: 'gpu',
