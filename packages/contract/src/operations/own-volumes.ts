@@ -18,7 +18,10 @@ const volumeDetail = z
     statusReason: z.string().nullable().meta({ description: 'Why it is what `status` says, for people.' }),
     growingToGb: positiveInt
       .nullable()
-      .meta({ description: 'The size that it is about to have. It has it, and costs by it, once `sizeInGb` says so.' }),
+      .meta({
+        description:
+          'The size that it is about to have. It has it, and costs by it, once `sizeInGb` says so.',
+      }),
   })
   .meta({ id: 'StorageVolumeDetail' });
 

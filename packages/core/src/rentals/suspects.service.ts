@@ -36,7 +36,7 @@ export async function quarantineUncleanNamed(
  * something that we know nothing of. Whoever is placed there next would be told the same.
  */
 export function isTakenBehindOurBack(error: unknown): boolean {
-  return isDriverError(error, 'conflict') || isDriverError(error, 'no_capacity');
+  return isDriverError(error, 'no_capacity');
 }
 
 /** Said of the machine that is still wanted there: one that was given up is refused for that alone. */
