@@ -16,12 +16,9 @@ const volumeDetail = z
     purgeAt: timestamp.nullable().meta({ description: 'When the data of an inactive volume is deleted.' }),
     name: z.string().nullable(),
     statusReason: z.string().nullable().meta({ description: 'Why it is what `status` says, for people.' }),
-    growingToGb: positiveInt
-      .nullable()
-      .meta({
-        description:
-          'The size that it is about to have. It has it, and costs by it, once `sizeInGb` says so.',
-      }),
+    growingToGb: positiveInt.nullable().meta({
+      description: 'The size that it is about to have. It has it, and costs by it, once `sizeInGb` says so.',
+    }),
   })
   .meta({ id: 'StorageVolumeDetail' });
 
