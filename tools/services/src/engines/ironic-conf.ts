@@ -62,13 +62,13 @@ function standard({ home, port, filesFolder, filesUrl }: IronicSettings): Ironic
       enabled_vendor_interfaces: 'fake,no-vendor',
       default_network_interface: 'noop',
       default_resource_class: 'baremetal',
-      // A request may take no longer to check than to answer: every one of them is checked.
       graceful_shutdown_timeout: 5,
     },
     api: { host_ip: '127.0.0.1', port, api_workers: 1 },
     oslo_concurrency: { lock_path: inHome('lock') },
-    // There is one writer at a time: who comes second waits for it and does not fail.
-    database: { connection: `sqlite:///${places.database}`, sqlite_max_wait_for_retry: 30 },
+    // What it is told survives its death, though not that of the machine: it writes for every step of every node, and all of
+    // it waits for the disk.
+    database: { connection: `sqlite:///${places.database}`, sqlite_synchronous: false },
     service_catalog: { auth_type: 'none', endpoint_override: `http://127.0.0.1:${port}` },
     dhcp: { dhcp_provider: 'none' },
     conductor: {
