@@ -1,7 +1,7 @@
 import { DriverError } from '@millrace/compute';
 import { toUuid } from '@millrace/platform/ids';
 import type { VolumeBackend, VolumeWish } from '@millrace/storage';
-import { hybridClock } from '@millrace/testing';
+import { eventually, hybridClock } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -11,7 +11,7 @@ import {
   defaultVolumePolicy,
   lookAtNodes,
 } from '../volumes/index.ts';
-import { driveUntil } from './drive.fixture.ts';
+import { driveUntil, withDriver } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
 import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
 import { liveRegion, quiet, type RentalWorld, type Tenant } from './rental.fixture.ts';
@@ -97,8 +97,9 @@ const found = async (wireId: number): Promise<Rental> =>
 
 async function rented(
   storageVolume: object,
+  gpuCount = order.gpuCount,
 ): Promise<{ readonly rental: Rental; readonly volumeId: number }> {
-  const { status, text, json } = await post(path, { ...order, storageVolume });
+  const { status, text, json } = await post(path, { ...order, gpuCount, storageVolume });
   expect([status, text]).toEqual([200, text]);
   const [{ id: volumeId } = { id: 0 }] = json.meta.attached_storage;
   return { rental: await found(json.id), volumeId };
@@ -204,5 +205,57 @@ describe('a volume that is there', () => {
     });
     expect(refused).toMatchObject({ status: 400, json: { reason: 'VOLUME_NOT_FOUND' } });
     expect((await world.balance(stranger.orgId)).held).toBe(0n);
+  });
+});
+
+describe('a machine that goes', () => {
+  it('though its node could not be wiped, is not gone while a storage server may let it in', async () => {
+    const { rental } = await rented({ isNew: true, label: 'unclean', sizeInGb: 256 }, 8);
+    await settle();
+    await driveUntil(world, rental, { until: 'Running' });
+    await settle();
+    await post(`${path}/terminate`, { rentalId: rental.wireId });
+    const unclean = withDriver(world, () => ({
+      terminate: () => Promise.reject(new DriverError('unclean', 'erase_devices failed')),
+    }));
+    isSilent = true;
+    await expect(driveUntil(unclean, rental, { until: 'Terminated', rounds: 20 })).rejects.toThrow(
+      /Terminating/u,
+    );
+    isSilent = false;
+    await world.advance(60_000);
+    await settle();
+    await driveUntil(unclean, rental, { until: 'Terminated' });
+    const nodes = await world.rows(
+      `select 1 from nodes join rental_machines as machine on machine.node_id = nodes.id
+        where machine.rental_id = '${toUuid(rental.id)}' and nodes.status = 'node_quarantined'`,
+    );
+    expect(nodes).toHaveLength(1);
+  });
+
+  it('with its attempt waits for its volume before it holds a node: so does whoever orders with that volume', async () => {
+    const { rental, volumeId } = await rented({ isNew: true, label: 'in-order', sizeInGb: 256 }, 8);
+    await settle();
+    const failing = withDriver(world, () => ({
+      create: () => Promise.reject(new DriverError('failed', 'its image could not be written')),
+    }));
+    const [all] = await world.rows<{ count: bigint }>(`select count(*) from node_capacity`);
+    const held = Promise.withResolvers<void>();
+    const waited = Promise.withResolvers<void>();
+    const holding = world.run(async (tx) => {
+      await sql`select 1 from volumes where wire_id = ${volumeId} for no key update`.execute(tx.kysely);
+      held.resolve();
+      await waited.promise;
+      return sql`select 1 from node_capacity for no key update skip locked`.execute(tx.kysely);
+    });
+    await held.promise;
+    const driving = driveUntil(failing, rental, { until: 'Failed' });
+    const waiting = `select 1 from pg_locks join pg_stat_activity as session using (pid)
+      where not granted and session.datname = current_database()`;
+    await eventually({ what: 'somebody waits' }, async () => (await world.rows(waiting)).length > 0).finally(
+      waited.resolve,
+    );
+    expect(BigInt((await holding).rows.length)).toBe(all?.count);
+    await driving;
   });
 });

@@ -250,6 +250,8 @@ export async function giveUp(
     const hosts = atFault.map(({ nodeId }) => nodeId);
     await noteNodeFaults(tx, hosts, { kind: 'start', rentalId: rental.id, reason: why });
     if (rental.startedAt !== null) return failStart(tx, current, why);
+    // Whatever comes next, these machines have no volume any more. Their locks come before those of hosts.
+    await tellVolumes(tx, rental);
     await doomMachines(tx, rental.orgId, rental.id, { now: tx.clock.now(), attempt: rental.attempt });
     if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
     const mayMove = rental.attempt === rental.firstAttempt && !isBoundToItsHost(rental);
@@ -291,6 +293,5 @@ async function moveTo(tx: Tx, parts: DriveParts, rental: Rental, placement: Plac
     },
     rentalsActor,
   );
-  await tellVolumes(tx, moved);
   await tellOfRental(tx, moved, { type: 'rental.pending', actor: rentalsActor });
 }

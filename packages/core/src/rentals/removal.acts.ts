@@ -75,7 +75,10 @@ export async function removeMachine(
       return (await driver.describe(machine, end)) !== null;
     });
   } catch (error) {
-    if (isDriverError(error, 'unclean')) return freeUnclean(parts, view, machine, error.message);
+    // Somebody may wipe the node by hand and offer it again: not while its address is let in.
+    if (isDriverError(error, 'unclean') && !(await isLetIn(parts.db, view.rental))) {
+      return freeUnclean(parts, view, machine, error.message);
+    }
     return failedToRemove(parts, view, machine, error);
   }
   if (isThere) {
