@@ -1766,7 +1766,7 @@ CREATE VIEW public.metered_things AS
     rentals.org_id,
     rentals.mode
    FROM public.rentals
-  WHERE ((rentals.status = ANY (ARRAY['Running'::text, 'Unknown'::text])) OR ((rentals.status = 'Pending'::text) AND (rentals.started_at IS NOT NULL)))
+  WHERE (((rentals.status = ANY (ARRAY['Running'::text, 'Unknown'::text])) OR ((rentals.status = 'Pending'::text) AND (rentals.started_at IS NOT NULL))) AND (rentals.private_cloud IS NULL))
 UNION ALL
  SELECT 'volume'::text AS kind,
     (volumes.wire_id)::text AS id,

@@ -1,6 +1,7 @@
 import { toUuid } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findingsOf, runAudit } from '../auditor/index.ts';
 import { driveIdle, driveUntil } from './drive.fixture.ts';
 import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
 import { DAY_MS, type Tenant } from './rental.fixture.ts';
@@ -32,6 +33,15 @@ const rentalOf = async (tenant: Tenant, wireId: number) =>
   (await findByWireId(api.world.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
 
 describe('a private cloud', () => {
+  it('is paid for by its contract, so that nobody misses a meter of it', async () => {
+    const tenant = await api.world.tenant();
+    const { json } = await handOver(tenant);
+    expect(json.status).toBe('Running');
+    const report = await runAudit(api.world.db, { kind: 'organisation', orgId: tenant.orgId });
+    const found = report === null ? expect.fail('Nobody looked.') : findingsOf(report, 'error');
+    expect(found.filter(({ subject }) => subject.id === `rental:${json.id}`)).toEqual([]);
+  });
+
   it('that begins later is Pending until its day, and Running from then on', async () => {
     const { world } = api;
     const tenant = await world.tenant();
