@@ -208,6 +208,22 @@ describe('the machines of a rental', () => {
     expect(clientsOf(volume)).toEqual([]);
   });
 
+  it('that say an address which is none keep nobody else in or out', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    const rental = await world.rental(tenant, { addresses: ['10.3.2.1'] });
+    const odd = await world.rental(tenant, {
+      addresses: ['10.3.2.2', '999.3.2.3', '010.3.2.4', '0.0.0.0', '255.255.255.255', 'fd00::5', '*'],
+    });
+    await attach(tenant, volume, rental);
+    await attach(tenant, volume, odd);
+    await world.settle();
+    expect(clientsOf(volume)).toEqual(['10.3.2.1', '10.3.2.2']);
+    await detach(tenant, volume, rental);
+    await world.settle();
+    expect(clientsOf(volume)).toEqual(['10.3.2.2']);
+  });
+
   it('keep their addresses for as long as a silent backend may let them in', async () => {
     const tenant = await world.tenant();
     const volume = await world.active(tenant);

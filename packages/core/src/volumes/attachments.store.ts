@@ -9,6 +9,7 @@ import {
   type VolumeId,
 } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { isHostAddress } from '@millrace/storage/wire';
 import { sql } from 'kysely';
 import type { RentalSeen, Volume } from './volume.ts';
 
@@ -114,17 +115,21 @@ export async function listEndedHolders(
 }
 
 /**
- * The machines that may use a volume: of rentals that go on, their present ones, neither cut off nor to be removed. Storage
- * servers know IPv4 addresses alone: a machine that has none is let in by none, and keeps nobody else out.
+ * The machines that may use a volume: of rentals that go on, their present ones, neither cut off nor to be removed, that have
+ * an address.
  */
 const usableMachines = sql`
       from volume_attachments as held
       join rentals as rental on rental.id = held.rental_id and rental.status in ('Pending', 'Running', 'Unknown')
       join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
        and machine.state in ('made', 'proven', 'open') and machine.cut_at is null
-       and machine.private_ip ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'`;
+       and machine.private_ip is not null`;
 
-/** The private addresses of the machines that may use the volume. Sorted, each once. */
+/**
+ * The private addresses of the machines that may use the volume. Sorted, each once. Engines say what they like: what no
+ * machine can have as its IPv4 address is let in by no storage server, which would refuse the whole list and serve the old
+ * one on.
+ */
 export async function listClients(
   reader: Reader,
   volume: Pick<Volume, 'id' | 'orgId'>,
@@ -133,7 +138,7 @@ export async function listClients(
     select distinct machine.private_ip as address ${usableMachines}
      where held.volume_id = ${toUuid(volume.id)} and held.org_id = ${toUuid(volume.orgId)} and held.detached_at is null
      order by machine.private_ip`.execute(reader.kysely);
-  return rows.map(({ address }) => address);
+  return rows.map(({ address }) => address).filter(isHostAddress);
 }
 
 /** The same of every volume of a storage node, of every organisation, with one question. */
@@ -146,7 +151,7 @@ export async function listClientsOfNode(
       join volumes as volume on volume.id = held.volume_id and volume.org_id = held.org_id
      where volume.node_id = ${toUuid(nodeId)} and volume.phase <> 'purged' and held.detached_at is null
      group by held.volume_id`.execute(reader.kysely);
-  return new Map(rows.map(({ id, addresses }) => [fromUuid('vol', id), addresses]));
+  return new Map(rows.map(({ id, addresses }) => [fromUuid('vol', id), addresses.filter(isHostAddress)]));
 }
 
 /**
