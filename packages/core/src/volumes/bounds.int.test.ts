@@ -61,6 +61,25 @@ describe('maxUsd', () => {
     expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBeLessThanOrEqual(cap);
   });
 
+  it('also bounds, to the nano-USD, what is kept with snapshots', async () => {
+    const tenant = await world.tenant();
+    // Each of the three rounds what it costs by itself; kept, they are one.
+    for (const capNano of [rate(256) * 5n, rate(256) * 5n + 1n, rate(256) * 5n + 2n]) {
+      const volume = await world.active(tenant, { maxUsd: nanoUsd(capNano) });
+      for (const label of ['one', 'two']) {
+        await world.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, label));
+      }
+      await world.settle();
+      await world.clock.advance(HOUR_MS + 1_111);
+      await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+      await world.clock.advance(73 * HOUR_MS);
+      await world.settle();
+      const paid = await world.paid(tenant.orgId, causeOfVolume(volume));
+      expect(paid).toBeLessThanOrEqual(capNano);
+      expect(capNano - paid).toBeLessThan(1_000n);
+    }
+  });
+
   it('also bounds what is kept for want of money', async () => {
     const tenant = await world.tenant();
     const volume = await world.active(tenant, { maxUsd: nanoUsd(rate(256) * 100n) });
@@ -71,6 +90,13 @@ describe('maxUsd', () => {
     expect(frozen?.phase).toBe('frozen');
     expect(frozen?.purgeAt?.getTime()).toBeLessThanOrEqual(lastMs + 1_000);
     expect(frozen?.purgeAt?.getTime()).toBeGreaterThan(lastMs - MINUTE_MS);
+  });
+});
+
+describe('an order', () => {
+  it('for a rental that no id can name is for one that is not there', async () => {
+    const tenant = await world.tenant();
+    expect(await refusal(world.create(tenant, { rentalIds: [3_000_000_000] }))).toBe('RENTAL_NOT_FOUND');
   });
 });
 

@@ -11,7 +11,7 @@ import {
   type KeyCall,
 } from '../identity/index.ts';
 import { rateOf, volumePriceFor } from '../prices/index.ts';
-import { attach } from './attach.service.ts';
+import { attach, isWireId } from './attach.service.ts';
 import { lockRentals } from './attachments.store.ts';
 import { requireRentals } from './attach.ts';
 import { requireAllowed, requireRoom, requireWithinCap, type VolumeOrder } from './create.ts';
@@ -36,7 +36,7 @@ export async function createVolume(
   const caller = await enterAs(tx, call, 'volumes:write');
   const { mode } = caller.key;
   const wished = [...new Set(order.rentalIds)];
-  const rentals = wished.length === 0 ? [] : await lockRentals(tx, call.orgId, mode, wished);
+  const rentals = wished.length === 0 ? [] : await lockRentals(tx, call.orgId, mode, wished.filter(isWireId));
   requireRentals(rentals, wished, order.region);
   const volume = await acceptVolume(tx, call, caller, order, wireId);
   return rentals.length === 0 ? volume : attach(tx, volume, rentals, call.cause.actor);

@@ -18,6 +18,7 @@ import {
 import { applyLedger, findHold, MoneyMissing, readBalance, requireDone } from '../ledger/index.ts';
 import {
   changeMeters,
+  costAt,
   listMetersOf,
   openMeters,
   type Meter,
@@ -25,7 +26,6 @@ import {
   type MeterWish,
 } from '../metering/index.ts';
 import { holdAtCreate, rateOf, type FrozenPrice } from '../prices/index.ts';
-import { capEndOf } from './due.ts';
 import { HOLD_WINDOW_MS, RETENTION_MS, RETENTION_PART } from './policy.ts';
 import { listSnapshots } from './snapshots.store.ts';
 import { causeOfVolume, type Snapshot, type Volume } from './volume.ts';
@@ -240,9 +240,8 @@ export async function keepData(tx: Tx, volume: Volume, at: Date, wantedMs?: numb
   const meters = await metersOf(tx, volume);
   const open = meters.filter(isRunning);
   const wished = wantedMs ?? Math.max(0, ...open.map(({ retentionMs }) => retentionMs));
-  const cap = capEndOf(volume, meters);
-  const forMs = cap === null ? wished : Math.max(0, Math.min(wished, cap.endsAt.getTime() - at.getTime()));
   const ratePerHour = addUsd(zeroUsd, ...open.map((meter) => meter.ratePerHour));
+  const forMs = Math.min(wished, leftMsOf(volume, meters, { at, ratePerHour }));
   const quantity = open.reduce((sum, meter) => sum + meter.quantity, 0);
   await closeAll(tx, volume, open, at);
   const name = `${KEPT_PREFIX}${nthOf(meters, KEPT_PREFIX)}`;
@@ -266,6 +265,18 @@ export async function keepData(tx: Tx, volume: Volume, at: Date, wantedMs?: numb
     },
   ]);
   return until;
+}
+
+/** For how long what a volume may cost, less what it has cost by `at`, pays for it at this rate. */
+function leftMsOf(
+  { maxNanoUsd }: Pick<Volume, 'maxNanoUsd'>,
+  meters: readonly Meter[],
+  { at, ratePerHour }: { readonly at: Date; readonly ratePerHour: NanoUsd },
+): number {
+  if (maxNanoUsd === null) return Infinity;
+  const left = maxNanoUsd - addUsd(zeroUsd, ...meters.map((meter) => costAt(meter, at)));
+  const leftMs = left <= 0n ? 0n : affordableMs(nanoUsd(left), ratePerHour);
+  return leftMs === null ? Infinity : Number(leftMs);
 }
 
 /** As much of it as there is, also where new work is refused. */
