@@ -1,11 +1,13 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { DriverError } from '@millrace/compute';
 import type { VolumeWish } from '@millrace/storage';
 import { bytesOfGb, snapshotIds, usedBytes } from './disk.ts';
+import { isMissing } from './files.ts';
 import type { Pool, VolumeFolder } from './pool.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
+import { Turns } from './turns.ts';
 
-// What may be on this node together. Whoever calls these does it one after the other.
+// What may be on this node together.
 
 /** The file system of the pool needs some of it for itself. */
 const usableShare = 0.98;
@@ -30,11 +32,48 @@ export async function readAll(pool: Pool): Promise<Known[]> {
   return Promise.all(all);
 }
 
+/**
+ * Decides about room one after the other, and waits for nobody's copying: how long that takes is in the hands of who writes
+ * to the volume, and orders for other volumes, such as to keep a machine out, come first.
+ */
+export class Admission {
+  readonly #pool: Pool;
+  readonly #turns = new Turns();
+  /** What snapshots that are being taken need, by their file. Those that are there count by what they take. */
+  readonly #coming = new Map<string, number>();
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  admit(wish: VolumeWish): Promise<VolumeRecord> {
+    return this.#turns.take('room', () => admit(this.#pool, wish, this.#comingBytes()));
+  }
+
+  /** Has the volume copied to the target, if there is room for that. */
+  async snapshot({ image }: VolumeFolder, target: string, copy: () => Promise<void>): Promise<void> {
+    await this.#turns.take('room', async () => {
+      const bytes = await usedBytes(image);
+      await assertRoom(this.#pool, this.#comingBytes() + bytes);
+      this.#coming.set(target, bytes);
+    });
+    try {
+      await copy();
+    } finally {
+      this.#coming.delete(target);
+    }
+  }
+
+  #comingBytes(): number {
+    return [...this.#coming.values()].reduce((sum, bytes) => sum + bytes, 0);
+  }
+}
+
 /** Refuses to promise more than there is: what is promised can be written to its last byte, whatever others do. */
-export async function assertRoom(pool: Pool, moreBytes: number): Promise<void> {
+async function assertRoom(pool: Pool, moreBytes: number): Promise<void> {
   let promised = moreBytes;
   for (const { folder, record } of await readAll(pool)) {
-    promised += bytesOfGb(record?.sizeGb ?? 0);
+    promised += record === null ? await sizeOf(folder.image) : bytesOfGb(record.sizeGb);
     // In the worst case a snapshot shares nothing with its volume any more.
     for (const id of await snapshotIds(folder)) promised += await usedBytes(pool.snapshot(folder.id, id));
   }
@@ -47,8 +86,18 @@ export async function assertRoom(pool: Pool, moreBytes: number): Promise<void> {
   }
 }
 
+/** What an image may come to take. */
+async function sizeOf(image: string): Promise<number> {
+  try {
+    return (await stat(image)).size;
+  } catch (error) {
+    if (isMissing(error)) return 0;
+    throw error;
+  }
+}
+
 /** Checks a wish against everything else on the node and writes it down; from then on it is what should be. */
-export async function admit(pool: Pool, wish: VolumeWish): Promise<VolumeRecord> {
+async function admit(pool: Pool, wish: VolumeWish, comingBytes: number): Promise<VolumeRecord> {
   const { externalId, orgId, sizeGb, vip } = wish;
   const folder = pool.volume(externalId);
   const known = await readRecord(folder);
@@ -64,7 +113,7 @@ export async function admit(pool: Pool, wish: VolumeWish): Promise<VolumeRecord>
   if (sequence < (known?.sequence ?? 0))
     throw new DriverError('busy', 'A newer wish for the volume is known.');
   const moreGb = sizeGb - (known?.sizeGb ?? 0);
-  if (moreGb > 0) await assertRoom(pool, bytesOfGb(moreGb));
+  if (moreGb > 0) await assertRoom(pool, comingBytes + bytesOfGb(moreGb));
 
   const clients = wish.clients.toSorted();
   const isSameList = known?.vip === vip && known.clients.join() === clients.join();

@@ -51,6 +51,8 @@ export function createApi({ volumes, log, ...tls }: ApiParts): Server {
       requestCert: true,
       rejectUnauthorized: true,
       minVersion: 'TLSv1.3',
+      // Whoever connects and says nothing takes the place of a worker, and has no certificate yet.
+      handshakeTimeout: 5_000,
       maxHeaderSize: 8_192,
       headersTimeout: 10_000,
       requestTimeout: 30_000,

@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises';
 import { DriverError, isDriverError } from '@millrace/compute';
 import type { VolumeView, VolumeWish } from '@millrace/storage';
 import { checkSnapshotId, checkVolumeWish } from '@millrace/storage/wire';
-import { admit, assertRoom, readAll } from './admission.ts';
+import { Admission, readAll } from './admission.ts';
 import {
   copyFrozen,
   growVolume,
@@ -44,14 +44,13 @@ export interface Volumes {
   settle(): Promise<void>;
 }
 
-/** The turn of everything that decides about room. No volume has this name. */
-const admission = '';
 const lookedAtOnce = 4;
 
 /** The volumes of this node. Of one volume one thing is done at a time. */
 export function createVolumes(parts: VolumesParts): Volumes {
   const { pool, settings, clock, log } = parts;
   const turns = new Turns();
+  const admission = new Admission(pool);
   const health = new HealthBook(clock, log);
 
   async function view(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeView> {
@@ -98,17 +97,14 @@ export function createVolumes(parts: VolumesParts): Volumes {
       throw new DriverError('not_found', 'There is no such volume.');
     if (await exists(target)) return;
     await mountVolume(folder);
-    await turns.take(admission, async () => {
-      await assertRoom(pool, await usedBytes(folder.image));
-      await copyFrozen(folder, target);
-    });
+    await admission.snapshot(folder, target, () => copyFrozen(folder, target));
   }
 
   return {
     async ensure(wish) {
       checkAddresses(wish, parts);
       return turns.take(wish.externalId, async () => {
-        const record = await turns.take(admission, () => admit(pool, wish));
+        const record = await admission.admit(wish);
         const folder = pool.volume(wish.externalId);
         await bring(folder, record);
         return view(folder, record);

@@ -1,0 +1,88 @@
+import { copyFile, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { VolumeWish } from '@millrace/storage';
+import { testIds } from '@millrace/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Admission } from './admission.ts';
+import { bytesOfGb } from './disk.ts';
+import type { Pool, VolumeFolder } from './pool.ts';
+
+// What fits on a node, on a folder that says how large it is.
+
+let root: string;
+let pool: Pool;
+let admission: Admission;
+/** Nine GB may be promised of it, and little more. */
+const totalBytes = Math.ceil(bytesOfGb(9) * 1.0205);
+
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'millrace-admission-'));
+  const volume = (id: string): VolumeFolder => {
+    const folder = path.join(root, id);
+    const at = (name: string): string => path.join(folder, name);
+    return {
+      ...{ id, path: folder, record: at('volume.json'), image: at('volume.img'), mount: at('mount') },
+      ...{ snapshots: at('snapshots'), config: at('c'), log: at('l'), pid: at('p'), recovery: at('r') },
+    };
+  };
+  const known = new Set(['one', 'two', 'three']);
+  pool = {
+    volume,
+    snapshot: (id, snapshotId) => path.join(volume(id).snapshots, `${snapshotId}.img`),
+    leaving: (name) => path.join(root, 'leaving', name),
+    ids: async () => [...known],
+    totalBytes: async () => totalBytes,
+    close: async () => {},
+  };
+  admission = new Admission(pool);
+});
+
+afterEach(() => rm(root, { recursive: true }));
+
+function wish(externalId: string, sizeGb: number, last: number): VolumeWish {
+  return { externalId, orgId: testIds.next('org'), sizeGb, vip: `10.8.0.${last}`, clients: [] };
+}
+
+test('copying holds up no order for another volume, and its room is kept until it has come to nothing', async () => {
+  await admission.admit(wish('one', 2, 1));
+  const folder = pool.volume('one');
+  await writeFile(folder.image, Buffer.alloc(1_048_576, 1));
+  const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const taken = admission.snapshot(folder, pool.snapshot('one', 'a'), async () => {
+    begin();
+    await gate;
+    throw new Error('no');
+  });
+  await begun;
+  const other = wish('two', 6, 2);
+  expect(await admission.admit(other)).toMatchObject({ sizeGb: 6 });
+  await expect(admission.admit({ ...other, sizeGb: 7 })).rejects.toMatchObject({ kind: 'no_capacity' });
+  openGate();
+  await expect(taken).rejects.toThrow('no');
+  expect(await admission.admit({ ...other, sizeGb: 7 })).toMatchObject({ sizeGb: 7 });
+});
+
+test('a snapshot that is there has the room that it takes', async () => {
+  await admission.admit(wish('one', 2, 1));
+  const folder = pool.volume('one');
+  const target = pool.snapshot('one', 'a');
+  await writeFile(folder.image, Buffer.alloc(1_048_576, 1));
+  await mkdir(folder.snapshots);
+  await admission.snapshot(folder, target, () => copyFile(folder.image, target));
+  const other = wish('two', 7, 2);
+  await expect(admission.admit(other)).rejects.toMatchObject({ kind: 'no_capacity' });
+  await rm(target);
+  expect(await admission.admit(other)).toMatchObject({ sizeGb: 7 });
+});
+
+test('a volume whose record cannot be read still has its room', async () => {
+  const { path: folder, record, image } = pool.volume('one');
+  await mkdir(folder);
+  await writeFile(record, '{"externalId":');
+  await writeFile(image, '');
+  await truncate(image, bytesOfGb(6));
+  await expect(admission.admit(wish('two', 4, 2))).rejects.toMatchObject({ kind: 'no_capacity' });
+  expect(await admission.admit(wish('two', 3, 2))).toMatchObject({ sizeGb: 3 });
+});
