@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
 import { connect, type TcpNetConnectOpts } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -185,6 +186,75 @@ test('whatever is thrown at a server, its volume is served and whole, and other 
   const stranger = await stage.machine(wish.vip, node.client(5));
   expect(await answerOf(stranger.lookup(exportPath))).toBe('NOENT');
 }, 120_000);
+
+test('what a machine calls itself is written nowhere but among what its server remembers', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const folder = path.join(node.pool, 'volumes', wish.externalId);
+  const beside = async (): Promise<readonly string[]> => {
+    const all = await readdir(node.folder, { recursive: true });
+    const own = [path.relative(node.folder, path.join(folder, 'recovery')), path.join('mount', 'file')];
+    return all.filter((name) => !own.some((part) => name.includes(part))).toSorted();
+  };
+  const before = await beside();
+  const up = `${'../'.repeat(12)}${node.folder.slice(1)}`;
+  for (const owner of ['..', '../x', `${up}/x`, `/${up}/x`, `a/${up}/x`, 'x"; }', 'x'.repeat(1_000)]) {
+    // None of them takes leave, so that all are remembered.
+    await openIn(await stage.machine(wish.vip, node.client(0), { owner }), 'file');
+  }
+  expect((await readdir(path.join(folder, 'recovery'), { recursive: true })).length).toBeGreaterThan(7);
+  expect(await beside()).toEqual(before);
+  await stage.ensure({ ...wish, clients: [node.client(0), node.client(1)] });
+}, 60_000);
+
+test('what is not NFSv4.1 or later is not spoken, nor anything beside it', async () => {
+  const { node } = stage;
+  const wish = stage.wish({ clients: [node.client(0)] });
+  await stage.ensure(wish);
+  const target = { host: wish.vip, port: node.nfsPort, localAddress: node.client(0) };
+  const [accepted, noProgram, noVersion, otherMinorVersion] = [0, 1, 2, 10_021];
+  const [nfs, mount, locks, quota] = [100_003, 100_005, 100_021, 100_011];
+  expect((await callAt(target, [nfs, 2, 0]))[0]).toBe(noVersion);
+  expect((await callAt(target, [nfs, 3, 0]))[0]).toBe(noVersion);
+  for (const [program, version] of [
+    [mount, 3],
+    [locks, 4],
+    [quota, 1],
+  ] as const)
+    expect((await callAt(target, [program, version, 0]))[0], `${program}`).toBe(noProgram);
+  // A COMPOUND without a tag, of minor version 0, that asks for the root.
+  expect(await callAt(target, [nfs, 4, 1], [0, 0, 1, 24])).toEqual([accepted, otherMinorVersion, 0, 0]);
+});
+
+function words(...values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(4 * values.length);
+  values.forEach((value, at) => bytes.writeUInt32BE(value >>> 0, 4 * at));
+  return bytes;
+}
+
+/** Calls a procedure as nobody: whether the call was accepted, and what it came to. */
+async function callAt(
+  target: TcpNetConnectOpts,
+  [program, version, procedure]: readonly [number, number, number],
+  args: readonly number[] = [],
+): Promise<readonly number[]> {
+  const call = words(7, 0, 2, program, version, procedure, 0, 0, 0, 0, ...args);
+  const socket = connect(target);
+  try {
+    socket.write(Buffer.concat([words(call.length | 0x8000_0000), call]));
+    let answer = Buffer.alloc(0);
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      answer = Buffer.concat([answer, chunk]);
+      if (answer.length >= 4 && answer.length >= 4 + (answer.readUInt32BE() & 0x7fff_ffff)) break;
+    }
+    // Behind the mark: the number of the call, that it is an answer, that it was taken, and an empty proof.
+    const told = answer.subarray(4 + 5 * 4);
+    return Array.from({ length: told.length >> 2 }, (_none, at) => told.readUInt32BE(4 * at));
+  } finally {
+    socket.destroy();
+  }
+}
 
 /** Bytes that are no call, nearly one, or one that promises more than it holds. */
 function nonsense(random: Random): Buffer {

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { createServer } from 'node:net';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { exportPath } from '@millrace/storage';
 import { eventually, makeCertificate } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -65,7 +67,30 @@ test('only who shows a certificate that is named is heard', async () => {
   expect(await raw({ cert: '' })).toBe('no answer');
   const stranger = await makeCertificate('worker');
   expect(await raw({ cert: stranger.certificate, key: stranger.key })).toBe('no answer');
+  expect(await raw(await signedByWorker())).toBe('400 refused');
 });
+
+/** A certificate that checks out against one that is named, and is none of those. */
+async function signedByWorker(): Promise<Required<Pick<Raw, 'cert' | 'key'>>> {
+  const { certificateFile, keyFile } = stage.node.credential;
+  const at = (name: string): string => path.join(stage.node.folder, name);
+  const openssl = (...args: string[]) => promisify(execFile)('openssl', args);
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc'];
+  await openssl(
+    'req',
+    '-new',
+    ...curve,
+    '-subj',
+    '/CN=guest',
+    '-keyout',
+    at('guest.key'),
+    '-out',
+    at('guest.csr'),
+  );
+  const signing = ['-CA', certificateFile, '-CAkey', keyFile, '-CAcreateserial', '-days', '1'];
+  await openssl('x509', '-req', '-in', at('guest.csr'), ...signing, '-out', at('guest.crt'));
+  return { cert: await readFile(at('guest.crt'), 'utf8'), key: await readFile(at('guest.key'), 'utf8') };
+}
 
 test('a pool has one agent, and is on a file system that can share blocks', async () => {
   await expect(openPool(stage.node.pool)).rejects.toThrow('Another agent has the pool');
