@@ -13,6 +13,7 @@ import {
   untilNode,
   type BareMetalFarm,
   type EmulatedMachine,
+  type MachineFaults,
   type TestIronic,
 } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -232,8 +233,16 @@ test('of which one was given away at the engine behind our back: another pair, a
   await putBack(taken);
 }, 180_000);
 
+/** One for each of the four nodes. */
+const brokenWays: readonly Partial<MachineFaults>[] = [
+  { failsToWriteImage: true },
+  { isAgentSilent: true },
+  { isPowerStuck: true },
+  { bmcStatus: 401 },
+];
+
 test('that never come up, one pair after the other: Failed, at no cost, and all of them are for rent again', async () => {
-  for (const machine of machines.values()) machine.break({ failsToWriteImage: true });
+  [...machines.values()].forEach((machine, index) => machine.break(brokenWays[index] ?? {}));
   const failed = await drive(await order(), 'Failed');
   for (const machine of machines.values()) machine.heal();
   await drive(failed, 'Terminated');
