@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { exportPath, type VolumeWish } from '@millrace/storage';
@@ -213,6 +213,20 @@ test('a configuration that somebody destroyed is written again, and the server f
   expect(await answerOf(client.lookup(exportPath))).toBe('ok');
   const stranger = await stage.machine(wish.vip, node.client(1));
   expect(await answerOf(stranger.lookup(exportPath))).toBe('NOENT');
+});
+
+test('what a server says has an end, however much it is made to say, and it goes on', async () => {
+  const { node } = stage;
+  const wish = stage.wish();
+  await stage.ensure(wish);
+  const log = path.join(node.pool, 'volumes', wish.externalId, 'ganesha.log');
+  await appendFile(log, 'noise\n'.repeat(1_500_000));
+  const what = 'the log to be put aside';
+  const isShort = async (): Promise<true | undefined> =>
+    (await stat(log).catch(() => ({ size: 0 }))).size < 1_048_576 ? true : undefined;
+  await eventually({ what, timeoutMs: 20_000 }, isShort);
+  await stage.ensure({ ...wish, clients: [node.client(0)] });
+  expect(await readFile(log, 'utf8')).toContain('SIGHUP');
 });
 
 test('a volume that is removed is gone with its data, address and devices, and can be removed again', async () => {

@@ -34,7 +34,7 @@ const pollMs = 20;
 /** Starts the server of a volume and answers its pid. `onEnd` is called when it ends while this process lives. */
 export async function startServer(folder: VolumeFolder, epoch: number, onEnd: () => void): Promise<number> {
   await mkdir(folder.recovery, { recursive: true, mode: 0o700 });
-  await turnLog(folder.log);
+  await turnLog(folder);
   const log = await open(folder.log, 'a', 0o600);
   try {
     const confinement = [
@@ -130,7 +130,11 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-async function turnLog(log: string): Promise<void> {
+/**
+ * Puts a long log aside; a server opens it anew for each line. Whoever reaches a server can have it say something with every
+ * connection, and what it says is kept on the pool that all volumes share.
+ */
+export async function turnLog({ log }: VolumeFolder): Promise<void> {
   const size = await stat(log).then(
     (found) => found.size,
     () => 0,

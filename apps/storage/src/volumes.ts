@@ -16,7 +16,7 @@ import {
 } from './disk.ts';
 import { exists, syncFolder } from './files.ts';
 import { isProbeAddress } from './ganesha-config.ts';
-import { findServers, stopServer } from './ganesha.ts';
+import { findServers, stopServer, turnLog } from './ganesha.ts';
 import { HealthBook } from './health.ts';
 import type { Pool, VolumeFolder } from './pool.ts';
 import { whyNotServed } from './probe.ts';
@@ -82,6 +82,7 @@ export function createVolumes(parts: VolumesParts): Volumes {
   }
 
   async function look(folder: VolumeFolder, isRunning: boolean): Promise<void> {
+    await turnLog(folder);
     const record = await readRecord(folder);
     if (record?.isLeaving === true) return leave(folder);
     const due = record === null ? 'nothing' : health.due(folder.id, isRunning);
