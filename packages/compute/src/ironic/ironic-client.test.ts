@@ -99,6 +99,14 @@ it('a list is read page after page, and the next one begins after the last that 
   expect(requests).toHaveLength(3);
 });
 
+it('a list that begins anew with each page is no answer', async () => {
+  const { client, requests } = await serve(
+    text(JSON.stringify({ nodes: [{ uuid }], next: 'http://elsewhere.example/' })),
+  );
+  expect(await kindOf(client.listNodes(never))).toBe('unavailable');
+  expect(requests).toHaveLength(2);
+});
+
 it('an answer without end is ended, and is no answer', async () => {
   const { client } = await serve((_request, response) => {
     const chunk = Buffer.alloc(1_048_576, 'x');

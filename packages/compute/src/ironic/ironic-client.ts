@@ -208,17 +208,21 @@ export class IronicClient {
     path: string,
     read: (asked: Asked) => Promise<{ readonly items: readonly T[]; readonly hasMore: boolean }>,
   ): Promise<T[]> {
-    const all: T[] = [];
+    const all = new Map<string, T>();
+    let marker: string | undefined;
     for (let page = 0; page < mostPages; page += 1) {
-      const marker = all.at(-1)?.uuid;
       const from = marker === undefined ? '' : `&marker=${marker}`;
       const { items, hasMore } = await read({
         what,
         method: 'GET',
         path: `${path}&limit=${pageSize}${from}`,
       });
-      all.push(...items);
-      if (!hasMore || items.length === 0) return all;
+      const known = all.size;
+      for (const item of items) all.set(item.uuid, item);
+      // Whatever is in between does not hand on from where, and would go on so for ever.
+      if (all.size !== known + items.length) throw badAnswer(what, 'the same twice');
+      if (!hasMore || items.length === 0) return [...all.values()];
+      marker = items.at(-1)?.uuid;
     }
     throw badAnswer(what, `more than ${mostPages} pages`);
   }
