@@ -9,6 +9,7 @@ import { dropGrowth } from './growth.service.ts';
 import { freezeUnpaid } from './ladder.service.ts';
 import { deleteVolume, freeze } from './life.service.ts';
 import { createSnapshot } from './snapshots.service.ts';
+import { listSnapshots } from './snapshots.store.ts';
 import { updateVolume } from './update.service.ts';
 import { causeOfVolume, type Volume } from './volume.ts';
 import { lockVolume } from './volumes.store.ts';
@@ -154,6 +155,23 @@ describe('a growth that was given up', () => {
     await world.settle();
     expect(await world.read(volume)).toMatchObject({ sizeGb: 256, status: 'active', troubleSince: null });
     expect(world.backend.volumes.get(toUuid(volume.id))?.clients).toEqual([]);
+  });
+});
+
+describe('a snapshot that was given up', () => {
+  it('though the node has made it, is removed there: nobody pays for the room that it takes', async () => {
+    const tenant = await world.tenant();
+    const volume = await world.active(tenant);
+    world.backend.fault = { call: 'snapshot', error: new DriverError('unavailable', 'The answer is lost.') };
+    const taken = await world.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, undefined));
+    await world.settle();
+    const known = world.backend.volumes.get(toUuid(volume.id)) ?? expect.fail('It is not there.');
+    world.backend.volumes.set(known.externalId, { ...known, snapshots: [toUuid(taken.id)] });
+    world.backend.fault = null;
+    await world.clock.advance(31 * MINUTE_MS);
+    await world.settle();
+    expect(await listSnapshots(world.db, tenant.orgId, volume.id)).toMatchObject([{ status: 'failed' }]);
+    expect(world.backend.volumes.get(known.externalId)?.snapshots).toEqual([]);
   });
 });
 

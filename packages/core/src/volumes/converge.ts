@@ -160,8 +160,10 @@ async function serve(
   for (const snapshot of task.make) {
     made.set(snapshot.id, await tryMake(backend, id, snapshot.id, signal));
   }
+  const has = new Set(known?.snapshots);
+  const leftOver = task.givenUp.filter((snapshot) => has.has(toUuid(snapshot.id)));
   const dropped: SnapshotId[] = [];
-  for (const snapshot of task.drop) {
+  for (const snapshot of [...task.drop, ...leftOver]) {
     try {
       await backend.removeSnapshot(id, toUuid(snapshot.id), signal);
       dropped.push(snapshot.id);

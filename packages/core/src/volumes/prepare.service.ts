@@ -7,6 +7,7 @@ import { capEndOf, dueOf, nextLookAt } from './due.ts';
 import { dropGrowth } from './growth.service.ts';
 import { leave, purge, thaw } from './life.service.ts';
 import { giveBack, metersOf } from './money.service.ts';
+import { wishAnew } from './move.ts';
 import type { StorageNode } from './nodes.ts';
 import { findNode } from './nodes.store.ts';
 import type { VolumePolicy } from './policy.ts';
@@ -24,6 +25,8 @@ export type VolumeTask =
       readonly wish: VolumeWish;
       readonly make: readonly Snapshot[];
       readonly drop: readonly Snapshot[];
+      /** What nobody has, and the backend may have made all the same. */
+      readonly givenUp: readonly Snapshot[];
     };
 
 /**
@@ -38,8 +41,8 @@ export async function prepare(
 ): Promise<VolumeTask | null> {
   const locked = await lockVolume(tx, ref.orgId, ref.id);
   if (locked === null || locked.phase === 'purged') return null;
-  const volume = await letGoOfEnded(tx, await keepTimes(tx, locked, policy));
-  const snapshots = await giveUpSnapshots(tx, volume);
+  const kept = await letGoOfEnded(tx, await keepTimes(tx, locked, policy));
+  const { volume, snapshots } = await giveUpSnapshots(tx, kept);
   const node = await findNode(tx, volume.nodeId);
   const now = tx.clock.now();
   if (node === null || node.status !== 'connected' || !needsBackend(volume, snapshots)) {
@@ -69,6 +72,7 @@ export async function prepare(
     },
     make: told.phase === 'live' ? snapshots.filter(({ status }) => status === 'creating') : [],
     drop: snapshots.filter(({ status }) => status === 'deleting'),
+    givenUp: snapshots.filter(({ status }) => status === 'failed'),
   };
 }
 
@@ -126,11 +130,20 @@ async function letGoOfEnded(tx: Tx, volume: Volume): Promise<Volume> {
   return ended.length === 0 ? volume : (await detach(tx, volume, ended, volumesActor)).volume;
 }
 
-async function giveUpSnapshots(tx: Tx, volume: Volume): Promise<readonly Snapshot[]> {
+/** Those that are late have failed. The backend may be making one still, so it is asked once more. */
+async function giveUpSnapshots(
+  tx: Tx,
+  volume: Volume,
+): Promise<{ readonly volume: Volume; readonly snapshots: readonly Snapshot[] }> {
+  const now = tx.clock.now();
   const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
-  const late = snapshots.filter(({ status, makeBy }) => status === 'creating' && makeBy <= tx.clock.now());
+  const late = snapshots.filter(({ status, makeBy }) => status === 'creating' && makeBy <= now);
+  if (late.length === 0) return { volume, snapshots };
   for (const snapshot of late) await failSnapshot(tx, volume, snapshot, 'It was not ready in time.');
-  return late.length === 0 ? snapshots : listSnapshots(tx, volume.orgId, volume.id);
+  return {
+    volume: await saveVolume(tx, volume, wishAnew(volume, now)),
+    snapshots: await listSnapshots(tx, volume.orgId, volume.id),
+  };
 }
 
 /** It was not made, and costs nothing. */
