@@ -18,6 +18,7 @@ import {
   rateLimitConfig,
   restateConfig,
   secretsConfig,
+  storageConfig,
   telemetryConfig,
   valkeyConfig,
 } from './index.ts';
@@ -224,6 +225,34 @@ test('credentials are files by name, and a file that holds anything else is refu
   const text = report([fleetConfig], { MILLRACE_FLEET_CREDENTIALS_FILE: bad });
   expect(text).toContain('MILLRACE_FLEET_CREDENTIALS_FILE');
   expect(text).not.toContain('hunter2');
+});
+
+test('storage nodes are refused with what is wrong with them', () => {
+  const node = {
+    ...{ name: 'eu-1', region: 'eu-west-3', endpoint: 'https://10.8.0.2:8650', credential: 'eu' },
+    ...{ vips: '10.8.0.10-10.8.0.250', capacityGb: 1_000 },
+  };
+  const next = { ...node, name: 'eu-2', vips: '10.8.0.251 - 10.8.1.250' };
+  const read = (list: readonly unknown[]) =>
+    loadConfig([storageConfig], { MILLRACE_STORAGE_NODES: JSON.stringify(list) }).storage.list;
+  expect(read([node, next])).toMatchObject([
+    { kind: 'nfs', settings: {}, vips: { first: '10.8.0.10', last: '10.8.0.250' } },
+    { vips: { first: '10.8.0.251', last: '10.8.1.250' } },
+  ]);
+  const problems: readonly (readonly [readonly unknown[], string])[] = [
+    [[{ ...node, vips: '10.8.0.250-10.8.0.10' }], 'at 0.vips: must be two IPv4 addresses'],
+    [[{ ...node, vips: '10.8.0.0/24' }], 'at 0.vips: must be two IPv4 addresses'],
+    [[{ ...node, endpoint: undefined }], 'at 0.endpoint: is needed'],
+    [[{ ...node, kind: 'mock' }], 'at 0.kind: the kind mock and mock-region come together'],
+    [[{ ...node, region: 'nowhere' }], 'at 0.region'],
+    [[{ ...node, password: 'x' }], 'at 0'],
+    [[node, { ...next, name: 'eu-1' }], 'the names of storage nodes must differ'],
+    [[node, { ...next, vips: '10.8.0.250-10.8.1.250' }], 'at 1.vips: has addresses of eu-1'],
+    [[node, { ...next, vips: '10.8.0.20-10.8.0.20' }], 'at 1.vips: has addresses of eu-1'],
+  ];
+  for (const [list, expected] of problems) {
+    expect(report([storageConfig], { MILLRACE_STORAGE_NODES: JSON.stringify(list) })).toContain(expected);
+  }
 });
 
 test('sealing keys differ, and the active one is among them', () => {

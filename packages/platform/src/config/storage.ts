@@ -48,6 +48,15 @@ function orderOf(address: string): number {
   return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
+/** Two volumes of one address on one network: machines reach whichever answers first. */
+function sharesAddresses(one: StorageNodeSetting, other: StorageNodeSetting): boolean {
+  return (
+    one.region === other.region &&
+    orderOf(one.vips.first) <= orderOf(other.vips.last) &&
+    orderOf(other.vips.first) <= orderOf(one.vips.last)
+  );
+}
+
 /** What the volumes of test keys are kept on, unless the configuration says otherwise: nowhere. */
 export const defaultStorage: readonly StorageNodeSetting[] = [
   {
@@ -68,6 +77,14 @@ const listShape = z.array(nodeShape).superRefine((list, issue) => {
     issue.addIssue({ code: 'custom', message: 'the names of storage nodes must differ' });
   }
   list.forEach((node, index) => {
+    const other = list.slice(0, index).find((known) => sharesAddresses(node, known));
+    if (other !== undefined) {
+      issue.addIssue({
+        code: 'custom',
+        message: `has addresses of ${other.name}: in one region each is of one storage node`,
+        path: [index, 'vips'],
+      });
+    }
     if ((node.kind === 'mock') !== (node.region === 'mock-region')) {
       issue.addIssue({
         code: 'custom',
