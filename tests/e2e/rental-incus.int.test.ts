@@ -3,7 +3,8 @@ import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { systemClock } from '@millrace/platform/clock';
 import { eventually, fleetBreaks } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { GPU_TYPE, openRentalStack, REGION, stackSealer, type RentalStack } from '../stack/rental-stack.ts';
+import { stackSealer } from '../stack/core-stack.ts';
+import { GPU_TYPE, openRentalStack, REGION, type RentalStack } from '../stack/rental-stack.ts';
 import { plantPrice, rentalPath, seedTenant, type Answer, type StackTenant } from '../stack/tenant.ts';
 
 // The whole product on a real Incus cluster, through its public face alone.

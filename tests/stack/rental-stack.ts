@@ -1,151 +1,65 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import { createIncusDriver } from '@millrace/compute/incus';
-import type { ComputeDriver } from '@millrace/compute';
 import { systemClock } from '@millrace/platform/clock';
-import { createSealer } from '@millrace/platform/secrets';
 import {
-  down,
   ensureUp,
   killNode,
   startNode,
-  stopNode,
   type Endpoints,
   type IncusClusterEndpoints,
 } from '@millrace/services';
+import { testLog } from '@millrace/testing';
 import {
-  createTestDatabase,
-  engineEnv,
-  eventually,
-  freePorts,
-  testLog,
-  testNames,
-  type TestDatabase,
-} from '@millrace/testing';
-import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.ts';
+  openCoreStack,
+  type CoreOptions,
+  type CoreStack,
+  type Hosts,
+  type StackPlace,
+} from './core-stack.ts';
 
-/**
- * The product as it runs: api and workers as processes of their own, a Restate and a three-member Incus cluster that may
- * be killed because nobody else uses them, and the shared PostgreSQL, Valkey and NATS. Incus hosts have simulated GPUs.
- */
+/** The product on a three-member Incus cluster that may be killed because nobody else uses it. Its hosts have simulated GPUs. */
 
+export { GPU_TYPE } from './core-stack.ts';
 export const REGION = 'eu-west-1';
-export const GPU_TYPE = 'h100';
 /** What a GPU of the hosts costs where they are sold on the marketplace. */
 const MARKET_GPU_HOUR_USD = 2;
-const sealing = { id: 'stack', key: Buffer.alloc(32, 5) };
-const SEALING_KEYS = `${sealing.id}:${sealing.key.toString('base64')}`;
 
-/** Opens what the processes sealed: as one who has their keys could. */
-export const stackSealer = createSealer({ keys: [sealing], activeId: sealing.id });
+/** What the hosts are sold as. */
+type Offer = 'virtual-machine' | 'marketplace';
 
-export interface StackOptions {
-  readonly workers?: number;
-  /** What the hosts are sold as; virtual machines unless said. */
-  readonly offer?: 'virtual-machine' | 'marketplace';
-  /** Over what processes are told. */
-  readonly env?: Readonly<Record<string, string>>;
+export interface StackOptions extends CoreOptions {
+  /** Virtual machines unless said. */
+  readonly offer?: Offer;
 }
 
-export interface RentalStack {
-  readonly apiUrl: string;
-  readonly database: TestDatabase;
-  readonly api: Supervised;
-  readonly workers: readonly Supervised[];
+export interface RentalStack extends CoreStack {
   /** The hosts, and how to reach them without any of our processes. */
   readonly incus: IncusClusterEndpoints;
-  /** What the cluster really has, without any of our processes. */
-  readonly engine: ComputeDriver;
-  killEngineNode(name: string): Promise<void>;
-  startEngineNode(name: string): Promise<void>;
-  /** Restate forgets everything that it ever knew. */
-  wipeRestate(): Promise<void>;
-  readonly rows: ReadRows;
-  close(): Promise<void>;
 }
 
 export async function openRentalStack(options: StackOptions = {}): Promise<RentalStack> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
-  chmodSync(folder, 0o755);
-  const place = { stateDir: path.join(folder, 's'), portBase: 'auto' } as const;
-  const closers: (() => Promise<unknown>)[] = [
-    async () => rmSync(folder, { recursive: true, force: true }),
-    () => down([], { stateDir: place.stateDir, purge: true }),
-  ];
-  const close = async (): Promise<void> => {
-    for (const step of closers.toReversed()) await step();
+  const { offer = 'virtual-machine' } = options;
+  const { stack, hosts } = await openCoreStack((place) => openIncusHosts(place, offer), options);
+  return { ...stack, incus: hosts.incus };
+}
+
+interface IncusHosts extends Hosts {
+  readonly incus: IncusClusterEndpoints;
+}
+
+async function openIncusHosts({ services }: StackPlace, offer: Offer): Promise<IncusHosts> {
+  const incus = clusterOf(await ensureUp(['incus'], { ...services, topology: 'cluster' }));
+  const engine = createIncusDriver({ ...reachOf(incus), clock: systemClock, log: testLog() });
+  return {
+    incus,
+    engine,
+    ...fleetOf(incus, offer),
+    gpuCount: 24,
+    mortals: incus.members.map(({ name }) => name),
+    kill: (name) => killNode(name, services),
+    start: (name) => startNode(name, services),
+    close: () => engine.close(),
   };
-  try {
-    await ensureUp(['postgres', 'valkey', 'nats']);
-    const { restate } = await ensureUp(['restate'], place);
-    const endpoints = await ensureUp(['incus'], { ...place, topology: 'cluster' });
-    const database = await createTestDatabase();
-    closers.push(() => database.drop());
-    const engine = createIncusDriver({ ...reachOf(endpoints), clock: systemClock, log: testLog() });
-    closers.push(() => engine.close());
-    const [apiPort = 0, endpointPort = 0] = await freePorts(2);
-    const env = {
-      ...engineEnv({ database, names: testNames() }),
-      ...restateEnv(restate),
-      ...fleetEnv(folder, endpoints, options.offer ?? 'virtual-machine'),
-      MILLRACE_SEALING_KEYS: SEALING_KEYS,
-      MILLRACE_SEALING_KEY_ACTIVE: sealing.id,
-      ...options.env,
-    };
-    const api = supervise({
-      name: 'api',
-      entry: 'apps/api/src/main.ts',
-      readyUrl: `http://127.0.0.1:${apiPort}/readyz`,
-      env: { ...env, MILLRACE_HTTP_PORT: String(apiPort), MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000' },
-    });
-    const workers: Supervised[] = [];
-    for (let nth = 1; nth <= (options.workers ?? 1); nth += 1) {
-      const [healthPort = 0] = await freePorts(1);
-      workers.push(
-        supervise({
-          name: `worker-${nth}`,
-          entry: 'apps/worker/src/main.ts',
-          readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
-          env: {
-            ...env,
-            MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
-            // All serve one address; the kernel deals calls out to those alive.
-            MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
-          },
-        }),
-      );
-    }
-    closers.push(() => Promise.all([api, ...workers].map((each) => each.kill())));
-    await Promise.all([api, ...workers].map((each) => each.start()));
-    const rows = rowsOf(database);
-    await eventually({ what: 'the fleet to be read', timeoutMs: 60_000 }, async () => {
-      const [found] = await rows<{ gpus: number }>(
-        'select coalesce(sum(gpus_free), 0)::int as gpus from node_capacity where placeable',
-      );
-      return (found?.gpus ?? 0) >= 24;
-    });
-    return {
-      apiUrl: `http://127.0.0.1:${apiPort}`,
-      database,
-      api,
-      workers,
-      incus: clusterOf(endpoints),
-      engine,
-      killEngineNode: (name) => killNode(name, place),
-      startEngineNode: (name) => startNode(name, place),
-      wipeRestate: async () => {
-        await stopNode('restate', place);
-        rmSync(path.join(place.stateDir, 'restate', 'data'), { recursive: true });
-        await startNode('restate', place);
-      },
-      rows,
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }
 
 function clusterOf({ incusCluster }: Endpoints): IncusClusterEndpoints {
@@ -153,8 +67,7 @@ function clusterOf({ incusCluster }: Endpoints): IncusClusterEndpoints {
   return incusCluster;
 }
 
-function reachOf(endpoints: Endpoints) {
-  const cluster = clusterOf(endpoints);
+function reachOf(cluster: IncusClusterEndpoints) {
   return {
     endpoints: cluster.members.map(({ url }) => url),
     tls: {
@@ -169,33 +82,15 @@ function reachOf(endpoints: Endpoints) {
   };
 }
 
-function restateEnv(restate: Endpoints['restate']): Record<string, string> {
-  return {
-    MILLRACE_RESTATE_INGRESS_URL: restate.ingressUrl,
-    MILLRACE_RESTATE_ADMIN_URL: restate.adminUrl,
-    MILLRACE_RESTATE_IDENTITY_KEYS: restate.identityPublicKey,
-    MILLRACE_RESTATE_REGISTER_MS: '1000',
-  };
-}
-
 /** As an operator would write it: the cluster by its members, the credential by its files. */
-function fleetEnv(
-  folder: string,
-  endpoints: Endpoints,
-  offer: NonNullable<StackOptions['offer']>,
-): Record<string, string> {
-  const incus = clusterOf(endpoints);
-  const credentials = path.join(folder, 'credentials.json');
-  writeFileSync(
-    credentials,
-    JSON.stringify({
-      lab: {
-        certificateFile: incus.clientCertificateFile,
-        keyFile: incus.clientKeyFile,
-        serverCertificateFile: incus.serverCertificateFile,
-      },
-    }),
-  );
+function fleetOf(incus: IncusClusterEndpoints, offer: Offer): Pick<Hosts, 'provider' | 'credentials'> {
+  const credentials = {
+    lab: {
+      certificateFile: incus.clientCertificateFile,
+      keyFile: incus.clientKeyFile,
+      serverCertificateFile: incus.serverCertificateFile,
+    },
+  };
   const cluster = {
     name: 'lab',
     region: REGION,
@@ -211,9 +106,5 @@ function fleetEnv(
     },
   };
   const regions = [{ region: REGION, customPorts: true }];
-  return {
-    MILLRACE_PROVIDERS: JSON.stringify([{ id: 'own', variant: 'V8', regions, clusters: [cluster] }]),
-    MILLRACE_FLEET_CREDENTIALS_FILE: credentials,
-    MILLRACE_FLEET_READ_MS: '1000',
-  };
+  return { provider: { id: 'own', variant: 'V8', regions, clusters: [cluster] }, credentials };
 }

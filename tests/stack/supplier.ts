@@ -27,7 +27,7 @@ export function callerOf(apiUrl: string, key: string): Call {
   };
 }
 
-export async function seedOperator(stack: MarketplaceStack): Promise<Call> {
+export async function seedOperator(stack: Pick<MarketplaceStack, 'apiUrl' | 'database'>): Promise<Call> {
   const { owner } = await seedOrganisation(stack.database.db, { platformRole: 'operator' });
   return callerOf(stack.apiUrl, owner.key);
 }

@@ -6,7 +6,7 @@ import type { OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { testIds, uniqueId } from '@millrace/testing';
 import { seedOrganisation } from '../../apps/api/src/fixture.ts';
-import { GPU_TYPE, type RentalStack } from './rental-stack.ts';
+import { GPU_TYPE, type CoreStack } from './core-stack.ts';
 
 /** Somebody who rents over the public API and nothing else. */
 
@@ -32,13 +32,16 @@ const committed = 'read committed' as const;
 /** What an hour of one GPU costs here. */
 export const GPU_HOUR: NanoUsd = nanoUsd(2_000_000_000n);
 
-export async function plantPrice(stack: RentalStack): Promise<void> {
+export async function plantPrice(
+  stack: Pick<CoreStack, 'rows'>,
+  machineType: 'virtual-machine' | 'bare-metal' = 'virtual-machine',
+): Promise<void> {
   await stack.rows(`insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
-    values ('${testIds.nextUuid()}', 'gpu', '${GPU_TYPE}', 'virtual-machine', 'gpu_hour', ${GPU_HOUR}, now(), now())`);
+    values ('${testIds.nextUuid()}', 'gpu', '${GPU_TYPE}', '${machineType}', 'gpu_hour', ${GPU_HOUR}, now(), now())`);
 }
 
 export async function seedTenant(
-  stack: Pick<RentalStack, 'apiUrl' | 'database'>,
+  stack: Pick<CoreStack, 'apiUrl' | 'database'>,
   balanceUsd: number,
 ): Promise<StackTenant> {
   const { db } = stack.database;

@@ -1,6 +1,6 @@
 import type { Random } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
-import type { RentalStack } from '../../stack/rental-stack.ts';
+import type { CoreStack } from '../../stack/core-stack.ts';
 
 /** Who was killed how often. */
 export interface Kills {
@@ -8,7 +8,7 @@ export interface Kills {
   readonly api: number;
   readonly worker: number;
   readonly restate: number;
-  readonly incus: number;
+  readonly engine: number;
   readonly wipes: number;
 }
 
@@ -22,18 +22,14 @@ export interface ChaosOptions {
   readonly note: (text: string) => void;
 }
 
-type Victim = 'api' | 'worker' | 'restate' | 'incus';
+type Victim = 'api' | 'worker' | 'restate' | 'engine';
 
 /** Victims in turn, so that each is hit however few kills there are; which one of a kind is the dice's. */
-const turns: readonly Victim[] = ['worker', 'incus', 'restate', 'api', 'worker', 'incus'];
+const turns: readonly Victim[] = ['worker', 'engine', 'restate', 'api', 'worker', 'engine'];
 
 /** Kills one thing at a time, each brought back a moment later, until as many were killed as asked for. */
-export async function killAtRandom(
-  stack: RentalStack,
-  random: Random,
-  options: ChaosOptions,
-): Promise<Kills> {
-  const kills = { total: 0, api: 0, worker: 0, restate: 0, incus: 0, wipes: 0 };
+export async function killAtRandom(stack: CoreStack, random: Random, options: ChaosOptions): Promise<Kills> {
+  const kills = { total: 0, api: 0, worker: 0, restate: 0, engine: 0, wipes: 0 };
   // The last kills come when the last rentals have been begun, so the loop outlives the tenants by them.
   while (kills.total < options.kills) {
     const share = (options.progress() * (options.kills + 1)) / options.rentals;
@@ -58,7 +54,7 @@ export async function killAtRandom(
   return kills;
 }
 
-async function strike(stack: RentalStack, victim: Victim, random: Random): Promise<void> {
+async function strike(stack: CoreStack, victim: Victim, random: Random): Promise<void> {
   const pauseMs = random.int(0, 1_500);
   switch (victim) {
     case 'api':
@@ -72,8 +68,8 @@ async function strike(stack: RentalStack, victim: Victim, random: Random): Promi
       await stack.killEngineNode('restate');
       await systemClock.sleep(pauseMs);
       return stack.startEngineNode('restate');
-    case 'incus': {
-      const { name } = random.pick(stack.incus.members);
+    case 'engine': {
+      const name = random.pick(stack.mortals);
       await stack.killEngineNode(name);
       await systemClock.sleep(pauseMs);
       return stack.startEngineNode(name);

@@ -2,7 +2,7 @@ import { loginAndCount } from '@millrace/compute/proof';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { systemClock } from '@millrace/platform/clock';
 import { fleetBreaks } from '@millrace/testing';
-import type { RentalStack } from '../../stack/rental-stack.ts';
+import type { CoreStack } from '../../stack/core-stack.ts';
 import type { StackTenant } from '../../stack/tenant.ts';
 import { idColumn, type Kind } from './kinds.ts';
 import type { Story } from './stories.ts';
@@ -21,7 +21,7 @@ const unsettled = `
 const undone = `select count(*)::int as count from rental_machines where state not in ('open', 'gone')`;
 
 /** How long it took until nothing was on its way; null: longer than allowed. */
-export async function waitForRest(stack: RentalStack, withinMs: number): Promise<number | null> {
+export async function waitForRest(stack: CoreStack, withinMs: number): Promise<number | null> {
   const beganMs = systemClock.monotonicMs();
   while (systemClock.monotonicMs() - beganMs < withinMs) {
     const [moving] = await stack.rows<{ count: number }>(unsettled);
@@ -45,7 +45,7 @@ interface MachineRow {
 }
 
 export async function judgeEnd(
-  stack: RentalStack,
+  stack: CoreStack,
   tenants: readonly StackTenant[],
   stories: readonly Story[],
   kind: Kind,
@@ -92,7 +92,7 @@ function judgeStories(stories: readonly Story[], rentals: readonly RentalRow[]):
 }
 
 /** What the hosts have is what the rows say, and no device is in two machines. */
-async function judgeHosts(stack: RentalStack): Promise<string[]> {
+async function judgeHosts(stack: CoreStack): Promise<string[]> {
   const { machines, unseen } = await stack.engine.listOwned(AbortSignal.timeout(30_000));
   const rows = await stack.rows<MachineRow>(
     "select external_id, gpu_addresses from rental_machines where state = 'open'",
@@ -125,19 +125,23 @@ async function judgeLogins(stories: readonly Story[], rentals: readonly RentalRo
   for (const { tenant, id, kind } of stories) {
     if (id === null || !running.has(id)) continue;
     const seen = await kind.read(tenant, id);
-    if (seen === null || seen.entrance === null) {
+    if (seen === null || seen.entrances.length === 0) {
       failures.push(`rental ${id} runs and nobody is told where to log in`);
       continue;
     }
-    const target = { ...seen.entrance, privateKey: tenant.privateKey };
-    const look = await loginAndCount(target, AbortSignal.timeout(20_000));
-    if (look.outcome !== 'in') failures.push(`rental ${id} runs and lets nobody in: ${look.detail}`);
-    else if (look.gpuCount !== seen.gpuCount) failures.push(`rental ${id} has ${look.gpuCount} GPUs`);
+    let gpuCount = 0;
+    for (const entrance of seen.entrances) {
+      const target = { ...entrance, privateKey: tenant.privateKey };
+      const look = await loginAndCount(target, AbortSignal.timeout(20_000));
+      if (look.outcome !== 'in') failures.push(`rental ${id} runs and lets nobody in: ${look.detail}`);
+      else gpuCount += look.gpuCount;
+    }
+    if (gpuCount !== seen.gpuCount) failures.push(`rental ${id} has ${gpuCount} GPUs`);
   }
   return failures;
 }
 
-async function judgeBooks(stack: RentalStack, kind: Kind): Promise<string[]> {
+async function judgeBooks(stack: CoreStack, kind: Kind): Promise<string[]> {
   const client = await stack.database.connect();
   const breaks = await fleetBreaks(client);
   await client.end();
@@ -164,7 +168,7 @@ async function judgeBooks(stack: RentalStack, kind: Kind): Promise<string[]> {
 }
 
 /** At the end everybody leaves, and nothing may be left. */
-async function endAll(stack: RentalStack, tenants: readonly StackTenant[], kind: Kind): Promise<string[]> {
+async function endAll(stack: CoreStack, tenants: readonly StackTenant[], kind: Kind): Promise<string[]> {
   for (const tenant of tenants) {
     for (const id of await kind.list(tenant)) await kind.end(tenant, id);
   }
@@ -177,7 +181,7 @@ async function endAll(stack: RentalStack, tenants: readonly StackTenant[], kind:
   );
   return [
     ...machines.map(({ externalId }) => `${externalId} is left`),
-    ...(free?.gpus === 24 ? [] : [`${free?.gpus} of 24 GPUs are free at the end`]),
+    ...(free?.gpus === stack.gpuCount ? [] : [`${free?.gpus} of ${stack.gpuCount} GPUs are free at the end`]),
     ...(held?.count === 0 ? [] : [`${held?.count} holds are left at the end`]),
   ];
 }

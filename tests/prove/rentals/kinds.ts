@@ -1,11 +1,16 @@
-import { GPU_TYPE, REGION, type StackOptions } from '../../stack/rental-stack.ts';
-import { insist, rentalPath, type StackTenant } from '../../stack/tenant.ts';
+import type { CoreStack } from '../../stack/core-stack.ts';
+import { METAL_REGION, NODE_GPUS, openMetalStack } from '../../stack/metal-stack.ts';
+import { GPU_TYPE, openRentalStack, REGION, type StackOptions } from '../../stack/rental-stack.ts';
+import { insist, plantPrice, rentalPath, type StackTenant } from '../../stack/tenant.ts';
+import { caretakerOf } from './caretaker.ts';
 
-/** What tenants do with rentals of a kind, over the public API. Beneath that both kinds are one mechanism. */
+/** What tenants do with rentals of a kind, over the public API. Beneath that all kinds are one mechanism. */
 export interface Kind {
   readonly name: 'rental' | 'instance';
-  /** What the hosts are sold as. */
-  readonly offer: NonNullable<StackOptions['offer']>;
+  /** So many rentals may stay for good; the hosts would be full of them otherwise, and the rest of the stories never told. */
+  readonly staying: number;
+  /** The product with hosts of this kind, and what is done to them by a person. */
+  open(): Promise<Premises>;
   rent(tenant: StackTenant, wish: Wish, idempotencyKey: string): Promise<Rented>;
   /** Null: it is listed no more. */
   read(tenant: StackTenant, id: string): Promise<Seen | null>;
@@ -14,8 +19,17 @@ export interface Kind {
   list(tenant: StackTenant): Promise<readonly string[]>;
 }
 
+export interface Premises {
+  readonly stack: CoreStack;
+  /** What dies beside our own processes, in words. */
+  readonly engineName: string;
+  /** Puts back into use what only a person may; answers how many hosts that were. */
+  mend(): Promise<number>;
+}
+
 export interface Wish {
-  readonly gpuCount: number;
+  /** In what the kind is sold by: GPUs, or whole nodes. */
+  readonly units: number;
   readonly ttlSeconds: number | null;
 }
 
@@ -27,7 +41,8 @@ export type Rented =
 export interface Seen {
   readonly isPending: boolean;
   readonly gpuCount: number;
-  readonly entrance: Entrance | null;
+  /** One for each machine; none while nobody is told. */
+  readonly entrances: readonly Entrance[];
 }
 
 export interface Entrance {
@@ -41,39 +56,71 @@ export interface Entrance {
 /** What a rental is called by its tenant, of any kind. */
 export const idColumn = `coalesce(told_as ->> 'instanceId', wire_id::text) as id`;
 
+/** Two rentals stay for good, perhaps both as gangs; two more nodes are for those that come and go. */
+const METAL_NODES = 6;
+
 const refusalOf = (reason: unknown, noRoom: string, json: unknown): Rented =>
   reason === noRoom ? { outcome: 'no room' } : { outcome: 'refused', why: JSON.stringify(json) };
 
-const RENTALS = '/v2/on-demand/virtual-machine-rentals';
+async function openIncus(offer: NonNullable<StackOptions['offer']>): Promise<Premises> {
+  const stack = await openRentalStack({ workers: 2, offer });
+  await plantPrice(stack);
+  return { stack, engineName: 'an Incus host', mend: async () => 0 };
+}
 
-export const virtualMachines: Kind = {
-  name: 'rental',
-  offer: 'virtual-machine',
-  async rent(tenant, { gpuCount, ttlSeconds }, idempotencyKey) {
-    const limit = ttlSeconds === null ? {} : { ttlSeconds };
-    const body = { gpuCount, gpuType: GPU_TYPE, region: REGION, ...limit };
-    const { status, json } = await insist(tenant, 'POST', RENTALS, { body, idempotencyKey });
-    if (status === 200) return { outcome: 'accepted', id: String(json.id) };
-    return refusalOf(json?.reason, 'INSUFFICIENT_CAPACITY', json);
+/** Both kinds of rentals differ in where they are ordered and what by. */
+function rentalsAt(
+  path: string,
+  parts: Pick<Kind, 'open' | 'staying'> & { readonly bodyOf: (units: number) => object },
+): Kind {
+  const { open, staying, bodyOf } = parts;
+  return {
+    name: 'rental',
+    open,
+    staying,
+    async rent(tenant, { units, ttlSeconds }, idempotencyKey) {
+      const limit = ttlSeconds === null ? {} : { ttlSeconds };
+      const body = { gpuType: GPU_TYPE, ...bodyOf(units), ...limit };
+      const { status, json } = await insist(tenant, 'POST', path, { body, idempotencyKey });
+      if (status === 200) return { outcome: 'accepted', id: String(json.id) };
+      return refusalOf(json?.reason, 'INSUFFICIENT_CAPACITY', json);
+    },
+    async read(tenant, id) {
+      const { json } = await insist(tenant, 'GET', rentalPath(Number(id)));
+      const ssh = json.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
+      return {
+        isPending: json.status === 'Pending',
+        gpuCount: json.gpuCount as number,
+        entrances: ssh.map((each) => ({ ...each, hostKey: each.hostKeyFingerprint })),
+      };
+    },
+    async end(tenant, id, idempotencyKey) {
+      const body = { rentalId: Number(id), reason: 'the story ends' };
+      await insist(tenant, 'POST', `${path}/terminate`, { body, ...keyed(idempotencyKey) });
+    },
+    async list(tenant) {
+      const { json } = await insist(tenant, 'GET', `${path}?limit=100`);
+      const items = (Array.isArray(json) ? json : json.items) as { id: number }[];
+      return items.map(({ id }) => String(id));
+    },
+  };
+}
+
+export const virtualMachines: Kind = rentalsAt('/v2/on-demand/virtual-machine-rentals', {
+  staying: 4,
+  open: () => openIncus('virtual-machine'),
+  bodyOf: (units) => ({ gpuCount: units, region: REGION }),
+});
+
+/** Whole nodes, alone or two on one fabric. */
+export const bareMetal: Kind = rentalsAt('/v2/on-demand/bare-metal-rentals', {
+  staying: 2,
+  open: async () => {
+    const stack = await openMetalStack(METAL_NODES, { workers: 2 });
+    return { stack, engineName: 'Ironic', mend: await caretakerOf(stack) };
   },
-  async read(tenant, id) {
-    const { json } = await insist(tenant, 'GET', rentalPath(Number(id)));
-    const [ssh] = json.ssh as { host: string; port: number; user: string; hostKeyFingerprint: string }[];
-    return {
-      isPending: json.status === 'Pending',
-      gpuCount: json.gpuCount as number,
-      entrance: ssh === undefined ? null : { ...ssh, hostKey: ssh.hostKeyFingerprint },
-    };
-  },
-  async end(tenant, id, idempotencyKey) {
-    const body = { rentalId: Number(id), reason: 'the story ends' };
-    await insist(tenant, 'POST', `${RENTALS}/terminate`, { body, ...keyed(idempotencyKey) });
-  },
-  async list(tenant) {
-    const { json } = await insist(tenant, 'GET', `${RENTALS}?limit=100`);
-    return (json.items as { id: number }[]).map(({ id }) => String(id));
-  },
-};
+  bodyOf: (units) => ({ gpuCount: units * NODE_GPUS, region: METAL_REGION, networkType: 'ethernet' }),
+});
 
 const INSTANCES = '/v1/marketplace/instances';
 
@@ -95,8 +142,9 @@ const instancesOf = async (tenant: StackTenant): Promise<readonly ListedInstance
 
 export const instances: Kind = {
   name: 'instance',
-  offer: 'marketplace',
-  async rent(tenant, { gpuCount, ttlSeconds }, idempotencyKey) {
+  staying: 4,
+  open: () => openIncus('marketplace'),
+  async rent(tenant, { units: gpuCount, ttlSeconds }, idempotencyKey) {
     const filters = { region: REGION, status: 'node_ready', min_gpus_available: gpuCount };
     const listing = await insist(tenant, 'POST', '/v1/marketplace', { body: { filters } });
     const machines = listing.json.instances as readonly ListedMachine[];
@@ -118,7 +166,7 @@ export const instances: Kind = {
     return {
       isPending: status === 'creating' || status === 'starting',
       gpuCount,
-      entrance: entranceOf(found.sshCommand),
+      entrances: entrancesOf(found.sshCommand),
     };
   },
   async end(tenant, id, idempotencyKey) {
@@ -128,10 +176,10 @@ export const instances: Kind = {
 };
 
 /** As it is printed for people. */
-function entranceOf(command: string | null): Entrance | null {
+function entrancesOf(command: string | null): readonly Entrance[] {
   const [, user, host, port] = /^ssh (\S+)@(\S+) -p (\d+)$/.exec(command ?? '') ?? [];
-  if (user === undefined || host === undefined || port === undefined) return null;
-  return { host, port: Number(port), user, hostKey: null };
+  if (user === undefined || host === undefined || port === undefined) return [];
+  return [{ host, port: Number(port), user, hostKey: null }];
 }
 
 const keyed = (idempotencyKey: string | undefined): { readonly idempotencyKey?: string } =>

@@ -14,17 +14,16 @@ export interface Story {
   outcome: 'unknown' | 'left running' | 'ended';
 }
 
-/** So many may stay for good; the hosts would be full of them otherwise, and the rest of the stories never told. */
-const STAY_FOR_GOOD = 4;
 const ROOM_PATIENCE_MS = 180_000;
 
 /** Rents, perhaps waits, perhaps ends it at any moment of its life. Every request is made until it is answered. */
 export async function rentAtRandom(story: Story, random: Random): Promise<void> {
   const { tenant, nth, kind } = story;
-  const stays = nth < STAY_FOR_GOOD;
+  const stays = nth < kind.staying;
   const endsByItself = !stays && random.chance(0.4);
   const made = await rentOnceThereIsRoom(story, {
-    gpuCount: random.pick([1, 1, 1, 2]),
+    // However few there are, one of them is of two.
+    units: nth === 0 ? 2 : random.pick([1, 1, 1, 2]),
     // The shortest there is: some come to their end by themselves, before or after the end of the proof.
     ttlSeconds: endsByItself ? 60 : null,
   });

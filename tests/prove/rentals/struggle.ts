@@ -1,10 +1,10 @@
 import type { ProofReport, ProofRun, Random } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
-import { openRentalStack, type RentalStack } from '../../stack/rental-stack.ts';
-import { plantPrice, seedTenant, type StackTenant } from '../../stack/tenant.ts';
+import type { CoreStack } from '../../stack/core-stack.ts';
+import { seedTenant, type StackTenant } from '../../stack/tenant.ts';
 import { killAtRandom, type Kills } from './chaos.ts';
 import { judgeEnd, waitForRest, type Judgement } from './judge.ts';
-import type { Kind } from './kinds.ts';
+import type { Kind, Premises } from './kinds.ts';
 import { rentAtRandom, type Story } from './stories.ts';
 
 /** How much is done, and how much is killed meanwhile. */
@@ -17,26 +17,49 @@ export interface Size {
 
 /** After the last blow everything must have come to rest within this time. */
 const CONVERGED_WITHIN_MS = 90_000;
+const MENDED_EVERY_MS = 1_000;
 
 /** The same struggle for every kind of rental: they are made, proven, billed and removed by one mechanism. */
 export async function proveKind(run: ProofRun, kind: Kind, size: Size): Promise<ProofReport> {
-  const stack = await openRentalStack({ workers: 2, offer: kind.offer });
+  const premises = await kind.open();
+  const { stack } = premises;
+  const rounds = keepMending(premises);
   try {
-    await plantPrice(stack);
     const tenants: StackTenant[] = [];
-    for (let nth = 0; nth < size.tenants; nth += 1) tenants.push(await seedTenant(stack, 1_000));
+    for (let nth = 0; nth < size.tenants; nth += 1) tenants.push(await seedTenant(stack, 10_000));
     const { stories, kills } = await struggle(run, stack, tenants, { ...size, kind });
     const restMs = await waitForRest(stack, CONVERGED_WITHIN_MS);
     const judgement = await judgeEnd(stack, tenants, stories, kind);
-    return report(size, stories, kills, restMs, judgement);
+    const mended = await rounds.end();
+    return report(size, { stories, kills, restMs, judgement, mended, engineName: premises.engineName });
   } finally {
+    await rounds.end();
     await stack.close();
   }
 }
 
+/** Somebody goes round all the time; what cannot be done in one round, as while the engine is dead, is done in another. */
+function keepMending({ mend }: Premises): { end(): Promise<number> } {
+  const over = new AbortController();
+  let mended = 0;
+  const rounds = (async () => {
+    while (!over.signal.aborted) {
+      mended += await mend().catch(() => 0);
+      await systemClock.sleep(MENDED_EVERY_MS, over.signal).catch(() => undefined);
+    }
+  })();
+  return {
+    end: async () => {
+      over.abort();
+      await rounds;
+      return mended;
+    },
+  };
+}
+
 async function struggle(
   run: ProofRun,
-  stack: RentalStack,
+  stack: CoreStack,
   tenants: readonly StackTenant[],
   size: Size & { readonly kind: Kind },
 ): Promise<{ readonly stories: readonly Story[]; readonly kills: Kills }> {
@@ -63,13 +86,17 @@ async function struggle(
   return { stories, kills: made };
 }
 
-function report(
-  size: Size,
-  stories: readonly Story[],
-  kills: Kills,
-  restMs: number | null,
-  judgement: Judgement,
-): ProofReport {
+interface Happened {
+  readonly stories: readonly Story[];
+  readonly kills: Kills;
+  readonly restMs: number | null;
+  readonly judgement: Judgement;
+  readonly mended: number;
+  readonly engineName: string;
+}
+
+function report(size: Size, happened: Happened): ProofReport {
+  const { stories, kills, restMs, judgement, mended, engineName } = happened;
   const count = (outcome: Story['outcome']): number =>
     stories.filter((story) => story.outcome === outcome).length;
   const failures = [...judgement.failures];
@@ -84,9 +111,10 @@ function report(
       'kill -9 of an api': kills.api,
       'kill -9 of a worker': kills.worker,
       'kill -9 of Restate': kills.restate,
-      'kill -9 of an Incus host': kills.incus,
+      [`kill -9 of ${engineName}`]: kills.engine,
       'Restate wiped': kills.wipes,
       'at rest after the last kill': restMs === null ? 'never' : `${Math.round(restMs / 100) / 10} s`,
+      ...(mended === 0 ? {} : { 'hosts put back by a person': mended }),
       ...judgement.figures,
     },
     failures,

@@ -1,0 +1,293 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { findingsOf, runAudit } from '@millrace/core/auditor';
+import { systemClock } from '@millrace/platform/clock';
+import { exportPath } from '@millrace/storage';
+import { isNfsError, Nfs41Client, type OpenFile } from '@millrace/storage/nfs41';
+import { eventually, fleetBreaks, startStorageNode, type StorageNode } from '@millrace/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { METAL_REGION, NODE_GPUS, openMetalStack, type MetalStack } from '../stack/metal-stack.ts';
+import { seedOperator } from '../stack/supplier.ts';
+import { GPU_HOUR, rentalPath, seedTenant, type Answer, type StackTenant } from '../stack/tenant.ts';
+
+// Bare metal with storage as one tenant has both, through the public face alone: machines on a real Ironic, a storage node with
+// its real agent and a real NFS server for the volume, and clients that come from the machines' own addresses.
+
+const run = promisify(execFile);
+const rentals = '/v2/on-demand/bare-metal-rentals';
+const volumes = '/v2/on-demand/storage-volumes';
+const GB_HOUR = 137_000n;
+const BALANCE_USD = 1_000;
+const HOUR_MS = 3_600_000n;
+/** Everything takes seconds; on a machine that does much else, minutes. */
+const PATIENCE_MS = 240_000;
+
+let node: StorageNode;
+let stack: MetalStack;
+let tenant: StackTenant;
+const clients: Nfs41Client[] = [];
+
+beforeAll(async () => {
+  node = await startStorageNode({ poolGb: 2_048 });
+  const { endpoint, vips } = node;
+  const storage = [
+    { name: 'eu-1', region: METAL_REGION, endpoint, credential: 'storage', vips, capacityGb: 2_000 },
+  ];
+  stack = await openMetalStack(2, {
+    env: { MILLRACE_STORAGE_NODES: JSON.stringify(storage) },
+    credentials: { storage: node.credential },
+  });
+  const operator = await seedOperator(stack);
+  await operator('POST', '/v2/admin/prices', {
+    subject: { kind: 'volume', region: null },
+    unit: 'gb_hour',
+    priceNanoUsd: String(GB_HOUR),
+    validFrom: '2026-01-01T00:00:00.000Z',
+    reason: 'list price',
+  });
+  tenant = await seedTenant(stack, BALANCE_USD);
+  await eventually({ what: 'the storage node to be known', timeoutMs: PATIENCE_MS }, async () => {
+    const [found] = await stack.rows<{ status: string }>('select status from storage_nodes');
+    return found?.status === 'connected';
+  });
+}, 240_000);
+
+afterAll(async () => {
+  for (const client of clients) client.drop();
+  await stack?.close();
+  await node?.[Symbol.asyncDispose]();
+}, 120_000);
+
+async function call(method: string, where: string, body?: object): Promise<Answer['json']> {
+  const { status, json } = await tenant.call(method, where, body === undefined ? {} : { body });
+  expect([status, JSON.stringify(json)]).toEqual([expect.toSatisfy((code) => code < 300), expect.anything()]);
+  return json;
+}
+
+async function order(more: object = {}): Promise<Answer['json']> {
+  const wish = { gpuCount: NODE_GPUS, region: METAL_REGION, networkType: 'ethernet', ...more };
+  return call('POST', rentals, wish);
+}
+
+async function until(id: number, status: string): Promise<Answer['json']> {
+  return eventually(
+    { what: `rental ${id} to be ${status}`, timeoutMs: PATIENCE_MS, intervalMs: 250 },
+    async () => {
+      const json = await call('GET', rentalPath(id));
+      if (json.status === 'Failed') throw new Error(JSON.stringify(json));
+      return json.status === status ? json : undefined;
+    },
+  );
+}
+
+async function volumeOf(id: number): Promise<Answer['json']> {
+  const listed = (await call('GET', volumes)) as readonly { id: number }[];
+  return listed.find((volume) => volume.id === id) ?? expect.fail(`There is no volume ${id}.`);
+}
+
+/** The address that storage knows the machine of a rental by. */
+async function addressOf(id: number): Promise<string> {
+  const [machine] = await stack.rows<{ private_ip: string }>(
+    `select private_ip from rental_machines join rentals on rentals.id = rental_id where wire_id = ${id}`,
+  );
+  return machine?.private_ip ?? expect.fail('The machine has no address.');
+}
+
+async function machineAt(vip: string, localAddress: string): Promise<Nfs41Client> {
+  const client = await Nfs41Client.connect({
+    ...{ host: vip, port: node.nfsPort, localAddress, clock: systemClock, timeoutMs: 20_000 },
+  });
+  clients.push(client);
+  await client.reclaimComplete();
+  return client;
+}
+
+async function isLetIn(vip: string, from: string): Promise<boolean> {
+  const client = await machineAt(vip, from);
+  return client.lookup(exportPath).then(
+    () => true,
+    (error: unknown) => (isNfsError(error, 'NOENT') ? false : Promise.reject(error)),
+  );
+}
+
+/** As soon as the server follows the list: within about a second, or more on a busy machine. */
+async function openSoon(client: Nfs41Client, name: string): Promise<OpenFile> {
+  return eventually({ what: 'the volume to be open to a machine', timeoutMs: PATIENCE_MS }, async () =>
+    client.open(exportPath, name, true).catch((error: unknown) => {
+      if (isNfsError(error)) return undefined;
+      throw error;
+    }),
+  );
+}
+
+async function untilRefused(vip: string, from: string): Promise<void> {
+  await eventually(
+    { what: `the server to refuse ${from}`, timeoutMs: PATIENCE_MS },
+    async () => !(await isLetIn(vip, from)),
+  );
+}
+
+/** Every record that speaks of the volume says the same of who has it. */
+async function expectShown(
+  volumeId: number,
+  by: readonly number[],
+  rentalIds: readonly number[],
+): Promise<void> {
+  const { vip, sizeInGb, attachedRentals, costPerHour } = await volumeOf(volumeId);
+  expect(attachedRentals).toEqual(by);
+  const item = {
+    id: volumeId,
+    label: 'datasets',
+    size_in_gb: sizeInGb,
+    cost_per_hour: costPerHour,
+    vip,
+    attached_instance_ids: by,
+  };
+  const listed = (await call('GET', rentals)) as readonly Answer['json'][];
+  for (const id of rentalIds) {
+    const storage = by.includes(id) ? [item] : [];
+    const shown = { attachedStorage: storage, meta: { attached_storage: storage } };
+    expect(await call('GET', rentalPath(id))).toMatchObject(shown);
+    expect(listed.find((rental) => rental.id === id)).toMatchObject(shown);
+  }
+}
+
+test(
+  'two bare-metal rentals share a volume, and its server lets in exactly the machines of who has it',
+  async () => {
+    // One with a new volume in the same call, one without.
+    const made = await order({ storageVolume: { isNew: true, label: 'datasets', sizeInGb: 256 } });
+    const [{ id: volumeId, vip }] = made.meta.attached_storage;
+    const [first, second] = [made.id as number, (await order()).id as number];
+    expect(made.meta.attached_storage[0].attached_instance_ids).toEqual([first]);
+    const running = await Promise.all([first, second].map((id) => until(id, 'Running')));
+    await eventually({ what: 'an active volume', timeoutMs: PATIENCE_MS }, async () => {
+      return (await volumeOf(volumeId)).status === 'active';
+    });
+    await expectShown(volumeId, [first], [first, second]);
+
+    // Written by a machine of the one, and not to be seen by the other's.
+    const [one, other] = await Promise.all([addressOf(first), addressOf(second)]);
+    const writer = await machineAt(vip, one);
+    const file = await openSoon(writer, 'weights');
+    await writer.write(file, 0, 'trained');
+    expect(await isLetIn(vip, other)).toBe(false);
+
+    // Attached, it reads what was written. A machine that is nobody's does not.
+    await call('POST', `${volumes}/attach`, { storageVolumeId: volumeId, rentalIds: [second] });
+    const reader = await machineAt(vip, other);
+    const seen = await openSoon(reader, 'weights');
+    expect(String(await reader.read(seen, 0, 100))).toBe('trained');
+    expect(await isLetIn(vip, node.client(0))).toBe(false);
+    await expectShown(volumeId, [first, second], [first, second]);
+
+    // It ends at its size, and has more room when it has grown.
+    const { externalId } = await volumeOf(volumeId);
+    const taken = path.join(node.pool, 'volumes', externalId, 'mount', 'taken');
+    const { stdout } = await run('df', ['--output=avail', '-B1', path.dirname(taken)]);
+    // Most of it is taken at once; the rest is written by the machine, until there is no more.
+    const block = Buffer.alloc(1_048_576, 7);
+    await run('fallocate', ['-l', String(Number(stdout.split('\n')[1]) - 32 * block.length), taken]);
+    const fill = async (): Promise<string> => {
+      try {
+        for (let at = 0; at < 64; at += 1) await writer.write(file, at * block.length, block);
+        return 'written';
+      } catch (error) {
+        if (isNfsError(error)) return error.message;
+        throw error;
+      }
+    };
+    expect(await fill()).toContain('NOSPC');
+    expect(await call('PATCH', `${volumes}/${volumeId}`, { sizeInGb: 512 })).toMatchObject({
+      growingToGb: 512,
+    });
+    await eventually({ what: 'more room', timeoutMs: PATIENCE_MS }, async () => {
+      return (await volumeOf(volumeId)).sizeInGb === 512;
+    });
+    expect(await fill()).toBe('written');
+    await expectShown(volumeId, [first, second], [first, second]);
+
+    // Held by both, it is not deleted, and says by whom.
+    const refused = await tenant.call('DELETE', `${volumes}/${volumeId}`);
+    expect(refused).toMatchObject({ status: 409, json: { reason: 'VOLUME_ATTACHED' } });
+    for (const id of [first, second]) expect(JSON.stringify(refused.json)).toContain(String(id));
+
+    // Detached, the server refuses it, also what it has open; the other goes on.
+    await call('POST', `${volumes}/detach`, { storageVolumeId: volumeId, rentalIds: [second] });
+    await untilRefused(vip, other);
+    await expect(reader.read(seen, 0, 100)).rejects.toThrow(/ACCESS|STALE|NOENT|BADSESSION|EXPIRED/u);
+    expect(await writer.write(file, 0, 'goes on')).toBe(7);
+    await expectShown(volumeId, [first], [first, second]);
+
+    // So does the end of a rental.
+    const receipts = await Promise.all(
+      [first, second].map((rentalId) => call('POST', `${rentals}/terminate`, { rentalId, reason: 'done' })),
+    );
+    await untilRefused(vip, one);
+    await Promise.all([first, second].map((id) => until(id, 'Terminated')));
+    expect((await volumeOf(volumeId)).attachedRentals).toEqual([]);
+    const deleted = await call('DELETE', `${volumes}/${volumeId}`);
+    expect(deleted).toMatchObject({ status: 'inactive', attachedRentals: [] });
+    expect(deleted.purgeAt).not.toBeNull();
+
+    await expectPaid(running, receipts, await volumeOf(volumeId));
+  },
+  3 * PATIENCE_MS,
+);
+
+interface MeterRow {
+  readonly cause_kind: string;
+  readonly name: string;
+  readonly state: string;
+  readonly rate: string;
+  readonly posted: string;
+  readonly opened_ms: string;
+  readonly closed_ms: string | null;
+}
+
+const cost = (ratePerHour: bigint, ms: number | bigint): bigint => (ratePerHour * BigInt(ms)) / HOUR_MS;
+
+/** Each rental from Running until its end was accepted, the volume by each size for as long as it had it, and nothing else. */
+async function expectPaid(
+  running: readonly Answer['json'][],
+  receipts: readonly Answer['json'][],
+  volume: Answer['json'],
+): Promise<void> {
+  let owed = 0n;
+  for (const [index, { startedAt }] of running.entries()) {
+    const ranMs = Date.parse(receipts[index].billingStoppedAt) - Date.parse(startedAt);
+    const due = cost(BigInt(NODE_GPUS) * GPU_HOUR, ranMs);
+    expect(receipts[index].finalCost.nanoUsd).toBe(String(due));
+    owed += due;
+  }
+  const meters = await stack.rows<MeterRow>(`
+    select cause_kind, name, state, rate_nano_usd_per_hour::text as rate, posted_nano_usd::text as posted,
+           (extract(epoch from opened_at) * 1000)::bigint::text as opened_ms,
+           (extract(epoch from closed_at) * 1000)::bigint::text as closed_ms
+      from meters where cause_kind = 'volume' order by opened_at, name`);
+  const [small, large, kept] = meters;
+  if (small === undefined || large === undefined) expect.fail(JSON.stringify(meters));
+  expect(small).toMatchObject({
+    rate: String(256n * GB_HOUR),
+    opened_ms: String(Date.parse(volume.startedAt)),
+  });
+  expect(large).toMatchObject({ rate: String(512n * GB_HOUR), opened_ms: small.closed_ms });
+  expect(large.closed_ms).toBe(String(Date.parse(volume.terminatedAt)));
+  for (const { rate, posted, opened_ms: from, closed_ms: to } of [small, large]) {
+    const due = cost(BigInt(rate), BigInt(to ?? 0) - BigInt(from));
+    expect(posted).toBe(String(due));
+    owed += due;
+  }
+  // What is only kept was set aside for it.
+  expect(kept).toMatchObject({ name: 'kept-1', state: 'open', posted: '0' });
+  const balance = await call('GET', '/v2/customer/balance');
+  expect(balance.balanceNanoUsd).toBe(String(BigInt(BALANCE_USD) * 1_000_000_000n - owed));
+
+  const client = await stack.database.connect();
+  expect(await fleetBreaks(client)).toEqual([]);
+  await client.end();
+  const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
+  expect(report === null ? ['no audit'] : findingsOf(report, 'error')).toEqual([]);
+  expect((await stack.engine.listOwned(AbortSignal.timeout(30_000))).machines).toEqual([]);
+}

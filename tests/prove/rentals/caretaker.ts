@@ -1,0 +1,47 @@
+import { fromUuid } from '@millrace/platform/ids';
+import { orderNode, untilNode, type IronicNode } from '@millrace/testing';
+import type { MetalStack } from '../../stack/metal-stack.ts';
+import { seedOperator } from '../../stack/supplier.ts';
+
+/**
+ * The person of the runbook. A node whose wiping was interrupted, because Ironic died, is for nobody until somebody has looked
+ * at it: here somebody has it wiped in Ironic, and puts it back into use over the operator's API once that is done.
+ */
+export async function caretakerOf(stack: MetalStack): Promise<() => Promise<number>> {
+  const operator = await seedOperator(stack);
+  return async () => {
+    const nodes = await readPool(stack);
+    for (const node of nodes) await wipeAgain(stack, node);
+    const free = new Set(nodes.filter(isFree).map(({ uuid }) => uuid));
+    const quarantined = await stack.rows<{ id: string; name: string }>(
+      "select id, name from nodes where status = 'node_quarantined'",
+    );
+    const wiped = quarantined.filter(({ name }) => free.has(name));
+    for (const { id } of wiped) {
+      await operator('POST', `/v2/admin/nodes/${fromUuid('nod', id)}/resume`, {
+        reason: 'It was wiped again',
+      });
+    }
+    return wiped.length;
+  };
+}
+
+async function readPool({ ironic }: MetalStack): Promise<readonly IronicNode[]> {
+  const fields = 'uuid,provision_state,maintenance,reservation,instance_uuid';
+  const { nodes } = await ironic.call<{ nodes: readonly IronicNode[] }>('GET', `/v1/nodes?fields=${fields}`);
+  return nodes;
+}
+
+const isFree = ({ provision_state: state, maintenance, instance_uuid: tenant }: IronicNode): boolean =>
+  state === 'available' && !maintenance && tenant === null;
+
+async function wipeAgain({ ironic }: MetalStack, node: IronicNode): Promise<void> {
+  const { uuid, provision_state: state, reservation } = node;
+  if (reservation !== null || (state !== 'clean failed' && state !== 'manageable')) return;
+  if (state === 'clean failed') {
+    await orderNode(ironic, uuid, 'manage');
+    await untilNode(ironic, uuid, ['manageable']);
+  }
+  await ironic.call('DELETE', `/v1/nodes/${uuid}/maintenance`);
+  await orderNode(ironic, uuid, 'provide');
+}

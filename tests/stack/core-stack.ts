@@ -1,0 +1,189 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { ComputeDriver } from '@millrace/compute';
+import { createSealer } from '@millrace/platform/secrets';
+import { down, ensureUp, killNode, startNode, stopNode, type Endpoints } from '@millrace/services';
+import {
+  createTestDatabase,
+  engineEnv,
+  eventually,
+  freePorts,
+  testNames,
+  type TestDatabase,
+} from '@millrace/testing';
+import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.ts';
+
+/**
+ * The product as it runs: api and workers as processes of their own, a Restate that may be killed because nobody else uses
+ * it, and the shared PostgreSQL, Valkey and NATS. What machines are made on is for each stack to say.
+ */
+
+/** What all hosts have. */
+export const GPU_TYPE = 'h100';
+const sealing = { id: 'stack', key: Buffer.alloc(32, 5) };
+const SEALING_KEYS = `${sealing.id}:${sealing.key.toString('base64')}`;
+
+/** Opens what the processes sealed: as one who has their keys could. */
+export const stackSealer = createSealer({ keys: [sealing], activeId: sealing.id });
+
+/** Where engines of this stack alone keep what they have. */
+export interface StackPlace {
+  /** Gone when the stack is closed. */
+  readonly folder: string;
+  readonly services: { readonly stateDir: string; readonly portBase: 'auto' };
+}
+
+/** What machines are made on. */
+export interface Hosts {
+  /** What the engine really has, without any of our processes. */
+  readonly engine: ComputeDriver;
+  /** As an operator would write it: a provider, and the credentials that it names. */
+  readonly provider: object;
+  readonly credentials: Readonly<Record<string, object>>;
+  /** How many GPUs there are to be sold. */
+  readonly gpuCount: number;
+  /** What dies by itself: a host, or the engine of all. */
+  readonly mortals: readonly string[];
+  kill(name: string): Promise<void>;
+  start(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface CoreOptions {
+  readonly workers?: number;
+  /** Over what processes are told. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** What other engines are reached with, by name. */
+  readonly credentials?: Readonly<Record<string, object>>;
+}
+
+export interface CoreStack extends AsyncDisposable {
+  readonly apiUrl: string;
+  readonly database: TestDatabase;
+  readonly api: Supervised;
+  readonly workers: readonly Supervised[];
+  readonly engine: ComputeDriver;
+  readonly gpuCount: number;
+  readonly mortals: readonly string[];
+  /** `restate`, or one of the mortals. */
+  killEngineNode(name: string): Promise<void>;
+  startEngineNode(name: string): Promise<void>;
+  /** Restate forgets everything that it ever knew. */
+  wipeRestate(): Promise<void>;
+  readonly rows: ReadRows;
+  /** What api and workers have said: for a failure. */
+  output(): string;
+  close(): Promise<void>;
+}
+
+export async function openCoreStack<H extends Hosts>(
+  openHosts: (place: StackPlace) => Promise<H>,
+  options: CoreOptions = {},
+): Promise<{ readonly stack: CoreStack; readonly hosts: H }> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
+  chmodSync(folder, 0o755);
+  const services = { stateDir: path.join(folder, 's'), portBase: 'auto' } as const;
+  const closers: (() => Promise<unknown>)[] = [
+    async () => rmSync(folder, { recursive: true, force: true }),
+    () => down([], { stateDir: services.stateDir, purge: true }),
+  ];
+  const close = async (): Promise<void> => {
+    for (const step of closers.toReversed()) await step();
+  };
+  try {
+    await ensureUp(['postgres', 'valkey', 'nats']);
+    const { restate } = await ensureUp(['restate'], services);
+    const hosts = await openHosts({ folder, services });
+    closers.push(() => hosts.close());
+    const database = await createTestDatabase();
+    closers.push(() => database.drop());
+    const env = {
+      ...engineEnv({ database, names: testNames() }),
+      ...restateEnv(restate),
+      ...fleetEnv(folder, hosts, options),
+      MILLRACE_SEALING_KEYS: SEALING_KEYS,
+      MILLRACE_SEALING_KEY_ACTIVE: sealing.id,
+      ...options.env,
+    };
+    const { apiUrl, api, workers } = await programsOf(env, options.workers ?? 1);
+    closers.push(() => Promise.all([api, ...workers].map((each) => each.kill())));
+    await Promise.all([api, ...workers].map((each) => each.start()));
+    const rows = rowsOf(database);
+    await fleetIsRead(rows, hosts.gpuCount);
+    const { engine, gpuCount, mortals } = hosts;
+    const isMortal = (name: string): boolean => mortals.includes(name);
+    const stack = {
+      ...{ apiUrl, database, api, workers, engine, gpuCount, mortals, rows, close },
+      output: () => [api, ...workers].map(({ name, output }) => `--- ${name}\n${output()}`).join('\n'),
+      [Symbol.asyncDispose]: close,
+      killEngineNode: (name: string) => (isMortal(name) ? hosts.kill(name) : killNode(name, services)),
+      startEngineNode: (name: string) => (isMortal(name) ? hosts.start(name) : startNode(name, services)),
+      wipeRestate: async () => {
+        await stopNode('restate', services);
+        rmSync(path.join(services.stateDir, 'restate', 'data'), { recursive: true });
+        await startNode('restate', services);
+      },
+    };
+    return { stack, hosts };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function programsOf(
+  env: Readonly<Record<string, string>>,
+  workerCount: number,
+): Promise<Pick<CoreStack, 'apiUrl' | 'api' | 'workers'>> {
+  const [apiPort = 0, endpointPort = 0, ...healthPorts] = await freePorts(2 + workerCount);
+  const apiUrl = `http://127.0.0.1:${apiPort}`;
+  const api = supervise({
+    name: 'api',
+    entry: 'apps/api/src/main.ts',
+    readyUrl: `${apiUrl}/readyz`,
+    env: { ...env, MILLRACE_HTTP_PORT: String(apiPort), MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000' },
+  });
+  const workers = healthPorts.map((healthPort, index) =>
+    supervise({
+      name: `worker-${index + 1}`,
+      entry: 'apps/worker/src/main.ts',
+      readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
+      env: {
+        ...env,
+        MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
+        // All serve one address; the kernel deals calls out to those alive.
+        MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
+      },
+    }),
+  );
+  return { apiUrl, api, workers };
+}
+
+async function fleetIsRead(rows: ReadRows, gpuCount: number): Promise<void> {
+  await eventually({ what: 'the fleet to be read', timeoutMs: 60_000 }, async () => {
+    const [found] = await rows<{ gpus: number }>(
+      'select coalesce(sum(gpus_free), 0)::int as gpus from node_capacity where placeable',
+    );
+    return (found?.gpus ?? 0) >= gpuCount;
+  });
+}
+
+function restateEnv(restate: Endpoints['restate']): Record<string, string> {
+  return {
+    MILLRACE_RESTATE_INGRESS_URL: restate.ingressUrl,
+    MILLRACE_RESTATE_ADMIN_URL: restate.adminUrl,
+    MILLRACE_RESTATE_IDENTITY_KEYS: restate.identityPublicKey,
+    MILLRACE_RESTATE_REGISTER_MS: '1000',
+  };
+}
+
+function fleetEnv(folder: string, hosts: Hosts, options: CoreOptions): Record<string, string> {
+  const credentials = path.join(folder, 'credentials.json');
+  writeFileSync(credentials, JSON.stringify({ ...hosts.credentials, ...options.credentials }));
+  return {
+    MILLRACE_PROVIDERS: JSON.stringify([hosts.provider]),
+    MILLRACE_FLEET_CREDENTIALS_FILE: credentials,
+    MILLRACE_FLEET_READ_MS: '1000',
+  };
+}
