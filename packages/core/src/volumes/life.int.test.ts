@@ -1,9 +1,12 @@
+import type { Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { attachVolume, detachVolume } from './attach.service.ts';
 import { silence } from './backend.fixture.ts';
 import { deleteVolume } from './life.service.ts';
+import { createSnapshot } from './snapshots.service.ts';
 import { updateVolume } from './update.service.ts';
 import { causeOfVolume, type Volume } from './volume.ts';
 import {
@@ -123,6 +126,32 @@ describe('a volume', () => {
     await world.clock.advance(73 * HOUR_MS);
     await world.settle();
     expect(await world.read(volume)).toBeNull();
+  });
+
+  it('is not there for keys of the other mode and for other organisations, whatever they ask', async () => {
+    const tenant = await world.tenant();
+    const stranger = await world.tenant();
+    const live = await world.active(tenant);
+    const tried = await world.create(tenant, {}, { mode: 'test' });
+    await world.settle();
+    for (const [call, { wireId }] of [
+      [tenant.call('test'), live],
+      [tenant.call('live'), tried],
+      [stranger.call('live'), live],
+      [stranger.call('test'), tried],
+    ] as const) {
+      const link = { storageVolumeId: wireId, rentalIds: [1] };
+      const asked = [
+        (tx: Tx) => attachVolume(tx, call, link),
+        (tx: Tx) => detachVolume(tx, call, link),
+        (tx: Tx) => updateVolume(tx, call, wireId, { label: 'taken' }),
+        (tx: Tx) => createSnapshot(tx, call, wireId, 'taken'),
+        (tx: Tx) => deleteVolume(tx, call, wireId),
+      ];
+      for (const ask of asked) expect(await refusal(world.run<unknown>(ask))).toBe('VOLUME_NOT_FOUND');
+    }
+    expect(await world.read(live)).toMatchObject({ label: live.label, status: 'active' });
+    expect(await world.read(tried)).toMatchObject({ label: tried.label, status: 'active' });
   });
 });
 
