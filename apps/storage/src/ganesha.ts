@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, open, readdir, readFile, rename, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, readlink, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { DriverError } from '@millrace/compute';
 import type { Clock } from '@millrace/platform/clock';
@@ -80,7 +80,15 @@ export async function findServer(folder: VolumeFolder): Promise<number | null> {
 
 /** Whether the process is the server of this volume, and not one that got the pid of a dead one. */
 export async function isServerOf(folder: VolumeFolder, pid: number): Promise<boolean> {
-  return (await configOf(pid)) === folder.config;
+  return (await configOf(pid)) === folder.config || isBecoming(folder, pid);
+}
+
+/** For an instant in which one program becomes the other it has no words; a process that has ended has no program either. */
+async function isBecoming(folder: VolumeFolder, pid: number): Promise<boolean> {
+  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
+  const file = await readlink(`/proc/${pid}/exe`).catch(() => '');
+  const isOurs = [program, confiner].includes(path.basename(file));
+  return isOurs && (line === '' || (await configOf(pid)) === folder.config);
 }
 
 /** Has it read its configuration again. */
