@@ -91,22 +91,33 @@ function judgeStories(stories: readonly Story[], rentals: readonly RentalRow[]):
   return failures;
 }
 
+/** An engine that was killed may not know the power of its machines yet: it has a while to find out. */
+async function readHosts(stack: CoreStack): ReturnType<CoreStack['engine']['listOwned']> {
+  const untilMs = systemClock.monotonicMs() + 30_000;
+  for (;;) {
+    const seen = await stack.engine.listOwned(AbortSignal.timeout(30_000));
+    const isKnown = seen.unseen.length === 0 && seen.machines.every(({ power }) => power === 'on');
+    if (isKnown || systemClock.monotonicMs() >= untilMs) return seen;
+    await systemClock.sleep(500);
+  }
+}
+
 /** What the hosts have is what the rows say, and no device is in two machines. */
 async function judgeHosts(stack: CoreStack): Promise<string[]> {
-  const { machines, unseen } = await stack.engine.listOwned(AbortSignal.timeout(30_000));
+  const { machines, unseen } = await readHosts(stack);
   const rows = await stack.rows<MachineRow>(
     "select external_id, gpu_addresses from rental_machines where state = 'open'",
   );
   const failures = unseen.map((name) => `host ${name} cannot be asked`);
   const known = new Map(rows.map((row) => [row.external_id, row]));
   const devices = new Set<string>();
-  for (const { externalId, nodeName, gpuPciAddresses, power } of machines) {
+  for (const { externalId, nodeName, gpuPciAddresses, power, detail } of machines) {
     const row = known.get(externalId);
     if (row === undefined) failures.push(`${nodeName} has ${externalId}, which nobody owns`);
     else if (row.gpu_addresses.toSorted().join() !== gpuPciAddresses.toSorted().join()) {
       failures.push(`${externalId} has other GPUs than were sold`);
     }
-    if (power !== 'on') failures.push(`${externalId} is ${power}`);
+    if (power !== 'on') failures.push(`${externalId} is ${power}: ${detail}`);
     for (const address of gpuPciAddresses) {
       const device = `${nodeName} ${address}`;
       if (devices.has(device)) failures.push(`${device} is in two machines`);
