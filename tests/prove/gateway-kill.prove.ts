@@ -17,6 +17,7 @@ import { deal, titles, type Strike, type Target } from './gateway-kill/strikes.t
 /** Clients who ask without pause, and everything under them killed in turn. */
 export const proof = defineProof({
   name: 'gateway-kill',
+  company: 'alone',
   proves:
     'Chat over two gateways and two llama-servers while gateway, NATS node, Valkey, PostgreSQL, the sink and an upstream are killed with kill -9 in turn: what was reported is charged once and to the nano-USD, nobody pays for more than was made, only those whom a death concerns notice it, and the auditor finds no drift. The long form also takes NATS its quorum for 60 s, fills the usage stream, and thaws a gateway that had been given up.',
   short: (run) => prove(run, { ...patient, strikes: everyOne, lanes: 8, tenants: 2 }),

@@ -22,7 +22,7 @@ what ran.
 
   --seed S        a whole number; the short form takes 1, the long one a fresh one, and prints it
   --short         the form that CI runs; writes nothing
-  --all           every proof, each in a process of its own
+  --all           every proof, each in a process of its own, two at once where they do not mind
   --allow-dirty   write figures although files are changed, and say so in them
   --list          the proofs there are
 
@@ -81,14 +81,33 @@ async function proveAll(
   args: readonly string[],
   output: Output,
 ): Promise<number> {
-  const codes = new Map<string, number>();
-  for (const name of names) codes.set(name, await setting.again([name, ...args]));
+  const codes = await proveInLanes(setting, names, args);
   const passed = names.filter((name) => codes.get(name) === 0);
   const left = names.filter((name) => codes.get(name) === notRunCode);
   const failed = names.length - passed.length - left.length;
   if (left.length > 0) output.line(`not run: ${left.join(', ')}`);
   output.line(`${passed.length} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
+}
+
+/** Those that wait in one lane, the others in another beside it; after both, one by one, those that want to be alone. */
+async function proveInLanes(
+  setting: ProveSetting,
+  names: readonly string[],
+  args: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const codes = new Map<string, number>();
+  const lanes: Record<'waits' | 'busy' | 'alone', string[]> = { waits: [], busy: [], alone: [] };
+  for (const name of names) {
+    const { company = 'busy' } = await loadDefinition<Proof>(setting.place, name);
+    lanes[company].push(name);
+  }
+  const inTurn = async (lane: readonly string[]): Promise<void> => {
+    for (const name of lane) codes.set(name, await setting.again([name, ...args]));
+  };
+  await Promise.all([inTurn(lanes.waits), inTurn(lanes.busy)]);
+  await inTurn(lanes.alone);
+  return codes;
 }
 
 /** Neither passed nor failed: it counts as neither, and whoever asked for it alone is told by the code. */

@@ -23,6 +23,11 @@ export interface Proof {
    * is too long for it: only its long form exists, and `--all --short` passes over it and says so.
    */
   readonly short: ((run: ProofRun) => Promise<ProofReport>) | null;
+  /**
+   * In a run of all. `waits`: it spends most of its time waiting for engines that it killed, so the others go on beside it.
+   * `alone`: it judges by times that a busy machine would stretch.
+   */
+  readonly company?: 'waits' | 'alone';
   /** As long as it takes to be convinced; run by hand, its figures are committed. */
   readonly long: (run: ProofRun) => Promise<ProofReport>;
 }

@@ -12,11 +12,17 @@ const again = async (args: readonly string[]): Promise<number> =>
   new Promise((resolve, reject) => {
     const limit = args.includes('--short') ? { timeout: shortLimitMs, killSignal: 'SIGKILL' as const } : {};
     const child = spawn(process.execPath, [...process.execArgv, import.meta.filename, ...args], {
-      stdio: 'inherit',
+      stdio: ['inherit', 'pipe', 'pipe'],
       ...limit,
     });
+    // Two may run at once: each is told of when it is over, in one piece.
+    const said: Buffer[] = [];
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => said.push(part));
     child.on('error', reject);
-    child.on('close', (code) => resolve(code ?? 1));
+    child.on('close', (code) => {
+      process.stdout.write(Buffer.concat(said));
+      resolve(code ?? 1);
+    });
   });
 
 await runMain((args, output) =>

@@ -105,6 +105,35 @@ test('--all runs each proof and closes with the count of both kinds', async () =
   expect(output.lines.at(-1)).toBe('2 passed, 1 failed');
 });
 
+test('in a run of all those that wait go beside the others, and who wants to be alone is', async () => {
+  const keeping = (name: string, company: string) =>
+    proofFile(name).replace(`name: '${name}'`, `name: '${name}', company: '${company}'`);
+  using scratch = scratchRepository({
+    'tests/prove/alone.prove.mjs': keeping('alone', 'alone'),
+    'tests/prove/feed.prove.mjs': proofFile('feed'),
+    'tests/prove/waiting.prove.mjs': keeping('waiting', 'waits'),
+    'tests/prove/zoo.prove.mjs': proofFile('zoo'),
+  });
+  const seen: string[] = [];
+  const ends = new Map<string, () => void>();
+  const again = async ([name = '']: readonly string[]): Promise<number> => {
+    seen.push(name);
+    await new Promise<void>((resolve) => ends.set(name, resolve));
+    return 0;
+  };
+  const running = proveCommand({ ...settingIn(scratch.root), again }, ['--all', '--short'], collectOutput());
+  const ended = async (name: string): Promise<void> => {
+    await expect.poll(() => ends.has(name)).toBe(true);
+    ends.get(name)?.();
+  };
+  await ended('feed');
+  await ended('zoo');
+  expect(seen.toSorted()).toEqual(['feed', 'waiting', 'zoo']);
+  await ended('waiting');
+  await ended('alone');
+  expect(await running).toBe(0);
+});
+
 test('an optional proof has no short form, and is neither passed nor failed in a run of all', async () => {
   using scratch = scratchRepository({
     'tests/prove/feed.prove.mjs': proofFile('feed'),
