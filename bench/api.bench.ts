@@ -60,7 +60,7 @@ export const bench = defineBench({
     const statements = await countStatements();
     for (const [what, count] of Object.entries(statements)) note(`${what}: ${count} statements`);
 
-    await using database = await createTestDatabase();
+    await using database = await createTestDatabase({ isSynced: true });
     const { reader, creators } = await seedKeys(database);
     const bareUrl = `http://127.0.0.1:${await freePort()}`;
     await using bareServer = await startProcess({

@@ -115,7 +115,7 @@ export const bench = defineBench({
     'From commit to an open event stream, against the bare transaction; and how fast relays work off a backlog.',
   async run({ measure, note }) {
     await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
-    await using database = await createTestDatabase({ poolSize: 20 });
+    await using database = await createTestDatabase({ isSynced: true, poolSize: 20 });
     const channels = eventChannels(testNames().natsPrefix);
     const nats = await connectTestNats();
     await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 200_000_000 });

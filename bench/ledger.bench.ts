@@ -158,7 +158,7 @@ export const bench = defineBench({
     'Charges in batches against the same rows written by unnest with no checks; a hold against an indexed update.',
   async run({ measure, note }) {
     await ensureUp(['postgres']);
-    await using database = await createTestDatabase({ poolSize: HOLDERS });
+    await using database = await createTestDatabase({ isSynced: true, poolSize: HOLDERS });
     const client = await database.connect();
     await client.query(bareTables);
     await client.end();

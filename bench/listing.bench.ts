@@ -122,7 +122,7 @@ export const bench = defineBench({
   async run(run) {
     await ensureUp(['postgres', 'valkey', 'nats']);
     const sales = await measureSales(run);
-    await using database = await createTestDatabase({ statementTimeoutMs: 300_000 });
+    await using database = await createTestDatabase({ isSynced: true, statementTimeoutMs: 300_000 });
     const names = testNames();
     const env = {
       MILLRACE_LOG_LEVEL: 'info',

@@ -80,7 +80,7 @@ export const bench = defineBench({
   async run({ note, quick }) {
     await ensureUp(['postgres']);
     const meters = quick ? METERS_IN_QUICK : METERS;
-    await using database = await createTestDatabase({ statementTimeoutMs: 120_000 });
+    await using database = await createTestDatabase({ isSynced: true, statementTimeoutMs: 120_000 });
     const client = await database.connect();
     const log = createLogger({ name: 'bench', level: 'error' });
     const shards = Array.from({ length: outboxShards }, (_, shard) => shard);

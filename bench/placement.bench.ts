@@ -222,7 +222,10 @@ async function measureCrowd(run: BenchRun, wide: Stage, pooled: Stage, kept: Kep
 }
 
 async function measureSize(run: BenchRun, nodes: number): Promise<Figures> {
-  await using database = await createTestDatabase({ statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  await using database = await createTestDatabase({
+    isSynced: true,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
   const orgIds: OrgId[] = [];
   for (let made = 0; made < ORGANISATIONS; made += 1) orgIds.push(await createOrganisation(database.db));
   const startedMs = systemClock.monotonicMs();

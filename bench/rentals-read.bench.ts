@@ -117,7 +117,7 @@ export const bench = defineBench({
     await ensureUp(['postgres', 'valkey', 'nats']);
     const statements = await countStatements();
     for (const [what, count] of Object.entries(statements)) run.note(`${what}: ${count} statements`);
-    await using database = await createTestDatabase({ statementTimeoutMs: 300_000 });
+    await using database = await createTestDatabase({ isSynced: true, statementTimeoutMs: 300_000 });
     const { reader, rentals } = await setUp(run, database);
     const env = {
       MILLRACE_LOG_LEVEL: 'info',

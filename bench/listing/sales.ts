@@ -23,7 +23,7 @@ export interface Sales {
  * for somebody else do not move.
  */
 export async function measureSales(run: BenchRun): Promise<Sales> {
-  await using database = await createTestDatabase({ poolSize: 1 });
+  await using database = await createTestDatabase({ isSynced: true, poolSize: 1 });
   const { db } = database;
   const orgId = await createOrganisation(db);
   await plantFleet(db, { nodes: NODES, region: REGION, watchedAt: new Date(Date.now() + 3_600_000) });

@@ -32,6 +32,8 @@ export interface TestDatabaseOptions {
   readonly statementTimeoutMs?: number;
   /** Another server than the shared one: of a test that kills it. */
   readonly postgresUrl?: string;
+  /** Commits wait for the disk, as in production. Nobody kills the shared server, so there only measurements need it. */
+  readonly isSynced?: boolean;
 }
 
 export function urlOfDatabase(serverUrl: string, database: string): string {
@@ -126,7 +128,11 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const serverUrl = options.postgresUrl ?? sharedServer();
   const template = await ensureTemplate(serverUrl);
   const name = `${TEST_PREFIX}${process.pid}_${uniqueId()}`;
-  await withMaintenance((client) => client.query(`create database ${name} template ${template}`), serverUrl);
+  const isSynced = options.isSynced ?? options.postgresUrl !== undefined;
+  await withMaintenance(async (client) => {
+    await client.query(`create database ${name} template ${template}`);
+    if (!isSynced) await client.query(`alter database ${name} set synchronous_commit = off`);
+  }, serverUrl);
   const url = urlOfDatabase(serverUrl, name);
   const db = createDb({
     url,
