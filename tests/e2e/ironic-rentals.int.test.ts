@@ -194,23 +194,6 @@ test('two nodes are rented, logged into by their tenant, terminated, wiped, and 
   await drive(again, 'Terminated');
 }, 180_000);
 
-test('of which one takes no image: both are undone, another pair is deployed, and the fault is the one node\u2019s', async () => {
-  const accepted = await order();
-  const [good, bad] = await machinesOf(accepted);
-  if (good === undefined || bad === undefined) expect.fail('There is no pair.');
-  machines.get(bad.nodeName)?.break({ failsToWriteImage: true });
-  const rental = await drive(accepted, 'Running');
-  machines.get(bad.nodeName)?.heal();
-  expect(rental.attempt).toBe(2);
-  const faults = await world.rows<{ node_id: string }>(
-    `select node_id from node_faults where rental_id = '${toUuid(rental.id)}'`,
-  );
-  expect(faults).toEqual([{ node_id: toUuid(bad.nodeId) }]);
-  await end(rental);
-  await drive(rental, 'Terminated');
-  for (const machine of await machinesOf(rental)) await expectWiped(machine);
-}, 180_000);
-
 test('of which one was given away at the engine behind our back: another pair, and that node waits for a person', async () => {
   const accepted = await order();
   const [taken] = await machinesOf(accepted);
