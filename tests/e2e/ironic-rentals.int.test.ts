@@ -216,11 +216,14 @@ test('of which one was given away at the engine behind our back: another pair, a
   await putBack(taken);
 }, 180_000);
 
-/** One for each of the four nodes. */
+/**
+ * One for each of the four nodes. Those of the first pair are wiped while the second is still tried, so what would keep a node
+ * from being wiped too (a silent agent, stuck power) is left to the driver's tests.
+ */
 const brokenWays: readonly Partial<MachineFaults>[] = [
   { failsToWriteImage: true },
-  { isAgentSilent: true },
-  { isPowerStuck: true },
+  { bmcStatus: 401 },
+  { failsToWriteImage: true },
   { bmcStatus: 401 },
 ];
 
