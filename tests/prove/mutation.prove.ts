@@ -16,7 +16,7 @@ import {
 // Enough for the draw over all files to show a fall of the whole, few enough for CI: trying one mutant of a file that
 // imports the contract takes more than a second of one core.
 const sampleSize = 60;
-const leastOfEachFile = 4;
+const leastOfEachFile = 3;
 
 /** Tests that ask nothing kill at most the mutants that change the type of the result. */
 const carelessShare = 0.4;

@@ -13,7 +13,7 @@ const formedWithinSeconds = 120;
 const foundWithinSeconds = 10;
 
 /** Engines that a plain `up` leaves alone. */
-const startedByName: ReadonlySet<string> = new Set(['incus-host']);
+const startedByName: ReadonlySet<string> = new Set(['incus-host', 'ironic']);
 
 /** The engines as a developer meets them: through the command, in a folder of their own. */
 export const proof = defineProof({
@@ -39,7 +39,8 @@ async function prove(
     const found = await secondsOf(() => services('up'));
     if (formed > formedWithinSeconds) failures.push(`the first up took ${formed} s`);
     if (found > foundWithinSeconds) failures.push(`the second up took ${found} s`);
-    const looked = async () => (await status({ stateDir })).filter(({ node }) => !startedByName.has(node));
+    const looked = async () =>
+      (await status({ stateDir })).filter(({ engine }) => !startedByName.has(engine));
     const nodes = (await looked()).map(({ node }) => node);
     const victims = choose(nodes);
     let slowestHealing = 0;
