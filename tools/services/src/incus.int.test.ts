@@ -6,6 +6,7 @@ import { incusCall } from './engines/incus-api.ts';
 import { mountsBelow } from './engines/incus-leftovers.ts';
 import { bridgeOf } from './engines/incus.ts';
 import { down, ensureUp, killNode, type IncusEndpoints } from './index.ts';
+import { mustRun } from './processes.ts';
 import { isRoot } from './site.ts';
 import { eventually } from './time.ts';
 import { privatePlace, states } from './private-instance.ts';
@@ -43,6 +44,8 @@ test('Incus runs a container over TLS, survives being killed, and leaves no brid
     await expect(ensureUp(['incus'], place)).rejects.toThrow(/needs root/u);
     return;
   }
+  // As after a daemon that was killed together with its files: only the kernel still knows of it.
+  await mustRun('ip', ['link', 'add', bridgeOf(place.portBase).name, 'type', 'bridge']);
   const address = tlsAddress(await incusOf(place));
   await incusCall(address, 'POST', '/1.0/instances', {
     name: 'probe',

@@ -6,6 +6,7 @@ import type { Note } from '../engine.ts';
 import { mustRun } from '../processes.ts';
 import { incusCall, incusFind, type IncusAddress } from './incus-api.ts';
 import { buildBusyboxImage, buildSshImage } from './incus-image.ts';
+import { removeBridge } from './incus-leftovers.ts';
 
 // Steps towards a usable daemon. Each looks before it acts, so a setup that was killed is simply continued.
 
@@ -51,9 +52,16 @@ export interface BridgeNetwork {
 }
 
 export async function ensureNetwork(address: IncusAddress, { name, subnet }: BridgeNetwork): Promise<void> {
-  if ((await incusFind(address, `/1.0/networks/${name}`)) !== null) return;
+  const known = await incusFind(address, `/1.0/networks/${name}`);
+  if (isManaged(known)) return;
+  // The daemon also shows what it does not manage: a bridge of our name was left by one killed with all its files.
+  if (known !== null) await removeBridge(name);
   const config = { 'ipv4.address': subnet, 'ipv4.nat': 'false', 'ipv6.address': 'none' };
   await incusCall(address, 'POST', '/1.0/networks', { name, type: 'bridge', config });
+}
+
+function isManaged(network: unknown): boolean {
+  return typeof network === 'object' && network !== null && 'managed' in network && network.managed === true;
 }
 
 /** New instances get a disk from the pool and a card on the bridge. */
