@@ -1,14 +1,16 @@
 import { defineConfig } from 'vitest/config';
+import { EnginesAmongOthers } from './tools/dev/test-order.ts';
 
 // Two projects: `unit` needs nothing but Node, `int` needs the real engines, which its global setup
 // brings up with the services tool. Two files run at once, for the smallest machine has two cores; of `int`, which waits for
-// engines, `npm run test:int` runs three.
+// engines, `npm run test:int` runs four.
 // Files of one worker share its modules: importing them anew for each file took more than half of the time. So a test
 // leaves no process-wide state behind, as it must not depend on the order of files anyway.
 export default defineConfig({
   test: {
     maxWorkers: 2,
     isolate: false,
+    sequence: { sequencer: EnginesAmongOthers },
     projects: [
       {
         test: {

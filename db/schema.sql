@@ -34,6 +34,48 @@ CREATE DOMAIN public.port_number AS integer
 CREATE DOMAIN public.port_protocol AS text
 	CONSTRAINT port_protocol_check CHECK ((VALUE = ANY (ARRAY['tcp'::text, 'udp'::text])));
 
+CREATE FUNCTION public.check_invoice_counter() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if new.last_number <> old.last_number + 1 then
+    raise exception 'invoices are numbered one by one: % cannot follow %', new.last_number, old.last_number
+      using errcode = 'check_violation', constraint = 'invoice_counter_goes_by_one';
+  end if;
+  return new;
+end;
+$$;
+
+COMMENT ON FUNCTION public.check_invoice_counter() IS 'Keeps the counter of invoices going up by one.';
+
+CREATE FUNCTION public.check_invoice_number() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if new.number <> (select last_number from invoice_counter) then
+    raise exception 'invoice % is not the next', new.number
+      using errcode = 'check_violation', constraint = 'invoices_have_the_next_number';
+  end if;
+  return new;
+end;
+$$;
+
+COMMENT ON FUNCTION public.check_invoice_number() IS 'Gives an invoice no other number than the one the counter stands at.';
+
+CREATE FUNCTION public.check_invoice_number_used() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if not exists (select from invoices where number = new.last_number) then
+    raise exception 'no invoice has the number %', new.last_number
+      using errcode = 'check_violation', constraint = 'invoice_counter_leaves_no_hole';
+  end if;
+  return null;
+end;
+$$;
+
+COMMENT ON FUNCTION public.check_invoice_number_used() IS 'Keeps a number from being taken without its invoice.';
+
 CREATE FUNCTION public.check_ledger_entries() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -64,6 +106,49 @@ $$;
 
 COMMENT ON FUNCTION public.check_ledger_entries() IS 'Refuses entries that do not sum to zero for each transfer, or that disagree with the kept balance.';
 
+CREATE FUNCTION public.collect_notices() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  insert into notices (id, org_id, mode, type, data, occurred_at)
+  select id, org_id, mode, type, data, occurred_at
+    from stored
+   where type in ('balance.low', 'balance.floor', 'budget.threshold', 'budget.exceeded', 'rental.expiring',
+                  'instance.expiring', 'maintenance.announced', 'invoice.finalized', 'key.created')
+      or (type = 'maintenance.ended' and data @> '{"cancelled": true}')
+      on conflict (id) do nothing;
+  return null;
+end;
+$$;
+
+COMMENT ON FUNCTION public.collect_notices() IS 'Keeps the events that matter to a person, to be told by mail.';
+
+CREATE FUNCTION public.fan_out_to_webhooks() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  with made as (
+    insert into webhook_deliveries
+      (webhook_id, seq, id, org_id, mode, event_id, event_type, resource_kind, resource_id, next_attempt_at)
+    select webhook.id, event.seq, webhook_delivery_id(event.id, webhook.id), event.org_id, event.mode, event.id, event.type,
+           event.resource_kind, event.resource_id, least(event.occurred_at, clock_timestamp())
+      from stored as event
+      join webhooks as webhook
+        on webhook.org_id = event.org_id and webhook.mode = event.mode and webhook.status = 'enabled'
+       and webhook.event_types && array['*', event.type]
+    on conflict (webhook_id, seq) do nothing
+    returning webhook_id, next_attempt_at
+  )
+  update webhook_queues as queue
+     set next_due_at = least(queue.next_due_at, due.at), wakes = queue.wakes + 1
+    from (select webhook_id, min(next_attempt_at) as at from made group by webhook_id) as due
+   where queue.webhook_id = due.webhook_id;
+  return null;
+end;
+$$;
+
+COMMENT ON FUNCTION public.fan_out_to_webhooks() IS 'Notes each new event for the webhooks that want it, in the statement that stores it.';
+
 CREATE FUNCTION public.first_id_of_day(day date) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT
     SET search_path TO 'pg_catalog', 'public'
@@ -72,6 +157,14 @@ CREATE FUNCTION public.first_id_of_day(day date) RETURNS uuid
 $$;
 
 COMMENT ON FUNCTION public.first_id_of_day(day date) IS 'The smallest UUIDv7 of a UTC day: where its partition begins.';
+
+CREATE FUNCTION public.invoice_lines_total(lines jsonb) RETURNS numeric
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+  select coalesce(sum((line ->> 'amountNanoUsd')::numeric), 0) from jsonb_array_elements(lines) as line
+$$;
+
+COMMENT ON FUNCTION public.invoice_lines_total(lines jsonb) IS 'What the lines of an invoice come to.';
 
 CREATE FUNCTION public.keep_price() RETURNS trigger
     LANGUAGE plpgsql
@@ -380,6 +473,14 @@ CREATE FUNCTION public.uuid_of_public_id(public_id text) RETURNS uuid
 $_$;
 
 COMMENT ON FUNCTION public.uuid_of_public_id(public_id text) IS 'The UUID that an id such as trf_01J… spells; null when it spells none.';
+
+CREATE FUNCTION public.webhook_delivery_id(event_id uuid, webhook_id uuid) RETURNS uuid
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+  select (left(event_id::text, 24) || left(md5(webhook_id::text || event_id::text), 12))::uuid
+$$;
+
+COMMENT ON FUNCTION public.webhook_delivery_id(event_id uuid, webhook_id uuid) IS 'The id of the delivery of an event to a webhook, the same whenever it is asked for.';
 
 CREATE TABLE public.accounts (
     id uuid NOT NULL,
@@ -1207,6 +1308,62 @@ CREATE TABLE public.invitations (
 COMMENT ON TABLE public.invitations IS 'Members to be: asked by mail, not yet answered.';
 
 COMMENT ON COLUMN public.invitations.status IS 'The spelling "canceled" is the sign-in library''s.';
+
+CREATE TABLE public.invoice_counter (
+    is_only boolean DEFAULT true NOT NULL,
+    last_number bigint NOT NULL,
+    CONSTRAINT invoice_counter_is_only_check CHECK (is_only),
+    CONSTRAINT invoice_counter_last_number_check CHECK ((last_number >= 0))
+);
+
+COMMENT ON TABLE public.invoice_counter IS 'The number of the newest invoice. Its one row is locked by whoever makes the next.';
+
+CREATE TABLE public.invoice_months (
+    month timestamp with time zone NOT NULL,
+    after_org uuid,
+    has_failed boolean DEFAULT false NOT NULL,
+    finished_at timestamp with time zone
+);
+
+COMMENT ON TABLE public.invoice_months IS 'How far workers have walked through the organisations for the invoices of a month. What decides is whether an invoice is there; this only saves looking again.';
+
+COMMENT ON COLUMN public.invoice_months.after_org IS 'All organisations up to this one were looked at; null at the beginning.';
+
+COMMENT ON COLUMN public.invoice_months.has_failed IS 'Some invoice of this walk could not be made, so it begins anew at its end.';
+
+CREATE TABLE public.invoices (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    number bigint NOT NULL,
+    period_start timestamp with time zone NOT NULL,
+    period_end timestamp with time zone NOT NULL,
+    total_nano_usd bigint NOT NULL,
+    lines jsonb NOT NULL,
+    billed_to text NOT NULL,
+    issuer text NOT NULL,
+    finalized_at timestamp with time zone NOT NULL,
+    CONSTRAINT invoices_add_up CHECK (((total_nano_usd)::numeric = public.invoice_lines_total(lines))),
+    CONSTRAINT invoices_after_the_month CHECK ((finalized_at > period_end)),
+    CONSTRAINT invoices_billed_to_check CHECK (((length(billed_to) >= 1) AND (length(billed_to) <= 200))),
+    CONSTRAINT invoices_have_lines CHECK (((jsonb_typeof(lines) = 'array'::text) AND (jsonb_array_length(lines) > 0))),
+    CONSTRAINT invoices_issuer_check CHECK (((length(issuer) >= 1) AND (length(issuer) <= 1000))),
+    CONSTRAINT invoices_mode_check CHECK ((mode = 'live'::text)),
+    CONSTRAINT invoices_number_check CHECK ((number > 0)),
+    CONSTRAINT invoices_period_is_a_month CHECK ((((period_start AT TIME ZONE 'UTC'::text) = date_trunc('month'::text, (period_start AT TIME ZONE 'UTC'::text))) AND ((period_end AT TIME ZONE 'UTC'::text) = ((period_start AT TIME ZONE 'UTC'::text) + '1 mon'::interval))))
+);
+
+COMMENT ON TABLE public.invoices IS 'What the ledger charged in a month (UTC) less what was given back. Written once, when nothing is entered in the month any more, and never changed: also not by its owner.';
+
+COMMENT ON COLUMN public.invoices.mode IS 'Test mode is free, so there is nothing to put on an invoice.';
+
+COMMENT ON COLUMN public.invoices.number IS 'Counts from 1 without holes over all organisations, in the order in which invoices were made.';
+
+COMMENT ON COLUMN public.invoices.lines IS '[{"description": …, "cause": {"kind": …, "id": …} | null, "quantity": "…", "unit": …, "amountNanoUsd": "…"}].';
+
+COMMENT ON COLUMN public.invoices.billed_to IS 'The name of the organisation when the invoice was made.';
+
+COMMENT ON COLUMN public.invoices.issuer IS 'Who issued it, as the installation was configured then: a name, and an address in further lines.';
 
 CREATE TABLE public.ledger_accounts (
     id uuid NOT NULL,
@@ -2073,6 +2230,92 @@ COMMENT ON COLUMN public.nodes.unreachable_since IS 'The first of the reads in a
 COMMENT ON COLUMN public.nodes.forgotten_at IS 'When its engine stopped listing a removed node. Before that its name is not taken for a new one.';
 
 COMMENT ON COLUMN public.nodes.transitions IS 'The number of its newest transition.';
+
+CREATE TABLE public.notice_mails (
+    notice_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    category text NOT NULL,
+    state text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone,
+    claim uuid,
+    claimed_until timestamp with time zone,
+    last_error text,
+    created_at timestamp with time zone NOT NULL,
+    done_at timestamp with time zone,
+    CONSTRAINT notice_mails_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT notice_mails_category_check CHECK (((length(category) >= 1) AND (length(category) <= 40))),
+    CONSTRAINT notice_mails_claim_is_dated CHECK (((claim IS NULL) = (claimed_until IS NULL))),
+    CONSTRAINT notice_mails_done_when_done CHECK (((state = 'waiting'::text) = (done_at IS NULL))),
+    CONSTRAINT notice_mails_failure_has_a_reason CHECK (((state = ANY (ARRAY['waiting'::text, 'sent'::text])) OR (last_error IS NOT NULL))),
+    CONSTRAINT notice_mails_last_error_check CHECK ((length(last_error) <= 500)),
+    CONSTRAINT notice_mails_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT notice_mails_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'sent'::text, 'refused'::text, 'given_up'::text, 'skipped'::text]))),
+    CONSTRAINT notice_mails_waiting_is_due CHECK (((state = 'waiting'::text) = (next_attempt_at IS NOT NULL)))
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE public.notice_mails IS 'One letter: a notice and somebody who gets it.';
+
+COMMENT ON COLUMN public.notice_mails.category IS 'What people switch on and off, and what is counted so that nobody is flooded.';
+
+COMMENT ON COLUMN public.notice_mails.state IS 'refused: the server will never take it. given_up: it was tried for long enough. skipped: it was not tried.';
+
+COMMENT ON COLUMN public.notice_mails.attempts IS 'How often the server put this letter off. Outages of the server do not count.';
+
+COMMENT ON COLUMN public.notice_mails.next_attempt_at IS 'Not tried before this instant.';
+
+COMMENT ON COLUMN public.notice_mails.claim IS 'The worker that is sending it now. Only it may write what became of it.';
+
+COMMENT ON COLUMN public.notice_mails.claimed_until IS 'From then on another may take it, by the clock of the database.';
+
+COMMENT ON COLUMN public.notice_mails.last_error IS 'Why the latest attempt failed, or why there was none.';
+
+CREATE TABLE public.notice_preferences (
+    org_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    mode text NOT NULL,
+    category text NOT NULL,
+    wanted boolean NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT notice_preferences_category_check CHECK (((length(category) >= 1) AND (length(category) <= 40))),
+    CONSTRAINT notice_preferences_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+);
+
+COMMENT ON TABLE public.notice_preferences IS 'What somebody chose other than by role: one organisation, one mode, one category. Gone with the membership.';
+
+CREATE TABLE public.notices (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    type text NOT NULL,
+    data jsonb NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    recorded_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    addressed_at timestamp with time zone,
+    CONSTRAINT notices_data_check CHECK ((jsonb_typeof(data) = 'object'::text)),
+    CONSTRAINT notices_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT notices_type_check CHECK (((length(type) >= 1) AND (length(type) <= 100)))
+)
+WITH (fillfactor='85');
+
+COMMENT ON TABLE public.notices IS 'What people are to be told. Removed by retention alone.';
+
+COMMENT ON COLUMN public.notices.id IS 'The id of its event where it comes from one: the same event is told once.';
+
+COMMENT ON COLUMN public.notices.org_id IS 'No foreign key: a notice must never keep an event from getting its number.';
+
+COMMENT ON COLUMN public.notices.type IS 'A type of event, or of what has none because it is about the tenant''s own settings.';
+
+COMMENT ON COLUMN public.notices.data IS 'What the event says. Never a secret.';
+
+COMMENT ON COLUMN public.notices.occurred_at IS 'When the cause happened, by the clock of the process that wrote it.';
+
+COMMENT ON COLUMN public.notices.recorded_at IS 'By the clock of the database. Retention goes by this.';
+
+COMMENT ON COLUMN public.notices.addressed_at IS 'When its letters were written down; null while nobody has looked who gets it.';
 
 CREATE TABLE public.organisations (
     id uuid NOT NULL,
@@ -3727,6 +3970,131 @@ COMMENT ON COLUMN public.wallet_ladders.step IS 'The lowest step that was announ
 
 COMMENT ON COLUMN public.wallet_ladders.since IS 'Since when it stands there.';
 
+CREATE TABLE public.webhook_deliveries (
+    webhook_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    event_id uuid NOT NULL,
+    event_type text NOT NULL,
+    resource_kind text NOT NULL,
+    resource_id text NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    failures smallint DEFAULT 0 NOT NULL,
+    attempts jsonb DEFAULT '[]'::jsonb NOT NULL,
+    next_attempt_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT webhook_deliveries_attempts_check CHECK (((jsonb_typeof(attempts) = 'array'::text) AND (jsonb_array_length(attempts) <= 30))),
+    CONSTRAINT webhook_deliveries_failures_check CHECK ((failures >= 0)),
+    CONSTRAINT webhook_deliveries_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT webhook_deliveries_pending_has_its_time CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+    CONSTRAINT webhook_deliveries_seq_check CHECK ((seq >= 1)),
+    CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'abandoned'::text])))
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE public.webhook_deliveries IS 'One event on its way to one webhook. No foreign keys and no copied checks: the statement that numbers events writes here, and must not be able to fail for it.';
+
+COMMENT ON COLUMN public.webhook_deliveries.seq IS 'The number of the event: deliveries about one thing go in this order, one after the other.';
+
+COMMENT ON COLUMN public.webhook_deliveries.id IS 'The name tenants call it by: the first bits of the event''s id, with its time and cell, then a digest of event and webhook.';
+
+COMMENT ON COLUMN public.webhook_deliveries.status IS 'pending is tried until it succeeds; failed was given up after the last attempt; abandoned was not tried to the end because the webhook was switched off.';
+
+COMMENT ON COLUMN public.webhook_deliveries.failures IS 'How many attempts have failed since it was last asked for: its place on the ladder of waits.';
+
+COMMENT ON COLUMN public.webhook_deliveries.attempts IS 'The newest attempts, oldest first: at, httpStatus, error, durationMs.';
+
+COMMENT ON COLUMN public.webhook_deliveries.next_attempt_at IS 'Not tried before this instant, by the clock of the workers; nor before an earlier one about the same thing is done with.';
+
+COMMENT ON COLUMN public.webhook_deliveries.created_at IS 'By the clock of the database. Retention goes by this.';
+
+CREATE TABLE public.webhook_queues (
+    webhook_id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    next_due_at timestamp with time zone,
+    wakes bigint DEFAULT 0 NOT NULL,
+    failing boolean DEFAULT false NOT NULL,
+    holder text,
+    fence bigint DEFAULT 0 NOT NULL,
+    lease_until timestamp with time zone,
+    CONSTRAINT webhook_queues_fence_check CHECK ((fence >= 0)),
+    CONSTRAINT webhook_queues_held_until CHECK (((holder IS NULL) = (lease_until IS NULL))),
+    CONSTRAINT webhook_queues_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 200))),
+    CONSTRAINT webhook_queues_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT webhook_queues_wakes_check CHECK ((wakes >= 0))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.webhook_queues IS 'Which webhooks have something to send, and which worker is sending it: one worker at a time for each webhook.';
+
+COMMENT ON COLUMN public.webhook_queues.next_due_at IS 'When there is something to do, by the clock of the workers; null while nothing waits.';
+
+COMMENT ON COLUMN public.webhook_queues.wakes IS 'Grows with everything that is added, so that a worker which found nothing knows whether something came while it looked.';
+
+COMMENT ON COLUMN public.webhook_queues.failing IS 'The last attempt failed. Such webhooks share a part of the workers'' places, so that they keep the others from nothing.';
+
+COMMENT ON COLUMN public.webhook_queues.fence IS 'Grows at each change of hands: what a worker writes after it lost the webhook finds nothing to change.';
+
+COMMENT ON COLUMN public.webhook_queues.lease_until IS 'By the clock of the database.';
+
+CREATE TABLE public.webhooks (
+    id uuid NOT NULL,
+    org_id uuid NOT NULL,
+    mode text NOT NULL,
+    url text NOT NULL,
+    description text NOT NULL,
+    event_types text[] NOT NULL,
+    status text NOT NULL,
+    disabled_by text,
+    disabled_reason text,
+    disabled_at timestamp with time zone,
+    secret_sealed text NOT NULL,
+    previous_secret_sealed text,
+    previous_secret_until timestamp with time zone,
+    created_by uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    last_succeeded_at timestamp with time zone,
+    failing_since timestamp with time zone,
+    last_error text,
+    deleted_at timestamp with time zone,
+    CONSTRAINT webhooks_deleted_is_disabled CHECK (((deleted_at IS NULL) OR (status = 'disabled'::text))),
+    CONSTRAINT webhooks_description_check CHECK ((length(description) <= 255)),
+    CONSTRAINT webhooks_disabled_by_check CHECK ((disabled_by = ANY (ARRAY['person'::text, 'failures'::text]))),
+    CONSTRAINT webhooks_disabled_reason_check CHECK (((length(disabled_reason) >= 1) AND (length(disabled_reason) <= 2000))),
+    CONSTRAINT webhooks_disabled_says_why CHECK ((((status = 'disabled'::text) = (disabled_by IS NOT NULL)) AND ((status = 'disabled'::text) = (disabled_reason IS NOT NULL)) AND ((status = 'disabled'::text) = (disabled_at IS NOT NULL)))),
+    CONSTRAINT webhooks_event_types_check CHECK (((cardinality(event_types) >= 1) AND (cardinality(event_types) <= 1000))),
+    CONSTRAINT webhooks_last_error_check CHECK ((length(last_error) <= 2000)),
+    CONSTRAINT webhooks_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT webhooks_previous_secret_ends CHECK (((previous_secret_sealed IS NULL) = (previous_secret_until IS NULL))),
+    CONSTRAINT webhooks_previous_secret_sealed_check CHECK ((length(previous_secret_sealed) <= 1000)),
+    CONSTRAINT webhooks_secret_sealed_check CHECK ((length(secret_sealed) <= 1000)),
+    CONSTRAINT webhooks_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
+    CONSTRAINT webhooks_url_check CHECK (((length(url) >= 1) AND (length(url) <= 2048)))
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE public.webhooks IS 'Where an organisation wants its events sent.';
+
+COMMENT ON COLUMN public.webhooks.mode IS 'live or test. Events of its own mode are sent, no others.';
+
+COMMENT ON COLUMN public.webhooks.event_types IS 'The types that are sent; * is every type, also those that come later.';
+
+COMMENT ON COLUMN public.webhooks.disabled_by IS 'person: switched off by its owner, or deleted; failures: given up because nothing was accepted for days. Notices to people go by this.';
+
+COMMENT ON COLUMN public.webhooks.secret_sealed IS 'What deliveries are signed with; sealed for this row and column.';
+
+COMMENT ON COLUMN public.webhooks.previous_secret_sealed IS 'Signs as well until previous_secret_until, so that receivers can change over.';
+
+COMMENT ON COLUMN public.webhooks.failing_since IS 'When the first attempt failed of which none after it succeeded; null while it works.';
+
+COMMENT ON COLUMN public.webhooks.last_error IS 'Why the newest attempt failed, while it fails.';
+
+COMMENT ON COLUMN public.webhooks.deleted_at IS 'Gone for its owner. The row stays until its deliveries are forgotten.';
+
 ALTER TABLE ONLY public.inference_requests ATTACH PARTITION public.inference_requests_rest DEFAULT;
 
 ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_0 FOR VALUES IN ('0');
@@ -3862,6 +4230,21 @@ ALTER TABLE ONLY public.instances
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.invoice_counter
+    ADD CONSTRAINT invoice_counter_pkey PRIMARY KEY (is_only);
+
+ALTER TABLE ONLY public.invoice_months
+    ADD CONSTRAINT invoice_months_pkey PRIMARY KEY (month);
+
+ALTER TABLE ONLY public.invoices
+    ADD CONSTRAINT invoices_number_key UNIQUE (number);
+
+ALTER TABLE ONLY public.invoices
+    ADD CONSTRAINT invoices_once_a_month UNIQUE (org_id, period_start);
+
+ALTER TABLE ONLY public.invoices
+    ADD CONSTRAINT invoices_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.ledger_accounts
     ADD CONSTRAINT ledger_accounts_pkey PRIMARY KEY (id);
 
@@ -3924,6 +4307,15 @@ ALTER TABLE ONLY public.node_transitions
 
 ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.notice_mails
+    ADD CONSTRAINT notice_mails_pkey PRIMARY KEY (notice_id, user_id);
+
+ALTER TABLE ONLY public.notice_preferences
+    ADD CONSTRAINT notice_preferences_pkey PRIMARY KEY (org_id, user_id, mode, category);
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.organisations
     ADD CONSTRAINT organisations_pkey PRIMARY KEY (id);
@@ -4180,6 +4572,15 @@ ALTER TABLE ONLY public.volumes
 ALTER TABLE ONLY public.wallet_ladders
     ADD CONSTRAINT wallet_ladders_pkey PRIMARY KEY (org_id, mode);
 
+ALTER TABLE ONLY public.webhook_deliveries
+    ADD CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (webhook_id, seq);
+
+ALTER TABLE ONLY public.webhook_queues
+    ADD CONSTRAINT webhook_queues_pkey PRIMARY KEY (webhook_id);
+
+ALTER TABLE ONLY public.webhooks
+    ADD CONSTRAINT webhooks_pkey PRIMARY KEY (id);
+
 CREATE INDEX accounts_user_id_idx ON public.accounts USING btree (user_id);
 
 CREATE INDEX allocated_gpus_node_idx ON public.allocated_gpus USING btree (node_id) WHERE (released_at IS NULL);
@@ -4256,6 +4657,8 @@ CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
 
 CREATE INDEX invitations_org_id_idx ON public.invitations USING btree (org_id);
 
+CREATE INDEX invoices_org_idx ON public.invoices USING btree (org_id, id);
+
 CREATE INDEX ledger_accounts_expiring_idx ON public.ledger_accounts USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE UNIQUE INDEX ledger_accounts_one_credit_idx ON public.ledger_accounts USING btree (org_id, mode, kind) WHERE (kind = ANY (ARRAY['credit'::text, 'supplier_payable'::text]));
@@ -4315,6 +4718,14 @@ CREATE INDEX nodes_cluster_idx ON public.nodes USING btree (cluster_id) WHERE ((
 CREATE UNIQUE INDEX nodes_name_idx ON public.nodes USING btree (cluster_id, name) WHERE (status <> 'node_removed'::text);
 
 CREATE INDEX nodes_status_idx ON public.nodes USING btree (status, id);
+
+CREATE INDEX notice_mails_due_idx ON public.notice_mails USING btree (next_attempt_at) WHERE (state = 'waiting'::text);
+
+CREATE INDEX notice_mails_recent_idx ON public.notice_mails USING btree (org_id, user_id, category, created_at);
+
+CREATE INDEX notices_recorded_idx ON public.notices USING brin (recorded_at);
+
+CREATE INDEX notices_unaddressed_idx ON public.notices USING btree (recorded_at, id) WHERE (addressed_at IS NULL);
 
 CREATE INDEX organisations_created_idx ON public.organisations USING btree (created_at, id);
 
@@ -4454,6 +4865,26 @@ CREATE UNIQUE INDEX volumes_vip_idx ON public.volumes USING btree (node_id, vip)
 
 CREATE INDEX wallet_ladders_low_idx ON public.wallet_ladders USING btree (shard) WHERE (step <> 'fine'::text);
 
+CREATE INDEX webhook_deliveries_ahead_idx ON public.webhook_deliveries USING btree (webhook_id, resource_kind, resource_id, seq) WHERE (status = 'pending'::text);
+
+CREATE INDEX webhook_deliveries_due_idx ON public.webhook_deliveries USING btree (webhook_id, next_attempt_at, seq) WHERE (status = 'pending'::text);
+
+CREATE INDEX webhook_deliveries_id_idx ON public.webhook_deliveries USING btree (webhook_id, id);
+
+CREATE INDEX webhook_deliveries_old_idx ON public.webhook_deliveries USING btree (created_at);
+
+CREATE INDEX webhook_deliveries_status_idx ON public.webhook_deliveries USING btree (webhook_id, status, seq);
+
+CREATE INDEX webhook_queues_due_idx ON public.webhook_queues USING btree (next_due_at) WHERE (next_due_at IS NOT NULL);
+
+CREATE INDEX webhook_queues_held_idx ON public.webhook_queues USING btree (holder) WHERE (holder IS NOT NULL);
+
+CREATE INDEX webhooks_disabled_idx ON public.webhooks USING btree (id) WHERE (status = 'disabled'::text);
+
+CREATE INDEX webhooks_enabled_idx ON public.webhooks USING btree (org_id, mode) WHERE (status = 'enabled'::text);
+
+CREATE INDEX webhooks_org_idx ON public.webhooks USING btree (org_id, mode, id) WHERE (deleted_at IS NULL);
+
 ALTER INDEX public.inference_requests_pkey ATTACH PARTITION public.inference_requests_rest_pkey;
 
 ALTER INDEX public.inference_requests_recorded_idx ATTACH PARTITION public.inference_requests_rest_recorded_at_idx;
@@ -4496,6 +4927,10 @@ CREATE TRIGGER budgets_noted AFTER INSERT OR UPDATE OF key_ids, on_exceeded, del
 
 CREATE TRIGGER clusters_listed AFTER UPDATE OF name, region, settings, offer, supplier_org_id, port_first, port_last, status ON public.clusters FOR EACH ROW WHEN (((new.offer = 'marketplace'::text) AND ((((((((old.name IS DISTINCT FROM new.name) OR (old.region IS DISTINCT FROM new.region)) OR (old.settings IS DISTINCT FROM new.settings)) OR (old.offer IS DISTINCT FROM new.offer)) OR (old.supplier_org_id IS DISTINCT FROM new.supplier_org_id)) OR (old.port_first IS DISTINCT FROM new.port_first)) OR (old.port_last IS DISTINCT FROM new.port_last)) OR (old.status IS DISTINCT FROM new.status)))) EXECUTE FUNCTION public.note_listed_cluster();
 
+CREATE TRIGGER events_to_notices AFTER INSERT ON public.events REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.collect_notices();
+
+CREATE TRIGGER events_to_webhooks AFTER INSERT ON public.events REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.fan_out_to_webhooks();
+
 CREATE TRIGGER gpus_insert_recount AFTER INSERT ON public.gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
 
 CREATE TRIGGER gpus_update_recount AFTER UPDATE ON public.gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_changed_nodes();
@@ -4505,6 +4940,20 @@ CREATE TRIGGER inference_deployments_noted AFTER INSERT OR DELETE OR UPDATE OF a
 CREATE TRIGGER inference_model_names_noted AFTER INSERT OR DELETE ON public.inference_model_names FOR EACH ROW EXECUTE FUNCTION public.note_changed_model();
 
 CREATE TRIGGER inference_models_noted AFTER INSERT OR DELETE OR UPDATE ON public.inference_models FOR EACH ROW EXECUTE FUNCTION public.note_changed_model();
+
+CREATE TRIGGER invoice_counter_goes_by_one BEFORE UPDATE ON public.invoice_counter FOR EACH ROW EXECUTE FUNCTION public.check_invoice_counter();
+
+CREATE CONSTRAINT TRIGGER invoice_counter_leaves_no_hole AFTER UPDATE ON public.invoice_counter DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.check_invoice_number_used();
+
+CREATE TRIGGER invoice_counter_no_truncate BEFORE TRUNCATE ON public.invoice_counter FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER invoice_counter_stays BEFORE DELETE ON public.invoice_counter FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER invoices_are_final BEFORE DELETE OR UPDATE ON public.invoices FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER invoices_have_the_next_number BEFORE INSERT ON public.invoices FOR EACH ROW EXECUTE FUNCTION public.check_invoice_number();
+
+CREATE TRIGGER invoices_no_truncate BEFORE TRUNCATE ON public.invoices FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON public.ledger_entries FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
@@ -4632,6 +5081,9 @@ ALTER TABLE ONLY public.invitations
 ALTER TABLE ONLY public.invitations
     ADD CONSTRAINT invitations_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.invoices
+    ADD CONSTRAINT invoices_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
 ALTER TABLE ONLY public.ledger_accounts
     ADD CONSTRAINT ledger_accounts_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
@@ -4694,6 +5146,15 @@ ALTER TABLE ONLY public.node_transitions
 
 ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.notice_mails
+    ADD CONSTRAINT notice_mails_notice_id_fkey FOREIGN KEY (notice_id) REFERENCES public.notices(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.notice_mails
+    ADD CONSTRAINT notice_mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.notice_preferences
+    ADD CONSTRAINT notice_preferences_org_id_user_id_fkey FOREIGN KEY (org_id, user_id) REFERENCES public.members(org_id, user_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.payment_disputes
     ADD CONSTRAINT payment_disputes_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -4856,6 +5317,9 @@ ALTER TABLE ONLY public.volumes
 
 ALTER TABLE ONLY public.wallet_ladders
     ADD CONSTRAINT wallet_ladders_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.webhooks
+    ADD CONSTRAINT webhooks_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 GRANT USAGE ON SCHEMA public TO millrace_app;
 
@@ -5035,6 +5499,14 @@ GRANT UPDATE(late_at) ON TABLE public.inference_requests TO millrace_app;
 GRANT SELECT,INSERT ON TABLE public.instances TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.invitations TO millrace_app;
+
+GRANT SELECT ON TABLE public.invoice_counter TO millrace_app;
+
+GRANT UPDATE(last_number) ON TABLE public.invoice_counter TO millrace_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE public.invoice_months TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.invoices TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_accounts TO millrace_app;
 
@@ -5297,6 +5769,32 @@ GRANT SELECT,INSERT ON TABLE public.node_faults TO millrace_app;
 GRANT SELECT,INSERT ON TABLE public.node_transitions TO millrace_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.nodes TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.notice_mails TO millrace_app;
+
+GRANT UPDATE(state) ON TABLE public.notice_mails TO millrace_app;
+
+GRANT UPDATE(attempts) ON TABLE public.notice_mails TO millrace_app;
+
+GRANT UPDATE(next_attempt_at) ON TABLE public.notice_mails TO millrace_app;
+
+GRANT UPDATE(claim) ON TABLE public.notice_mails TO millrace_app;
+
+GRANT UPDATE(claimed_until) ON TABLE public.notice_mails TO millrace_app;
+
+GRANT UPDATE(last_error) ON TABLE public.notice_mails TO millrace_app;
+
+GRANT UPDATE(done_at) ON TABLE public.notice_mails TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.notice_preferences TO millrace_app;
+
+GRANT UPDATE(wanted) ON TABLE public.notice_preferences TO millrace_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.notice_preferences TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.notices TO millrace_app;
+
+GRANT UPDATE(addressed_at) ON TABLE public.notices TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.organisations TO millrace_app;
 
@@ -5737,6 +6235,62 @@ GRANT SELECT,INSERT ON TABLE public.wallet_ladders TO millrace_app;
 GRANT UPDATE(step) ON TABLE public.wallet_ladders TO millrace_app;
 
 GRANT UPDATE(since) ON TABLE public.wallet_ladders TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.webhook_deliveries TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.webhook_deliveries TO millrace_app;
+
+GRANT UPDATE(failures) ON TABLE public.webhook_deliveries TO millrace_app;
+
+GRANT UPDATE(attempts) ON TABLE public.webhook_deliveries TO millrace_app;
+
+GRANT UPDATE(next_attempt_at) ON TABLE public.webhook_deliveries TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.webhook_queues TO millrace_app;
+
+GRANT UPDATE(next_due_at) ON TABLE public.webhook_queues TO millrace_app;
+
+GRANT UPDATE(wakes) ON TABLE public.webhook_queues TO millrace_app;
+
+GRANT UPDATE(failing) ON TABLE public.webhook_queues TO millrace_app;
+
+GRANT UPDATE(holder) ON TABLE public.webhook_queues TO millrace_app;
+
+GRANT UPDATE(fence) ON TABLE public.webhook_queues TO millrace_app;
+
+GRANT UPDATE(lease_until) ON TABLE public.webhook_queues TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(url) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(description) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(event_types) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(status) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(disabled_by) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(disabled_reason) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(disabled_at) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(secret_sealed) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(previous_secret_sealed) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(previous_secret_until) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(updated_at) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(last_succeeded_at) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(failing_since) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(last_error) ON TABLE public.webhooks TO millrace_app;
+
+GRANT UPDATE(deleted_at) ON TABLE public.webhooks TO millrace_app;
 
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT,USAGE ON SEQUENCES  TO millrace_app;
 

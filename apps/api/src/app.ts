@@ -1,4 +1,5 @@
 import type { Contract } from '@millrace/contract';
+import { serveAuditReports } from '@millrace/core/auditor';
 import { openKeyBudget, serveBilling } from '@millrace/core/billing';
 import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
 import { serveFleet, serveOffers, type KnowsCredential } from '@millrace/core/fleet';
@@ -14,9 +15,11 @@ import {
   serveIdentity,
   type AnnounceKeyChange,
 } from '@millrace/core/identity';
+import { serveInvoices } from '@millrace/core/invoices';
 import type { RecallMoney } from '@millrace/core/ledger';
 import { createListing, serveInstances, serveListing, type Listing } from '@millrace/core/marketplace';
 import { burnOf } from '@millrace/core/metering';
+import { serveNotices } from '@millrace/core/notices';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
 import { servePrices } from '@millrace/core/prices';
 import {
@@ -35,6 +38,7 @@ import {
   type PriceRules,
 } from '@millrace/core/suppliers';
 import { serveVolumes } from '@millrace/core/volumes';
+import { serveWebhooks } from '@millrace/core/webhooks';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -80,6 +84,8 @@ export interface ApiDeps {
   readonly openDocuments: boolean;
   /** The address clients use, named in the documents. */
   readonly publicUrl?: string | null;
+  /** Who issues invoices; `Millrace` unless said. */
+  readonly invoiceIssuer?: string;
   /** Null or left out: nobody tops up by card. */
   readonly stripe?: StripeGateway | null;
   /** Where people come back to after paying. */
@@ -92,6 +98,8 @@ export interface ApiDeps {
   readonly marketplaceProvider?: string;
   /** Where suppliers' machines may be beside the public internet; nowhere unless said. */
   readonly marketplaceNetworks?: readonly string[];
+  /** Where receivers of webhooks may be beside the public internet; nowhere unless said. */
+  readonly webhookNetworks?: readonly string[];
   /** What suppliers may ask for an hour of one GPU. */
   readonly priceRules?: PriceRules;
   /** What the HTTPS names of ports of instances end with; they have none unless said. */
@@ -153,9 +161,13 @@ export function createApi(deps: ApiDeps): Api {
   const { operations } = contract;
   serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
   serveIdentity({ server, operations, db, keys, members, announce, homeCell: deps.cell });
-  serveBilling({ server, operations, db, clock, burnOf });
+  serveNotices({ server, operations, db });
+  serveBilling({ server, operations, db, clock, burnOf, recallMoney: deps.recallMoney });
+  serveInvoices({ server, operations, db, clock, issuer: deps.invoiceIssuer ?? 'Millrace' });
+  serveAuditReports({ server, operations, db });
   servePayments({ server, operations, db, payments: paymentsOf(deps, announce) });
   serveEvents(server, feed);
+  serveWebhooks({ server, operations, db, sealer: deps.sealer, guard: webhookGuardOf(deps) });
   servePrices({ server, operations, db, clock });
   serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
@@ -205,6 +217,10 @@ function fleetSettingsOf({ knowsCredential = () => false, maintenanceDrainMs }: 
 }
 
 function guardOf({ marketplaceNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {
+  return createNetGuard({ allowedNetworks });
+}
+
+function webhookGuardOf({ webhookNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {
   return createNetGuard({ allowedNetworks });
 }
 

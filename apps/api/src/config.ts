@@ -5,6 +5,7 @@ import {
   fragment,
   httpConfig,
   inferenceConfig,
+  invoicesConfig,
   loadConfig,
   logConfig,
   marketplaceConfig,
@@ -18,6 +19,7 @@ import {
   telemetryConfig,
   valkeyConfig,
   values,
+  webhooksConfig,
   type Environment,
 } from '@millrace/platform/config';
 import { defaultPriceRules } from '@millrace/core/suppliers';
@@ -85,6 +87,7 @@ export function loadApiConfig(env?: Environment) {
       fleetConfig,
       httpConfig,
       inferenceConfig,
+      invoicesConfig,
       logConfig,
       maintenanceConfig,
       marketplaceConfig,
@@ -98,6 +101,7 @@ export function loadApiConfig(env?: Environment) {
       stripeConfig,
       telemetryConfig,
       valkeyConfig,
+      webhooksConfig,
     ],
     ...(env === undefined ? [] : [env]),
   );

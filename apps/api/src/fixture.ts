@@ -148,9 +148,11 @@ async function callInProcess(api: Api, request: CallRequest): Promise<CallAnswer
     status: answer.statusCode,
     headers: answer.headers,
     text,
-    json: text === '' ? undefined : JSON.parse(text),
+    json: text === '' || !isJson(answer.headers['content-type']) ? undefined : JSON.parse(text),
   };
 }
+
+const isJson = (contentType: unknown): boolean => String(contentType).startsWith('application/json');
 
 export interface SeededKey {
   readonly userId: string;

@@ -9,6 +9,7 @@ import {
   keyChangeSubject,
 } from '@millrace/core/identity';
 import { burnOf } from '@millrace/core/metering';
+import { startNotices } from '@millrace/core/notices';
 import { Payments, stripeGatewayOf } from '@millrace/core/payments';
 import { startTrust } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
@@ -17,6 +18,7 @@ import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, startHealthServer, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
 import { createLogger, type Logger } from '@millrace/platform/log';
+import { createSmtpMailer, type Mailer } from '@millrace/platform/mail';
 import { share } from '@millrace/platform/money';
 import { connectNatsInBackground, type EarlyNatsClient } from '@millrace/platform/nats';
 import {
@@ -37,6 +39,7 @@ import { startRentals } from './rentals.ts';
 import { startSweeps } from './sweeps.ts';
 import { startUsage } from './usage.ts';
 import { startVolumes } from './volumes.ts';
+import { startWebhooks } from './webhooks.ts';
 
 export interface Worker {
   readonly lifecycle: Lifecycle;
@@ -130,12 +133,16 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   startEnrolments(config, { db, lifecycle, log, drivers });
   await startVolumes(config, { db, lifecycle, log });
   serveNames(config, { db, lifecycle, log });
+  startWebhooks(config, { db, lifecycle, log, holder });
 
   for (const loop of startTrust({ db, clock, log })) {
     lifecycle.onDrain('consumers', 'trust in suppliers', () => loop.stop());
   }
 
   const { consoleUrl } = config.stripe;
+  for (const loop of startNotices({ db, clock, log, mailer: mailerOf(config), consoleUrl })) {
+    lifecycle.onDrain('consumers', 'notices', () => loop.stop());
+  }
   const stripe = stripeGatewayOf(config.stripe);
   const payments = new Payments({ db, clock, log, stripe, consoleUrl, burnOf, announce });
   const auditor = startAuditor({
@@ -149,9 +156,16 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   lifecycle.onDrain('consumers', 'auditor', () => auditor.stop());
 
   const eventRetentionMs = config.worker.eventRetentionDays * DAY_MS;
-  for (const sweep of startSweeps({ db, clock, log, keys, payments, eventRetentionMs })) {
+  const { issuer } = config.invoices;
+  for (const sweep of startSweeps({ db, clock, log, keys, payments, eventRetentionMs, issuer })) {
     lifecycle.onDrain('consumers', 'sweep', () => sweep.stop());
   }
+}
+
+function mailerOf({ mail }: WorkerConfig): Mailer | null {
+  return mail.smtpUrl === null || mail.from === null
+    ? null
+    : createSmtpMailer({ url: mail.smtpUrl, from: mail.from });
 }
 
 async function connectEngines(

@@ -3,8 +3,10 @@ import {
   cellConfig,
   fleetConfig,
   fragment,
+  invoicesConfig,
   loadConfig,
   logConfig,
+  mailConfig,
   marketplaceConfig,
   namesConfig,
   natsConfig,
@@ -17,6 +19,7 @@ import {
   stripeConfig,
   telemetryConfig,
   values,
+  webhooksConfig,
 } from '@millrace/platform/config';
 
 const workerConfig = fragment('worker', {
@@ -37,6 +40,13 @@ const workerConfig = fragment('worker', {
     schema: values.wholeNumber(1, 10_000).default(15),
     expected: 'how often an idle relay looks for new rows, in milliseconds, 1 to 10000',
     example: '15',
+  },
+  webhookLeaseMs: {
+    env: 'MILLRACE_WEBHOOK_LEASE_MS',
+    schema: values.wholeNumber(500, 300_000).default(30_000),
+    expected:
+      'how long a silent worker keeps the webhooks it was sending for, in milliseconds, 500 to 300000',
+    example: '30000',
   },
   eventRetentionDays: {
     env: 'MILLRACE_EVENT_RETENTION_DAYS',
@@ -153,6 +163,8 @@ export function loadWorkerConfig(env?: Readonly<Record<string, string | undefine
       caddyConfig,
       cellConfig,
       fleetConfig,
+      invoicesConfig,
+      mailConfig,
       marketplaceConfig,
       postgresConfig,
       providersConfig,
@@ -165,6 +177,7 @@ export function loadWorkerConfig(env?: Readonly<Record<string, string | undefine
       storageConfig,
       stripeConfig,
       telemetryConfig,
+      webhooksConfig,
       workerConfig,
     ],
     env,

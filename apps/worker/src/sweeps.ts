@@ -1,6 +1,7 @@
 import { forgetOldEvents } from '@millrace/core/events';
 import { sweepMaintenance } from '@millrace/core/fleet';
 import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
+import { makeDueInvoices } from '@millrace/core/invoices';
 import { expirePromos } from '@millrace/core/ledger';
 import { sweepDueShards } from '@millrace/core/metering';
 import type { Payments } from '@millrace/core/payments';
@@ -17,6 +18,8 @@ export interface SweepOptions {
   readonly log: Logger;
   readonly keys: ApiKeyService;
   readonly payments: Payments;
+  /** Who issues invoices. */
+  readonly issuer: string;
   /** 0 keeps events for ever. */
   readonly eventRetentionMs: number;
 }
@@ -34,6 +37,7 @@ const PROMOS_EVERY_MS = 60_000;
 const MAINTENANCE_EVERY_MS = 5_000;
 /** They are due once a month; a supplier that waits for one waits this long at most. */
 const STATEMENTS_EVERY_MS = 300_000;
+const INVOICES_EVERY_MS = 300_000;
 const BATCH = 500;
 /** Each is a call to the provider. */
 const PAYMENTS_BATCH = 50;
@@ -71,6 +75,9 @@ export function startSweeps(options: SweepOptions): Loop[] {
     sweep('take expired promotional credit', PROMOS_EVERY_MS, () => expirePromos(db, BATCH)),
     sweep('write statements of suppliers', STATEMENTS_EVERY_MS, () =>
       writeDueStatements(db, { now: clock.now(), log, limit: BATCH }),
+    ),
+    sweep('make invoices', INVOICES_EVERY_MS, () =>
+      makeDueInvoices(db, { now: clock.now(), log, limit: BATCH, issuer: options.issuer }),
     ),
     sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
       db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>

@@ -56,7 +56,9 @@ describe.each(['api', 'gateway'] as const)('the comparison with what the %s real
   });
 
   it('finds an operation that is served while still listed as pending', () => {
-    expect(compareServed(contract, by, [...promised, 'getInvoice']).stillPending).toEqual(['getInvoice']);
+    const [first = 'none'] = promised;
+    const { stillPending } = compareServed(contract, by, promised, (id) => id === first);
+    expect(stillPending).toEqual([first]);
   });
 
   it('finds a served operation that the contract does not know', () => {

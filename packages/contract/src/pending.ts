@@ -22,19 +22,7 @@ const pendingByCapability = {
   inference: [],
   marketplace: [],
   'bare-metal-and-volumes': [],
-  'developer-tools': [
-    'listInvoices',
-    'getInvoice',
-    'createWebhook',
-    'listWebhooks',
-    'getWebhook',
-    'updateWebhook',
-    'deleteWebhook',
-    'rotateWebhookSecret',
-    'listWebhookDeliveries',
-    'replayWebhookDelivery',
-    'replayWebhook',
-  ],
+  'developer-tools': [],
   console: [],
 } as const satisfies Record<Capability, readonly OperationId[]>;
 
@@ -85,6 +73,7 @@ export function compareServed(
   contract: Contract,
   by: ServingProcess,
   served: Iterable<string>,
+  pending: (id: string) => boolean = isPending,
 ): ServedDifference {
   const really = new Set(served);
   const operations: Readonly<Record<string, Operation>> = contract.operations;
@@ -94,7 +83,7 @@ export function compareServed(
   };
   return {
     missing: servedOperationIds(contract, by).filter((id) => !really.has(id)),
-    stillPending: [...really].filter(isPending),
+    stillPending: [...really].filter(pending),
     unknown: [...really].filter((id) => !isOwn(id)),
   };
 }

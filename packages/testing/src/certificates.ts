@@ -16,12 +16,20 @@ export interface TestCertificate {
 }
 
 /** A certificate that was never seen before, as daemons and their clients make for themselves. */
-export async function makeCertificate(name: string): Promise<TestCertificate> {
+export async function makeCertificate(
+  name: string,
+  goodFor: { readonly dnsNames?: readonly string[]; readonly addresses?: readonly string[] } = {},
+): Promise<TestCertificate> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-certificate-'));
   const [certificateFile, keyFile] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
   try {
     const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc'];
-    const about = ['-days', '3', '-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const { dnsNames = [], addresses = ['127.0.0.1'] } = goodFor;
+    const names = [
+      ...addresses.map((address) => `IP:${address}`),
+      ...dnsNames.map((dnsName) => `DNS:${dnsName}`),
+    ];
+    const about = ['-days', '3', '-subj', `/CN=${name}`, '-addext', `subjectAltName=${names.join(',')}`];
     await run('openssl', ['req', '-x509', ...curve, ...about, '-keyout', keyFile, '-out', certificateFile]);
     const certificate = await readFile(certificateFile, 'utf8');
     return { certificate, key: await readFile(keyFile, 'utf8'), fingerprint: fingerprintOf(certificate) };

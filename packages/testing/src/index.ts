@@ -56,7 +56,7 @@ export { startSupplierHosts, type SupplierHost, type SupplierHosts } from './sup
 export { startLlama, type LlamaSettings, type TestLlama } from './llama.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
 export { explainKept, recordStatements, type PlanNode, type SentStatement } from './plans.ts';
-export { freePort, freePorts } from './ports.ts';
+export { freePort, freePortRow, freePorts } from './ports.ts';
 export {
   startCommand,
   startProcess,
@@ -75,7 +75,9 @@ export {
 export { createRandom, type Random } from './random.ts';
 export { plantRentals, type PlantedRental, type RentalsOptions } from './rentals.ts';
 export { plantRequest } from './requests.ts';
+export { startSmtpServer, type ReceivedLetter, type TestSmtp } from './smtp-server.ts';
 export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
+export { plantAuditReport, plantInvoice } from './invoices.ts';
 export { plantStatement } from './statements.ts';
 export { dropStream } from './streams.ts';
 export { dropBucket } from './streams.ts';
@@ -122,3 +124,9 @@ export {
   type Lie,
   type LieAct,
 } from './doubles/hostile-incus.ts';
+export {
+  startWebhookReceiver,
+  type ReceivedDelivery,
+  type ReceiverOptions,
+  type WebhookReceiver,
+} from './doubles/webhook-receiver.ts';

@@ -27,3 +27,27 @@ export async function freePort(): Promise<number> {
   if (port === undefined) throw new Error('Asked for one free port and got none.');
   return port;
 }
+
+/** The first of so many ports in a row that were free a moment ago. */
+export async function freePortRow(count: number): Promise<number> {
+  for (let tries = 0; tries < 50; tries += 1) {
+    const first = await freePort();
+    const row = Array.from({ length: count }, (_, nth) => first + nth);
+    const free = await Promise.all(row.map(isFree));
+    if (free.every(Boolean)) return first;
+  }
+  throw new Error(`Found no ${count} free ports in a row.`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
+}

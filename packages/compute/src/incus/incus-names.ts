@@ -1,4 +1,4 @@
-import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
+import { fromUuid, isUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { DriverError } from '../driver-error.ts';
 import type { DriverVolume, MachineRef } from '../driver.ts';
 
@@ -6,10 +6,9 @@ import type { DriverVolume, MachineRef } from '../driver.ts';
 // part of a path, and whatever is not named this way is not ours.
 
 const prefix = 'mr-';
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 function nameOf(uuid: string, what: string): string {
-  if (!uuidPattern.test(uuid)) {
+  if (!isUuid(uuid)) {
     throw new DriverError('refused', `${what} is not a UUID in lower case; nothing was asked of Incus.`);
   }
   return `${prefix}${uuid}`;
@@ -37,7 +36,7 @@ export function projectName(orgId: OrgId): string {
 /** The id of the machine that an instance of this name is; null for whatever is not ours. */
 function externalIdOf(name: string): string | null {
   const externalId = name.slice(prefix.length);
-  return name.startsWith(prefix) && uuidPattern.test(externalId) ? externalId : null;
+  return name.startsWith(prefix) && isUuid(externalId) ? externalId : null;
 }
 
 /**

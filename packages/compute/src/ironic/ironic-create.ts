@@ -1,3 +1,4 @@
+import { isUuid } from '@millrace/platform/ids';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineWish } from '../driver.ts';
 import type { IronicAllocation, IronicNode } from './ironic-answers.ts';
@@ -24,8 +25,6 @@ import { refuseIfCut, type IronicParts } from './ironic-parts.ts';
 import type { IronicPower } from './ironic-power.ts';
 import type { IronicImage } from './ironic-settings.ts';
 import { again, inTurns } from './ironic-turns.ts';
-
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The one failure of an allocation that may pass: the node was locked whenever Ironic tried. */
 const lockedOut = /could not reserve any of/i;
@@ -55,8 +54,7 @@ export class IronicMaker {
   async create(wish: MachineWish, signal: AbortSignal): Promise<void> {
     const { client, settings, pool } = this.#parts;
     refuseMapped(wish.ports);
-    if (!uuidPattern.test(wish.externalId))
-      throw new IronicError('refused', 'In Ironic a machine is known by a UUID.');
+    if (!isUuid(wish.externalId)) throw new IronicError('refused', 'In Ironic a machine is known by a UUID.');
     const image = settings.images[wish.image];
     if (image === undefined) throw new IronicError('not_found', `The cluster has no image ${wish.image}.`);
     const known = await pool.find(wish, signal);
@@ -71,9 +69,7 @@ export class IronicMaker {
   /** The next step of those that are not done yet. */
   async #turn(order: Order, signal: AbortSignal): Promise<typeof again | undefined> {
     const { wish } = order;
-    const node = uuidPattern.test(wish.nodeName)
-      ? await this.#parts.client.findNode(wish.nodeName, signal)
-      : null;
+    const node = isUuid(wish.nodeName) ? await this.#parts.client.findNode(wish.nodeName, signal) : null;
     if (node === null) throw new IronicError('not_found', `Ironic has no node ${wish.nodeName}.`);
     const allocation =
       node.instance_uuid === wish.externalId

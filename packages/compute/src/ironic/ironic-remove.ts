@@ -1,3 +1,4 @@
+import { isUuid } from '@millrace/platform/ids';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
 import { IronicError } from './ironic-errors.ts';
@@ -5,8 +6,6 @@ import { cutPatch, forgetPatch, isNeverWiped, isOf, markOf, type Located } from 
 import type { IronicParts } from './ironic-parts.ts';
 import type { IronicPower } from './ironic-power.ts';
 import { again, inTurns } from './ironic-turns.ts';
-
-const uuidPattern = /^[0-9a-f-]{36}$/;
 
 /** How machines go: access first, then what is deployed, then what is on the disks, and our mark last of all. */
 export class IronicRemover {
@@ -125,7 +124,7 @@ export class IronicRemover {
   /** What is on no node may still be an allocation that came to nothing, or is about to come to something. */
   async #forgetAllocation(machine: MachineRef, signal: AbortSignal): Promise<typeof again | undefined> {
     const { client, settings } = this.#parts;
-    if (!uuidPattern.test(machine.externalId)) return undefined;
+    if (!isUuid(machine.externalId)) return undefined;
     const allocation = await client.findAllocation(machine.externalId, signal);
     const mark = allocation === null ? null : markOf(allocation, settings.owner);
     if (mark === null || !isOf(mark, machine)) return undefined;

@@ -175,6 +175,20 @@ export const identityErrors = {
     suggestion: 'Use an https URL that resolves to public addresses only.',
     retryable: false,
   },
+  WEBHOOK_LIMIT_REACHED: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'The organisation already has as many webhooks as it may.',
+    suggestion: 'Delete webhooks that are no longer used; one webhook can take several types of events.',
+    retryable: false,
+  },
+  WEBHOOK_DISABLED: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'The webhook is switched off, so nothing is sent to it.',
+    suggestion: 'Switch it on with PATCH /v2/webhooks/{webhookId} and the status enabled, then try again.',
+    retryable: false,
+  },
   WEBHOOK_DELIVERY_NOT_FOUND: {
     status: 404,
     interfaceStatus: 400,

@@ -72,6 +72,13 @@ export const moneyErrors = {
     suggestion: 'GET /v2/customer/invoices lists the invoices of the organisation.',
     retryable: false,
   },
+  AUDIT_REPORT_NOT_FOUND: {
+    status: 404,
+    interfaceStatus: 400,
+    message: 'No such audit report.',
+    suggestion: 'GET /v2/admin/audit-reports lists the audits of the last 90 days.',
+    retryable: false,
+  },
   BUDGET_NOT_FOUND: {
     status: 404,
     interfaceStatus: 400,

@@ -12,10 +12,9 @@ import {
   timestamp,
 } from './own-kit.ts';
 
-/** Money as the customer sees it: balance, ledger, invoices, usage, budgets and limits. */
+/** Money as the customer sees it: balance, ledger, usage, budgets and limits. */
 
 export const transferId = prefixedId('trf', 'a transfer');
-const invoiceId = prefixedId('ivc', 'an invoice');
 const budgetId = prefixedId('bdg', 'a budget');
 
 const balance = z
@@ -65,29 +64,6 @@ export const periodQuery = {
   from: timestamp.optional().meta({ description: 'From this moment on.' }),
   until: timestamp.optional().meta({ description: 'Before this moment.' }),
 };
-
-const invoiceLine = z.object({
-  description: z.string(),
-  cause: resourceRef.nullable(),
-  quantity: z.string().meta({ description: 'In the unit named, as a decimal string.' }),
-  unit: z.string(),
-  amountNanoUsd: nanoUsd,
-});
-
-const invoiceFields = {
-  id: invoiceId,
-  number: z.string(),
-  status: z.enum(['draft', 'final', 'void']),
-  periodStart: timestamp,
-  periodEnd: timestamp,
-  totalNanoUsd: nanoUsd,
-  finalizedAt: timestamp.nullable(),
-};
-
-const invoice = z.object(invoiceFields).meta({ id: 'Invoice' });
-const invoiceWithLines = z
-  .object({ ...invoiceFields, lines: z.array(invoiceLine) })
-  .meta({ id: 'InvoiceWithLines' });
 
 const usageRow = z
   .object({
@@ -190,30 +166,6 @@ const balanceOperations = {
     }),
     response: { status: 200, schema: page(ledgerEntry) },
     idempotency: 'none',
-  }),
-  listInvoices: own({
-    id: 'listInvoices',
-    method: 'GET',
-    path: '/v2/customer/invoices',
-    scope: 'billing:read',
-    summary: 'List invoices, newest first',
-    tags: ['customer'],
-    query: pageQuery,
-    response: { status: 200, schema: page(invoice) },
-    idempotency: 'none',
-  }),
-  getInvoice: own({
-    id: 'getInvoice',
-    method: 'GET',
-    path: '/v2/customer/invoices/{invoiceId}',
-    scope: 'billing:read',
-    summary: 'Read an invoice with its lines',
-    tags: ['customer'],
-    params: z.object({ invoiceId }),
-    response: { status: 200, schema: invoiceWithLines },
-    refuses: [404],
-    idempotency: 'none',
-    notFoundReason: 'INVOICE_NOT_FOUND',
   }),
   getUsage: own({
     id: 'getUsage',

@@ -23,6 +23,10 @@ const eventsPage = z
     nextAfter: z.int().nonnegative().meta({
       description: 'What to send as `after` to continue from here, also when there is nothing more yet.',
     }),
+    lastSeq: z.int().nonnegative().meta({
+      description:
+        'The number of the newest event, 0 before the first: as `after`, it skips what was and leaves what is to come.',
+    }),
   })
   .meta({ id: 'EventsPage' });
 
@@ -59,7 +63,7 @@ const subscribedTypes = z
   .meta({ description: 'Types to send; `*` is every type, also those added later.' });
 
 const webhookUrl = z
-  .url({ protocol: /^https$/ })
+  .url({ protocol: /^https$/, error: 'must be a URL that begins with https://' })
   .max(2048)
   .meta({
     description: 'Reached over https only, and never inside the operator’s own networks.',
@@ -119,7 +123,8 @@ const webhookOperations = {
     path: '/v2/webhooks',
     scope: 'webhooks:write',
     summary: 'Create a webhook',
-    description: 'Deliveries follow Standard Webhooks 1.0 and are signed with the secret in the answer.',
+    description:
+      'Deliveries follow Standard Webhooks 1.0 and are signed with the secret in the answer. A webhook made with a test key gets test events, one made with a live key gets live events.',
     tags: ['webhooks'],
     body: z
       .object({
@@ -248,6 +253,8 @@ const webhookOperations = {
     path: '/v2/webhooks/{webhookId}/replay',
     scope: 'webhooks:write',
     summary: 'Send every event of a range again, in order',
+    description:
+      'Those that the webhook wants and the feed still keeps, whether they were sent before or not. Events about one thing are sent in order, one after the other.',
     tags: ['webhooks'],
     params: webhookParams,
     body: z
@@ -260,7 +267,17 @@ const webhookOperations = {
           .meta({ description: 'The last `seq` to send; left out: up to now.' }),
       })
       .meta({ id: 'WebhookReplay' }),
-    response: { status: 202, schema: z.object({ webhookId, eventCount: z.int().nonnegative() }) },
+    response: {
+      status: 202,
+      schema: z.object({
+        webhookId,
+        eventCount: z.int().nonnegative(),
+        nextAfter: z.int().positive().nullable().meta({
+          description:
+            'What to send as `after` for the rest of a range that was too long for one call; null: that was all.',
+        }),
+      }),
+    },
     refuses: [404],
     idempotency: 'key',
     notFoundReason: 'WEBHOOK_NOT_FOUND',

@@ -1,4 +1,5 @@
 import type { ContractSchemas } from '../records/index.ts';
+import { adminAuditOperations } from './own-admin-audit.ts';
 import { adminFleetOperations } from './own-admin-fleet.ts';
 import { adminInferenceOperations } from './own-admin-inference.ts';
 import { adminMoneyOperations } from './own-admin-money.ts';
@@ -12,8 +13,10 @@ import { enrolmentOperations } from './own-enrolments.ts';
 import { eventOperations } from './own-events.ts';
 import { identityOperations } from './own-identity.ts';
 import { inferenceOperations } from './own-inference.ts';
+import { invoiceOperations } from './own-invoices.ts';
 import { keyOperations } from './own-keys.ts';
 import { marketplaceOwnOperations } from './own-marketplace.ts';
+import { noticeOperations } from './own-notices.ts';
 import { paymentOperations } from './own-payments.ts';
 import { rentalOperations } from './own-rentals.ts';
 import { supplierOperations } from './own-supplier.ts';
@@ -23,12 +26,14 @@ import { volumeOperations } from './own-volumes.ts';
 export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerData'>) {
   return {
     ...identityOperations,
+    ...noticeOperations,
     ...keyOperations,
     ...auditOperations,
     ...eventOperations,
     ...rentalOperations(providerData),
     ...volumeOperations,
     ...customerOperations,
+    ...invoiceOperations,
     ...paymentOperations,
     ...marketplaceOwnOperations,
     ...inferenceOperations,
@@ -37,6 +42,7 @@ export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerD
     ...enrolmentOperations,
     ...adminOrganisationOperations,
     ...adminMoneyOperations,
+    ...adminAuditOperations,
     ...adminFleetOperations,
     ...adminRentalOperations(providerData),
     ...adminInferenceOperations,

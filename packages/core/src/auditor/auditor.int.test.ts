@@ -8,10 +8,12 @@ import { findingsOf, type AuditReport } from './auditor.ts';
 import { inspect, runAudit } from './auditor.service.ts';
 import { checks, type CheckName } from './checks.ts';
 import { createCauses, type Causes } from './causes.fixture.ts';
+import { createInvoiced, type Invoiced } from './invoices.fixture.ts';
+import { invoiceCases } from './invoices-cases.fixture.ts';
 import { createSupplied, type Supplied } from './suppliers.fixture.ts';
 import { createWorld, type World } from './world.fixture.ts';
 
-type Books = World & Causes & Supplied;
+type Books = World & Causes & Supplied & Invoiced;
 
 let database: TestDatabase;
 /** With the rights of the owner: what no process of ours could do is what must be noticed. */
@@ -29,7 +31,8 @@ beforeAll(async () => {
   });
   const books = await createWorld(database.db);
   const supplied = await createSupplied(database, books.orgId);
-  world = { ...books, ...supplied, ...(await createCauses(database, books.orgId)) };
+  const causes = await createCauses(database, books.orgId);
+  world = { ...books, ...supplied, ...causes, ...(await createInvoiced(database)) };
 });
 afterAll(async () => {
   await owner.close();
@@ -370,7 +373,7 @@ const causeCases: readonly Case[] = [
   {
     what: "a supplier's meter with another rate than it was credited by",
     spoil: (w) => [
-      `update meters set supplier_rate_nano_usd_per_hour = supplier_rate_nano_usd_per_hour - 1
+      `update meters set supplier_rate_nano_usd_per_hour = supplier_rate_nano_usd_per_hour - 100000000
         where id = '${toUuid(w.supplied)}'`,
     ],
     names: (w) => [['meter_supplier_share', w.supplied]],
@@ -582,7 +585,7 @@ const causeCases: readonly Case[] = [
 ];
 
 describe('a row that was changed behind everyone', () => {
-  it.each([...ledgerCases, ...causeCases])('is named: $what', async ({ spoil, names }) => {
+  it.each([...ledgerCases, ...causeCases, ...invoiceCases])('is named: $what', async ({ spoil, names }) => {
     const report = await auditAfter(spoil);
     const found = findingsOf(report, 'error').map(({ check, subject }) => `${check} ${subject.id}`);
     expect(found.toSorted()).toEqual(
@@ -594,7 +597,9 @@ describe('a row that was changed behind everyone', () => {
 
   it('has a case for every check that can find drift', () => {
     const tried = new Set(
-      [...ledgerCases, ...causeCases].flatMap(({ names }) => names(world)).map(([name]) => name),
+      [...ledgerCases, ...causeCases, ...invoiceCases]
+        .flatMap(({ names }) => names(world))
+        .map(([name]) => name),
     );
     const drift = Object.entries(checks).filter(([, { severity }]) => severity === 'error');
     expect(drift.map(([name]) => name).filter((name) => !tried.has(name as CheckName))).toEqual([]);

@@ -11,6 +11,7 @@ import {
 import { budgetProbe } from './budgets.store.ts';
 import { checks } from './checks.ts';
 import { holdProbe } from './holds.store.ts';
+import { invoiceNumberProbe, invoiceProbe } from './invoices.store.ts';
 import { meterProbe, thingProbe } from './meters.store.ts';
 import { clawbackProbe, paymentProbe } from './payments.store.ts';
 import { leaseProbe, requestProbe, usageProbe } from './pots.store.ts';
@@ -147,10 +148,12 @@ function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date):
     paymentProbe({ range, paidSince: since, orgUuid }),
     payoutProbe({ range, settledSince: since, orgUuid }),
     leaseProbe({ everything, orgUuid }),
-    // These read all transfers of organisations that have budgets, all that took back a payment, and all requests.
-    ...(everything ? [budgetProbe(orgUuid), clawbackProbe(orgUuid), requestProbe(orgUuid)] : []),
+    // These read all transfers of organisations that have budgets, all that took back a payment, all requests, all charges.
+    ...(everything
+      ? [budgetProbe(orgUuid), clawbackProbe(orgUuid), requestProbe(orgUuid), invoiceProbe(orgUuid)]
+      : []),
     // What a supplier earned stands in the transfers of others, so it can only be summed where all are looked at.
-    ...(everything && orgUuid === null ? [statementProbe()] : []),
+    ...(everything && orgUuid === null ? [statementProbe(), invoiceNumberProbe()] : []),
   ];
 }
 

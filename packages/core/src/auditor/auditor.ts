@@ -16,7 +16,8 @@ export type SubjectKind =
   | 'lease'
   | 'usage'
   | 'payout'
-  | 'statement';
+  | 'statement'
+  | 'invoice';
 
 export interface Finding {
   readonly check: CheckName;

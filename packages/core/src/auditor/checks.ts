@@ -1,3 +1,5 @@
+import { documentChecks } from './document-checks.ts';
+
 /**
  * Every check by its name: what must hold, what to say when it does not, and what a person does then. The SQL that looks
  * is in the stores; the runbook has a section for each name.
@@ -314,13 +316,6 @@ const causeChecks = {
     says: ({ actual }) => `It is ${actual}.`,
     remedy: 'Reverse it if nobody was paid by it. Then find who wrote it.',
   },
-  statement_adds_up: {
-    severity: 'error',
-    rule: 'A statement is the sum of its lines, and what the ledger entered for the supplier in its month.',
-    says: ({ actual, expected }) => `It says ${actual} nano-USD; the ledger has ${expected}.`,
-    remedy:
-      'The ledger is right. Tell the supplier which statement is not, and why; the next one has nothing of it.',
-  },
   usage_charge: {
     severity: 'error',
     rule: 'Every charge for usage is the sum of the requests it is for.',
@@ -407,6 +402,10 @@ const causeChecks = {
   },
 } as const satisfies Record<string, CheckText>;
 
-export type CheckName = keyof typeof ledgerChecks | keyof typeof causeChecks;
+export type CheckName = keyof typeof ledgerChecks | keyof typeof causeChecks | keyof typeof documentChecks;
 
-export const checks: Readonly<Record<CheckName, CheckText>> = { ...ledgerChecks, ...causeChecks };
+export const checks: Readonly<Record<CheckName, CheckText>> = {
+  ...ledgerChecks,
+  ...causeChecks,
+  ...documentChecks,
+};

@@ -12,3 +12,4 @@ export { auditDefaults, runAudit, type AuditOptions } from './auditor.service.ts
 export { checks, type CheckName, type Severity } from './checks.ts';
 export { auditWhenDue, startAuditor, type AuditorOptions } from './auditor.job.ts';
 export { formatReport } from './report.ts';
+export { serveAuditReports, type AuditReportRoutes } from './reports.routes.ts';

@@ -11,6 +11,7 @@ import {
   testLog,
   type TestDatabase,
   type TestValkey,
+  TEST_START_MS,
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
@@ -104,6 +105,7 @@ it('books that pots have written are sound: lent, used, used beyond, taken back'
     reserved: amount,
     priced: amount,
     budgets: [budget.id],
+    usedAtMs: TEST_START_MS,
     quantities: { promptTokens: 1 },
   });
   const post = (...items: readonly UsageItem[]) =>

@@ -94,6 +94,7 @@ const idKinds: Readonly<Record<SubjectKind, IdKind | null>> = {
   usage: 'req',
   payout: 'pyo',
   statement: 'stm',
+  invoice: 'ivc',
 };
 
 /** The id as people know it. A row so broken that its id is not one of ours is named by what stands there. */

@@ -8,7 +8,9 @@ import {
   type StatementId,
   type TransferId,
 } from '@millrace/platform/ids';
+import { nanoUsd } from '@millrace/platform/money';
 import { createTenant, plantSupplier, testIds, type TestDatabase } from '@millrace/testing';
+import { monthOf } from '../ledger/index.ts';
 import { changeMeters, openMeters } from '../metering/index.ts';
 import { apply, holdOf, transferOf, usd } from './world.fixture.ts';
 
@@ -30,6 +32,8 @@ export async function createSupplied(database: TestDatabase, orgId: OrgId): Prom
   const { orgId: earner, ownerId } = await createTenant(database.db);
   const supplierId = await plantSupplier(database.db, { orgId: earner });
   const supplied = await rentOut(database, orgId, earner);
+  // A quarter for each of the three payouts.
+  const amount = (await earnedOf(database, supplied)) >> 2n;
   const ids = { waiting: testIds.next('pyo'), paidOut: testIds.next('pyo'), rejected: testIds.next('pyo') };
   const ask = (id: PayoutId) =>
     ({
@@ -39,7 +43,7 @@ export async function createSupplied(database: TestDatabase, orgId: OrgId): Prom
       mode: 'live',
       cause: { kind: 'payout', id },
       step: 'request',
-      amount: usd(0.25),
+      amount: nanoUsd(amount),
       demand: 'new',
     }) as const;
   const asked = await apply(database.db, ...Object.values(ids).map(ask));
@@ -66,7 +70,7 @@ export async function createSupplied(database: TestDatabase, orgId: OrgId): Prom
         toUuid(id),
         toUuid(supplierId),
         toUuid(earner),
-        usd(0.25),
+        amount,
         status,
         toUuid(holdId),
         status === 'paid' ? toUuid(payout) : null,
@@ -91,9 +95,21 @@ export async function createSupplied(database: TestDatabase, orgId: OrgId): Prom
   return { earner, supplied, ...ids, payout, payoutHold: paidOut, statement };
 }
 
+async function earnedOf(database: TestDatabase, meterId: MeterId): Promise<bigint> {
+  const client = await database.connect();
+  const { rows } = await client.query<{ earned: string }>(
+    'select supplier_posted_nano_usd::text as earned from meters where id = $1',
+    [toUuid(meterId)],
+  );
+  await client.end();
+  return BigInt(rows[0]?.earned ?? 0);
+}
+
 async function rentOut({ db }: TestDatabase, orgId: OrgId, earner: OrgId): Promise<MeterId> {
   const nowMs = Date.now();
-  const ago = (hours: number): Date => new Date(nowMs - hours * HOUR_MS);
+  // In the first hours of a month they are short ones: all of it is of one month, as its statement is.
+  const hourMs = Math.min(HOUR_MS, Math.floor((nowMs - monthOf(new Date(nowMs)).getTime()) * 0.25));
+  const ago = (hours: number): Date => new Date(nowMs - hours * hourMs);
   const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     db.transaction({ name: 'fixture', isolation: 'read committed' }, work);
   const [meter] = await run((tx) =>

@@ -11,7 +11,14 @@ import {
   readCommitted,
   UNREVOKED_KEYS_MAX,
 } from '../identity/index.ts';
-import { listBudgets, listTransfers, readBalance, type BudgetChanges } from '../ledger/index.ts';
+import {
+  ALL_LENT_MONEY,
+  listBudgets,
+  listTransfers,
+  readBalance,
+  type BudgetChanges,
+  type RecallMoney,
+} from '../ledger/index.ts';
 import { countOwnBudgets, findFundedAt, listDeposits } from './billing.store.ts';
 import {
   toWireBalance,
@@ -98,7 +105,7 @@ export function serveMoney({ server, operations, db, clock, burnOf }: BillingRou
 }
 
 /** Budgets of the caller's organisation, in the mode of its key. */
-export function serveBudgets({ server, operations, db }: BillingRoutes): void {
+export function serveBudgets({ server, operations, db, recallMoney }: BillingRoutes): void {
   server.serve(operations.listBudgets, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const { limit } = query;
@@ -106,8 +113,8 @@ export function serveBudgets({ server, operations, db }: BillingRoutes): void {
     return pageOf(await listBudgets(db, orgId, mode, { limit, after }), limit, toWireBudget);
   });
 
-  server.serve(operations.createBudget, ({ body, context, transact }) =>
-    transact({ name: 'create budget', isolation: readCommitted }, async (tx) => {
+  server.serve(operations.createBudget, async ({ body, context, transact }) => {
+    const made = await transact({ name: 'create budget', isolation: readCommitted }, async (tx) => {
       const { keyId, limitNanoUsd, ...rest } = body;
       const budget = await addBudget(tx, keyCallOf(context), {
         ...rest,
@@ -115,12 +122,14 @@ export function serveBudgets({ server, operations, db }: BillingRoutes): void {
         limit: requireAmount(limitNanoUsd, 'limitNanoUsd'),
       });
       return { body: toWireBudget(budget), resource: { kind: 'budget', id: budget.id } };
-    }),
-  );
+    });
+    if (body.onExceeded !== 'notify') await callInLentMoney(recallMoney, requirePrincipal(context));
+    return made;
+  });
 
-  server.serve(operations.updateBudget, ({ params, body, context, transact }) =>
-    transact({ name: 'change budget', isolation: readCommitted }, async (tx) => {
-      const { name, limitNanoUsd, thresholdsPercent, onExceeded } = body;
+  server.serve(operations.updateBudget, async ({ params, body, context, transact }) => {
+    const { name, limitNanoUsd, thresholdsPercent, onExceeded } = body;
+    const changed = await transact({ name: 'change budget', isolation: readCommitted }, async (tx) => {
       const changes: BudgetChanges = {
         ...(name === undefined ? {} : { name }),
         ...(limitNanoUsd === undefined ? {} : { limit: requireAmount(limitNanoUsd, 'limitNanoUsd') }),
@@ -132,8 +141,12 @@ export function serveBudgets({ server, operations, db }: BillingRoutes): void {
           await editBudget(tx, keyCallOf(context), requireBudgetId(params.budgetId), changes),
         ),
       };
-    }),
-  );
+    });
+    if (limitNanoUsd !== undefined || onExceeded !== undefined) {
+      await callInLentMoney(recallMoney, requirePrincipal(context));
+    }
+    return changed;
+  });
 
   server.serve(operations.deleteBudget, ({ params, context, transact }) =>
     transact({ name: 'delete budget', isolation: readCommitted }, async (tx) => {
@@ -141,6 +154,15 @@ export function serveBudgets({ server, operations, db }: BillingRoutes): void {
       return { body: undefined };
     }),
   );
+}
+
+/**
+ * What was lent for inference before a budget was set is not counted by it. So it is called in, and whatever is lent next is
+ * within the budget. If nobody can be asked, that happens with the next question of a gateway.
+ */
+async function callInLentMoney(recall: RecallMoney | undefined, { orgId, mode }: Principal): Promise<void> {
+  if (recall === undefined || mode === 'test') return;
+  await recall({ orgId, mode, amount: ALL_LENT_MONEY }).catch(() => 0n);
 }
 
 /** The same names that the limiter answers with in its headers. */

@@ -1,6 +1,7 @@
 import type { Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import type { HttpServer } from '@millrace/platform/http';
+import type { RecallMoney } from '../ledger/index.ts';
 import type { BurnOf } from './balance.ts';
 
 /** What the routes of this feature share. */
@@ -10,6 +11,7 @@ export interface BillingRoutes {
   readonly db: Db;
   readonly clock: { now(): Date };
   readonly burnOf: BurnOf;
+  readonly recallMoney?: RecallMoney | undefined;
 }
 
 /** The times of a query, as far as it names any. */

@@ -126,7 +126,12 @@ describe('GET /v2/events as pages', () => {
   test('answers by after and limit, and says where to continue', async () => {
     const orgId = testIds.next('org');
     const headers = caller({ orgId });
-    expect((await get('', headers)).body).toEqual({ items: [], nextCursor: null, nextAfter: 0 });
+    expect((await get('', headers)).body).toEqual({
+      items: [],
+      nextCursor: null,
+      nextAfter: 0,
+      lastSeq: 0,
+    });
     await write(orgId, ['a', 'b', 'c']);
     await settled(orgId, 3);
     const first = await get('?limit=2', headers);
@@ -134,6 +139,7 @@ describe('GET /v2/events as pages', () => {
     expect(first.body).toMatchObject({
       nextCursor: '2',
       nextAfter: 2,
+      lastSeq: 3,
       items: [{ seq: 1, orgId }, { seq: 2 }],
     });
     const second = await get('?after=2', headers);
@@ -142,7 +148,12 @@ describe('GET /v2/events as pages', () => {
       nextAfter: 3,
       items: [{ seq: 3, data: { name: 'c' } }],
     });
-    expect((await get('?after=3', headers)).body).toEqual({ items: [], nextCursor: null, nextAfter: 3 });
+    expect((await get('?after=3', headers)).body).toEqual({
+      items: [],
+      nextCursor: null,
+      nextAfter: 3,
+      lastSeq: 3,
+    });
   });
 
   test('shows one organisation nothing of another', async () => {

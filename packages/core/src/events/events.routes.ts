@@ -12,9 +12,9 @@ export function serveEvents(server: HttpServer, feed: Feed): void {
   server.serve(listEvents, async ({ query, context }) => {
     if (context.wantsEventStream) return streamEvents(feed, context, { after: query.after });
     const { orgId, mode } = requirePrincipal(context);
-    const { events, more } = await feed.page(orgId, { ...query, mode });
+    const { events, more, lastSeq } = await feed.page(orgId, { ...query, mode });
     const nextAfter = events.at(-1)?.seq ?? query.after;
-    return { items: events.map(toWire), nextCursor: more ? String(nextAfter) : null, nextAfter };
+    return { items: events.map(toWire), nextCursor: more ? String(nextAfter) : null, nextAfter, lastSeq };
   });
 }
 

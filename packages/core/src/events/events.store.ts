@@ -61,6 +61,20 @@ export async function listEventsAfter(
   return rows.map(fromRow);
 }
 
+/** Those of the named events that are still kept. */
+export async function findEventsBySeq(
+  reader: Reader,
+  orgId: OrgId,
+  seqs: readonly number[],
+): Promise<FeedEvent[]> {
+  const { rows } = await sql<EventRow>`
+    select ${columns} from events
+     where org_id = ${toUuid(orgId)} and seq = any(${seqs}::bigint[])
+     order by seq
+  `.execute(reader.kysely);
+  return rows.map(fromRow);
+}
+
 /** The same of some things only, whatever else happened to the organisation meanwhile. */
 export async function listEventsAbout(
   reader: Reader,

@@ -49,7 +49,11 @@ export interface FeedPage {
 }
 
 export interface Feed {
-  page(orgId: OrgId, query: { after: number; limit: number; mode: Mode }): Promise<FeedPage>;
+  /** With the number of the newest event of all. */
+  page(
+    orgId: OrgId,
+    query: { after: number; limit: number; mode: Mode },
+  ): Promise<FeedPage & { readonly lastSeq: number }>;
   /** The same of some things only: what else happened to the organisation costs nothing. */
   pageAbout(
     orgId: OrgId,
@@ -233,7 +237,9 @@ export function createFeed(options: FeedOptions): Feed {
     page: async (orgId, query) => {
       await refuseLostPlace(db, orgId, query.after);
       const events = await listEventsAfter(db, orgId, { ...query, limit: query.limit + 1 });
-      return { events: events.slice(0, query.limit), more: events.length > query.limit };
+      // After the events: a head that was read first could be behind them.
+      const { lastSeq } = await getFeedHead(db, orgId);
+      return { events: events.slice(0, query.limit), more: events.length > query.limit, lastSeq };
     },
     pageAbout: async (orgId, query) => {
       await refuseLostPlace(db, orgId, query.after, 'cursor');

@@ -1,5 +1,5 @@
 export { eventChannels, toWire as toWireEvent, type EventChannels, type FeedEvent } from './events.ts';
-export { forgetOldEvents } from './events.store.ts';
+export { findEventsBySeq, forgetOldEvents } from './events.store.ts';
 export { serveEvents, streamEvents } from './events.routes.ts';
 export { createFeed, defaultFeedTuning, type Feed, type FeedOptions, type FeedTuning } from './feed.ts';
 export { ensureEventStream, type EventStreamOptions } from './stream.ts';

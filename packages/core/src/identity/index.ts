@@ -40,6 +40,7 @@ export {
 export { systemCause, type ApiKey, type Cause, type Organisation, type User } from './identity.ts';
 export {
   ensureUser,
+  findMembership,
   findOldestOwner,
   findOrganisation,
   findOrganisationBySlug,

@@ -354,6 +354,17 @@ describe('the keeper', () => {
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
   });
 
+  it.each(['{"version":0,"filledAt":"long ago"}', 'rubbish'])(
+    'fills it again where what it says of itself is %s, as another release may have left it',
+    async (text) => {
+      const standing = await bucket.read(BOOK_FILLED);
+      await bucket.write(BOOK_FILLED, text, standing?.revision ?? 0);
+      expect(await isFilled()).toBe(false);
+      run(keepBook(options()));
+      await eventually({ what: 'a book filled again' }, isFilled);
+    },
+  );
+
   it('mends what differs and takes out models of another database', async () => {
     const key = await newKey();
     await sync.flush();

@@ -20,13 +20,19 @@ export const BOOK_FILLED = 'book.filled';
 const bookFilled = z.strictObject({ version: z.literal(1), filled: z.enum(['catalog', 'all']) });
 export type BookFilled = z.infer<typeof bookFilled>['filled'];
 
+/** Null also for what another release, or nobody of ours, wrote there: then it is filled anew, and said so again. */
 export function parseFilled(text: string | null | undefined): BookFilled | null {
-  return text == null ? null : bookFilled.parse(JSON.parse(text)).filled;
+  try {
+    return text == null ? null : bookFilled.parse(JSON.parse(text)).filled;
+  } catch {
+    return null;
+  }
 }
 
 export function filledText(filled: BookFilled): string {
   return JSON.stringify({ version: 1, filled } satisfies z.infer<typeof bookFilled>);
 }
+
 /** Tells one bucket from another that took its place. */
 export const BOOK_ID = 'book.id';
 

@@ -31,6 +31,7 @@ function toItem(used: ReadUsage, leaseId: LeaseId): UsageItem {
     reserved,
     priced,
     budgets,
+    usedAtMs: event.createdAtMs,
     quantities: quantitiesOf(used),
   };
 }

@@ -329,6 +329,7 @@ function charge(slice: Slice, wallet: Wallet, hold: Hold, command: PostCommand, 
     keyId,
     description: command.description,
     usage: command.usage ?? null,
+    usedBy: command.usedBy,
     shortfall,
   });
   noteThresholds(slice, wallet, limits);

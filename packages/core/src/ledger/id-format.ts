@@ -1,4 +1,5 @@
 import { fromUuid, type BudgetId, type HoldId, type TransferId } from '@millrace/platform/ids';
+import { MONTH_STAYS_OPEN_MS } from './months.ts';
 
 /** How ids, which are UUIDs inside a slice, are spelled for callers. */
 export const ids = {
@@ -8,8 +9,8 @@ export const ids = {
 } as const;
 
 /**
- * Ids are in the order of time, but for the little by which clocks and transactions differ. So an index on them finds the
- * stretch of a period, and the exact times decide within it.
+ * Ids are in the order of time, but for the little by which clocks and transactions differ, and but for what is entered in
+ * a month that was over already. So an index on them finds the stretch of a period, and the exact times decide within it.
  */
 const idSlackMs = 3_600_000;
 
@@ -20,7 +21,7 @@ export function firstIdOf(from: Date): string {
 
 /** No transfer before this instant has this id or a higher one. */
 export function firstIdAfter(until: Date): string {
-  return leastUuidAt(until.getTime() + idSlackMs);
+  return leastUuidAt(until.getTime() + MONTH_STAYS_OPEN_MS + idSlackMs);
 }
 
 /** The least UUIDv7 of a millisecond. */

@@ -47,6 +47,7 @@ export {
   type BudgetRecord,
 } from './budgets.store.ts';
 export { firstIdAfter, firstIdOf } from './id-format.ts';
+export { MONTH_IS_CLOSED_AFTER_MS, monthAfter, monthOf } from './months.ts';
 export { expirePromos } from './promos.ts';
-export { MoneyMissing, withRecalledMoney, type RecallMoney } from './recalled-money.ts';
+export { ALL_LENT_MONEY, MoneyMissing, withRecalledMoney, type RecallMoney } from './recalled-money.ts';
 export { runwayMs, runwaySeconds, type Burn } from './runway.ts';

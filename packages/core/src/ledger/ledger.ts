@@ -130,6 +130,8 @@ export interface PostCommand extends CommandBase {
   readonly of?: PaidOnly;
   readonly keyId?: KeyId;
   readonly usage?: UsageQuantities;
+  /** By when all of it had been used. What was used before a month's end is entered in that month while it is open. */
+  readonly usedBy?: Date;
   readonly description: string;
 }
 

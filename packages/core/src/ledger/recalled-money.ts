@@ -9,6 +9,9 @@ export type RecallMoney = (wish: {
   readonly amount: bigint;
 }) => Promise<bigint>;
 
+/** More than was ever lent out. Asking for it takes all back that no request has set aside; whoever sets a budget does so. */
+export const ALL_LENT_MONEY: bigint = 2n ** 52n;
+
 /** The cause of a refusal for want of money: how much was missing. */
 export class MoneyMissing extends Error {
   override readonly name = 'MoneyMissing';

@@ -13,6 +13,7 @@ import type {
   TransferKind,
   UsageQuantities,
 } from './ledger.ts';
+import { entryMs } from './months.ts';
 import { periodAt } from './periods.ts';
 
 /**
@@ -86,6 +87,7 @@ export interface NewTransfer {
   readonly keyId: string | null;
   readonly description: string;
   readonly usage: UsageQuantities | null;
+  readonly occurredAtMs: number;
 }
 
 export interface NewEntry {
@@ -229,6 +231,7 @@ export interface TransferFields {
   readonly reverses?: string | null;
   readonly keyId?: string | null;
   readonly usage?: UsageQuantities | null;
+  readonly usedBy?: Date | undefined;
   readonly shortfall?: bigint;
 }
 
@@ -290,6 +293,7 @@ export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTr
     keyId: fields.keyId ?? null,
     description: fields.description,
     usage: fields.usage ?? null,
+    occurredAtMs: entryMs(fields.usedBy, slice.nowMs),
   });
   const known = {
     id,

@@ -29,6 +29,17 @@ export function texts(values: readonly (string | null)[]): string {
   return `{${quoted.join(',')}}`;
 }
 
+/** Instants in milliseconds. Those of a batch are mostly one and the same, so it is spelled once. */
+export function instants(values: readonly number[]): string {
+  const spelled = new Map<number, string>();
+  const texts = values.map((ms) => {
+    const text = spelled.get(ms) ?? new Date(ms).toISOString();
+    spelled.set(ms, text);
+    return text;
+  });
+  return `{${texts.join(',')}}`;
+}
+
 /** Words of ours, such as kinds and modes, which need no quotes. */
 export function words(values: readonly string[]): string {
   return `{${values.join(',')}}`;

@@ -1,7 +1,7 @@
 import { defineStatement, runStatement, type PreparedStatement, type Tx } from '@millrace/platform/db';
 import type { Account } from './accounts.ts';
 import type { Hold, NewEntry, NewTransfer, Slice } from './slice.ts';
-import { bigints, booleans, int8s, texts, uuids, words } from './sql-arrays.ts';
+import { bigints, booleans, instants, int8s, texts, uuids, words } from './sql-arrays.ts';
 
 /**
  * Writes what the decisions have left, in one statement: the database checks it as a whole, or has none of it. The
@@ -43,9 +43,9 @@ const moved: Part = {
   text: `
     insert into ledger_transfers (id, org_id, mode, kind, idempotency_key, cause_kind, cause_id, amount_nano_usd,
                                   balance_after_nano_usd, hold_id, reverses, key_id, description, usage, occurred_at)
-    select row.*, $15::timestamptz
-      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-                  $9::bigint[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[]::jsonb[]) as row`,
+    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+                         $9::bigint[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[]::jsonb[],
+                         $15::timestamptz[])`,
 };
 
 const entered: Part = {
@@ -137,7 +137,7 @@ export async function writeSlice(tx: Tx, slice: Slice): Promise<void> {
     accounts.filter((account) => account.isNew),
     openedValues,
   );
-  add(moved, slice.newTransfers, (rows) => [...movedValues(rows), now]);
+  add(moved, slice.newTransfers, movedValues);
   add(
     made,
     holds.filter((hold) => hold.isNew),
@@ -202,6 +202,7 @@ const movedValues = (rows: readonly NewTransfer[]): readonly unknown[] => [
   uuids(rows.map((row) => row.keyId)),
   texts(rows.map((row) => row.description)),
   texts(rows.map((row) => (row.usage === null ? null : JSON.stringify(row.usage)))),
+  instants(rows.map((row) => row.occurredAtMs)),
 ];
 
 const enteredValues = (rows: readonly NewEntry[]): readonly unknown[] => [

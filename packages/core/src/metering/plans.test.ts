@@ -44,6 +44,7 @@ describe('a visit of a sweep', () => {
         to: [{ account: { kind: 'revenue', product: 'rental' }, amount: 600n }],
         afterwards: { target },
         usage: { gpuMs: 4_800 },
+        usedBy: at(1_000),
         description: 'Metered time of rental 1042 (gpu)',
       },
     ]);
@@ -348,5 +349,65 @@ describe('a whole life', () => {
         expect(meter.elapsedBeforeMs).toBeLessThanOrEqual(nowMs);
       }),
     );
+  });
+});
+
+describe('time on both sides of the end of a month', () => {
+  const monthEnd = 31 * 24 * HOUR;
+  const before = monthEnd - 20 * MINUTE;
+  const running = (fields: Partial<Meter> = {}): Meter =>
+    meterWith({ postedMs: before, posted: usd(before), postings: 9, ...fields });
+
+  it('is posted as two settlements, each by when it was used, and comes to the same', () => {
+    const meter = running();
+    const plan = planPosting(meter, at(monthEnd + 10 * MINUTE), defaultPolicy);
+    expect(plan.commands).toMatchObject([
+      { step: `meter:${meter.id}:10`, amount: BigInt(20 * MINUTE), afterwards: 'keep', usedBy: at(monthEnd) },
+      {
+        step: `meter:${meter.id}:11`,
+        amount: BigInt(10 * MINUTE),
+        afterwards: { target: plan.target },
+        usedBy: at(monthEnd + 10 * MINUTE),
+      },
+    ]);
+    const after = plan.finish([
+      done({ held: usd(1), shortfall: usd(5) }),
+      done({ held: usd(2), shortfall: usd(3) }),
+    ]);
+    expect(after).toMatchObject({
+      posted: BigInt(monthEnd + 10 * MINUTE),
+      postings: 11,
+      held: 2n,
+      shortfall: 8n,
+    });
+  });
+
+  it('leaves a term held as far as both are not charged', () => {
+    const meter = running({ funding: 'committed', termEndsAt: at(2 * monthEnd), held: usd(HOUR) });
+    expect(planPosting(meter, at(monthEnd + 10 * MINUTE), defaultPolicy).target).toBe(BigInt(30 * MINUTE));
+  });
+
+  it.each([
+    ['a pause', planPause],
+    [
+      'a close',
+      (meter: Meter, known: readonly Transition[], when: ReturnType<typeof times>) =>
+        planClose(meter, known, { ...when, rest: 'waived' }),
+    ],
+  ] as const)('of %s is told apart as well', (_, plan) => {
+    const usedBy = (when: ReturnType<typeof times>) =>
+      plan(running(), opened, when).commands.map((command) =>
+        command.do === 'post' ? command.usedBy : null,
+      );
+    expect(usedBy(times(monthEnd + MINUTE))).toEqual([at(monthEnd), at(monthEnd + MINUTE)]);
+    // Known only after the end, of before it: all of it is of before.
+    expect(usedBy(times(monthEnd - MINUTE, monthEnd + MINUTE))).toEqual([at(monthEnd - MINUTE)]);
+  });
+
+  it('that a term ended before the month did is all of before', () => {
+    const meter = running({ funding: 'committed', termEndsAt: at(monthEnd - MINUTE) });
+    const [only, ...more] = planPosting(meter, at(monthEnd + MINUTE), defaultPolicy).commands;
+    expect(more).toEqual([]);
+    expect(only).toMatchObject({ amount: BigInt(19 * MINUTE), usedBy: at(monthEnd) });
   });
 });

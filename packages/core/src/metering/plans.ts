@@ -7,7 +7,7 @@ import {
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
-import type { Done, LedgerCommand } from '../ledger/index.ts';
+import { monthOf, type Done, type LedgerCommand } from '../ledger/index.ts';
 import {
   borneOf,
   elapsedAt,
@@ -52,8 +52,53 @@ export function moneyFor(meter: Pick<Meter, 'supplier'>): { readonly of?: 'paid'
   return meter.supplier === null ? {} : { of: 'paid' };
 }
 
-/** Brings the books to the settlement and the hold to what comes after it. */
-function settling(meter: Meter, holdId: HoldId, settlement: Settlement, afterwards: After): LedgerCommand[] {
+/** The settlements of one act: time before the present month apart from that in it, so that each is of its month. */
+interface Settling {
+  readonly before: Settlement | null;
+  readonly last: Settlement;
+  /** By when what the last one charges had been used. */
+  readonly usedBy: Date;
+  readonly monthStart: Date;
+}
+
+function settlingOf(
+  meter: Meter,
+  elapsed: { readonly ms: number; readonly at: Date },
+  month: { readonly now: Date; readonly elapsedAt: (monthStart: Date) => number },
+): Settling {
+  const monthStart = monthOf(month.now);
+  const usedBy = elapsed.at;
+  const beforeMs = usedBy > monthStart ? month.elapsedAt(monthStart) : 0;
+  if (beforeMs <= meter.postedMs || beforeMs >= elapsed.ms) {
+    // All of it is on one side: time that ended with the last month, or all of it after that.
+    const isBefore = beforeMs >= elapsed.ms && beforeMs > meter.postedMs;
+    return {
+      before: null,
+      last: settle(meter, elapsed.ms),
+      usedBy: isBefore ? monthStart : usedBy,
+      monthStart,
+    };
+  }
+  const before = settle(meter, beforeMs);
+  return { before, last: settle(settled(meter, before, []), elapsed.ms), usedBy, monthStart };
+}
+
+/** Brings the books to the settlements and the hold to what comes after them. */
+function settling(meter: Meter, holdId: HoldId, acts: Settling, afterwards: After): LedgerCommand[] {
+  const { before, last, usedBy, monthStart } = acts;
+  if (before === null) return settlingOne(meter, holdId, last, { afterwards, usedBy });
+  return [
+    ...settlingOne(meter, holdId, before, { afterwards: 'keep', usedBy: monthStart }),
+    ...settlingOne(settled(meter, before, []), holdId, last, { afterwards, usedBy }),
+  ];
+}
+
+function settlingOne(
+  meter: Meter,
+  holdId: HoldId,
+  settlement: Settlement,
+  { afterwards, usedBy }: { readonly afterwards: After; readonly usedBy: Date },
+): LedgerCommand[] {
   const { charge, supplierPart, usedMs, giveBack, unusedMs } = settlement;
   const step = stepOf(meter);
   const commands: LedgerCommand[] = [
@@ -67,6 +112,7 @@ function settling(meter: Meter, holdId: HoldId, settlement: Settlement, afterwar
       afterwards,
       ...moneyFor(meter),
       usage: { [`${meter.unit}Ms`]: usedMs },
+      usedBy,
       description: sentence(meter, 'Metered time'),
     },
   ];
@@ -102,7 +148,14 @@ function settled(meter: Meter, settlement: Settlement, answers: readonly Done[])
   };
 }
 
-const heldAfter = (answers: readonly Done[]): NanoUsd => answers[0]?.held ?? zeroUsd;
+/** The meter after all settlements of an act. The answer to the first one's only command comes first. */
+function settledBy(meter: Meter, { before, last }: Settling, answers: readonly Done[]): Meter {
+  if (before === null) return settled(meter, last, answers);
+  return settled(settled(meter, before, answers.slice(0, 1)), last, answers.slice(1));
+}
+
+const heldAfter = ({ before }: Settling, answers: readonly Done[]): NanoUsd =>
+  answers[before === null ? 0 : 1]?.held ?? zeroUsd;
 
 /** A sweep's visit: posts what has run up and renews the hold. `target` is the usual one unless said. */
 export function planPosting(
@@ -113,20 +166,24 @@ export function planPosting(
 ): Plan & { readonly target: NanoUsd } {
   // A clock that is behind the one of the last visit gives nothing back: only a pause or a close does.
   const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
-  const settlement = settle(meter, elapsedMs);
+  const acts = settlingOf(
+    meter,
+    { ms: elapsedMs, at: now },
+    { now, elapsedAt: (monthStart) => elapsedAt(meter, monthStart) },
+  );
   const committed = meter.funding === 'committed';
   const target = committed
-    ? subtractUsd(meter.held, settlement.charge)
+    ? subtractUsd(meter.held, addUsd(acts.last.charge, acts.before?.charge ?? zeroUsd))
     : (levelTarget ?? holdTarget(meter, elapsedMs, now, policy));
   return {
     meter,
     target,
     commands:
-      meter.holdId === null ? [] : settling(meter, meter.holdId, settlement, committed ? 'keep' : { target }),
+      meter.holdId === null ? [] : settling(meter, meter.holdId, acts, committed ? 'keep' : { target }),
     transition: null,
     finish: (answers) => {
-      const held = heldAfter(answers);
-      return { ...settled(meter, settlement, answers), held, ...scheduleOf(meter, held, now, policy) };
+      const held = heldAfter(acts, answers);
+      return { ...settledBy(meter, acts, answers), held, ...scheduleOf(meter, held, now, policy) };
     },
   };
 }
@@ -142,20 +199,24 @@ export function planPause(
 ): Plan {
   const at = notBefore(notAfter(times.at, times.now), meter.openedAt);
   const elapsedMs = elapsedByTransitions(meter, transitions, at);
-  const settlement = settle(meter, elapsedMs);
+  const acts = settlingOf(
+    meter,
+    { ms: elapsedMs, at },
+    { now: times.now, elapsedAt: (monthStart) => elapsedByTransitions(meter, transitions, monthStart) },
+  );
   // What a supplier earns the operator owes it, paid or not: nobody may spend that money elsewhere and then go on.
   const isKept = meter.funding === 'committed' || meter.supplier !== null;
   const after: After = isKept ? 'keep' : { target: zeroUsd };
   return {
     meter,
-    commands: meter.holdId === null ? [] : settling(meter, meter.holdId, settlement, after),
+    commands: meter.holdId === null ? [] : settling(meter, meter.holdId, acts, after),
     transition: { kind: 'paused', at },
     finish: (answers) => ({
-      ...settled(meter, settlement, answers),
+      ...settledBy(meter, acts, answers),
       state: 'paused',
       runningSince: null,
       elapsedBeforeMs: elapsedMs,
-      held: heldAfter(answers),
+      held: heldAfter(acts, answers),
       coveredUntil: null,
       nextPostAt: null,
       transitions: meter.transitions + 1,
@@ -197,7 +258,7 @@ export function planResume(
     commands,
     transition: { kind: 'resumed', at },
     finish: (answers) => {
-      const held = commands.length === 0 ? meter.held : heldAfter(answers);
+      const held = commands.length === 0 ? meter.held : (answers[0]?.held ?? zeroUsd);
       return { ...running, held, ...scheduleOf(running, held, at, policy) };
     },
   };
@@ -214,13 +275,17 @@ export function planClose(
 ): Plan {
   const at = notBefore(notAfter(times.at, times.now), meter.openedAt);
   const elapsedMs = elapsedByTransitions(meter, transitions, at);
-  const settlement = settle(meter, elapsedMs);
+  const acts = settlingOf(
+    meter,
+    { ms: elapsedMs, at },
+    { now: times.now, elapsedAt: (monthStart) => elapsedByTransitions(meter, transitions, monthStart) },
+  );
   const rest =
     times.rest === 'owed' ? restOfTerm(meter, elapsedMs, at) : { amount: zeroUsd, ofSupplier: zeroUsd };
   const commands: LedgerCommand[] = [];
   if (meter.holdId !== null) {
     if (rest.amount > 0n) {
-      commands.push(...settling(meter, meter.holdId, settlement, 'keep'), {
+      commands.push(...settling(meter, meter.holdId, acts, 'keep'), {
         ...baseOf(meter),
         do: 'post',
         step: `meter:${meter.id}:rest`,
@@ -231,14 +296,14 @@ export function planClose(
         ...moneyFor(meter),
         description: sentence(meter, 'Rest of the term'),
       });
-    } else commands.push(...settling(meter, meter.holdId, settlement, 'close'));
+    } else commands.push(...settling(meter, meter.holdId, acts, 'close'));
   }
   return {
     meter,
     commands,
     transition: { kind: 'closed', at },
     finish: (answers) => {
-      const after = settled(meter, settlement, answers);
+      const after = settledBy(meter, acts, answers);
       return {
         ...after,
         supplier:

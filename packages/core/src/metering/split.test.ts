@@ -107,7 +107,8 @@ function planOf(act: Act, meter: Meter, transitions: readonly Transition[], nowM
 it('tenant and operator have paid what the supplier earned and the fee, to the nano-USD, at every moment of every life', () => {
   fc.assert(
     fc.property(rates, acts, ([rate, part], life) => {
-      const startMs = Date.UTC(2026, 0, 1);
+      // Most lives are on both sides of the end of a month.
+      const startMs = Date.UTC(2026, 0, 31, 20);
       let meter = meterWith({
         ratePerHour: nanoUsd(rate),
         supplier: { orgId: supplierOrg, ratePerHour: nanoUsd(part), posted: nanoUsd(0n) },

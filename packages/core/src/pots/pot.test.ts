@@ -299,6 +299,22 @@ describe('how much is lent', () => {
     ['more than half when a request needs it', { available: 150n, shortage: 149n }, 149n],
     ['all that there is', { available: 150n, shortage: 150n }, 150n],
     ['only the shortage after a recall', { shortage: 7n, calm: true }, 7n],
+    [
+      'nothing for later after a recall',
+      { shortage: 7n, calm: true, past: { used: 5_000n, inMs: 10_000 } },
+      7n,
+    ],
+    ['nothing ahead of need after a recall', { wanted: 700n, calm: true }, 0n],
+    [
+      'what those who wait want, also after a recall',
+      { shortage: 7n, wanted: 700n, remaining: 100n, calm: true },
+      600n,
+    ],
+    [
+      'at most half of it, after a recall too',
+      { shortage: 7n, wanted: 700n, available: 150n, calm: true },
+      75n,
+    ],
     ['nothing when nothing is available and nothing is needed', { available: 0n }, 0n],
     ['nothing below zero', { shortage: -5n, remaining: 500n }, 0n],
     ['nothing of a debt', { available: -50n }, 0n],

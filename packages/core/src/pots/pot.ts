@@ -219,7 +219,7 @@ export interface SizeQuestion {
   readonly remaining: bigint;
   readonly past: { readonly used: bigint; readonly inMs: number };
   readonly available: bigint;
-  /** After a recall: only what is needed. */
+  /** After a recall: only what those who wait would use, and nothing for later. */
   readonly calm: boolean;
 }
 
@@ -228,8 +228,9 @@ export function sizeGrant(question: SizeQuestion, rules: SizeRules): bigint | nu
   const shortage = larger(0n, question.shortage);
   const available = larger(0n, question.available);
   if (shortage > available) return null;
-  if (question.calm) return shortage;
-  const lasting = larger(rules.least, expectedUse(question.past, rules.outageMs));
+  if (question.calm && shortage === 0n) return 0n;
+  // A request that can be made smaller is short of little, but would be of little use: what it wants counts as well.
+  const lasting = question.calm ? 0n : larger(rules.least, expectedUse(question.past, rules.outageMs));
   const more = larger(lasting, question.wanted) - question.remaining;
   const allowed = divideRoundDown(available * BigInt(rules.sharePercent), 100n);
   return larger(shortage, smaller(more, allowed));

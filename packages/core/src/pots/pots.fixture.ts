@@ -13,6 +13,7 @@ import {
   uniqueId,
   type TestDatabase,
   type TestValkey,
+  TEST_START_MS,
 } from '@millrace/testing';
 import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
 import type { LeaseRules } from './lease-book.ts';
@@ -173,6 +174,7 @@ export function usageOf(reservation: Reservation, amount: bigint): UsageItem {
     priced: amount,
     keyId: null,
     product: 'model-one',
+    usedAtMs: TEST_START_MS,
     quantities: { promptTokens: 3 },
   };
 }

@@ -2,6 +2,8 @@ import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
+import { ALL_LENT_MONEY } from '../ledger/index.ts';
+import { isBeyondBudgets } from './beyond-budgets.ts';
 import { noteTold } from './gateways.store.ts';
 import {
   LeaseRefused,
@@ -32,7 +34,10 @@ export interface PotServiceOptions {
 export interface PotService {
   /** Answers a gateway. Never throws for want of Valkey or of the ledger: it then says that it is busy. */
   lease(request: LeaseRequest): Promise<LeaseReply>;
-  /** Takes up to this much back from the pot, for something else of the organisation. Answers what became available. */
+  /**
+   * Takes up to this much back from the pot, for something else of the organisation. Answers what became available. Who asks
+   * for all of it has a lease that is beyond a budget called in as well.
+   */
   recallFor(request: RecallRequest): Promise<bigint>;
   /** Calls a lease in: takes what is unreserved from Valkey, then lends no more on it. */
   retire(lease: Lease): Promise<void>;
@@ -196,13 +201,20 @@ export function createPotService(options: PotServiceOptions): PotService {
       return busy;
     },
 
-    recallFor: (request) =>
-      recallUpTo(request, {
-        findLease: () => findOpenLease(db, { ...request, cell }),
+    async recallFor(request) {
+      const findLease = (): Promise<Lease | null> => findOpenLease(db, { ...request, cell });
+      const freed = await recallUpTo(request, {
+        findLease,
         potsOf,
         doubt: keeper.doubt,
         record: (lease, recalled) => takeBack(lease, { recalled, budgets: new Map() }, 'keep'),
-      }),
+      });
+      if (request.amount < ALL_LENT_MONEY) return freed;
+      // Somebody has set a budget. What requests under way give back must not be spent beyond it either.
+      const lease = await findLease();
+      if (lease !== null && (await isBeyondBudgets(db, lease))) await retire(lease);
+      return freed;
+    },
 
     retire,
     abandon,

@@ -55,6 +55,7 @@ function chargeCommand(group: UsageGroup, lease: ChargedLease): LedgerCommand {
     ...(first.keyId === null ? {} : { keyId: first.keyId }),
     // Reports by model go by this word.
     usage: { ...group.quantities, model: first.product },
+    usedBy: group.usedBy,
     description: `Inference: ${first.product}`,
   };
 }

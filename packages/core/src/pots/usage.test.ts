@@ -17,6 +17,7 @@ const item = (more: Partial<UsageItem> = {}): UsageItem => ({
   reserved: 9n,
   priced: 5n,
   budgets: [],
+  usedAtMs: Date.UTC(2026, 0, 31, 23, 59),
   quantities: { promptTokens: 2, outputTokens: 1 },
   ...more,
 });
@@ -43,7 +44,7 @@ describe('usage', () => {
     expect(group).toMatchObject({ amount: 12n, borne: 3n });
   });
 
-  it('shares a transfer with what has the same organisation, mode, key, lease and product', () => {
+  it('shares a transfer with what has the same organisation, mode, key, lease, product and month', () => {
     const groups = groupUsage([
       item(),
       item({ amount: 7n }),
@@ -51,6 +52,8 @@ describe('usage', () => {
       item({ keyId: null }),
       item({ leaseId: testIds.next('lse') }),
       item({ mode: 'test' }),
+      item({ usedAtMs: Date.UTC(2026, 1) }),
+      item({ usedAtMs: Date.UTC(2026, 1) + 7 }),
     ]);
     expect(groups.map(({ items, amount }) => [items.length, amount])).toEqual([
       [2, 12n],
@@ -58,7 +61,9 @@ describe('usage', () => {
       [1, 5n],
       [1, 5n],
       [1, 5n],
+      [2, 10n],
     ]);
+    expect(groups.at(-1)?.usedBy).toEqual(new Date(Date.UTC(2026, 1) + 7));
     expect(groups[0]?.quantities).toEqual({ requests: 2, promptTokens: 4, outputTokens: 2 });
     expect(groupUsage([])).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, KeyId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
+import { monthOf } from '../ledger/index.ts';
 
 /** Which of a batch of usage is charged, and with what. No I/O. */
 
@@ -21,6 +22,8 @@ export interface UsageItem {
   readonly priced: bigint;
   /** The budgets that the reservation counted against. */
   readonly budgets: readonly BudgetId[];
+  /** When the request came: its charge is of that month, if that is still open. */
+  readonly usedAtMs: number;
   /** What was used, in whole units; summed over the transfer. */
   readonly quantities: Readonly<Record<string, number>>;
 }
@@ -59,14 +62,16 @@ export interface UsageGroup {
   readonly items: readonly UsageItem[];
   readonly amount: bigint;
   readonly borne: bigint;
+  readonly usedBy: Date;
   readonly quantities: Readonly<Record<string, number>>;
 }
 
-/** One transfer for each organisation, mode, key, product and lease. */
+/** One transfer for each organisation, mode, key, product, lease and month. */
 export function groupUsage(items: readonly UsageItem[]): UsageGroup[] {
   const groups = new Map<string, UsageItem[]>();
   for (const item of items) {
-    const key = [item.orgId, item.mode, item.keyId ?? '', item.leaseId, item.product].join(' ');
+    const monthMs = monthOf(new Date(item.usedAtMs)).getTime();
+    const key = [item.orgId, item.mode, item.keyId ?? '', item.leaseId, monthMs, item.product].join(' ');
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [item]);
     else group.push(item);
@@ -83,6 +88,7 @@ export function groupUsage(items: readonly UsageItem[]): UsageGroup[] {
       items: members,
       amount: members.reduce((sum, { amount }) => sum + amount, 0n),
       borne: members.reduce((sum, member) => sum + borneOf(member), 0n),
+      usedBy: new Date(members.reduce((latest, { usedAtMs }) => Math.max(latest, usedAtMs), 0)),
       quantities,
     };
   });

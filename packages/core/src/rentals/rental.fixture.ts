@@ -28,9 +28,7 @@ import {
   type OrgId,
   type UserId,
 } from '@millrace/platform/ids';
-import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { outboxShards } from '@millrace/platform/outbox';
 import { createSealer, type Sealer } from '@millrace/platform/secrets';
 import { createWireIdAllocator, type WireIdAllocator } from '@millrace/platform/wire-ids';
 import {
@@ -39,23 +37,21 @@ import {
   fleetBreaks,
   hybridClock,
   testClock,
-  uniqueId,
   type TestDatabase,
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import sshpk from 'sshpk';
-import { openKeyBudget } from '../billing/index.ts';
-import { applyFleetConfig, FleetSync, listClusters } from '../fleet/index.ts';
 import {
-  createApiKeyService,
-  issueFullKey,
-  noLimits,
-  systemCause,
-  type Cause,
-  type KeyCall,
-} from '../identity/index.ts';
-import { applyLedger, listTransfers, readBalance, requireDone, type MoneyCause } from '../ledger/index.ts';
-import { sweepMeters } from '../metering/index.ts';
+  customersOf,
+  HOUR_MS,
+  MINUTE_MS,
+  quiet,
+  readCommitted,
+  usd,
+  type Customer,
+  type Customers,
+} from '../customers.fixture.ts';
+import { applyFleetConfig, FleetSync, listClusters } from '../fleet/index.ts';
 import { orderOfBareMetal, orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
 import { instanceRenterOf, type InstanceWish } from './market.fixture.ts';
@@ -68,13 +64,9 @@ import { toldOtherwise } from './told.fixture.ts';
  */
 
 export const SECOND_MS = 1_000;
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1_000_000_000)));
-export const quiet = createLogger({ name: 'rentals', level: 'silent' });
-export const readCommitted = 'read committed' as const;
+export { HOUR_MS, MINUTE_MS, quiet, readCommitted, usd };
 
 /** What live mode costs here: one GPU for an hour, before discounts, and one GB of disk. */
 export const GPU_HOUR: NanoUsd = nanoUsd(3_980_000_001n);
@@ -95,14 +87,9 @@ export function newSshPair(): SshPair {
   return { privateKey: key.toString('openssh'), publicKey: key.toPublic().toString('ssh') };
 }
 
-/** Someone who rents: an organisation, its owner, and a key for each mode with the same SSH key behind it. */
-export interface Tenant {
-  readonly orgId: OrgId;
-  readonly userId: UserId;
-  readonly keys: Readonly<Record<Mode, KeyId>>;
+/** Someone who rents, with the same SSH key behind the keys of both modes. */
+export interface Tenant extends Customer {
   readonly ssh: SshPair;
-  /** A request by the tenant's own key, or by another one of its. */
-  call(mode: Mode, keyId?: KeyId): KeyCall;
 }
 
 export type RentalBody = BodyInput<Contract['operations']['createVirtualMachineRental']>;
@@ -118,7 +105,10 @@ export interface Engine {
   readonly driver: ComputeDriver;
 }
 
-export interface RentalWorld {
+export interface RentalWorld extends Pick<
+  Customers,
+  'rotate' | 'topUp' | 'sweepMeters' | 'balance' | 'paid'
+> {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly clock: SimulatedClock;
@@ -131,10 +121,8 @@ export interface RentalWorld {
   /** As the drive, the reconciler and sampling ask for them. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   tenant(options?: { readonly balanceUsd?: number; readonly ssh?: 'none' }): Promise<Tenant>;
-  topUp(orgId: OrgId, amountUsd: number): Promise<void>;
   /** Another key of the tenant's, with limits of its own. */
   limitedKey(tenant: Tenant, mode: Mode, limits: Partial<ApiKeyLimits>): Promise<KeyId>;
-  rotate(tenant: Tenant, mode: Mode, keyId: KeyId): Promise<KeyId>;
   /** Accepts an order as the route would: one H100 of the mode's own region unless said otherwise. */
   rent(tenant: Tenant, mode: Mode, wish?: Partial<RentalBody>, keyId?: KeyId): Promise<Rental>;
   /** The same of bare metal: one node of H100 unless said otherwise. */
@@ -150,10 +138,6 @@ export interface RentalWorld {
   watch(): Promise<void>;
   /** Moves the clock, and has the engines looked at afterwards. */
   advance(ms: number): Promise<void>;
-  sweepMeters(): Promise<void>;
-  balance(orgId: OrgId, mode?: Mode): Promise<{ balance: bigint; held: bigint; available: bigint }>;
-  /** What the organisation paid for a thing so far: charges less what was given back. */
-  paid(orgId: OrgId, cause: MoneyCause): Promise<bigint>;
   rows<Row>(text: string): Promise<Row[]>;
   /** Sentences about what is wrong with the fleet's rows, or with what was told: none, after every test. */
   breaks(): Promise<readonly string[]>;
@@ -300,7 +284,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     await sync.tick();
     for (const { clusterId } of all) await sync.look(clusterId);
   };
-  const money = moneyOf(db, clock);
+  const customers = customersOf(database, db, clock);
   await watch();
   await plantPrices(db, clock.now());
   const { orgId: supplierOrgId } = await createTenant(database.db);
@@ -312,8 +296,10 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     engines,
     sealer: createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' }),
     drivers: async (clusterId) => engineBy(clusterId).driver,
-    ...money,
-    ...peopleOf(database, db, clock, money.topUp),
+    ...customers,
+    tenant: tenantsOf(customers, db, clock),
+    limitedKey: (tenant, mode, limits) => customers.addKey(tenant, { mode, scopes: limitedScopes, limits }),
+    offerTerm: termsOf(db, clock),
     rent: renterOf(db, wireIds),
     rentMetal: metalRenterOf(db, wireIds),
     rentInstance: instanceRenterOf(db, wireIds, { clusterId: engines.market.clusterId, supplierOrgId }),
@@ -342,7 +328,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
   };
 }
 
-const byTest = (mode: Mode): Cause => systemCause('test', mode);
+const limitedScopes = ['rentals:read', 'rentals:write', 'catalog:read'] as const;
 
 const { operations } = createContract({ providers: defaultProviders });
 const orderBody = operations.createVirtualMachineRental.body;
@@ -370,51 +356,17 @@ function metalRenterOf(db: Db, wireIds: WireIdAllocator): RentalWorld['rentMetal
   };
 }
 
-/** Whoever rents, and their keys. */
-function peopleOf(database: TestDatabase, db: Db, clock: SimulatedClock, topUp: RentalWorld['topUp']) {
-  const service = createApiKeyService({ announce: () => undefined, onKeyCreated: openKeyBudget });
-  const within = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    db.transaction({ name: 'test', isolation: readCommitted }, work);
-  const fullKey = async (orgId: OrgId, userId: UserId, mode: Mode): Promise<KeyId> => {
-    const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
-    const { key } = await within((tx) => issueFullKey(tx, byTest(mode), { orgId, user, mode, name: mode }));
-    return key.id;
-  };
-  const tenant: RentalWorld['tenant'] = async ({ balanceUsd = 1_000, ssh: wanted } = {}) => {
-    const { orgId, ownerId: userId } = await createTenant(database.db);
-    if (balanceUsd > 0) await topUp(orgId, balanceUsd);
+/** Whoever rents, each with an SSH key of their own. */
+function tenantsOf(customers: Customers, db: Db, clock: SimulatedClock): RentalWorld['tenant'] {
+  return async ({ balanceUsd = 1_000, ssh: wanted } = {}) => {
+    const customer = await customers.customer(balanceUsd);
+    const { orgId, userId } = customer;
     const ssh = newSshPair();
     if (wanted !== 'none')
       for (const mode of ['live', 'test'] as const)
         await addSsh(db, { orgId, userId, mode, ssh, now: clock.now() });
-    const keys = {
-      live: await fullKey(orgId, userId, 'live'),
-      test: await fullKey(orgId, userId, 'test'),
-    };
-    const call = (mode: Mode, keyId: KeyId = keys[mode]): KeyCall => ({
-      orgId,
-      keyId,
-      cause: { actor: { kind: 'key', id: keyId }, mode, requestId: null, ip: null },
-    });
-    return { orgId, userId, keys, ssh, call };
+    return { ...customer, ssh };
   };
-  const limitedKey: RentalWorld['limitedKey'] = async (who, mode, limits) => {
-    const wish = {
-      name: `limited ${uniqueId()}`,
-      mode,
-      scopes: ['rentals:read', 'rentals:write', 'catalog:read'] as const,
-      limits: { ...noLimits, ...limits },
-      allowedIps: [],
-      expiresAt: null,
-    };
-    const { key } = await within((tx) => service.create(tx, who.call(mode), wish));
-    return key.id;
-  };
-  const rotate: RentalWorld['rotate'] = async (who, mode, keyId) => {
-    const { key } = await within((tx) => service.rotate(tx, who.call(mode), keyId, HOUR_MS));
-    return key.id;
-  };
-  return { tenant, limitedKey, rotate };
 }
 
 async function addSsh(
@@ -446,53 +398,14 @@ async function addSsh(
   });
 }
 
-function moneyOf(db: Db, clock: SimulatedClock) {
-  const topUp = async (orgId: OrgId, amountUsd: number): Promise<void> => {
-    const amount = usd(amountUsd);
-    const [result] = await db.transaction({ name: 'test', isolation: readCommitted }, (tx) =>
-      applyLedger(tx, [
-        {
-          do: 'credit',
-          kind: 'top_up',
-          orgId,
-          mode: 'live',
-          cause: { kind: 'payment', id: uniqueId() },
-          step: 'paid',
-          amount,
-          from: [{ account: { kind: 'payments_clearing' }, amount }],
-          description: 'Top-up',
-        },
-      ]),
+function termsOf(db: Db, clock: SimulatedClock): RentalWorld['offerTerm'] {
+  return async (termPeriodDays) => {
+    await db.transaction({ name: 'test', isolation: readCommitted }, (tx) =>
+      sql`insert into reserve_options (id, machine_type, gpu_type, region, term_period_days, discount_ppm, refund_ppm,
+            created_at)
+          values (${toUuid(tx.ids.next('rso'))}, 'virtual-machine', 'h100', null, ${termPeriodDays}, 200000, 500000,
+            ${clock.now()})`.execute(tx.kysely),
     );
-    requireDone(result);
-  };
-  return {
-    topUp,
-    sweepMeters: async () => {
-      const shards = Array.from({ length: outboxShards }, (_, shard) => shard);
-      await sweepMeters(db, { shards, now: clock.now(), log: quiet });
-    },
-    balance: async (orgId: OrgId, mode: Mode = 'live') => {
-      const { balance, held, available } = await readBalance(db, orgId, mode, clock.now());
-      return { balance, held, available };
-    },
-    paid: async (orgId: OrgId, cause: MoneyCause) => {
-      const transfers = await listTransfers(
-        db,
-        orgId,
-        { mode: 'live', cause },
-        { limit: 1_000, after: null },
-      );
-      return transfers.reduce((sum, transfer) => sum - transfer.amount, 0n);
-    },
-    offerTerm: async (termPeriodDays: number) => {
-      await db.transaction({ name: 'test', isolation: readCommitted }, (tx) =>
-        sql`insert into reserve_options (id, machine_type, gpu_type, region, term_period_days, discount_ppm, refund_ppm,
-              created_at)
-            values (${toUuid(tx.ids.next('rso'))}, 'virtual-machine', 'h100', null, ${termPeriodDays}, 200000, 500000,
-              ${clock.now()})`.execute(tx.kysely),
-      );
-    },
   };
 }
 

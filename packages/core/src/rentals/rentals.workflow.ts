@@ -18,6 +18,12 @@ const limits = { maxAttempts: 5, timeoutMs: 180_000, firstRetryMs: 500, longestR
 const ROUNDS_MAX = 2_000;
 
 /**
+ * Whoever is called for the same rental meanwhile waits behind this one: an end that was asked for is seen no later than this,
+ * however long there is nothing else to do.
+ */
+const LONGEST_SLEEP_MS = 1_000;
+
+/**
  * Works on rentals, one object for each, so that two do not work on the same one. Restate makes it prompt and takes it up
  * again at once after a crash. All that is to be done follows from PostgreSQL: if Restate forgets, the sweep calls again.
  */
@@ -40,7 +46,7 @@ export function createRentalWorkflow(
           if (came.kind === 'ended') return 'ended';
           if (came.kind === 'again') continue;
           if (came.forMs >= SHORT_WAIT_MS) return 'left to the sweep';
-          await ctx.sleep(Math.max(came.forMs, 1));
+          await ctx.sleep(Math.min(Math.max(came.forMs, 1), LONGEST_SLEEP_MS));
         }
         return 'left to the sweep';
       },

@@ -2,8 +2,7 @@ import type { SimulatedClock } from '@millrace/platform/clock';
 import { createDb, type Db, type Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { createIdSource, toUuid, type NodeId, type OrgId, type UserId } from '@millrace/platform/ids';
-import { createLogger } from '@millrace/platform/log';
-import { nanoUsd, ppm, type NanoUsd } from '@millrace/platform/money';
+import { ppm, type NanoUsd } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
 import {
   createTenant,
@@ -18,6 +17,7 @@ import {
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import { findingsOf, runAudit } from '../auditor/index.ts';
+import { HOUR_MS, quiet, usd } from '../customers.fixture.ts';
 import { ensureUser, issueFullKey, systemCause, type KeyCall } from '../identity/index.ts';
 import { applyLedger, requireDone, type LedgerCommand } from '../ledger/index.ts';
 import { changeMeters, openMeters, sweepMeters, type Meter, type MeterAct } from '../metering/index.ts';
@@ -25,9 +25,7 @@ import { supplierRate } from './fee.ts';
 
 /** Suppliers and tenants with real books, on a clock that a test moves by hand. */
 
-export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1_000_000_000)));
-export const HOUR_MS = 3_600_000;
-export const quiet = createLogger({ name: 'suppliers', level: 'silent' });
+export { HOUR_MS, quiet, usd };
 const allShards = Array.from({ length: outboxShards }, (_, shard) => shard);
 
 export interface SupplierMoneyWorld {
@@ -125,7 +123,7 @@ export async function createSupplierMoneyWorld(): Promise<SupplierMoneyWorld> {
         openMeters(tx, tenant, [
           {
             mode: 'live',
-            cause: { kind: 'rental', id: causeId },
+            cause: { kind: 'instance', id: causeId },
             name: `supplied ${uniqueId()}`,
             product: 'instance',
             ratePerHour: rate,
@@ -182,7 +180,7 @@ export const grantOf = (orgId: OrgId, amount: NanoUsd): Extract<LedgerCommand, {
 export async function plantInstance(
   db: Db,
   who: { readonly tenant: OrgId; readonly userId: UserId; readonly supplier: OrgId },
-): Promise<{ readonly rentalId: string; readonly nodeId: NodeId }> {
+): Promise<{ readonly causeId: string; readonly nodeId: NodeId }> {
   const { nodeId, clusterId } = await plantSupplierMachine(db, { orgId: who.supplier });
   const [rental] = await plantRentals(db, {
     orgId: who.tenant,
@@ -202,7 +200,7 @@ export async function plantInstance(
       values (${toUuid(rental.id)}, ${toUuid(who.tenant)}, 'live', ${`calm-river-${uniqueId().toLowerCase()}`},
               ${toUuid(nodeId)}, 'planted', 1, 0, '{}')`.execute(kysely),
   );
-  return { rentalId: rental.id, nodeId };
+  return { causeId: String(rental.wireId), nodeId };
 }
 
 /** The reason of a refusal, or what came of it; anything else is a failure of the test. */

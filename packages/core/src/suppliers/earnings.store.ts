@@ -76,7 +76,10 @@ export async function sumEarnings(
     )
     select instance.node_id, trim_scale(sum(gpu_ms))::text as gpu_ms, sum(earned)::text as earned, sum(fee)::text as fee
       from by_thing
-      left join instances instance on instance.rental_id = uuid_of_public_id(by_thing.cause_id)
+      -- Things are called by their numbers in the ledger.
+      left join rentals rental
+        on rental.wire_id = case when by_thing.cause_id ~ '^[1-9][0-9]{0,9}$' then by_thing.cause_id::bigint end
+      left join instances instance on instance.rental_id = rental.id
      group by instance.node_id
     having sum(gpu_ms) <> 0 or sum(earned) <> 0 or sum(fee) <> 0
      order by instance.node_id

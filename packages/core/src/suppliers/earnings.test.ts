@@ -1,7 +1,8 @@
 import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import { earningsPeriod, gpuSecondsOf, monthAfter, monthOf, totalsOf } from './earnings.ts';
+import { monthAfter, monthOf } from '../ledger/index.ts';
+import { earningsPeriod, gpuSecondsOf, totalsOf } from './earnings.ts';
 import { statementOf } from './statements.ts';
 
 const at = (text: string): Date => new Date(text);

@@ -1,5 +1,6 @@
 import type { NodeId } from '@millrace/platform/ids';
 import { addUsd, divideRoundDown, zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import { monthOf } from '../ledger/index.ts';
 
 /** What machines earned in a time. Pure. */
 
@@ -42,15 +43,6 @@ export function gpuSecondsOf(gpuMs: bigint): number {
 
 const DAY_MS = 86_400_000;
 export const PERIOD_DAYS_MAX = 366;
-
-/** The first instant of the calendar month that holds this one. */
-export function monthOf(at: Date): Date {
-  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth()));
-}
-
-export function monthAfter(month: Date): Date {
-  return new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1));
-}
 
 /** The time that is asked about: this month so far unless it is said. */
 export function earningsPeriod(

@@ -1,6 +1,6 @@
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
-import { monthAfter } from './earnings.ts';
+import { monthAfter } from '../ledger/index.ts';
 import { sumEarnings } from './earnings.store.ts';
 import { statementOf, type MonthDue } from './statements.ts';
 import { insertStatement, listMonthsDue } from './statements.store.ts';

@@ -1,5 +1,6 @@
 import type { NodeId, OrgId, StatementId, SupplierId } from '@millrace/platform/ids';
 import { addUsd, type NanoUsd } from '@millrace/platform/money';
+import { MONTH_IS_CLOSED_AFTER_MS } from '../ledger/index.ts';
 import { gpuSecondsOf, totalsOf, type MachineEarnings } from './earnings.ts';
 
 /** What a supplier is told of a month. Pure. */
@@ -31,8 +32,8 @@ export interface MonthDue {
   readonly month: Date;
 }
 
-/** Long enough for whatever was posted in the month to be committed, by whichever process and clock. */
-export const STATEMENT_AFTER_MS = 3_600_000;
+/** Nothing is entered in the month any more, by whichever process and clock. */
+export const STATEMENT_AFTER_MS = MONTH_IS_CLOSED_AFTER_MS;
 
 export function statementOf(
   id: StatementId,

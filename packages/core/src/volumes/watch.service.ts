@@ -1,5 +1,5 @@
 import type { Db, Tx } from '@millrace/platform/db';
-import { toUuid, type OrgId, type StorageNodeId, type VolumeId } from '@millrace/platform/ids';
+import { isUuid, toUuid, type OrgId, type StorageNodeId, type VolumeId } from '@millrace/platform/ids';
 import { counter, gauge } from '@millrace/platform/telemetry';
 import type { VolumeBackend, VolumeView } from '@millrace/storage';
 import { listClientsOfNode } from './attachments.store.ts';
@@ -179,5 +179,3 @@ async function dropLeftovers(
     );
   }
 }
-
-const isUuid = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);

@@ -2,20 +2,10 @@ import type { ApiKeyLimits, Scope } from '@millrace/contract';
 import type { SimulatedClock } from '@millrace/platform/clock';
 import { createDb, type Db, type Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import {
-  createIdSource,
-  toUuid,
-  type KeyId,
-  type OrgId,
-  type RentalId,
-  type UserId,
-} from '@millrace/platform/ids';
-import { createLogger } from '@millrace/platform/log';
+import { createIdSource, toUuid, type KeyId, type OrgId, type RentalId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { outboxShards } from '@millrace/platform/outbox';
 import { createWireIdAllocator } from '@millrace/platform/wire-ids';
 import {
-  createTenant,
   createTestDatabase,
   hybridClock,
   plantFleet,
@@ -26,9 +16,15 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { sql } from 'kysely';
-import { createApiKeyService, issueFullKey, noLimits, systemCause, type KeyCall } from '../identity/index.ts';
-import { applyLedger, listTransfers, readBalance, requireDone, type MoneyCause } from '../ledger/index.ts';
-import { sweepMeters } from '../metering/index.ts';
+import {
+  customersOf,
+  HOUR_MS,
+  MINUTE_MS,
+  quiet,
+  readCommitted,
+  type Customer,
+  type Customers,
+} from '../customers.fixture.ts';
 import { createFakeBackend, type FakeBackend } from './backend.fixture.ts';
 import { createBackendPool, type BackendPool } from './backends.ts';
 import { convergeDue, type ConvergeParts } from './converge.ts';
@@ -43,22 +39,12 @@ import { lookAtNodes } from './watch.service.ts';
 
 /** Volumes with real tables and the real ledger under them, storage nodes that a test hurts, and a clock that it moves. */
 
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
 export const region = 'eu-west-3';
 export const otherRegion = 'eu-west-4';
 /** What a GB costs for an hour. */
 export const GB_HOUR: NanoUsd = nanoUsd(137_000n);
-export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1_000_000_000)));
-export const quiet = createLogger({ name: 'volumes', level: 'silent' });
-const isolation = 'read committed' as const;
-
-export interface Tenant {
-  readonly orgId: OrgId;
-  readonly userId: UserId;
-  readonly keys: Readonly<Record<Mode, KeyId>>;
-  call(mode?: Mode, keyId?: KeyId): KeyCall;
-}
+export { HOUR_MS, MINUTE_MS, quiet };
+export type Tenant = Customer;
 
 export interface RentalOptions {
   readonly kind?: 'bare-metal' | 'virtual-machine' | 'instance';
@@ -73,7 +59,7 @@ export interface PlantedRental {
   readonly wireId: number;
 }
 
-export interface VolumeWorld {
+export interface VolumeWorld extends Pick<Customers, 'topUp' | 'sweepMeters' | 'balance' | 'paid'> {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly clock: SimulatedClock;
@@ -82,7 +68,6 @@ export interface VolumeWorld {
   readonly parts: ConvergeParts;
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   tenant(balanceUsd?: number): Promise<Tenant>;
-  topUp(orgId: OrgId, amountUsd: number): Promise<void>;
   limitedKey(tenant: Tenant, limits: Partial<ApiKeyLimits>, scopes?: readonly Scope[]): Promise<KeyId>;
   /** Accepts a volume as the route would: 256 GB unless said otherwise. */
   create(
@@ -100,11 +85,8 @@ export interface VolumeWorld {
   settle(): Promise<void>;
   /** Moves the clock in steps in which somebody looks, so that no silence is ours. */
   advance(ms: number): Promise<void>;
-  sweepMeters(): Promise<void>;
   /** Meters, then what an empty wallet asks for, then the volumes. */
   sweepAll(): Promise<void>;
-  balance(orgId: OrgId): Promise<{ balance: bigint; held: bigint; available: bigint }>;
-  paid(orgId: OrgId, cause: MoneyCause): Promise<bigint>;
   events(orgId: OrgId): Promise<readonly { readonly type: string; readonly data: Record<string, unknown> }[]>;
   rows<Row>(text: string): Promise<Row[]>;
   drop(): Promise<void>;
@@ -116,7 +98,7 @@ export async function createVolumeWorld(): Promise<VolumeWorld> {
   const ids = createIdSource({ clock, cell: 1 });
   const db = createDb({ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log: quiet });
   const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    db.transaction({ name: 'test', isolation }, work);
+    db.transaction({ name: 'test', isolation: readCommitted }, work);
   const backend = createFakeBackend();
   const mock = createFakeBackend();
   const backends = createBackendPool({
@@ -148,7 +130,7 @@ export async function createVolumeWorld(): Promise<VolumeWorld> {
     [region]: await plantFleet(db, { nodes: 1, region, offer: 'bare-metal' }),
     [otherRegion]: await plantFleet(db, { nodes: 1, region: otherRegion, offer: 'bare-metal' }),
   };
-  const money = moneyOf(db, clock);
+  const customers = customersOf(database, db, clock);
   const signal = new AbortController().signal;
   const settle = async (): Promise<void> => {
     await lookAtNodes(parts, signal);
@@ -176,13 +158,15 @@ export async function createVolumeWorld(): Promise<VolumeWorld> {
   };
   const read: VolumeWorld['read'] = ({ orgId, mode, wireId }) => findVolume(db, orgId, mode, wireId);
   const sweepAll = async (): Promise<void> => {
-    await money.sweepMeters();
+    await customers.sweepMeters();
     await freezeUnpaid(db, { log: quiet, limit: 100 });
     await settle();
   };
   return {
-    ...money,
-    ...peopleOf(database, db, money.topUp),
+    ...customers,
+    tenant: (balanceUsd = 1_000) => customers.customer(balanceUsd),
+    limitedKey: (who, limits, scopes = ['volumes:read', 'volumes:write']) =>
+      customers.addKey(who, { scopes, limits }),
     ...plantsOf(db, clock, fleets),
     database,
     db,
@@ -238,87 +222,6 @@ async function eventsOf(db: Db, orgId: OrgId) {
     db.kysely,
   );
   return rows;
-}
-
-function peopleOf(database: TestDatabase, db: Db, topUp: VolumeWorld['topUp']) {
-  const service = createApiKeyService({ announce: () => undefined });
-  const within = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    db.transaction({ name: 'test', isolation }, work);
-  const fullKey = async (orgId: OrgId, userId: UserId, mode: Mode): Promise<KeyId> => {
-    const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
-    const wish = { orgId, user, mode, name: mode };
-    const { key } = await within((tx) => issueFullKey(tx, systemCause('test', mode), wish));
-    return key.id;
-  };
-  const tenant: VolumeWorld['tenant'] = async (balanceUsd = 1_000) => {
-    const { orgId, ownerId: userId } = await createTenant(database.db);
-    if (balanceUsd > 0) await topUp(orgId, balanceUsd);
-    const keys = {
-      live: await fullKey(orgId, userId, 'live'),
-      test: await fullKey(orgId, userId, 'test'),
-    };
-    const call: Tenant['call'] = (mode = 'live', keyId = keys[mode]) => ({
-      orgId,
-      keyId,
-      cause: { actor: { kind: 'key', id: keyId }, mode, requestId: null, ip: null },
-    });
-    return { orgId, userId, keys, call };
-  };
-  const limitedKey: VolumeWorld['limitedKey'] = async (
-    who,
-    limits,
-    scopes = ['volumes:read', 'volumes:write'],
-  ) => {
-    const wish = {
-      name: `limited ${uniqueId()}`,
-      mode: 'live' as const,
-      scopes,
-      limits: { ...noLimits, ...limits },
-      allowedIps: [],
-      expiresAt: null,
-    };
-    const { key } = await within((tx) => service.create(tx, who.call(), wish));
-    return key.id;
-  };
-  return { tenant, limitedKey };
-}
-
-function moneyOf(db: Db, clock: SimulatedClock) {
-  const shards = Array.from({ length: outboxShards }, (_, shard) => shard);
-  const topUp = async (orgId: OrgId, amountUsd: number): Promise<void> => {
-    const amount = usd(amountUsd);
-    const [result] = await db.transaction({ name: 'test', isolation }, (tx) =>
-      applyLedger(tx, [
-        {
-          do: 'credit',
-          kind: 'top_up',
-          orgId,
-          mode: 'live',
-          cause: { kind: 'payment', id: uniqueId() },
-          step: 'paid',
-          amount,
-          from: [{ account: { kind: 'payments_clearing' }, amount }],
-          description: 'Top-up',
-        },
-      ]),
-    );
-    requireDone(result);
-  };
-  return {
-    topUp,
-    sweepMeters: async () => {
-      await sweepMeters(db, { shards, now: clock.now(), log: quiet });
-    },
-    balance: async (orgId: OrgId) => {
-      const { balance, held, available } = await readBalance(db, orgId, 'live', clock.now());
-      return { balance, held, available };
-    },
-    paid: async (orgId: OrgId, cause: MoneyCause) => {
-      const page = { limit: 1_000, after: null };
-      const transfers = await listTransfers(db, orgId, { mode: 'live', cause }, page);
-      return transfers.reduce((sum, { amount }) => sum - amount, 0n);
-    },
-  };
 }
 
 let nextRentalWireId = 2_000_000_000;

@@ -17,10 +17,13 @@ export {
   telemetryConfig,
   valkeyConfig,
 } from './fragments.ts';
+export { invoicesConfig } from './invoices.ts';
+export { mailConfig } from './mail.ts';
 export { marketplaceConfig } from './marketplace.ts';
 export { caddyAddress, caddyConfig, namesConfig } from './names.ts';
 export { defaultStorage, storageConfig, type StorageNodeSetting } from './storage.ts';
 export { stripeConfig } from './stripe.ts';
+export { webhooksConfig } from './webhooks.ts';
 export {
   defaultFleet,
   fleetConfig,

@@ -369,6 +369,32 @@ export interface InvitationsTable {
   created_at: Generated<Date>;
 }
 
+export interface InvoiceCounterTable {
+  is_only: Generated<boolean>;
+  last_number: bigint;
+}
+
+export interface InvoiceMonthsTable {
+  month: Date;
+  after_org: string | null;
+  has_failed: Generated<boolean>;
+  finished_at: Date | null;
+}
+
+export interface InvoicesTable {
+  id: string;
+  org_id: string;
+  mode: string;
+  number: bigint;
+  period_start: Date;
+  period_end: Date;
+  total_nano_usd: bigint;
+  lines: ColumnType<Json, string, string>;
+  billed_to: string;
+  issuer: string;
+  finalized_at: Date;
+}
+
 export interface LedgerAccountsTable {
   id: string;
   kind: 'credit' | 'promo' | 'supplier_payable' | 'limit' | 'revenue' | 'platform_fee' | 'payments_clearing' | 'grants' | 'adjustments' | 'shortfall' | 'limit_contra';
@@ -608,6 +634,42 @@ export interface NodesTable {
   unreachable_since: Date | null;
   forgotten_at: Date | null;
   transitions: Generated<number>;
+}
+
+export interface NoticeMailsTable {
+  notice_id: string;
+  user_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  category: string;
+  state: 'waiting' | 'sent' | 'refused' | 'given_up' | 'skipped';
+  attempts: Generated<number>;
+  next_attempt_at: Date | null;
+  claim: string | null;
+  claimed_until: Date | null;
+  last_error: string | null;
+  created_at: Date;
+  done_at: Date | null;
+}
+
+export interface NoticePreferencesTable {
+  org_id: string;
+  user_id: string;
+  mode: 'live' | 'test';
+  category: string;
+  wanted: boolean;
+  updated_at: Date;
+}
+
+export interface NoticesTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  type: string;
+  data: ColumnType<Json, string, string>;
+  occurred_at: Date;
+  recorded_at: Generated<Date>;
+  addressed_at: Date | null;
 }
 
 export interface OrganisationsTable {
@@ -1358,6 +1420,58 @@ export interface WalletLaddersTable {
   since: Date;
 }
 
+export interface WebhookDeliveriesTable {
+  webhook_id: string;
+  seq: bigint;
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  event_id: string;
+  event_type: string;
+  resource_kind: string;
+  resource_id: string;
+  status: Generated<'pending' | 'succeeded' | 'failed' | 'abandoned'>;
+  failures: Generated<number>;
+  attempts: Generated<ColumnType<Json, string, string>>;
+  next_attempt_at: Date | null;
+  created_at: Generated<Date>;
+}
+
+export interface WebhookQueuesTable {
+  webhook_id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  next_due_at: Date | null;
+  wakes: Generated<bigint>;
+  failing: Generated<boolean>;
+  holder: string | null;
+  fence: Generated<bigint>;
+  lease_until: Date | null;
+}
+
+export interface WebhooksTable {
+  id: string;
+  org_id: string;
+  mode: 'live' | 'test';
+  url: string;
+  description: string;
+  event_types: string[];
+  status: 'enabled' | 'disabled';
+  disabled_by: 'person' | 'failures' | null;
+  disabled_reason: string | null;
+  disabled_at: Date | null;
+  secret_sealed: string;
+  previous_secret_sealed: string | null;
+  previous_secret_until: Date | null;
+  created_by: string;
+  created_at: Date;
+  updated_at: Date;
+  last_succeeded_at: Date | null;
+  failing_since: Date | null;
+  last_error: string | null;
+  deleted_at: Date | null;
+}
+
 export interface GeneratedTables {
   accounts: AccountsTable;
   allocated_gpus: AllocatedGpusTable;
@@ -1386,6 +1500,9 @@ export interface GeneratedTables {
   inference_requests: InferenceRequestsTable;
   instances: InstancesTable;
   invitations: InvitationsTable;
+  invoice_counter: InvoiceCounterTable;
+  invoice_months: InvoiceMonthsTable;
+  invoices: InvoicesTable;
   ledger_accounts: LedgerAccountsTable;
   ledger_entries: LedgerEntriesTable;
   ledger_hold_parts: LedgerHoldPartsTable;
@@ -1405,6 +1522,9 @@ export interface GeneratedTables {
   node_faults: NodeFaultsTable;
   node_transitions: NodeTransitionsTable;
   nodes: NodesTable;
+  notice_mails: NoticeMailsTable;
+  notice_preferences: NoticePreferencesTable;
+  notices: NoticesTable;
   organisations: OrganisationsTable;
   outbox: OutboxTable;
   payment_disputes: PaymentDisputesTable;
@@ -1457,4 +1577,7 @@ export interface GeneratedTables {
   volume_transitions: VolumeTransitionsTable;
   volumes: VolumesTable;
   wallet_ladders: WalletLaddersTable;
+  webhook_deliveries: WebhookDeliveriesTable;
+  webhook_queues: WebhookQueuesTable;
+  webhooks: WebhooksTable;
 }

@@ -112,6 +112,13 @@ test.each([
     undefined,
   ],
   [
+    z.object({ type: z.union([z.literal('*'), z.enum(['rental.running', 'rental.failed'])]) }),
+    { type: 'rental.runing' },
+    ['type'],
+    'must be one of *, rental.running, rental.failed',
+    'Did you mean rental.running?',
+  ],
+  [
     z.discriminatedUnion('kind', [
       z.object({ kind: z.literal('gpu') }),
       z.object({ kind: z.enum(['volume', 'disk']) }),

@@ -36,8 +36,24 @@ export function issuesFromZod(
 function flatten(issue: ZodIssue, above: readonly PropertyKey[]): ZodIssue[] {
   const path = [...above, ...issue.path];
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [{ ...issue, path }];
+  const choice = choiceOf(issue.errors);
+  if (choice !== null) return [{ ...choice, path }];
   const nearest = issue.errors.reduce((best, candidate) => (isNearer(candidate, best) ? candidate : best));
   return nearest.flatMap((inner) => flatten(inner, path));
+}
+
+type ValueIssue = Extract<ZodIssue, { readonly code: 'invalid_value' }>;
+
+/** Branches that each name the words they take are one list of words to choose from. */
+function choiceOf(branches: readonly (readonly ZodIssue[])[]): ValueIssue | null {
+  const choices = branches.flatMap((branch) => branch.filter(isChoice));
+  const [first] = choices;
+  if (first === undefined || choices.length < branches.length) return null;
+  return { ...first, values: choices.flatMap(({ values }) => values) };
+}
+
+function isChoice(issue: ZodIssue, _at: number, branch: readonly ZodIssue[]): issue is ValueIssue {
+  return issue.code === 'invalid_value' && issue.path.length === 0 && branch.length === 1;
 }
 
 function isNearer(candidate: readonly ZodIssue[], best: readonly ZodIssue[]): boolean {

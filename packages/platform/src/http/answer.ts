@@ -66,12 +66,15 @@ async function sendBytes(
   let bytes = await produce();
   // Not before: a refusal has a body of its own, which is not compressed.
   addHeaders(reply, headers);
-  if (kit.validateResponses) {
+  const { contentType } = operation.response;
+  if (kit.validateResponses && contentType === undefined) {
     bytes = Buffer.isBuffer(bytes) ? bytes : await buffer(bytes);
     const isPacked = reply.getHeader('content-encoding') === 'gzip';
     checkAnswer(operation, JSON.parse((isPacked ? gunzipSync(bytes) : bytes).toString('utf8')));
   }
-  reply.code(operation.response.status).header('content-type', 'application/json; charset=utf-8');
+  reply
+    .code(operation.response.status)
+    .header('content-type', contentType ?? 'application/json; charset=utf-8');
   if (!Buffer.isBuffer(bytes)) {
     const inTime = kit.clock.after(kit.limits.sendTimeoutMs, () => reply.raw.destroy());
     reply.raw.once('close', inTime);

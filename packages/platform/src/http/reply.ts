@@ -17,7 +17,7 @@ export class Reply<Body> {
 /** What a `BytesReply` sends: all of it at once, or as a stream. */
 export type ReplyBytes = Buffer | Readable;
 
-/** An answer whose JSON was made by the handler, perhaps compressed. Made with `bytesReply(…)`. */
+/** An answer whose bytes were made by the handler: JSON, perhaps compressed, or a file. Made with `bytesReply(…)`. */
 export class BytesReply {
   readonly headers: Readonly<Record<string, string>>;
   /** Asked only if the client does not have the answer already. */
@@ -67,8 +67,9 @@ export function preparedReply<Body>(
 }
 
 /**
- * Answers with bytes of JSON that are at hand, or quickly made: `produce` is not called for a client whose `If-None-Match`
- * names the ETag among the headers. Bytes that are compressed say so by `content-encoding`.
+ * Answers with bytes that are at hand, or quickly made: JSON, or a file where the operation has a media type of its own.
+ * `produce` is not called for a client whose `If-None-Match` names the ETag among the headers. Bytes that are compressed
+ * say so by `content-encoding`.
  */
 export function bytesReply(
   headers: Readonly<Record<string, string>>,

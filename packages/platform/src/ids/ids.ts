@@ -53,6 +53,11 @@ export const idKinds = [
   'vol',
   'snp',
   'stn',
+  'whk',
+  'dlv',
+  'ntc',
+  'ivc',
+  'rpt',
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 
@@ -101,6 +106,11 @@ export type StatementId = IdOf<'stm'>;
 export type VolumeId = IdOf<'vol'>;
 export type SnapshotId = IdOf<'snp'>;
 export type StorageNodeId = IdOf<'stn'>;
+export type NoticeId = IdOf<'ntc'>;
+export type InvoiceId = IdOf<'ivc'>;
+export type AuditReportId = IdOf<'rpt'>;
+export type WebhookId = IdOf<'whk'>;
+export type DeliveryId = IdOf<'dlv'>;
 
 /** Makes the ids of one process. */
 export interface IdSource {

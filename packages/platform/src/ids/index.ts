@@ -12,6 +12,7 @@ export {
   type AuditId,
   type BudgetId,
   type ClusterId,
+  type DeliveryId,
   type EntitlementId,
   type EnrolmentId,
   type EventId,
@@ -44,11 +45,15 @@ export {
   type SshKeyId,
   type StatementId,
   type VolumeId,
+  type NoticeId,
+  type InvoiceId,
+  type AuditReportId,
   type StorageNodeId,
   type SnapshotId,
   type SupplierId,
   type TransferId,
   type UserId,
   type VerificationId,
+  type WebhookId,
 } from './ids.ts';
-export { assertCell, maxCell, type CellId, type FillRandom } from './uuid.ts';
+export { assertCell, isUuid, maxCell, type CellId, type FillRandom } from './uuid.ts';

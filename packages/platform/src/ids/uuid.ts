@@ -22,6 +22,13 @@ const counterSeedMask = 0x7ff;
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
+const anyUuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Whether this is a UUID, of whatever version and whoever made it, in the one form that we write: lower case, hyphenated. */
+export function isUuid(text: string): boolean {
+  return anyUuidPattern.test(text);
+}
+
 /** Fills a buffer with random bytes. Injected so that a simulation can be replayed from its seed. */
 export type FillRandom = (bytes: Uint8Array) => void;
 

@@ -3,6 +3,7 @@ import { withDeadline } from '../clock/index.ts';
 import type { BucketParts } from './kv.ts';
 import { bucketStream, toEntry } from './kv-layout.ts';
 import type { BucketEntry, BucketFollower, FollowOptions } from './kv-types.ts';
+import { isStreamMissing } from './streams.ts';
 
 /** How often the broker is asked how far the bucket is. */
 const checkEveryMs = 1_000;
@@ -139,8 +140,10 @@ export function followBucket(
       } catch (error) {
         if (closing.signal.aborted) return;
         const problem = String(error);
-        if (problem !== said)
-          log.warn({ err: error, bucket }, 'a bucket cannot be followed now; trying again');
+        if (problem !== said) {
+          if (isStreamMissing(error)) log.warn({ bucket }, 'a bucket is not there; waiting until it is made');
+          else log.warn({ err: error, bucket }, 'a bucket cannot be followed now; trying again');
+        }
         said = problem;
       }
       await clock.sleep(againAfterMs, closing.signal).catch(() => undefined);

@@ -17,6 +17,7 @@ import { followBucket } from './kv-follow.ts';
 import { bucketStream, operationHeader, subjectOf, toEntry } from './kv-layout.ts';
 import type { Bucket, BucketEntry, BucketSpec } from './kv-types.ts';
 import { retryTransient } from './retry.ts';
+import { isStreamMissing } from './streams.ts';
 
 /**
  * A bucket is a stream that keeps the last message of each subject. The layout is that of the broker's own key-value
@@ -47,7 +48,7 @@ export async function ensureBucket(manager: JetStreamManager, spec: BucketSpec):
   try {
     await manager.streams.info(config.name);
   } catch (error) {
-    if (!(error instanceof JetStreamApiError) || error.code !== JetStreamApiCodes.StreamNotFound) throw error;
+    if (!isStreamMissing(error)) throw error;
     await manager.streams.add(config);
     return;
   }

@@ -30,7 +30,8 @@ function streamConfig(spec: StreamSpec): Partial<StreamConfig> & Pick<StreamConf
   };
 }
 
-function isNotFound(error: unknown): boolean {
+/** The broker answered, and has no such stream. */
+export function isStreamMissing(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
 }
 
@@ -40,7 +41,7 @@ export async function ensureStream(manager: JetStreamManager, spec: StreamSpec):
   try {
     await manager.streams.info(spec.name);
   } catch (error) {
-    if (!isNotFound(error)) throw error;
+    if (!isStreamMissing(error)) throw error;
     const { firstSequence } = spec;
     await manager.streams.add(firstSequence === undefined ? config : { ...config, first_seq: firstSequence });
     return;
@@ -59,7 +60,7 @@ export async function streamState(manager: JetStreamManager, stream: string): Pr
       maxBytes: config.max_bytes,
     };
   } catch (error) {
-    if (isNotFound(error)) return null;
+    if (isStreamMissing(error)) return null;
     throw error;
   }
 }

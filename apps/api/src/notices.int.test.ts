@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+
+const path = '/v2/me/notice-preferences';
+let fixture: ApiFixture;
+let acme: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  acme = await seedOrganisation(fixture.db);
+});
+
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+const get = async (key: string) => (await fixture.call({ method: 'GET', path, key })).json;
+const patch = (key: string, body: unknown) => fixture.call({ method: 'PATCH', path, key, body });
+
+describe('what a person is told by mail', () => {
+  test('is what the role says until it is chosen, and again when the choice is taken back', async () => {
+    const { key } = await acme.addPerson('billing');
+    expect(await get(key)).toMatchObject({
+      email: expect.stringMatching(/^billing-.*@example\.com$/),
+      preferences: {
+        balance: { enabled: true, chosen: null, available: true },
+        invoices: { enabled: true, chosen: null, available: true },
+        keys: { enabled: false, chosen: null, available: false },
+      },
+    });
+    const chosen = await patch(key, { preferences: { balance: false, keys: true } });
+    expect(chosen).toMatchObject({
+      status: 200,
+      json: {
+        preferences: {
+          balance: { enabled: false, chosen: false, available: true },
+          invoices: { enabled: true, chosen: null },
+          keys: { enabled: false, chosen: true, available: false },
+        },
+      },
+    });
+    expect(await get(key)).toEqual(chosen.json);
+    const back = await patch(key, { preferences: { balance: null } });
+    expect(back.json.preferences).toMatchObject({
+      balance: { enabled: true, chosen: null },
+      keys: { chosen: true },
+    });
+  });
+
+  test('is their own: for other people, other organisations and test mode nothing changes', async () => {
+    const mine = await acme.addPerson('admin');
+    const other = await acme.addPerson('admin');
+    const test = await acme.ownerKey('test');
+    const before = [await get(other.key), await get(test.key)];
+    await patch(mine.key, { preferences: { keys: false } });
+    await patch(acme.owner.key, { preferences: { keys: false } });
+    expect([await get(other.key), await get(test.key)]).toEqual(before);
+    expect(before[1].preferences.keys).toEqual({ enabled: false, chosen: null, available: true });
+    expect((await patch(test.key, { preferences: { keys: true } })).json.preferences.keys.enabled).toBe(true);
+    expect((await get(acme.owner.key)).preferences.keys.enabled).toBe(false);
+  });
+
+  test('is not for a key to silence that was made for something else', async () => {
+    const made = await fixture.call({
+      method: 'POST',
+      path: '/v2/api-keys',
+      key: acme.owner.key,
+      body: { name: 'narrow', scopes: ['inference:write', 'events:read'] },
+    });
+    expect(await patch(made.json.key, { preferences: { keys: false } })).toMatchObject({ status: 403 });
+    expect(await get(made.json.key)).toHaveProperty('email');
+  });
+
+  test('is chosen in categories that there are, by yes and no, and the audit log says by whom', async () => {
+    const { key, userId } = await acme.addPerson('admin');
+    expect(await patch(key, { preferences: { keys: 'no' } })).toMatchObject({ status: 400 });
+    expect(await patch(key, {})).toMatchObject({ status: 400 });
+    const ignored = await patch(key, { preferences: { weather: true } });
+    expect(ignored).toMatchObject({
+      status: 200,
+      headers: { 'x-ignored-fields': expect.stringContaining('weather') },
+    });
+    await patch(key, { preferences: { keys: false } });
+    const log = await fixture.call({
+      method: 'GET',
+      path: '/v2/audit-log?action=notice_preferences.changed&limit=1',
+      key: acme.owner.key,
+    });
+    expect(log.json.items).toMatchObject([
+      { resource: { kind: 'user', id: userId }, actor: { kind: 'key' } },
+    ]);
+  });
+});

@@ -1,0 +1,52 @@
+import { createPost, resealWebhooks, startDeliverer, tidyWebhooks } from '@millrace/core/webhooks';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { createNetGuard } from '@millrace/platform/net';
+import { createSealer } from '@millrace/platform/secrets';
+import type { WorkerConfig } from './config.ts';
+
+/** What a receiver has from the look-up of its name to the end of its answer. */
+const TIMEOUT_MS = 15_000;
+const TIDY_EVERY_MS = 60_000;
+const TIDY_BATCH = 500;
+/** Processes that still have another key active may have sealed something meanwhile. */
+const RESEAL_EVERY_MS = 3_600_000;
+
+/** Sends events to the webhooks that want them. */
+export function startWebhooks(
+  config: WorkerConfig,
+  parts: {
+    readonly db: Db;
+    readonly lifecycle: Lifecycle;
+    readonly log: Logger;
+    readonly holder: string;
+  },
+): void {
+  const { db, lifecycle, log, holder } = parts;
+  const clock = systemClock;
+  const { sealingKeys, activeSealingKey } = config.secrets;
+  const sealer = createSealer({ keys: sealingKeys, activeId: activeSealingKey });
+  const deliverer = startDeliverer({
+    db,
+    clock,
+    log,
+    holder,
+    sealer,
+    post: createPost({ clock, guard: createNetGuard(config.webhooks), timeoutMs: TIMEOUT_MS }),
+    tuning: { leaseTtlMs: config.worker.webhookLeaseMs },
+  });
+  lifecycle.onDrain('consumers', 'webhooks', () => deliverer.stop());
+  const loop = (name: string, idleMs: number, step: () => Promise<'busy' | 'idle'>): void => {
+    const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: TIDY_EVERY_MS }, step);
+    lifecycle.onDrain('consumers', name, () => started.stop());
+  };
+  loop('tidy webhooks', TIDY_EVERY_MS, async () =>
+    (await tidyWebhooks(db, { clock, limit: TIDY_BATCH })) >= TIDY_BATCH ? 'busy' : 'idle',
+  );
+  loop('reseal webhooks', RESEAL_EVERY_MS, async () => {
+    await resealWebhooks(db, sealer, log);
+    return 'idle';
+  });
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { own } from './own-kit.ts';
+
+/** What people are told by mail, and how each of them chooses. */
+
+/** What can be switched on and off, each with what it is about. */
+export const noticeCategories = {
+  balance: 'The balance ends soon, or has ended.',
+  budgets: 'A budget passed a threshold, or is used up.',
+  expiring: 'A term, a time to live or the money for a rental or an instance is about to end.',
+  maintenance: 'Machines in use will be away for a stated time, or will not be after all.',
+  invoices: 'An invoice is final.',
+  webhooks: 'A webhook was disabled because its receiver failed for too long.',
+  keys: 'An API key was created.',
+} as const satisfies Record<string, string>;
+
+export type NoticeCategory = keyof typeof noticeCategories;
+
+export const noticeCategoryNames = Object.keys(noticeCategories) as [NoticeCategory, ...NoticeCategory[]];
+
+/** One field for each category, in the order in which people read them. */
+function byCategory<Field extends z.ZodType>(fieldOf: (description: string) => Field) {
+  const fields = noticeCategoryNames.map((name) => [name, fieldOf(noticeCategories[name])] as const);
+  return z.object(Object.fromEntries(fields) as Record<NoticeCategory, Field>);
+}
+
+const noticePreferences = z
+  .object({
+    email: z.string().max(255).meta({ description: 'Where mail of this person goes.' }),
+    preferences: byCategory((description) =>
+      z
+        .object({
+          enabled: z.boolean().meta({ description: 'Whether this person gets it.' }),
+          chosen: z.boolean().nullable().meta({
+            description: 'What was chosen; null leaves it to what the role gets unless it chooses.',
+          }),
+          available: z
+            .boolean()
+            .meta({ description: 'Whether the role may know it at all; where it may not, nothing is sent.' }),
+        })
+        .meta({ description }),
+    ),
+  })
+  .meta({ id: 'NoticePreferences' });
+
+export const noticeOperations = {
+  getNoticePreferences: own({
+    id: 'getNoticePreferences',
+    method: 'GET',
+    path: '/v2/me/notice-preferences',
+    scope: null,
+    summary: 'What the person of this key is told by mail',
+    description:
+      'Of this person in this organisation. Live and test keys have preferences of their own: of what happens in test mode nothing is sent unless it was chosen.',
+    tags: ['identity'],
+    response: { status: 200, schema: noticePreferences },
+    idempotency: 'none',
+  }),
+  updateNoticePreferences: own({
+    id: 'updateNoticePreferences',
+    method: 'PATCH',
+    path: '/v2/me/notice-preferences',
+    scope: 'notices:write',
+    summary: 'Choose what the person of this key is told by mail',
+    tags: ['identity'],
+    body: z
+      .object({
+        preferences: byCategory((description) => z.boolean().nullish().meta({ description })).meta({
+          description: 'What is left out stays as it is; null goes back to what the role gets.',
+        }),
+      })
+      .meta({ id: 'NoticePreferencesUpdate' }),
+    response: { status: 200, schema: noticePreferences },
+    idempotency: 'none',
+  }),
+} as const;

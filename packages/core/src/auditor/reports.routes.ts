@@ -1,0 +1,58 @@
+import type { Answer, Contract } from '@millrace/contract';
+import type { Db } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { HttpServer } from '@millrace/platform/http';
+import { parseId } from '@millrace/platform/ids';
+import { pageOf, positionIn } from '../identity/index.ts';
+import { checks, type CheckText } from './checks.ts';
+import { findAudit, listAudits, type RecordedAudit, type RecordedReport } from './reports.store.ts';
+
+export interface AuditReportRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+}
+
+/** Operators: what audits were made and what they found. */
+export function serveAuditReports({ server, operations, db }: AuditReportRoutes): void {
+  server.serve(operations.adminListAuditReports, async ({ query: { limit, cursor, kind, clean } }) => {
+    const filter = {
+      ...(kind === undefined ? {} : { kind }),
+      ...(clean === undefined ? {} : { isClean: clean === 'true' }),
+    };
+    const after = positionIn('rpt', cursor);
+    return pageOf(await listAudits(db, filter, { limit, after }), limit, toWireAudit);
+  });
+
+  server.serve(operations.adminGetAuditReport, async ({ params }) => {
+    const id = parseId('rpt', params.reportId);
+    const report = id === null ? null : await findAudit(db, id);
+    if (report === null) throw new Fault('AUDIT_REPORT_NOT_FOUND');
+    return toWireReport(report);
+  });
+}
+
+type Operations = Contract['operations'];
+
+function toWireAudit(audit: RecordedAudit): Answer<Operations['adminListAuditReports']>['items'][number] {
+  const { snapshotAt, since, ...rest } = audit;
+  return { ...rest, snapshotAt: snapshotAt.toISOString(), since: since?.toISOString() ?? null };
+}
+
+function toWireReport(report: RecordedReport): Answer<Operations['adminGetAuditReport']> {
+  const { lookedAt, findings, ...audit } = report;
+  const known: Readonly<Record<string, CheckText>> = checks;
+  return {
+    ...toWireAudit(audit),
+    checks: Object.entries(lookedAt).map(([check, count]) => ({
+      check,
+      rule: known[check]?.rule ?? 'Not checked by this version any more.',
+      lookedAt: count,
+    })),
+    findings: findings.map(({ orgId, ...finding }) => ({
+      ...finding,
+      organisationId: orgId,
+      remedy: known[finding.check]?.remedy ?? 'See the runbook of the auditor.',
+    })),
+  };
+}

@@ -1,0 +1,120 @@
+import type { Reader } from '@millrace/platform/db';
+import { fromUuid, parseId, toUuid, type AuditReportId, type OrgId } from '@millrace/platform/ids';
+import { z } from 'zod';
+import type { Severity } from './checks.ts';
+
+/** Audits that were written down, for operators to read. */
+
+export interface RecordedAudit {
+  readonly id: AuditReportId;
+  readonly kind: 'full' | 'incremental';
+  readonly snapshotAt: Date;
+  readonly since: Date | null;
+  readonly durationMs: number;
+  readonly isClean: boolean;
+  readonly errors: number;
+  readonly notices: number;
+}
+
+/** A finding as it was written down. Its check may be one that this version no longer makes. */
+export interface RecordedFinding {
+  readonly check: string;
+  readonly severity: Severity;
+  readonly subject: { readonly kind: string; readonly id: string };
+  readonly orgId: OrgId | null;
+  readonly expected: string;
+  readonly actual: string;
+  readonly sentence: string;
+}
+
+export interface RecordedReport extends RecordedAudit {
+  readonly lookedAt: Readonly<Record<string, number>>;
+  readonly findings: readonly RecordedFinding[];
+}
+
+export interface AuditFilter {
+  readonly kind?: RecordedAudit['kind'];
+  readonly isClean?: boolean;
+}
+
+const columns = [
+  'id',
+  'kind',
+  'snapshot_at',
+  'since',
+  'duration_ms',
+  'is_clean',
+  'errors',
+  'notices',
+] as const;
+
+interface AuditRow {
+  id: string;
+  kind: string;
+  snapshot_at: Date;
+  since: Date | null;
+  duration_ms: bigint;
+  is_clean: boolean;
+  errors: bigint;
+  notices: bigint;
+}
+
+function toAudit(row: AuditRow): RecordedAudit {
+  return {
+    id: fromUuid('rpt', row.id),
+    kind: row.kind === 'full' ? 'full' : 'incremental',
+    snapshotAt: row.snapshot_at,
+    since: row.since,
+    durationMs: Number(row.duration_ms),
+    isClean: row.is_clean,
+    errors: Number(row.errors),
+    notices: Number(row.notices),
+  };
+}
+
+/** Newest first; one more than the limit, if there is one. */
+export async function listAudits(
+  reader: Reader,
+  filter: AuditFilter,
+  page: { readonly limit: number; readonly after: AuditReportId | null },
+): Promise<readonly RecordedAudit[]> {
+  let query = reader.kysely.selectFrom('audit_runs').select(columns);
+  if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
+  if (filter.isClean !== undefined) query = query.where('is_clean', '=', filter.isClean);
+  if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute();
+  return rows.map(toAudit);
+}
+
+const storedCounts = z.record(z.string(), z.number());
+const storedFindings = z.array(
+  z.object({
+    check: z.string(),
+    severity: z.enum(['error', 'notice']),
+    subject: z.object({ kind: z.string(), id: z.string() }),
+    orgId: z.string().nullable(),
+    expected: z.string(),
+    actual: z.string(),
+    sentence: z.string(),
+  }),
+);
+
+export async function findAudit(reader: Reader, id: AuditReportId): Promise<RecordedReport | null> {
+  const row = await reader.kysely
+    .selectFrom('audit_runs')
+    .select([...columns, 'looked_at', 'findings'])
+    .where('id', '=', toUuid(id))
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return {
+    ...toAudit(row),
+    lookedAt: storedCounts.parse(row.looked_at),
+    findings: storedFindings.parse(row.findings).map((finding) => ({
+      ...finding,
+      orgId: finding.orgId === null ? null : parseId('org', finding.orgId),
+    })),
+  };
+}

@@ -1,0 +1,22 @@
+const dayMs = 86_400_000;
+
+export interface Stretch {
+  readonly from: Date;
+  /** Before this instant. */
+  readonly until: Date;
+}
+
+/** The first instant of the day (UTC) that holds this one, and that of the next. */
+export function dayOf(at: Date): Stretch {
+  const startMs = Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate());
+  return { from: new Date(startMs), until: new Date(startMs + dayMs) };
+}
+
+/** A stretch of time cut at the beginnings of days. */
+export function* daysOf({ from, until }: Stretch): Generator<Stretch> {
+  for (let start = from; start < until;) {
+    const end = dayOf(start).until;
+    yield { from: start, until: end < until ? end : until };
+    start = end;
+  }
+}

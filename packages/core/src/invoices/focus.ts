@@ -1,0 +1,217 @@
+import type { OrgId } from '@millrace/platform/ids';
+import { formatUsd } from '@millrace/platform/money';
+import { monthAfter, monthOf } from '../ledger/index.ts';
+import { countedQuantity, pricedQuantity, type CostSum, type CostUnit } from './costs.ts';
+import type { ThingFacts } from './costs.store.ts';
+import { numberText } from './invoice.ts';
+import { dayOf } from './days.ts';
+
+/**
+ * Costs in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification): its names, its order of the alphabet, its
+ * allowed values. Null is an empty field. Pure.
+ */
+
+export const focusColumns = [
+  'BilledCost',
+  'BillingAccountId',
+  'BillingAccountName',
+  'BillingCurrency',
+  'BillingPeriodEnd',
+  'BillingPeriodStart',
+  'ChargeCategory',
+  'ChargeClass',
+  'ChargeDescription',
+  'ChargeFrequency',
+  'ChargePeriodEnd',
+  'ChargePeriodStart',
+  'ConsumedQuantity',
+  'ConsumedUnit',
+  'ContractedCost',
+  'EffectiveCost',
+  'InvoiceId',
+  'InvoiceIssuerName',
+  'ListCost',
+  'PricingQuantity',
+  'PricingUnit',
+  'ProviderName',
+  'PublisherName',
+  'RegionId',
+  'RegionName',
+  'ResourceId',
+  'ResourceName',
+  'ResourceType',
+  'ServiceCategory',
+  'ServiceName',
+  'ServiceSubcategory',
+  'x_ApiKeyId',
+] as const;
+
+export type FocusColumn = (typeof focusColumns)[number];
+export type FocusRow = Readonly<Record<FocusColumn, string | null>>;
+
+interface Service {
+  readonly name: string;
+  readonly category: 'Compute' | 'Storage' | 'AI and Machine Learning' | 'Other';
+  readonly subcategory: string;
+  readonly resourceType: string | null;
+}
+
+const services: Readonly<Record<string, Service>> = {
+  rental: {
+    name: 'GPU rentals',
+    category: 'Compute',
+    subcategory: 'Virtual Machines',
+    resourceType: 'Rental',
+  },
+  instance: {
+    name: 'GPU marketplace',
+    category: 'Compute',
+    subcategory: 'Virtual Machines',
+    resourceType: 'Instance',
+  },
+  volume: { name: 'Volumes', category: 'Storage', subcategory: 'File Storage', resourceType: 'Volume' },
+  model: {
+    name: 'Inference',
+    category: 'AI and Machine Learning',
+    subcategory: 'Generative AI',
+    resourceType: null,
+  },
+};
+const otherService: Service = {
+  name: 'Other',
+  category: 'Other',
+  subcategory: 'Other (Other)',
+  resourceType: null,
+};
+
+interface Units {
+  readonly consumed: string;
+  readonly pricing: string;
+}
+
+const units: Readonly<Record<Exclude<CostUnit, 'none'>, Units>> = {
+  gpu: { consumed: 'GPU-Seconds', pricing: 'GPU-Hours' },
+  gb: { consumed: 'GB-Seconds', pricing: 'GB-Hours' },
+  token: { consumed: 'Tokens', pricing: 'Tokens' },
+  character: { consumed: 'Characters', pricing: 'Characters' },
+  request: { consumed: 'Requests', pricing: 'Requests' },
+};
+
+/** What rows share: who is billed, by whom, and which invoices there are. */
+export interface FocusBasis {
+  readonly orgId: OrgId;
+  readonly orgName: string;
+  /** The first line of whoever issues invoices. */
+  readonly issuer: string;
+  /** Numbers of invoices by the beginning of their month. */
+  readonly numbers: ReadonlyMap<number, bigint>;
+}
+
+/** One cost of one day. */
+export function focusRow(
+  cost: CostSum,
+  at: Date,
+  facts: ThingFacts | undefined,
+  basis: FocusBasis,
+): FocusRow {
+  const { thing } = cost;
+  const month = monthOf(at);
+  const day = dayOf(at);
+  const number = basis.numbers.get(month.getTime());
+  const service = services[thing.kind] ?? otherService;
+  const resourceId = service.resourceType === null ? null : `${thing.kind}/${thing.id}`;
+  const amount = formatUsd(cost.cost);
+  return {
+    BilledCost: amount,
+    BillingAccountId: basis.orgId,
+    BillingAccountName: basis.orgName,
+    BillingCurrency: 'USD',
+    BillingPeriodEnd: instant(monthAfter(month)),
+    BillingPeriodStart: instant(month),
+    ...chargeOf(cost),
+    ChargeDescription: describe(cost, service),
+    ChargePeriodEnd: instant(day.until),
+    ChargePeriodStart: instant(day.from),
+    ...quantitiesOf(cost),
+    // The ledger knows what was agreed and charged. Without unit prices these are what was billed.
+    ContractedCost: amount,
+    EffectiveCost: amount,
+    ListCost: amount,
+    InvoiceId: number === undefined ? null : numberText(number),
+    InvoiceIssuerName: basis.issuer,
+    ProviderName: basis.issuer,
+    PublisherName: basis.issuer,
+    RegionId: facts?.region ?? null,
+    RegionName: facts?.region ?? null,
+    ResourceId: resourceId,
+    ResourceName: resourceId === null ? null : (facts?.name ?? null),
+    ResourceType: service.resourceType,
+    ServiceCategory: service.category,
+    ServiceName: service.name,
+    ServiceSubcategory: service.subcategory,
+    x_ApiKeyId: cost.keyId,
+  };
+}
+
+/** FOCUS wants seconds and no fractions of them. */
+function instant(at: Date): string {
+  return `${at.toISOString().slice(0, 19)}Z`;
+}
+
+type ChargeColumns = Pick<FocusRow, 'ChargeCategory' | 'ChargeClass' | 'ChargeFrequency'>;
+
+function chargeOf({ kind, isCorrection }: CostSum): ChargeColumns {
+  const ChargeClass = isCorrection ? 'Correction' : null;
+  switch (kind) {
+    case 'use':
+      return { ChargeCategory: 'Usage', ChargeClass, ChargeFrequency: 'Usage-Based' };
+    case 'refund':
+      return { ChargeCategory: 'Credit', ChargeClass, ChargeFrequency: 'One-Time' };
+    case 'fee':
+      return { ChargeCategory: 'Adjustment', ChargeClass, ChargeFrequency: 'One-Time' };
+  }
+}
+
+type QuantityColumns = Pick<
+  FocusRow,
+  'ConsumedQuantity' | 'ConsumedUnit' | 'PricingQuantity' | 'PricingUnit'
+>;
+
+/** Only of use: what was given back, or owed without use, has no quantity. */
+function quantitiesOf({ kind, unit, quantity }: CostSum): QuantityColumns {
+  if (kind !== 'use' || unit === 'none') {
+    return { ConsumedQuantity: null, ConsumedUnit: null, PricingQuantity: null, PricingUnit: null };
+  }
+  return {
+    ConsumedQuantity: countedQuantity(unit, quantity),
+    ConsumedUnit: units[unit].consumed,
+    PricingQuantity: pricedQuantity(unit, quantity),
+    PricingUnit: units[unit].pricing,
+  };
+}
+
+function describe({ kind, thing, unit }: CostSum, service: Service): string {
+  const what = {
+    use: unit === 'none' ? 'use' : units[unit].pricing,
+    fee: 'rest of a term',
+    refund: 'given back',
+  };
+  return `${service.name}: ${thing.kind} ${thing.id}, ${what[kind]}`;
+}
+
+/** As RFC 4180 has it. What a spreadsheet would run as a formula is text to it. */
+export function csvLine(fields: readonly (string | null)[]): string {
+  return `${fields.map(csvField).join(',')}\r\n`;
+}
+
+const decimal = /^-?[0-9]+(\.[0-9]+)?$/;
+
+function csvField(value: string | null): string {
+  if (value === null) return '';
+  const text = /^[=+\-@\t\r]/.test(value) && !decimal.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) || text === '' ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function csvOf(row: FocusRow): string {
+  return csvLine(focusColumns.map((column) => row[column]));
+}

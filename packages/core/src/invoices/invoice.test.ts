@@ -1,0 +1,96 @@
+import { nanoUsd } from '@millrace/platform/money';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { countedQuantity, decimalText, pricedQuantity, type CostKind, type CostUnit } from './costs.ts';
+import { daysOf } from './days.ts';
+import { linesOf, numberText, totalOf } from './invoice.ts';
+
+const costs = fc.array(
+  fc.record({
+    kind: fc.constantFrom<CostKind>('use', 'fee', 'refund'),
+    thing: fc.record({
+      kind: fc.constantFrom('rental', 'volume', 'model', 'other'),
+      id: fc.integer({ min: 1, max: 30 }).map(String),
+    }),
+    unit: fc.constantFrom<CostUnit>('gpu', 'gb', 'token', 'none'),
+    quantity: fc.bigInt({ min: -1000n, max: 1000n }),
+    cost: fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }).map(nanoUsd),
+  }),
+  { maxLength: 200 },
+);
+
+describe('the lines of an invoice', () => {
+  it('come to what the costs come to, each thing and unit once, however few may be shown', () => {
+    fc.assert(
+      fc.property(costs, fc.integer({ min: 1, max: 200 }), (all, most) => {
+        const lines = linesOf(all, most);
+        expect(totalOf(lines)).toBe(all.reduce((sum, { cost }) => sum + cost, 0n));
+        expect(new Set(lines.map(({ description, unit }) => `${description} ${unit}`)).size).toBe(
+          lines.length,
+        );
+        // What is summed up is one line for each kind of thing, unit and cost.
+        expect(lines.filter(({ cause }) => cause !== null).length).toBeLessThanOrEqual(most);
+        expect(lines.length).toBeLessThanOrEqual(most + 4 * 4 * 3);
+      }),
+    );
+  });
+
+  it('leave the largest apart and say how many the others are', () => {
+    const one = (id: number, cost: bigint) => ({
+      kind: 'use' as const,
+      thing: { kind: 'rental', id: String(id) },
+      unit: 'gpu' as const,
+      quantity: 3_600_000n,
+      cost: nanoUsd(cost),
+    });
+    const lines = linesOf([one(1, 5n), one(2, -900n), one(3, 7n), one(4, 100n)], 2);
+    expect(lines.map(({ description, quantity, amount }) => [description, quantity, amount])).toEqual([
+      ['Rental 2: GPU time', '1', -900n],
+      ['Rental 4: GPU time', '1', 100n],
+      ['2 further rentals: GPU time', '2', 12n],
+    ]);
+  });
+
+  it('are none of nothing', () => {
+    expect(linesOf([])).toEqual([]);
+  });
+});
+
+it('numbers have eight digits until there are more', () => {
+  expect([1n, 99_999_999n, 123_456_789n].map(numberText)).toEqual([
+    'INV-00000001',
+    'INV-99999999',
+    'INV-123456789',
+  ]);
+});
+
+it.each([
+  [0n, 3, '0'],
+  [5n, 3, '0.005'],
+  [-5n, 3, '-0.005'],
+  [1_500n, 3, '1.5'],
+  [-12_000n, 3, '-12'],
+])('%d of 10^-%d is %s', (value, digits, expected) => {
+  expect(decimalText(value, digits)).toBe(expected);
+});
+
+it('quantities are in hours for prices and in seconds as counted; counts stay counts', () => {
+  expect([pricedQuantity('gpu', 1n), pricedQuantity('gb', -5_400_000n), pricedQuantity('token', 7n)]).toEqual(
+    ['0.000000278', '-1.5', '7'],
+  );
+  expect([countedQuantity('gpu', 1n), countedQuantity('character', 7n)]).toEqual(['0.001', '7']);
+});
+
+it('a stretch of time is cut at midnight, without gap or overlap', () => {
+  const [from, until] = [new Date('2026-02-27T23:00:00Z'), new Date('2026-03-02T00:00:00.001Z')];
+  const days = [...daysOf({ from, until })];
+  expect(days.map((day) => day.from.toISOString().slice(0, 13))).toEqual([
+    '2026-02-27T23',
+    '2026-02-28T00',
+    '2026-03-01T00',
+    '2026-03-02T00',
+  ]);
+  expect(days.at(-1)?.until).toEqual(until);
+  for (const [index, day] of days.slice(1).entries()) expect(days[index]?.until).toEqual(day.from);
+  expect([...daysOf({ from, until: from })]).toEqual([]);
+});

@@ -1,0 +1,145 @@
+import type { InvoiceId, OrgId } from '@millrace/platform/ids';
+import { addUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import { pricedQuantity, type CostKind, type CostSum, type CostUnit } from './costs.ts';
+
+/** What stands on an invoice. Pure. */
+
+export interface InvoiceLine {
+  readonly description: string;
+  readonly cause: { readonly kind: string; readonly id: string } | null;
+  readonly quantity: string;
+  readonly unit: string;
+  readonly amount: NanoUsd;
+}
+
+export interface InvoiceSummary {
+  readonly id: InvoiceId;
+  readonly orgId: OrgId;
+  readonly number: bigint;
+  readonly periodStart: Date;
+  readonly periodEnd: Date;
+  readonly total: NanoUsd;
+  readonly finalizedAt: Date;
+}
+
+export interface Invoice extends InvoiceSummary {
+  readonly issuer: string;
+  readonly billedTo: string;
+  readonly lines: readonly InvoiceLine[];
+}
+
+const NUMBER_DIGITS = 8;
+
+/** The number as people write it. */
+export function numberText(number: bigint): string {
+  return `INV-${number.toString().padStart(NUMBER_DIGITS, '0')}`;
+}
+
+/** Beyond so many lines the smallest ones are summed up: each cost is in the cost export. */
+export const LINES_MAX = 1_000;
+/** Longer ids fit no reference to a thing; nothing of ours has one. */
+const CAUSE_ID_MAX = 100;
+
+const unitNames: Readonly<Record<CostUnit, string>> = {
+  gpu: 'GPU-hours',
+  gb: 'GB-hours',
+  token: 'tokens',
+  character: 'characters',
+  request: 'requests',
+  none: 'items',
+};
+
+const thingNames: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  rental: ['Rental', 'rentals'],
+  instance: ['Instance', 'instances'],
+  volume: ['Volume', 'volumes'],
+  model: ['Model', 'models'],
+};
+
+type Sums = Pick<CostSum, 'kind' | 'thing' | 'unit' | 'quantity' | 'cost'>;
+
+/** All costs as lines: one for each thing, unit and kind of cost. Their amounts come to what the costs come to. */
+export function linesOf(costs: readonly Sums[], most = LINES_MAX): readonly InvoiceLine[] {
+  const counted = costs.map((sum): Sums => (sum.kind === 'use' ? sum : { ...sum, unit: 'none' }));
+  const sums = [...merge(counted, ({ thing }) => `${thing.kind} ${thing.id}`).values()].map(([sum]) => sum);
+  if (sums.length <= most) return sums.map(toLine);
+  const bySize = sums.toSorted((left, right) => compare(sizeOf(right.cost), sizeOf(left.cost)));
+  const kept = new Set(bySize.slice(0, most));
+  const rest = merge(bySize.slice(most), ({ thing }) => thing.kind);
+  return [
+    ...sums.filter((sum) => kept.has(sum)).map(toLine),
+    ...[...rest.values()].map(([sum, count]) => toRest(sum, count)),
+  ];
+}
+
+export function totalOf(lines: readonly Pick<InvoiceLine, 'amount'>[]): NanoUsd {
+  return addUsd(zeroUsd, ...lines.map(({ amount }) => amount));
+}
+
+const sizeOf = (cost: bigint): bigint => (cost < 0n ? -cost : cost);
+const compare = (left: bigint, right: bigint): number => (left < right ? -1 : left > right ? 1 : 0);
+
+/** Sums up what has the same name, kind and unit, with how many there were, in the order in which they first appear. */
+function merge(
+  costs: readonly Sums[],
+  nameOf: (sum: Sums) => string,
+): ReadonlyMap<string, readonly [sum: Sums, count: number]> {
+  const merged = new Map<string, readonly [Sums, number]>();
+  for (const next of costs) {
+    const name = `${next.kind} ${next.unit} ${nameOf(next)}`;
+    const [sum, count] = merged.get(name) ?? [null, 0];
+    merged.set(name, [
+      sum === null
+        ? next
+        : { ...sum, quantity: sum.quantity + next.quantity, cost: addUsd(sum.cost, next.cost) },
+      count + 1,
+    ]);
+  }
+  return merged;
+}
+
+function whatFor(kind: CostKind, unit: CostUnit): string {
+  if (kind === 'refund') return 'given back';
+  if (kind === 'fee') return 'rest of a term';
+  switch (unit) {
+    case 'gpu':
+      return 'GPU time';
+    case 'gb':
+      return 'storage';
+    case 'token':
+    case 'character':
+    case 'request':
+    case 'none':
+      return unitNames[unit];
+  }
+}
+
+function toLine({ kind, thing, unit, quantity, cost }: Sums): InvoiceLine {
+  const name = thingNames[thing.kind]?.[0] ?? thing.kind;
+  return {
+    description: `${name} ${thing.id}: ${whatFor(kind, unit)}`,
+    cause: thing.id.length > CAUSE_ID_MAX ? null : thing,
+    ...quantityOf(kind, unit, quantity),
+    amount: cost,
+  };
+}
+
+function toRest({ kind, thing, unit, quantity, cost }: Sums, count: number): InvoiceLine {
+  const name = thingNames[thing.kind]?.[1] ?? thing.kind;
+  return {
+    description: `${count} further ${name}: ${whatFor(kind, unit)}`,
+    cause: null,
+    ...quantityOf(kind, unit, quantity),
+    amount: cost,
+  };
+}
+
+/** Only use is counted: of the rest there is one. */
+function quantityOf(
+  kind: CostKind,
+  unit: CostUnit,
+  quantity: bigint,
+): Pick<InvoiceLine, 'quantity' | 'unit'> {
+  if (kind !== 'use') return { quantity: '1', unit: unitNames.none };
+  return { quantity: pricedQuantity(unit, quantity), unit: unitNames[unit] };
+}

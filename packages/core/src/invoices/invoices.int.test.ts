@@ -1,0 +1,272 @@
+import { createDb } from '@millrace/platform/db';
+import { createIdSource, toUuid } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
+import { nanoUsd } from '@millrace/platform/money';
+import {
+  createTenant,
+  hybridClock,
+  plantFleet,
+  plantRentals,
+  TEST_START_MS,
+  uniqueId,
+} from '@millrace/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MONTH_IS_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
+import { parseCsv } from './csv.fixture.ts';
+import { createInvoiceWorld, HOUR_MS, issuer, usd, type InvoiceWorld } from './world.fixture.ts';
+
+let world: InvoiceWorld;
+const january = new Date(TEST_START_MS);
+const february = monthAfter(january);
+const march = monthAfter(february);
+const april = monthAfter(march);
+const closing = (end: Date): Date => new Date(end.getTime() + MONTH_IS_CLOSED_AFTER_MS);
+const after = (at: Date, ms: number): Date => new Date(at.getTime() + ms);
+
+beforeEach(async () => {
+  world = await createInvoiceWorld();
+});
+afterEach(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+describe('an invoice', () => {
+  it('is made once for each month with costs, when nothing is entered in it any more', async () => {
+    const [busy, idle, brief] = [
+      await world.organisation(),
+      await world.organisation(),
+      await world.organisation(),
+    ];
+    await world.charge(busy, usd(3));
+    await world.goTo(after(closing(february), -1));
+    await world.sweep();
+    expect(await world.invoicesOf(busy)).toEqual([]);
+    await world.charge(busy, usd(4));
+    await world.charge(brief, usd(5));
+    await world.goTo(closing(february));
+    await world.sweep();
+    await world.sweep();
+    expect(await world.invoicesOf(busy)).toMatchObject([
+      { periodStart: january, periodEnd: february, total: usd(3), issuer, number: 1n },
+    ]);
+    expect(await world.invoicesOf(brief)).toEqual([]);
+    await world.goTo(closing(april));
+    await world.sweep();
+    expect((await world.invoicesOf(busy)).map(({ total }) => total)).toEqual([usd(3), usd(4)]);
+    expect(await world.invoicesOf(brief)).toMatchObject([{ periodStart: february, total: usd(5) }]);
+    expect(await world.invoicesOf(idle)).toEqual([]);
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('has a line for each thing and unit, with what was given back and refunded on it', async () => {
+    const orgId = await world.organisation();
+    const inference = { kind: 'inference', id: uniqueId() };
+    const usage = { requests: 2, promptTokens: 100, completionTokens: 11, model: 'meta/llama' };
+    await world.charge(orgId, usd(1), { cause: inference, usage });
+    await world.charge(orgId, usd(0.5), { cause: { kind: 'inference', id: uniqueId() }, usage });
+    const stored = { cause: { kind: 'volume', id: '12' }, usage: { gbMs: 90 * HOUR_MS } };
+    const refunded = await world.charge(orgId, usd(2), stored);
+    await world.charge(orgId, usd(7), { cause: { kind: 'rental', id: '42' } });
+    await world.apply({
+      do: 'refund',
+      orgId,
+      mode: 'live',
+      cause: { kind: 'operator', id: uniqueId() },
+      step: 'refund',
+      transferId: refunded,
+      amount: usd(0.25),
+      description: 'Goodwill',
+    });
+    await world.goTo(closing(february));
+    await world.sweep();
+    const [invoice] = await world.invoicesOf(orgId);
+    expect(invoice?.lines).toEqual([
+      {
+        description: 'Model meta/llama: tokens',
+        cause: { kind: 'model', id: 'meta/llama' },
+        quantity: '222',
+        unit: 'tokens',
+        amount: usd(1.5),
+      },
+      {
+        description: 'Rental 42: rest of a term',
+        cause: { kind: 'rental', id: '42' },
+        quantity: '1',
+        unit: 'items',
+        amount: usd(7),
+      },
+      {
+        description: 'Volume 12: storage',
+        cause: { kind: 'volume', id: '12' },
+        quantity: '90',
+        unit: 'GB-hours',
+        amount: usd(2),
+      },
+      {
+        description: 'Volume 12: given back',
+        cause: { kind: 'volume', id: '12' },
+        quantity: '1',
+        unit: 'items',
+        amount: usd(-0.25),
+      },
+    ]);
+    expect(invoice?.total).toBe(usd(10.25));
+  });
+
+  it('has all time of its month that is posted within three hours after it, and no other', async () => {
+    const [onTime, late] = [await world.organisation(), await world.organisation()];
+    const rate = nanoUsd(3_600_000_007n);
+    const meters = [await world.rent(onTime, rate), await world.rent(late, rate)] as const;
+    await world.goTo(after(february, -20 * 60_000));
+    await world.sweepMeters();
+    await world.goTo(after(february, 10 * 60_000));
+    // One is posted now; the other only when the month takes nothing in any more.
+    await world.close(meters[0], world.clock.now());
+    await world.goTo(after(february, 3 * HOUR_MS));
+    await world.close(meters[1], after(february, 10 * 60_000));
+    await world.goTo(closing(march));
+    await world.sweep();
+    const hours = async (orgId: typeof late) =>
+      (await world.invoicesOf(orgId)).map(({ lines }) => lines.map(({ quantity }) => quantity));
+    expect(await hours(onTime)).toEqual([[`${31 * 24 * 8}`], ['1.333333333']]);
+    expect(await hours(late)).toEqual([[(31 * 24 * 8 - 8 / 3).toFixed(9)], ['4']]);
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('tells of itself once, by an event with its number and total', async () => {
+    const orgId = await world.organisation();
+    await world.charge(orgId, usd(3));
+    await world.goTo(closing(february));
+    await Promise.all([world.sweep(), world.sweep()]);
+    const [invoice] = await world.invoicesOf(orgId);
+    const told = await world.rows<{ payload: { data: object } }>(
+      `select payload from outbox where org_id = '${toUuid(orgId)}' and type = 'invoice.finalized'`,
+    );
+    expect(told).toHaveLength(1);
+    expect(JSON.stringify(told)).toContain(invoice?.id);
+    expect(JSON.stringify(told)).toContain('INV-00000001');
+    expect(JSON.stringify(told)).toContain('"totalNanoUsd":"3000000000"');
+  });
+});
+
+describe('numbers', () => {
+  it('have no holes however many workers make invoices at once, and each organisation has one', async () => {
+    const orgs = [];
+    for (let index = 0; index < 12; index += 1) {
+      const orgId = await world.organisation();
+      await world.charge(orgId, nanoUsd(BigInt(index + 1)));
+      orgs.push(orgId);
+    }
+    await world.goTo(closing(february));
+    const log = createLogger({ name: 'other', level: 'silent' });
+    const others = [2, 3].map((cell) =>
+      createDb({
+        url: world.database.url,
+        poolSize: 3,
+        clock: hybridClock(world.clock),
+        ids: createIdSource({ clock: world.clock, cell }),
+        log,
+      }),
+    );
+    await Promise.all([world.db, ...others].flatMap((db) => [world.sweep(5, db), world.sweep(4, db)]));
+    await Promise.all(others.map((db) => db.close()));
+    const made = (await Promise.all(orgs.map((orgId) => world.invoicesOf(orgId)))).flat();
+    expect(made.map(({ number }) => Number(number)).toSorted((a, b) => a - b)).toEqual(
+      orgs.map((_, index) => index + 1),
+    );
+    expect(made.map(({ total }) => total)).toEqual(orgs.map((_, index) => BigInt(index + 1)));
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('are given back by a worker that dies between the number and the invoice', async () => {
+    const orgId = await world.organisation();
+    await world.charge(orgId, usd(3));
+    await world.goTo(closing(february));
+    const dying = await world.database.connect();
+    const killer = await world.database.connect();
+    dying.on('error', () => undefined);
+    await dying.query('begin');
+    await dying.query('update invoice_counter set last_number = last_number + 1');
+    const waiting = world.sweep();
+    const { rows } = await dying.query<{ pid: number }>('select pg_backend_pid() as pid');
+    await killer.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+    await waiting;
+    await killer.end();
+    expect((await world.invoicesOf(orgId)).map(({ number }) => number)).toEqual([1n]);
+  });
+
+  it('and what has them are refused by the database where they would be wrong or changed, also to its owner', async () => {
+    const orgId = await world.organisation();
+    await world.charge(orgId, usd(3));
+    await world.goTo(closing(february));
+    await world.sweep();
+    const owner = await world.database.connect();
+    const next = `select gen_random_uuid(), org_id, mode, number + 1, period_end, period_end + interval '1 month'`;
+    for (const statement of [
+      'update invoice_counter set last_number = last_number + 1',
+      'update invoice_counter set last_number = last_number + 2',
+      'update invoice_counter set last_number = last_number - 1',
+      'delete from invoice_counter',
+      'truncate invoice_counter',
+      'update invoices set total_nano_usd = total_nano_usd',
+      'delete from invoices',
+      'truncate invoices',
+      // The number after the counter, and lines that do not come to the total.
+      `insert into invoices ${next}, total_nano_usd, lines, billed_to, issuer, now() + interval '1 year' from invoices`,
+      `with counted as (update invoice_counter set last_number = last_number + 1)
+       insert into invoices ${next}, 7, lines, billed_to, issuer, now() + interval '1 year' from invoices`,
+    ]) {
+      await expect(owner.query(statement), statement).rejects.toThrow();
+    }
+    await owner.end();
+    expect(await world.invoicesOf(orgId)).toMatchObject([{ number: 1n, total: usd(3) }]);
+  });
+});
+
+it('an invoice that cannot be made keeps nobody else from theirs, and is made later', async () => {
+  const [broken, sound] = [await world.organisation(), await world.organisation()];
+  await world.charge(broken, usd(1));
+  await world.charge(sound, usd(2));
+  await world.goTo(closing(february));
+  const owner = await world.database.connect();
+  await owner.query(`alter table invoices add constraint broken check (org_id <> '${toUuid(broken)}')`);
+  await world.sweep(1);
+  expect([await world.invoicesOf(broken), (await world.invoicesOf(sound)).length]).toEqual([[], 1]);
+  await owner.query('alter table invoices drop constraint broken');
+  await owner.end();
+  await world.sweep(1);
+  const numbers = [...(await world.invoicesOf(broken)), ...(await world.invoicesOf(sound))].map(
+    ({ number }) => number,
+  );
+  expect(numbers).toEqual([2n, 1n]);
+  expect(await world.drift()).toEqual([]);
+});
+
+it('the cost export calls things by their names and says where they are', async () => {
+  const { orgId, ownerId: userId } = await createTenant(world.db);
+  const { clusterId, nodeIds } = await plantFleet(world.db, { nodes: 1 });
+  const [rental] = await plantRentals(world.db, {
+    orgId,
+    userId,
+    clusterId,
+    nodeIds,
+    live: 0,
+    ended: 1,
+    brief: true,
+  });
+  if (rental === undefined) throw new Error('no rental');
+  await world.grant(orgId, usd(10));
+  const usage = { gpuMs: 3_600_000 };
+  await world.charge(orgId, usd(1), { cause: { kind: 'rental', id: String(rental.wireId) }, usage });
+  await world.charge(orgId, usd(1), { cause: { kind: 'rental', id: 'of-nobody' }, usage });
+  const rows = parseCsv(await world.exported(orgId, january, february));
+  const name = `rental-${rental.wireId}`;
+  expect(
+    rows
+      .filter(({ BilledCost }) => BilledCost === '1.00')
+      .map(({ ResourceId, ResourceName, RegionId }) => [ResourceId, ResourceName, RegionId !== null]),
+  ).toEqual([
+    ['rental/of-nobody', null, false],
+    [`rental/${rental.wireId}`, name, true],
+  ]);
+});

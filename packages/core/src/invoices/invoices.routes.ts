@@ -1,0 +1,119 @@
+import { Readable } from 'node:stream';
+import type { Answer, Contract } from '@millrace/contract';
+import type { Db } from '@millrace/platform/db';
+import { Fault, invalidField } from '@millrace/platform/fault';
+import { bytesReply, requirePrincipal, type HttpServer, type Principal } from '@millrace/platform/http';
+import { parseId } from '@millrace/platform/ids';
+import { findOrganisation, pageOf, positionIn } from '../identity/index.ts';
+import { monthOf } from '../ledger/index.ts';
+import { exportCosts } from './cost-export.service.ts';
+import type { Stretch } from './days.ts';
+import { numberText, type Invoice, type InvoiceLine, type InvoiceSummary } from './invoice.ts';
+import { findInvoice, listInvoices } from './invoices.store.ts';
+import { PdfShelf } from './pdf-shelf.ts';
+import { firstLine, renderPdf } from './pdf.ts';
+
+export interface InvoiceRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  readonly clock: { now(): Date };
+  /** Who issues invoices: a name, and an address in further lines. */
+  readonly issuer: string;
+}
+
+/** Invoices and the cost export of the caller's organisation. */
+export function serveInvoices(routes: InvoiceRoutes): void {
+  const { server, operations, db } = routes;
+  const shelf = new PdfShelf(renderPdf);
+  server.serve(operations.listInvoices, async ({ query: { limit, cursor }, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const after = positionIn('ivc', cursor);
+    // Test mode is free, and has no invoices.
+    const rows = mode === 'live' ? await listInvoices(db, orgId, { limit, after }) : [];
+    return pageOf(rows, limit, toWireSummary);
+  });
+
+  server.serve(operations.getInvoice, async ({ params, context }) =>
+    toWireInvoice(await requireInvoice(db, requirePrincipal(context), params.invoiceId)),
+  );
+
+  server.serve(operations.getInvoicePdf, async ({ params, context }) => {
+    const invoice = await requireInvoice(db, requirePrincipal(context), params.invoiceId);
+    const headers = { 'content-disposition': `attachment; filename="${numberText(invoice.number)}.pdf"` };
+    return bytesReply(headers, () => shelf.get(invoice));
+  });
+
+  serveCostExport(routes);
+}
+
+function serveCostExport({ server, operations, db, clock, issuer }: InvoiceRoutes): void {
+  server.serve(operations.exportCosts, async ({ query, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const period = requirePeriod(query, clock.now());
+    const organisation = await findOrganisation(db, orgId);
+    if (organisation === null) throw new Error('A key has no organisation.');
+    const rows = exportCosts(db, {
+      orgId,
+      orgName: organisation.name,
+      mode,
+      issuer: firstLine(issuer),
+      period,
+    });
+    const name = `costs-${period.from.toISOString().slice(0, 10)}.csv`;
+    return bytesReply({ 'content-disposition': `attachment; filename="${name}"` }, () =>
+      Promise.resolve(Readable.from(rows)),
+    );
+  });
+}
+
+async function requireInvoice(db: Db, { orgId, mode }: Principal, text: string): Promise<Invoice> {
+  const id = parseId('ivc', text);
+  const invoice = id === null || mode !== 'live' ? null : await findInvoice(db, orgId, id);
+  if (invoice === null) throw new Fault('INVOICE_NOT_FOUND');
+  return invoice;
+}
+
+const DAYS_MAX = 366;
+const dayMs = 86_400_000;
+
+function requirePeriod(
+  query: { readonly from?: string | undefined; readonly until?: string | undefined },
+  now: Date,
+): Stretch {
+  const until = query.until === undefined ? now : new Date(query.until);
+  const from = query.from === undefined ? monthOf(until) : new Date(query.from);
+  if (from > until) throw invalidField(['from'], 'must not be after until');
+  if (until.getTime() - from.getTime() > DAYS_MAX * dayMs) {
+    throw invalidField(['from'], `must be at most ${DAYS_MAX} days before until`);
+  }
+  return { from, until };
+}
+
+type Operations = Contract['operations'];
+
+function toWireSummary(invoice: InvoiceSummary): Answer<Operations['listInvoices']>['items'][number] {
+  return {
+    id: invoice.id,
+    number: numberText(invoice.number),
+    status: 'final',
+    periodStart: invoice.periodStart.toISOString(),
+    periodEnd: invoice.periodEnd.toISOString(),
+    totalNanoUsd: invoice.total.toString(),
+    finalizedAt: invoice.finalizedAt.toISOString(),
+  };
+}
+
+function toWireInvoice(invoice: Invoice): Answer<Operations['getInvoice']> {
+  return {
+    ...toWireSummary(invoice),
+    currency: 'USD',
+    issuer: invoice.issuer,
+    billedTo: invoice.billedTo,
+    lines: invoice.lines.map(toWireLine),
+  };
+}
+
+function toWireLine({ amount, ...line }: InvoiceLine): Answer<Operations['getInvoice']>['lines'][number] {
+  return { ...line, amountNanoUsd: amount.toString() };
+}

@@ -1,0 +1,157 @@
+import type { Db, Tx } from '@millrace/platform/db';
+import type { OrgId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { appendOutbox } from '@millrace/platform/outbox';
+import { counter } from '@millrace/platform/telemetry';
+import { MONTH_IS_CLOSED_AFTER_MS, monthAfter, monthOf } from '../ledger/index.ts';
+import type { CostSum } from './costs.ts';
+import { sumCosts } from './costs.store.ts';
+import { daysOf } from './days.ts';
+import { linesOf, numberText, totalOf, type Invoice, type InvoiceLine } from './invoice.ts';
+import {
+  beginWalk,
+  findUninvoiced,
+  insertInvoice,
+  listCandidates,
+  listWalks,
+  lockNumbers,
+  moveWalk,
+  readFirstInstant,
+  readNewestMonth,
+  takeNumber,
+  type Walk,
+} from './invoices.store.ts';
+
+const made = counter('millrace_invoices_total', 'Invoices this process has made');
+const failures = counter('millrace_invoice_failures_total', 'Invoices that could not be made; tried again');
+
+const isolation = 'read committed';
+
+export interface InvoiceSweep {
+  readonly now: Date;
+  readonly log: Pick<Logger, 'error'>;
+  /** How many organisations to look at. */
+  readonly limit: number;
+  readonly issuer: string;
+}
+
+/**
+ * Looks at the next organisations of the oldest month that is closed and not walked through, and makes their invoices.
+ * Answers the limit when there may be more to do at once, and 0 otherwise. Any number of workers may walk at once: each
+ * invoice is made once, and a worker that was away makes the missing months one after the other. A month of which some
+ * invoice cannot be made keeps no other month back: it is walked through again when nothing else is to be done.
+ */
+export async function makeDueInvoices(db: Db, options: InvoiceSweep): Promise<number> {
+  const walk = await findWalk(db, options.now);
+  if (walk !== null) return (await stepOf(db, walk, options)) === 'ends failing' ? 0 : options.limit;
+  let underWay = 0;
+  for (const again of await listWalks(db, 'to begin anew')) {
+    if ((await stepOf(db, again, options)) === 'goes on') underWay += 1;
+  }
+  return underWay === 0 ? 0 : options.limit;
+}
+
+async function stepOf(
+  db: Db,
+  walk: Walk,
+  options: InvoiceSweep,
+): Promise<'goes on' | 'is finished' | 'ends failing'> {
+  const { limit } = options;
+  const period = { from: walk.month, until: monthAfter(walk.month) };
+  const candidates = await listCandidates(db, walk, { until: period.until, limit });
+  let hasFailed = false;
+  for (const { orgId, isDue } of candidates) {
+    if (!isDue) continue;
+    try {
+      await makeInvoice(db, orgId, { period, issuer: options.issuer });
+    } catch (error) {
+      // One organisation's must not keep the others from theirs. The walk comes by again.
+      hasFailed = true;
+      failures.add(1);
+      options.log.error(
+        { err: error, orgId, month: walk.month.toISOString() },
+        'An invoice could not be made.',
+      );
+    }
+  }
+  const isLast = candidates.length < limit;
+  const step = { to: candidates.at(-1)?.orgId ?? walk.after, hasFailed, isLast };
+  const isFinished = await db.transaction({ name: 'move invoice walk', isolation }, (tx) =>
+    moveWalk(tx, walk, step),
+  );
+  if (!isLast) return 'goes on';
+  return isFinished ? 'is finished' : 'ends failing';
+}
+
+/** What is under way, or the next month that is closed; null when there is neither. */
+async function findWalk(db: Db, now: Date): Promise<Walk | null> {
+  const [underWay] = await listWalks(db, 'under way');
+  if (underWay !== undefined) return underWay;
+  const newest = await readNewestMonth(db);
+  const first = newest === null ? await readFirstInstant(db) : null;
+  const month = newest === null ? first && monthOf(first) : monthAfter(newest);
+  if (month === null) return null;
+  if (now.getTime() < monthAfter(month).getTime() + MONTH_IS_CLOSED_AFTER_MS) return null;
+  await db.transaction({ name: 'begin invoice walk', isolation }, (tx) => beginWalk(tx, month));
+  return { month, after: null };
+}
+
+interface Making {
+  readonly period: { readonly from: Date; readonly until: Date };
+  readonly issuer: string;
+}
+
+/** Sums first, outside of any transaction: nothing is entered in a closed month any more, and it may take a while. */
+async function makeInvoice(db: Db, orgId: OrgId, making: Making): Promise<void> {
+  const costs: CostSum[] = [];
+  for (const day of daysOf(making.period))
+    costs.push(...(await sumCosts(db, orgId, { ...day, mode: 'live' })));
+  const lines = linesOf(costs);
+  if (lines.length === 0) return;
+  const isMade = await db.transaction({ name: 'make invoice', isolation }, (tx) =>
+    writeInvoice(tx, orgId, lines, making),
+  );
+  if (isMade) made.add(1);
+}
+
+/** The number, the invoice and the news of it are one transaction. False when another worker was first. */
+async function writeInvoice(
+  tx: Tx,
+  orgId: OrgId,
+  lines: readonly InvoiceLine[],
+  { period, issuer }: Making,
+): Promise<boolean> {
+  await lockNumbers(tx);
+  const billedTo = await findUninvoiced(tx, orgId, period.from);
+  if (billedTo === null) return false;
+  const invoice: Invoice = {
+    id: tx.ids.next('ivc'),
+    orgId,
+    number: await takeNumber(tx),
+    periodStart: period.from,
+    periodEnd: period.until,
+    total: totalOf(lines),
+    finalizedAt: tx.clock.now(),
+    issuer,
+    billedTo,
+    lines,
+  };
+  await insertInvoice(tx, invoice);
+  await appendOutbox(tx, {
+    kind: 'event',
+    type: 'invoice.finalized',
+    orgId,
+    mode: 'live',
+    actor: { kind: 'system', id: 'invoices' },
+    resource: { kind: 'invoice', id: invoice.id },
+    data: {
+      invoiceId: invoice.id,
+      number: numberText(invoice.number),
+      periodStart: period.from.toISOString(),
+      periodEnd: period.until.toISOString(),
+      totalNanoUsd: invoice.total.toString(),
+    },
+    occurredAt: invoice.finalizedAt,
+  });
+  return true;
+}

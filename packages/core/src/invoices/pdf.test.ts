@@ -1,0 +1,74 @@
+import { inflateSync } from 'node:zlib';
+import { nanoUsd } from '@millrace/platform/money';
+import { testIds } from '@millrace/testing';
+import { expect, it } from 'vitest';
+import type { Invoice } from './invoice.ts';
+import { firstLine, renderPdf } from './pdf.ts';
+
+const invoiceOf = (lines: number, more: Partial<Invoice> = {}): Invoice => ({
+  id: testIds.next('ivc'),
+  orgId: testIds.next('org'),
+  number: 42n,
+  periodStart: new Date('2026-01-01T00:00:00Z'),
+  periodEnd: new Date('2026-02-01T00:00:00Z'),
+  total: nanoUsd(1_500_000_001n * BigInt(lines)),
+  finalizedAt: new Date('2026-02-01T04:00:00Z'),
+  issuer: 'Example Cloud Ltd\n1 Mill Lane',
+  billedTo: 'Žluťoučký Kůň Ελλάδα Ввод 株式会社',
+  lines: Array.from({ length: lines }, (_, index) => ({
+    description: `Rental ${index + 1}: GPU time`,
+    cause: { kind: 'rental', id: String(index + 1) },
+    quantity: '744',
+    unit: 'GPU-hours',
+    amount: nanoUsd(1_500_000_001n),
+  })),
+  ...more,
+});
+
+const pagesOf = (bytes: Buffer): number => bytes.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0;
+
+/** All that the compressed parts of the file hold. */
+function contentsOf(bytes: Buffer): string {
+  const text = bytes.toString('latin1');
+  return [...text.matchAll(/stream\r?\n([\s\S]*?)\r?\nendstream/g)]
+    .map(([, packed = '']) => {
+      try {
+        return inflateSync(Buffer.from(packed, 'latin1')).toString('latin1');
+      } catch {
+        return '';
+      }
+    })
+    .join('\n');
+}
+
+it('an invoice as a PDF is the same bytes each time, with fonts of its own', async () => {
+  const invoice = invoiceOf(3);
+  const [once, again] = [await renderPdf(invoice), await renderPdf({ ...invoice })];
+  expect(once.subarray(0, 5).toString()).toBe('%PDF-');
+  expect(once.equals(again)).toBe(true);
+  const text = once.toString('latin1');
+  expect(text).toContain('/FontFile2');
+  expect(text).toContain('Invoice INV-00000042');
+  expect(pagesOf(once)).toBe(1);
+  // Letters are told by their numbers in the font, and mapped back for whoever searches or copies.
+  expect(contentsOf(once)).toContain('beginbfrange');
+});
+
+it('goes on over as many pages as its lines need, and stays small', async () => {
+  const long = await renderPdf(invoiceOf(1_000));
+  expect(pagesOf(long)).toBeGreaterThan(15);
+  expect(pagesOf(long)).toBeLessThan(40);
+  expect(long.length).toBeLessThan(500_000);
+});
+
+it.each([
+  ['no name that a font knows', { billedTo: '株式会社'.repeat(40) }],
+  ['an address of many lines', { issuer: Array(40).fill('line').join('\n') }],
+  ['a total below zero', { total: nanoUsd(-1n) }],
+])('takes %s', async (_, more) => {
+  expect(pagesOf(await renderPdf(invoiceOf(2, more)))).toBeGreaterThan(0);
+});
+
+it('an issuer is known by its first line', () => {
+  expect(['A\nB', ' A ', ''].map(firstLine)).toEqual(['A', 'A', 'Millrace']);
+});

@@ -1,0 +1,181 @@
+import { readFile } from 'node:fs/promises';
+import { formatUsd } from '@millrace/platform/money';
+import PDFDocument from 'pdfkit';
+import { numberText, type Invoice, type InvoiceLine } from './invoice.ts';
+
+/**
+ * An invoice as a PDF. The same invoice gives the same bytes, whoever asks and whenever: nothing in it is of now. Its fonts
+ * come with a package and are embedded as far as they are used, so it reads alike everywhere.
+ */
+
+interface Fonts {
+  readonly plain: Buffer;
+  readonly bold: Buffer;
+}
+
+let loaded: Fonts | undefined;
+
+async function loadFonts(): Promise<Fonts> {
+  if (loaded !== undefined) return loaded;
+  const [plain, bold] = await Promise.all([
+    readFile(new URL(import.meta.resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf'))),
+    readFile(new URL(import.meta.resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf'))),
+  ]);
+  loaded = { plain, bold };
+  return loaded;
+}
+
+/** In points, on A4. */
+const page = { width: 595.28, height: 841.89, margin: 50 } as const;
+const right = page.width - page.margin;
+const bottom = page.height - page.margin - 20;
+const columns = {
+  description: { x: page.margin, width: 235 },
+  quantity: { x: page.margin + 240, width: 90 },
+  unit: { x: page.margin + 335, width: 60 },
+  amount: { x: page.margin + 395, width: right - page.margin - 395 },
+} as const;
+const grey = '#555555';
+const LINES_AT_ONCE = 20;
+
+type Document = InstanceType<typeof PDFDocument>;
+
+export async function renderPdf(invoice: Invoice): Promise<Buffer> {
+  const fonts = await loadFonts();
+  const number = numberText(invoice.number);
+  const document = new PDFDocument({
+    size: 'A4',
+    margin: page.margin,
+    bufferPages: true,
+    lang: 'en',
+    info: {
+      Title: `Invoice ${number}`,
+      Author: firstLine(invoice.issuer),
+      CreationDate: invoice.finalizedAt,
+      ModDate: invoice.finalizedAt,
+    },
+  });
+  const bytes = collect(document);
+  document.registerFont('plain', fonts.plain).registerFont('bold', fonts.bold);
+  drawHead(document, invoice, number);
+  await drawLines(document, invoice.lines);
+  drawTotal(document, invoice);
+  numberPages(document, number);
+  document.end();
+  return bytes;
+}
+
+export function firstLine(text: string): string {
+  return text.split('\n', 1)[0]?.trim() || 'Millrace';
+}
+
+function collect(document: Document): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  document.on('data', (chunk: Buffer) => chunks.push(chunk));
+  document.once('end', () => resolve(Buffer.concat(chunks)));
+  document.once('error', reject);
+  return promise;
+}
+
+const dayText = (at: Date): string => at.toISOString().slice(0, 10);
+
+function drawHead(document: Document, invoice: Invoice, number: string): void {
+  const lastDay = new Date(invoice.periodEnd.getTime() - 1);
+  document.font('bold').fontSize(20).text('Invoice', page.margin, page.margin);
+  document.font('plain').fontSize(9).fillColor(grey);
+  document.text(invoice.issuer, page.margin + 250, page.margin, {
+    width: right - page.margin - 250,
+    align: 'right',
+  });
+  document.fillColor('black').moveDown(2);
+  const top = Math.max(document.y, page.margin + 50);
+  const facts = [
+    ['Number', number],
+    ['Issued', dayText(invoice.finalizedAt)],
+    ['Period', `${dayText(invoice.periodStart)} to ${dayText(lastDay)} (UTC)`],
+    ['Billed to', `${invoice.billedTo}\n${invoice.orgId}`],
+  ] as const;
+  document.y = top;
+  for (const [name, value] of facts) {
+    const { y } = document;
+    document.font('bold').text(name, page.margin, y, { width: 80 });
+    document.font('plain').text(value, page.margin + 85, y, { width: right - page.margin - 85 });
+    document.moveDown(0.3);
+  }
+  document.moveDown(1.5);
+  drawRow(document, { description: 'For', quantity: 'Quantity', unit: 'Unit', amount: 'USD' }, 'bold');
+}
+
+type Row = Readonly<Record<keyof typeof columns, string>>;
+
+function drawRow(document: Document, row: Row, font: 'plain' | 'bold'): void {
+  document.font(font).fontSize(8);
+  const height = Math.max(
+    ...(['description', 'quantity', 'amount'] as const).map((name) =>
+      document.heightOfString(row[name], { width: columns[name].width }),
+    ),
+  );
+  if (document.y + height > bottom) document.addPage();
+  const { y } = document;
+  const put = (name: keyof typeof columns, align: 'left' | 'right'): void => {
+    document.text(row[name], columns[name].x, y, { width: columns[name].width, align });
+  };
+  put('description', 'left');
+  put('quantity', 'right');
+  put('unit', 'left');
+  put('amount', 'right');
+  document.y = y + height + 3;
+}
+
+async function drawLines(document: Document, lines: readonly InvoiceLine[]): Promise<void> {
+  rule(document);
+  for (const [index, { description, quantity, unit, amount }] of lines.entries()) {
+    // Setting type is slow, and others wait for this process too.
+    if (index % LINES_AT_ONCE === LINES_AT_ONCE - 1) await letOthersRun();
+    drawRow(document, { description, quantity, unit, amount: formatUsd(amount) }, 'plain');
+  }
+  rule(document);
+}
+
+const letOthersRun = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+function rule(document: Document): void {
+  document.moveTo(page.margin, document.y).lineTo(right, document.y).lineWidth(0.5).stroke();
+  document.y += 5;
+}
+
+function drawTotal(document: Document, invoice: Invoice): void {
+  const total = formatUsd(invoice.total);
+  drawRow(document, { description: 'Total', quantity: '', unit: '', amount: total }, 'bold');
+  if (document.y + 40 > bottom) document.addPage();
+  document.font('plain').fontSize(8).fillColor(grey);
+  const how =
+    invoice.total < 0n
+      ? 'Given back to the balance of the organisation.'
+      : 'Paid from the balance of the organisation. Nothing is due.';
+  document.text(`${how} Amounts are exact, in US dollars.`, page.margin, document.y + 10, {
+    width: right - page.margin,
+  });
+  document.fillColor('black');
+}
+
+function numberPages(document: Document, number: string): void {
+  const { start, count } = document.bufferedPageRange();
+  for (let index = start; index < start + count; index += 1) {
+    document.switchToPage(index);
+    // Below the margin a text would begin a page of its own.
+    document.page.margins.bottom = 0;
+    document.font('plain').fontSize(7).fillColor(grey);
+    document.text(
+      `${number}, page ${index - start + 1} of ${count}`,
+      page.margin,
+      page.height - page.margin + 5,
+      {
+        width: right - page.margin,
+        align: 'right',
+        lineBreak: false,
+      },
+    );
+  }
+}

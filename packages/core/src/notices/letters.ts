@@ -1,0 +1,167 @@
+import type { NoticeData, NoticeType } from './notices.ts';
+import { duration, instant, some, usd } from './words.ts';
+
+/** What each notice says, in the order in which a busy person reads: what, the figures, what to do. Pure. */
+
+export interface Message {
+  readonly subject: string;
+  readonly lead: string;
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly advice: string;
+}
+
+type Writers = { readonly [Type in NoticeType]: (data: NoticeData<Type>) => Message };
+
+const NAMED_MOST = 10;
+
+const topUp = 'Add money, or end what you do not need.';
+
+function moneyFacts(data: NoticeData<'balance.low'>): Message['facts'] {
+  return [
+    ['Balance', usd(data.balanceNanoUsd)],
+    ['Not set aside for anything', usd(data.availableNanoUsd)],
+    ['Running costs', `${data.burnRateUsdPerHour} USD an hour`],
+    ...(data.runwaySeconds === null ? [] : ([['Lasts for', duration(data.runwaySeconds)]] as const)),
+  ];
+}
+
+function budgetFacts(data: NoticeData<'budget.exceeded'>): Message['facts'] {
+  const end = data.periodEnd === null ? [] : ([['Until', instant(data.periodEnd)]] as const);
+  return [
+    ['Budget', data.name],
+    ['Limit', usd(data.limitNanoUsd)],
+    ['Spent', usd(data.spentNanoUsd)],
+    ['Since', instant(data.periodStart)],
+    ...end,
+  ];
+}
+
+type Expiring = Pick<NoticeData<'rental.expiring'>, 'cause' | 'expiresAt' | 'next'>;
+
+const causes: Readonly<Record<Expiring['cause'], string>> = {
+  term: 'Its term ends.',
+  ttl: 'Its time to live ends.',
+  balance: 'The balance does not pay for it any more.',
+  budget: 'A budget does not allow for it any more.',
+};
+
+const expiringAdvice: Readonly<Record<Expiring['cause'], string>> = {
+  term: 'Extend it before then if you need it for longer, and copy what you want to keep.',
+  ttl: 'Copy what you want to keep before then.',
+  balance: 'Add money before then to keep it; otherwise copy what you want to keep.',
+  budget: 'Raise the budget before then to keep it; otherwise copy what you want to keep.',
+};
+
+function expiringOf(what: string, { cause, expiresAt, next }: Expiring, more: Message['facts']): Message {
+  const converts = next === 'convert';
+  return {
+    subject: converts
+      ? `The term of ${what} ends on ${instant(expiresAt)}`
+      : `${what} ends on ${instant(expiresAt)}`,
+    lead: converts
+      ? `The term of ${what} ends on ${instant(expiresAt)}. It goes on after that, at the price on demand.`
+      : `${what} ends on ${instant(expiresAt)}, and what is on it is deleted. ${causes[cause]}`,
+    facts: [...more, ['Ends', instant(expiresAt)]],
+    advice: converts
+      ? 'Extend it to keep a reserved price, or end it if you do not need it any more.'
+      : expiringAdvice[cause],
+  };
+}
+
+function maintenanceFacts(data: NoticeData<'maintenance.announced'>): Message['facts'] {
+  return [
+    ['Work', data.summary],
+    ['From', instant(data.startsAt)],
+    ['To', instant(data.endsAt)],
+    ['Rentals', some(data.rentalIds.map(String), NAMED_MOST) || 'none'],
+    ['Rentals and instances', some(data.externalIds, NAMED_MOST) || 'none'],
+  ];
+}
+
+export const writers: Writers = {
+  'balance.low': (data) => ({
+    subject:
+      data.runwaySeconds === null
+        ? 'Your balance ends soon'
+        : `Your balance ends in ${duration(data.runwaySeconds)}`,
+    lead: 'At the present rate the balance ends soon. When it does, everything that runs is stopped.',
+    facts: moneyFacts(data),
+    advice: topUp,
+  }),
+  'balance.floor': (data) => ({
+    subject: 'Your balance has ended: what runs is being stopped',
+    lead: 'The balance has ended. Nothing new is accepted, and what runs is being stopped now.',
+    facts: moneyFacts(data),
+    advice: 'Add money to go on. Disks and volumes are kept for a limited time only.',
+  }),
+  'budget.threshold': (data) => ({
+    subject: `${data.thresholdPercent} % of the budget ${data.name} are spent`,
+    lead: `The budget ${data.name} has passed ${data.thresholdPercent} % of its limit.`,
+    facts: budgetFacts(data),
+    advice: 'When it is used up, what it pays for is stopped. Raise it if that is not what you want.',
+  }),
+  'budget.exceeded': (data) => ({
+    subject: `The budget ${data.name} is used up`,
+    lead: `The budget ${data.name} is used up. What it pays for is refused or stopped.`,
+    facts: budgetFacts(data),
+    advice: 'Raise it, or wait for its next period.',
+  }),
+  'rental.expiring': (data) => {
+    const named = data.name === null ? '' : ` (${data.name})`;
+    return expiringOf(`Rental ${data.rentalId}${named}`, data, [
+      ['Rental', `${data.rentalId}${named}`],
+      ['GPUs', `${data.gpuCount} × ${data.gpuType}`],
+      ['Region', data.region ?? 'private cloud'],
+    ]);
+  },
+  'instance.expiring': (data) =>
+    expiringOf(`Instance ${data.instanceId}`, data, [
+      ['Instance', data.instanceId],
+      ['Machine', `${data.nodeName} of ${data.clusterName}`],
+      ['GPUs', String(data.gpuCount)],
+    ]),
+  'maintenance.announced': (data) => ({
+    subject: `Maintenance on ${instant(data.startsAt)}: your machines will be away`,
+    lead: 'Machines that you use will be away for a stated time. That time is not billed.',
+    facts: maintenanceFacts(data),
+    advice: 'Save your work before it begins. Machines come back by themselves when it is over.',
+  }),
+  'maintenance.ended': (data) => ({
+    subject: `Maintenance on ${instant(data.startsAt)} was called off`,
+    lead: 'The maintenance that was announced was called off. Your machines stay, or are coming back.',
+    facts: maintenanceFacts(data),
+    advice: 'There is nothing to do.',
+  }),
+  'invoice.finalized': (data) => ({
+    subject: `Invoice ${data.number} over ${usd(data.totalNanoUsd)}`,
+    lead: `Invoice ${data.number} is final. It was paid from your balance.`,
+    facts: [
+      ['Invoice', data.number],
+      ['Total', usd(data.totalNanoUsd)],
+      ['From', instant(data.periodStart)],
+      ['To', instant(data.periodEnd)],
+    ],
+    advice: 'There is nothing to pay. Keep it for your books.',
+  }),
+  'key.created': (data) => ({
+    subject: `An API key was created: ${data.name}`,
+    lead: `The API key ${data.name} was created${data.rotatedFrom === null ? '' : ', in place of another one'}.`,
+    facts: [
+      ['Key', `${data.name} (${data.publicId}, ${data.mode})`],
+      ['May', some(data.scopes, NAMED_MOST) || 'nothing'],
+      ['Until', data.expiresAt === null ? 'it is revoked' : instant(data.expiresAt)],
+      ['Created by', data.createdBy],
+    ],
+    advice: 'If nobody of yours did this, revoke it at once.',
+  }),
+  'webhook.disabled': (data) => ({
+    subject: 'A webhook was disabled',
+    lead: `Events are not sent to ${data.url} any more: it has failed for too long.`,
+    facts: [
+      ['Webhook', data.webhookId],
+      ['Failing since', instant(data.failingSince)],
+      ['Last failure', data.reason],
+    ],
+    advice: 'Repair the receiver, enable the webhook, and have what it missed sent again.',
+  }),
+};

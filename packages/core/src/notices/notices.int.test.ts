@@ -1,0 +1,299 @@
+import { eventTypeNames } from '@millrace/contract';
+import { systemClock } from '@millrace/platform/clock';
+import { fromUuid, toUuid } from '@millrace/platform/ids';
+import type { Letter, Mailer, Outcome } from '@millrace/platform/mail';
+import { createLogger } from '@millrace/platform/log';
+import { eventually, testIds } from '@millrace/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startNotices, tellPeople } from './index.ts';
+import { categoryOf } from './notices.ts';
+import { addressDue, LETTERS_AN_HOUR, sendDue } from './notices.service.ts';
+import { claimMails, forgetOldNotices, settleMail } from './notices.store.ts';
+import { saveChoice } from './preferences.store.ts';
+import { keyCreated, money, openNoticesWorld, type NoticesWorld } from './world.fixture.ts';
+
+const isolation = 'read committed' as const;
+const HOUR_MS = 3_600_000;
+let world: NoticesWorld;
+
+beforeAll(async () => {
+  world = await openNoticesWorld();
+});
+
+beforeEach(async () => {
+  // What an earlier test left to be tried again is none of the next one's business.
+  world.smtp.accept();
+  await world.rows('truncate notices cascade');
+});
+
+afterAll(() => world.close());
+
+const low = { type: 'balance.low', data: money } as const;
+const lettersTo = (email: string) => world.smtp.letters.filter(({ to }) => to.includes(email));
+
+describe('events that matter to a person', () => {
+  test('become notices as they are numbered: exactly the types that letters are written about, of any data', async () => {
+    const { orgId } = await world.organisation('owner');
+    const odd = { cancelled: 'true', text: '<"\\u0000", null>', deep: [[[]]], number: 1e300 };
+    await world.events(orgId, [
+      ...eventTypeNames.map((type) => ({ type, data: odd })),
+      { type: 'maintenance.ended', data: { cancelled: true } },
+    ]);
+    const found = await world.rows<{ type: string }>('select type from notices');
+    const told = Object.keys(categoryOf).filter((type) => type !== 'webhook.disabled');
+    expect(found.map(({ type }) => type).toSorted()).toEqual(told.toSorted());
+    await world.deliver();
+    const states = (await world.mails(orgId)).map(({ state }) => state);
+    // None of it is what its type promises: nobody gets a letter, and nothing is tried for ever.
+    expect(new Set(states)).toEqual(new Set(['given_up']));
+  });
+
+  test('go once to each member whose role says so, however many workers there are', async () => {
+    const { orgId, people } = await world.organisation('owner', 'admin', 'member', 'billing', 'viewer');
+    await world.events(orgId, [low, { type: 'balance.floor', data: money }]);
+    await Promise.all([world.deliver(), world.deliver(), world.deliver()]);
+    const counts = people.map(({ email }) => lettersTo(email).length);
+    expect(counts).toEqual([2, 2, 0, 2, 0]);
+    const [owner] = people;
+    const subjects = lettersTo(owner?.email ?? '').map(({ headers }) => headers['subject'] ?? '');
+    expect(subjects.toSorted()).toEqual([
+      '[Acme] Your balance ends in 60 minutes',
+      '[Acme] Your balance has ended: what runs is being stopped',
+    ]);
+    expect(lettersTo(owner?.email ?? '')[0]?.body).toContain('25.34 USD');
+    const before = world.smtp.letters.length;
+    await world.clock.advance(HOUR_MS);
+    expect(await world.deliver()).toEqual({ claimed: 0, unavailable: null });
+    expect(world.smtp.letters).toHaveLength(before);
+  });
+
+  test('reach those who chose them, and not those who chose otherwise', async () => {
+    const { orgId, people } = await world.organisation('owner', 'member');
+    const [owner, member] = people;
+    if (owner === undefined || member === undefined) throw new Error('Nobody is there.');
+    await world.db.transaction({ name: 'choose', isolation }, async (tx) => {
+      const choice = { category: 'balance', wanted: false } as const;
+      await saveChoice(tx, orgId, { userId: owner.userId, mode: 'live' }, choice);
+      await saveChoice(tx, orgId, { userId: member.userId, mode: 'live' }, { ...choice, wanted: true });
+      await saveChoice(tx, orgId, { userId: owner.userId, mode: 'test' }, { ...choice, wanted: true });
+    });
+    await world.events(orgId, [low]);
+    await world.deliver();
+    expect([lettersTo(owner.email).length, lettersTo(member.email).length]).toEqual([0, 1]);
+    await world.events(orgId, [{ ...low, mode: 'test' }]);
+    await world.deliver();
+    expect([lettersTo(owner.email).length, lettersTo(member.email).length]).toEqual([1, 1]);
+  });
+
+  test('that no event tells are told all the same', async () => {
+    const { orgId, people } = await world.organisation('owner');
+    await world.db.transaction({ name: 'disable', isolation }, (tx) =>
+      tellPeople(tx, orgId, {
+        mode: 'live',
+        type: 'webhook.disabled',
+        data: {
+          webhookId: 'whk_1',
+          url: 'https://hooks.example.com/a',
+          reason: 'HTTP 500',
+          failingSince: '2026-01-01T00:00:00.000Z',
+        },
+      }),
+    );
+    await world.deliver();
+    const [letter] = lettersTo(people[0]?.email ?? '');
+    expect(letter?.body).toContain('https://hooks.example.com/a');
+  });
+});
+
+test("what a worker does not know stands in nobody's way, be it of an older version or of a newer one", async () => {
+  const { orgId, people } = await world.organisation('owner');
+  for (const addressed of ['null', 'now()']) {
+    await world.rows(
+      `insert into notices (id, org_id, mode, type, data, occurred_at, addressed_at)
+       values ('${toUuid(testIds.next('ntc'))}', '${toUuid(orgId)}', 'live', 'weather.bad', '{}',
+               '${world.clock.now().toISOString()}', ${addressed})`,
+    );
+  }
+  await world.rows(
+    `insert into notice_mails (notice_id, user_id, org_id, mode, category, state, next_attempt_at, created_at)
+     select id, '${toUuid(people[0]?.userId ?? orgId)}', org_id, mode, 'balance', 'waiting', occurred_at, occurred_at
+       from notices where addressed_at is not null`,
+  );
+  await world.events(orgId, [low]);
+  await world.deliver();
+  expect(lettersTo(people[0]?.email ?? '')).toHaveLength(1);
+  expect((await world.mails(orgId)).map(({ state }) => state).toSorted()).toEqual(['sent', 'waiting']);
+});
+
+describe('a letter', () => {
+  test('whose worker died before it wrote anything down is sent again, under the same id, and not before its claim is over', async () => {
+    const { orgId, people } = await world.organisation('owner');
+    const [owner] = people;
+    const dying: Mailer = {
+      from: world.mailer.from,
+      send: async (letter) => {
+        await world.mailer.send(letter);
+        throw new Error('killed');
+      },
+    };
+    await world.events(orgId, [low]);
+    await addressDue(world.db, 10);
+    const sending = { db: world.db, clock: world.clock, consoleUrl: null, limit: 5 };
+    await expect(sendDue({ ...sending, mailer: dying, leaseMs: 600_000 })).rejects.toThrow('killed');
+    expect(await world.deliver()).toMatchObject({ claimed: 0 });
+    await world.rows(`update notice_mails set claimed_until = clock_timestamp()`);
+    expect(await world.deliver()).toMatchObject({ claimed: 1 });
+    const ids = lettersTo(owner?.email ?? '').map(({ headers }) => headers['message-id']);
+    expect(ids).toHaveLength(2);
+    expect(new Set(ids).size).toBe(1);
+    expect(await world.mails(orgId)).toMatchObject([{ state: 'sent', attempts: 0 }]);
+  });
+
+  test('that another worker has taken over is settled by that one alone', async () => {
+    const { orgId } = await world.organisation('owner');
+    await world.events(orgId, [low]);
+    await addressDue(world.db, 10);
+    const wish = { now: world.clock.now(), limit: 5 };
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
+    const [slow] = await claimMails(world.db, { ...wish, claim: first, leaseMs: 0 });
+    const [quick] = await claimMails(world.db, { ...wish, claim: second, leaseMs: 60_000 });
+    if (slow === undefined || quick === undefined) throw new Error('Nothing was claimed.');
+    const refused = { state: 'refused', reason: 'late' } as const;
+    expect(await settleMail(world.db, slow, refused, wish.now)).toBe(false);
+    expect(await settleMail(world.db, quick, { state: 'sent' }, wish.now)).toBe(true);
+    expect(await settleMail(world.db, quick, refused, wish.now)).toBe(false);
+    expect(await world.mails(orgId)).toMatchObject([{ state: 'sent' }]);
+  });
+
+  test('that the server puts off is tried again on the ladder; what it refuses is not, with the reason kept', async () => {
+    const { orgId, people } = await world.organisation('owner', 'admin');
+    const [greylisted, unknown] = people.map(({ email }) => email);
+    world.smtp.refuse('RCPT TO', { code: 451, text: 'come again' }, greylisted);
+    world.smtp.refuse('RCPT TO', { code: 550, text: 'no such mailbox' }, unknown);
+    await world.events(orgId, [low]);
+    await world.deliver();
+    const states = async () =>
+      (await world.mails(orgId)).map(({ state, attempts }) => `${state} ${attempts}`).toSorted();
+    expect(await states()).toEqual(['refused 0', 'waiting 1']);
+    const reasons = (await world.mails(orgId)).map(({ last_error }) => last_error).join('; ');
+    expect(reasons).toContain('come again');
+    expect(reasons).toContain('no such mailbox');
+    world.smtp.accept();
+    expect((await world.deliver()).claimed).toBe(0);
+    await world.clock.advance(61_000);
+    expect((await world.deliver()).claimed).toBe(1);
+    expect(await states()).toEqual(['refused 0', 'sent 1']);
+  });
+
+  test('waits for a server that takes nothing, and that counts against no letter', async () => {
+    const { orgId, people } = await world.organisation('owner');
+    const outage: Mailer = {
+      from: world.mailer.from,
+      send: async (_letter: Letter): Promise<Outcome> => ({ kind: 'unavailable', reason: 'away' }),
+    };
+    await world.events(orgId, [low]);
+    for (let minute = 0; minute < 12; minute += 1) {
+      expect(await world.deliver({ mailer: outage })).toEqual({ claimed: 1, unavailable: 'away' });
+      await world.clock.advance(61_000);
+    }
+    expect(await world.mails(orgId)).toMatchObject([{ state: 'waiting', attempts: 0, last_error: 'away' }]);
+    await world.deliver();
+    expect(lettersTo(people[0]?.email ?? '')).toHaveLength(1);
+  });
+
+  test('is not sent to somebody who has left, or may not know it any more, since it was written', async () => {
+    const { orgId, people } = await world.organisation('owner', 'admin', 'admin');
+    const [owner, left, demoted] = people;
+    if (owner === undefined || left === undefined || demoted === undefined)
+      throw new Error('Nobody is there.');
+    await world.events(orgId, [low]);
+    await addressDue(world.db, 10);
+    await world.rows(`delete from members where user_id = '${toUuid(left.userId)}'`);
+    await world.rows(`update members set role = 'viewer' where user_id = '${toUuid(demoted.userId)}'`);
+    await world.deliver();
+    expect(people.map(({ email }) => lettersTo(email).length)).toEqual([1, 0, 0]);
+    const skipped = (await world.mails(orgId)).filter(({ state }) => state === 'skipped');
+    expect(skipped.map(({ user_id }) => fromUuid('usr', user_id)).toSorted()).toEqual(
+      [left.userId, demoted.userId].toSorted(),
+    );
+  });
+});
+
+describe('nobody', () => {
+  test('is flooded: a person gets so many letters of a category in an hour, and other categories come through', async () => {
+    const { orgId, people } = await world.organisation('owner');
+    const [owner] = people;
+    if (owner === undefined) throw new Error('Nobody is there.');
+    const many = Array.from({ length: LETTERS_AN_HOUR + 5 }, () => keyCreated(owner.userId));
+    await world.events(orgId, [...many, low]);
+    await world.deliver();
+    const states = (await world.mails(orgId)).map(({ state }) => state);
+    expect(states.filter((state) => state === 'skipped')).toHaveLength(5);
+    expect(lettersTo(owner.email)).toHaveLength(LETTERS_AN_HOUR + 1);
+    await world.clock.advance(HOUR_MS + 1);
+    await world.events(orgId, [keyCreated(owner.userId)]);
+    await world.deliver();
+    expect(lettersTo(owner.email)).toHaveLength(LETTERS_AN_HOUR + 2);
+  });
+
+  test('misses what is live because of what they asked for of test mode', async () => {
+    const { orgId, people } = await world.organisation('owner');
+    const [owner] = people;
+    if (owner === undefined) throw new Error('Nobody is there.');
+    await world.db.transaction({ name: 'choose', isolation }, (tx) =>
+      saveChoice(tx, orgId, { userId: owner.userId, mode: 'test' }, { category: 'balance', wanted: true }),
+    );
+    await world.events(
+      orgId,
+      Array.from({ length: LETTERS_AN_HOUR }, () => ({ ...low, mode: 'test' as const })),
+    );
+    await world.events(orgId, [low]);
+    await world.deliver();
+    expect((await world.mails(orgId)).map(({ state }) => state)).not.toContain('skipped');
+    expect(lettersTo(owner.email)).toHaveLength(LETTERS_AN_HOUR + 1);
+  });
+
+  test('gets what happened more than a day before anybody could send it', async () => {
+    const { orgId } = await world.organisation('owner');
+    await world.events(orgId, [low]);
+    await world.clock.advance(25 * HOUR_MS);
+    await world.deliver();
+    expect(await world.mails(orgId)).toEqual([]);
+    expect(await addressDue(world.db, 10)).toBe(0);
+  });
+
+  test('keeps notices for ever: they are forgotten with their letters', async () => {
+    const { orgId } = await world.organisation('owner');
+    await world.events(orgId, [low]);
+    await world.deliver();
+    const forget = (olderThanMs: number) =>
+      world.db.transaction({ name: 'forget', isolation }, (tx) =>
+        forgetOldNotices(tx, { olderThanMs, limit: 10 }),
+      );
+    expect(await forget(HOUR_MS)).toBe(0);
+    expect(await forget(0)).toBe(1);
+    expect(await world.mails(orgId)).toEqual([]);
+  });
+});
+
+describe('the loops of a worker', () => {
+  test('send what is told while they run, and without a server they say so and send nothing', async () => {
+    const { db } = world;
+    const { orgId, people } = await world.organisation('owner');
+    let logged = '';
+    const destination = { write: (line: string) => void (logged += line) };
+    const log = createLogger({ name: 'worker', level: 'warn', destination });
+    const idle = startNotices({ db, clock: systemClock, log, mailer: null, consoleUrl: null });
+    await Promise.all(idle.map((loop) => loop.stop()));
+    expect(logged).toContain('MILLRACE_SMTP_URL is not set');
+
+    const { mailer } = world;
+    const loops = startNotices({ db, clock: world.clock, log, mailer, consoleUrl: null });
+    await world.events(orgId, [low]);
+    await eventually({ what: 'the letter' }, async () => {
+      await world.clock.advance(1_000);
+      return lettersTo(people[0]?.email ?? '').length === 1;
+    });
+    await Promise.all(loops.map((loop) => loop.stop()));
+  });
+});

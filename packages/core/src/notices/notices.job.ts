@@ -1,0 +1,66 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { Mailer } from '@millrace/platform/mail';
+import { addressDue, sendDue } from './notices.service.ts';
+import { forgetOldNotices } from './notices.store.ts';
+
+export interface NoticeOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Null: nobody gets mail, and notices are forgotten in time. */
+  readonly mailer: Mailer | null;
+  /** Where people go from a letter. */
+  readonly consoleUrl: string | null;
+}
+
+const ADDRESS_EVERY_MS = 1_000;
+const SEND_EVERY_MS = 1_000;
+const FORGET_EVERY_MS = 60_000;
+const ADDRESS_BATCH = 50;
+/** So many connections to the server has a worker at most. */
+const SEND_BATCH = 8;
+/** Longer than any attempt, with all its timeouts, can take. */
+const LEASE_MS = 300_000;
+/** The longest pause while the server takes nothing. */
+const OUTAGE_MS = 60_000;
+const KEEP_MS = 30 * 86_400_000;
+const FORGET_BATCH = 500;
+
+/** Addresses notices, sends letters and forgets both. Any number of workers may do so at once. */
+export function startNotices({ db, clock, log, mailer, consoleUrl }: NoticeOptions): readonly Loop[] {
+  const forget = startLoop(
+    { name: 'forget old notices', clock, log, idleMs: FORGET_EVERY_MS, maxBackoffMs: FORGET_EVERY_MS },
+    async () => {
+      const forgotten = await db.transaction(
+        { name: 'forget old notices', isolation: 'read committed' },
+        (tx) => forgetOldNotices(tx, { olderThanMs: KEEP_MS, limit: FORGET_BATCH }),
+      );
+      return forgotten === FORGET_BATCH ? 'busy' : 'idle';
+    },
+  );
+  if (mailer === null) {
+    log.warn('no mail is sent to anybody: MILLRACE_SMTP_URL is not set');
+    return [forget];
+  }
+  const send = startLoop(
+    { name: 'send mail', clock, log, idleMs: SEND_EVERY_MS, maxBackoffMs: OUTAGE_MS },
+    async () => {
+      const sending = { db, clock, mailer, consoleUrl, leaseMs: LEASE_MS, limit: SEND_BATCH };
+      const { claimed, unavailable } = await sendDue(sending);
+      if (unavailable !== null) throw new Error(`The mail server takes nothing: ${unavailable}`);
+      return claimed === SEND_BATCH ? 'busy' : 'idle';
+    },
+  );
+  const address = startLoop(
+    { name: 'address notices', clock, log, idleMs: ADDRESS_EVERY_MS, maxBackoffMs: OUTAGE_MS },
+    async () => {
+      const addressed = await addressDue(db, ADDRESS_BATCH);
+      if (addressed > 0) send.wake();
+      return addressed === ADDRESS_BATCH ? 'busy' : 'idle';
+    },
+  );
+  return [address, send, forget];
+}

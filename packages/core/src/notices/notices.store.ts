@@ -1,0 +1,280 @@
+import type { NoticeCategory, Role } from '@millrace/contract';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Mode } from '@millrace/platform/envelope';
+import { fromUuid, toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import type { Settlement } from './ladder.ts';
+import type { Candidate, NoticeType } from './notices.ts';
+import { choicesOf, type ChoiceRow } from './preferences.store.ts';
+
+/** All SQL about notices and their letters. */
+
+export interface Notice {
+  readonly id: NoticeId;
+  readonly orgId: OrgId;
+  readonly mode: Mode;
+  /** Workers of another version may write types that this one does not know. */
+  readonly type: string;
+  readonly data: unknown;
+  readonly occurredAt: Date;
+}
+
+/** Writes down a notice that no event tells. */
+export async function insertNotice(
+  tx: Tx,
+  orgId: OrgId,
+  notice: { readonly mode: Mode; readonly type: NoticeType; readonly data: object },
+): Promise<NoticeId> {
+  const id = tx.ids.next('ntc');
+  await tx.kysely
+    .insertInto('notices')
+    .values({
+      id: toUuid(id),
+      org_id: toUuid(orgId),
+      mode: notice.mode,
+      type: notice.type,
+      data: JSON.stringify(notice.data),
+      occurred_at: tx.clock.now(),
+    })
+    .execute();
+  return id;
+}
+
+/** The oldest notices that nobody is addressing. They stay locked until the transaction ends. */
+export async function lockUnaddressed(tx: Tx, limit: number): Promise<readonly Notice[]> {
+  const rows = await tx.kysely
+    .selectFrom('notices')
+    .select(['id', 'org_id', 'mode', 'type', 'data', 'occurred_at'])
+    .where('addressed_at', 'is', null)
+    .orderBy('recorded_at')
+    .orderBy('id')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  return rows.map((row) => ({
+    id: fromUuid('ntc', row.id),
+    orgId: fromUuid('org', row.org_id),
+    mode: row.mode,
+    type: row.type,
+    data: row.data,
+    occurredAt: row.occurred_at,
+  }));
+}
+
+/** Longest-standing members first, with what they chose. */
+export async function findCandidates(
+  tx: Tx,
+  orgId: OrgId,
+  { mode, limit }: { readonly mode: Mode; readonly limit: number },
+): Promise<readonly Candidate[]> {
+  const { rows } = await sql<{ user_id: string; role: Role; choices: ChoiceRow[] }>`
+    select member.user_id, member.role,
+           coalesce((select json_agg(json_build_object('category', choice.category, 'wanted', choice.wanted))
+                       from notice_preferences choice
+                      where choice.org_id = member.org_id and choice.user_id = member.user_id
+                        and choice.mode = ${mode}), '[]'::json) as choices
+      from members member
+     where member.org_id = ${toUuid(orgId)}
+     order by member.id
+     limit ${limit}
+  `.execute(tx.kysely);
+  return rows.map((row) => ({
+    userId: fromUuid('usr', row.user_id),
+    role: row.role,
+    choices: choicesOf(row.choices),
+  }));
+}
+
+/** How many letters of a category and mode each member has been written since then. */
+export async function countRecent(
+  tx: Tx,
+  orgId: OrgId,
+  { mode, category, since }: { readonly mode: Mode; readonly category: NoticeCategory; readonly since: Date },
+): Promise<ReadonlyMap<UserId, number>> {
+  const rows = await tx.kysely
+    .selectFrom('notice_mails')
+    .select(['user_id', (of) => of.fn.countAll<bigint>().as('count')])
+    .where('org_id', '=', toUuid(orgId))
+    .where('mode', '=', mode)
+    .where('category', '=', category)
+    .where('created_at', '>', since)
+    .where('state', '<>', 'skipped')
+    .groupBy('user_id')
+    .execute();
+  return new Map(rows.map((row) => [fromUuid('usr', row.user_id), Number(row.count)]));
+}
+
+export interface NewMail {
+  readonly userId: UserId;
+  /** Why it is not to be sent; null: it is. */
+  readonly skipped: string | null;
+}
+
+/** Writes the letters of a notice down. */
+export async function insertMails(
+  tx: Tx,
+  orgId: OrgId,
+  notice: { readonly id: NoticeId; readonly mode: Mode; readonly category: NoticeCategory },
+  mails: readonly NewMail[],
+): Promise<void> {
+  if (mails.length === 0) return;
+  const now = tx.clock.now();
+  const rows = mails.map(({ userId, skipped }) => ({
+    notice_id: toUuid(notice.id),
+    user_id: toUuid(userId),
+    org_id: toUuid(orgId),
+    mode: notice.mode,
+    category: notice.category,
+    created_at: now,
+    ...(skipped === null
+      ? { state: 'waiting' as const, next_attempt_at: now }
+      : { state: 'skipped' as const, done_at: now, last_error: skipped }),
+  }));
+  await tx.kysely.insertInto('notice_mails').values(rows).execute();
+}
+
+/** Nobody looks again who gets it. */
+export async function closeNotice(tx: Tx, orgId: OrgId, id: NoticeId): Promise<void> {
+  await tx.kysely
+    .updateTable('notices')
+    .set({ addressed_at: tx.clock.now() })
+    .where('id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(orgId))
+    .execute();
+}
+
+/** A letter that is ours to send for a while. */
+export interface ClaimedMail {
+  readonly claim: string;
+  readonly notice: Notice;
+  readonly userId: UserId;
+  readonly category: NoticeCategory;
+  readonly attempts: number;
+  readonly createdAt: Date;
+  readonly name: string;
+  readonly email: string;
+  readonly orgName: string;
+  /** Null: not a member any more. */
+  readonly role: Role | null;
+}
+
+interface ClaimedRow {
+  notice_id: string;
+  user_id: string;
+  org_id: string;
+  mode: Mode;
+  category: NoticeCategory;
+  attempts: number;
+  created_at: Date;
+  type: string;
+  data: unknown;
+  occurred_at: Date;
+  user_name: string;
+  email: string;
+  org_name: string;
+  role: Role | null;
+}
+
+/**
+ * Takes letters that are due. When they are due goes by the clock that is handed in, how long they stay claimed by that of
+ * the database: workers whose clocks differ must not send the same letter.
+ */
+export async function claimMails(
+  db: Db,
+  wish: { readonly claim: string; readonly now: Date; readonly leaseMs: number; readonly limit: number },
+): Promise<readonly ClaimedMail[]> {
+  const { rows } = await sql<ClaimedRow>`
+    with due as (
+      select notice_id, user_id
+        from notice_mails
+       where state = 'waiting' and next_attempt_at <= ${wish.now}
+         and coalesce(claimed_until <= clock_timestamp(), true)
+       order by next_attempt_at
+       limit ${wish.limit}
+         for update skip locked
+    ),
+    claimed as (
+      update notice_mails mail
+         set claim = ${wish.claim},
+             claimed_until = clock_timestamp() + ${wish.leaseMs} * interval '1 millisecond'
+        from due
+       where mail.notice_id = due.notice_id and mail.user_id = due.user_id
+      returning mail.*
+    )
+    select claimed.notice_id, claimed.user_id, claimed.org_id, claimed.mode, claimed.category, claimed.attempts,
+           claimed.created_at, notice.type, notice.data, notice.occurred_at, person.name as user_name, person.email,
+           coalesce(organisation.name, '') as org_name, member.role
+      from claimed
+      join notices notice on notice.id = claimed.notice_id
+      join users person on person.id = claimed.user_id
+      left join organisations organisation on organisation.id = claimed.org_id
+      left join members member on member.org_id = claimed.org_id and member.user_id = claimed.user_id
+     order by claimed.created_at, claimed.notice_id, claimed.user_id
+  `.execute(db.kysely);
+  return rows.map((row) => ({
+    claim: wish.claim,
+    notice: {
+      id: fromUuid('ntc', row.notice_id),
+      orgId: fromUuid('org', row.org_id),
+      mode: row.mode,
+      type: row.type,
+      data: row.data,
+      occurredAt: row.occurred_at,
+    },
+    userId: fromUuid('usr', row.user_id),
+    category: row.category,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    name: row.user_name,
+    email: row.email,
+    orgName: row.org_name,
+    role: row.role,
+  }));
+}
+
+/** Writes down what became of a letter; false when it was not ours any more. */
+export async function settleMail(
+  db: Db,
+  mail: ClaimedMail,
+  settlement: Settlement,
+  now: Date,
+): Promise<boolean> {
+  const change =
+    settlement.state === 'waiting'
+      ? {
+          attempts: settlement.attempts,
+          next_attempt_at: settlement.nextAttemptAt,
+          last_error: settlement.reason,
+        }
+      : {
+          next_attempt_at: null,
+          done_at: now,
+          last_error: settlement.state === 'sent' ? null : settlement.reason,
+        };
+  const settled = await db.kysely
+    .updateTable('notice_mails')
+    .set({ ...change, state: settlement.state, claim: null, claimed_until: null })
+    .where('notice_id', '=', toUuid(mail.notice.id))
+    .where('user_id', '=', toUuid(mail.userId))
+    .where('org_id', '=', toUuid(mail.notice.orgId))
+    .where('claim', '=', mail.claim)
+    .where('state', '=', 'waiting')
+    .executeTakeFirst();
+  return settled.numUpdatedRows === 1n;
+}
+
+/** Forgets old notices and their letters, sent or not; by the clock of the database, like events. Answers how many. */
+export async function forgetOldNotices(
+  tx: Tx,
+  { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
+): Promise<number> {
+  const { rows } = await sql<{ id: string }>`
+    delete from notices
+     where id in (select id from notices
+                   where recorded_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
+                   limit ${limit} for update skip locked)
+    returning id
+  `.execute(tx.kysely);
+  return rows.length;
+}

@@ -1,0 +1,124 @@
+import {
+  eventTypes,
+  noticeCategoryNames,
+  roles,
+  type NoticeCategory,
+  type Role,
+  type Scope,
+} from '@millrace/contract';
+import type { Mode } from '@millrace/platform/envelope';
+import type { UserId } from '@millrace/platform/ids';
+import { z } from 'zod';
+
+/** What people are told, and who of them. Pure. */
+
+/** What is told though no event says it: it is about the tenant's own settings, which programs that fail cannot read. */
+const otherTypes = {
+  'webhook.disabled': {
+    data: z.object({
+      webhookId: z.string(),
+      url: z.string(),
+      reason: z.string(),
+      failingSince: z.iso.datetime(),
+    }),
+  },
+} as const satisfies Record<string, { readonly data: z.ZodObject }>;
+
+const types = { ...eventTypes, ...otherTypes };
+
+/** What is told, and what people switch it on and off by. The trigger on events has the same list. */
+export const categoryOf = {
+  'balance.low': 'balance',
+  'balance.floor': 'balance',
+  'budget.threshold': 'budgets',
+  'budget.exceeded': 'budgets',
+  'rental.expiring': 'expiring',
+  'instance.expiring': 'expiring',
+  'maintenance.announced': 'maintenance',
+  'maintenance.ended': 'maintenance',
+  'invoice.finalized': 'invoices',
+  'key.created': 'keys',
+  'webhook.disabled': 'webhooks',
+} as const satisfies Partial<Record<keyof typeof types, NoticeCategory>>;
+
+export type NoticeType = keyof typeof categoryOf;
+
+export type NoticeData<Type extends NoticeType> = z.output<(typeof types)[Type]['data']>;
+
+export function isNoticeType(type: string): type is NoticeType {
+  return Object.hasOwn(categoryOf, type);
+}
+
+/** What a notice says; null when that is not what its type promises. */
+export function readData<Type extends NoticeType>(type: Type, data: unknown): NoticeData<Type> | null {
+  const read = types[type].data.safeParse(data);
+  return read.success ? (read.data as NoticeData<Type>) : null;
+}
+
+interface Category {
+  /** Who may read it by the API may read it by mail, and nobody else. */
+  readonly scope: Scope;
+  /** Who gets it without having chosen. */
+  readonly roles: readonly Role[];
+}
+
+const categories: Readonly<Record<NoticeCategory, Category>> = {
+  balance: { scope: 'billing:read', roles: ['owner', 'admin', 'billing'] },
+  budgets: { scope: 'billing:read', roles: ['owner', 'admin', 'billing'] },
+  expiring: { scope: 'rentals:read', roles: ['owner', 'admin'] },
+  maintenance: { scope: 'rentals:read', roles: ['owner', 'admin'] },
+  invoices: { scope: 'billing:read', roles: ['owner', 'billing'] },
+  webhooks: { scope: 'webhooks:read', roles: ['owner', 'admin'] },
+  keys: { scope: 'api-keys:read', roles: ['owner', 'admin'] },
+};
+
+export function mayKnow(role: Role, category: NoticeCategory): boolean {
+  return roles[role].includes(categories[category].scope);
+}
+
+/** What somebody chose; a category that is missing was not chosen. */
+export type Choices = Readonly<Partial<Record<NoticeCategory, boolean>>>;
+
+export interface Preference {
+  readonly enabled: boolean;
+  readonly chosen: boolean | null;
+  readonly available: boolean;
+}
+
+/** Test mode is for trying things out: of it nothing is sent unless somebody asks for it. */
+function preferenceOf(role: Role, mode: Mode, category: NoticeCategory, choices: Choices): Preference {
+  const chosen = choices[category] ?? null;
+  const available = mayKnow(role, category);
+  const byRole = mode === 'live' && categories[category].roles.includes(role);
+  return { enabled: available && (chosen ?? byRole), chosen, available };
+}
+
+export function preferencesOf(
+  role: Role,
+  mode: Mode,
+  choices: Choices,
+): Readonly<Record<NoticeCategory, Preference>> {
+  const entries = noticeCategoryNames.map((name) => [name, preferenceOf(role, mode, name, choices)] as const);
+  return Object.fromEntries(entries) as Record<NoticeCategory, Preference>;
+}
+
+/** A member of the organisation that a notice is about. */
+export interface Candidate {
+  readonly userId: UserId;
+  readonly role: Role;
+  readonly choices: Choices;
+}
+
+/** Who gets a notice. Whoever has made a key, or in whose name one was made, hears of it too unless they chose not to. */
+export function recipientsOf(
+  notice: { readonly category: NoticeCategory; readonly mode: Mode; readonly about: UserId | null },
+  members: readonly Candidate[],
+): readonly UserId[] {
+  const { category, mode, about } = notice;
+  return members
+    .filter(({ userId, role, choices }) => {
+      const { enabled, chosen, available } = preferenceOf(role, mode, category, choices);
+      return enabled || (mode === 'live' && userId === about && available && chosen === null);
+    })
+    .map(({ userId }) => userId);
+}

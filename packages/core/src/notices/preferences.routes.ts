@@ -1,0 +1,57 @@
+import type { Answer, Contract } from '@millrace/contract';
+import { noticeCategoryNames } from '@millrace/contract';
+import type { Db, Reader } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
+import type { OrgId } from '@millrace/platform/ids';
+import { appendAudit, enterAs, findMembership, keyCallOf, readCommitted } from '../identity/index.ts';
+import { preferencesOf } from './notices.ts';
+import { findChoices, saveChoice, type Chooser } from './preferences.store.ts';
+
+export interface NoticeRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+}
+
+type WirePreferences = Answer<Contract['operations']['getNoticePreferences']>;
+
+/** What the person of a key is told by mail in the organisation of the key. */
+export function serveNotices({ server, operations, db }: NoticeRoutes): void {
+  server.serve(operations.getNoticePreferences, ({ context }) => {
+    const { orgId, userId, mode } = requirePrincipal(context);
+    return readPreferences(db, orgId, { userId, mode });
+  });
+
+  server.serve(operations.updateNoticePreferences, ({ body, context, transact }) =>
+    transact({ name: 'choose notices', isolation: readCommitted }, async (tx) => {
+      const call = keyCallOf(context);
+      const { key } = await enterAs(tx, call, 'notices:write');
+      const { orgId, userId, mode } = key;
+      const chosen = noticeCategoryNames.flatMap((category) => {
+        const wanted = body.preferences[category];
+        return wanted === undefined ? [] : [{ category, wanted }];
+      });
+      const before = await findChoices(tx, orgId, { userId, mode });
+      for (const choice of chosen) await saveChoice(tx, orgId, { userId, mode }, choice);
+      if (chosen.length > 0) {
+        await appendAudit(tx, orgId, call.cause, {
+          action: 'notice_preferences.changed',
+          resource: { kind: 'user', id: userId },
+          before,
+          after: await findChoices(tx, orgId, { userId, mode }),
+        });
+      }
+      return { body: await readPreferences(tx, orgId, { userId, mode }) };
+    }),
+  );
+}
+
+async function readPreferences(reader: Reader, orgId: OrgId, chooser: Chooser): Promise<WirePreferences> {
+  const membership = await findMembership(reader, orgId, chooser.userId);
+  // The key was good when the request came in; if its person has left since, it is good no more.
+  if (membership === null) throw new Fault('API_KEY_REVOKED');
+  const { role, user } = membership.member;
+  const choices = await findChoices(reader, orgId, chooser);
+  return { email: user.email, preferences: preferencesOf(role, chooser.mode, choices) };
+}

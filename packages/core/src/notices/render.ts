@@ -1,0 +1,102 @@
+import type { Role } from '@millrace/contract';
+import { domainOf, oneLine, type Letter, type Mailbox } from '@millrace/platform/mail';
+import { toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { writers, type Message } from './letters.ts';
+import { readData, type NoticeData, type NoticeType } from './notices.ts';
+
+/** A notice as the letter that somebody gets. Pure. */
+
+/** Who writes: how the installation presents itself. */
+export interface Sender {
+  readonly from: Mailbox;
+  readonly consoleUrl: string | null;
+}
+
+export interface Addressee {
+  readonly userId: UserId;
+  readonly name: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly orgId: OrgId;
+  readonly orgName: string;
+}
+
+export interface ToldNotice {
+  readonly id: NoticeId;
+  readonly type: NoticeType;
+  readonly data: unknown;
+}
+
+/** Null when the notice does not say what its type promises. */
+export function letterOf(notice: ToldNotice, addressee: Addressee, sender: Sender): Letter | null {
+  const message = messageOf(notice.type, notice.data);
+  if (message === null) return null;
+  const parts = partsOf(message, addressee, sender);
+  return {
+    messageId: `${toUuid(notice.id)}.${toUuid(addressee.userId)}@${domainOf(sender.from)}`,
+    to: { name: addressee.name, address: addressee.email },
+    subject: `[${oneLine(addressee.orgName)}] ${message.subject}`,
+    text: toText(parts),
+    html: toHtml(parts),
+    headers: { 'X-Millrace-Notice': notice.type },
+  };
+}
+
+export function messageOf<Type extends NoticeType>(type: Type, data: unknown): Message | null {
+  const read = readData(type, data);
+  const write: (data: NoticeData<Type>) => Message = writers[type];
+  return read === null ? null : write(read);
+}
+
+interface Parts extends Message {
+  readonly link: string | null;
+  readonly footer: string;
+}
+
+function partsOf(message: Message, { role, orgName, orgId }: Addressee, { from, consoleUrl }: Sender): Parts {
+  const name = from.name ?? 'Millrace';
+  return {
+    ...message,
+    link: consoleUrl,
+    footer:
+      `You get this from ${name} as ${role} of ${oneLine(orgName)} (${orgId}). ` +
+      'What you get is for you to choose: millrace me notices, or /v2/me/notice-preferences of the API.',
+  };
+}
+
+function toText({ lead, facts, advice, link, footer }: Parts): string {
+  const width = Math.max(...facts.map(([name]) => name.length)) + 2;
+  const lines = facts.map(([name, value]) => `  ${`${name}:`.padEnd(width)}${oneLine(value)}`);
+  const paragraphs = [oneLine(lead), lines.join('\n'), advice, ...(link === null ? [] : [link])];
+  return `${[...paragraphs, `-- \n${footer}`].join('\n\n')}\n`;
+}
+
+function toHtml({ subject, lead, facts, advice, link, footer }: Parts): string {
+  const rows = facts.map(([name, value]) => {
+    return `<tr><td style="padding-right:1em;color:#555">${escape(name)}</td><td>${escape(value)}</td></tr>`;
+  });
+  const address = link === null ? [] : [`<p><a href="${escape(link)}">${escape(link)}</a></p>`];
+  return [
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escape(subject)}</title></head>`,
+    '<body style="font-family:sans-serif;line-height:1.5">',
+    `<p>${escape(lead)}</p>`,
+    `<table>${rows.join('')}</table>`,
+    `<p>${escape(advice)}</p>`,
+    ...address,
+    `<p style="color:#777;font-size:small">${escape(footer)}</p>`,
+    '</body></html>',
+  ].join('\n');
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Names of things come from tenants, and a letter is read by others than those who named them. */
+function escape(text: string): string {
+  return oneLine(text).replaceAll(/[&<>"']/g, (char) => entities[char] ?? '');
+}

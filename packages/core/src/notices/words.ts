@@ -1,0 +1,35 @@
+import { formatUsd, parseNanoUsd, splitBy } from '@millrace/platform/money';
+
+/** Values as people read them in a letter. Pure. */
+
+/** Cents are enough for a letter; what is below them is cut off, never rounded up. */
+export function usd(nano: string): string {
+  const amount = parseNanoUsd(nano);
+  return `${amount === null ? nano : formatUsd(amount).replace(/(\.\d\d)\d+$/, '$1')} USD`;
+}
+
+/** `2026-08-01 12:00 UTC`: readers are in many places, and this one is in all of them. */
+export function instant(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+}
+
+const units = [
+  { name: 'days', seconds: 86_400 },
+  { name: 'hours', seconds: 3_600 },
+  { name: 'minutes', seconds: 60 },
+] as const;
+
+/** In the largest unit of which there are two at least, rounded down. */
+export function duration(seconds: number): string {
+  for (const unit of units) {
+    const [count] = splitBy(seconds, unit.seconds);
+    if (count >= 2) return `${count} ${unit.name}`;
+  }
+  return 'a minute or less';
+}
+
+/** The first few of many things. */
+export function some(names: readonly string[], most: number): string {
+  if (names.length <= most) return names.join(', ');
+  return `${names.slice(0, most).join(', ')} and ${names.length - most} more`;
+}

@@ -1,0 +1,169 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
+import type { Logger } from '@millrace/platform/log';
+import { msToSecondsRoundDown, msToSeconds } from '@millrace/platform/money';
+import type { Sealer } from '@millrace/platform/secrets';
+import { counter, histogram } from '@millrace/platform/telemetry';
+import { findEventsBySeq, toWireEvent } from '../events/index.ts';
+import { appendAudit, systemCause } from '../identity/index.ts';
+import { tellPeople } from '../notices/index.ts';
+import { nextAttemptAt, reasonToDisable } from './ladder.ts';
+import type { Post, PostResult } from './post.ts';
+import {
+  isStillHeld,
+  noteFailing,
+  recordAcceptance,
+  recordFailure,
+  type DueDelivery,
+  type HeldWebhook,
+  type SendingState,
+} from './queue.store.ts';
+import { openSecrets } from './secrets.ts';
+import { signedHeaders } from './signing.ts';
+import { originOf } from './url.ts';
+import type { Attempt } from './webhook.ts';
+import { disableFailing, noteFailure, noteSuccess } from './webhooks.store.ts';
+
+const attemptsMade = counter(
+  'millrace_webhook_attempts_total',
+  'Attempts to deliver an event to a webhook, by outcome',
+);
+const attemptSeconds = histogram('millrace_webhook_attempt_seconds', 'How long receivers take to answer', {
+  buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+});
+const disabled = counter(
+  'millrace_webhooks_disabled_total',
+  'Webhooks switched off because nothing was accepted',
+);
+
+export interface DeliverParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly sealer: Sealer;
+  readonly post: Post;
+}
+
+/**
+ * One attempt: sent outside any transaction, then written down, unless the webhook is another worker's by then. True when
+ * it was accepted and written down, so that what follows it may go.
+ */
+export async function attemptDelivery(
+  parts: DeliverParts,
+  held: HeldWebhook,
+  state: SendingState,
+  delivery: DueDelivery,
+): Promise<boolean> {
+  const at = parts.clock.now();
+  const result = await sendOnce(parts, held, state, delivery, at);
+  if (result === 'forgotten') return abandonForgotten(parts, held, delivery);
+  const { httpStatus, error, durationMs } = result;
+  attemptsMade.add(1, { outcome: error === null ? 'succeeded' : 'failed' });
+  attemptSeconds.record(msToSeconds(durationMs));
+  const attempt: Attempt = { at: at.toISOString(), httpStatus, error, durationMs };
+  if (error === null) return writeSuccess(parts, held, state, delivery, attempt);
+  await writeFailure(parts, held, delivery, attempt, { url: state.url, httpStatus, error });
+  return false;
+}
+
+async function sendOnce(
+  { db, sealer, post }: DeliverParts,
+  held: HeldWebhook,
+  state: SendingState,
+  delivery: DueDelivery,
+  at: Date,
+): Promise<PostResult | 'forgotten'> {
+  const [event] = await findEventsBySeq(db, held.orgId, [delivery.seq]);
+  if (event === undefined) return 'forgotten';
+  const body = JSON.stringify(toWireEvent(event));
+  const secrets = openSecrets(sealer, held.id, state.secrets, at);
+  const timestampSeconds = msToSecondsRoundDown(at.getTime());
+  const signed = signedHeaders({ id: event.id, timestampSeconds, payload: body }, secrets);
+  const headers = { 'content-type': 'application/json', 'user-agent': 'Millrace-Webhooks/1', ...signed };
+  return post({ url: state.url, headers, body });
+}
+
+/** Of what succeeds in one second, one that says so on the webhook is enough, and spares its row. */
+const SUCCESS_NOTED_EVERY_MS = 1_000;
+
+async function writeSuccess(
+  { db, clock }: DeliverParts,
+  held: HeldWebhook,
+  { failing, lastSucceededAt }: SendingState,
+  { seq }: DueDelivery,
+  attempt: Attempt,
+): Promise<boolean> {
+  const agoMs = clock.nowMs() - (lastSucceededAt?.getTime() ?? 0);
+  if (!failing && agoMs < SUCCESS_NOTED_EVERY_MS) return recordAcceptance(db, held, seq, attempt);
+  return db.transaction({ name: 'webhook delivered', isolation: 'read committed' }, async (tx) => {
+    await noteSuccess(tx, held);
+    const isWritten = await recordAcceptance(tx, held, seq, attempt);
+    await noteFailing(tx, held, false);
+    return isWritten;
+  });
+}
+
+async function writeFailure(
+  { db, log }: DeliverParts,
+  held: HeldWebhook,
+  delivery: DueDelivery,
+  attempt: Attempt,
+  failure: Failure,
+): Promise<void> {
+  const failures = delivery.failures + 1;
+  const reason = await db.transaction(
+    { name: 'webhook delivery failed', isolation: 'read committed' },
+    async (tx) => {
+      if (!(await isStillHeld(tx, held))) return null;
+      const now = tx.clock.now();
+      const failingSince = await noteFailure(tx, held, failure.error);
+      const next = nextAttemptAt(failures, now);
+      const status = next === null ? 'failed' : 'pending';
+      const outcome = { status, failures, attempt, nextAttemptAt: next } as const;
+      if (!(await recordFailure(tx, held, delivery.seq, outcome))) return null;
+      await noteFailing(tx, held, true);
+      return failingSince === null ? null : giveUpWebhook(tx, held, failure, failingSince);
+    },
+  );
+  if (reason === null) return;
+  disabled.add(1);
+  log.info({ webhookId: held.id, orgId: held.orgId, reason }, 'a webhook was switched off');
+}
+
+interface Failure {
+  readonly url: string;
+  readonly httpStatus: number | null;
+  readonly error: string;
+}
+
+/** Switches off what fails for too long, and has people told. Answers why, or null. */
+async function giveUpWebhook(
+  tx: Tx,
+  held: HeldWebhook,
+  failure: Failure,
+  failingSince: Date,
+): Promise<string | null> {
+  const { id, orgId, mode } = held;
+  const reason = reasonToDisable(failure, failingSince, tx.clock.now());
+  if (reason === null || !(await disableFailing(tx, held, reason))) return null;
+  await appendAudit(tx, orgId, systemCause('webhooks', mode), {
+    action: 'webhook.disabled',
+    resource: { kind: 'webhook', id },
+    reason,
+  });
+  const url = originOf(failure.url);
+  const data = { webhookId: id, url, reason, failingSince: failingSince.toISOString() };
+  await tellPeople(tx, orgId, { mode, type: 'webhook.disabled', data });
+  return reason;
+}
+
+/** What the feed no longer keeps cannot be sent; what follows it can. */
+function abandonForgotten(
+  { db }: DeliverParts,
+  held: HeldWebhook,
+  { seq, failures }: DueDelivery,
+): Promise<boolean> {
+  return db.transaction({ name: 'webhook delivery forgotten', isolation: 'read committed' }, (tx) =>
+    recordFailure(tx, held, seq, { status: 'abandoned', failures, attempt: null, nextAttemptAt: null }),
+  );
+}

@@ -1,0 +1,180 @@
+import type { Clock } from '@millrace/platform/clock';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import { msToSeconds } from '@millrace/platform/money';
+import { gauge } from '@millrace/platform/telemetry';
+import { attemptDelivery, type DeliverParts } from './deliver.service.ts';
+import {
+  claimWebhooks,
+  findLanes,
+  giveBack,
+  measureQueues,
+  readSendingState,
+  releaseUntilDue,
+  renewLeases,
+  type HeldWebhook,
+  type Lane,
+  type SendingState,
+} from './queue.store.ts';
+
+export interface DelivererTuning {
+  /** How often to look for webhooks with something due: half of it is the delay that a delivery sees on average. */
+  readonly pollMs: number;
+  /** A worker that is silent this long loses its webhooks. */
+  readonly leaseTtlMs: number;
+  /** For how many webhooks this process sends at once that work. */
+  readonly workingAtOnce: number;
+  /** And for how many whose last attempt failed: these have places of their own, so that they keep the others from none. */
+  readonly failingAtOnce: number;
+  /** How many things of one webhook are sent about at once, while it works; one while it does not. */
+  readonly perWebhook: number;
+  /** After this long a webhook is given back, so that others have their turn. */
+  readonly turnMs: number;
+  readonly measureMs: number;
+}
+
+export const defaultDelivererTuning: DelivererTuning = {
+  pollMs: 200,
+  leaseTtlMs: 30_000,
+  workingAtOnce: 64,
+  failingAtOnce: 32,
+  perWebhook: 8,
+  turnMs: 20_000,
+  measureMs: 10_000,
+};
+
+export interface DelivererOptions extends DeliverParts {
+  /** Names this process among all workers; never used twice. */
+  readonly holder: string;
+  readonly tuning?: Partial<DelivererTuning>;
+}
+
+export interface Deliverer {
+  /** Lets what is under way end and gives every webhook back. */
+  stop(): Promise<void>;
+}
+
+const heldGauge = gauge('millrace_webhooks_held', 'Webhooks that this process is sending for');
+const oldestGauge = gauge(
+  'millrace_webhook_oldest_due_seconds',
+  'For how long a webhook that works has had something due that nobody sends',
+);
+
+/** Starts sending. Any number of workers may; each webhook is one worker's at a time. */
+export function startDeliverer(options: DelivererOptions): Deliverer {
+  const { db, clock, log, holder } = options;
+  const tuning: DelivererTuning = { ...defaultDelivererTuning, ...options.tuning };
+  // A webhook that was lost and taken again is in it twice, until its first sending has found out.
+  const running = new Map<Promise<void>, HeldWebhook>();
+  const stopping = new AbortController();
+
+  const run = (held: HeldWebhook): void => {
+    const sending: Promise<void> = sendFor(options, tuning, held, stopping.signal)
+      // Its lease runs out, and whoever takes it up next goes on.
+      .catch((error: unknown) => log.warn({ err: error, webhookId: held.id }, 'sending was interrupted'))
+      .then(() => void running.delete(sending));
+    running.set(sending, held);
+  };
+  const claim = async (): Promise<'idle'> => {
+    const failingNow = [...running.values()].filter(({ wasFailing }) => wasFailing).length;
+    const working = tuning.workingAtOnce - (running.size - failingNow);
+    const failing = tuning.failingAtOnce - failingNow;
+    if (working === 0 && failing === 0) return 'idle';
+    const { leaseTtlMs: ttlMs } = tuning;
+    const taken = await claimWebhooks(db, { holder, now: clock.now(), ttlMs, working, failing });
+    for (const held of taken) run(held);
+    return 'idle';
+  };
+  const loop = (name: string, idleMs: number, step: () => Promise<'idle'>): Loop =>
+    startLoop({ name, clock, log, idleMs }, step);
+  const loops = [
+    loop('claim webhooks', tuning.pollMs, claim),
+    // Three renewals fit into one time to live, so that one lost renewal costs nothing.
+    loop('keep webhooks', Math.floor(tuning.leaseTtlMs * 0.3), async () => {
+      if (running.size > 0) await renewLeases(db, holder, [...running.values()], tuning.leaseTtlMs);
+      return 'idle';
+    }),
+    loop('measure webhooks', tuning.measureMs, async () => {
+      heldGauge.record(running.size);
+      oldestGauge.record(msToSeconds((await measureQueues(db, clock.now())).oldestDueMs));
+      return 'idle';
+    }),
+  ];
+  const [claiming, ...others] = loops;
+  return {
+    stop: async () => {
+      stopping.abort();
+      await claiming?.stop();
+      await Promise.all(running.keys());
+      await Promise.all(others.map((other) => other.stop()));
+    },
+  };
+}
+
+/**
+ * Sends what is due of one webhook until nothing is, its turn is over or it is another worker's. What is about one thing
+ * goes one after the other, in a lane; lanes go side by side, so that one slow answer holds up one thing.
+ */
+async function sendFor(
+  parts: DelivererOptions,
+  tuning: DelivererTuning,
+  held: HeldWebhook,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { db, clock } = parts;
+  const lanes = new Map<string, Promise<void>>();
+  const turnEndsMs = clock.monotonicMs() + tuning.turnMs;
+  const isOver = (): boolean => stopping.aborted || clock.monotonicMs() >= turnEndsMs;
+  // Read again and again while lanes are under way; null once there is nothing more for us to send.
+  let state: SendingState | null = null;
+  const failures: unknown[] = [];
+
+  const runLane = async (lane: Lane): Promise<void> => {
+    for (const delivery of lane.deliveries) {
+      if (state === null || isOver()) return;
+      if (delivery.nextAttemptAt === null || delivery.nextAttemptAt > clock.now()) return;
+      if (!(await attemptDelivery(parts, held, state, delivery))) return;
+    }
+  };
+  const startLanes = async ({ failing }: SendingState): Promise<void> => {
+    const limit = (failing ? 1 : tuning.perWebhook) - lanes.size;
+    if (limit <= 0) return;
+    const found = await findLanes(db, held, { now: clock.now(), limit, underWay: [...lanes.keys()] });
+    for (const lane of found) {
+      const sending = runLane(lane)
+        .catch((error: unknown) => void failures.push(error))
+        .then(() => void lanes.delete(lane.thing));
+      lanes.set(lane.thing, sending);
+    }
+  };
+  /** False when there is nothing more to do for now. */
+  const step = async (): Promise<boolean> => {
+    const read = await readSendingState(db, held);
+    state = read?.enabled === true ? read : null;
+    if (read === null || failures.length > 0) return false;
+    if (state !== null) await startLanes(state);
+    if (lanes.size > 0) await firstOf(clock, lanes, tuning.pollMs);
+    else if (await releaseUntilDue(db, held, read.wakes)) return false;
+    return true;
+  };
+
+  try {
+    while (!isOver() && (await step()));
+  } finally {
+    await Promise.all(lanes.values());
+  }
+  if (failures.length > 0)
+    throw new AggregateError(failures, 'Some of what was sent could not be written down.');
+  if (isOver()) await giveBack(db, held, clock.now());
+}
+
+/** Until one of them is done, or it is time to look for what came meanwhile. */
+async function firstOf(
+  clock: Clock,
+  lanes: ReadonlyMap<string, Promise<void>>,
+  lookAgainMs: number,
+): Promise<void> {
+  const waiting = new AbortController();
+  const soon = clock.sleep(lookAgainMs, waiting.signal).catch(() => undefined);
+  await Promise.race([...lanes.values(), soon]);
+  waiting.abort();
+}

@@ -1,0 +1,191 @@
+import type { Db, Reader, Tables, Tx } from '@millrace/platform/db';
+import { fromUuid, toUuid, type DeliveryId, type OrgId, type WebhookId } from '@millrace/platform/ids';
+import { sql, type Selectable } from 'kysely';
+import type { Attempt, Delivery, DeliveryStatus, Webhook } from './webhook.ts';
+
+/** All SQL about deliveries as their owner sees them. New ones come from the trigger on events. */
+
+export type DeliveryRow = Selectable<Tables['webhook_deliveries']>;
+
+export function deliveryFromRow(row: DeliveryRow): Delivery {
+  return {
+    id: fromUuid('dlv', row.id),
+    webhookId: fromUuid('whk', row.webhook_id),
+    eventId: fromUuid('evt', row.event_id),
+    eventType: row.event_type,
+    seq: Number(row.seq),
+    status: row.status,
+    // Written by `recordAcceptance` and `recordFailure`, and by nothing else.
+    attempts: row.attempts as unknown as readonly Attempt[],
+    nextAttemptAt: row.next_attempt_at,
+    createdAt: row.created_at,
+  };
+}
+
+/** How many deliveries one change of a webhook sends anew at most. */
+const REFRESHED_MOST = 1_000;
+
+/** Newest first. */
+export async function listDeliveries(
+  reader: Reader,
+  orgId: OrgId,
+  webhookId: WebhookId,
+  page: { readonly limit: number; readonly before: number | null; readonly status: DeliveryStatus | null },
+): Promise<readonly Delivery[]> {
+  let query = reader.kysely
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', toUuid(webhookId))
+    .where('org_id', '=', toUuid(orgId));
+  if (page.before !== null) query = query.where('seq', '<', BigInt(page.before));
+  if (page.status !== null) query = query.where('status', '=', page.status);
+  const rows = await query
+    .orderBy('seq', 'desc')
+    .limit(page.limit + 1)
+    .execute();
+  return rows.map(deliveryFromRow);
+}
+
+/** Has one sent again, or at once if it waits for its next attempt. Null when there is none such. */
+export async function replayDelivery(
+  tx: Tx,
+  orgId: OrgId,
+  webhookId: WebhookId,
+  id: DeliveryId,
+): Promise<Delivery | null> {
+  const now = tx.clock.now();
+  const row = await tx.kysely
+    .updateTable('webhook_deliveries')
+    .set({ status: 'pending', failures: 0, next_attempt_at: now })
+    .where('webhook_id', '=', toUuid(webhookId))
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  await wakeQueue(tx, orgId, webhookId);
+  return deliveryFromRow(row);
+}
+
+export interface ReplayedRange {
+  readonly count: number;
+  readonly lastSeq: number | null;
+}
+
+/**
+ * Has every event of a range that the webhook wants sent, whether it was sent before or not, the oldest `limit` of them.
+ * Events that are not kept any more are not sent.
+ */
+export async function replayRange(
+  tx: Tx,
+  webhook: Webhook,
+  range: { readonly after: number; readonly until: number | null; readonly limit: number },
+): Promise<ReplayedRange> {
+  const { orgId, id, mode, eventTypes } = webhook;
+  const webhookId = toUuid(id);
+  const until = range.until === null ? sql`` : sql`and seq <= ${range.until}`;
+  const types = eventTypes.includes('*') ? sql`` : sql`and type = any(${eventTypes}::text[])`;
+  const { rows } = await sql<{ count: bigint; last_seq: bigint | null }>`
+    with wanted as (
+      select seq, id, type, resource_kind, resource_id from events
+       where org_id = ${toUuid(orgId)} and seq > ${range.after} and mode = ${mode} ${until} ${types}
+       order by seq limit ${range.limit}
+    ),
+    made as (
+      insert into webhook_deliveries
+        (webhook_id, seq, id, org_id, mode, event_id, event_type, resource_kind, resource_id, next_attempt_at)
+      select ${webhookId}::uuid, seq, webhook_delivery_id(id, ${webhookId}::uuid), ${toUuid(orgId)}::uuid, ${mode}, id,
+             type, resource_kind, resource_id, ${tx.clock.now()}
+        from wanted order by seq
+      on conflict (webhook_id, seq) do update
+         set status = 'pending', failures = 0, next_attempt_at = excluded.next_attempt_at
+      returning seq
+    )
+    select count(*) as count, max(seq) as last_seq from made
+  `.execute(tx.kysely);
+  const [made] = rows;
+  await wakeQueue(tx, orgId, id);
+  const lastSeq = made?.last_seq ?? null;
+  return { count: Number(made?.count ?? 0n), lastSeq: lastSeq === null ? null : Number(lastSeq) };
+}
+
+/** Something of this webhook may be due; `fresh` is one that has not failed as it is now, and neither has what waits for it. */
+export async function wakeQueue(
+  tx: Tx,
+  orgId: OrgId,
+  webhookId: WebhookId,
+  { fresh = false }: { readonly fresh?: boolean } = {},
+): Promise<void> {
+  const now = tx.clock.now();
+  if (fresh) {
+    // What was never tried is due already. What was is one for each thing at most; beyond these it waits for its time.
+    await sql`
+      update webhook_deliveries delivery set failures = 0, next_attempt_at = ${now}
+        from (select seq from webhook_deliveries
+               where webhook_id = ${toUuid(webhookId)} and org_id = ${toUuid(orgId)} and status = 'pending'
+                 and next_attempt_at > ${now}
+               order by seq limit ${REFRESHED_MOST}) as tried
+       where delivery.webhook_id = ${toUuid(webhookId)} and delivery.seq = tried.seq and delivery.status = 'pending'
+    `.execute(tx.kysely);
+  }
+  await sql`
+    update webhook_queues
+       set next_due_at = least(next_due_at, ${now}), wakes = wakes + 1, failing = failing and not ${fresh}
+     where webhook_id = ${toUuid(webhookId)} and org_id = ${toUuid(orgId)}
+  `.execute(tx.kysely);
+}
+
+/**
+ * What waits for webhooks that are switched off is not sent any more, a batch at a time. Answers how many; call again
+ * while it is the whole batch.
+ */
+export async function abandonDeliveries(
+  tx: Tx,
+  of: { readonly webhookId: WebhookId | null; readonly limit: number },
+): Promise<number> {
+  const only = of.webhookId === null ? sql`` : sql`and webhook.id = ${toUuid(of.webhookId)}`;
+  const { numAffectedRows } = await sql`
+    update webhook_deliveries delivery set status = 'abandoned', next_attempt_at = null
+      from (select waiting.webhook_id, waiting.seq
+              from webhooks webhook
+              join webhook_deliveries waiting on waiting.webhook_id = webhook.id and waiting.status = 'pending'
+             where webhook.status = 'disabled' ${only}
+             limit ${of.limit}) as off
+     where delivery.webhook_id = off.webhook_id and delivery.seq = off.seq and delivery.status = 'pending'
+  `.execute(tx.kysely);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/** Forgets deliveries that are done with and older than this, by the clock of the database. */
+export async function forgetDeliveries(
+  db: Db,
+  sweep: { readonly olderThanMs: number; readonly limit: number },
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from webhook_deliveries delivery
+     using (select webhook_id, seq from webhook_deliveries
+             where created_at < clock_timestamp() - ${sweep.olderThanMs} * interval '1 millisecond'
+               and status <> 'pending'
+             order by created_at limit ${sweep.limit}) as old
+     where delivery.webhook_id = old.webhook_id and delivery.seq = old.seq and delivery.status <> 'pending'
+  `.execute(db.kysely);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/** Deleted webhooks go once nothing of theirs is left; by then nobody sends for them. */
+export async function forgetWebhooks(
+  tx: Tx,
+  sweep: { readonly deletedBefore: Date; readonly limit: number },
+): Promise<number> {
+  const { rows } = await sql<{ id: string }>`
+    delete from webhooks where id in (
+      select webhook.id from webhooks webhook
+       where webhook.status = 'disabled' and webhook.deleted_at < ${sweep.deletedBefore}
+         and not exists (select 1 from webhook_deliveries kept where kept.webhook_id = webhook.id)
+       limit ${sweep.limit})
+    returning id
+  `.execute(tx.kysely);
+  const ids = rows.map(({ id }) => id);
+  await sql`delete from webhook_queues where webhook_id = any(${ids}::uuid[])`.execute(tx.kysely);
+  return ids.length;
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import type { WebhookId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import type { Sealer } from '@millrace/platform/secrets';
+import { abandonDeliveries, forgetDeliveries, forgetWebhooks } from './deliveries.store.ts';
+import { resealed } from './secrets.ts';
+import type { SealedSecrets, Webhook } from './webhook.ts';
+import { listSecrets, replaceSealed } from './webhooks.store.ts';
+
+/** How long what became of a delivery can be read. */
+export const DELIVERIES_KEPT_MS: number = 30 * 24 * 3_600_000;
+
+/** After this nobody sends for a deleted webhook any more, whatever it was doing. */
+const DELETED_KEPT_MS = 3_600_000;
+
+/** Gives up what waits for webhooks that are off, and forgets what is old. Answers the most that any of it came to. */
+export async function tidyWebhooks(
+  db: Db,
+  { clock, limit }: { readonly clock: Clock; readonly limit: number },
+): Promise<number> {
+  const abandoned = await db.transaction({ name: 'abandon deliveries', isolation: 'read committed' }, (tx) =>
+    abandonDeliveries(tx, { webhookId: null, limit }),
+  );
+  const forgotten = await forgetDeliveries(db, { olderThanMs: DELIVERIES_KEPT_MS, limit });
+  const deletedBefore = new Date(clock.nowMs() - DELETED_KEPT_MS);
+  const gone = await db.transaction({ name: 'forget webhooks', isolation: 'read committed' }, (tx) =>
+    forgetWebhooks(tx, { deletedBefore, limit }),
+  );
+  return Math.max(abandoned, forgotten, gone);
+}
+
+const RESEALED_AT_ONCE = 200;
+
+/** Seals secrets anew that were sealed with a key that is no longer the active one. Answers how many. */
+export async function resealWebhooks(db: Db, sealer: Sealer, log: Pick<Logger, 'error'>): Promise<number> {
+  let count = 0;
+  let after: WebhookId | null = null;
+  for (;;) {
+    const page: readonly Webhook[] = await listSecrets(db, { after, limit: RESEALED_AT_ONCE });
+    for (const webhook of page) {
+      const anew = tryReseal(sealer, webhook, log);
+      if (anew === null) continue;
+      await db.transaction({ name: 'reseal webhook secret', isolation: 'read committed' }, (tx) =>
+        replaceSealed(tx, webhook, anew),
+      );
+      count += 1;
+    }
+    after = page.at(-1)?.id ?? null;
+    if (page.length < RESEALED_AT_ONCE) return count;
+  }
+}
+
+/** Null when there is nothing to do, or nothing that can be done. */
+function tryReseal(
+  sealer: Sealer,
+  { id, secrets }: Webhook,
+  log: Pick<Logger, 'error'>,
+): SealedSecrets | null {
+  try {
+    return resealed(sealer, id, secrets);
+  } catch (error) {
+    log.error(
+      { err: error, webhookId: id },
+      'the secret of a webhook cannot be opened; its owner must rotate it',
+    );
+    return null;
+  }
+}

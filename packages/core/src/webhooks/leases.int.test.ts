@@ -1,0 +1,91 @@
+import { toUuid, type OrgId } from '@millrace/platform/ids';
+import { eventually } from '@millrace/testing';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { wakeQueue } from './deliveries.store.ts';
+import { OUTSIDE, openWebhookWorld, type WebhookWorld } from './world.fixture.ts';
+
+/** What becomes of webhooks whose worker stumbles. */
+
+let world: WebhookWorld;
+let orgId: OrgId;
+beforeAll(async () => {
+  world = await openWebhookWorld();
+});
+beforeEach(async () => {
+  orgId = await world.newOrganisation();
+  world.names.set('hooks.example.com', () => OUTSIDE);
+});
+afterEach(() => world.tidy());
+afterAll(() => world.close());
+
+async function newHook() {
+  const receiver = await world.newReceiver();
+  const url = `https://hooks.example.com:${receiver.port}/in`;
+  return { receiver, url, webhook: await world.plant(orgId, url) };
+}
+
+it('a worker that was interrupted over one webhook lets go of it, though it goes on with others', async () => {
+  const { url, webhook } = await newHook();
+  const { receiver: slow } = await newHook();
+  slow.answer = () => undefined;
+  const post = world.post({ timeoutMs: 60_000 });
+  let interrupted = 0;
+  world.deliverer({
+    tuning: { leaseTtlMs: 300 },
+    post: (posted) => {
+      if (posted.url !== url || interrupted > 0) return post(posted);
+      interrupted += 1;
+      return Promise.reject(new Error('interrupted'));
+    },
+  });
+  await world.publish(orgId, ['a']);
+  await eventually({ what: 'it hangs on the other' }, () => slow.received.length === 1);
+  const [kept] = await world.settled(webhook.id);
+  expect([interrupted, kept?.status, slow.received.length]).toEqual([1, 'succeeded', 1]);
+});
+
+it('a long lane behind what failed costs a look at its first, and is let go of', async () => {
+  const { receiver, webhook } = await newHook();
+  receiver.answer = ({ event }) => (event.resource.id === 'full' ? 500 : 200);
+  await world.publish(orgId, ['full']);
+  const waiting = 50_000;
+  const atOnce = 10_000;
+  for (let from = 1; from < waiting; from += atOnce) {
+    await sql`
+      insert into webhook_deliveries (webhook_id, seq, id, org_id, mode, event_id, event_type, resource_kind, resource_id,
+                                      next_attempt_at)
+      select webhook_id, seq + nth, id, org_id, mode, event_id, event_type, resource_kind, resource_id, next_attempt_at
+        from webhook_deliveries, generate_series(${from}::integer, ${from + atOnce - 1}::integer) as nth
+       where webhook_id = ${toUuid(webhook.id)} and seq = 1`.execute(world.db.kysely);
+  }
+  world.deliverer();
+  const [first, second] = await world.settled(webhook.id);
+  expect([first?.attempts.length, second?.attempts.length]).toEqual([1, 0]);
+  // What is about something else goes, though all that has been due for longest waits for the first.
+  await sql`update event_heads set last_seq = ${waiting + 1} where org_id = ${toUuid(orgId)}`.execute(
+    world.db.kysely,
+  );
+  await world.clock.advance(1);
+  await world.publish(orgId, ['free']);
+  const last = (await world.settled(webhook.id)).at(-1);
+  expect(last?.status).toBe('succeeded');
+  expect(receiver.received.map(({ event }) => event.resource.id)).toEqual(['full', 'free']);
+});
+
+it('what failed at the old URL of a webhook goes to the new one at once, and has the whole ladder before it', async () => {
+  const { receiver, webhook } = await newHook();
+  receiver.answer = () => (receiver.received.length < 3 ? 500 : 200);
+  world.deliverer();
+  await world.publish(orgId, ['a', 'a']);
+  await world.settled(webhook.id);
+  await world.clock.advance(5_000);
+  await eventually({ what: 'the second failure' }, () => receiver.received.length === 2);
+  const [second] = await world.settled(webhook.id);
+  expect(second?.nextAttemptAt?.getTime()).toBe(world.clock.nowMs() + 300_000);
+  await world.db.transaction({ name: 'move webhook', isolation: 'read committed' }, (tx) =>
+    wakeQueue(tx, orgId, webhook.id, { fresh: true }),
+  );
+  const kept = await world.settled(webhook.id);
+  expect(kept.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+});

@@ -1,0 +1,134 @@
+import { Agent, request } from 'node:https';
+import { DeadlineError, type Clock } from '@millrace/platform/clock';
+import { msToSeconds } from '@millrace/platform/money';
+import { guardedLookup, refuseForbidden, type NetGuard } from '@millrace/platform/net';
+import { createResolve } from './resolve.ts';
+
+/** One POST to a URL that a tenant named. */
+export interface Posted {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface PostResult {
+  /** Null when there was no answer. */
+  readonly httpStatus: number | null;
+  /** Null when it was accepted. For the tenant to read, so it says nothing about our inside. */
+  readonly error: string | null;
+  readonly durationMs: number;
+}
+
+/** Never rejects: whatever goes wrong is an outcome. */
+export type Post = (posted: Posted) => Promise<PostResult>;
+
+export interface PostOptions {
+  readonly clock: Clock;
+  readonly guard: NetGuard;
+  /** From the look-up of the name to the end of the answer. */
+  readonly timeoutMs: number;
+  /** Instead of asking the name servers. */
+  readonly resolve?: Parameters<typeof guardedLookup>[1];
+  /** PEM. Trusted instead of the public authorities. */
+  readonly ca?: string;
+}
+
+/** Of an answer, nothing but its status means anything to us. More than this is not even waited for. */
+const ANSWER_BYTES_MAX = 16_384;
+
+/**
+ * Sends deliveries. Each has a connection of its own, which is made to an address that the guard has seen and let
+ * through; redirects are answers like any other, and not followed; the answer's body is thrown away.
+ */
+export function createPost(options: PostOptions): Post {
+  const { clock, timeoutMs, resolve = createResolve() } = options;
+  // It keeps no connections, only what makes the next handshake with the same receiver short.
+  const agent = new Agent({ keepAlive: false });
+  return async (posted) => {
+    const startedMs = clock.monotonicMs();
+    const answer = (httpStatus: number | null, error: string | null): PostResult => ({
+      httpStatus,
+      error,
+      durationMs: Math.max(0, Math.round(clock.monotonicMs() - startedMs)),
+    });
+    try {
+      const status = await statusOf({ ...options, resolve }, agent, posted);
+      return answer(status, problemWithStatus(status));
+    } catch (error) {
+      return answer(null, describeFailure(error, timeoutMs));
+    }
+  };
+}
+
+async function statusOf(options: PostOptions, agent: Agent, posted: Posted): Promise<number> {
+  const { clock, guard, timeoutMs, ca } = options;
+  const url = new URL(posted.url);
+  refuseForbidden(guard, url.hostname);
+  return new Promise((resolve, reject) => {
+    let status: number | null = null;
+    let failure: Error = new Error('closed without an answer');
+    const sending = request(url, {
+      method: 'POST',
+      headers: { ...posted.headers, 'content-length': String(Buffer.byteLength(posted.body)) },
+      agent,
+      lookup: guardedLookup(guard, options.resolve),
+      ...(ca === undefined ? {} : { ca }),
+    });
+    const cancel = clock.after(timeoutMs, () =>
+      sending.destroy(new DeadlineError('The receiver', timeoutMs)),
+    );
+    sending.on('response', (response) => {
+      status = response.statusCode ?? 0;
+      let bytes = 0;
+      // Whatever becomes of the rest of the answer, the receiver has said whether it took the event.
+      response.on('error', () => undefined);
+      response.on('data', (part: Buffer) => {
+        bytes += part.length;
+        if (bytes > ANSWER_BYTES_MAX) sending.destroy();
+      });
+    });
+    sending.on('error', (error) => (failure = error));
+    sending.on('close', () => {
+      cancel();
+      if (status === null) reject(failure);
+      else resolve(status);
+    });
+    sending.end(posted.body);
+  });
+}
+
+function problemWithStatus(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
+  if (status >= 300 && status < 400) {
+    return `The receiver answered ${status}. Redirects are not followed; give the final URL.`;
+  }
+  return `The receiver answered ${status}.`;
+}
+
+const unknownName = 'The name of the receiver stands for no address on the public internet.';
+const sentences: Readonly<Record<string, string>> = {
+  // Which of the two it is would tell tenants what names there are inside.
+  ERR_ADDRESS_FORBIDDEN: unknownName,
+  ENOTFOUND: unknownName,
+  EAI_AGAIN: unknownName,
+  ECONNREFUSED: 'The receiver refused the connection.',
+  ECONNRESET: 'The receiver closed the connection before it answered.',
+  EPIPE: 'The receiver closed the connection before it answered.',
+  ETIMEDOUT: 'The receiver could not be reached.',
+  EHOSTUNREACH: 'The receiver could not be reached.',
+  ENETUNREACH: 'The receiver could not be reached.',
+};
+
+/** In our own words alone: the library's name addresses. */
+function describeFailure(error: unknown, timeoutMs: number): string {
+  if (error instanceof DeadlineError) {
+    return `The receiver did not answer within ${msToSeconds(timeoutMs)} seconds.`;
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const known = sentences[code];
+  if (known !== undefined) return known;
+  if (/CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|UNABLE_TO_/.test(code)) {
+    return `No secure connection could be made: ${code}.`;
+  }
+  return code === '' ? 'The receiver could not be reached.' : `The receiver could not be reached: ${code}.`;
+}

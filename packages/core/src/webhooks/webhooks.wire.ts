@@ -1,0 +1,36 @@
+import type { Answer, contract, EventType } from '@millrace/contract';
+import type { Delivery, Webhook } from './webhook.ts';
+
+type Operations = (typeof contract)['operations'];
+type WireWebhook = Answer<Operations['getWebhook']>;
+type WireDelivery = Answer<Operations['replayWebhookDelivery']>;
+
+export function toWireWebhook(webhook: Webhook): WireWebhook {
+  return {
+    id: webhook.id,
+    url: webhook.url,
+    description: webhook.description,
+    // Stored by the contract's own types.
+    eventTypes: webhook.eventTypes as ('*' | EventType)[],
+    status: webhook.status,
+    disabledReason: webhook.disabledReason,
+    createdAt: webhook.createdAt.toISOString(),
+    updatedAt: webhook.updatedAt.toISOString(),
+    lastSucceededAt: webhook.lastSucceededAt?.toISOString() ?? null,
+    failingSince: webhook.failingSince?.toISOString() ?? null,
+  };
+}
+
+export function toWireDelivery(delivery: Delivery): WireDelivery {
+  return {
+    id: delivery.id,
+    webhookId: delivery.webhookId,
+    eventId: delivery.eventId,
+    eventType: delivery.eventType as EventType,
+    seq: delivery.seq,
+    status: delivery.status,
+    attempts: delivery.attempts.map((attempt) => ({ ...attempt })),
+    nextAttemptAt: delivery.nextAttemptAt?.toISOString() ?? null,
+    createdAt: delivery.createdAt.toISOString(),
+  };
+}

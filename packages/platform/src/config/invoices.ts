@@ -1,0 +1,17 @@
+import { fragment } from './fragment.ts';
+import { values } from './values.ts';
+
+const ISSUER_MAX = 1_000;
+
+/** Who sells, as invoices and the cost export have it. */
+export const invoicesConfig = fragment('invoices', {
+  issuer: {
+    env: 'MILLRACE_INVOICE_ISSUER',
+    schema: values.text
+      .transform((text) => text.replaceAll('\\n', '\n'))
+      .refine((text) => text.length <= ISSUER_MAX, `it is longer than ${ISSUER_MAX} characters`)
+      .default('Millrace'),
+    expected: 'the name of who issues invoices, and the address in further lines, parted by \\n',
+    example: 'Example Cloud Ltd\\n1 Mill Lane\\nExampleton',
+  },
+});

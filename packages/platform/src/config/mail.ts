@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { parseMailbox } from '../mail/mail.ts';
+import { fragment, type ConfigProblem } from './fragment.ts';
+import { values } from './values.ts';
+
+const mailVariables = {
+  smtpUrl: {
+    env: 'MILLRACE_SMTP_URL',
+    schema: values.url('smtp', 'smtps').nullable().default(null),
+    expected: 'the URL of the SMTP server that takes mail to people; without one nobody gets mail',
+    example: 'smtps://user:password@smtp.example.com:465',
+    secret: true,
+  },
+  from: {
+    env: 'MILLRACE_MAIL_FROM',
+    schema: z
+      .string()
+      .transform((text, issue) => {
+        const mailbox = parseMailbox(text);
+        if (mailbox !== null) return mailbox;
+        issue.addIssue({ code: 'custom', message: 'it is not a mailbox' });
+        return z.NEVER;
+      })
+      .nullable()
+      .default(null),
+    expected: 'the name and mailbox that mail comes from',
+    example: 'Example Cloud <notices@example.com>',
+  },
+} as const;
+
+function checkMail(mail: {
+  readonly smtpUrl: string | null;
+  readonly from: object | null;
+}): readonly ConfigProblem[] {
+  if ((mail.smtpUrl === null) === (mail.from === null)) return [];
+  const { env, example } = mail.smtpUrl === null ? mailVariables.smtpUrl : mailVariables.from;
+  return [{ env, problem: 'is not set; the server and the sender come together', example }];
+}
+
+/** How people are reached by mail. */
+export const mailConfig = fragment('mail', mailVariables, checkMail);

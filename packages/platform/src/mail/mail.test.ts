@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, loadConfig, mailConfig, type Environment } from '../config/index.ts';
+import { isPlainAddress, judge, oneLine, parseMailbox, type SmtpFailure } from './mail.ts';
+import { smtpSettingsOf } from './smtp.ts';
+
+test.each([
+  ['ada@example.com', { name: null, address: 'ada@example.com' }],
+  ['Example Cloud <notices@example.com>', { name: 'Example Cloud', address: 'notices@example.com' }],
+  ['<notices@example.com>', { name: null, address: 'notices@example.com' }],
+  ['notices', null],
+  ['Two <a@example.com> <b@example.com>', null],
+  ['a@example.com, b@example.com', null],
+])('the sender %s is read as it was meant, or not at all', (text, mailbox) => {
+  expect(parseMailbox(text)).toEqual(mailbox);
+});
+
+test.each([
+  'a@example.com,b@example.com',
+  'a@b@example.com',
+  'a@example.com\r\nRCPT TO:<b@example.com>',
+  '"a b"@example.com',
+  'a <b@example.com>',
+  '@example.com',
+  'a@',
+])('%j is not taken for one mailbox', (address) => {
+  expect(isPlainAddress(address)).toBe(false);
+});
+
+test('a header is one line whoever wrote it', () => {
+  expect(oneLine('ends\r\nBcc: everyone@example.com\u2028')).toBe('ends Bcc: everyone@example.com');
+});
+
+describe('a failure', () => {
+  test.each<[string, SmtpFailure, string]>([
+    ['an unknown mailbox', { message: 'no', responseCode: 550, command: 'RCPT TO' }, 'refused'],
+    ['a letter it does not like', { message: 'no', responseCode: 554, command: 'DATA' }, 'refused'],
+    ['a full mailbox', { message: 'later', responseCode: 452, command: 'RCPT TO' }, 'deferred'],
+    ['greylisting', { message: 'later', responseCode: 451, command: 'DATA' }, 'deferred'],
+    ['a server that closes', { message: 'bye', responseCode: 421, command: 'RCPT TO' }, 'unavailable'],
+    ['a sender that is not ours', { message: 'no', responseCode: 553, command: 'MAIL FROM' }, 'unavailable'],
+    ['a wrong password', { message: 'no', responseCode: 535, command: 'AUTH PLAIN' }, 'unavailable'],
+    ['silence', { message: 'timeout', command: 'DATA' }, 'unavailable'],
+    ['nobody there', { message: 'connect ECONNREFUSED', command: 'CONN' }, 'unavailable'],
+  ])('%s counts against the letter only if it is about the letter', (_what, failure, kind) => {
+    expect(judge(failure).kind).toBe(kind);
+  });
+});
+
+describe('the URL of a server', () => {
+  test('says where it is and who we are, and nothing goes in the clear to another machine', () => {
+    expect(smtpSettingsOf('smtps://user:p%40ss@smtp.example.com')).toEqual({
+      host: 'smtp.example.com',
+      port: 465,
+      secure: true,
+      requireTLS: false,
+      auth: { user: 'user', pass: 'p@ss' },
+    });
+    expect(smtpSettingsOf('smtp://smtp.example.com')).toMatchObject({ port: 587, requireTLS: true });
+    expect(smtpSettingsOf('smtp://127.0.0.1:25')).toMatchObject({ port: 25, requireTLS: false });
+    expect(smtpSettingsOf('smtp://[::1]')).toMatchObject({ host: '::1', requireTLS: false });
+  });
+});
+
+describe('the settings', () => {
+  const read = (env: Environment) => loadConfig([mailConfig], env).mail;
+
+  test('name a server and a sender, or neither', () => {
+    expect(read({})).toEqual({ smtpUrl: null, from: null });
+    const env = { MILLRACE_SMTP_URL: 'smtp://127.0.0.1', MILLRACE_MAIL_FROM: 'Cloud <notices@example.com>' };
+    expect(read(env).from).toEqual({ name: 'Cloud', address: 'notices@example.com' });
+  });
+
+  test.each<[Environment, string]>([
+    [{ MILLRACE_SMTP_URL: 'smtp://u:hunter2@mail' }, 'MILLRACE_MAIL_FROM'],
+    [{ MILLRACE_MAIL_FROM: 'notices@example.com' }, 'MILLRACE_SMTP_URL'],
+    [{ MILLRACE_SMTP_URL: 'http://u:hunter2@mail', MILLRACE_MAIL_FROM: 'a@b' }, 'MILLRACE_SMTP_URL'],
+    [{ MILLRACE_SMTP_URL: 'smtp://u:hunter2@mail', MILLRACE_MAIL_FROM: 'us' }, 'MILLRACE_MAIL_FROM'],
+  ])('that are half done are refused by name and without the password', (env, name) => {
+    const refusal = (() => {
+      try {
+        return read(env);
+      } catch (error) {
+        return error;
+      }
+    })();
+    expect(refusal).toBeInstanceOf(ConfigError);
+    expect(String(refusal)).toContain(name);
+    expect(String(refusal)).not.toContain('hunter2');
+  });
+});

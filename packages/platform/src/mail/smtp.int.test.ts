@@ -1,0 +1,81 @@
+import { startSmtpServer, startTcpProxy } from '@millrace/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createSmtpMailer, type Letter } from './index.ts';
+
+const from = { name: 'Example Cloud', address: 'notices@example.com' };
+const letter: Letter = {
+  messageId: '1.2@example.com',
+  to: { name: 'Ada <ada@elsewhere.test>, "Eve"', address: 'ada@example.com' },
+  subject: 'Your balance\r\nBcc: eve@example.com ends — soon',
+  text: 'In two hours.\n',
+  html: '<p>In two hours.</p>',
+  headers: { 'X-Notice': 'balance.low' },
+};
+
+async function startServer(options: Parameters<typeof startSmtpServer>[0] = {}) {
+  const smtp = await startSmtpServer(options);
+  onTestFinished(() => smtp.close());
+  return { smtp, mailer: createSmtpMailer({ url: smtp.url, from, timeoutMs: 2_000 }) };
+}
+
+describe('a letter', () => {
+  test('reaches its one mailbox as it was written, whatever stands in its headers', async () => {
+    const { smtp, mailer } = await startServer({ withPassword: true });
+    expect(await mailer.send(letter)).toEqual({ kind: 'sent' });
+    expect(smtp.letters).toHaveLength(1);
+    const [received] = smtp.letters;
+    expect(received).toMatchObject({ from: 'notices@example.com', to: ['ada@example.com'] });
+    expect(received?.headers).toMatchObject({
+      'message-id': '<1.2@example.com>',
+      from: 'Example Cloud <notices@example.com>',
+      subject: 'Your balance Bcc: eve@example.com ends — soon',
+      'auto-submitted': 'auto-generated',
+      'x-notice': 'balance.low',
+    });
+    expect(received?.headers).not.toHaveProperty('bcc');
+    expect(received?.body).toContain('In two hours.');
+    expect(received?.body).toContain('<p>In two hours.</p>');
+  });
+
+  test('for more than one mailbox is refused before anybody is asked', async () => {
+    const { smtp, mailer } = await startServer();
+    const to = { name: null, address: 'ada@example.com,eve@example.com' };
+    expect(await mailer.send({ ...letter, to })).toMatchObject({ kind: 'refused' });
+    expect(smtp.letters).toEqual([]);
+  });
+
+  test.each([
+    ['RCPT TO', 550, 'refused'],
+    ['RCPT TO', 451, 'deferred'],
+    ['DATA', 554, 'refused'],
+    ['DATA', 452, 'deferred'],
+    ['MAIL FROM', 553, 'unavailable'],
+  ] as const)('that is answered at %s with %i is %s, with what the server said', async (step, code, kind) => {
+    const { smtp, mailer } = await startServer();
+    smtp.refuse(step, { code, text: 'for a reason' });
+    expect(await mailer.send(letter)).toEqual({ kind, reason: expect.stringContaining('for a reason') });
+  });
+});
+
+describe('a server', () => {
+  test('that cannot prove who it is gets neither a letter nor a password', async () => {
+    const { smtp, mailer } = await startServer({ impostor: true, withPassword: true });
+    expect(await mailer.send(letter)).toMatchObject({ kind: 'unavailable' });
+    expect(smtp.letters).toEqual([]);
+  });
+
+  test('that does not know us, is gone or says nothing is unavailable, and nothing is held against the letter', async () => {
+    const { smtp } = await startServer({ withPassword: true });
+    const stranger = createSmtpMailer({ url: smtp.url.replace('open', 'closed'), from, timeoutMs: 2_000 });
+    expect(await stranger.send(letter)).toMatchObject({ kind: 'unavailable' });
+
+    await using proxy = await startTcpProxy(smtp.url);
+    const mailer = createSmtpMailer({ url: proxy.rewrite(smtp.url), from, timeoutMs: 200 });
+    proxy.pause();
+    expect(await mailer.send(letter)).toMatchObject({ kind: 'unavailable' });
+    proxy.cut();
+    expect(await mailer.send(letter)).toMatchObject({ kind: 'unavailable' });
+    proxy.heal();
+    expect(await mailer.send(letter)).toEqual({ kind: 'sent' });
+  });
+});

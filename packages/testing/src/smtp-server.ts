@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { SMTPServer, type SMTPServerDataStream, type SMTPServerEnvelope } from 'smtp-server';
+
+/** A letter as the server took it over. */
+export interface ReceivedLetter {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** By their names in small letters; unfolded. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** All of it, as it travelled. */
+  readonly raw: string;
+  /** The parts, decoded. */
+  readonly body: string;
+}
+
+/** What a server answers to a step of the conversation: nothing of its own lets it pass. */
+interface Refusal {
+  readonly code: number;
+  readonly text: string;
+}
+
+type Step = 'MAIL FROM' | 'RCPT TO' | 'DATA';
+
+/** A real SMTP server on loopback, which can be told to refuse. */
+export interface TestSmtp extends AsyncDisposable {
+  readonly url: string;
+  readonly letters: readonly ReceivedLetter[];
+  /** Refuses this step, for one mailbox or for all of them, until `accept`. */
+  refuse(step: Step, refusal: Refusal, mailbox?: string): void;
+  accept(): void;
+  /** Called when a letter is there and before it is acknowledged. */
+  onLetter: (letter: ReceivedLetter) => void;
+  close(): Promise<void>;
+}
+
+const credentials = { user: 'millrace', password: 'open sesame' };
+
+export interface SmtpServerOptions {
+  readonly withPassword?: boolean;
+  /** TLS from the first byte, with a certificate that nobody has reason to trust. */
+  readonly impostor?: boolean;
+}
+
+export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<TestSmtp> {
+  const letters: ReceivedLetter[] = [];
+  const refusals: { readonly step: Step; readonly refusal: Refusal; readonly mailbox: string | undefined }[] =
+    [];
+  const verdict = (step: Step, mailboxes: readonly string[]): Error | null => {
+    const found = refusals.find((each) => {
+      return each.step === step && (each.mailbox === undefined || mailboxes.includes(each.mailbox));
+    });
+    if (found === undefined) return null;
+    return Object.assign(new Error(found.refusal.text), { responseCode: found.refusal.code });
+  };
+  const takeOver = async (
+    stream: SMTPServerDataStream,
+    envelope: SMTPServerEnvelope,
+  ): Promise<Error | null> => {
+    const raw = await text(stream);
+    const to = envelope.rcptTo.map(({ address }) => address);
+    const refused = verdict('DATA', to);
+    if (refused !== null) return refused;
+    const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
+    const letter = { from, to, raw, ...read(raw) };
+    letters.push(letter);
+    smtp.onLetter(letter);
+    return null;
+  };
+  const server = new SMTPServer({
+    secure: options.impostor === true,
+    authOptional: options.withPassword !== true,
+    allowInsecureAuth: true,
+    disabledCommands: ['STARTTLS'],
+    logger: false,
+    onAuth: ({ username, password }, _session, answer) => {
+      const isKnown = username === credentials.user && password === credentials.password;
+      if (isKnown) answer(null, { user: username });
+      else answer(new Error('Invalid username or password'));
+    },
+    onMailFrom: ({ address }, _session, answer) => answer(verdict('MAIL FROM', [address])),
+    onRcptTo: ({ address }, _session, answer) => answer(verdict('RCPT TO', [address])),
+    onData: (stream, { envelope }, answer) => void takeOver(stream, envelope).then(answer),
+  });
+  // Clients that hang up in the middle are what some tests are about.
+  server.on('error', () => undefined);
+  const listening = server.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  const address = listening.address();
+  if (address === null || typeof address === 'string') throw new Error('The SMTP server has no port.');
+  const close = (): Promise<void> => new Promise((resolve) => server.close(resolve));
+  const login =
+    options.withPassword === true ? `${credentials.user}:${encodeURIComponent(credentials.password)}@` : '';
+  const smtp: TestSmtp = {
+    url: `${options.impostor === true ? 'smtps' : 'smtp'}://${login}127.0.0.1:${address.port}`,
+    letters,
+    refuse: (step, refusal, mailbox) => void refusals.push({ step, refusal, mailbox }),
+    accept: () => void refusals.splice(0),
+    onLetter: () => undefined,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+  return smtp;
+}
+
+function read(raw: string): Pick<ReceivedLetter, 'headers' | 'body'> {
+  const at = raw.indexOf('\r\n\r\n');
+  const lines = raw
+    .slice(0, at)
+    .replaceAll(/\r\n[ \t]+/g, ' ')
+    .split('\r\n');
+  const headers = lines.map((line) => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), decodeWords(line.slice(colon + 1).trim())] as const;
+  });
+  return { headers: Object.fromEntries(headers), body: decodeQuoted(raw.slice(at + 4)) };
+}
+
+/** `=?UTF-8?Q?…?=` as people see it. */
+function decodeWords(line: string): string {
+  return line
+    .replaceAll(/\?=\s+=\?UTF-8\?Q\?/gi, '')
+    .replaceAll(/=\?UTF-8\?Q\?(.*?)\?=/gi, (_all, word: string) => decodeQuoted(word.replaceAll('_', ' ')))
+    .replaceAll(/=\?UTF-8\?B\?(.*?)\?=/gi, (_all, word: string) => Buffer.from(word, 'base64').toString());
+}
+
+function decodeQuoted(content: string): string {
+  const whole = content.replaceAll(/=\r\n/g, '');
+  return whole.replaceAll(/(?:=[0-9A-F]{2})+/g, (bytes) => {
+    return Buffer.from(bytes.replaceAll('=', ''), 'hex').toString();
+  });
+}
