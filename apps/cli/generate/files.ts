@@ -1,0 +1,16 @@
+import { handMadeCommands, manifestText } from './manifest.ts';
+import { generatedOperations, tableText } from './operations.ts';
+
+/** The generated files of the command line, below its src/. A test compares them with those that are committed. */
+export async function generatedFiles(): Promise<Readonly<Record<string, string>>> {
+  const handMade = await handMadeCommands();
+  const rows = generatedOperations(
+    new Set(handMade.flatMap(({ command }) => command.operations)),
+    new Set(handMade.map(({ command }) => command.name)),
+  );
+  const listed = Object.entries(rows).map(([operation, row]) => ({ ...row, operation }));
+  return {
+    'manifest.generated.ts': manifestText(handMade, listed),
+    'generated/operations.generated.ts': tableText(rows),
+  };
+}

@@ -1,0 +1,199 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { contract, errorRegistry, operationsOf } from '@millrace/contract';
+import { expect, it } from 'vitest';
+import { adviceByReason } from '../src/frame/advice.ts';
+import type { Command } from '../src/frame/command.ts';
+import { findCommand } from '../src/frame/manifest.ts';
+import { nounGroups } from '../src/frame/nouns.ts';
+import { globalFlags, parseWords } from '../src/frame/parse.ts';
+import { manifest } from '../src/manifest.generated.ts';
+import { version } from '../src/version.ts';
+import { generatedFiles } from './files.ts';
+import { generatedOperations } from './operations.ts';
+import { source } from './manifest.ts';
+import unreachable from './unreachable.json' with { type: 'json' };
+
+const commands: readonly Command[] = await Promise.all(manifest.map(({ load }) => load()));
+
+it('the generated files are those that the commands and the contract give: npm run cli:generate', async () => {
+  for (const [path, text] of Object.entries(await generatedFiles())) {
+    expect(await readFile(join(source, path), 'utf8'), path).toBe(text);
+  }
+});
+
+it('every operation of the contract is reached by a command', () => {
+  const reached = new Set(commands.flatMap(({ operations }) => operations));
+  const missing = operationsOf(contract)
+    .map(({ id }) => id)
+    .filter((id) => !reached.has(id));
+  // The list may only shrink: what is in it and reached is as wrong as what is not in it and not reached.
+  expect(missing.toSorted()).toEqual(Object.keys(unreachable).toSorted());
+});
+
+it('commands reach operations of the contract and nothing else', () => {
+  const known = new Set(operationsOf(contract).map(({ id }) => id));
+  const unknown = commands.flatMap(({ operations }) => operations.filter((id) => !known.has(id)));
+  expect(unknown).toEqual([]);
+});
+
+/** Commands that print something of their own making: counted, put together, or said after nothing was answered. */
+const ownShapes: ReadonlySet<string> = new Set([
+  ...[
+    'admin fleet',
+    'budget delete',
+    'chat',
+    'complete',
+    'image',
+    'login',
+    'logout',
+    'me notices',
+    'member remove',
+  ],
+  ...['models', 'profile list', 'profile use', 'speech', 'ssh', 'usage', 'version'],
+  ...['volume snapshot delete', 'webhook listen', 'webhook replay'],
+]);
+
+it('with --json a command prints the fields of its operation as the contract has them', () => {
+  const rows = generatedOperations(new Set(), new Set());
+  for (const { name, json, operations } of commands) {
+    if (json.kind === 'any' || json.kind === 'none') continue;
+    // Where nothing is answered, that it was done is all there is to say.
+    if (operations.length > 0 && operations.every((id) => rows[id]?.answers === 'nothing')) continue;
+    const answers = operations.map((id) => rows[id]?.json.toSorted() ?? []);
+    const isContract = answers.some((fields) => fields.join(' ') === json.fields.toSorted().join(' '));
+    expect(isContract, `millrace ${name}`).toBe(!ownShapes.has(name));
+  }
+});
+
+it('a flag that lets choose offers what the contract does, no more and no less', () => {
+  const rows = generatedOperations(new Set(), new Set());
+  let compared = 0;
+  for (const { name, flags, operations } of commands) {
+    const fields = operations.flatMap((id) => rows[id]?.fields ?? []);
+    for (const [flag, own] of Object.entries(flags)) {
+      const field = fields.find((each) => each.flag === flag);
+      if (!('choices' in own) || own.choices === undefined || field?.choices === undefined) continue;
+      compared += 1;
+      // Every state of a node begins with the word, which nobody has to type.
+      const offered = field.choices.map((choice) => choice.replace(/^node_/, ''));
+      expect(own.choices.toSorted(), `millrace ${name} --${flag}`).toEqual(offered.toSorted());
+    }
+  }
+  expect(compared).toBeGreaterThan(20);
+});
+
+it('no command takes a flag that every command has', () => {
+  const shorts = new Set(
+    Object.values(globalFlags).flatMap((flag) => ('short' in flag ? [flag.short as string] : [])),
+  );
+  for (const { name, flags } of commands) {
+    const clashes = Object.entries(flags).filter(
+      ([flag, { short }]) => flag in globalFlags || (short !== undefined && shorts.has(short)),
+    );
+    expect(
+      clashes.map(([flag]) => flag),
+      name,
+    ).toEqual([]);
+  }
+});
+
+/** Splits a line as a shell does, as far as examples go. */
+function wordsOf(line: string): readonly string[] {
+  const words: string[] = line.match(/"[^"]*"|'[^']*'|[^\s"']+(?:"[^"]*")?/g) ?? [];
+  return words.map((word) => word.replace(/^(["'])(.*)\1$/, '$2').replaceAll('"', ''));
+}
+
+it('every example can be typed', () => {
+  for (const command of commands) {
+    expect(command.examples.length, command.name).toBeGreaterThanOrEqual(2);
+    for (const { command: line } of command.examples) {
+      const start = line.indexOf('millrace ');
+      expect(start, line).toBeGreaterThanOrEqual(0);
+      const typed = line.slice(start).split(/ [|>&<]|\)|;/)[0] ?? '';
+      const found = findCommand(
+        manifest,
+        wordsOf(typed)
+          .slice(1)
+          .filter((word) => word !== '--'),
+      );
+      expect(found, line).toBeDefined();
+      const own = commands.find(({ name }) => name === found?.entry.name);
+      if (own === undefined || line.includes('…')) continue;
+      expect(() => parseWords(own, wordsOf(typed).slice(1 + own.name.split(' ').length)), line).not.toThrow();
+    }
+  }
+});
+
+/** Lines and spans of code in a page that are commands of ours. */
+function commandsIn(page: string): readonly string[] {
+  const spans = [...page.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
+  const lines = [...page.matchAll(/```sh\n([^]*?)```/g)].flatMap(([, code = '']) => code.split('\n'));
+  return [...spans, ...lines]
+    .map((code) => /(?:^|[|(] *|npm run )(?<line>millrace [a-z][^|;#)]*)/.exec(code)?.groups?.['line'] ?? '')
+    .map(
+      (line) =>
+        line
+          .replace('millrace -- ', 'millrace ')
+          .split(/ [<>|\\]/)[0]
+          ?.trim() ?? '',
+    )
+    .filter((line) => line !== '');
+}
+
+it('every command in a guide can be typed', async () => {
+  const root = join(source, '../../..');
+  const guides = (await readdir(join(root, 'docs/guides'))).map((name) => join(root, 'docs/guides', name));
+  const pages = [...guides, join(root, 'README.md'), join(root, 'apps/cli/README.md')];
+  for (const page of pages) {
+    for (const line of commandsIn(await readFile(page, 'utf8'))) {
+      const words = wordsOf(line).slice(1);
+      const found = findCommand(manifest, words);
+      const isNoun = manifest.some(({ name }) => name.startsWith(`${words[0] ?? ''} `));
+      expect(found !== undefined || isNoun || words[0] === 'help', `${page}: ${line}`).toBe(true);
+      const own = commands.find(({ name }) => name === found?.entry.name);
+      const typed = words.slice(own?.name.split(' ').length);
+      // A command that is only named, or shown in part, is no example.
+      if (own === undefined || typed.length === 0 || line.includes('…') || line.includes('--help')) continue;
+      expect(() => parseWords(own, typed), `${page}: ${line}`).not.toThrow();
+    }
+  }
+});
+
+it('the overview names the first word of every command, and no other', () => {
+  const named = nounGroups.flatMap(({ nouns }) => Object.keys(nouns)).filter((noun) => noun !== 'help');
+  const first = manifest.filter(({ hidden }) => hidden !== true).map(({ name }) => name.split(' ')[0] ?? '');
+  expect(named.toSorted()).toEqual([...new Set(first)].toSorted());
+});
+
+it('every command that an advice names is one', () => {
+  const lines = [
+    ...Object.values(adviceByReason),
+    ...commands.flatMap(({ advice }) => Object.values(advice ?? {})),
+  ];
+  for (const line of lines) {
+    for (const [, words = ''] of line.matchAll(/millrace ([a-z][a-z -]*[a-z])/g)) {
+      expect(findCommand(manifest, words.split(' ')) ?? words.startsWith('help '), line).toBeTruthy();
+    }
+  }
+});
+
+it('no advice for a person at a terminal speaks of requests', () => {
+  const speaking = Object.entries(errorRegistry)
+    .filter(([, { suggestion }]) =>
+      /\b(?:GET|POST|PATCH|DELETE) \/|rental-options|[a-z][A-Z][a-z]+\b/.test(suggestion),
+    )
+    .map(([reason]) => reason);
+  // These speak of a field by its name, which is also the name of the flag, or are never seen by this program.
+  const fine = new Set([
+    ...['DISCOUNT_NOT_ENTITLED', 'CUSTOM_PORTS_NOT_SUPPORTED_FOR_REGION', 'IP_NOT_ALLOWED', 'INTERNAL'],
+    ...['ATTACH_NOT_SUPPORTED', 'VOLUME_NOT_ATTACHED', 'PRICE_EXISTS', 'JOIN_TOKEN_LIMIT_REACHED'],
+    ...['WEBHOOK_EVENT_INVALID', 'RATE_LIMITED'],
+  ]);
+  expect(speaking.filter((reason) => !fine.has(reason) && adviceByReason[reason] === undefined)).toEqual([]);
+});
+
+it('the version is that of the package', async () => {
+  const text = await readFile(join(source, '..', 'package.json'), 'utf8');
+  expect((JSON.parse(text) as { version: string }).version).toBe(version);
+});

@@ -1,0 +1,53 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runCli } from '../src/fixture.ts';
+import { helpTopics } from '../src/frame/help.ts';
+import { manifest } from '../src/manifest.generated.ts';
+
+/** Every help text as it is shown, one file for each first word: a change of words is a change that is reviewed. */
+const directory = join(import.meta.dirname, '..', 'golden');
+const nouns = [
+  ...new Set(manifest.filter(({ hidden }) => hidden !== true).map(({ name }) => name.split(' ')[0] ?? '')),
+];
+
+async function help(...words: readonly string[]): Promise<string> {
+  const run = await runCli([...words, '--help'], {
+    fetch: () => Promise.reject(new Error('Help asked the network.')),
+    apiKey: null,
+  });
+  expect([run.code, run.stderr], words.join(' ')).toEqual([0, '']);
+  const widest = Math.max(
+    ...run.stdout.split('\n').map((line) => (line.includes('millrace') ? 0 : line.length)),
+  );
+  expect(widest, words.join(' ')).toBeLessThanOrEqual(100);
+  return `$ millrace ${[...words, '--help'].join(' ')}\n${run.stdout}`;
+}
+
+it('the overview', async () => {
+  await expect(await help()).toMatchFileSnapshot(join(directory, 'millrace.txt'));
+});
+
+it('the topics', async () => {
+  const pages = await Promise.all(
+    Object.keys(helpTopics).map(async (topic) => {
+      const { stdout } = await runCli(['help', topic], { apiKey: null });
+      return `$ millrace help ${topic}\n${stdout}`;
+    }),
+  );
+  await expect(pages.join('\n')).toMatchFileSnapshot(join(directory, 'topics.txt'));
+});
+
+it.each(nouns)('millrace %s', async (noun) => {
+  const names = manifest
+    .filter(({ name, hidden }) => hidden !== true && name.split(' ')[0] === noun)
+    .map(({ name }) => name);
+  const own = names.includes(noun) ? [] : [await help(noun)];
+  const pages = await Promise.all(names.map((name) => help(...name.split(' '))));
+  await expect([...own, ...pages].join('\n')).toMatchFileSnapshot(join(directory, `${noun}.txt`));
+});
+
+it('no text is kept of a command that is gone', async () => {
+  const kept = (await readdir(directory)).map((name) => name.replace('.txt', ''));
+  expect(kept.filter((name) => !['millrace', 'topics', ...nouns].includes(name))).toEqual([]);
+});

@@ -1,0 +1,92 @@
+import { readdir } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Command } from '../src/frame/command.ts';
+
+/** The command line's source. */
+export const source = join(import.meta.dirname, '..', 'src');
+
+export interface HandMade {
+  readonly command: Command;
+  /** Below src/, with slashes. */
+  readonly path: string;
+}
+
+/** Every command that somebody wrote: one file each, named as it is typed. */
+export async function handMadeCommands(): Promise<readonly HandMade[]> {
+  const directory = join(source, 'commands');
+  const names = await readdir(directory, { recursive: true });
+  const files = names
+    .filter((name) => name.endsWith('.ts') && !/[.](?:test|fixture)[.]ts$/.test(name))
+    .toSorted();
+  return Promise.all(
+    files.map(async (name) => {
+      const path = join(directory, name);
+      const module = (await import(pathToFileURL(path).href)) as { readonly command?: Command };
+      if (module.command === undefined) {
+        throw new Error(`${path} exports no command. What commands share stands beside the folder commands.`);
+      }
+      const spoken = relative(directory, path)
+        .replace(/[.]ts$/, '')
+        .split(sep)
+        .join(' ');
+      if (module.command.name !== spoken) {
+        throw new Error(`${path} defines "${module.command.name}"; its place says "${spoken}".`);
+      }
+      return { command: module.command, path: `./${relative(source, path).split(sep).join('/')}` };
+    }),
+  );
+}
+
+/** A command that is read from the table of operations. */
+export interface Generated {
+  readonly name: string;
+  readonly summary: string;
+  readonly operation: string;
+  readonly hidden?: true;
+}
+
+export function manifestText(handMade: readonly HandMade[], generated: readonly Generated[]): string {
+  const entries = [
+    ...handMade.map(({ command, path }) => ({
+      name: command.name,
+      summary: command.summary,
+      hidden: command.hidden,
+      load: `() => import('${path}').then((module) => module.command)`,
+    })),
+    ...generated.map(({ name, summary, operation, hidden }) => ({
+      name,
+      summary,
+      hidden,
+      load: `() => generated('${operation}')`,
+    })),
+  ].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const lines = entries.flatMap(({ name, summary, hidden, load }) => [
+    '  {',
+    `    name: ${quoted(name)},`,
+    `    summary: ${quoted(summary)},`,
+    ...(hidden === true ? ['    hidden: true,'] : []),
+    `    load: ${load},`,
+    '  },',
+  ]);
+  const loader = [
+    'const generated = async (operation: string): Promise<Command> =>',
+    "  (await import('./generated/build.ts')).generatedCommand(operation);",
+    '',
+  ];
+  return [
+    '// Written by `npm run cli:generate` from src/commands and the contract. Do not edit.',
+    ...(generated.length === 0 ? [] : ["import type { Command } from './frame/command.ts';"]),
+    "import type { Manifest } from './frame/manifest.ts';",
+    '',
+    ...(generated.length === 0 ? [] : loader),
+    'export const manifest: Manifest = [',
+    ...lines,
+    '];',
+    '',
+  ].join('\n');
+}
+
+export function quoted(text: string): string {
+  return text.includes("'") ? JSON.stringify(text) : `'${text}'`;
+}

@@ -1,0 +1,242 @@
+import { contract, operationsOf, type Operation } from '@millrace/contract';
+import { namespaces, operations as entries } from '@millrace/sdk';
+import { z } from 'zod';
+import type { GeneratedField, GeneratedOperation, GeneratedParam } from '../src/generated/table.ts';
+import { flagOf, spokenName, withoutLoneGet, wordsOf } from './names.ts';
+import { phrases } from './phrases.ts';
+
+/** A schema as JSON Schema has it; of that, what is looked at here. */
+interface Schema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly format?: string;
+  readonly description?: string;
+}
+
+/** Operations that answer exactly as another one does: there, but not shown. */
+const hidden: ReadonlySet<string> = new Set(['listMarketplaceInstancesByPost', 'getCurrentBalance']);
+
+/** Paging is the command line's own business. */
+const pagingFields: ReadonlySet<string> = new Set(['cursor', 'limit']);
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Schema {
+  return z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Schema;
+}
+
+function resolved(schema: Schema, root: Schema): Schema {
+  if (schema.$ref === undefined) return schema;
+  const target = root.$defs?.[schema.$ref.replace('#/$defs/', '')];
+  if (target === undefined) throw new Error(`${schema.$ref} leads nowhere.`);
+  const { description } = schema;
+  return { ...resolved(target, root), ...(description === undefined ? {} : { description }) };
+}
+
+/** Without the null that it may also be. */
+function withoutNull(schema: Schema, root: Schema): Schema {
+  const whole = resolved(schema, root);
+  if (Array.isArray(whole.type)) {
+    const types = whole.type.filter((type) => type !== 'null');
+    return types.length === 1 ? { ...whole, type: types[0] as string } : whole;
+  }
+  const others = whole.anyOf?.map((each) => resolved(each, root)).filter(({ type }) => type !== 'null');
+  if (others?.length !== 1 || others[0] === undefined) return whole;
+  return { ...others[0], ...(whole.description === undefined ? {} : { description: whole.description }) };
+}
+
+/** All fields that an object, or any of several forms of one, may have. */
+function propertiesOf(
+  schema: Schema,
+  root: Schema,
+): { readonly all: ReadonlyMap<string, Schema>; readonly required: ReadonlySet<string> } {
+  const whole = withoutNull(schema, root);
+  const forms = whole.anyOf ?? whole.oneOf ?? whole.allOf;
+  if (forms === undefined) {
+    return { all: new Map(Object.entries(whole.properties ?? {})), required: new Set(whole.required ?? []) };
+  }
+  const parts = forms.map((form) => propertiesOf(form, root));
+  const all = new Map(parts.flatMap((part) => [...part.all]));
+  const isNeeded = (key: string): boolean =>
+    whole.allOf === undefined
+      ? parts.every((part) => part.required.has(key))
+      : parts.some((part) => part.required.has(key));
+  return { all, required: new Set([...all.keys()].filter(isNeeded)) };
+}
+
+/** The first sentence of its description, as a phrase; without one, what we call it. */
+function phrase(key: string, description: string | undefined): string {
+  const known =
+    phrases[key] ??
+    key
+      .replaceAll('_', ' ')
+      .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+      .toLowerCase();
+  // What everybody is asked for is explained in the same words everywhere, and amounts are typed in dollars.
+  if (description === undefined || key === 'reason' || /nano-usd/i.test(description)) return known;
+  const [first = ''] = description.split(/(?<=[.])\s/);
+  return first.replace(/[.]$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
+}
+
+function fieldOf(key: string, schema: Schema, root: Schema, isRequired: boolean): GeneratedField {
+  const bare = withoutNull(schema, root);
+  const { type, choices } = kindOf(key, bare, root);
+  return {
+    key,
+    flag: flagOf(key),
+    type,
+    describe: phrase(key, bare.description),
+    ...(choices === undefined ? {} : { choices }),
+    ...(isRequired ? { required: true as const } : {}),
+  };
+}
+
+function kindOf(key: string, schema: Schema, root: Schema): Pick<GeneratedField, 'type' | 'choices'> {
+  if (key.endsWith('NanoUsd')) return { type: 'usd' };
+  const choices = choicesOf(schema);
+  if (choices !== undefined) return { type: 'text', choices };
+  switch (schema.type) {
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'integer':
+    case 'number':
+      return { type: schema.type };
+    case 'string':
+      return { type: schema.format === 'date-time' ? 'moment' : 'text' };
+    case 'array': {
+      const item = schema.items === undefined ? {} : withoutNull(schema.items, root);
+      const itemChoices = choicesOf(item);
+      if (itemChoices !== undefined) return { type: 'list', choices: itemChoices };
+      return { type: item.type === 'string' ? 'list' : 'json' };
+    }
+    default:
+      return { type: 'json' };
+  }
+}
+
+function choicesOf(schema: Schema): readonly string[] | undefined {
+  const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
+  return values?.every((value) => typeof value === 'string') === true ? values : undefined;
+}
+
+function fieldsOf(schema: z.ZodType | undefined): readonly GeneratedField[] {
+  if (schema === undefined) return [];
+  const root = schemaOf(schema, 'input');
+  const { all, required } = propertiesOf(root, root);
+  return [...all]
+    .filter(([key]) => !pagingFields.has(key))
+    .map(([key, property]) => fieldOf(key, property, root, required.has(key)))
+    .toSorted((one, other) => Number(other.required ?? false) - Number(one.required ?? false));
+}
+
+function paramsOf(operation: Operation): readonly GeneratedParam[] {
+  if (operation.params === undefined) return [];
+  const root = schemaOf(operation.params, 'input');
+  return Object.entries(root.properties ?? {}).map(([key, property]) => {
+    const schema = withoutNull(property, root);
+    return {
+      key,
+      describe: phrase(key, schema.description),
+      ...(schema.type === 'integer' ? { integer: true as const } : {}),
+    };
+  });
+}
+
+type AnswerShape = Pick<GeneratedOperation, 'answers' | 'json' | 'optional' | 'columns'>;
+
+function answerOf(operation: Operation): AnswerShape {
+  const entry = entries[operation.id as keyof typeof entries] as
+    | { readonly answer?: 'nothing' | 'bytes' | 'text'; readonly list?: { readonly items?: string } }
+    | undefined;
+  if (entry?.answer !== undefined) return { answers: entry.answer, json: [], columns: [] };
+  const root = schemaOf(operation.response.schema, 'output');
+  const list = entry?.list;
+  const top = resolved(root, root);
+  const within = list?.items === undefined ? top : resolved(top.properties?.[list.items] ?? {}, root);
+  const item = list === undefined ? top : withoutNull(within.items ?? {}, root);
+  const { all, required } = propertiesOf(item, root);
+  const json = [...all.keys()];
+  const optional = json.filter((key) => !required.has(key));
+  return {
+    answers: list === undefined ? 'record' : 'list',
+    json,
+    ...(optional.length === 0 ? {} : { optional }),
+    columns: columnsOf(all, root),
+  };
+}
+
+const firstColumns = ['id', 'name', 'status', 'state'];
+const MOST_COLUMNS = 7;
+
+/** What identifies and what can be read in a cell, the most telling first. */
+function columnsOf(all: ReadonlyMap<string, Schema>, root: Schema): readonly string[] {
+  const simple = [...all]
+    .filter(([, schema]) => {
+      const { type, enum: values } = withoutNull(schema, root);
+      return values !== undefined || ['string', 'number', 'integer', 'boolean'].includes(String(type));
+    })
+    .map(([key]) => key);
+  const telling = firstColumns.filter((key) => simple.includes(key));
+  return [...telling, ...simple.filter((key) => !telling.includes(key))].slice(0, MOST_COLUMNS);
+}
+
+/** The table of the operations that no command made by hand reaches. */
+export function generatedOperations(
+  covered: ReadonlySet<string>,
+  taken: ReadonlySet<string>,
+): Readonly<Record<string, GeneratedOperation>> {
+  const names = withoutLoneGet(
+    new Map([...wordsOf(namespaces)].map(({ operation, path }) => [operation, spokenName(path)])),
+  );
+  const rows = operationsOf(contract)
+    .filter(({ id }) => names.has(id) && !covered.has(id))
+    .map((operation) => [operation.id, rowOf(operation, names.get(operation.id) ?? '')] as const)
+    .toSorted(([, one], [, other]) => (one.name < other.name ? -1 : 1));
+  for (const [id, { name }] of rows) {
+    if (taken.has(name)) throw new Error(`"${name}" is a command already, and does not reach ${id}.`);
+  }
+  return Object.fromEntries(rows);
+}
+
+/** What takes something away, and what moves money. */
+function asksFirst({ id, method, scope }: Operation): boolean {
+  if (method === 'DELETE') return true;
+  return method !== 'GET' && (scope === 'admin:money' || /Terminate|RequestPayout/.test(id));
+}
+
+function rowOf(operation: Operation, name: string): GeneratedOperation {
+  const fields = [...fieldsOf(operation.query), ...fieldsOf(operation.body)];
+  // At a terminal a field is what is typed for it.
+  const description = operation.description?.replace(/`(\w+)`/g, (span, key: string) => {
+    const field = fields.find((each) => each.key === key);
+    return field === undefined ? span : `--${field.flag}`;
+  });
+  return {
+    name,
+    summary: operation.summary.replace(/[.]$/, ''),
+    ...(description === undefined ? {} : { description }),
+    params: paramsOf(operation),
+    fields,
+    ...(operation.body === undefined ? {} : { hasBody: true as const }),
+    ...answerOf(operation),
+    ...(asksFirst(operation) ? { asks: true as const } : {}),
+    ...(hidden.has(operation.id) ? { hidden: true as const } : {}),
+  };
+}
+
+export function tableText(rows: Readonly<Record<string, GeneratedOperation>>): string {
+  return [
+    '// Written by `npm run cli:generate` from the contract. Do not edit.',
+    "import type { GeneratedOperation } from './table.ts';",
+    '',
+    `export const generatedOperations: Readonly<Record<string, GeneratedOperation>> = ${JSON.stringify(rows, null, 2)};`,
+    '',
+  ].join('\n');
+}

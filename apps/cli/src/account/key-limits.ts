@@ -1,0 +1,70 @@
+import { UsageError } from '../frame/errors.ts';
+import type { Flags } from '../frame/command.ts';
+import type { Input } from '../sdk.ts';
+
+type Limits = NonNullable<Input<'createApiKey'>['limits']>;
+type Budget = NonNullable<Limits['budget']>;
+
+export const keyLimitFlags = {
+  'max-usd-per-hour': {
+    type: 'number',
+    min: 0,
+    value: 'USD',
+    describe: 'most that its rentals may cost together in an hour',
+  },
+  'max-live-rentals': {
+    type: 'number',
+    integer: true,
+    min: 0,
+    value: 'N',
+    describe: 'most rentals at a time',
+  },
+  budget: {
+    type: 'text',
+    value: 'USD/PERIOD',
+    describe: 'most that it may spend, such as 50/day or 20/total',
+  },
+  rpm: { type: 'number', integer: true, min: 1, value: 'N', describe: 'requests a minute' },
+  tpm: { type: 'number', integer: true, min: 1, value: 'N', describe: 'tokens a minute' },
+  model: { type: 'list', value: 'MODEL', describe: 'only these models; a star stands for anything' },
+  region: { type: 'list', value: 'REGION', describe: 'only these regions' },
+  gpu: { type: 'list', value: 'GPU', describe: 'only these GPUs' },
+} as const satisfies Flags;
+
+export interface LimitValues {
+  readonly 'max-usd-per-hour': number | undefined;
+  readonly 'max-live-rentals': number | undefined;
+  readonly budget: string | undefined;
+  readonly rpm: number | undefined;
+  readonly tpm: number | undefined;
+  readonly model: readonly string[];
+  readonly region: readonly string[];
+  readonly gpu: readonly string[];
+}
+
+export function limitsOf(flags: LimitValues): Limits {
+  const limits = {
+    ...(flags['max-usd-per-hour'] === undefined ? {} : { maxUsdPerHour: flags['max-usd-per-hour'] }),
+    ...(flags['max-live-rentals'] === undefined ? {} : { maxLiveRentals: flags['max-live-rentals'] }),
+    ...(flags.budget === undefined ? {} : { budget: budgetOf(flags.budget) }),
+    ...(flags.rpm === undefined ? {} : { rpm: flags.rpm }),
+    ...(flags.tpm === undefined ? {} : { tpm: flags.tpm }),
+    ...(flags.model.length === 0 ? {} : { models: [...flags.model] }),
+    ...(flags.region.length === 0 ? {} : { regions: [...flags.region] }),
+    ...(flags.gpu.length === 0 ? {} : { gpuTypes: [...flags.gpu] }),
+  };
+  // The API says which regions and GPUs there are; a list here would be outdated with the next one.
+  return limits as Limits;
+}
+
+const budgetShape = /^(?<usd>\d+(?:\.\d{1,9})?)\/(?<period>hour|day|week|month|total)$/;
+
+function budgetOf(typed: string): Budget {
+  const { usd, period } = budgetShape.exec(typed)?.groups ?? {};
+  if (usd === undefined || period === undefined) {
+    throw new UsageError(
+      `--budget is ${JSON.stringify(typed)}; write it like 50/day, with hour, day, week, month or total.`,
+    );
+  }
+  return { usd: Number(usd), period: period as Budget['period'] };
+}

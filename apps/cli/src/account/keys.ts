@@ -1,0 +1,84 @@
+import type { Context } from '../frame/context.ts';
+import { CliError, UsageError } from '../frame/errors.ts';
+import { exitCodes } from '../frame/exit-codes.ts';
+import type { Column } from '../frame/output.ts';
+import type { Item } from '../sdk.ts';
+import { relativeText } from '../text/duration.ts';
+import { dayText } from '../text/when.ts';
+
+export type Key = Item<'listApiKeys'>;
+
+export const keyFields = [
+  'id',
+  'publicId',
+  'prefix',
+  'name',
+  'mode',
+  'scopes',
+  'limits',
+  'allowedIps',
+  'createdBy',
+  'createdAt',
+  'expiresAt',
+  'lastUsedAt',
+  'revokedAt',
+  'rotatedFrom',
+] as const;
+
+export function keyColumns(context: Context): readonly Column<Key>[] {
+  const nowMs = context.clock.now().getTime();
+  const ago = (instant: string | null): string => (instant === null ? 'never' : relativeText(instant, nowMs));
+  return [
+    { name: 'id', value: ({ id }) => id },
+    { name: 'name', value: ({ name }) => name },
+    { name: 'prefix', value: ({ prefix }) => prefix },
+    { name: 'mode', value: ({ mode }) => mode },
+    { name: 'state', value: (key) => stateOf(key, nowMs), paint: (text) => paintState(context, text) },
+    { name: 'used', value: ({ lastUsedAt }) => ago(lastUsedAt) },
+    {
+      name: 'expires',
+      value: ({ expiresAt }) => (expiresAt === null ? 'never' : relativeText(expiresAt, nowMs)),
+    },
+    { name: 'created', value: ({ createdAt }) => dayText(createdAt), extra: true },
+    { name: 'by', value: ({ createdBy }) => createdBy, extra: true },
+    { name: 'scopes', value: ({ scopes }) => scopes.join(', '), extra: true },
+    { name: 'addresses', value: ({ allowedIps }) => allowedIps.join(', ') || 'anywhere', extra: true },
+  ];
+}
+
+export function stateOf(
+  { revokedAt, expiresAt }: Pick<Key, 'revokedAt' | 'expiresAt'>,
+  nowMs: number,
+): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'active';
+}
+
+function paintState({ io }: Context, text: string): string {
+  return text.trim() === 'active' ? io.paint('green', text) : io.paint('dim', text);
+}
+
+/** A key by its id, its name, or the beginning of the key itself. */
+export async function findKey(context: Context, words: string): Promise<Key> {
+  const keys = await context.client().keys.list({ limit: 200 }, { signal: context.signal }).all();
+  const exact = keys.find(({ id, publicId }) => id === words || publicId === words);
+  if (exact !== undefined) return exact;
+  const named = keys.filter(
+    ({ name, prefix, revokedAt }) => revokedAt === null && (name === words || prefix === words),
+  );
+  const [only, ...others] = named;
+  if (only === undefined) {
+    throw new CliError(`There is no key ${JSON.stringify(words)}.`, {
+      why: 'No key that you may see has this id or name.',
+      fix: 'millrace key list',
+      exitCode: exitCodes.notFound,
+    });
+  }
+  if (others.length > 0) {
+    const ids = named.map(({ id }) => id).join(', ');
+    throw new UsageError(`Several keys are called ${JSON.stringify(words)}: ${ids}.`, {
+      fix: 'Use the id of the one you mean.',
+    });
+  }
+  return only;
+}

@@ -1,0 +1,16 @@
+import type { Column } from '../frame/output.ts';
+import type { Answer } from '../sdk.ts';
+
+export type Me = Answer<'getMe'>;
+
+export const meFields = ['user', 'organisation', 'role', 'platformRoles', 'mode', 'scopes', 'key'] as const;
+
+export const meColumns: readonly Column<Me>[] = [
+  { name: 'user', value: ({ user }) => user.email },
+  { name: 'organisation', value: ({ organisation }) => `${organisation.name} (${organisation.id})` },
+  { name: 'role', value: ({ role, platformRoles }) => [role, ...platformRoles].join(', ') },
+  { name: 'mode', value: ({ mode }) => mode },
+  { name: 'key', value: ({ key }) => (key === null ? undefined : `${key.name} (${key.prefix}…)`) },
+  { name: 'key-expires', value: ({ key }) => key?.expiresAt },
+  { name: 'may', value: ({ scopes }) => scopes.join(', ') },
+];

@@ -1,0 +1,48 @@
+import type { Context } from '../frame/context.ts';
+import { CliError } from '../frame/errors.ts';
+import { exitCodes } from '../frame/exit-codes.ts';
+import type { Column } from '../frame/output.ts';
+import type { Item } from '../sdk.ts';
+import { dayText } from '../text/when.ts';
+
+export type Member = Item<'listMembers'>;
+
+export const memberFields = [
+  'id',
+  'organisationId',
+  'userId',
+  'role',
+  'email',
+  'name',
+  'picture',
+  'createdAt',
+] as const;
+
+export const memberColumns: readonly Column<Member>[] = [
+  { name: 'user', value: ({ userId }) => userId },
+  { name: 'email', value: ({ email }) => email },
+  { name: 'name', value: ({ name }) => name },
+  { name: 'role', value: ({ role }) => role },
+  { name: 'since', value: ({ createdAt }) => dayText(createdAt) },
+];
+
+export const orgFlag = {
+  org: { type: 'text', value: 'ID', describe: 'the organisation; by default the one of your key' },
+} as const;
+
+export async function organisationOf(context: Context, org: string | undefined): Promise<string> {
+  return org ?? (await context.client().me.get({}, { signal: context.signal })).organisation.id;
+}
+
+/** A person of the organisation by user id or address. */
+export async function findMember(context: Context, organisationId: string, words: string): Promise<Member> {
+  const members = context.client().members.list({ organisationId, limit: 200 }, { signal: context.signal });
+  for await (const member of members) {
+    if (member.userId === words || member.id === words || member.email === words.toLowerCase()) return member;
+  }
+  throw new CliError(`${JSON.stringify(words)} is no member of the organisation.`, {
+    why: 'Nobody there has this user id or address.',
+    fix: 'millrace member list',
+    exitCode: exitCodes.notFound,
+  });
+}

@@ -1,0 +1,82 @@
+import { basename, join } from 'node:path';
+import type { Context } from '../frame/context.ts';
+import { CliError, UsageError } from '../frame/errors.ts';
+import { exitCodes } from '../frame/exit-codes.ts';
+import type { Column } from '../frame/output.ts';
+import type { Item } from '../sdk.ts';
+import { dayText } from '../text/when.ts';
+
+export type SshKey = Item<'listSshPublicKeys'>;
+
+export const sshKeyFields = ['id', 'name', 'publicKey', 'fingerprint', 'algorithm', 'createdAt'] as const;
+
+export const sshKeyColumns: readonly Column<SshKey>[] = [
+  { name: 'id', value: ({ id }) => id },
+  { name: 'name', value: ({ name }) => name },
+  { name: 'algorithm', value: ({ algorithm }) => algorithm },
+  { name: 'fingerprint', value: ({ fingerprint }) => fingerprint },
+  { name: 'created', value: ({ createdAt }) => dayText(createdAt) },
+  { name: 'public-key', value: ({ publicKey }) => publicKey, extra: true },
+];
+
+/** The keys that people have, the best first. */
+const usualNames = ['id_ed25519.pub', 'id_ed25519_sk.pub', 'id_ecdsa.pub', 'id_ecdsa_sk.pub', 'id_rsa.pub'];
+
+export interface PublicKeyFile {
+  readonly path: string;
+  readonly text: string;
+  /** What the key calls itself, or else the file. */
+  readonly name: string;
+}
+
+/** The public key of a file, of standard input (`-`), or the one that ssh itself would use. */
+export async function readPublicKey(context: Context, file: string | undefined): Promise<PublicKeyFile> {
+  const path = file ?? (await usualKey(context));
+  const text = (path === '-' ? await context.files.readStdin() : await readFile(context, path)).trim();
+  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----|^PuTTY-User-Key-File-/m.test(text)) {
+    throw new UsageError(`${path} is a private key. It must not leave your machine.`, {
+      fix: `Send the public one: millrace ssh-key add ${path === '-' ? 'FILE' : path}.pub`,
+    });
+  }
+  if (text === '') throw new UsageError(`${path} is empty.`);
+  const comment = /^\S+ \S+ (?<comment>.+)$/m.exec(text)?.groups?.['comment']?.trim();
+  return { path, text, name: comment ?? (path === '-' ? 'key' : basename(path, '.pub')) };
+}
+
+async function usualKey(context: Context): Promise<string> {
+  const directory = join(context.home, '.ssh');
+  const there = await context.files.list(directory);
+  const name = usualNames.find((usual) => there.includes(usual));
+  if (name !== undefined) return join(directory, name);
+  throw new CliError('There is no SSH key to add.', {
+    why: `None of ${usualNames.join(', ')} is in ${directory}.`,
+    fix: 'Make one, then try again: ssh-keygen -t ed25519',
+  });
+}
+
+async function readFile(context: Context, path: string): Promise<string> {
+  try {
+    return await context.files.readText(path);
+  } catch {
+    throw new UsageError(`${path} cannot be read.`);
+  }
+}
+
+export async function findSshKey(context: Context, words: string): Promise<SshKey> {
+  const keys = await context.client().sshKeys.list({ limit: 200 }, { signal: context.signal }).all();
+  const found = keys.filter(({ id, name, fingerprint }) => [id, name, fingerprint].includes(words));
+  const [only, ...others] = found;
+  if (only === undefined) {
+    throw new CliError(`There is no SSH key ${JSON.stringify(words)}.`, {
+      why: 'None of yours has this id, name or fingerprint.',
+      fix: 'millrace ssh-key list',
+      exitCode: exitCodes.notFound,
+    });
+  }
+  if (others.length > 0) {
+    throw new UsageError(`Several SSH keys are called ${JSON.stringify(words)}.`, {
+      fix: 'Use the id: millrace ssh-key list',
+    });
+  }
+  return only;
+}

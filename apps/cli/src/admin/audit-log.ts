@@ -1,0 +1,51 @@
+import type { Column } from '../frame/output.ts';
+import type { Item } from '../sdk.ts';
+import { momentText } from '../text/when.ts';
+
+export const auditFields = [
+  ...[
+    'id',
+    'organisationId',
+    'occurredAt',
+    'action',
+    'actor',
+    'resource',
+    'requestId',
+    'ip',
+    'reason',
+    'details',
+  ],
+] as const;
+
+export const auditColumns: readonly Column<Item<'adminListAuditLog'>>[] = [
+  { name: 'when', value: ({ occurredAt }) => momentText(occurredAt) },
+  { name: 'who', value: ({ actor }) => `${actor.kind} ${actor.id}` },
+  { name: 'action', value: ({ action }) => action },
+  {
+    name: 'what',
+    value: ({ resource }) => (resource === null ? undefined : `${resource.kind} ${resource.id}`),
+  },
+  { name: 'why', value: ({ reason }) => reason },
+  { name: 'organisation', value: ({ organisationId }) => organisationId, extra: true },
+  { name: 'from', value: ({ ip }) => ip, extra: true },
+  { name: 'request', value: ({ requestId }) => requestId, extra: true },
+  { name: 'details', value: ({ details }) => JSON.stringify(details), extra: true },
+];
+
+export const auditFlags = {
+  action: { type: 'text', value: 'ACTION', describe: 'only this action, such as key.create' },
+  actor: { type: 'text', value: 'ID', describe: 'only what this person or key did' },
+  resource: { type: 'text', value: 'ID', describe: 'only what was done to this' },
+} as const;
+
+export function auditQuery(flags: {
+  readonly action: string | undefined;
+  readonly actor: string | undefined;
+  readonly resource: string | undefined;
+}) {
+  return {
+    ...(flags.action === undefined ? {} : { action: flags.action }),
+    ...(flags.actor === undefined ? {} : { actorId: flags.actor }),
+    ...(flags.resource === undefined ? {} : { resourceId: flags.resource }),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Context } from '../frame/context.ts';
+import { CliError, UsageError } from '../frame/errors.ts';
+import { exitCodes } from '../frame/exit-codes.ts';
+import type { Column } from '../frame/output.ts';
+import type { Item } from '../sdk.ts';
+import { nanoOf } from '../text/usd.ts';
+import { dayText } from '../text/when.ts';
+
+export type Organisation = Item<'adminListOrganisations'>;
+
+export const organisationFields = [
+  ...['id', 'name', 'slug', 'status', 'createdAt', 'updatedAt', 'homeCell', 'suspendedAt', 'suspendedReason'],
+] as const;
+
+export function organisationColumns({ io }: Context): readonly Column<Organisation>[] {
+  return [
+    { name: 'id', value: ({ id }) => id },
+    { name: 'name', value: ({ name }) => name },
+    { name: 'slug', value: ({ slug }) => slug },
+    {
+      name: 'status',
+      value: ({ status }) => status,
+      paint: (text, { status }) => (status === 'active' ? text : io.paint('red', text)),
+    },
+    { name: 'created', value: ({ createdAt }) => dayText(createdAt) },
+    { name: 'why', value: ({ suspendedReason }) => suspendedReason },
+    { name: 'cell', value: ({ homeCell }) => homeCell, extra: true },
+  ];
+}
+
+export const organisationPositional = [{ name: 'organisation', describe: 'its id or its slug' }] as const;
+
+/** An organisation by its id or its slug, which no two have. */
+export async function findOrganisation(context: Context, words: string): Promise<Organisation> {
+  const client = context.client();
+  const { signal } = context;
+  if (words.startsWith('org_')) return client.admin.organisations.get({ organisationId: words }, { signal });
+  for await (const organisation of client.admin.organisations.list({ limit: 200 }, { signal })) {
+    if (organisation.slug === words) return organisation;
+  }
+  throw new CliError(`There is no organisation ${JSON.stringify(words)}.`, {
+    why: 'None has this id or slug.',
+    fix: 'millrace admin org list',
+    exitCode: exitCodes.notFound,
+  });
+}
+
+/** An amount that somebody typed, as the API takes it. */
+export function amountOf(typed: string): string {
+  const nano = nanoOf(typed);
+  if (nano === null || nano <= 0n) {
+    throw new UsageError(`AMOUNT is ${JSON.stringify(typed)}, which is no amount of USD like 25 or 12.50.`);
+  }
+  return nano.toString();
+}

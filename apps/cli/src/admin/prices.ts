@@ -1,0 +1,91 @@
+import { UsageError } from '../frame/errors.ts';
+import type { Column } from '../frame/output.ts';
+import type { Input, Item } from '../sdk.ts';
+import { usdText } from '../text/usd.ts';
+import { momentText } from '../text/when.ts';
+
+export type Price = Item<'adminListPrices'>;
+type Subject = Input<'adminCreatePrice'>['subject'];
+type Unit = Input<'adminCreatePrice'>['unit'];
+
+export const priceFields = [
+  ...['id', 'organisationId', 'subject', 'unit', 'priceNanoUsd', 'validFrom', 'validUntil', 'createdAt'],
+] as const;
+
+/** What is sold, in words: `h100 virtual-machine in eu-west-1`. */
+export function subjectText(subject: Price['subject']): string {
+  switch (subject.kind) {
+    case 'gpu': {
+      const network = subject.networkType == null ? '' : ` on ${subject.networkType}`;
+      return `${subject.gpuType} ${subject.machineType} ${place(subject.region)}${network}`;
+    }
+    case 'volume':
+      return `volumes ${place(subject.region)}`;
+    case 'disk':
+      return `disks of stopped rentals ${place(subject.region)}`;
+    case 'model':
+      return `${subject.model}, ${subject.unit.replaceAll('_', ' ')}s`;
+  }
+}
+
+function place(region: string | null): string {
+  return region === null ? 'everywhere' : `in ${region}`;
+}
+
+export const priceColumns: readonly Column<Price>[] = [
+  { name: 'id', value: ({ id }) => id },
+  { name: 'for', value: ({ organisationId }) => organisationId ?? 'everybody' },
+  { name: 'what', value: ({ subject }) => subjectText(subject) },
+  { name: 'price', align: 'right', value: ({ priceNanoUsd }) => usdText(priceNanoUsd) },
+  { name: 'unit', value: ({ unit }) => `per ${unit.replaceAll('_', ' ')}` },
+  { name: 'from', value: ({ validFrom }) => momentText(validFrom) },
+  { name: 'until', value: ({ validUntil }) => (validUntil === null ? undefined : momentText(validUntil)) },
+];
+
+export interface SubjectFlags {
+  readonly gpu: string | undefined;
+  readonly 'machine-type': 'virtual-machine' | 'bare-metal';
+  readonly network: 'infiniband' | 'ethernet' | undefined;
+  readonly volume: boolean | undefined;
+  readonly disk: boolean | undefined;
+  readonly model: string | undefined;
+  readonly 'model-unit': 'prompt_token' | 'cached_prompt_token' | 'completion_token' | 'image' | 'character';
+  readonly region: string | undefined;
+}
+
+/** What a price is for: exactly one of a GPU, volumes, disks and a model. */
+export function subjectOf(flags: SubjectFlags): Subject {
+  const region = flags.region ?? null;
+  const wanted: readonly (Subject | null)[] = [
+    flags.gpu === undefined
+      ? null
+      : {
+          kind: 'gpu',
+          gpuType: flags.gpu,
+          machineType: flags['machine-type'],
+          region,
+          ...(flags.network === undefined ? {} : { networkType: flags.network }),
+        },
+    flags.volume === true ? { kind: 'volume', region } : null,
+    flags.disk === true ? { kind: 'disk', region } : null,
+    flags.model === undefined ? null : { kind: 'model', model: flags.model, unit: flags['model-unit'] },
+  ];
+  const [subject, ...others] = wanted.filter((each) => each !== null);
+  if (subject === undefined || others.length > 0) {
+    throw new UsageError('A price is for one thing: --gpu, --volume, --disk or --model.');
+  }
+  return subject;
+}
+
+/** Tokens cost less than a nano-USD each, so they are priced by the million. */
+export function unitOf(subject: Subject): Unit {
+  switch (subject.kind) {
+    case 'gpu':
+      return 'gpu_hour';
+    case 'volume':
+    case 'disk':
+      return 'gb_hour';
+    case 'model':
+      return subject.unit === 'image' || subject.unit === 'character' ? subject.unit : 'million_tokens';
+  }
+}

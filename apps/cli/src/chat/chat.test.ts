@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { beginConversation, messagesFor, readLine, withAnswer } from './conversation.ts';
+import { addAnswer, footer, noTotals, totalsText } from './footer.ts';
+
+describe('a conversation', () => {
+  const begun = beginConversation('tiny', 'Be brief.');
+
+  test('sends all that was said, after what the model was told first', () => {
+    const after = withAnswer(begun, 'Hello!', 'Hi.');
+    expect(messagesFor(after, 'And now?')).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hello!' },
+      { role: 'assistant', content: 'Hi.' },
+      { role: 'user', content: 'And now?' },
+    ]);
+    expect(messagesFor(beginConversation('tiny', null), 'Hello!')).toEqual([
+      { role: 'user', content: 'Hello!' },
+    ]);
+  });
+
+  test('a question without an answer is not part of it', () => {
+    expect(withAnswer(begun, 'Hello!', '')).toBe(begun);
+  });
+});
+
+describe('what is typed', () => {
+  test.each([
+    ['', { kind: 'nothing' }],
+    ['  ', { kind: 'nothing' }],
+    [' Why? ', { kind: 'question', text: 'Why?' }],
+    ['/help', { kind: 'help' }],
+    ['/clear', { kind: 'clear' }],
+    ['/exit', { kind: 'exit' }],
+    ['/quit', { kind: 'exit' }],
+    ['/model', { kind: 'model', text: null }],
+    ['/model meta/llama', { kind: 'model', text: 'meta/llama' }],
+    ['/system  Be brief.', { kind: 'system', text: 'Be brief.' }],
+    ['/modle x', { kind: 'unknown', command: '/modle' }],
+    ['/etc/hosts, what is it?', { kind: 'question', text: '/etc/hosts, what is it?' }],
+    ['// a comment', { kind: 'question', text: '// a comment' }],
+  ])('%j', (typed, line) => expect(readLine(typed)).toEqual(line));
+});
+
+describe('what it came to', () => {
+  const usage = {
+    prompt_tokens: 12,
+    completion_tokens: 41,
+    prompt_tokens_details: { cached_tokens: 4 },
+    cost_nano_usd: 12_345,
+  };
+
+  test('tokens, cost to the nano, and how long one waited', () => {
+    expect(footer(usage, { firstMs: 210, totalMs: 1_410 })).toBe(
+      '12 tokens in (4 cached), 41 out · $0.000012345 · first after 0.21 s, 1.41 s in all (33.3 tokens/s)',
+    );
+    expect(footer({ prompt_tokens: 6, completion_tokens: 1 }, { firstMs: 90, totalMs: 90 })).toBe(
+      '6 tokens in, 1 out · first after 0.09 s, 0.09 s in all',
+    );
+    expect(footer(null, { firstMs: null, totalMs: 40 })).toBe('0.04 s');
+  });
+
+  test('a sum says when something is missing from it', () => {
+    const two = addAnswer(addAnswer(noTotals, usage), usage);
+    expect(totalsText(two)).toBe('2 answers · 24 tokens in, 82 out · $0.00002469');
+    expect(totalsText(addAnswer(noTotals, usage))).toMatch(/^1 answer ·/);
+    expect(totalsText(addAnswer(two, null))).toBe(
+      '3 answers · 24 tokens in, 82 out · $0.00002469, and what 1 stopped one cost',
+    );
+  });
+});

@@ -1,0 +1,347 @@
+import { describe, expect, test } from 'vitest';
+import { fakeApi, refusal, runCli, type FakeRequest } from '../fixture.ts';
+import { createInterrupts } from '../interrupts.ts';
+
+/** The commands that ask models, against an API that is made up: what a person sees and what a pipe gets. */
+
+const usage = { prompt_tokens: 6, completion_tokens: 3, total_tokens: 9, cost_nano_usd: 1_500 };
+const chunkOf = (delta: object, finish: string | null = null, more: object = {}): string =>
+  `data: ${JSON.stringify({
+    id: 'req_1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'tiny',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+    ...more,
+  })}\n\n`;
+
+const sse = (...parts: readonly string[]): Response =>
+  new Response(parts.join(''), { headers: { 'content-type': 'text/event-stream' } });
+
+const answering = (...words: readonly string[]): Response =>
+  sse(...words.map((content) => chunkOf({ content })), chunkOf({}, 'stop', { usage }), 'data: [DONE]\n\n');
+
+const model = (id: string, modality: string): object => ({
+  id,
+  object: 'model',
+  created: 1,
+  owned_by: 'us',
+  modality,
+  context_length: 8192,
+  max_output_tokens: 4096,
+  input_modalities: ['text'],
+});
+const models = (...all: readonly object[]) => ({ object: 'list', data: all });
+
+const requestUsage = {
+  id: 'req_1',
+  model: 'tiny',
+  deployment: null,
+  created_at: '2026-03-01T12:00:00.000Z',
+  streamed: true,
+  cancelled: true,
+  finish_reason: null,
+  latency_ms: 40,
+  ttft_ms: 10,
+  generation_ms: 30,
+  tokens_prompt: 6,
+  tokens_completion: 2,
+  tokens_cached: 0,
+  cost_nano_usd: 1_000,
+  attempts: [],
+};
+
+describe('one question', () => {
+  test('only the answer is on standard output, and it ends its line', async () => {
+    const api = fakeApi({ 'POST /v1/chat/completions': () => answering('Hel', 'lo.') });
+    const result = await runCli(['chat', '--model', 'tiny', '--system', 'Be brief.'], {
+      fetch: api.fetch,
+      stdin: 'Hi!\n',
+    });
+    expect(result).toMatchObject({ code: 0, stdout: 'Hello.\n', stderr: '' });
+    expect(api.requests[0]?.body).toMatchObject({
+      model: 'tiny',
+      stream: true,
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hi!' },
+      ],
+    });
+  });
+
+  test('a person sees tokens, cost and times beneath it', async () => {
+    const api = fakeApi({ 'POST /v1/chat/completions': () => answering('Hello.') });
+    const result = await runCli(['chat', '-m', 'tiny', 'Hi', 'there'], { fetch: api.fetch, tty: true });
+    expect(result.stdout).toBe('Hello.\n');
+    expect(result.stderr).toMatch(
+      /^6 tokens in, 3 out · \$0\.0000015 · first after 0\.\d\d s, 0\.\d\d s in all/,
+    );
+    expect(api.requests[0]?.body.messages).toEqual([{ role: 'user', content: 'Hi there' }]);
+  });
+
+  test('--json has the answer, its usage and its request', async () => {
+    const api = fakeApi({ 'POST /v1/chat/completions': () => answering('Hello.') });
+    const result = await runCli(['chat', '-m', 'tiny', 'Hi', '--json'], { fetch: api.fetch });
+    expect(result.json()).toMatchObject({
+      model: 'tiny',
+      answer: 'Hello.',
+      finishReason: 'stop',
+      usage,
+      requestId: 'req_1',
+    });
+  });
+
+  test('an answer cannot steer the terminal, and reaches a pipe as it is', async () => {
+    const nasty = 'a\u001b]0;owned\u0007\tb';
+    const api = fakeApi({ 'POST /v1/chat/completions': () => answering(nasty) });
+    const shown = await runCli(['chat', '-m', 'tiny', 'Hi'], { fetch: api.fetch, tty: true });
+    expect(shown.stdout).toBe('a\ufffd]0;owned\ufffd\tb\n');
+    const piped = await runCli(['chat', '-m', 'tiny', 'Hi'], { fetch: api.fetch });
+    expect(piped.stdout).toBe(`${nasty}\n`);
+  });
+
+  test('a stream that breaks is a failure, never a shorter answer', async () => {
+    const api = fakeApi({ 'POST /v1/chat/completions': () => sse(chunkOf({ content: 'Hel' })) });
+    const result = await runCli(['chat', '-m', 'tiny', 'Hi'], { fetch: api.fetch });
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain('The model did not answer');
+    expect(result.stderr).toContain('not all');
+    expect(result.stderr).not.toContain('    at ');
+  });
+
+  test('no money is exit code 6, and an unknown model 5', async () => {
+    const poor = fakeApi({
+      'POST /v1/chat/completions': () =>
+        refusal(402, 'INSUFFICIENT_BALANCE', 'The balance does not cover this.'),
+    });
+    expect((await runCli(['chat', '-m', 'tiny', 'Hi'], { fetch: poor.fetch })).code).toBe(6);
+    const unknown = fakeApi({
+      'POST /v1/chat/completions': () => refusal(404, 'MODEL_NOT_FOUND', 'No such model.'),
+    });
+    const result = await runCli(['chat', '-m', 'tny', 'Hi'], { fetch: unknown.fetch });
+    expect(result.code).toBe(5);
+    expect(result.stderr).toContain('millrace models');
+  });
+
+  test('without --model the only chat model answers; among several one must be named', async () => {
+    const routes = { 'POST /v1/chat/completions': () => answering('Hello.') };
+    const one = fakeApi({
+      ...routes,
+      'GET /v1/models': models(model('tiny', 'chat'), model('art', 'image')),
+    });
+    expect((await runCli(['chat', 'Hi'], { fetch: one.fetch })).stdout).toBe('Hello.\n');
+    const two = fakeApi({
+      ...routes,
+      'GET /v1/models': models(model('tiny', 'chat'), model('large', 'chat')),
+    });
+    const result = await runCli(['chat', 'Hi'], { fetch: two.fetch });
+    expect(result.code).toBe(3);
+    expect(result.stderr).toContain('tiny, large');
+    expect(two.requests).toHaveLength(1);
+  });
+
+  test('nothing piped in is no question, and costs nothing', async () => {
+    const api = fakeApi({});
+    expect((await runCli(['chat', '-m', 'tiny'], { fetch: api.fetch, stdin: ' \n' })).code).toBe(3);
+    expect(api.requests).toHaveLength(0);
+  });
+
+  test('Ctrl-C ends it as cancelled, with what came so far', async () => {
+    const interrupts = createInterrupts();
+    const api = fakeApi({
+      'POST /v1/chat/completions': ({ signal }: FakeRequest) =>
+        endless('Hel', signal, () => interrupts.raise()),
+    });
+    const result = await runCli(['chat', '-m', 'tiny', 'Hi'], { fetch: api.fetch, interrupts });
+    expect(result).toMatchObject({ code: 2, stdout: 'Hel\n' });
+  });
+});
+
+/** Says one thing and then nothing more until it is left. */
+function endless(content: string, signal: AbortSignal, afterwards: () => void): Response {
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      controller.enqueue(new TextEncoder().encode(chunkOf({ content })));
+      signal.addEventListener('abort', () => controller.error(new DOMException('left', 'AbortError')));
+      setImmediate(() => setImmediate(() => setImmediate(afterwards)));
+    },
+  });
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+}
+
+describe('a conversation', () => {
+  const talk = (answers: readonly string[], api: ReturnType<typeof fakeApi>, more: object = {}) =>
+    runCli(['chat', '--model', 'tiny'], { fetch: api.fetch, tty: true, answers, ...more });
+
+  test('each question is sent with what was said before, and the end says what it came to', async () => {
+    let nth = 0;
+    const api = fakeApi({ 'POST /v1/chat/completions': () => answering(`Answer ${(nth += 1)}.`) });
+    const result = await talk(['First?', '', 'Second\\', 'part?', '/exit', 'never asked'], api);
+    expect(result).toMatchObject({ code: 0, stdout: 'Answer 1.\nAnswer 2.\n' });
+    expect(
+      api.requests.map(({ body }: FakeRequest) =>
+        body.messages.map((each: { content: string }) => each.content),
+      ),
+    ).toEqual([['First?'], ['First?', 'Answer 1.', 'Second\npart?']]);
+    expect(result.stderr).toContain('2 answers · 12 tokens in, 6 out · $0.000003');
+  });
+
+  test('/model, /system and /clear change what is sent next; a typing error is told', async () => {
+    const api = fakeApi({ 'POST /v1/chat/completions': () => answering('Yes.') });
+    const result = await talk(
+      ['One?', '/clear', '/model large', '/system Be brief.', '/modle', '/help', 'Two?'],
+      api,
+    );
+    expect(api.requests[1]?.body).toMatchObject({
+      model: 'large',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Two?' },
+      ],
+    });
+    expect(result.stderr).toContain('Did you mean /model?');
+    expect(result.stderr).toContain('/clear         forget');
+    expect(result.code).toBe(0);
+  });
+
+  test('a refusal does not end it, and the question can be asked again', async () => {
+    let nth = 0;
+    const api = fakeApi({
+      'POST /v1/chat/completions': () =>
+        (nth += 1) === 1
+          ? refusal(402, 'INSUFFICIENT_BALANCE', 'The balance does not cover this.')
+          : answering('Yes.'),
+    });
+    const result = await talk(['Hello?', 'Hello?'], api);
+    expect(result).toMatchObject({ code: 0, stdout: 'Yes.\n' });
+    expect(result.stderr).toContain('The balance does not cover this.');
+    expect(api.requests[1]?.body.messages).toHaveLength(1);
+  });
+
+  test('Ctrl-C ends the answer and not the chat, which says what it cost all the same', async () => {
+    const interrupts = createInterrupts();
+    let nth = 0;
+    const api = fakeApi({
+      'POST /v1/chat/completions': ({ signal }: FakeRequest) =>
+        (nth += 1) === 1 ? endless('Hel', signal, () => interrupts.raise()) : answering('Yes.'),
+      'GET /v2/usage/requests/*': requestUsage,
+    });
+    const result = await talk(['Long story?', 'And now?'], api, { interrupts });
+    expect(result).toMatchObject({ code: 0, stdout: 'Hel\nYes.\n' });
+    expect(result.stderr).toContain('stopped · 6 tokens in, 2 out · $0.000001');
+    expect(result.stderr).toContain('2 answers · 12 tokens in, 5 out · $0.0000025');
+    expect(interrupts.signal.aborted).toBe(false);
+    expect(api.requests.at(-1)?.body.messages[1]).toEqual({ role: 'assistant', content: 'Hel' });
+  });
+});
+
+describe('complete', () => {
+  test('gives the continuation alone', async () => {
+    const chunk = (text: string, finish: string | null) =>
+      `data: ${JSON.stringify({ id: 'req_2', object: 'text_completion', created: 1, model: 'tiny', choices: [{ index: 0, text, finish_reason: finish }], usage })}\n\n`;
+    const api = fakeApi({
+      'POST /v1/completions': () => sse(chunk(' a mill', null), chunk('', 'length'), 'data: [DONE]\n\n'),
+    });
+    const result = await runCli(['complete', '-m', 'tiny', '--max-tokens', '2', '--stop', '\\n'], {
+      fetch: api.fetch,
+      stdin: 'Once there was',
+    });
+    expect(result).toMatchObject({ code: 0, stdout: ' a mill\n' });
+    expect(api.requests[0]?.body).toMatchObject({ prompt: 'Once there was', max_tokens: 2, stop: '\n' });
+  });
+});
+
+describe('pictures and speech', () => {
+  const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 1]);
+  const images = (count: number) =>
+    Response.json(
+      { created: 1, data: Array.from({ length: count }, () => ({ b64_json: png.toString('base64') })) },
+      { headers: { 'x-inference-request-id': 'req_1' } },
+    );
+
+  test('several pictures go into several files, whose names are the output', async () => {
+    const api = fakeApi({
+      'POST /v1/images/generations': ({ body }: FakeRequest) => images(body.n),
+      'GET /v2/usage/requests/*': requestUsage,
+    });
+    const result = await runCli(['image', 'a', 'mill', '-m', 'art', '-n', '2', '--file', 'out/mill.png'], {
+      fetch: api.fetch,
+      tty: true,
+    });
+    expect(result).toMatchObject({ code: 0, stdout: 'out/mill.png\nout/mill-2.png\n' });
+    expect(result.stderr).toContain('$0.000001 · req_1');
+    expect(Buffer.from(result.files['out/mill-2.png'] ?? '')).toEqual(png);
+    expect(api.requests[0]?.body).toMatchObject({ prompt: 'a mill', n: 2, size: '1024x1024' });
+  });
+
+  test('one picture goes through a pipe, several do not', async () => {
+    const api = fakeApi({
+      'POST /v1/images/generations': ({ body }: FakeRequest) => images(body.n),
+      'GET /v2/usage/requests/*': requestUsage,
+    });
+    const one = await runCli(['image', 'a mill', '-m', 'art'], { fetch: api.fetch });
+    expect(one).toMatchObject({ code: 0, stdout: '' });
+    expect(Buffer.from(one.bytes)).toEqual(png);
+    const several = await runCli(['image', 'a mill', '-m', 'art', '-n', '2'], { fetch: api.fetch });
+    expect(several.code).toBe(3);
+    expect(api.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  test('--json names the files and the cost, and still writes them', async () => {
+    const api = fakeApi({
+      'POST /v1/images/generations': () => images(1),
+      'GET /v2/usage/requests/*': requestUsage,
+    });
+    const result = await runCli(['image', 'a mill', '-m', 'art', '--json'], { fetch: api.fetch });
+    expect(result.json()).toMatchObject({
+      costNanoUsd: '1000',
+      files: [{ file: 'image-20260301-120000.png', type: 'image/png', bytes: 5 }],
+    });
+    expect(Object.keys(result.files)).toContain('image-20260301-120000.png');
+  });
+
+  test('speech is made of what is piped in', async () => {
+    const mp3 = new Uint8Array([0xff, 0xfb, 1, 2]);
+    const api = fakeApi({
+      'POST /v1/audio/speech': () =>
+        new Response(mp3, { headers: { 'content-type': 'audio/mpeg', 'x-inference-request-id': 'req_1' } }),
+      'GET /v2/usage/requests/*': refusal(403, 'FORBIDDEN', 'This key may not.'),
+    });
+    const result = await runCli(['speech', '-m', 'flite', '--speed', '1.5'], {
+      fetch: api.fetch,
+      stdin: 'Hello.\n',
+    });
+    expect(result.code).toBe(0);
+    expect(new Uint8Array(result.bytes)).toEqual(mp3);
+    expect(api.requests[0]?.body).toEqual({ model: 'flite', input: 'Hello.', voice: 'alloy', speed: 1.5 });
+  });
+});
+
+describe('models', () => {
+  const price = {
+    model: 'tiny',
+    currency: 'usd',
+    modality: 'chat',
+    prompt_nano_usd_per_million_tokens: 200_000_000,
+    cached_prompt_nano_usd_per_million_tokens: 50_000_000,
+    completion_nano_usd_per_million_tokens: 600_000_001,
+    image_nano_usd: null,
+    character_nano_usd: null,
+  };
+  const api = fakeApi({
+    'GET /v1/models': models(model('tiny', 'chat'), model('art', 'image')),
+    'GET /models/*/price': ({ path }: FakeRequest) => ({ ...price, model: path.split('/')[2] }),
+  });
+
+  test('are listed with what they cost, to the nano', async () => {
+    const result = await runCli(['models', 'tiny'], { fetch: api.fetch });
+    expect(result.stdout).toContain('$0.20');
+    expect(result.stdout).toContain('$0.600000001');
+    expect(result.stdout).not.toContain('art');
+    expect((await runCli(['models', '--json'], { fetch: api.fetch })).json()).toHaveLength(2);
+  });
+
+  test('one that is not there is exit code 5', async () => {
+    expect((await runCli(['models', 'tyny'], { fetch: api.fetch })).code).toBe(5);
+  });
+});

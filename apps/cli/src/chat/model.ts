@@ -1,0 +1,36 @@
+import type { Item, Millrace } from '../sdk.ts';
+import { UsageError } from '../frame/errors.ts';
+
+type Modality = Item<'listModels'>['modality'];
+
+export const modelFlag = {
+  type: 'text',
+  short: 'm',
+  value: 'NAME',
+  describe: 'the model; needed where there is more than one of its kind',
+} as const;
+
+/** The model that was named, or the only one there is. Choosing among several would choose what it costs. */
+export async function chooseModel(
+  client: Millrace,
+  named: string | undefined,
+  modalities: readonly Modality[],
+): Promise<string> {
+  if (named !== undefined) return named;
+  const { data } = (await client.models.list()).answer;
+  const fitting = data.filter(({ modality }) => modalities.includes(modality)).map(({ id }) => id);
+  const [only, ...others] = fitting;
+  if (only !== undefined && others.length === 0) return only;
+  if (only === undefined)
+    throw new UsageError('No model that can do this is for sale here.', { fix: 'millrace models' });
+  throw new UsageError(`Which model? There are ${fitting.length}: ${shortList(fitting)}.`, {
+    fix: `Add --model ${only}, or compare their prices: millrace models`,
+  });
+}
+
+const shownModels = 5;
+
+function shortList(names: readonly string[]): string {
+  const more = names.length - shownModels;
+  return names.slice(0, shownModels).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

@@ -1,0 +1,184 @@
+import type { Millrace } from '../sdk.ts';
+import type { Context } from '../frame/context.ts';
+import { nearest } from '../frame/parse.ts';
+import {
+  bookedUsage,
+  readAnswer,
+  safeAnswer,
+  usageOfBooks,
+  type AnswerEnd,
+  type AnswerPart,
+} from './answer.ts';
+import { chatHelp, messagesFor, readLine, withAnswer, type Conversation, type Line } from './conversation.ts';
+import { addAnswer, footer, noTotals, totalsText, type Totals } from './footer.ts';
+
+/** How a model is asked, whatever is asked. */
+export interface AskOptions {
+  readonly max_tokens?: number;
+  readonly temperature?: number;
+}
+
+/** Asks one question and shows the answer as it comes. */
+export async function ask(
+  context: Context,
+  client: Millrace,
+  asked: { readonly conversation: Conversation; readonly question: string; readonly options: AskOptions },
+  { signal, show }: { readonly signal: AbortSignal; readonly show: (part: AnswerPart) => void },
+): Promise<AnswerEnd> {
+  const { conversation, question, options } = asked;
+  const chunks = client.chat.create(
+    { model: conversation.model, messages: messagesFor(conversation, question), ...options, stream: true },
+    { signal },
+  );
+  return readAnswer(chunks, { clock: context.clock, signal, show });
+}
+
+/** Shows an answer to a person: the answer itself on standard output, thoughts dimmed before it. */
+export function answerShower({ io }: Pick<Context, 'io'>): (part: AnswerPart) => void {
+  const safe = io.isTty ? safeAnswer : (text: string): string => text;
+  let thinking = false;
+  return ({ text, thought }) => {
+    if (thought !== '' && io.isTty) {
+      thinking = true;
+      io.out(io.paint('dim', safe(thought)));
+    }
+    if (text === '') return;
+    if (thinking) io.out('\n\n');
+    thinking = false;
+    io.out(safe(text));
+  };
+}
+
+/** What is to be said under an answer that is not as long as it should be. */
+export function shortfall({ finishReason, stopped }: AnswerEnd): string | null {
+  if (stopped) return 'stopped';
+  return finishReason === 'length' ? 'cut at its longest: see --max-tokens' : null;
+}
+
+/** Under an answer; what a stopped one came to is asked of the books. */
+export async function footerOf(
+  context: Context,
+  client: Millrace,
+  end: AnswerEnd,
+): Promise<{ readonly text: string; readonly usage: AnswerEnd['usage'] }> {
+  const usage = end.stopped
+    ? usageOfBooks(await bookedUsage(client, end.requestId, { clock: context.clock }))
+    : end.usage;
+  const said = [shortfall(end), footer(usage, end.timing)].filter((part) => part !== null);
+  return { text: said.join(' · '), usage };
+}
+
+interface State {
+  readonly conversation: Conversation;
+  readonly totals: Totals;
+}
+
+export interface ChatOptions {
+  readonly options: AskOptions;
+  /** An error in the words of the command line. */
+  readonly describe: (error: unknown) => string;
+}
+
+/**
+ * Talks until the person leaves. Ctrl-C ends an answer and never the chat; a refusal is shown and the chat goes on, for
+ * what was said so far would be lost with it.
+ */
+export async function chat(context: Context, begun: Conversation, settings: ChatOptions): Promise<void> {
+  const client = context.client();
+  const dim = (text: string): void => context.note(context.io.paintErr('dim', text));
+  let answering: AbortController | null = null;
+  const stopListening = context.onInterrupt(() => {
+    if (answering === null) dim('\nCtrl-D or /exit leaves.');
+    else answering.abort();
+  });
+  const lines = context.prompt.lines();
+  let state: State = { conversation: begun, totals: noTotals };
+  const answer = async (question: string): Promise<void> => {
+    answering = new AbortController();
+    try {
+      const { signal } = answering;
+      const { conversation } = state;
+      const show = answerShower(context);
+      const end = await ask(
+        context,
+        client,
+        { conversation, question, options: settings.options },
+        { signal, show },
+      );
+      context.io.out('\n');
+      answering = null;
+      const { text, usage } = await footerOf(context, client, end);
+      dim(text);
+      state = {
+        conversation: withAnswer(conversation, question, end.text),
+        totals: addAnswer(state.totals, usage),
+      };
+    } catch (error) {
+      context.io.err(`\n${settings.describe(error)}`);
+    } finally {
+      answering = null;
+    }
+  };
+  try {
+    dim(`${begun.model}. /help lists commands, Ctrl-D leaves.`);
+    for (;;) {
+      const typed = await wholeLine((question) => lines.next(question));
+      if (typed === null) break;
+      const line = readLine(typed);
+      if (line.kind === 'exit') break;
+      if (line.kind === 'question') await answer(line.text);
+      else state = obey(state, line, dim);
+    }
+  } finally {
+    lines.close();
+    stopListening();
+  }
+  if (state.totals.answers > 0) dim(totalsText(state.totals));
+}
+
+/** A line that ends in a backslash goes on in the next one. */
+async function wholeLine(next: (question: string) => Promise<string | null>): Promise<string | null> {
+  let whole = '';
+  for (let question = '> '; ; question = '… ') {
+    const typed = await next(question);
+    if (typed === null) return null;
+    if (!typed.endsWith('\\')) return whole + typed;
+    whole += `${typed.slice(0, -1)}\n`;
+  }
+}
+
+/** What a command changes, and what is said about it. */
+function obey(
+  state: State,
+  line: Exclude<Line, { readonly kind: 'question' }>,
+  say: (text: string) => void,
+): State {
+  const { conversation } = state;
+  switch (line.kind) {
+    case 'nothing':
+    case 'exit':
+      return state;
+    case 'help':
+      say(chatHelp.join('\n'));
+      return state;
+    case 'clear':
+      say('Forgotten.');
+      return { ...state, conversation: { ...conversation, turns: [] } };
+    case 'model':
+      if (line.text !== null) say(`Now ${line.text} answers.`);
+      else say(conversation.model);
+      return line.text === null ? state : { ...state, conversation: { ...conversation, model: line.text } };
+    case 'system':
+      say(
+        line.text === null
+          ? 'The model is told nothing first.'
+          : 'The model is told that first, from now on.',
+      );
+      return { ...state, conversation: { ...conversation, system: line.text } };
+    case 'unknown': {
+      const near = nearest(line.command.slice(1), ['help', 'model', 'system', 'clear', 'exit']);
+      say(`There is no ${line.command}. ${near === undefined ? 'Try /help.' : `Did you mean /${near}?`}`);
+      return state;
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import { candidates, type Candidate } from '../completion/candidates.ts';
+import { defineCommand } from '../frame/command.ts';
+
+/** How each shell wants a word and what it is about. */
+const forms: Readonly<Record<string, (candidate: Candidate) => string>> = {
+  words: ({ word }) => word,
+  colon: ({ word, about }) => `${word.replaceAll(':', String.raw`\:`)}${about === '' ? '' : `:${about}`}`,
+  tab: ({ word, about }) => (about === '' ? word : `${word}\t${about}`),
+};
+
+export const command = defineCommand({
+  name: '__complete',
+  summary: 'What may follow the words so far; for the completions of shells',
+  positionals: [{ name: 'form', describe: 'how to print', choices: ['words', 'colon', 'tab'] }],
+  rest: 'WORDS',
+  examples: [
+    { command: 'millrace __complete words -- rental ""', about: 'What can be done with a rental' },
+    { command: 'millrace __complete tab -- key create --', about: 'The flags of a command' },
+  ],
+  operations: [],
+  offline: true,
+  json: { kind: 'none' },
+  hidden: true,
+  async run(context, { args, rest }) {
+    const form = forms[args.form] ?? forms['words'];
+    const found = await candidates(context.manifest, rest);
+    for (const candidate of found) context.io.out(`${form?.(candidate) ?? candidate.word}\n`);
+  },
+});

@@ -1,0 +1,48 @@
+import { fleetLines } from '../../admin/fleet.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printList } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'admin fleet',
+  summary: 'The fleet at a glance: nodes and GPUs by region, and how many are free',
+  examples: [
+    { command: 'millrace admin fleet', about: 'What is rented, free, away or broken' },
+    { command: 'millrace admin fleet --json', about: 'For a script' },
+  ],
+  operations: ['adminListNodes'],
+  json: {
+    kind: 'list',
+    fields: ['region', 'gpuType', 'nodes', 'ready', 'away', 'gpus', 'rented', 'free', 'bad'],
+  },
+  failure: 'Could not read the fleet',
+  async run(context) {
+    const nodes = await context.client().admin.nodes.list({ limit: 200 }, { signal: context.signal }).all();
+    const { io } = context;
+    printList(
+      context,
+      fleetLines(nodes),
+      [
+        { name: 'region', value: ({ region }) => region },
+        { name: 'gpu', value: ({ gpuType }) => gpuType },
+        { name: 'nodes', align: 'right', value: (line) => line.nodes },
+        { name: 'ready', align: 'right', value: ({ ready }) => ready },
+        {
+          name: 'away',
+          align: 'right',
+          value: ({ away }) => away,
+          paint: (text, { away }) => (away > 0 ? io.paint('red', text) : text),
+        },
+        { name: 'gpus', align: 'right', value: ({ gpus }) => gpus },
+        { name: 'rented', align: 'right', value: ({ rented }) => rented },
+        { name: 'free', align: 'right', value: ({ free }) => free, paint: (text) => io.paint('green', text) },
+        {
+          name: 'bad',
+          align: 'right',
+          value: ({ bad }) => bad,
+          paint: (text, { bad }) => (bad > 0 ? io.paint('red', text) : text),
+        },
+      ],
+      { empty: 'There is no node yet. Begin with: millrace admin cluster create --help' },
+    );
+  },
+});

@@ -1,0 +1,46 @@
+import { findNode, nodeFields, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
+import { defineCommand } from '../../../frame/command.ts';
+import { printDone } from '../../../frame/output.ts';
+import { durationFlag } from '../../../rentals/flags.ts';
+
+export const command = defineCommand({
+  name: 'admin node drain',
+  summary: 'Place nothing new on a node; what runs stays',
+  description:
+    'Rentals on it go on until they end. With --deadline the node shows by when it should be empty; nothing is ended then.',
+  positionals: nodePositional,
+  flags: {
+    ...reasonFlag,
+    deadline: { type: 'text', value: 'DURATION', describe: 'by when it should be empty, such as 2h' },
+  },
+  examples: [
+    { command: 'millrace admin node drain gpu-17 --reason "fan replacement"', about: 'By its name' },
+    {
+      command: 'millrace admin node drain NODE_ID --reason "fan replacement" --deadline 2h',
+      about: 'With a deadline',
+    },
+  ],
+  operations: ['adminDrainNode'],
+  json: { kind: 'record', fields: nodeFields },
+  failure: 'Could not drain the node',
+  async run(context, { args, flags }) {
+    const { id } = await findNode(context, args.node);
+    const { deadline } = flags;
+    const deadlineAt =
+      deadline === undefined
+        ? {}
+        : {
+            deadlineAt: new Date(
+              context.clock.now().getTime() + durationFlag('deadline', deadline) * 1000,
+            ).toISOString(),
+          };
+    const node = await context
+      .client()
+      .admin.nodes.drain({ nodeId: id, reason: flags.reason, ...deadlineAt }, { signal: context.signal });
+    printDone(
+      context,
+      `Draining ${node.name} (${node.id}); ${String(node.liveRentalCount)} rentals are still on it.`,
+      node,
+    );
+  },
+});

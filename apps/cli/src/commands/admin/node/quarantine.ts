@@ -1,0 +1,31 @@
+import { findNode, nodeFields, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
+import { defineCommand } from '../../../frame/command.ts';
+import { printDone } from '../../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'admin node quarantine',
+  summary: 'Take a node out of use until somebody has looked at it',
+  description:
+    'Rentals on it stay as they are. Nothing is placed on it, and nothing puts it back but millrace admin node resume.',
+  positionals: nodePositional,
+  flags: reasonFlag,
+  examples: [
+    { command: 'millrace admin node quarantine gpu-17 --reason "ECC errors"', about: 'By its name' },
+    { command: 'millrace admin node quarantine NODE_ID --reason "ECC errors" --json', about: 'For a script' },
+  ],
+  operations: ['adminQuarantineNode'],
+  json: { kind: 'record', fields: nodeFields },
+  failure: 'Could not quarantine the node',
+  async run(context, { args, flags }) {
+    const { id } = await findNode(context, args.node);
+
+    const node = await context
+      .client()
+      .admin.nodes.quarantine({ nodeId: id, reason: flags.reason }, { signal: context.signal });
+    printDone(
+      context,
+      `Quarantined ${node.name} (${node.id}); ${String(node.liveRentalCount)} rentals are still on it.`,
+      node,
+    );
+  },
+});

@@ -1,0 +1,69 @@
+import { reasonFlag } from '../../../admin/nodes.ts';
+import { amountOf, findOrganisation, organisationPositional } from '../../../admin/organisations.ts';
+import { defineCommand } from '../../../frame/command.ts';
+import { printDone } from '../../../frame/output.ts';
+import { usdText } from '../../../text/usd.ts';
+import { momentOf } from '../../../text/when.ts';
+
+export const command = defineCommand({
+  name: 'admin org grant',
+  summary: 'Give an organisation credit',
+  description: 'The grant and its reason stand in the ledger and in the audit log. It asks before it gives.',
+  positionals: [...organisationPositional, { name: 'amount', describe: 'in USD, such as 25' }],
+  flags: {
+    ...reasonFlag,
+    expires: { type: 'text', value: 'TIME', describe: 'the day or moment at which what is left of it ends' },
+    priority: {
+      type: 'number',
+      integer: true,
+      value: 'N',
+      describe: 'credit with a lower number is spent first',
+    },
+  },
+  examples: [
+    { command: 'millrace admin org grant acme 25 --reason "welcome"', about: 'For good' },
+    {
+      command: 'millrace admin org grant acme 100 --reason "trial" --expires 2026-12-31 --yes',
+      about: 'Until a day',
+    },
+  ],
+  operations: ['adminGrant'],
+  json: {
+    kind: 'record',
+    fields: [
+      ...[
+        'id',
+        'occurredAt',
+        'kind',
+        'amountNanoUsd',
+        'balanceAfterNanoUsd',
+        'cause',
+        'description',
+        'reverses',
+      ],
+      ...['organisationId', 'reason'],
+    ],
+  },
+  failure: 'Could not give the credit',
+  async run(context, { args, flags }) {
+    const amountNanoUsd = amountOf(args.amount);
+    const { id, name } = await findOrganisation(context, args.organisation);
+    await context.confirm(`Give ${usdText(amountNanoUsd)} to ${name} (${id})?`);
+    const granted = await context.client().admin.organisations.grant(
+      {
+        organisationId: id,
+        amountNanoUsd,
+        reason: flags.reason,
+        ...(flags.expires === undefined ? {} : { expiresAt: momentOf('--expires', flags.expires) }),
+        ...(flags.priority === undefined ? {} : { priority: flags.priority }),
+      },
+      { signal: context.signal },
+    );
+    const balance = usdText(granted.balanceAfterNanoUsd);
+    printDone(
+      context,
+      `Gave ${usdText(amountNanoUsd)} to ${name}; its balance is ${balance}. (${granted.id})`,
+      granted,
+    );
+  },
+});

@@ -1,0 +1,32 @@
+import { reasonFlag } from '../../../admin/nodes.ts';
+import {
+  findOrganisation,
+  organisationFields,
+  organisationPositional,
+} from '../../../admin/organisations.ts';
+import { defineCommand } from '../../../frame/command.ts';
+import { printDone } from '../../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'admin org resume',
+  summary: 'Lift the suspension of an organisation',
+  positionals: organisationPositional,
+  flags: reasonFlag,
+  examples: [
+    { command: 'millrace admin org resume acme --reason "invoice paid"', about: 'By its slug' },
+    {
+      command: 'millrace admin org resume ORGANISATION_ID --reason "invoice paid" --json',
+      about: 'For a script',
+    },
+  ],
+  operations: ['adminResumeOrganisation'],
+  json: { kind: 'record', fields: organisationFields },
+  failure: 'Could not lift the suspension',
+  async run(context, { args, flags }) {
+    const { id, name } = await findOrganisation(context, args.organisation);
+    const resumed = await context
+      .client()
+      .admin.organisations.resume({ organisationId: id, reason: flags.reason }, { signal: context.signal });
+    printDone(context, `${name} (${id}) is active again.`, resumed);
+  },
+});

@@ -1,0 +1,47 @@
+import { reasonFlag } from '../../../admin/nodes.ts';
+import {
+  findOrganisation,
+  organisationFields,
+  organisationPositional,
+} from '../../../admin/organisations.ts';
+import { defineCommand } from '../../../frame/command.ts';
+import { printDone } from '../../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'admin org suspend',
+  summary: 'Suspend an organisation: its keys are refused within a second',
+  positionals: organisationPositional,
+  flags: {
+    ...reasonFlag,
+    'running-work': {
+      type: 'text',
+      value: 'WHAT',
+      choices: ['keep', 'stop'],
+      default: 'keep',
+      describe: 'what becomes of its rentals',
+    },
+  },
+  examples: [
+    { command: 'millrace admin org suspend acme --reason "unpaid invoice"', about: 'Its rentals go on' },
+    {
+      command: 'millrace admin org suspend acme --reason "abuse report 17" --running-work stop',
+      about: 'Its rentals end',
+    },
+  ],
+  operations: ['adminSuspendOrganisation'],
+  json: { kind: 'record', fields: organisationFields },
+  failure: 'Could not suspend the organisation',
+  async run(context, { args, flags }) {
+    const { id, name } = await findOrganisation(context, args.organisation);
+    const runningWork = flags['running-work'];
+    const rest = runningWork === 'stop' ? 'Its rentals are terminated.' : 'Its rentals go on.';
+    await context.confirm(`Suspend ${name} (${id})? All its keys stop working. ${rest}`);
+    const suspended = await context
+      .client()
+      .admin.organisations.suspend(
+        { organisationId: id, reason: flags.reason, runningWork },
+        { signal: context.signal },
+      );
+    printDone(context, `Suspended ${name} (${id}). Undo it with: millrace admin org resume ${id}`, suspended);
+  },
+});

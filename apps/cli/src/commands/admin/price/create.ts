@@ -1,0 +1,81 @@
+import { reasonFlag } from '../../../admin/nodes.ts';
+import { amountOf } from '../../../admin/organisations.ts';
+import { priceFields, subjectOf, subjectText, unitOf } from '../../../admin/prices.ts';
+import { defineCommand } from '../../../frame/command.ts';
+import { printDone } from '../../../frame/output.ts';
+import { usdText } from '../../../text/usd.ts';
+import { momentOf, momentText } from '../../../text/when.ts';
+
+export const command = defineCommand({
+  name: 'admin price create',
+  summary: 'Set a price from a moment on',
+  description:
+    'The price book only grows: what runs keeps the price frozen when it began. GPUs are priced by the hour, storage by GB and hour, tokens by the million, pictures and characters each.',
+  positionals: [{ name: 'amount', describe: 'in USD for one unit, such as 2.49' }],
+  flags: {
+    gpu: { type: 'text', value: 'GPU', describe: 'for this GPU' },
+    'machine-type': {
+      type: 'text',
+      value: 'TYPE',
+      choices: ['virtual-machine', 'bare-metal'],
+      default: 'virtual-machine',
+      describe: 'with --gpu: in which kind of machine',
+    },
+    network: {
+      type: 'text',
+      value: 'TYPE',
+      choices: ['infiniband', 'ethernet'],
+      describe: 'with --gpu: on this network only',
+    },
+    volume: { type: 'boolean', describe: 'for storage volumes' },
+    disk: { type: 'boolean', describe: 'for disks of stopped rentals' },
+    model: { type: 'text', value: 'MODEL', describe: 'for this model' },
+    'model-unit': {
+      type: 'text',
+      value: 'UNIT',
+      choices: ['prompt_token', 'cached_prompt_token', 'completion_token', 'image', 'character'],
+      default: 'completion_token',
+      describe: 'with --model: of what',
+    },
+    region: { type: 'text', value: 'REGION', describe: 'in this region only' },
+    from: { type: 'text', value: 'TIME', required: true, describe: 'the day or moment from which it holds' },
+    until: { type: 'text', value: 'TIME', describe: 'the day or moment at which it ends' },
+    org: { type: 'text', value: 'ID', describe: 'for this organisation alone, by contract' },
+    ...reasonFlag,
+  },
+  examples: [
+    {
+      command: 'millrace admin price create 2.49 --gpu h100 --from 2026-12-01 --reason "winter prices"',
+      about: 'A GPU, everywhere',
+    },
+    {
+      command:
+        'millrace admin price create 0.6 --model qwen --model-unit prompt_token --from 2026-12-01 --reason "new model"',
+      about: 'A million prompt tokens of a model',
+    },
+  ],
+  operations: ['adminCreatePrice'],
+  json: { kind: 'record', fields: priceFields },
+  failure: 'Could not set the price',
+  async run(context, { args, flags }) {
+    const subject = subjectOf(flags);
+    const unit = unitOf(subject);
+    const priceNanoUsd = amountOf(args.amount);
+    const validFrom = momentOf('--from', flags.from);
+    const what = `${usdText(priceNanoUsd)} per ${unit.replaceAll('_', ' ')} for ${subjectText(subject)}`;
+    await context.confirm(`Set ${what} from ${momentText(validFrom)}?`);
+    const price = await context.client().admin.prices.create(
+      {
+        subject,
+        unit,
+        priceNanoUsd,
+        validFrom,
+        reason: flags.reason,
+        ...(flags.until === undefined ? {} : { validUntil: momentOf('--until', flags.until) }),
+        ...(flags.org === undefined ? {} : { organisationId: flags.org }),
+      },
+      { signal: context.signal },
+    );
+    printDone(context, `Set ${what} (${price.id}).`, price);
+  },
+});

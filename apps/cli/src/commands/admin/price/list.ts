@@ -1,0 +1,35 @@
+import { priceColumns, priceFields } from '../../../admin/prices.ts';
+import { defineCommand } from '../../../frame/command.ts';
+import { limitFlag, pageSize, printSome } from '../../../money/limit.ts';
+import { momentOf } from '../../../text/when.ts';
+
+export const command = defineCommand({
+  name: 'admin price list',
+  summary: 'Show the price book, newest first',
+  flags: {
+    at: { type: 'text', value: 'TIME', describe: 'only what holds at this day or moment' },
+    org: { type: 'text', value: 'ID', describe: 'only what this organisation pays by contract' },
+    ...limitFlag,
+  },
+  examples: [
+    { command: 'millrace admin price list', about: 'The whole book' },
+    { command: 'millrace admin price list --at 2026-12-01', about: 'What holds on a day' },
+  ],
+  operations: ['adminListPrices'],
+  json: { kind: 'list', fields: priceFields },
+  failure: 'Could not list the prices',
+  run: (context, { flags: { at, org, limit } }) =>
+    printSome(
+      context,
+      context.client().admin.prices.list(
+        {
+          limit: pageSize(limit),
+          ...(at === undefined ? {} : { at: momentOf('--at', at) }),
+          ...(org === undefined ? {} : { organisationId: org }),
+        },
+        { signal: context.signal },
+      ),
+      priceColumns,
+      { limit, noun: 'prices', empty: 'There is no price yet: millrace admin price create --help' },
+    ),
+});

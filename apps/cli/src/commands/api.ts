@@ -1,0 +1,96 @@
+import { defineCommand } from '../frame/command.ts';
+import type { Context } from '../frame/context.ts';
+import { UsageError } from '../frame/errors.ts';
+import { printBytes, printJson, printJsonLine, printList, printText } from '../frame/output.ts';
+import { nearest } from '../frame/parse.ts';
+import { readInput } from '../generated/input.ts';
+import { loadOperations, type CallableId, type OperationEntry } from '../sdk.ts';
+
+export const command = defineCommand({
+  name: 'api',
+  summary: 'Call any operation of the API by its id',
+  description:
+    'Prints the answer as it is. Without an operation it lists them all. The fields of the input are the parameters of the path, the query and the body in one object.',
+  positionals: [{ name: 'operation', describe: 'the id of an operation, such as getRental', optional: true }],
+  flags: {
+    input: { type: 'text', value: 'FILE', describe: 'the input as JSON, from a file or standard input (-)' },
+    field: {
+      type: 'list',
+      whole: true,
+      short: 'f',
+      value: 'NAME=VALUE',
+      describe: 'one field of the input; JSON where it can be read as such, else text',
+    },
+    stream: { type: 'boolean', describe: 'print events as they come, one per line' },
+  },
+  examples: [
+    { command: 'millrace api getRental --field rentalId=1042', about: 'One field' },
+    { command: 'millrace api createApiKey --input key.json', about: 'All of them from a file' },
+    { command: 'millrace api', about: 'Every operation with its path' },
+  ],
+  operations: [],
+  json: { kind: 'any' },
+  async run(context, { args, flags }) {
+    const operations = await loadOperations();
+    if (args.operation === undefined) {
+      listOperations(context, operations);
+      return;
+    }
+    const id = knownOperation(operations, args.operation);
+    const given = flags.input === undefined ? {} : await readInput(context, flags.input);
+    const fields = { ...given, ...Object.fromEntries(flags.field.map(fieldOf)) };
+    const options = { signal: context.signal };
+    if (flags.stream === true || fields['stream'] === true) {
+      for await (const event of context.openClient().stream(id, fields, options))
+        printJsonLine(context, event);
+      return;
+    }
+    const answer: unknown = await context.openClient().call(id, fields, options);
+    printAnswer(context, answer);
+  },
+});
+
+type Operations = Readonly<Record<string, OperationEntry>>;
+
+function listOperations(context: Context, operations: Operations): void {
+  const rows = Object.entries(operations).map(([id, { method, path }]) => ({ id, method, path }));
+  printList(
+    context,
+    rows,
+    [
+      { name: 'operation', value: ({ id }) => id },
+      { name: 'method', value: ({ method }) => method },
+      { name: 'path', value: ({ path }) => path },
+    ],
+    { empty: 'There are none.', footer: 'Call one: millrace api getMe' },
+  );
+}
+
+function knownOperation(operations: Operations, typed: string): CallableId {
+  if (Object.hasOwn(operations, typed)) return typed as CallableId;
+  const near = nearest(typed, Object.keys(operations));
+  throw new UsageError(`There is no operation ${JSON.stringify(typed)}.`, {
+    fix: near === undefined ? 'See them all: millrace api' : `Did you mean: millrace api ${near}`,
+  });
+}
+
+function fieldOf(typed: string): readonly [string, unknown] {
+  const at = typed.indexOf('=');
+  if (at < 1) throw new UsageError(`--field is ${JSON.stringify(typed)}; write it as name=value.`);
+  const text = typed.slice(at + 1);
+  try {
+    return [typed.slice(0, at), JSON.parse(text)];
+  } catch {
+    return [typed.slice(0, at), text];
+  }
+}
+
+function printAnswer(context: Context, answer: unknown): void {
+  if (answer === undefined || answer === null) return;
+  if (answer instanceof Uint8Array) printBytes(context, answer);
+  // A page of a list: what the API answered, with its cursor.
+  else if (typeof answer === 'object' && 'answer' in answer && 'nextPage' in answer)
+    printJson(context, answer.answer);
+  else if (typeof answer === 'string') printText(context, answer);
+  else printJson(context, answer);
+}

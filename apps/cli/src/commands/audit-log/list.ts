@@ -1,0 +1,28 @@
+import { auditColumns, auditFields, auditFlags, auditQuery } from '../../admin/audit-log.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+
+export const command = defineCommand({
+  name: 'audit-log list',
+  summary: 'Who did what in your organisation, newest first',
+  flags: { ...auditFlags, ...limitFlag },
+  examples: [
+    { command: 'millrace audit-log list', about: 'The latest' },
+    {
+      command: 'millrace audit-log list --resource KEY_ID --columns when,who,action,from',
+      about: 'What became of one thing',
+    },
+  ],
+  operations: ['listAuditLog'],
+  json: { kind: 'list', fields: auditFields },
+  failure: 'Could not read the audit log',
+  run: (context, { flags }) =>
+    printSome(
+      context,
+      context
+        .client()
+        .auditLog.list({ limit: pageSize(flags.limit), ...auditQuery(flags) }, { signal: context.signal }),
+      auditColumns,
+      { limit: flags.limit, noun: 'entries', empty: 'Nothing of that kind happened.' },
+    ),
+});

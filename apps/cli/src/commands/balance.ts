@@ -1,0 +1,65 @@
+import { defineCommand } from '../frame/command.ts';
+import { printRecord } from '../frame/output.ts';
+import { exactDuration, roughDuration } from '../text/duration.ts';
+import { perHourText, usdText } from '../text/usd.ts';
+import type { Answer } from '../sdk.ts';
+
+type Balance = Answer<'getBalance'>;
+
+export const command = defineCommand({
+  name: 'balance',
+  summary: 'What there is to spend, how fast it goes and how long it lasts',
+  description:
+    'Everything to the nano-USD. Held is what running work has set aside; available is what new work can use. The burn ' +
+    'rate is what everything that runs now costs in an hour, and the runway is how long that can go on.',
+  examples: [
+    { command: 'millrace balance', about: 'before starting something large' },
+    { command: 'millrace balance --json', about: 'for a script that watches the runway' },
+  ],
+  operations: ['getBalance'],
+  json: {
+    kind: 'record',
+    fields: [
+      'balanceCents',
+      'maxOverdraftCents',
+      'balanceNanoUsd',
+      'heldNanoUsd',
+      'availableNanoUsd',
+      'burnRateUsdPerHour',
+      'runwaySeconds',
+    ],
+  },
+  failure: 'Could not read the balance',
+  run: async (context) => {
+    const balance = await context.client().balance.get();
+    printRecord(context, balance, columns);
+    if (context.output.format === 'table' && isShort(balance)) {
+      context.note(
+        `Running things stop in ${roughDuration(balance.runwaySeconds ?? 0)}. Add money: millrace topup 25`,
+      );
+    }
+  },
+});
+
+const columns = [
+  { name: 'balance', value: (balance: Balance) => usdText(balance.balanceNanoUsd) },
+  { name: 'held', value: (balance: Balance) => usdText(balance.heldNanoUsd) },
+  { name: 'available', value: (balance: Balance) => usdText(balance.availableNanoUsd) },
+  {
+    name: 'overdraft',
+    value: ({ maxOverdraftCents }: Balance) =>
+      maxOverdraftCents === 0 ? '' : `up to ${usdText(BigInt(maxOverdraftCents) * nanoPerCent)}`,
+  },
+  { name: 'burn rate', value: (balance: Balance) => perHourText(balance.burnRateUsdPerHour) },
+  {
+    name: 'runway',
+    value: ({ runwaySeconds }: Balance) =>
+      runwaySeconds === null ? 'no end: nothing is being spent' : exactDuration(runwaySeconds),
+  },
+] as const;
+
+const nanoPerCent = 10_000_000n;
+const shortSeconds = 24 * 3600;
+
+const isShort = ({ runwaySeconds }: Balance): boolean =>
+  runwaySeconds !== null && runwaySeconds < shortSeconds;

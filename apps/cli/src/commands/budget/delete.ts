@@ -1,0 +1,20 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'budget delete',
+  summary: 'Delete a budget: its limit no longer holds',
+  positionals: [{ name: 'budgetId', describe: 'the id of the budget, bdg_…' }],
+  examples: [
+    { command: 'millrace budget delete bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'asks before it does' },
+    { command: 'millrace budget delete bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes', about: 'in a script' },
+  ],
+  operations: ['deleteBudget'],
+  json: { kind: 'record', fields: ['id', 'deleted'] },
+  failure: 'Could not delete the budget',
+  run: async (context, { args: { budgetId } }) => {
+    await context.confirm(`Delete the budget ${budgetId}? Spending is then no longer limited by it.`);
+    await context.client().budgets.delete({ budgetId });
+    printDone(context, `Deleted ${budgetId}.`, { id: budgetId, deleted: true });
+  },
+});

@@ -1,0 +1,46 @@
+import { defineCommand } from '../../frame/command.ts';
+import { UsageError } from '../../frame/errors.ts';
+import { printRecord } from '../../frame/output.ts';
+import {
+  budgetColumns,
+  budgetFields,
+  consequenceFlag,
+  limitOf,
+  thresholdFlag,
+  thresholdsOf,
+} from '../../money/budget.ts';
+
+export const command = defineCommand({
+  name: 'budget update',
+  summary: 'Change a budget',
+  positionals: [{ name: 'budgetId', describe: 'the id of the budget, bdg_…' }],
+  flags: {
+    name: { type: 'text', value: 'NAME', describe: 'what to call it' },
+    limit: { type: 'text', value: 'USD', describe: 'what may be spent in each period' },
+    threshold: thresholdFlag,
+    'on-exceeded': consequenceFlag,
+  },
+  examples: [
+    { command: 'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --limit 750', about: 'raise it' },
+    {
+      command: 'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --threshold 80,90,100',
+      about: 'be told later',
+    },
+  ],
+  operations: ['updateBudget'],
+  json: { kind: 'record', fields: budgetFields },
+  failure: 'Could not change the budget',
+  run: async (context, { args: { budgetId }, flags }) => {
+    const thresholdsPercent = thresholdsOf(flags.threshold);
+    const change = {
+      ...(flags.name === undefined ? {} : { name: flags.name }),
+      ...(flags.limit === undefined ? {} : { limitNanoUsd: limitOf(flags.limit) }),
+      ...(thresholdsPercent.length === 0 ? {} : { thresholdsPercent }),
+      ...(flags['on-exceeded'] === undefined ? {} : { onExceeded: flags['on-exceeded'] }),
+    };
+    if (Object.keys(change).length === 0) {
+      throw new UsageError('Nothing is to be changed: give --name, --limit, --threshold or --on-exceeded.');
+    }
+    printRecord(context, await context.client().budgets.update({ budgetId, ...change }), budgetColumns);
+  },
+});

@@ -1,0 +1,79 @@
+import { readAnswer, safeAnswer } from '../chat/answer.ts';
+import { footer } from '../chat/footer.ts';
+import { chooseModel, modelFlag } from '../chat/model.ts';
+import { shortfall } from '../chat/session.ts';
+import { defineCommand } from '../frame/command.ts';
+import { UsageError } from '../frame/errors.ts';
+import { printJson } from '../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'complete',
+  summary: 'Have a model continue a text',
+  description: 'The text is what follows, or what is piped in. Only its continuation is on standard output.',
+  positionals: [{ name: 'text', optional: true, many: true, describe: 'what to continue' }],
+  flags: {
+    model: modelFlag,
+    'max-tokens': { type: 'number', integer: true, min: 1, value: 'N', describe: 'the longest continuation' },
+    temperature: {
+      type: 'number',
+      min: 0,
+      max: 2,
+      value: 'T',
+      describe: 'how freely it chooses its words, 0 to 2',
+    },
+    stop: { type: 'text', value: 'TEXT', describe: 'end before this' },
+    seed: { type: 'number', integer: true, value: 'N', describe: 'the same seed gives the same text again' },
+  },
+  examples: [
+    { command: 'millrace complete "Once upon a time" --max-tokens 50', about: 'fifty tokens of a story' },
+    {
+      command: 'millrace complete --model millrace-tiny --stop "\\n" < half.txt',
+      about: 'one more line of a file',
+    },
+  ],
+  operations: ['createCompletion', 'listModels'],
+  json: {
+    kind: 'record',
+    fields: ['model', 'text', 'finishReason', 'usage', 'requestId', 'firstTokenMs', 'totalMs'],
+  },
+  failure: 'The model did not continue the text',
+  run: async (context, { args, flags }) => {
+    const { io, clock, signal } = context;
+    const prompt =
+      args.text.length > 0 ? args.text.join(' ') : io.inIsTty ? '' : await context.files.readStdin();
+    if (prompt === '') throw new UsageError('There is no text to continue.');
+    const client = context.client();
+    const model = await chooseModel(client, flags.model, ['chat', 'completion']);
+    const isJson = context.output.format === 'json';
+    const chunks = client.completions.create(
+      {
+        model,
+        prompt,
+        ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
+        ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
+        ...(flags.stop === undefined ? {} : { stop: flags.stop.replaceAll('\\n', '\n') }),
+        ...(flags.seed === undefined ? {} : { seed: flags.seed }),
+        stream: true,
+      },
+      { signal },
+    );
+    const show = ({ text }: { readonly text: string }): void => io.out(io.isTty ? safeAnswer(text) : text);
+    const end = await readAnswer(chunks, { clock, signal, show: isJson ? () => undefined : show });
+    if (isJson) {
+      printJson(context, {
+        model,
+        text: end.text,
+        finishReason: end.finishReason,
+        usage: end.usage,
+        requestId: end.requestId,
+        firstTokenMs: end.timing.firstMs,
+        totalMs: end.timing.totalMs,
+      });
+    } else if (!end.text.endsWith('\n')) io.out('\n');
+    if (io.errIsTty && !isJson) {
+      const said = [shortfall(end), footer(end.usage, end.timing)].filter((part) => part !== null);
+      context.note(io.paintErr('dim', said.join(' · ')));
+    }
+    signal.throwIfAborted();
+  },
+});

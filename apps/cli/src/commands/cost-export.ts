@@ -1,0 +1,39 @@
+import { defineCommand } from '../frame/command.ts';
+import { deliver, fileFlag, wholeBody } from '../money/file.ts';
+import { momentOf } from '../text/when.ts';
+
+export const command = defineCommand({
+  name: 'cost-export',
+  summary: 'Every cost as CSV, in the columns of FOCUS',
+  description:
+    'For tools that compare clouds. Its sum is what the ledger charged less what was given back, to the nano-USD. Without ' +
+    '--from it is the month so far.',
+  flags: {
+    from: { type: 'text', value: 'TIME', describe: 'from this day or moment on' },
+    until: { type: 'text', value: 'TIME', describe: 'before this day or moment' },
+    file: fileFlag,
+  },
+  examples: [
+    { command: 'millrace cost-export > costs.csv', about: 'the month so far' },
+    {
+      command: 'millrace cost-export --from 2026-07-01 --until 2026-08-01 --file july.csv',
+      about: 'a month that is over',
+    },
+  ],
+  operations: ['exportCosts'],
+  json: { kind: 'none' },
+  failure: 'Could not export the costs',
+  run: async (context, { flags }) => {
+    const { from, until, file } = flags;
+    const response = await context
+      .client()
+      .usage.exportCosts({
+        ...(from === undefined ? {} : { from: momentOf('--from', from) }),
+        ...(until === undefined ? {} : { until: momentOf('--until', until) }),
+      })
+      .asResponse();
+    const data = await wholeBody(response);
+    const place = await deliver(context, data, { file, name: 'costs.csv', binary: false });
+    if (place !== null) context.note(`Wrote ${place}.`);
+  },
+});

@@ -1,0 +1,51 @@
+import { defineCommand } from '../frame/command.ts';
+import { printJson, printList, type Column } from '../frame/output.ts';
+import { findRentalId } from '../rentals/find.ts';
+import type { Answer } from '../sdk.ts';
+import { exactDuration } from '../text/duration.ts';
+import { usdText } from '../text/usd.ts';
+
+type Line = Answer<'getRentalCost'>['lines'][number];
+
+const columns: readonly Column<Line>[] = [
+  { name: 'meter', value: ({ meter }) => meter },
+  { name: 'from', value: ({ from }) => from },
+  { name: 'until', value: ({ until }) => until ?? 'goes on' },
+  { name: 'time', value: ({ seconds }) => exactDuration(seconds), align: 'right' },
+  { name: 'rate', value: ({ costPerHourNanoUsd }) => `${usdText(costPerHourNanoUsd)}/h`, align: 'right' },
+  { name: 'amount', value: ({ amountNanoUsd }) => usdText(amountNanoUsd), align: 'right' },
+  { name: 'transfers', value: ({ transferIds }) => transferIds.join(' '), extra: true },
+];
+
+export const command = defineCommand({
+  name: 'cost',
+  summary: 'What a rental has cost so far',
+  description:
+    'To the nano-dollar, meter by meter; the lines add up to the total. Time is charged by the millisecond, so seconds times rate may differ in the last digits.',
+  positionals: [{ name: 'rental', describe: 'its name or number; also one that has ended' }],
+  examples: [
+    { command: 'millrace cost train', about: 'So far' },
+    {
+      command: 'millrace cost 1042 --columns meter,amount,transfers',
+      about: 'With the entries of the ledger',
+    },
+  ],
+  operations: ['getRentalCost', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
+  json: { kind: 'record', fields: ['rentalId', 'totalNanoUsd', 'postedNanoUsd', 'heldNanoUsd', 'lines'] },
+  failure: 'Could not read the cost.',
+  async run(context, { args }) {
+    const rentalId = await findRentalId(context, args.rental, { ended: true });
+    const cost = await context.client().rentals.getCost({ rentalId }, { signal: context.signal });
+    if (context.output.format === 'json') {
+      printJson(context, cost);
+      return;
+    }
+    printList(context, cost.lines, columns, {
+      empty: 'It has cost nothing yet: billing begins when it runs.',
+    });
+    context.io.out(`total ${usdText(cost.totalNanoUsd)}\n`);
+    context.note(
+      `Charged already: ${usdText(cost.postedNanoUsd)}. Set aside for it: ${usdText(cost.heldNanoUsd)}.`,
+    );
+  },
+});

@@ -1,0 +1,91 @@
+import { defineCommand } from '../frame/command.ts';
+import { UsageError } from '../frame/errors.ts';
+import { printJsonLine } from '../frame/output.ts';
+import { eventFields, eventLine, follow, headOf, isWanted, newest, typeFlag } from '../events/feed.ts';
+import type { MillraceEvent } from '../sdk.ts';
+
+const shownByDefault = 20;
+
+export const command = defineCommand({
+  name: 'events',
+  summary: 'What happens to your organisation, as it happens',
+  description:
+    'Shows the newest events, oldest first. With --follow it stays and shows each later one; a connection that breaks is ' +
+    'taken up again where it ended, so that nothing is missed and nothing comes twice. Ctrl-C ends it.',
+  flags: {
+    follow: { type: 'boolean', short: 'f', describe: 'stay, and show events as they happen' },
+    after: {
+      type: 'number',
+      integer: true,
+      min: 0,
+      value: 'SEQ',
+      describe: 'begin after the event of this number',
+    },
+    type: typeFlag,
+    limit: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      max: 5_000,
+      value: 'N',
+      describe: 'at most so many; 20 unless told',
+    },
+  },
+  examples: [
+    { command: 'millrace events', about: 'the newest' },
+    { command: 'millrace events --follow --type rental', about: 'everything about rentals, from now on' },
+    {
+      command: 'millrace events --follow --after 1042 --json',
+      about: 'for a program that comes back: an object on each line',
+    },
+  ],
+  operations: ['listEvents'],
+  json: { kind: 'lines', fields: eventFields },
+  failure: 'Could not read the events',
+  run: async (context, { flags }) => {
+    const { type: types, limit = shownByDefault } = flags;
+    const show = (event: MillraceEvent): void => {
+      if (context.output.format === 'json') printJsonLine(context, event);
+      else context.io.out(`${eventLine(event, context.io)}\n`);
+    };
+    if (context.output.columns !== undefined)
+      throw new UsageError('Events have no columns; --json has every field.');
+    const client = context.client();
+    if (flags.follow !== true) {
+      const events =
+        flags.after === undefined
+          ? await newest(client, { types, limit })
+          : await wantedAfter(client.events.list({ after: flags.after, limit: 200 }), types, limit);
+      events.forEach(show);
+      if (events.length === 0) context.note('Nothing happened yet. Wait for it: millrace events --follow');
+      return;
+    }
+    let last = flags.after ?? (await headOf(client)).last;
+    let left = flags.limit ?? Number.POSITIVE_INFINITY;
+    if (context.io.errIsTty)
+      context.note(context.io.paintErr('dim', 'Waiting for events. Ctrl-C ends this.'));
+    await follow(context, last, async (event) => {
+      last = event.seq;
+      if (isWanted(types, event)) {
+        show(event);
+        left -= 1;
+      }
+      return left > 0 ? 'go on' : 'enough';
+    });
+    if (context.signal.aborted)
+      context.note(`Stopped. Go on from here: millrace events --follow --after ${last}`);
+  },
+});
+
+async function wantedAfter(
+  events: AsyncIterable<MillraceEvent>,
+  types: readonly string[],
+  limit: number,
+): Promise<MillraceEvent[]> {
+  const wanted: MillraceEvent[] = [];
+  for await (const event of events) {
+    if (isWanted(types, event)) wanted.push(event);
+    if (wanted.length >= limit) break;
+  }
+  return wanted;
+}

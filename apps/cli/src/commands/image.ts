@@ -1,0 +1,98 @@
+import { cameTo, keep, madeFields, placeOf } from '../chat/made.ts';
+import { chooseModel, modelFlag } from '../chat/model.ts';
+import { defineCommand } from '../frame/command.ts';
+import { UsageError } from '../frame/errors.ts';
+import { printJson } from '../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'image',
+  summary: 'Make a picture of words',
+  description:
+    'The picture goes into --file, or through the pipe, or into a new file in this folder. What is on standard output is ' +
+    'then the name of the file.',
+  positionals: [{ name: 'prompt', many: true, describe: 'what is to be seen' }],
+  flags: {
+    model: modelFlag,
+    file: { type: 'text', short: 'f', value: 'PATH', describe: 'where to put it; - is standard output' },
+    size: {
+      type: 'text',
+      value: 'WxH',
+      default: '1024x1024',
+      describe: 'width and height, 128 to 2496 each',
+    },
+    count: {
+      type: 'number',
+      short: 'n',
+      integer: true,
+      min: 1,
+      max: 10,
+      default: 1,
+      value: 'N',
+      describe: 'how many',
+    },
+    negative: { type: 'text', value: 'TEXT', describe: 'what is not to be seen' },
+    steps: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      max: 1000,
+      value: 'N',
+      describe: 'how often it is refined',
+    },
+    guidance: { type: 'number', min: 0, max: 50, value: 'N', describe: 'how closely to follow the words' },
+    seed: {
+      type: 'number',
+      integer: true,
+      value: 'N',
+      describe: 'the same seed gives the same picture again',
+    },
+  },
+  examples: [
+    { command: 'millrace image "a water mill at dusk" --file mill.png', about: 'one picture' },
+    {
+      command: 'millrace image "a red circle" --size 256x256 --count 4 --file circle.png',
+      about: 'four of them',
+    },
+  ],
+  operations: ['createImages', 'listModels', 'getRequestUsage'],
+  json: { kind: 'record', fields: madeFields },
+  failure: 'The picture was not made',
+  run: async (context, { args, flags }) => {
+    const { clock, signal } = context;
+    const place = placeOf(context, flags.file, 'image', flags.count > 1);
+    if (!/^(?:auto|\d{3,4}x\d{3,4})$/.test(flags.size)) {
+      throw new UsageError(
+        `--size is ${JSON.stringify(flags.size)}; it is width x height, such as 1024x768.`,
+      );
+    }
+    const client = context.client();
+    const model = await chooseModel(client, flags.model, ['image']);
+    const startedMs = clock.monotonicMs();
+    const { data, response } = await client.images
+      .create(
+        {
+          model,
+          prompt: args.prompt.join(' '),
+          n: flags.count,
+          size: flags.size,
+          ...(flags.negative === undefined ? {} : { negative_prompt: flags.negative }),
+          ...(flags.steps === undefined ? {} : { num_inference_steps: flags.steps }),
+          ...(flags.guidance === undefined ? {} : { guidance_scale: flags.guidance }),
+          ...(flags.seed === undefined ? {} : { seed: flags.seed }),
+        },
+        { signal },
+      )
+      .withResponse();
+    const totalMs = Math.round(clock.monotonicMs() - startedMs);
+    const requestId = response.headers.get('x-inference-request-id');
+    const pictures = data.data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'));
+    const files = await keep(context, place, pictures);
+    const { text, costNanoUsd } = await cameTo(context, client, { requestId, totalMs });
+    if (context.output.format === 'json')
+      printJson(context, { model, requestId, costNanoUsd, totalMs, files });
+    else {
+      for (const { file } of files) if (file !== null) context.io.out(`${file}\n`);
+      if (context.io.errIsTty) context.note(context.io.paintErr('dim', text));
+    }
+  },
+});

@@ -1,0 +1,25 @@
+import { defineCommand } from '../../frame/command.ts';
+import { deliver, fileFlag, wholeBody } from '../../money/file.ts';
+
+export const command = defineCommand({
+  name: 'invoice download',
+  summary: 'An invoice as a PDF file',
+  positionals: [{ name: 'invoiceId', describe: 'the id of the invoice, ivc_…' }],
+  flags: { file: fileFlag },
+  examples: [
+    { command: 'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'into this folder' },
+    {
+      command: 'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --file august.pdf',
+      about: 'under a name of its own',
+    },
+  ],
+  operations: ['getInvoicePdf'],
+  json: { kind: 'none' },
+  failure: 'Could not download the invoice',
+  run: async (context, { args: { invoiceId }, flags: { file } }) => {
+    const response = await context.client().invoices.getPdf({ invoiceId }).asResponse();
+    const data = await wholeBody(response);
+    const place = await deliver(context, data, { file, name: `${invoiceId}.pdf`, binary: true });
+    if (place !== null) context.io.out(`${place}\n`);
+  },
+});

@@ -1,0 +1,31 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printJson, printList, printRecord } from '../../frame/output.ts';
+import { invoiceColumns, invoiceFields, invoiceLineColumns } from '../../money/invoice.ts';
+
+export const command = defineCommand({
+  name: 'invoice get',
+  summary: 'Show an invoice with its lines',
+  positionals: [{ name: 'invoiceId', describe: 'the id of the invoice, ivc_…' }],
+  examples: [
+    { command: 'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'what the month is made up of' },
+    { command: 'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --json', about: 'for accounting' },
+  ],
+  operations: ['getInvoice'],
+  json: { kind: 'record', fields: [...invoiceFields, 'currency', 'issuer', 'billedTo', 'lines'] },
+  failure: 'Could not read the invoice',
+  run: async (context, { args: { invoiceId } }) => {
+    const invoice = await context.client().invoices.get({ invoiceId });
+    if (context.output.format === 'json') {
+      printJson(context, invoice);
+      return;
+    }
+    // Columns that are asked for are those of the lines: the head of an invoice is always whole.
+    printRecord({ ...context, output: { format: 'table', columns: undefined } }, invoice, [
+      ...invoiceColumns,
+      { name: 'issuer', value: ({ issuer }) => issuer },
+      { name: 'billed-to', value: ({ billedTo }) => billedTo },
+    ]);
+    context.io.out('\n');
+    printList(context, invoice.lines, invoiceLineColumns, { empty: 'It has no lines.' });
+  },
+});

@@ -1,0 +1,22 @@
+import { defineCommand } from '../../frame/command.ts';
+import { invoiceColumns, invoiceFields } from '../../money/invoice.ts';
+import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+
+export const command = defineCommand({
+  name: 'invoice list',
+  summary: 'List invoices, newest first',
+  flags: limitFlag,
+  examples: [
+    { command: 'millrace invoice list', about: 'one for each month in which something was charged' },
+    { command: 'millrace invoice list --json', about: 'for accounting' },
+  ],
+  operations: ['listInvoices'],
+  json: { kind: 'list', fields: invoiceFields },
+  failure: 'Could not list the invoices',
+  run: (context, { flags: { limit } }) =>
+    printSome(context, context.client().invoices.list({ limit: pageSize(limit) }), invoiceColumns, {
+      limit,
+      noun: 'invoices',
+      empty: 'There is no invoice yet: the first comes after the first month. Meanwhile: millrace usage',
+    }),
+});

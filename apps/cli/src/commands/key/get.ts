@@ -1,0 +1,28 @@
+import { findKey, keyColumns, keyFields } from '../../account/keys.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printRecord } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'key get',
+  summary: 'Show an API key: what it may do, its limits and when it was last used',
+  positionals: [{ name: 'key', describe: 'its id or its name' }],
+  examples: [
+    { command: 'millrace key get ci', about: 'By its name' },
+    { command: 'millrace key get ci --json', about: 'With its limits, for a script' },
+  ],
+  operations: ['getApiKey'],
+  json: { kind: 'record', fields: keyFields },
+  failure: 'Could not show the key',
+  async run(context, { args }) {
+    const { id } = await findKey(context, args.key);
+    const key = await context.client().keys.get({ keyId: id }, { signal: context.signal });
+    const limits = Object.entries(key.limits).filter(([, value]) => value !== null);
+    printRecord(context, key, [
+      ...keyColumns(context).map(({ extra: _extra, ...column }) => column),
+      {
+        name: 'limits',
+        value: () => limits.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', '),
+      },
+    ]);
+  },
+});

@@ -1,0 +1,26 @@
+import { keyColumns, keyFields, stateOf } from '../../account/keys.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printList } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'key list',
+  summary: 'List API keys',
+  flags: { all: { type: 'boolean', describe: 'also those that are revoked or expired' } },
+  examples: [
+    { command: 'millrace key list', about: 'Which keys work, and when each was last used' },
+    { command: 'millrace key list --columns name,scopes,addresses', about: 'What each one may do' },
+  ],
+  operations: ['listApiKeys'],
+  json: { kind: 'list', fields: keyFields },
+  failure: 'Could not list the keys',
+  async run(context, { flags }) {
+    const keys = await context.client().keys.list({ limit: 200 }, { signal: context.signal }).all();
+    const nowMs = context.clock.now().getTime();
+    const shown = flags.all === true ? keys : keys.filter((key) => stateOf(key, nowMs) === 'active');
+    const left = keys.length - shown.length;
+    printList(context, shown, keyColumns(context), {
+      empty: 'There is no key yet. Create one: millrace key create ci --scope rentals:read',
+      ...(left === 0 ? {} : { footer: `${String(left)} that no longer work are not shown: --all` }),
+    });
+  },
+});

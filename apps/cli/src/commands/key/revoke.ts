@@ -1,0 +1,22 @@
+import { findKey, keyFields } from '../../account/keys.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'key revoke',
+  summary: 'Revoke an API key: it stops working within a second',
+  positionals: [{ name: 'key', describe: 'its id or its name' }],
+  examples: [
+    { command: 'millrace key revoke ci', about: 'Asks first' },
+    { command: 'millrace key revoke ci --yes', about: 'In a script' },
+  ],
+  operations: ['revokeApiKey'],
+  json: { kind: 'record', fields: keyFields },
+  failure: 'Could not revoke the key',
+  async run(context, { args }) {
+    const key = await findKey(context, args.key);
+    await context.confirm(`Revoke key "${key.name}" (${key.prefix}…)? Whatever uses it stops working.`);
+    const revoked = await context.client().keys.revoke({ keyId: key.id }, { signal: context.signal });
+    printDone(context, `Revoked key "${key.name}" (${key.id}).`, revoked);
+  },
+});

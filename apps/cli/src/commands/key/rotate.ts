@@ -1,0 +1,35 @@
+import { findKey, keyFields } from '../../account/keys.ts';
+import { showNewKey } from '../../account/new-key.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { UsageError } from '../../frame/errors.ts';
+import { parseDuration } from '../../text/duration.ts';
+import { momentText } from '../../text/when.ts';
+
+export const command = defineCommand({
+  name: 'key rotate',
+  summary: 'Replace an API key with a new one',
+  description: 'The new key has the name, scopes and limits of the old one, and is printed once.',
+  positionals: [{ name: 'key', describe: 'its id or its name' }],
+  flags: {
+    overlap: { type: 'text', value: 'DURATION', describe: 'how long the old key keeps working, such as 1h' },
+  },
+  examples: [
+    { command: 'millrace key rotate ci --overlap 1h', about: 'An hour to put the new one in place' },
+    { command: 'millrace key rotate ci --yes > key.txt', about: 'At once, into a file' },
+  ],
+  operations: ['rotateApiKey'],
+  json: { kind: 'record', fields: [...keyFields, 'key', 'previous'] },
+  failure: 'Could not rotate the key',
+  async run(context, { args, flags }) {
+    const seconds = flags.overlap === undefined ? 0 : parseDuration(flags.overlap);
+    if (seconds === null)
+      throw new UsageError(`--overlap is ${JSON.stringify(flags.overlap)}, which is no duration like 1h.`);
+    const key = await findKey(context, args.key);
+    if (seconds === 0) await context.confirm(`Rotate key "${key.name}"? The old one stops working at once.`);
+    const rotated = await context
+      .client()
+      .keys.rotate({ keyId: key.id, overlapSeconds: seconds }, { signal: context.signal });
+    showNewKey(context, rotated);
+    context.note(`The old key works until ${momentText(rotated.previous.expiresAt)}.`);
+  },
+});

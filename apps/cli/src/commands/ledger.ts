@@ -1,0 +1,92 @@
+import { defineCommand } from '../frame/command.ts';
+import { UsageError } from '../frame/errors.ts';
+import { limitFlag, pageSize, printSome } from '../money/limit.ts';
+import { signedUsd, usdText } from '../text/usd.ts';
+import { momentOf, momentText } from '../text/when.ts';
+import type { Item } from '../sdk.ts';
+
+type Entry = Item<'listLedgerEntries'>;
+
+const kinds = [
+  'top_up',
+  'grant',
+  'adjustment',
+  'refund',
+  'reversal',
+  'charge',
+  'credit',
+  'payout',
+  'clawback',
+  'expiry',
+] as const;
+
+export const command = defineCommand({
+  name: 'ledger',
+  summary: 'Every change of the balance with its cause, newest first',
+  flags: {
+    from: { type: 'text', value: 'TIME', describe: 'from this day or moment on' },
+    until: { type: 'text', value: 'TIME', describe: 'before this day or moment' },
+    kind: { type: 'text', value: 'KIND', choices: kinds, describe: 'changes of this kind alone' },
+    cause: { type: 'text', value: 'KIND[:ID]', describe: 'changes for this, such as rental:1042' },
+    ...limitFlag,
+  },
+  examples: [
+    { command: 'millrace ledger --limit 20', about: 'what happened last' },
+    { command: 'millrace ledger --cause rental:1042', about: 'everything that a rental cost' },
+    {
+      command: 'millrace ledger --kind top_up --from 2026-08-01 --json',
+      about: 'payments since August, for a script',
+    },
+  ],
+  operations: ['listLedgerEntries'],
+  json: {
+    kind: 'list',
+    fields: [
+      'id',
+      'occurredAt',
+      'kind',
+      'amountNanoUsd',
+      'balanceAfterNanoUsd',
+      'cause',
+      'description',
+      'reverses',
+    ],
+  },
+  failure: 'Could not read the ledger',
+  run: async (context, { flags }) => {
+    const { from, until, kind, limit } = flags;
+    const entries = context.client().ledger.list({
+      ...(from === undefined ? {} : { from: momentOf('--from', from) }),
+      ...(until === undefined ? {} : { until: momentOf('--until', until) }),
+      ...(kind === undefined ? {} : { kind }),
+      ...causeOf(flags.cause),
+      limit: pageSize(limit),
+    });
+    await printSome(context, entries, columns, {
+      limit,
+      noun: 'changes',
+      empty: 'The balance did not change in this time. Add money: millrace topup 25',
+    });
+  },
+});
+
+const columns = [
+  { name: 'time', value: (entry: Entry) => momentText(entry.occurredAt) },
+  { name: 'kind', value: (entry: Entry) => entry.kind },
+  { name: 'amount', align: 'right', value: (entry: Entry) => signedUsd(entry.amountNanoUsd) },
+  { name: 'balance', align: 'right', value: (entry: Entry) => usdText(entry.balanceAfterNanoUsd) },
+  { name: 'cause', value: ({ cause }: Entry) => `${cause.kind}:${cause.id}` },
+  { name: 'description', value: (entry: Entry) => entry.description },
+  { name: 'id', extra: true, value: (entry: Entry) => entry.id },
+  { name: 'reverses', extra: true, value: (entry: Entry) => entry.reverses },
+] as const;
+
+function causeOf(cause: string | undefined): { readonly causeKind?: string; readonly causeId?: string } {
+  if (cause === undefined) return {};
+  const [causeKind = '', ...rest] = cause.split(':');
+  const causeId = rest.join(':');
+  if (causeKind === '' || (rest.length > 0 && causeId === '')) {
+    throw new UsageError(`--cause is ${JSON.stringify(cause)}; it is a kind such as rental, or rental:1042.`);
+  }
+  return { causeKind, ...(causeId === '' ? {} : { causeId }) };
+}

@@ -1,0 +1,74 @@
+import { askForKey, modeOf, travelsInTheOpen } from '../account/key-text.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { Context } from '../frame/context.ts';
+import { printDone } from '../frame/output.ts';
+import { checkedUrl, profilesPath, readProfiles, writeProfiles } from '../frame/profiles.ts';
+
+export const command = defineCommand({
+  name: 'login',
+  summary: 'Keep an API key for this machine',
+  description:
+    'Asks for a key, checks it, and keeps it in a file that only you can read. With --profile several keys live side by side. Keys are made in the console, or with millrace key create.',
+  flags: {
+    'key-stdin': { type: 'boolean', describe: 'read the key from standard input' },
+    'inference-url': {
+      type: 'text',
+      value: 'URL',
+      describe: 'where models are served, when that is elsewhere',
+    },
+  },
+  examples: [
+    { command: 'millrace login --api-url https://api.example.com', about: 'Asks for the key' },
+    {
+      command: 'millrace login --profile ci --key-stdin < key.txt',
+      about: 'Without questions, into a profile of its own',
+    },
+  ],
+  operations: [],
+  json: { kind: 'record', fields: ['profile', 'apiUrl', 'inferenceUrl', 'email', 'organisation', 'mode'] },
+  failure: 'Could not log in',
+  async run(context, { flags }) {
+    const apiUrl = await chosenAddress(context);
+    const named = flags['inference-url'] ?? context.env['MILLRACE_INFERENCE_URL'];
+    const inferenceUrl =
+      named === undefined || named === '' ? undefined : checkedUrl(named, 'The address of the models');
+    for (const address of [apiUrl, inferenceUrl ?? apiUrl].filter(travelsInTheOpen)) {
+      await context.confirm(`${address} is not encrypted: others may read the key on its way. Go on?`);
+    }
+    const apiKey = await askForKey(context, flags['key-stdin'] === true);
+    const client = context.clientFor({ apiUrl, inferenceUrl: inferenceUrl ?? apiUrl, apiKey });
+    const me = await client.me.get({}, { signal: context.signal });
+
+    const { name } = context.profile;
+    const book = await readProfiles(context.files, context);
+    const profile = { apiUrl, apiKey, ...(inferenceUrl === undefined ? {} : { inferenceUrl }) };
+    await writeProfiles(context.files, context, {
+      current: name,
+      profiles: { ...book.profiles, [name]: profile },
+    });
+    printDone(
+      context,
+      `Logged in as ${me.user.email} of ${me.organisation.name}, with a ${modeOf(apiKey)} key.`,
+      {
+        profile: name,
+        apiUrl,
+        inferenceUrl: inferenceUrl ?? apiUrl,
+        email: me.user.email,
+        organisation: me.organisation.id,
+        mode: me.mode,
+      },
+    );
+    context.note(`Profile "${name}" is in use, and kept in ${profilesPath(context)}.`);
+    if (context.profile.keyFrom === 'environment') {
+      context.note('MILLRACE_API_KEY is set and comes first: unset it to use the profile.');
+    }
+  },
+});
+
+/** The address that was named by flag, environment or profile; else the person is asked. */
+async function chosenAddress(context: Context): Promise<string> {
+  const { apiUrl, isAddressNamed } = context.profile;
+  if (isAddressNamed || !context.io.inIsTty) return apiUrl;
+  const typed = (await context.prompt.line(`Address of the API [${apiUrl}]: `))?.trim() ?? '';
+  return typed === '' ? apiUrl : checkedUrl(typed, 'The address');
+}

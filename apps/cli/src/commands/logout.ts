@@ -1,0 +1,35 @@
+import { forgetProfiles } from '../account/forget.ts';
+import { defineCommand } from '../frame/command.ts';
+import { printDone } from '../frame/output.ts';
+import { readProfiles, writeProfiles } from '../frame/profiles.ts';
+
+export const command = defineCommand({
+  name: 'logout',
+  summary: 'Forget the key of a profile',
+  description:
+    'The key itself stays valid for whoever has it. To end it, use millrace key revoke before you log out.',
+  flags: { all: { type: 'boolean', describe: 'forget every profile' } },
+  examples: [
+    { command: 'millrace logout', about: 'The profile in use' },
+    { command: 'millrace logout --all', about: 'Every key on this machine' },
+  ],
+  operations: [],
+  offline: true,
+  json: { kind: 'record', fields: ['forgotten', 'current'] },
+  failure: 'Could not log out',
+  async run(context, { flags }) {
+    const book = await readProfiles(context.files, context);
+    const names = flags.all === true ? Object.keys(book.profiles) : [context.profile.name];
+    const { forgotten, rest } = forgetProfiles(book, names);
+    if (forgotten.length > 0) await writeProfiles(context.files, context, rest);
+    const said =
+      forgotten.length === 0 ? 'There was no key to forget.' : `Forgotten: ${forgotten.join(', ')}.`;
+    printDone(context, said, { forgotten, current: rest.current });
+    const others = Object.keys(rest.profiles);
+    if (others.length > 0 && !others.includes(rest.current)) {
+      context.note(
+        `You are logged out. To use another profile (${others.join(', ')}): millrace profile use NAME`,
+      );
+    }
+  },
+});

@@ -1,0 +1,63 @@
+import { defineCommand } from '../frame/command.ts';
+import { printJson } from '../frame/output.ts';
+import { safeLines } from '../frame/text.ts';
+import { newPart } from '../rentals/console.ts';
+import { findRentalId } from '../rentals/find.ts';
+
+const followMs = 3_000;
+
+export const command = defineCommand({
+  name: 'logs',
+  summary: 'What the console of a rental shows',
+  description:
+    'The end of the serial console: how it booted, and what its system says. What your programs write is where they write it.',
+  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  flags: {
+    follow: { type: 'boolean', short: 'f', describe: 'go on showing what comes, until Ctrl-C' },
+    bytes: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      max: 1_048_576,
+      value: 'N',
+      default: 65_536,
+      describe: 'so much of its end',
+    },
+  },
+  examples: [
+    { command: 'millrace logs train', about: 'Why does it not boot?' },
+    { command: 'millrace logs 1042 --follow', about: 'While it boots' },
+  ],
+  operations: ['getRentalConsole', 'listVirtualMachineRentals', 'listBareMetalRentals'],
+  json: { kind: 'record', fields: ['rentalId', 'output', 'truncated', 'readAt'] },
+  failure: 'Could not read the console.',
+  async run(context, { args, flags }) {
+    const { clock, io, signal, client } = context;
+    const rentalId = await findRentalId(context, args.rental);
+    const read = () => client().rentals.getConsole({ rentalId, maxBytes: flags.bytes }, { signal });
+    const first = await read();
+    if (context.output.format === 'json') {
+      printJson(context, first);
+      return;
+    }
+    if (first.truncated) context.note('Earlier output is left off; --bytes shows more of it.');
+    io.out(safeLines(first.output));
+    if (flags.follow !== true) {
+      if (!first.output.endsWith('\n')) io.out('\n');
+      return;
+    }
+    let known = first.output;
+    try {
+      for (;;) {
+        await clock.sleep(followMs, signal);
+        const { output } = await read();
+        io.out(safeLines(newPart(known, output)));
+        known = output;
+      }
+    } catch (error) {
+      // Ctrl-C is how following ends.
+      if (!signal.aborted) throw error;
+      if (!known.endsWith('\n')) io.out('\n');
+    }
+  },
+});

@@ -1,0 +1,68 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printList } from '../../frame/output.ts';
+import { machineColumns, machineFields } from '../../market/columns.ts';
+import { regionOf } from '../../market/find.ts';
+import { shownLine } from '../../text/shown.ts';
+
+export const command = defineCommand({
+  name: 'market list',
+  summary: 'Machines of suppliers that can be rented now, the cheapest first',
+  description:
+    'The price is of one GPU and hour. Hardware is what its engine reports, speeds were measured when it joined. Needs no key; with a test key it shows what that can rent.',
+  flags: {
+    gpu: { type: 'text', value: 'MODEL', describe: 'only these GPUs, as H100' },
+    gpus: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      value: 'N',
+      default: 1,
+      describe: 'with so many free at least',
+    },
+    'max-price': { type: 'number', min: 0, value: 'USD', describe: 'for at most so much a GPU and hour' },
+    region: { type: 'text', value: 'REGION', describe: 'only there' },
+    all: { type: 'boolean', describe: 'also those that are taken or not ready' },
+    limit: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      max: 999,
+      value: 'N',
+      default: 10,
+      describe: 'show at most so many',
+    },
+  },
+  examples: [
+    { command: 'millrace market list --gpu H100 --gpus 2', about: 'Two free H100s in one machine' },
+    {
+      command: 'millrace market list --max-price 2.50 --columns node,gpu,price,cluster',
+      about: 'What is cheap',
+    },
+  ],
+  operations: ['listMarketplaceMachines'],
+  json: { kind: 'list', fields: machineFields },
+  async run(context, { flags }) {
+    const { limit } = flags;
+    const filters = {
+      gpu_model: flags.gpu,
+      max_price: flags['max-price'],
+      region: regionOf(context, flags.region),
+      ...(flags.all === true ? {} : { available: true, min_gpus_available: flags.gpus }),
+    };
+    const sort = [{ field: 'pricing.price.amount' as const, dir: 'asc' as const }];
+    const page = await context
+      .openClient()
+      .marketplace.list({ filters, sort, limit: limit + 1 }, { signal: context.signal });
+    const shown = page.items.slice(0, limit);
+    const footer = shownLine({
+      shown: shown.length,
+      total: page.items.length > shown.length ? null : shown.length,
+      noun: 'machines',
+      more: `More: millrace market list --limit ${Math.min(999, limit * 5)}`,
+    });
+    printList(context, shown, machineColumns, {
+      empty: 'No machine like that is free now. See also those that are taken: millrace market list --all',
+      ...(footer === null ? {} : { footer }),
+    });
+  },
+});

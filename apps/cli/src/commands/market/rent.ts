@@ -1,0 +1,155 @@
+import { defineCommand } from '../../frame/command.ts';
+import type { Context } from '../../frame/context.ts';
+import { CliError, UsageError } from '../../frame/errors.ts';
+import { exitCodes } from '../../frame/exit-codes.ts';
+import { printDone } from '../../frame/output.ts';
+import { hasTestKey } from '../../frame/profiles.ts';
+import { freeGpus, instanceFields } from '../../market/columns.ts';
+import { regionOf, type Instance, type Machine } from '../../market/find.ts';
+import { ownStep } from '../../progress/own-step.ts';
+import { instanceCreating } from '../../progress/plans.ts';
+import { orUnwatched, withProgress } from '../../progress/watch.ts';
+import { durationFlag, portFlags, tagFlags } from '../../rentals/flags.ts';
+import { noSuch } from '../../rentals/find.ts';
+import { showQuote } from '../../rentals/money.ts';
+import { nanoOfNumber, perHourText, usdText } from '../../text/usd.ts';
+
+export const command = defineCommand({
+  name: 'market rent',
+  summary: 'Rent GPUs of one machine on the marketplace, and wait until they can be used',
+  description:
+    'Shows the cost and asks before anything happens. The price is frozen with the order. You pay by the second from when the machine was proven usable. An instance is not switched off and on, and is lost with its host. Ctrl-C stops watching, and the instance goes on.',
+  positionals: [{ name: 'node', describe: 'the machine, as millrace market list names it' }],
+  flags: {
+    gpus: { type: 'number', integer: true, min: 1, value: 'N', default: 1, describe: 'how many of its GPUs' },
+    region: { type: 'text', value: 'REGION', describe: 'where the machine is, if it is not listed without' },
+    image: { type: 'text', value: 'NAME[:TAG]', describe: 'one of the images that the machine has' },
+    port: { type: 'list', value: 'PORT', describe: 'open this port; needs --image' },
+    'ssh-key': { type: 'list', value: 'ID', describe: 'only these of your SSH keys; all of them otherwise' },
+    ttl: { type: 'text', value: 'TIME', describe: 'end it after so long: 90m, 2h, 3d' },
+    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'end it before it costs more' },
+    'idle-after': { type: 'text', value: 'TIME', describe: 'end it once it has idled for so long' },
+    'user-data': { type: 'text', value: 'FILE', describe: 'a script to run once at the start' },
+    tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own' },
+    wait: { type: 'boolean', describe: 'wait until it is online; --no-wait returns at once' },
+  },
+  examples: [
+    { command: 'millrace market rent nod_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'One GPU of it' },
+    {
+      command:
+        'millrace market rent nod_01JD8Q7XK4T2M9V6B3N5C1F0GH --gpus 2 --image default --port 8080 --ttl 2h --yes',
+      about: 'Two, with a port and an end, in a script',
+    },
+  ],
+  operations: ['createMarketplaceInstance', 'listMarketplaceMachines', 'listMarketplaceInstances'],
+  json: { kind: 'record', fields: instanceFields },
+  failure: 'Could not rent the machine.',
+  async run(context, { args, flags }) {
+    const { signal } = context;
+    const image = imageOf(flags.image, portFlags(flags.port));
+    const ttl = flags.ttl === undefined ? undefined : durationFlag('ttl', flags.ttl);
+    const idle = flags['idle-after'];
+    const machine = await findMachine(context, args.node, flags.region);
+    requireFree(machine, flags.gpus);
+    showCost(context, machine, flags.gpus);
+    await context.confirm('Rent it?');
+    const made = await context.client().marketplace.instances.create(
+      {
+        cluster_name: machine.cluster_name,
+        node_name: machine.id,
+        gpu_count: flags.gpus,
+        image,
+        ssh_key_ids: flags['ssh-key'].length === 0 ? undefined : [...flags['ssh-key']],
+        ttl_seconds: ttl,
+        max_usd: flags['max-usd'],
+        idle: idle === undefined ? undefined : { afterSeconds: durationFlag('idle-after', idle) },
+        user_data:
+          flags['user-data'] === undefined ? undefined : await context.files.readText(flags['user-data']),
+        tags: tagFlags(flags.tag),
+      },
+      { signal },
+    );
+    const instance = await watchInstance(context, made.instance_name, flags.wait !== false);
+    const state = instance.instance.status;
+    const next =
+      state === 'online' ? `Log in: millrace ssh ${instance.id}` : 'See: millrace market instances';
+    printDone(context, `Instance ${instance.id} is ${state}. ${next}`, instance);
+  },
+});
+
+function imageOf(image: string | undefined, ports: number[] | undefined) {
+  if (image === undefined) {
+    if (ports !== undefined) throw new UsageError('--port needs --image: ports come with an image.');
+    return undefined;
+  }
+  const [, name = image, tag] = /^(.*):([^:/]+)$/.exec(image) ?? [];
+  return { name, tag, ports };
+}
+
+async function findMachine(context: Context, node: string, region: string | undefined): Promise<Machine> {
+  const filters = { id: node, region: regionOf(context, region) };
+  const page = await context.client().marketplace.list({ filters, limit: 1 }, { signal: context.signal });
+  const [machine] = page.items;
+  if (machine === undefined) {
+    throw new CliError(`There is no machine ${JSON.stringify(node)} on the marketplace.`, {
+      why: 'No machine that is listed now has this id; one that is full or withdrawn is not listed.',
+      fix: 'See those that there are: millrace market list',
+      exitCode: exitCodes.notFound,
+    });
+  }
+  return machine;
+}
+
+function requireFree(machine: Machine, gpus: number): void {
+  const free = freeGpus(machine);
+  if (free >= gpus) return;
+  throw new CliError(`That machine has ${free} of ${machine.gpus_total} GPUs free, and not ${gpus}.`, {
+    why: 'Others have rented them.',
+    fix: `Find another: millrace market list --gpus ${gpus}`,
+    exitCode: exitCodes.noCapacity,
+  });
+}
+
+function showCost(context: Context, machine: Machine, gpus: number): void {
+  const each = machine.pricing.price.amount;
+  const model = machine.hardware.gpus[0]?.model ?? 'GPU';
+  showQuote(context, `${gpus} × ${model} of ${machine.id} in ${machine.location.region}`, [
+    ...(gpus > 1 ? ([['each', perHourText(each)]] as const) : []),
+    ['price', `${usdText(nanoOfNumber(each) * BigInt(gpus))}/h, by the second from when it is proven usable`],
+    ...(hasTestKey(context.profile) ? ([['you pay', 'nothing, with a test key']] as const) : []),
+    ['supplier', machine.supplier_id],
+  ]);
+}
+
+async function watchInstance(context: Context, name: string, isWaiting: boolean): Promise<Instance> {
+  const { instances } = context.client().marketplace;
+  const { signal } = context;
+  if (!isWaiting) {
+    const found = (await instances.list({}, { signal }).all()).find(({ id }) => id === name);
+    if (found !== undefined) return found;
+    throw noSuch('instance', name, 'millrace market instances');
+  }
+  const unwatched = {
+    goesOn: `Instance ${name} is still being brought up, and costs from when it is online.`,
+    watchAgain: 'millrace market instances',
+    undo: `millrace market terminate ${name}`,
+  };
+  const online = await orUnwatched(
+    context,
+    unwatched,
+    withProgress(context, instanceCreating, (show) => {
+      // The states that it goes through are the steps; each ends when the next is seen.
+      const steps: ReturnType<typeof ownStep>[] = [];
+      const onStep = ({ name: state }: { readonly name: string }): void => {
+        const over = steps.map((step) => step.done());
+        if (state === 'online') return show(over);
+        const next = ownStep(context, state);
+        steps.push(next);
+        show([...over, next.running]);
+      };
+      return instances.waitUntil({ id: name }, 'online', { signal, onStep });
+    }),
+  );
+  if (online !== null) return online;
+  throw new CliError(`Instance ${name} is gone.`, { fix: 'See what it cost: millrace market history' });
+}

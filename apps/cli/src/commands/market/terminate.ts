@@ -1,0 +1,22 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'market terminate',
+  summary: 'End an instance: its disk is deleted',
+  description: 'Billing stops with the accepted request. Ending it again is a success again.',
+  positionals: [{ name: 'instance', describe: 'its name' }],
+  examples: [
+    { command: 'millrace market terminate actual-bonsai-frog', about: 'Asks first' },
+    { command: 'millrace market terminate actual-bonsai-frog --yes', about: 'In a script' },
+  ],
+  operations: ['terminateMarketplaceInstance'],
+  json: { kind: 'record', fields: ['status', 'message'] },
+  failure: 'Could not end the instance.',
+  async run(context, { args }) {
+    await context.confirm(`End instance ${args.instance}? Everything on its disk is lost.`);
+    const { instances } = context.client().marketplace;
+    const answer = await instances.terminate({ id: args.instance }, { signal: context.signal });
+    printDone(context, `Instance ${args.instance} has ended. What it cost: millrace market history`, answer);
+  },
+});

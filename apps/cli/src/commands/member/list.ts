@@ -1,0 +1,24 @@
+import { memberColumns, memberFields, organisationOf, orgFlag } from '../../account/members.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printList } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'member list',
+  summary: 'List the people of an organisation',
+  flags: orgFlag,
+  examples: [
+    { command: 'millrace member list', about: 'Your own organisation' },
+    { command: 'millrace member list --columns email,role', about: 'Who may do what' },
+  ],
+  operations: ['listMembers'],
+  json: { kind: 'list', fields: memberFields },
+  failure: 'Could not list the members',
+  async run(context, { flags }) {
+    const organisationId = await organisationOf(context, flags.org);
+    const members = await context
+      .client()
+      .members.list({ organisationId, limit: 200 }, { signal: context.signal })
+      .all();
+    printList(context, members, memberColumns, { empty: 'There is nobody.' });
+  },
+});

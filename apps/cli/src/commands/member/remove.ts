@@ -1,0 +1,27 @@
+import { findMember, organisationOf, orgFlag } from '../../account/members.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'member remove',
+  summary: 'Remove a person from an organisation',
+  description: 'Their keys for the organisation stop working. What they rented goes on.',
+  positionals: [{ name: 'user', describe: 'the address or user id' }],
+  flags: orgFlag,
+  examples: [
+    { command: 'millrace member remove ada@example.com', about: 'Asks first' },
+    { command: 'millrace member remove USER_ID --yes', about: 'In a script' },
+  ],
+  operations: ['removeMember'],
+  json: { kind: 'record', fields: ['userId', 'removed'] },
+  failure: 'Could not remove the member',
+  async run(context, { args, flags }) {
+    const organisationId = await organisationOf(context, flags.org);
+    const member = await findMember(context, organisationId, args.user);
+    await context.confirm(`Remove ${member.email} (${member.role})? Their keys stop working.`);
+    await context
+      .client()
+      .members.remove({ organisationId, userId: member.userId }, { signal: context.signal });
+    printDone(context, `Removed ${member.email}.`, { userId: member.userId, removed: true });
+  },
+});

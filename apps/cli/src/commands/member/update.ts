@@ -1,0 +1,37 @@
+import { findMember, memberFields, organisationOf, orgFlag } from '../../account/members.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'member update',
+  summary: 'Change the role of a member',
+  positionals: [{ name: 'user', describe: 'the address or user id' }],
+  flags: {
+    role: {
+      type: 'text',
+      value: 'ROLE',
+      required: true,
+      choices: ['owner', 'admin', 'member', 'billing', 'viewer'],
+      describe: 'the new role',
+    },
+    ...orgFlag,
+  },
+  examples: [
+    { command: 'millrace member update ada@example.com --role admin', about: 'By address' },
+    {
+      command: 'millrace member update USER_ID --role viewer --org ORGANISATION_ID',
+      about: 'In another organisation',
+    },
+  ],
+  operations: ['updateMember'],
+  json: { kind: 'record', fields: memberFields },
+  failure: 'Could not change the role',
+  async run(context, { args, flags }) {
+    const organisationId = await organisationOf(context, flags.org);
+    const { userId } = await findMember(context, organisationId, args.user);
+    const changed = await context
+      .client()
+      .members.update({ organisationId, userId, role: flags.role }, { signal: context.signal });
+    printDone(context, `${changed.email} is ${changed.role} now.`, changed);
+  },
+});

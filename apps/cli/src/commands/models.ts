@@ -1,0 +1,107 @@
+import type { Answer, Item, Millrace } from '../sdk.ts';
+import { defineCommand } from '../frame/command.ts';
+import { CliError } from '../frame/errors.ts';
+import { exitCodes } from '../frame/exit-codes.ts';
+import { printList } from '../frame/output.ts';
+import { usdText } from '../text/usd.ts';
+
+type Model = Item<'listModels'>;
+type Price = Answer<'getModelPrice'>;
+type Priced = Model & { readonly price: Price | null };
+
+/** How many prices are asked for at once. */
+const asking = 8;
+
+export const command = defineCommand({
+  name: 'models',
+  summary: 'The models this key can use, and what they cost',
+  description:
+    'Prices are what this organisation pays now: for a million tokens, for a picture, for a thousand characters.',
+  positionals: [{ name: 'name', optional: true, many: true, describe: 'only these' }],
+  flags: { prices: { type: 'boolean', describe: 'ask for prices; --no-prices does not, and is faster' } },
+  examples: [
+    { command: 'millrace models', about: 'all of them' },
+    { command: 'millrace models millrace-tiny --json', about: 'one, with every price, for a script' },
+  ],
+  operations: ['listModels', 'getModelPrice'],
+  json: {
+    kind: 'list',
+    fields: [
+      'id',
+      'object',
+      'created',
+      'owned_by',
+      'modality',
+      'context_length',
+      'max_output_tokens',
+      'input_modalities',
+      'price',
+    ],
+  },
+  failure: 'Could not list the models',
+  run: async (context, { args, flags }) => {
+    const client = context.client();
+    const all = (await client.models.list()).answer.data;
+    const unknown = args.name.filter((name) => !all.some(({ id }) => id === name));
+    if (unknown.length > 0) {
+      throw new CliError(`There is no model ${unknown.join(', ')} for this key.`, {
+        fix: 'millrace models',
+        exitCode: exitCodes.notFound,
+      });
+    }
+    const wanted = args.name.length === 0 ? all : all.filter(({ id }) => args.name.includes(id));
+    const priced =
+      flags.prices === false
+        ? wanted.map((model) => ({ ...model, price: null }))
+        : await withPrices(client, wanted);
+    printList(context, priced, columns, {
+      empty: 'No model is for sale here yet, or none that this key may use.',
+    });
+  },
+});
+
+async function withPrices(client: Millrace, models: readonly Model[]): Promise<Priced[]> {
+  const priced: Priced[] = [];
+  for (let from = 0; from < models.length; from += asking) {
+    const some = models.slice(from, from + asking);
+    priced.push(
+      ...(await Promise.all(
+        some.map(async (model) => ({ ...model, price: await client.models.getPrice({ name: model.id }) })),
+      )),
+    );
+  }
+  return priced;
+}
+
+const priceText = (nanoUsd: number | null | undefined, times = 1n): string =>
+  nanoUsd == null ? '' : usdText(BigInt(nanoUsd) * times);
+
+const columns = [
+  { name: 'model', value: (model: Priced) => model.id },
+  { name: 'kind', value: (model: Priced) => model.modality },
+  { name: 'context', align: 'right', value: (model: Priced) => model.context_length },
+  {
+    name: 'prompt/M',
+    align: 'right',
+    value: ({ price }: Priced) => priceText(price?.prompt_nano_usd_per_million_tokens),
+  },
+  {
+    name: 'cached/M',
+    align: 'right',
+    value: ({ price }: Priced) => priceText(price?.cached_prompt_nano_usd_per_million_tokens),
+  },
+  {
+    name: 'answer/M',
+    align: 'right',
+    value: ({ price }: Priced) => priceText(price?.completion_nano_usd_per_million_tokens),
+  },
+  { name: 'picture', align: 'right', value: ({ price }: Priced) => priceText(price?.image_nano_usd) },
+  {
+    name: 'characters/k',
+    align: 'right',
+    value: ({ price }: Priced) => priceText(price?.character_nano_usd, 1000n),
+  },
+  { name: 'longest answer', extra: true, align: 'right', value: (model: Priced) => model.max_output_tokens },
+  { name: 'reads', extra: true, value: ({ input_modalities }: Priced) => input_modalities.join(' ') },
+  { name: 'by', extra: true, value: (model: Priced) => model.owned_by },
+] as const;

@@ -1,0 +1,104 @@
+import { defineCommand } from '../frame/command.ts';
+import { printList, type Column } from '../frame/output.ts';
+import type { Item } from '../sdk.ts';
+import { shownLine } from '../text/shown.ts';
+import { perHourText } from '../text/usd.ts';
+
+type Option = Item<'listRentalOptions'>;
+
+const columns: readonly Column<Option>[] = [
+  { name: 'gpus', value: ({ gpuCount, gpuType }) => `${gpuCount} × ${gpuType}` },
+  { name: 'region', value: ({ region }) => region },
+  { name: 'type', value: ({ machineType }) => machineType },
+  { name: 'network', value: ({ connectionType }) => connectionType },
+  { name: 'cpus', value: ({ nodes }) => nodes[0]?.vcpuCount, align: 'right' },
+  { name: 'ram', value: ({ nodes }) => sizeText(nodes[0]?.ramGb), align: 'right' },
+  { name: 'disk', value: ({ nodes }) => sizeText(nodes[0]?.storageGb), align: 'right' },
+  {
+    name: 'free',
+    value: ({ enabled, totalAvailable }) => (enabled ? totalAvailable : 'closed'),
+    align: 'right',
+  },
+  { name: 'price', value: ({ costPerHour }) => perHourText(costPerHour), align: 'right' },
+  { name: 'nodes', value: ({ nodes }) => nodes.length, align: 'right', extra: true },
+  { name: 'form', value: ({ gpuFormFactor }) => gpuFormFactor, extra: true },
+];
+
+const sizeText = (gb: number | undefined): string => (gb === undefined ? '' : `${gb} GB`);
+
+export const command = defineCommand({
+  name: 'offers',
+  summary: 'What can be rented now, where, at what price',
+  description:
+    'Shows machines that are free at this moment, the cheapest first. Prices are yours, contract prices included, on demand and before discounts. CPUs, memory and disk are what each node has at least.',
+  flags: {
+    gpu: { type: 'text', value: 'TYPE', describe: 'only these GPUs: h100, h200, b200 …' },
+    count: { type: 'number', integer: true, min: 1, value: 'N', describe: 'only machines of so many GPUs' },
+    region: { type: 'text', value: 'REGION', describe: 'only there' },
+    type: {
+      type: 'text',
+      value: 'TYPE',
+      choices: ['virtual-machine', 'bare-metal'],
+      describe: 'only machines of this type',
+    },
+    all: { type: 'boolean', describe: 'also what is sold out or closed' },
+    limit: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      value: 'N',
+      default: 10,
+      describe: 'show at most so many',
+    },
+  },
+  examples: [
+    { command: 'millrace offers --gpu h100', about: 'Where are H100s free?' },
+    { command: 'millrace offers --count 8 --type bare-metal --limit 50', about: 'Whole nodes' },
+    { command: 'millrace offers --all --json', about: 'Everything, for a script' },
+  ],
+  operations: ['listRentalOptions'],
+  json: {
+    kind: 'list',
+    fields: [
+      'gpuType',
+      'gpuCount',
+      'region',
+      'machineType',
+      'gpuFormFactor',
+      'connectionType',
+      'costPerHour',
+      'costPerHourCents',
+      'totalAvailable',
+      'enabled',
+      'nodes',
+    ],
+  },
+  async run(context, { flags }) {
+    const query = {
+      gpuType: flags.gpu?.toLowerCase() as Option['gpuType'] | undefined,
+      region: flags.region as Option['region'] | undefined,
+      machineType: flags.type,
+      limit: 200,
+    };
+    const found: Option[] = [];
+    for await (const option of context.client().options.list(query, { signal: context.signal })) {
+      const isFree = option.enabled && option.totalAvailable > 0;
+      const isAsked = flags.count === undefined || option.gpuCount === flags.count;
+      if (isAsked && (isFree || flags.all === true)) found.push(option);
+    }
+    const sorted = found.toSorted((a, b) => a.costPerHour - b.costPerHour);
+    // Scripts that take JSON get what they asked for and no table to fit on a screen.
+    const isWhole = context.output.format === 'json' && flags.limit === 10;
+    const shown = isWhole ? sorted : sorted.slice(0, flags.limit);
+    const footer = shownLine({
+      shown: shown.length,
+      total: sorted.length,
+      noun: 'offers',
+      more: `All of them: millrace offers --limit ${sorted.length}`,
+    });
+    printList(context, shown, columns, {
+      empty: 'Nothing like that is free now. See also what is sold out: millrace offers --all',
+      ...(footer === null ? {} : { footer }),
+    });
+  },
+});

@@ -1,0 +1,74 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printJson, printList } from '../../frame/output.ts';
+import { wishTitle } from '../../rentals/money.ts';
+import { readWish, wishFlags } from '../../rentals/wish.ts';
+import { perHourText } from '../../text/usd.ts';
+
+export const command = defineCommand({
+  name: 'offers explain',
+  summary: 'Why something can or cannot be had now, and what could be had instead',
+  description:
+    'Nothing is reserved by asking. Your balance and limits are another matter: millrace quote tells those.',
+  flags: wishFlags,
+  examples: [
+    { command: 'millrace offers explain --gpu h100 --count 16 --region us-central-1', about: 'Why not?' },
+    {
+      command: 'millrace offers explain --bare-metal --count 32 --network infiniband --region us-central-1',
+      about: 'Four nodes on one network',
+    },
+  ],
+  operations: ['explainPlacement', 'listRentalOptions'],
+  json: {
+    kind: 'record',
+    fields: [
+      'placeable',
+      'nodesConsidered',
+      'nodesFitting',
+      'obstacles',
+      'costPerHour',
+      'capacityExpectedAt',
+      'alternatives',
+    ],
+  },
+  async run(context, { flags }) {
+    const wish = await readWish(context, flags);
+    const explained = await context.client().options.explain(wish, { signal: context.signal });
+    if (context.output.format === 'json') {
+      printJson(context, explained);
+      return;
+    }
+    const { nodesFitting, nodesConsidered } = explained;
+    const verdict = explained.placeable ? 'can be had now' : 'cannot be had now';
+    context.io.out(`${wishTitle(wish)} ${verdict}: ${nodesFitting} of ${nodesConsidered} hosts would do.\n`);
+    if (explained.obstacles.length > 0) {
+      printList(
+        context,
+        explained.obstacles,
+        [
+          { name: 'hosts', value: ({ nodeCount }) => nodeCount, align: 'right' },
+          { name: 'obstacle', value: ({ code }) => code },
+          { name: 'why', value: ({ message }) => message },
+        ],
+        { empty: '' },
+      );
+    }
+    if (explained.capacityExpectedAt !== null) {
+      context.note(`Enough is known to come free at ${explained.capacityExpectedAt}.`);
+    }
+    if (explained.alternatives.length > 0) {
+      context.io.out('Instead:\n');
+      printList(
+        context,
+        explained.alternatives,
+        [
+          { name: 'gpus', value: ({ gpuCount, gpuType }) => `${gpuCount} × ${gpuType}` },
+          { name: 'region', value: ({ region }) => region },
+          { name: 'network', value: ({ networkType }) => networkType },
+          { name: 'free', value: ({ totalAvailable }) => totalAvailable, align: 'right' },
+          { name: 'price', value: ({ costPerHour }) => perHourText(costPerHour), align: 'right' },
+        ],
+        { empty: '' },
+      );
+    }
+  },
+});

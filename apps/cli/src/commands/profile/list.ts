@@ -1,0 +1,38 @@
+import { modeOf } from '../../account/key-text.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printList } from '../../frame/output.ts';
+import { readProfiles } from '../../frame/profiles.ts';
+
+export const command = defineCommand({
+  name: 'profile list',
+  summary: 'List the profiles of this machine',
+  examples: [
+    { command: 'millrace profile list', about: 'Where each one leads' },
+    { command: 'millrace profile list --json', about: 'For a script; keys are never printed' },
+  ],
+  operations: [],
+  offline: true,
+  json: { kind: 'list', fields: ['name', 'apiUrl', 'inferenceUrl', 'mode', 'current'] },
+  async run(context) {
+    const book = await readProfiles(context.files, context);
+    const rows = Object.entries(book.profiles).map(([name, { apiUrl, inferenceUrl, apiKey }]) => ({
+      name,
+      apiUrl,
+      inferenceUrl: inferenceUrl ?? apiUrl,
+      mode: modeOf(apiKey),
+      current: name === context.profile.name,
+    }));
+    printList(
+      context,
+      rows,
+      [
+        { name: 'name', value: (row) => row.name },
+        { name: 'api-url', value: (row) => row.apiUrl },
+        { name: 'inference-url', value: (row) => row.inferenceUrl, extra: true },
+        { name: 'mode', value: (row) => row.mode },
+        { name: 'current', value: (row) => (row.current ? 'yes' : '') },
+      ],
+      { empty: 'There is no profile yet. Make one: millrace login' },
+    );
+  },
+});

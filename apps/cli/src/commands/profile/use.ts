@@ -1,0 +1,30 @@
+import { defineCommand } from '../../frame/command.ts';
+import { CliError } from '../../frame/errors.ts';
+import { exitCodes } from '../../frame/exit-codes.ts';
+import { printDone } from '../../frame/output.ts';
+import { readProfiles, writeProfiles } from '../../frame/profiles.ts';
+
+export const command = defineCommand({
+  name: 'profile use',
+  summary: 'Choose the profile that commands use from now on',
+  positionals: [{ name: 'name', describe: 'the profile' }],
+  examples: [
+    { command: 'millrace profile use work', about: 'For every later command' },
+    { command: 'millrace rental list --profile work', about: 'Or for one command only' },
+  ],
+  operations: [],
+  offline: true,
+  json: { kind: 'record', fields: ['current'] },
+  async run(context, { args: { name } }) {
+    const book = await readProfiles(context.files, context);
+    if (!Object.hasOwn(book.profiles, name)) {
+      throw new CliError(`There is no profile "${name}".`, {
+        why: `There are: ${Object.keys(book.profiles).join(', ') || 'none'}.`,
+        fix: `millrace login --profile ${name}`,
+        exitCode: exitCodes.notFound,
+      });
+    }
+    await writeProfiles(context.files, context, { ...book, current: name });
+    printDone(context, `Profile "${name}" is in use.`, { current: name });
+  },
+});

@@ -1,0 +1,62 @@
+import { defineCommand } from '../frame/command.ts';
+import { printJson } from '../frame/output.ts';
+import { durationFlag } from '../rentals/flags.ts';
+import { quoteLines, quoteOf, wishTitle } from '../rentals/money.ts';
+import { readWish, wishFlags } from '../rentals/wish.ts';
+
+export const command = defineCommand({
+  name: 'quote',
+  summary: 'What a rental would cost',
+  description: 'Nothing is reserved by asking. The amounts are exact, to the nano-dollar.',
+  flags: {
+    ...wishFlags,
+    for: { type: 'text', value: 'TIME', describe: 'also the cost of running so long: 90m, 2h, 3d' },
+    'storage-gb': {
+      type: 'number',
+      integer: true,
+      min: 256,
+      value: 'GB',
+      describe: 'with a new volume of this size',
+    },
+  },
+  examples: [
+    { command: 'millrace quote --gpu h100 --count 2 --for 3d', about: 'Three days of two H100s' },
+    { command: 'millrace quote --bare-metal --count 16 --days 30', about: 'Two nodes, reserved for a month' },
+  ],
+  operations: ['quoteRental', 'listRentalOptions'],
+  json: {
+    kind: 'record',
+    fields: [
+      'costPerHour',
+      'costPerHourNanoUsd',
+      'originalCostPerHour',
+      'discountPercentage',
+      'costPerSecondNanoUsd',
+      'lines',
+      'minimumBalanceNanoUsd',
+      'holdNanoUsd',
+      'totalNanoUsd',
+      'term',
+      'runwaySeconds',
+      'available',
+      'affordable',
+      'validUntil',
+    ],
+  },
+  async run(context, { flags }) {
+    const seconds = flags.for === undefined ? undefined : durationFlag('for', flags.for);
+    const wish = await readWish(context, flags);
+    const storage = { storageSizeInGb: flags['storage-gb'] };
+    const quote = await quoteOf(context, { ...wish, ...storage }, seconds);
+    if (context.output.format === 'json') {
+      printJson(context, quote);
+      return;
+    }
+    const lines = quoteLines(quote, seconds);
+    const width = Math.max(...lines.map(([label]) => label.length)) + 2;
+    context.io.out(`${wishTitle(wish)}\n`);
+    for (const [label, amount] of lines) context.io.out(`  ${label.padEnd(width)}${amount}\n`);
+    if (!quote.available) context.note('No host can take it at the moment. Why: millrace offers explain');
+    if (!quote.affordable) context.note('Your balance is too low to begin with it. See: millrace balance');
+  },
+});

@@ -1,0 +1,94 @@
+import { defineCommand } from '../../frame/command.ts';
+import type { Context } from '../../frame/context.ts';
+import { printDone } from '../../frame/output.ts';
+import { rentalJson } from '../../rentals/columns.ts';
+import { handleOf } from '../../rentals/find.ts';
+import {
+  noCapacity,
+  quoteLines,
+  quoteOf,
+  requirePossible,
+  showQuote,
+  wishTitle,
+} from '../../rentals/money.ts';
+import { orderFlags, readOrder, type Order } from '../../rentals/order.ts';
+import { untilRunning, watchRental, wayIn } from '../../rentals/watch.ts';
+import { readWish, wishFlags, type Wish } from '../../rentals/wish.ts';
+
+export const command = defineCommand({
+  name: 'rental create',
+  summary: 'Rent a machine, and wait until it can be used',
+  description:
+    'Shows the cost and asks before anything happens. Without --region it takes the cheapest that is free now. You pay by the second from when the machine was proven usable; one that cannot be made costs nothing. Ctrl-C stops watching, and the rental goes on.',
+  flags: {
+    ...wishFlags,
+    ...orderFlags,
+    wait: { type: 'boolean', describe: 'wait until it runs; --no-wait returns at once' },
+  },
+  examples: [
+    { command: 'millrace rental create --gpu h100 --count 2', about: 'Two H100s where they are cheapest' },
+    {
+      command: 'millrace rental create --gpu h100 --name train --ttl 8h --max-usd 20 --yes',
+      about: 'With an end and a limit, in a script',
+    },
+    {
+      command: 'millrace rental create --bare-metal --count 16 --network infiniband --region us-central-1',
+      about: 'Two whole nodes on one fast network',
+    },
+  ],
+  operations: [
+    'createVirtualMachineRental',
+    'createBareMetalRental',
+    'quoteRental',
+    'explainPlacement',
+    'listRentalOptions',
+    'listStorageVolumes',
+    'getRental',
+  ],
+  json: rentalJson,
+  failure: 'Could not create the rental.',
+  async run(context, { flags }) {
+    const wish = await readWish(context, flags);
+    const order = await readOrder(context, flags, wish);
+    const quote = await quoteOf(
+      context,
+      { ...wish, storageSizeInGb: flags['storage-gb'] },
+      order.body.ttlSeconds,
+    );
+    await requirePossible(context, wish, quote);
+    showQuote(
+      context,
+      `${order.body.name ?? ''}: ${wishTitle(wish)}`,
+      quoteLines(quote, order.body.ttlSeconds),
+    );
+    await context.confirm('Create it?');
+    const rentalId = await place(context, order, wish);
+    const { client, signal } = context;
+    const made = await client().rentals.get({ rentalId }, { signal });
+    if (flags.wait === false) {
+      printDone(
+        context,
+        `Rental ${made.id} (${handleOf(made)}) is being made. Watch it: millrace rental wait ${made.id}`,
+        made,
+      );
+      return;
+    }
+    const rental = await watchRental(context, rentalId, untilRunning(made));
+    printDone(context, `Rental ${rental.id} (${handleOf(rental)}) is running.${wayIn(rental)}`, rental);
+  },
+});
+
+async function place({ client, signal, ...context }: Context, order: Order, wish: Wish): Promise<number> {
+  const { rentals } = client();
+  try {
+    const { id } =
+      order.type === 'bare-metal'
+        ? await rentals.createBareMetal(order.body, { signal })
+        : await rentals.createVirtualMachine(order.body, { signal });
+    return id;
+  } catch (error) {
+    // Somebody was faster. What is left is worth more than the refusal.
+    const isFull = error instanceof Error && 'reason' in error && error.reason === 'INSUFFICIENT_CAPACITY';
+    throw isFull ? await noCapacity({ ...context, client, signal }, wish, error) : error;
+  }
+}

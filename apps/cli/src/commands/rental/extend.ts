@@ -1,0 +1,64 @@
+import { defineCommand } from '../../frame/command.ts';
+import { UsageError } from '../../frame/errors.ts';
+import { printDone } from '../../frame/output.ts';
+import { endOf, rentalJson } from '../../rentals/columns.ts';
+import { findRental, handleOf, type Rental } from '../../rentals/find.ts';
+import { durationFlag } from '../../rentals/flags.ts';
+import { quoteLines, quoteOf, showQuote, wishTitle } from '../../rentals/money.ts';
+import type { Wish } from '../../rentals/wish.ts';
+
+export const command = defineCommand({
+  name: 'rental extend',
+  summary: 'Let a rental last longer',
+  description:
+    'A reserved term goes on from its old end by --days, at the price of today. A time to live ends later by --by. One that has none is given one with millrace rental update --ttl.',
+  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  flags: {
+    days: { type: 'number', integer: true, min: 1, value: 'N', describe: 'reserve for so many more days' },
+    by: { type: 'text', value: 'TIME', describe: 'let its time to live end so much later: 90m, 2h, 3d' },
+  },
+  examples: [
+    { command: 'millrace rental extend train --by 4h', about: 'Four hours more' },
+    { command: 'millrace rental extend 1042 --days 30 --yes', about: 'Another month of its term' },
+  ],
+  operations: [
+    'extendRental',
+    'quoteRental',
+    'getRental',
+    'listVirtualMachineRentals',
+    'listBareMetalRentals',
+  ],
+  json: rentalJson,
+  failure: 'Could not extend the rental.',
+  async run(context, { args, flags }) {
+    if ((flags.days === undefined) === (flags.by === undefined)) {
+      throw new UsageError('Say either --days, for a reserved term, or --by, for a time to live.');
+    }
+    const ttlSeconds = flags.by === undefined ? undefined : durationFlag('by', flags.by);
+    const rental = await findRental(context, args.rental);
+    const { id: rentalId } = rental;
+    if (flags.days !== undefined) {
+      const wish = { ...wishOf(rental), termType: 'reserved', termPeriodDays: flags.days } as const;
+      const quote = await quoteOf(context, wish, undefined);
+      showQuote(
+        context,
+        `${handleOf(rental)}: ${flags.days} more days of ${wishTitle(wish)}`,
+        quoteLines(quote, undefined),
+      );
+      await context.confirm(`Reserve rental ${rentalId} (${handleOf(rental)}) for ${flags.days} more days?`);
+    }
+    const { rentals } = context.client();
+    const { signal } = context;
+    const extended =
+      flags.days === undefined
+        ? await rentals.extend({ rentalId, ttlSeconds: ttlSeconds ?? 0 }, { signal })
+        : await rentals.extend({ rentalId, termPeriodDays: flags.days }, { signal });
+    const end = endOf(extended, context.clock.now().getTime());
+    printDone(context, `Rental ${rentalId} (${handleOf(extended)}) ends ${end}.`, extended);
+  },
+});
+
+/** What somebody would ask for today to get this rental. */
+function wishOf({ rentalType, gpuCount, gpuType, region, connectionType }: Rental): Wish {
+  return { rentalType, gpuCount, gpuType, region, networkType: connectionType };
+}

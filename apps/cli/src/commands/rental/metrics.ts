@@ -1,0 +1,61 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printJson, printList } from '../../frame/output.ts';
+import { findRentalId } from '../../rentals/find.ts';
+import { durationFlag } from '../../rentals/flags.ts';
+import { measuredOf, stepSecondsOf } from '../../rentals/metrics.ts';
+
+const pointsShown = 30;
+
+export const command = defineCommand({
+  name: 'rental metrics',
+  summary: 'What a rental does: GPUs, memory, network',
+  description:
+    'Measured every 30 seconds while monitoring is on (millrace rental create --monitoring) and kept for seven days. A gap in the course is a time at which nothing was measured.',
+  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  flags: {
+    for: { type: 'text', value: 'TIME', default: '1h', describe: 'how far back: 30m, 6h, 7d' },
+    step: {
+      type: 'text',
+      value: 'TIME',
+      describe: 'the distance of points; one that fills a line otherwise',
+    },
+  },
+  examples: [
+    { command: 'millrace rental metrics train', about: 'The last hour' },
+    {
+      command: 'millrace rental metrics 1042 --for 24h --step 60s --json',
+      about: 'Every point, for a script',
+    },
+  ],
+  operations: ['getRentalMetrics', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
+  json: { kind: 'record', fields: ['rentalId', 'from', 'until', 'stepSeconds', 'series'] },
+  failure: 'Could not read the metrics.',
+  async run(context, { args, flags }) {
+    const seconds = durationFlag('for', flags.for);
+    const stepSeconds =
+      flags.step === undefined ? stepSecondsOf(seconds, pointsShown) : durationFlag('step', flags.step);
+    const rentalId = await findRentalId(context, args.rental, { ended: true });
+    const now = context.clock.now();
+    const from = new Date(now.getTime() - seconds * 1_000).toISOString();
+    const query = { rentalId, from, until: now.toISOString(), stepSeconds };
+    const metrics = await context.client().rentals.getMetrics(query, { signal: context.signal });
+    if (context.output.format === 'json') {
+      printJson(context, metrics);
+      return;
+    }
+    const measured = metrics.series.map(measuredOf).filter(({ last }) => last !== '');
+    printList(
+      context,
+      measured,
+      [
+        { name: 'measure', value: ({ name }) => name },
+        { name: 'device', value: ({ device }) => device },
+        { name: 'last', value: ({ last }) => last, align: 'right' },
+        { name: 'mean', value: ({ mean }) => mean, align: 'right' },
+        { name: 'most', value: ({ most }) => most, align: 'right' },
+        { name: 'course', value: ({ course }) => course },
+      ],
+      { empty: 'Nothing was measured in that time. Monitoring is switched on when a rental is created.' },
+    );
+  },
+});

@@ -1,0 +1,36 @@
+import { defineCommand } from '../../frame/command.ts';
+import { rebooting } from '../../progress/plans.ts';
+import { rentalJson } from '../../rentals/columns.ts';
+import { findRental, handleOf } from '../../rentals/find.ts';
+import { afterSwitch, waitFlag } from '../../rentals/power.ts';
+
+export const command = defineCommand({
+  name: 'rental reboot',
+  summary: 'Switch a rental off and on',
+  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  flags: {
+    force: { type: 'boolean', describe: 'as by the power button, for one that no longer listens' },
+    wait: waitFlag,
+  },
+  examples: [
+    { command: 'millrace rental reboot train', about: 'Asks first' },
+    { command: 'millrace rental reboot 1042 --force --yes', about: 'One that hangs' },
+  ],
+  operations: ['rebootRental', 'getRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
+  json: rentalJson,
+  failure: 'Could not reboot the rental.',
+  async run(context, { args, flags }) {
+    const rental = await findRental(context, args.rental);
+    await context.confirm(`Reboot rental ${rental.id} (${handleOf(rental)})? What runs on it is ended.`);
+    const { signal } = context;
+    const body = { rentalId: rental.id, force: flags.force === true };
+    const accepted = await context.client().rentals.reboot(body, { signal });
+    await afterSwitch(context, rental, {
+      until: 'running',
+      plan: rebooting,
+      doing: 'rebooted',
+      wait: flags.wait,
+      accepted,
+    });
+  },
+});

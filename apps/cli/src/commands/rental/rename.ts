@@ -1,0 +1,27 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+import { safeText } from '../../frame/text.ts';
+import { rentalJson } from '../../rentals/columns.ts';
+import { findRentalId } from '../../rentals/find.ts';
+
+export const command = defineCommand({
+  name: 'rental rename',
+  summary: 'Give a rental another name',
+  positionals: [
+    { name: 'rental', describe: 'its name or number' },
+    { name: 'name', describe: 'what to call it from now on' },
+  ],
+  examples: [
+    { command: 'millrace rental rename swift-brook-42 train', about: 'A name that says what it is for' },
+    { command: 'millrace rental rename 1042 "night batch"', about: 'By its number' },
+  ],
+  operations: ['updateRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
+  json: rentalJson,
+  failure: 'Could not rename the rental.',
+  async run(context, { args }) {
+    const rentalId = await findRentalId(context, args.rental);
+    const { signal } = context;
+    const rental = await context.client().rentals.update({ rentalId, name: args.name }, { signal });
+    printDone(context, `Rental ${rentalId} is called ${safeText(rental.name ?? '')}.`, rental);
+  },
+});

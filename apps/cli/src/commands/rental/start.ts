@@ -1,0 +1,34 @@
+import { defineCommand } from '../../frame/command.ts';
+import { starting, switchingOn } from '../../progress/plans.ts';
+import { rentalJson } from '../../rentals/columns.ts';
+import { findRental } from '../../rentals/find.ts';
+import { afterSwitch, waitFlag } from '../../rentals/power.ts';
+
+export const command = defineCommand({
+  name: 'rental start',
+  summary: 'Switch a rental on again',
+  description:
+    'One that gave its GPUs back needs a free host. Without one it stays off, and nothing is lost.',
+  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  flags: { wait: waitFlag },
+  examples: [
+    { command: 'millrace rental start train', about: 'And wait until it can be used' },
+    { command: 'millrace rental start 1042 --no-wait', about: 'Without waiting' },
+  ],
+  operations: ['startRental', 'getRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
+  json: rentalJson,
+  failure: 'Could not switch the rental on.',
+  async run(context, { args, flags }) {
+    const rental = await findRental(context, args.rental);
+    const { signal } = context;
+    const accepted = await context.client().rentals.start({ rentalId: rental.id }, { signal });
+    const plan = rental.gpuHeld ? switchingOn : starting;
+    await afterSwitch(context, rental, {
+      until: 'running',
+      plan,
+      doing: 'switched on',
+      wait: flags.wait,
+      accepted,
+    });
+  },
+});

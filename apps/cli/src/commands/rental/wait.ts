@@ -1,0 +1,44 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+import { switchingOff } from '../../progress/plans.ts';
+import { rentalJson, stateOf } from '../../rentals/columns.ts';
+import { findRental, handleOf } from '../../rentals/find.ts';
+import { untilRunning, untilTerminated, watchRental, wayIn, type Wait } from '../../rentals/watch.ts';
+
+export const command = defineCommand({
+  name: 'rental wait',
+  summary: 'Watch a rental until it runs, is off or has ended',
+  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  flags: {
+    until: {
+      type: 'text',
+      value: 'STATE',
+      choices: ['running', 'off', 'terminated'],
+      default: 'running',
+      describe: 'what to wait for',
+    },
+  },
+  examples: [
+    { command: 'millrace rental wait train', about: 'After Ctrl-C, or in another window' },
+    { command: 'millrace rental wait 1042 --until terminated', about: 'Until it is gone' },
+  ],
+  operations: ['getRental', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
+  json: rentalJson,
+  async run(context, { args, flags }) {
+    const found = await findRental(context, args.rental, { ended: true });
+    const waits: Readonly<Record<typeof flags.until, () => Wait>> = {
+      running: () => untilRunning(found),
+      terminated: () => untilTerminated(found),
+      off: () => ({
+        until: 'off',
+        plan: switchingOff,
+        stepsBefore: null,
+        goesOn: 'It is switched off all the same.',
+        undo: null,
+      }),
+    };
+    const rental = await watchRental(context, found.id, waits[flags.until]());
+    const entrance = flags.until === 'running' ? wayIn(rental) : '';
+    printDone(context, `Rental ${rental.id} (${handleOf(rental)}) is ${stateOf(rental)}.${entrance}`, rental);
+  },
+});

@@ -1,0 +1,23 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+import { safeText } from '../../frame/text.ts';
+
+export const command = defineCommand({
+  name: 'reserve request',
+  summary: 'Ask the operator for more GPUs than are on offer',
+  description: 'Nothing is ordered by it: somebody gets in touch with you.',
+  positionals: [{ name: 'gpus', describe: 'how many' }],
+  examples: [
+    { command: 'millrace reserve request 256', about: 'A large cluster' },
+    { command: 'millrace reserve request 1024 --json', about: 'With the answer as JSON' },
+  ],
+  operations: ['requestReservation'],
+  json: { kind: 'record', fields: ['message'] },
+  failure: 'Could not ask for it.',
+  async run(context, { args }) {
+    const answer = await context
+      .client()
+      .rentals.requestReservation({ gpuCount: Number(args.gpus) }, { signal: context.signal });
+    printDone(context, safeText(answer.message), answer);
+  },
+});

@@ -1,0 +1,54 @@
+import { cameTo, keep, madeFields, placeOf } from '../chat/made.ts';
+import { chooseModel, modelFlag } from '../chat/model.ts';
+import { defineCommand } from '../frame/command.ts';
+import { UsageError } from '../frame/errors.ts';
+import { printJson } from '../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'speech',
+  summary: 'Make speech of text, as MP3',
+  description:
+    'The text is what follows, or what is piped in. The speech goes into --file, or through the pipe, or into a new file in ' +
+    'this folder.',
+  positionals: [{ name: 'text', optional: true, many: true, describe: 'what to say' }],
+  flags: {
+    model: modelFlag,
+    file: { type: 'text', short: 'f', value: 'PATH', describe: 'where to put it; - is standard output' },
+    voice: { type: 'text', value: 'NAME', default: 'alloy', describe: 'who speaks' },
+    speed: { type: 'number', min: 0.25, max: 4, value: 'N', describe: 'how fast, 0.25 to 4' },
+  },
+  examples: [
+    { command: 'millrace speech "The wheel turns." --file wheel.mp3', about: 'into a file' },
+    { command: 'millrace speech < chapter.txt > chapter.mp3', about: 'from a file into another' },
+  ],
+  operations: ['createSpeech', 'listModels', 'getRequestUsage'],
+  json: { kind: 'record', fields: madeFields },
+  failure: 'The speech was not made',
+  run: async (context, { args, flags }) => {
+    const { io, clock, signal } = context;
+    const place = placeOf(context, flags.file, 'speech', false);
+    const words =
+      args.text.length > 0 ? args.text.join(' ') : io.inIsTty ? '' : await context.files.readStdin();
+    const input = words.trim();
+    if (input === '') throw new UsageError('There is nothing to say.');
+    const client = context.client();
+    const model = await chooseModel(client, flags.model, ['audio']);
+    const startedMs = clock.monotonicMs();
+    const { data, response } = await client.audio
+      .createSpeech(
+        { model, input, voice: flags.voice, ...(flags.speed === undefined ? {} : { speed: flags.speed }) },
+        { signal },
+      )
+      .withResponse();
+    const totalMs = Math.round(clock.monotonicMs() - startedMs);
+    const requestId = response.headers.get('x-inference-request-id');
+    const files = await keep(context, place, [data]);
+    const { text, costNanoUsd } = await cameTo(context, client, { requestId, totalMs });
+    if (context.output.format === 'json')
+      printJson(context, { model, requestId, costNanoUsd, totalMs, files });
+    else {
+      for (const { file } of files) if (file !== null) io.out(`${file}\n`);
+      if (io.errIsTty) context.note(io.paintErr('dim', text));
+    }
+  },
+});

@@ -1,0 +1,26 @@
+import { readPublicKey, sshKeyFields } from '../../account/ssh-keys.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'ssh-key add',
+  summary: 'Add a public key that may log in to your rentals',
+  description:
+    'Without a file it takes the key that ssh would use, such as ~/.ssh/id_ed25519.pub. New rentals get all your keys unless you name some.',
+  positionals: [{ name: 'file', describe: 'the public key; - for standard input', optional: true }],
+  flags: { name: { type: 'text', value: 'NAME', describe: 'what to call it; by default its comment' } },
+  examples: [
+    { command: 'millrace ssh-key add', about: 'Your usual key' },
+    { command: 'millrace ssh-key add ~/.ssh/work.pub --name work', about: 'Another one, with a name' },
+  ],
+  operations: ['createSshPublicKey'],
+  json: { kind: 'record', fields: sshKeyFields },
+  failure: 'Could not add the SSH key',
+  async run(context, { args, flags }) {
+    const file = await readPublicKey(context, args.file);
+    const added = await context
+      .client()
+      .sshKeys.create({ name: flags.name ?? file.name, publicKey: file.text }, { signal: context.signal });
+    printDone(context, `Added "${added.name}" (${added.fingerprint}) from ${file.path}.`, added);
+  },
+});

@@ -1,0 +1,23 @@
+import { findSshKey } from '../../account/ssh-keys.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'ssh-key delete',
+  summary: 'Remove a public key',
+  description: 'New rentals no longer get it. Rentals that have it already keep it.',
+  positionals: [{ name: 'key', describe: 'its id, name or fingerprint' }],
+  examples: [
+    { command: 'millrace ssh-key delete work', about: 'Asks first' },
+    { command: 'millrace ssh-key delete work --yes', about: 'In a script' },
+  ],
+  operations: ['deleteSshPublicKey'],
+  json: { kind: 'record', fields: ['id', 'deleted'] },
+  failure: 'Could not remove the SSH key',
+  async run(context, { args }) {
+    const key = await findSshKey(context, args.key);
+    await context.confirm(`Remove SSH key "${key.name}" (${key.fingerprint})?`);
+    await context.client().sshKeys.delete({ sshKeyId: key.id }, { signal: context.signal });
+    printDone(context, `Removed "${key.name}".`, { id: key.id, deleted: true });
+  },
+});

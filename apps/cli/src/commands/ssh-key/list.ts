@@ -1,0 +1,19 @@
+import { sshKeyColumns, sshKeyFields } from '../../account/ssh-keys.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printList } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'ssh-key list',
+  summary: 'List the public keys that may log in to your rentals',
+  examples: [
+    { command: 'millrace ssh-key list', about: 'With their fingerprints, as ssh-keygen -l prints them' },
+    { command: 'millrace ssh-key list --columns name,public-key', about: 'The keys themselves' },
+  ],
+  operations: ['listSshPublicKeys'],
+  json: { kind: 'list', fields: sshKeyFields },
+  failure: 'Could not list the SSH keys',
+  async run(context) {
+    const keys = await context.client().sshKeys.list({ limit: 200 }, { signal: context.signal }).all();
+    printList(context, keys, sshKeyColumns, { empty: 'There is none yet. Add yours: millrace ssh-key add' });
+  },
+});

@@ -1,0 +1,98 @@
+import { defineCommand } from '../frame/command.ts';
+import type { Context } from '../frame/context.ts';
+import { CliError, UsageError } from '../frame/errors.ts';
+import { exitCodes } from '../frame/exit-codes.ts';
+import { printJson } from '../frame/output.ts';
+import { findInstance } from '../market/find.ts';
+import { stateOf } from '../rentals/columns.ts';
+import { findRental, handleOf, type Rental } from '../rentals/find.ts';
+import { login, type Entrance } from '../ssh/login.ts';
+
+export const command = defineCommand({
+  name: 'ssh',
+  summary: 'Log in to a rental or an instance',
+  description:
+    'Uses your own ssh and keys. The host key must be the one that the platform met when it proved the machine, so you are not asked to trust it. The exit code is that of what ran there.',
+  positionals: [{ name: 'rental', describe: 'the name or number of a rental, or the name of an instance' }],
+  flags: {
+    node: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      value: 'N',
+      default: 1,
+      describe: 'which node of several',
+    },
+    identity: { type: 'text', short: 'i', value: 'FILE', describe: 'log in with this private key' },
+    forward: {
+      type: 'list',
+      short: 'L',
+      value: 'PORT:HOST:PORT',
+      describe: 'bring a port of the machine here',
+    },
+  },
+  rest: 'COMMAND',
+  examples: [
+    { command: 'millrace ssh train', about: 'A prompt on the machine' },
+    { command: 'millrace ssh train -- nvidia-smi -L', about: 'One command' },
+    { command: 'millrace ssh train --forward 8888:localhost:8888', about: 'A notebook that runs there' },
+    { command: 'millrace ssh train --json', about: 'Only say how to get in' },
+  ],
+  operations: ['getRental', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listMarketplaceInstances'],
+  json: { kind: 'record', fields: ['host', 'port', 'user', 'hostKeyFingerprint', 'command'] },
+  failure: 'Could not log in.',
+  async run(context, { args, flags, rest }) {
+    const entrance = await entranceOf(context, args.rental, flags.node);
+    const { host, port, user, fingerprint } = entrance;
+    if (context.output.format === 'json') {
+      const shown = `ssh -p ${port} ${user}@${host}`;
+      printJson(context, { host, port, user, hostKeyFingerprint: fingerprint, command: shown });
+      return;
+    }
+    await login(context, entrance, { identityFile: flags.identity, forwards: flags.forward, command: rest });
+  },
+});
+
+async function entranceOf(context: Context, words: string, node: number): Promise<Entrance> {
+  try {
+    return entranceOfRental(await findRental(context, words), node);
+  } catch (error) {
+    const isUnknown = error instanceof CliError && error.exitCode === exitCodes.notFound;
+    const instance = isUnknown ? await findInstance(context, words) : null;
+    if (instance === null) throw error;
+    return entranceOfInstance(words, instance.sshCommand, instance.instance.status);
+  }
+}
+
+function entranceOfRental(rental: Rental, node: number): Entrance {
+  const found = rental.ssh[node - 1];
+  // One that is off keeps its address for when it is on again.
+  const isOff = rental.status === 'Running' && rental.power !== 'on';
+  if (found !== undefined && !isOff) {
+    const { host, port, user, hostKeyFingerprint } = found;
+    return { host, port, user, fingerprint: hostKeyFingerprint };
+  }
+  if (rental.ssh.length > 0 && !isOff) {
+    throw new UsageError(`It has ${rental.ssh.length} nodes; there is no --node ${node}.`);
+  }
+  const fixes: Readonly<Record<string, string>> = {
+    switching: `Wait until it runs: millrace rental wait ${rental.id}`,
+    pending: `Wait until it runs: millrace rental wait ${rental.id}`,
+    'off, GPUs held': `Switch it on: millrace rental start ${rental.id}`,
+    'off, GPUs given back': `Switch it on: millrace rental start ${rental.id}`,
+  };
+  const state = stateOf(rental);
+  throw new CliError(`Nobody can log in to rental ${rental.id} (${handleOf(rental)}) now.`, {
+    why: `It is ${state}.${rental.statusReason === null ? '' : ` ${rental.statusReason}`}`,
+    fix: fixes[state] ?? `See how it is: millrace rental get ${rental.id}`,
+  });
+}
+
+function entranceOfInstance(name: string, sshCommand: string | null, status: string): Entrance {
+  const [, user, host, port] = /^ssh (\S+)@(\S+) -p (\d+)$/.exec(sshCommand ?? '') ?? [];
+  if (user !== undefined && host !== undefined) return { host, port: Number(port), user, fingerprint: null };
+  throw new CliError(`Nobody can log in to instance ${name} now.`, {
+    why: `It is ${status}.`,
+    fix: 'See how it is: millrace market instances',
+  });
+}

@@ -1,0 +1,69 @@
+import { paintNodeState, stateText } from '../../../admin/nodes.ts';
+import { defineCommand } from '../../../frame/command.ts';
+import { limitFlag, pageSize, printSome } from '../../../money/limit.ts';
+import { usdText } from '../../../text/usd.ts';
+
+export const command = defineCommand({
+  name: 'supplier machine list',
+  summary: 'List your machines: state, price, what is rented, and what keeps one off the marketplace',
+  flags: limitFlag,
+  examples: [
+    { command: 'millrace supplier machine list', about: 'How each one stands' },
+    {
+      command: 'millrace supplier machine list --columns name,shown,why',
+      about: 'Why something is not shown',
+    },
+  ],
+  operations: ['supplierListMachines'],
+  json: {
+    kind: 'list',
+    fields: [
+      ...['id', 'name', 'supplierId', 'clusterName', 'region', 'status', 'statusReason', 'approval'],
+      ...[
+        'approvalReason',
+        'listed',
+        'shown',
+        'notShownBecause',
+        'pricePerGpuHourNanoUsd',
+        'gpus',
+        'gpusRented',
+      ],
+      ...['drainedAt', 'joinedAt', 'lastSeenAt', 'reliability'],
+    ],
+  },
+  failure: 'Could not list the machines',
+  run: (context, { flags: { limit } }) =>
+    printSome(
+      context,
+      context.client().supplier.machines.list({ limit: pageSize(limit) }, { signal: context.signal }),
+      [
+        { name: 'id', value: ({ id }) => id },
+        { name: 'name', value: ({ name }) => name },
+        { name: 'region', value: ({ region }) => region },
+        {
+          name: 'state',
+          value: ({ status }) => stateText(status),
+          paint: (text) => paintNodeState(context, text),
+        },
+        {
+          name: 'price',
+          align: 'right',
+          value: ({ pricePerGpuHourNanoUsd: price }) => (price === null ? 'none' : `${usdText(price)}/h`),
+        },
+        {
+          name: 'rented',
+          align: 'right',
+          value: ({ gpusRented, gpus }) => `${String(gpusRented)}/${String(gpus.length)}`,
+        },
+        { name: 'shown', value: ({ shown }) => shown },
+        { name: 'why', value: ({ notShownBecause, statusReason }) => notShownBecause ?? statusReason },
+        { name: 'approval', value: ({ approval }) => approval, extra: true },
+        { name: 'reliability', value: ({ reliability }) => reliability?.score, extra: true },
+      ],
+      {
+        limit,
+        noun: 'machines',
+        empty: 'You have none yet. Let one join: millrace supplier join-token create --help',
+      },
+    ),
+});

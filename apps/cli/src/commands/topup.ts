@@ -1,0 +1,78 @@
+import type { Context } from '../frame/context.ts';
+import { defineCommand } from '../frame/command.ts';
+import { CancelledError, CliError, UsageError } from '../frame/errors.ts';
+import { printRecord } from '../frame/output.ts';
+import { safeText } from '../frame/text.ts';
+import { isUnderWay, topUpColumns, topUpFields, type TopUp } from '../money/topup.ts';
+import { centsOf, usdText } from '../text/usd.ts';
+
+const minCents = 500;
+const maxCents = 1_000_000;
+const pollMs = 2_000;
+
+export const command = defineCommand({
+  name: 'topup',
+  summary: 'Add money: gives the page to pay on',
+  description:
+    'Nothing is charged by this command: it makes a payment page, and you pay there. The balance changes when the payment ' +
+    'is confirmed. With --wait the command stays until then; Ctrl-C stops waiting only.',
+  positionals: [{ name: 'amount', describe: 'dollars and cents, from 5 to 10000' }],
+  flags: { wait: { type: 'boolean', describe: 'wait until it is paid, or can no longer be' } },
+  examples: [
+    { command: 'millrace topup 25', about: 'a page to pay 25 dollars on' },
+    { command: 'millrace topup 100.50 --wait', about: 'and wait until it was paid' },
+  ],
+  operations: ['createTopUp', 'getTopUp'],
+  json: { kind: 'record', fields: topUpFields },
+  failure: 'Could not start the top-up',
+  run: async (context, { args, flags }) => {
+    const amountCents = amountOf(args.amount);
+    const topUp = await context.client().topUps.create({ amountCents });
+    const isTable = context.output.format === 'table';
+    if (isTable && topUp.checkoutUrl !== null) {
+      context.note(`Pay ${usdText(topUp.amountNanoUsd)} here:`);
+    }
+    if (flags.wait !== true) {
+      if (isTable && topUp.checkoutUrl !== null) context.io.out(`${safeText(topUp.checkoutUrl)}\n`);
+      else printRecord(context, topUp, topUpColumns);
+      if (isTable) context.note(`Then: millrace topup get ${topUp.paymentId}`);
+      return;
+    }
+    if (isTable && topUp.checkoutUrl !== null) context.note(topUp.checkoutUrl);
+    printRecord(context, await paid(context, topUp), topUpColumns);
+  },
+});
+
+function amountOf(typed: string): number {
+  const cents = centsOf(typed);
+  if (cents === null) {
+    throw new UsageError(
+      `AMOUNT is ${JSON.stringify(typed)}; it is dollars with at most two decimals, such as 25.`,
+    );
+  }
+  if (cents < minCents || cents > maxCents) {
+    throw new UsageError(`AMOUNT is ${typed}; from 5 to 10000 dollars can be added at once.`);
+  }
+  return cents;
+}
+
+async function paid(context: Context, begun: TopUp): Promise<TopUp> {
+  const { clock, signal } = context;
+  const { paymentId } = begun;
+  context.note('Waiting for the payment. Ctrl-C stops waiting; the page stays.');
+  let topUp = begun;
+  try {
+    while (isUnderWay(topUp)) {
+      await clock.sleep(pollMs, signal);
+      topUp = await context.client().topUps.get({ paymentId }, { signal });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new CancelledError(`Stopped waiting. What became of it: millrace topup get ${paymentId}`);
+  }
+  if (topUp.state === 'paid') return topUp;
+  throw new CliError('The top-up was not paid.', {
+    why: `Its state is ${topUp.state}.`,
+    fix: `millrace topup get ${paymentId}`,
+  });
+}

@@ -1,0 +1,22 @@
+import { defineCommand } from '../../frame/command.ts';
+import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+import { topUpColumns, topUpFields } from '../../money/topup.ts';
+
+export const command = defineCommand({
+  name: 'topup list',
+  summary: 'List top-ups, newest first',
+  flags: limitFlag,
+  examples: [
+    { command: 'millrace topup list', about: 'what was paid, and what is still open' },
+    { command: 'millrace topup list --columns id,state,amount', about: 'just these columns' },
+  ],
+  operations: ['listTopUps'],
+  json: { kind: 'list', fields: topUpFields },
+  failure: 'Could not list the top-ups',
+  run: (context, { flags: { limit } }) =>
+    printSome(context, context.client().topUps.list({ limit: pageSize(limit) }), topUpColumns, {
+      limit,
+      noun: 'top-ups',
+      empty: 'No money was added yet: millrace topup 25',
+    }),
+});

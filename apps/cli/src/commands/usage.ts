@@ -1,0 +1,105 @@
+import { defineCommand } from '../frame/command.ts';
+import { printJson, printList } from '../frame/output.ts';
+import { groupings, sumOf, usageChart, type Grouping, type UsageRow } from '../money/usage.ts';
+import { usdText } from '../text/usd.ts';
+import { momentOf } from '../text/when.ts';
+
+const dayMs = 86_400_000;
+
+export const command = defineCommand({
+  name: 'usage',
+  summary: 'What was spent, as bars by day and by model',
+  description:
+    'Draws what was charged, to the nano-USD. Days are days in UTC. Without --by there are two charts: by day and by ' +
+    'model. With --columns it prints a table instead, with tokens, GPU seconds and requests.',
+  flags: {
+    by: {
+      type: 'list',
+      value: 'GROUPS',
+      choices: groupings,
+      describe: 'group by day, model, rental, volume or key',
+    },
+    days: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      max: 366,
+      value: 'N',
+      describe: 'the last N days, today included',
+    },
+    from: { type: 'text', value: 'TIME', describe: 'from this day or moment on' },
+    until: { type: 'text', value: 'TIME', describe: 'before this day or moment' },
+  },
+  examples: [
+    { command: 'millrace usage --days 7', about: 'the last week' },
+    { command: 'millrace usage --by key --from 2026-08-01', about: 'which key spent it, since August' },
+    {
+      command: 'millrace usage --by model --columns group,amount,tokensPrompt,tokensCompletion',
+      about: 'tokens of each model, as a table',
+    },
+  ],
+  operations: ['getUsage'],
+  json: { kind: 'record', fields: ['from', 'until', 'groups'] },
+  failure: 'Could not read what was used',
+  run: async (context, { flags }) => {
+    const by: readonly Grouping[] = flags.by.length === 0 ? ['day', 'model'] : [...new Set(flags.by)];
+    const period = periodOf(flags, context.clock.now().getTime());
+    const client = context.client();
+    const groups: Partial<Record<Grouping, UsageRow[]>> = {};
+    for (const groupBy of by) {
+      groups[groupBy] = await client.usage.list({ ...period, groupBy, limit: 200 }).all();
+    }
+    if (context.output.format === 'json') {
+      // Each has a sum of its own: what a rental cost is in the days and in no model.
+      const summed = by.map(
+        (group) => [group, { totalNanoUsd: sumOf(groups[group] ?? []), rows: groups[group] }] as const,
+      );
+      printJson(context, { ...period, groups: Object.fromEntries(summed) });
+      return;
+    }
+    const { io } = context;
+    for (const [nth, group] of by.entries()) {
+      const rows = groups[group] ?? [];
+      if (context.output.columns !== undefined) printList(context, rows, columns, { empty: nothing });
+      else if (rows.length === 0) {
+        if (nth === 0) context.note(nothing);
+      } else {
+        const chart = usageChart(group, rows, {
+          columns: io.columns,
+          paint: (bar) => io.paint('cyan', bar),
+        });
+        io.out(`${[...(nth === 0 ? [] : ['']), ...chart].join('\n')}\n`);
+      }
+    }
+  },
+});
+
+const nothing = 'Nothing was charged in this time. What is for sale: millrace offers, millrace models';
+
+const columns = [
+  { name: 'group', value: (row: UsageRow) => row.group },
+  { name: 'amount', align: 'right', value: (row: UsageRow) => usdText(row.amountNanoUsd) },
+  { name: 'requests', align: 'right', value: (row: UsageRow) => row.requestCount },
+  { name: 'tokensPrompt', align: 'right', value: (row: UsageRow) => row.tokensPrompt },
+  { name: 'tokensCompletion', align: 'right', value: (row: UsageRow) => row.tokensCompletion },
+  { name: 'gpuSeconds', align: 'right', value: (row: UsageRow) => row.gpuSeconds },
+  { name: 'volumeGbSeconds', align: 'right', value: (row: UsageRow) => row.volumeGbSeconds },
+] as const;
+
+interface PeriodFlags {
+  readonly days: number | undefined;
+  readonly from: string | undefined;
+  readonly until: string | undefined;
+}
+
+/** Always said, never left to the server: what is printed names the time it is about. */
+function periodOf(
+  { days = 31, from, until }: PeriodFlags,
+  nowMs: number,
+): { readonly from: string; readonly until: string } {
+  const end = until === undefined ? new Date(nowMs).toISOString() : momentOf('--until', until);
+  if (from !== undefined) return { from: momentOf('--from', from), until: end };
+  // The last moment that counts decides the day: until midnight means until the day before.
+  const lastDay = new Date(Date.parse(end) - 1).toISOString().slice(0, 10);
+  return { from: new Date(Date.parse(lastDay) - (days - 1) * dayMs).toISOString(), until: end };
+}

@@ -1,0 +1,63 @@
+import type { Answer } from '../../sdk.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { printRecord } from '../../frame/output.ts';
+import { usdText } from '../../text/usd.ts';
+import { momentText } from '../../text/when.ts';
+
+type RequestUsage = Answer<'getRequestUsage'>;
+
+export const command = defineCommand({
+  name: 'usage request',
+  summary: 'How one inference request ran and what it cost',
+  positionals: [{ name: 'requestId', describe: 'the id that came with the answer, req_…' }],
+  examples: [
+    { command: 'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'tokens, times and cost' },
+    {
+      command: 'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH --json',
+      about: 'with each engine that was tried',
+    },
+  ],
+  operations: ['getRequestUsage'],
+  json: {
+    kind: 'record',
+    fields: [
+      'id',
+      'model',
+      'deployment',
+      'created_at',
+      'streamed',
+      'cancelled',
+      'finish_reason',
+      'latency_ms',
+      'ttft_ms',
+      'generation_ms',
+      'tokens_prompt',
+      'tokens_completion',
+      'tokens_cached',
+      'cost_nano_usd',
+      'attempts',
+    ],
+  },
+  failure: 'Could not read what the request came to',
+  run: async (context, { args: { requestId } }) =>
+    printRecord(context, await context.client().usage.getRequest({ requestId }), columns),
+});
+
+const ms = (value: number | null): string => (value === null ? '' : `${value} ms`);
+
+const columns = [
+  { name: 'request', value: (usage: RequestUsage) => usage.id },
+  { name: 'model', value: (usage: RequestUsage) => usage.model },
+  { name: 'began', value: (usage: RequestUsage) => momentText(usage.created_at) },
+  { name: 'cost', value: (usage: RequestUsage) => usdText(BigInt(usage.cost_nano_usd)) },
+  { name: 'tokens in', value: (usage: RequestUsage) => usage.tokens_prompt },
+  { name: 'cached', value: (usage: RequestUsage) => usage.tokens_cached },
+  { name: 'tokens out', value: (usage: RequestUsage) => usage.tokens_completion },
+  { name: 'first token', value: (usage: RequestUsage) => ms(usage.ttft_ms) },
+  { name: 'took', value: (usage: RequestUsage) => ms(usage.latency_ms) },
+  {
+    name: 'ended',
+    value: ({ cancelled, finish_reason }: RequestUsage) => (cancelled ? 'left by the client' : finish_reason),
+  },
+  { name: 'attempts', value: ({ attempts }: RequestUsage) => attempts.length },
+] as const;

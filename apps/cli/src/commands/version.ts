@@ -1,0 +1,27 @@
+import { defineCommand } from '../frame/command.ts';
+import { printRecord } from '../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'version',
+  summary: 'Show the version of this program and where it speaks to',
+  examples: [
+    { command: 'millrace version', about: 'For people' },
+    { command: 'millrace version --json', about: 'For scripts' },
+  ],
+  operations: [],
+  offline: true,
+  json: { kind: 'record', fields: ['version', 'apiUrl', 'profile'] },
+  run(context) {
+    const record = {
+      version: context.version,
+      apiUrl: context.profile.apiUrl,
+      profile: context.profile.name,
+    };
+    printRecord(context, record, [
+      { name: 'version', value: (row) => row.version },
+      { name: 'api-url', value: (row) => row.apiUrl },
+      { name: 'profile', value: (row) => row.profile },
+    ]);
+    return Promise.resolve();
+  },
+});

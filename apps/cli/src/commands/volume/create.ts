@@ -1,0 +1,102 @@
+import { defineCommand } from '../../frame/command.ts';
+import { CliError } from '../../frame/errors.ts';
+import { printDone } from '../../frame/output.ts';
+import { ownStep } from '../../progress/own-step.ts';
+import { volumeCreating } from '../../progress/plans.ts';
+import { orUnwatched, withProgress } from '../../progress/watch.ts';
+import { findRentalId } from '../../rentals/find.ts';
+import { tagFlags } from '../../rentals/flags.ts';
+import type { Input } from '../../sdk.ts';
+import { perHourText } from '../../text/usd.ts';
+import { volumeFields } from '../../volumes/columns.ts';
+import { findVolume } from '../../volumes/find.ts';
+import { volumePrice } from '../../volumes/price.ts';
+
+export const command = defineCommand({
+  name: 'volume create',
+  summary: 'Make a volume, and wait until it can be mounted',
+  description:
+    'Storage that bare-metal rentals of its region mount over NFS, several at once. It costs by the GB and hour from when it is active, attached or not, until it is deleted.',
+  positionals: [{ name: 'label', describe: 'letters, digits, _ and -; no other of your volumes has it' }],
+  flags: {
+    region: { type: 'text', value: 'REGION', required: true, describe: 'where; rentals there can mount it' },
+    'size-gb': {
+      type: 'number',
+      integer: true,
+      min: 256,
+      value: 'GB',
+      required: true,
+      describe: 'in steps of 256',
+    },
+    attach: { type: 'list', value: 'RENTAL', describe: 'attach it to this rental' },
+    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'end it before it costs more' },
+    tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own' },
+    wait: { type: 'boolean', describe: 'wait until it is active; --no-wait returns at once' },
+  },
+  examples: [
+    { command: 'millrace volume create datasets --region eu-west-3 --size-gb 1024', about: 'One terabyte' },
+    {
+      command: 'millrace volume create scratch --region eu-west-3 --size-gb 256 --attach train --yes',
+      about: 'For a rental that runs, in a script',
+    },
+  ],
+  operations: [
+    'createStorageVolume',
+    'listStorageVolumes',
+    'quoteRental',
+    'listVirtualMachineRentals',
+    'listBareMetalRentals',
+  ],
+  json: { kind: 'record', fields: volumeFields },
+  failure: 'Could not make the volume.',
+  async run(context, { args, flags }) {
+    const { signal } = context;
+    const region = flags.region as Input<'createStorageVolume'>['region'];
+    const rentalIds = await Promise.all(flags.attach.map((words) => findRentalId(context, words)));
+    const price = await volumePrice(context, region, flags['size-gb']);
+    const cost = price ?? 'a price that is told once it is made';
+    context.note(`${args.label}: ${flags['size-gb']} GB in ${region} for ${cost}, until it is deleted`);
+    await context.confirm('Make it?');
+    const made = await context.client().volumes.create(
+      {
+        region,
+        label: args.label,
+        sizeInGb: flags['size-gb'],
+        maxUsd: flags['max-usd'],
+        tags: tagFlags(flags.tag),
+        ...(rentalIds.length === 0 ? {} : { rentalIds }),
+      },
+      { signal },
+    );
+    const { storageVolumeId } = made;
+    if (flags.wait === false) {
+      const volume = await findVolume(context, String(storageVolumeId));
+      printDone(
+        context,
+        `Volume ${storageVolumeId} (${args.label}) is being made. See: millrace volume list`,
+        volume,
+      );
+      return;
+    }
+    const unwatched = {
+      goesOn: `Volume ${storageVolumeId} is still being made, and costs from when it is active.`,
+      watchAgain: `millrace volume get ${storageVolumeId}`,
+      undo: `millrace volume delete ${storageVolumeId}`,
+    };
+    const volume = await orUnwatched(
+      context,
+      unwatched,
+      withProgress(context, volumeCreating, async (show) => {
+        const serving = ownStep(context, 'serve');
+        show([serving.running]);
+        const active = await context.client().volumes.waitUntil({ storageVolumeId }, 'active', { signal });
+        show([serving.done()]);
+        return active;
+      }),
+    );
+    if (volume === null)
+      throw new CliError(`Volume ${storageVolumeId} is gone.`, { fix: 'See: millrace volume list' });
+    const sentence = `Volume ${volume.id} (${volume.label}) is active at ${volume.vip} for ${perHourText(volume.costPerHour)}.`;
+    printDone(context, sentence, volume);
+  },
+});

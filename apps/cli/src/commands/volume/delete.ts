@@ -1,0 +1,29 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+import { volumeDetailFields } from '../../volumes/columns.ts';
+import { findVolume } from '../../volumes/find.ts';
+
+export const command = defineCommand({
+  name: 'volume delete',
+  summary: 'Delete a volume and its snapshots',
+  description:
+    'Nobody can use it from then on. Its data is kept, and paid for, until the time that is printed, and is deleted then.',
+  positionals: [{ name: 'volume', describe: 'its label or number' }],
+  examples: [
+    { command: 'millrace volume delete scratch', about: 'Asks first' },
+    { command: 'millrace volume delete 7 --yes', about: 'In a script' },
+  ],
+  operations: ['deleteStorageVolume', 'listStorageVolumes'],
+  json: { kind: 'record', fields: volumeDetailFields },
+  failure: 'Could not delete the volume.',
+  async run(context, { args }) {
+    const volume = await findVolume(context, args.volume);
+    await context.confirm(
+      `Delete volume ${volume.id} (${volume.label}, ${volume.sizeInGb} GB) with all that is on it?`,
+    );
+    const { signal } = context;
+    const gone = await context.client().volumes.delete({ storageVolumeId: volume.id }, { signal });
+    const until = gone.purgeAt === null ? '' : ` Its data is kept, and costs, until ${gone.purgeAt}.`;
+    printDone(context, `Volume ${gone.id} (${gone.label}) is deleted.${until}`, gone);
+  },
+});

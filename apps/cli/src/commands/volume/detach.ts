@@ -1,0 +1,37 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+import { findRentalId } from '../../rentals/find.ts';
+import { findVolume } from '../../volumes/find.ts';
+
+export const command = defineCommand({
+  name: 'volume detach',
+  summary: 'Keep rentals from a volume',
+  description:
+    'Unmount it there first: within about a second the storage server refuses them, also with files open.',
+  positionals: [
+    { name: 'volume', describe: 'its label or number' },
+    { name: 'rentals', describe: 'their names or numbers', many: true },
+  ],
+  examples: [
+    { command: 'millrace volume detach datasets train', about: 'Asks first' },
+    { command: 'millrace volume detach 7 1042 --yes', about: 'In a script' },
+  ],
+  operations: [
+    'detachStorageVolume',
+    'listStorageVolumes',
+    'listVirtualMachineRentals',
+    'listBareMetalRentals',
+  ],
+  json: { kind: 'record', fields: ['storageVolumeId', 'detachedRentalIds', 'message'] },
+  failure: 'Could not detach the volume.',
+  async run(context, { args }) {
+    const { id: storageVolumeId, label } = await findVolume(context, args.volume);
+    const rentalIds = await Promise.all(args.rentals.map((words) => findRentalId(context, words)));
+    await context.confirm(
+      `Keep ${rentalIds.join(', ')} from volume ${storageVolumeId} (${label})? Files that are open there are cut off.`,
+    );
+    const { signal } = context;
+    const answer = await context.client().volumes.detach({ storageVolumeId, rentalIds }, { signal });
+    printDone(context, `Volume ${storageVolumeId} (${label}) is closed to ${rentalIds.join(', ')}.`, answer);
+  },
+});

@@ -1,0 +1,25 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printRecord } from '../../frame/output.ts';
+import { volumeColumns, volumeFields } from '../../volumes/columns.ts';
+import { findVolume } from '../../volumes/find.ts';
+
+export const command = defineCommand({
+  name: 'volume get',
+  summary: 'All about one volume',
+  positionals: [{ name: 'volume', describe: 'its label or number' }],
+  examples: [
+    { command: 'millrace volume get datasets', about: 'How to mount it, and what it costs' },
+    { command: 'millrace volume get 7 --json', about: 'The whole record' },
+  ],
+  operations: ['listStorageVolumes'],
+  json: { kind: 'record', fields: volumeFields },
+  async run(context, { args }) {
+    const volume = await findVolume(context, args.volume);
+    printRecord(context, volume, volumeColumns(context));
+    if (context.output.format === 'table' && volume.status === 'active') {
+      context.note(
+        `Mount it: sudo mount -t nfs4 -o vers=4.1,hard,proto=tcp ${volume.vip}:/volume /mnt/${volume.label}`,
+      );
+    }
+  },
+});

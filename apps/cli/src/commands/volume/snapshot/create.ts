@@ -1,0 +1,26 @@
+import { defineCommand } from '../../../frame/command.ts';
+import { printDone } from '../../../frame/output.ts';
+import { findVolumeId } from '../../../volumes/find.ts';
+import { snapshotFields } from '../../../volumes/snapshots.ts';
+
+export const command = defineCommand({
+  name: 'volume snapshot create',
+  summary: 'Keep what a volume holds at this instant',
+  description: 'It costs by what it takes, from when it is ready, and goes with its volume.',
+  positionals: [{ name: 'volume', describe: 'its label or number' }],
+  flags: { label: { type: 'text', value: 'LABEL', describe: 'what to call it' } },
+  examples: [
+    { command: 'millrace volume snapshot create datasets', about: 'Before a change' },
+    { command: 'millrace volume snapshot create 7 --label before-cleaning', about: 'With a label' },
+  ],
+  operations: ['createStorageVolumeSnapshot', 'listStorageVolumes'],
+  json: { kind: 'record', fields: snapshotFields },
+  failure: 'Could not take the snapshot.',
+  async run(context, { args, flags }) {
+    const storageVolumeId = await findVolumeId(context, args.volume);
+    const { signal } = context;
+    const body = { storageVolumeId, label: flags.label };
+    const snapshot = await context.client().volumes.createSnapshot(body, { signal });
+    printDone(context, `Snapshot ${snapshot.id} (${snapshot.label}) is ${snapshot.status}.`, snapshot);
+  },
+});

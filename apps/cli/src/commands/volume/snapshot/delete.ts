@@ -1,0 +1,34 @@
+import { defineCommand } from '../../../frame/command.ts';
+import { printDone } from '../../../frame/output.ts';
+import { findVolume } from '../../../volumes/find.ts';
+
+export const command = defineCommand({
+  name: 'volume snapshot delete',
+  summary: 'Delete a snapshot',
+  positionals: [
+    { name: 'volume', describe: 'the label or number of its volume' },
+    { name: 'snapshot', describe: 'its id' },
+  ],
+  examples: [
+    {
+      command: 'millrace volume snapshot delete datasets snp_01JD8Q7XK4T2M9V6B3N5C1F0GH',
+      about: 'Asks first',
+    },
+    {
+      command: 'millrace volume snapshot delete 7 snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes',
+      about: 'In a script',
+    },
+  ],
+  operations: ['deleteStorageVolumeSnapshot', 'listStorageVolumes'],
+  json: { kind: 'record', fields: ['id', 'deleted'] },
+  failure: 'Could not delete the snapshot.',
+  async run(context, { args }) {
+    const { id: storageVolumeId, label } = await findVolume(context, args.volume);
+    const { snapshot: snapshotId } = args;
+    await context.confirm(`Delete snapshot ${snapshotId} of volume ${storageVolumeId} (${label})?`);
+    await context
+      .client()
+      .volumes.deleteSnapshot({ storageVolumeId, snapshotId }, { signal: context.signal });
+    printDone(context, `Snapshot ${snapshotId} is deleted.`, { id: snapshotId, deleted: true });
+  },
+});

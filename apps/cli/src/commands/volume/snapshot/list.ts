@@ -1,0 +1,40 @@
+import { defineCommand } from '../../../frame/command.ts';
+import { printList } from '../../../frame/output.ts';
+import { relativeText } from '../../../text/duration.ts';
+import { perHourText } from '../../../text/usd.ts';
+import { findVolumeId } from '../../../volumes/find.ts';
+import { snapshotFields } from '../../../volumes/snapshots.ts';
+
+export const command = defineCommand({
+  name: 'volume snapshot list',
+  summary: 'The snapshots of a volume, newest first',
+  positionals: [{ name: 'volume', describe: 'its label or number' }],
+  examples: [
+    { command: 'millrace volume snapshot list datasets', about: 'With what each costs' },
+    { command: 'millrace volume snapshot list 7 --json', about: 'For a script' },
+  ],
+  operations: ['listStorageVolumeSnapshots', 'listStorageVolumes'],
+  json: { kind: 'list', fields: snapshotFields },
+  async run(context, { args }) {
+    const storageVolumeId = await findVolumeId(context, args.volume);
+    const { signal } = context;
+    const snapshots = await context
+      .client()
+      .volumes.listSnapshots({ storageVolumeId, limit: 200 }, { signal })
+      .all();
+    const now = context.clock.now().getTime();
+    printList(
+      context,
+      snapshots,
+      [
+        { name: 'id', value: ({ id }) => id },
+        { name: 'label', value: ({ label }) => label },
+        { name: 'status', value: ({ status }) => status },
+        { name: 'size', value: ({ sizeInGb }) => `${sizeInGb} GB`, align: 'right' },
+        { name: 'price', value: ({ costPerHour }) => perHourText(costPerHour), align: 'right' },
+        { name: 'taken', value: ({ createdAt }) => relativeText(createdAt, now) },
+      ],
+      { empty: `It has no snapshots. Take one: millrace volume snapshot create ${storageVolumeId}` },
+    );
+  },
+});

@@ -1,0 +1,42 @@
+import { defineCommand } from '../../frame/command.ts';
+import { UsageError } from '../../frame/errors.ts';
+import { printDone } from '../../frame/output.ts';
+import { tagFlags } from '../../rentals/flags.ts';
+import { volumeDetailFields } from '../../volumes/columns.ts';
+import { findVolumeId } from '../../volumes/find.ts';
+
+export const command = defineCommand({
+  name: 'volume update',
+  summary: 'Let a volume grow, or give it another label',
+  description: 'It grows while it is in use and never shrinks. It costs by its new size from when it has it.',
+  positionals: [{ name: 'volume', describe: 'its label or number' }],
+  flags: {
+    'size-gb': {
+      type: 'number',
+      integer: true,
+      min: 256,
+      value: 'GB',
+      describe: 'its new size, in steps of 256',
+    },
+    label: { type: 'text', value: 'LABEL', describe: 'its new label' },
+    tag: { type: 'list', value: 'NAME=VALUE', describe: 'all of its tags from now on' },
+  },
+  examples: [
+    { command: 'millrace volume update datasets --size-gb 2048', about: 'Two terabytes from now on' },
+    { command: 'millrace volume update 7 --label archive', about: 'Another label' },
+  ],
+  operations: ['updateStorageVolume', 'listStorageVolumes'],
+  json: { kind: 'record', fields: volumeDetailFields },
+  failure: 'Could not change the volume.',
+  async run(context, { args, flags }) {
+    const changes = { sizeInGb: flags['size-gb'], label: flags.label, tags: tagFlags(flags.tag) };
+    if (Object.values(changes).every((value) => value === undefined)) {
+      throw new UsageError('Nothing to change was named.');
+    }
+    const storageVolumeId = await findVolumeId(context, args.volume);
+    const { signal } = context;
+    const volume = await context.client().volumes.update({ storageVolumeId, ...changes }, { signal });
+    const growing = volume.growingToGb === null ? '' : ` It grows to ${volume.growingToGb} GB.`;
+    printDone(context, `Volume ${volume.id} (${volume.label}) has ${volume.sizeInGb} GB.${growing}`, volume);
+  },
+});

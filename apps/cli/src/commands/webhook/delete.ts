@@ -1,0 +1,20 @@
+import { defineCommand } from '../../frame/command.ts';
+import { printDone } from '../../frame/output.ts';
+
+export const command = defineCommand({
+  name: 'webhook delete',
+  summary: 'Delete a webhook: nothing is sent to it any more',
+  positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
+  examples: [
+    { command: 'millrace webhook delete whk_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'asks before it does' },
+    { command: 'millrace webhook delete whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes', about: 'in a script' },
+  ],
+  operations: ['deleteWebhook'],
+  json: { kind: 'record', fields: ['id', 'deleted'] },
+  failure: 'Could not delete the webhook',
+  run: async (context, { args: { webhookId } }) => {
+    await context.confirm(`Delete the webhook ${webhookId}? Its deliveries and its secret are lost.`);
+    await context.client().webhooks.delete({ webhookId });
+    printDone(context, `Deleted ${webhookId}.`, { id: webhookId, deleted: true });
+  },
+});

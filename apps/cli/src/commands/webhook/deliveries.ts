@@ -1,0 +1,39 @@
+import { defineCommand } from '../../frame/command.ts';
+import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+import { deliveryColumns, deliveryFields } from '../../webhooks/webhook.ts';
+
+export const command = defineCommand({
+  name: 'webhook deliveries',
+  summary: 'What was sent to a webhook and what it answered, newest first',
+  positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
+  flags: {
+    status: {
+      type: 'text',
+      value: 'STATUS',
+      choices: ['pending', 'succeeded', 'failed', 'abandoned'],
+      describe: 'deliveries that stand so',
+    },
+    ...limitFlag,
+  },
+  examples: [
+    { command: 'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH', about: 'the newest' },
+    {
+      command: 'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --status failed',
+      about: 'what did not arrive yet',
+    },
+  ],
+  operations: ['listWebhookDeliveries'],
+  json: { kind: 'list', fields: deliveryFields },
+  failure: 'Could not list the deliveries',
+  run: (context, { args: { webhookId }, flags: { limit, status } }) =>
+    printSome(
+      context,
+      context.client().webhooks.listDeliveries({
+        webhookId,
+        limit: pageSize(limit),
+        ...(status === undefined ? {} : { status }),
+      }),
+      deliveryColumns,
+      { limit, noun: 'deliveries', empty: 'Nothing was sent. What would be: millrace events' },
+    ),
+});

@@ -1,0 +1,82 @@
+import { follow, headOf, isWanted, typeFlag } from '../../events/feed.ts';
+import { defineCommand } from '../../frame/command.ts';
+import type { Context } from '../../frame/context.ts';
+import { UsageError } from '../../frame/errors.ts';
+import { printJsonLine } from '../../frame/output.ts';
+import { padTo, safeText } from '../../frame/text.ts';
+import { forward, receiverOf, type Forwarded } from '../../webhooks/forward.ts';
+import { isSecret, newSecret } from '../../webhooks/sign.ts';
+
+/** As long as the service waits for a receiver. */
+const timeoutMs = 15_000;
+
+export const command = defineCommand({
+  name: 'webhook listen',
+  summary: 'Forward events to a program on your own machine, signed',
+  description:
+    'No webhook is made and nothing must be reachable from outside: events are read from the feed and sent on from here, ' +
+    'in order, one after the other, just as the service would send them. They are signed with a secret that is shown when ' +
+    'it begins. What your program does not accept is shown and not sent again. Ctrl-C ends it.',
+  positionals: [{ name: 'url', describe: 'a port of this machine, or an address' }],
+  flags: {
+    type: typeFlag,
+    after: {
+      type: 'number',
+      integer: true,
+      min: 0,
+      value: 'SEQ',
+      describe: 'begin after the event of this number; with the next one unless told',
+    },
+    secret: { type: 'text', value: 'WHSEC', describe: 'sign with this one, whsec_…, instead of a new one' },
+    limit: { type: 'number', integer: true, min: 1, value: 'N', describe: 'end after so many' },
+  },
+  examples: [
+    { command: 'millrace webhook listen 3000', about: 'everything, to http://127.0.0.1:3000/' },
+    {
+      command: 'millrace webhook listen http://127.0.0.1:3000/hooks --type rental --after 1042',
+      about: 'what happened to rentals since event 1042, then what happens',
+    },
+  ],
+  operations: ['listEvents'],
+  json: { kind: 'lines', fields: ['seq', 'id', 'type', 'httpStatus', 'error', 'durationMs'] },
+  failure: 'Could not follow the events',
+  run: async (context, { args, flags }) => {
+    const url = receiverOf(args.url);
+    const secret = secretOf(context, flags.secret);
+    const { clock, fetch, signal } = context;
+    let last = flags.after ?? (await headOf(context.client())).last;
+    let left = flags.limit ?? Number.POSITIVE_INFINITY;
+    context.note(`Forwarding to ${url}. Ctrl-C ends this.`);
+    if (flags.secret === undefined) context.note(`Signed with ${secret}`);
+    await follow(context, last, async (event) => {
+      if (isWanted(flags.type, event)) {
+        show(context, await forward(event, { url, secret, clock, fetch, timeoutMs, signal }));
+        left -= 1;
+      }
+      last = event.seq;
+      return left > 0 ? 'go on' : 'enough';
+    });
+    if (signal.aborted) {
+      context.note(`Stopped. Go on from here: millrace webhook listen ${args.url} --after ${last}`);
+    }
+  },
+});
+
+function secretOf(context: Context, given: string | undefined): string {
+  if (given === undefined) return newSecret(context.randomBytes);
+  if (isSecret(given)) return given;
+  throw new UsageError('--secret is not whsec_ and 24 to 64 bytes in base64.');
+}
+
+function show(context: Context, forwarded: Forwarded): void {
+  if (context.output.format === 'json') {
+    printJsonLine(context, forwarded);
+    return;
+  }
+  const { paint } = context.io;
+  const { seq, type, httpStatus, error, durationMs } = forwarded;
+  const answer = error === null ? paint('green', String(httpStatus)) : paint('red', safeText(error));
+  context.io.out(
+    `${String(seq).padStart(6)}  ${padTo(safeText(type), 22)}  ${answer}  ${paint('dim', `${durationMs} ms`)}\n`,
+  );
+}

@@ -1,0 +1,57 @@
+import { defineCommand } from '../../frame/command.ts';
+import { secretLost, UsageError } from '../../frame/errors.ts';
+import { printJson } from '../../frame/output.ts';
+import { exactDuration, parseDuration } from '../../text/duration.ts';
+import { webhookFields } from '../../webhooks/webhook.ts';
+
+const defaultOverlapSeconds = 24 * 3600;
+
+export const command = defineCommand({
+  name: 'webhook rotate-secret',
+  summary: 'Give a webhook a new signing secret',
+  description:
+    'While the two overlap every delivery carries a signature by each, so that the receiver can be changed without a gap.',
+  positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
+  flags: {
+    overlap: {
+      type: 'text',
+      value: 'TIME',
+      describe: 'how long the old secret still signs; 24h unless told, at most 7d',
+    },
+  },
+  examples: [
+    {
+      command: 'millrace webhook rotate-secret whk_01JD8Q7XK4T2M9V6B3N5C1F0GH',
+      about: 'with a day to change over',
+    },
+    {
+      command: 'millrace webhook rotate-secret whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --overlap 0',
+      about: 'at once, because the old one leaked',
+    },
+  ],
+  operations: ['rotateWebhookSecret'],
+  json: { kind: 'record', fields: [...webhookFields, 'secret'] },
+  failure: 'Could not rotate the secret',
+  run: async (context, { args: { webhookId }, flags }) => {
+    const overlapSeconds = overlapOf(flags.overlap);
+    const webhook = await context.client().webhooks.rotateSecret({ webhookId, overlapSeconds });
+    if (context.output.format === 'json') printJson(context, webhook);
+    if (webhook.secret === null) {
+      const fix = `Rotate it once more: millrace webhook rotate-secret ${webhook.id}`;
+      throw secretLost('The webhook has a new secret', fix);
+    }
+    if (context.output.format === 'json') return;
+    context.io.out(`${webhook.secret}\n`);
+    const old = overlapSeconds === 0 ? 'no longer signs' : `still signs for ${exactDuration(overlapSeconds)}`;
+    context.note(`Keep it now: it is not shown again. The old secret ${old}.`);
+  },
+});
+
+function overlapOf(typed: string | undefined): number {
+  if (typed === undefined) return defaultOverlapSeconds;
+  const seconds = parseDuration(typed);
+  if (seconds !== null) return seconds;
+  throw new UsageError(
+    `--overlap is ${JSON.stringify(typed)}; it is a span of time such as 0, 30m, 24h or 7d.`,
+  );
+}

@@ -1,0 +1,47 @@
+import type { Input } from '../../sdk.ts';
+import { defineCommand } from '../../frame/command.ts';
+import { UsageError } from '../../frame/errors.ts';
+import { printRecord } from '../../frame/output.ts';
+import { typesFlag, webhookColumns, webhookFields } from '../../webhooks/webhook.ts';
+
+export const command = defineCommand({
+  name: 'webhook update',
+  summary: 'Change a webhook, switch it off or on again',
+  positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
+  flags: {
+    url: { type: 'text', value: 'URL', describe: 'where to send events' },
+    type: typesFlag,
+    description: { type: 'text', value: 'TEXT', describe: 'what it is for' },
+    enable: { type: 'boolean', describe: 'send events again' },
+    disable: { type: 'boolean', describe: 'send nothing until it is enabled' },
+  },
+  examples: [
+    { command: 'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --disable', about: 'a pause' },
+    {
+      command: 'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --type "*"',
+      about: 'every type, also those to come',
+    },
+  ],
+  operations: ['updateWebhook'],
+  json: { kind: 'record', fields: webhookFields },
+  failure: 'Could not change the webhook',
+  run: async (context, { args: { webhookId }, flags }) => {
+    if (flags.enable === true && flags.disable === true) {
+      throw new UsageError('--enable and --disable ask for different things.');
+    }
+    const eventTypes = flags.type as NonNullable<Input<'updateWebhook'>['eventTypes']>;
+    const change = {
+      ...(flags.url === undefined ? {} : { url: flags.url }),
+      ...(eventTypes.length === 0 ? {} : { eventTypes }),
+      ...(flags.description === undefined ? {} : { description: flags.description }),
+      ...(flags.enable === true ? { status: 'enabled' as const } : {}),
+      ...(flags.disable === true ? { status: 'disabled' as const } : {}),
+    };
+    if (Object.keys(change).length === 0) {
+      throw new UsageError(
+        'Nothing is to be changed: give --url, --type, --description, --enable or --disable.',
+      );
+    }
+    printRecord(context, await context.client().webhooks.update({ webhookId, ...change }), webhookColumns);
+  },
+});

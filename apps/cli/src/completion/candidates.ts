@@ -1,0 +1,96 @@
+import type { Command } from '../frame/command.ts';
+import { helpTopics } from '../frame/help.ts';
+import { findCommand, type Manifest } from '../frame/manifest.ts';
+import { nounSummary } from '../frame/nouns.ts';
+import { globalFlags, splitWords } from '../frame/parse.ts';
+
+export interface Candidate {
+  readonly word: string;
+  readonly about: string;
+}
+
+/**
+ * What may stand for the last of these words, which may be empty or begun. Loads the one command that is being typed, and
+ * asks nobody.
+ */
+export async function candidates(
+  manifest: Manifest,
+  words: readonly string[],
+): Promise<readonly Candidate[]> {
+  const typed = words.at(-1) ?? '';
+  const { after } = splitWords(words.slice(0, -1));
+  if (after[0] === 'help') return helpCandidates(manifest, after.slice(1)).filter(beginsWith(typed));
+  const found = findCommand(manifest, after);
+  const command = found === undefined ? undefined : await found.entry.load();
+  return [
+    ...valuesOfFlag(command, words.at(-2)),
+    ...(isValueDue(command, words.at(-2)) ? [] : others(manifest, command, { after, typed })),
+  ].filter(beginsWith(typed));
+}
+
+const beginsWith =
+  (typed: string) =>
+  ({ word }: Candidate): boolean =>
+    word.startsWith(typed);
+
+/** `millrace help` takes the names of commands, and at first those of the pages that belong to none. */
+function helpCandidates(manifest: Manifest, after: readonly string[]): readonly Candidate[] {
+  const topics =
+    after.length > 0 ? [] : Object.keys(helpTopics).map((word) => ({ word, about: 'A page of help' }));
+  return [...nextWords(manifest, after), ...topics].filter(({ word }) => word !== 'help');
+}
+
+function others(
+  manifest: Manifest,
+  command: Command | undefined,
+  { after, typed }: { readonly after: readonly string[]; readonly typed: string },
+): readonly Candidate[] {
+  if (typed.startsWith('-')) return flagsOf(command);
+  const next = nextWords(manifest, after);
+  if (command === undefined || next.length > 0) return next;
+  const given = after.slice(command.name.split(' ').length).filter((word) => !word.startsWith('-'));
+  const position = command.positionals[Math.min(given.length, command.positionals.length - 1)];
+  return (position?.choices ?? []).map((word) => ({ word, about: '' }));
+}
+
+/** The words that may follow: nouns at first, then what is below them. */
+function nextWords(manifest: Manifest, after: readonly string[]): readonly Candidate[] {
+  const prefix = after.length === 0 ? '' : `${after.join(' ')} `;
+  const below = manifest.filter(({ name, hidden }) => hidden !== true && `${name} `.startsWith(prefix));
+  const words = new Map<string, string>();
+  for (const { name, summary } of below) {
+    const [word, ...more] = name.slice(prefix.length).split(' ');
+    if (word === undefined || word === '' || name.length < prefix.length) continue;
+    // A word that leads on to several commands is told by what the noun is about.
+    if (more.length === 0) words.set(word, summary);
+    else if (!words.has(word)) words.set(word, nounSummary(`${prefix}${word}`) ?? '');
+  }
+  if (prefix === '') words.set('help', 'Help on a command or a topic');
+  return [...words].map(([word, about]) => ({ word, about }));
+}
+
+function flagsOf(command: Command | undefined): readonly Candidate[] {
+  return Object.entries({ ...command?.flags, ...globalFlags }).map(([name, { describe }]) => ({
+    word: `--${name}`,
+    about: describe,
+  }));
+}
+
+function flagNamed(command: Command | undefined, word: string | undefined) {
+  const all = Object.entries({ ...command?.flags, ...globalFlags });
+  return all.find(
+    ([name, flag]) => word === `--${name}` || ('short' in flag && word === `-${String(flag.short)}`),
+  )?.[1];
+}
+
+function isValueDue(command: Command | undefined, before: string | undefined): boolean {
+  const flag = flagNamed(command, before);
+  return flag !== undefined && flag.type !== 'boolean';
+}
+
+function valuesOfFlag(command: Command | undefined, before: string | undefined): readonly Candidate[] {
+  const flag = flagNamed(command, before);
+  return flag !== undefined && 'choices' in flag && flag.choices !== undefined
+    ? flag.choices.map((word) => ({ word, about: '' }))
+    : [];
+}

@@ -1,0 +1,327 @@
+import { join } from 'node:path';
+import type { JsonShape } from './frame/command.ts';
+import type { Capture, CliClock, Files, Spawn, System } from './frame/context.ts';
+import { findCommand } from './frame/manifest.ts';
+import { splitWords } from './frame/parse.ts';
+import { runWords } from './frame/runner.ts';
+import { createInterrupts, type Interrupts } from './interrupts.ts';
+import { manifest } from './manifest.generated.ts';
+import { loadClient } from './sdk.ts';
+
+/** The command line in the test's own process, on a machine that is made up. For tests only. */
+export interface RunOptions {
+  /** What answers; see `fakeApi`. By default everything is refused. */
+  readonly fetch?: typeof fetch;
+  readonly apiUrl?: string;
+  /** Null for nobody logged in. */
+  readonly apiKey?: string | null;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Files that are there at the start, by their path. Hand in the `files` of an earlier run to go on with them. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  readonly stdin?: string;
+  /** A person sits there: all three streams are a terminal. */
+  readonly tty?: boolean;
+  readonly color?: boolean;
+  readonly columns?: number;
+  /** What the person answers, in the order of the questions; then the input has ended. */
+  readonly answers?: readonly string[];
+  readonly spawn?: Spawn;
+  readonly capture?: Capture;
+  readonly now?: string;
+  /** A clock that really waits, where what is waited for is real. */
+  readonly clock?: CliClock;
+  readonly signal?: AbortSignal;
+  /** Presses Ctrl-C, by `raise()`. */
+  readonly interrupts?: Interrupts;
+}
+
+export interface RunResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly bytes: Uint8Array;
+  readonly files: Readonly<Record<string, string | Uint8Array>>;
+  /** The permissions that files were written with. */
+  readonly modes: Readonly<Record<string, number>>;
+  readonly spawned: readonly { readonly program: string; readonly args: readonly string[] }[];
+  /** What was asked. */
+  readonly questions: readonly string[];
+  /** Standard output, parsed. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of data it then asserts on
+  readonly json: () => any;
+}
+
+export const HOME = '/home/someone';
+export const API_URL = 'https://api.millrace.test';
+export const API_KEY = 'mr_test_fixture';
+
+/** Runs `millrace ARGS`. Data printed with --json is compared with the fields that the command pins. */
+export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  const machine = madeUpSystem(options);
+  const code = await runWords({ manifest, loadClient }, machine.system, args);
+  const result = { code, ...machine.outcome() };
+  if (code === 0) await checkPinnedFields(args, result);
+  return result;
+}
+
+async function checkPinnedFields(args: readonly string[], result: RunResult): Promise<void> {
+  const isJson = args.includes('--json') || args.join(' ').includes('-o json');
+  const found = findCommand(manifest, splitWords(args).after);
+  if (!isJson || args.includes('--help') || found === undefined) return;
+  const { json, name } = await found.entry.load();
+  for (const value of printedValues(json, result.stdout)) {
+    const difference = fieldDifference(json, value);
+    if (difference !== null) {
+      throw new Error(`millrace ${name} --json does not print what it pins: ${difference}`);
+    }
+  }
+}
+
+function printedValues(json: JsonShape, stdout: string): readonly unknown[] {
+  switch (json.kind) {
+    case 'none':
+    case 'any':
+      return [];
+    case 'record':
+      return [JSON.parse(stdout)];
+    case 'list':
+      return JSON.parse(stdout) as unknown[];
+    case 'lines':
+      return stdout
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as unknown);
+  }
+}
+
+function fieldDifference(json: JsonShape, value: unknown): string | null {
+  if (json.kind === 'none' || json.kind === 'any') return null;
+  if (typeof value !== 'object' || value === null) return `${JSON.stringify(value)} is no object`;
+  const printed = Object.keys(value);
+  const unknown = printed.filter((field) => !json.fields.includes(field));
+  const missing = json.fields.filter(
+    (field) => !printed.includes(field) && json.optional?.includes(field) !== true,
+  );
+  if (unknown.length === 0 && missing.length === 0) return null;
+  return `not pinned: ${unknown.join(', ') || 'none'}; missing: ${missing.join(', ') || 'none'}`;
+}
+
+function madeUpSystem(options: RunOptions): {
+  readonly system: System;
+  readonly outcome: () => Omit<RunResult, 'code'>;
+} {
+  const { tty = false, color = false } = options;
+  let stdout = '';
+  let stderr = '';
+  let bytes = Buffer.alloc(0);
+  const stored = new Map<string, string | Uint8Array>(Object.entries(options.files ?? {}));
+  const modes: Record<string, number> = {};
+  const spawned: { program: string; args: readonly string[] }[] = [];
+  const questions: string[] = [];
+  const answers = [...(options.answers ?? [])];
+  const answer = (question: string): Promise<string | null> => {
+    questions.push(question);
+    return Promise.resolve(answers.shift() ?? null);
+  };
+  const interrupts = options.interrupts ?? createInterrupts();
+  const apiKey = options.apiKey === undefined ? API_KEY : options.apiKey;
+  const system: System = {
+    io: {
+      out: (text) => void (stdout += text),
+      outBytes: (chunk) => void (bytes = Buffer.concat([bytes, chunk])),
+      err: (text) => void (stderr += text),
+      isTty: tty,
+      errIsTty: tty,
+      inIsTty: tty,
+      columns: options.columns ?? 100,
+      outHasColor: color,
+      errHasColor: color,
+    },
+    env: {
+      MILLRACE_API_URL: options.apiUrl ?? API_URL,
+      ...(apiKey === null ? {} : { MILLRACE_API_KEY: apiKey }),
+      ...options.env,
+    },
+    clock: options.clock ?? madeUpClock(options.now ?? '2026-03-01T12:00:00.000Z'),
+    signal: options.signal ?? interrupts.signal,
+    onInterrupt: interrupts.listen,
+    prompt: { line: answer, secret: answer, lines: () => ({ next: answer, close: () => undefined }) },
+    randomBytes: (count) => new Uint8Array(count).fill(7),
+    spawn: async (program, args, spawnOptions) => {
+      spawned.push({ program, args });
+      return options.spawn === undefined ? 0 : options.spawn(program, args, spawnOptions);
+    },
+    capture: options.capture ?? ((program) => Promise.reject(new Error(`This machine has no ${program}.`))),
+    files: madeUpFiles(stored, modes, options.stdin ?? ''),
+    fetch: options.fetch ?? (() => Promise.reject(new TypeError('This test has no network.'))),
+    home: HOME,
+    version: '0.0.0-test',
+    platform: 'linux',
+  };
+  return {
+    system,
+    outcome: () => ({
+      stdout,
+      stderr,
+      bytes,
+      files: Object.fromEntries(stored),
+      modes,
+      spawned,
+      questions,
+      json: () => JSON.parse(stdout) as unknown,
+    }),
+  };
+}
+
+function madeUpFiles(
+  stored: Map<string, string | Uint8Array>,
+  modes: Record<string, number>,
+  stdin: string,
+): Files {
+  const found = (path: string): string | Uint8Array => {
+    const data = stored.get(path);
+    if (data === undefined) {
+      throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: 'ENOENT' });
+    }
+    return data;
+  };
+  return {
+    readText: async (path) => Buffer.from(found(path)).toString('utf8'),
+    readBytes: async (path) => Buffer.from(found(path)),
+    write: (path, data, { mode = 0o644 } = {}) => {
+      stored.set(path, data);
+      modes[path] = mode;
+      return Promise.resolve();
+    },
+    exists: (path) => Promise.resolve(stored.has(path)),
+    remove: (path) => {
+      stored.delete(path);
+      return Promise.resolve();
+    },
+    list: (directory) =>
+      Promise.resolve(
+        [...stored.keys()]
+          .filter((path) => path.startsWith(`${directory}/`))
+          .map((path) => path.slice(directory.length + 1))
+          .filter((name) => !name.includes('/')),
+      ),
+    readStdin: () => Promise.resolve(stdin),
+  };
+}
+
+/** Waiting takes no time: the clock is moved on by as much, and what ticks has ticked. */
+function madeUpClock(start: string): CliClock {
+  const startMs = Date.parse(start);
+  let nowMs = startMs;
+  const tickers = new Set<{ readonly ms: number; nextMs: number; readonly tick: () => void }>();
+  return {
+    now: () => new Date(nowMs),
+    monotonicMs: () => nowMs - startMs,
+    sleep: async (ms, signal) => {
+      signal?.throwIfAborted();
+      nowMs += ms;
+      for (const ticker of tickers) {
+        while (ticker.nextMs <= nowMs) {
+          ticker.nextMs += ticker.ms;
+          ticker.tick();
+        }
+      }
+      // Others get their turn, as they would while somebody really waits.
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      signal?.throwIfAborted();
+    },
+    every: (ms, tick) => {
+      const ticker = { ms, nextMs: nowMs + ms, tick };
+      tickers.add(ticker);
+      return () => void tickers.delete(ticker);
+    },
+  };
+}
+
+export interface FakeRequest {
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Headers;
+  /** Aborted when whoever asked has left. */
+  readonly signal: AbortSignal;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of data it then asserts on
+  readonly body: any;
+}
+
+/** What is answered, or what makes it from the request. Undefined answers nothing, with 204. */
+export type FakeRoute = ((request: FakeRequest) => unknown) | object | string | null | undefined;
+
+export interface FakeApi {
+  readonly fetch: typeof fetch;
+  /** What was asked, in its order. */
+  readonly requests: readonly FakeRequest[];
+}
+
+/**
+ * Answers by a table: `'GET /v2/api-keys'` to the JSON it answers, a `Response`, or a function that makes either. A star
+ * stands for one part of the path. What is not in the table is a 404 that says so.
+ */
+export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
+  const requests: FakeRequest[] = [];
+  const answer = async (input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init);
+    const url = new URL(request.url);
+    const text = await request.text();
+    const asked: FakeRequest = {
+      method: request.method,
+      path: url.pathname,
+      query: Object.fromEntries(url.searchParams),
+      headers: request.headers,
+      signal: init?.signal ?? request.signal,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+    requests.push(asked);
+    const route = Object.entries(routes).find(([pattern]) => matches(pattern, asked));
+    if (route === undefined)
+      return refusal(404, 'ROUTE_NOT_FOUND', `Nothing answers ${asked.method} ${asked.path}`);
+    const made: unknown =
+      typeof route[1] === 'function' ? await (route[1] as (asked: FakeRequest) => unknown)(asked) : route[1];
+    if (made instanceof Response) return made;
+    return made === undefined ? new Response(null, { status: 204 }) : Response.json(made, { headers: ids });
+  };
+  return { fetch: answer, requests };
+}
+
+const ids = { 'x-request-id': 'req_fixture' };
+
+/** A refusal with the body that the API gives it. */
+export function refusal(
+  status: number,
+  reason: string,
+  message: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Response {
+  const body = {
+    code: 'REFUSED',
+    message,
+    reason,
+    suggestion: 'Do something else.',
+    requestId: 'req_fixture',
+    docUrl: `${API_URL}/docs/errors#${reason}`,
+    issues: [],
+    ...more,
+  };
+  return Response.json(body, { status, headers: ids });
+}
+
+function matches(pattern: string, { method, path }: FakeRequest): boolean {
+  const [wantedMethod = '', wantedPath = ''] = pattern.split(' ');
+  if (wantedMethod !== method) return false;
+  const wanted = wantedPath.split('/');
+  const asked = path.split('/');
+  return (
+    wanted.length === asked.length && wanted.every((part, index) => part === '*' || part === asked[index])
+  );
+}
+
+/** Where profiles are kept on the made-up machine. */
+export const PROFILES_PATH = join(HOME, '.config', 'millrace', 'profiles.json');

@@ -1,0 +1,174 @@
+import type { Command, Flag, Flags } from './command.ts';
+import { exitCodeMeanings } from './exit-codes.ts';
+import { commandsUnder, type Manifest } from './manifest.ts';
+import { nounGroups, nounSummary } from './nouns.ts';
+import { globalFlags, placeholder } from './parse.ts';
+import { wrap } from './text.ts';
+
+const WIDTH = 100;
+
+const section = (title: string, lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [] : [title, ...lines, ''];
+
+/** Two columns: a term, and its explanation wrapped beside it. */
+function terms(rows: readonly (readonly [string, string])[], most = 30): readonly string[] {
+  const width = Math.min(most, Math.max(0, ...rows.map(([term]) => term.length)));
+  return rows.flatMap(([term, text]) => {
+    const lines = wrap(text, WIDTH - width - 4);
+    const indent = ' '.repeat(width + 4);
+    const [first = '', ...more] = lines;
+    const head =
+      term.length > width
+        ? [`  ${term}`, `${indent}${first}`]
+        : [`  ${term.padEnd(width)}  ${first}`.trimEnd()];
+    return [...head, ...more.map((line) => `${indent}${line}`)];
+  });
+}
+
+function flagTerm(name: string, flag: Flag): string {
+  const short = flag.short === undefined ? '' : `-${flag.short}, `;
+  return flag.type === 'boolean' ? `${short}--${name}` : `${short}--${name} ${flag.value}`;
+}
+
+function flagText(flag: Flag): string {
+  const notes = [
+    ...('choices' in flag && flag.choices !== undefined ? [flag.choices.join(', ')] : []),
+    ...('default' in flag && flag.default !== undefined ? [`default ${String(flag.default)}`] : []),
+    ...(flag.type === 'list' ? ['may be repeated'] : []),
+    ...('required' in flag && flag.required === true ? ['required'] : []),
+  ];
+  return notes.length === 0 ? flag.describe : `${flag.describe} (${notes.join('; ')})`;
+}
+
+function flagRows(flags: Flags): readonly (readonly [string, string])[] {
+  return Object.entries(flags).map(([name, flag]) => [flagTerm(name, flag), flagText(flag)]);
+}
+
+export function usageLine(command: Command): string {
+  const positionals = command.positionals.map((positional) => {
+    const shown = `${placeholder(positional)}${positional.many === true ? '...' : ''}`;
+    return positional.optional === true ? `[${shown}]` : shown;
+  });
+  const needed = Object.entries(command.flags)
+    .filter(([, flag]) => 'required' in flag && flag.required === true)
+    .map(([name, flag]) => flagTerm(name, flag).replace(/^-., /, ''));
+  const hasMore = Object.keys(command.flags).length > needed.length;
+  return ['millrace', command.name, ...positionals, ...needed, ...(hasMore ? ['[flags]'] : [])]
+    .concat(command.rest === undefined ? [] : [`[-- ${command.rest}]`])
+    .join(' ');
+}
+
+function jsonLines(command: Command): readonly string[] {
+  const { json } = command;
+  switch (json.kind) {
+    case 'none':
+      return [];
+    case 'any':
+      return ['  The answer of the API as it is.'];
+    case 'list':
+    case 'record':
+    case 'lines': {
+      const form = {
+        list: 'An array of objects with',
+        record: 'An object with',
+        lines: 'One object per line with',
+      }[json.kind];
+      return wrap(`${form} ${json.fields.join(', ')}.`, WIDTH - 2).map((line) => `  ${line}`);
+    }
+  }
+}
+
+export function commandHelp(command: Command): string {
+  const examples = command.examples.flatMap((example) => [`  # ${example.about}`, `  ${example.command}`]);
+  return [
+    `${command.summary}.`,
+    '',
+    ...(command.description === undefined ? [] : [...wrap(command.description, WIDTH), '']),
+    ...section('Usage', [`  ${usageLine(command)}`]),
+    ...section(
+      'Arguments',
+      terms(
+        command.positionals.map((each) => [
+          placeholder(each),
+          each.choices === undefined ? each.describe : `${each.describe} (${each.choices.join(', ')})`,
+        ]),
+      ),
+    ),
+    ...section('Flags', terms(flagRows(command.flags))),
+    ...section('Examples', examples),
+    ...section('With --json', jsonLines(command)),
+    'Flags of every command: millrace help flags',
+    '',
+  ].join('\n');
+}
+
+export function nounHelp(manifest: Manifest, noun: string): string {
+  const all = commandsUnder(manifest, noun).filter(({ hidden }) => hidden !== true);
+  const own = manifest.find(({ name }) => name === noun);
+  const rows = [...(own === undefined ? [] : [own]), ...all].map(
+    ({ name, summary }) => [name, summary] as const,
+  );
+  return [
+    `${nounSummary(noun) ?? own?.summary ?? `Commands of ${noun}`}.`,
+    '',
+    ...section('Commands', terms(rows, 44)),
+    `More about one of them: millrace ${rows[0]?.[0] ?? noun} --help`,
+    '',
+  ].join('\n');
+}
+
+export function rootHelp(): string {
+  return [
+    'Rent GPUs, run models, and see what they cost.',
+    '',
+    ...section('Usage', ['  millrace COMMAND [flags]']),
+    ...nounGroups.flatMap(({ title, nouns }) => section(title, terms(Object.entries(nouns), 16))),
+    ...section('Begin here', [
+      '  millrace login                     # keep an API key for this machine',
+      '  millrace offers                    # what can be rented now, where, at what price',
+      '  millrace rental create --help      # every command has help with examples',
+    ]),
+    'More: millrace help flags, millrace help environment, millrace help exit-codes',
+    '',
+  ].join('\n');
+}
+
+/** Pages that belong to no command. */
+export const helpTopics: Readonly<Record<string, () => string>> = {
+  flags: () =>
+    [
+      'Flags that every command takes.',
+      '',
+      ...section('Flags', terms(flagRows(globalFlags))),
+      'They may stand before or after the name of the command.',
+      '',
+    ].join('\n'),
+  environment: () =>
+    [
+      'What the environment can say. Flags come before it, and it comes before the profile.',
+      '',
+      ...section(
+        'Variables',
+        terms([
+          ['MILLRACE_API_KEY', 'the API key; no login is needed then'],
+          ['MILLRACE_API_URL', 'where the API is'],
+          ['MILLRACE_INFERENCE_URL', 'where models are served, when that is elsewhere'],
+          ['MILLRACE_PROFILE', 'the profile to use'],
+          ['NO_COLOR', 'when set to anything, nothing is coloured'],
+        ]),
+      ),
+      'A key that a profile keeps is sent to the address of that profile only.',
+      '',
+    ].join('\n'),
+  'exit-codes': () =>
+    [
+      'What a command ends with, for scripts.',
+      '',
+      ...section(
+        'Exit codes',
+        terms(exitCodeMeanings.map(({ code, meaning }) => [String(code), meaning] as const)),
+      ),
+      'millrace ssh ends with the exit code of ssh itself.',
+      '',
+    ].join('\n'),
+};

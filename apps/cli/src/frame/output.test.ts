@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import type { Context } from './context.ts';
+import { UsageError } from './errors.ts';
+import { printList, printRecord, type Column } from './output.ts';
+import { cutTo, padTo, safeText, widthOf, wrap } from './text.ts';
+
+it('text of others cannot steer the terminal or turn the line around', () => {
+  expect(safeText('a\u001b[2Jb\u0007c\u009bd\u202ee\nf')).toBe('a\ufffd[2Jb\ufffdc\ufffdd\ufffde f');
+});
+
+it('cells have the width that a terminal gives them', () => {
+  expect([widthOf('abc'), widthOf('機械'), widthOf('\u001b[31mred\u001b[39m'), widthOf('e\u0301')]).toEqual([
+    3, 4, 3, 1,
+  ]);
+  expect(padTo('機', 4)).toBe('機  ');
+  expect(cutTo('abcdef', 4)).toBe('abc…');
+  expect(cutTo('機械機械', 5)).toBe('機械…');
+});
+
+it('lines are broken between words', () => {
+  expect(wrap('one two three', 7)).toEqual(['one two', 'three']);
+  expect(wrap('', 7)).toEqual([]);
+});
+
+interface Row {
+  readonly name: string;
+  readonly size: number | null;
+}
+
+const columns: readonly Column<Row>[] = [
+  { name: 'name', value: ({ name }) => name },
+  { name: 'size', align: 'right', value: ({ size }) => size },
+  { name: 'twice', value: ({ name }) => name + name, extra: true },
+];
+
+/** What a list or record prints, with just as much of a context as that needs. */
+function printed(
+  print: (context: Context) => void,
+  options: { readonly isTty?: boolean; readonly columns?: readonly string[]; readonly json?: boolean } = {},
+): { readonly out: string; readonly err: string } {
+  let out = '';
+  let err = '';
+  const io = { out: (text: string) => void (out += text), isTty: options.isTty ?? false, columns: 24 };
+  print({
+    io: { ...io, paint: (_format: string, text: string) => text },
+    output: { format: options.json === true ? 'json' : 'table', columns: options.columns },
+    note: (text: string) => void (err += text),
+  } as unknown as Context);
+  return { out, err };
+}
+
+describe('a list', () => {
+  const rows = [
+    { name: 'one', size: 1 },
+    { name: 'twenty-two \u001b[2J', size: 1200 },
+  ];
+  const print = (context: Context): void => {
+    printList(context, rows, columns, { empty: 'none' });
+  };
+
+  it('is a table with whole cells for a pipe, and one that fits for a terminal', () => {
+    expect(printed(print).out).toBe(
+      'NAME             SIZE\none                 1\ntwenty-two \ufffd[2J  1200\n',
+    );
+    const wide = [{ name: 'a name that is far too long for this', size: 7 }];
+    const { out } = printed((context) => printList(context, wide, columns, { empty: '' }), { isTty: true });
+    expect(out.split('\n').every((line) => widthOf(line) <= 24)).toBe(true);
+    expect(out).toContain('…');
+  });
+
+  it('has the columns that were asked for, and names those there are otherwise', () => {
+    expect(printed(print, { columns: ['SIZE', 'twice'] }).out.split('\n')[0]).toBe('SIZE  TWICE');
+    expect(() => printed(print, { columns: ['colour'] })).toThrow(UsageError);
+    expect(() => printed(print, { columns: ['name'], json: true })).toThrow(UsageError);
+  });
+
+  it('of nothing says so beside the data, and is an empty array for a program', () => {
+    const nothing = (context: Context): void => {
+      printList(context, [], columns, { empty: 'There is none. Make one.' });
+    };
+    expect(printed(nothing)).toEqual({ out: '', err: 'There is none. Make one.' });
+    expect(printed(nothing, { json: true })).toEqual({ out: '[]\n', err: '' });
+  });
+
+  it('may be as long as it likes', () => {
+    const many = Array.from({ length: 200_000 }, (_, index) => ({ name: String(index), size: null }));
+    const { out } = printed((context) => printList(context, many, columns, { empty: '' }));
+    expect(out.split('\n')).toHaveLength(200_002);
+  });
+});
+
+it('a record has a line for each field that says something', () => {
+  const print = (context: Context): void => {
+    printRecord(context, { name: 'one', size: null }, columns);
+  };
+  expect(printed(print).out).toBe('name  one\n');
+  expect(printed(print, { columns: ['size', 'twice'] }).out).toBe('size   \ntwice  oneone\n');
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { chooseProfile, DEFAULT_API_URL, profilesPath, type ProfileBook } from './profiles.ts';
+
+const book: ProfileBook = {
+  current: 'work',
+  profiles: {
+    work: {
+      apiUrl: 'https://api.work.example',
+      inferenceUrl: 'https://models.work.example',
+      apiKey: 'mr_work',
+    },
+    home: { apiUrl: 'https://api.home.example', apiKey: 'mr_home' },
+  },
+};
+
+describe('which installation and key a run uses', () => {
+  it('is the current profile when nothing is said', () => {
+    expect(chooseProfile(book, {}, {})).toEqual({
+      name: 'work',
+      apiUrl: 'https://api.work.example',
+      isAddressNamed: true,
+      inferenceUrl: 'https://models.work.example',
+      apiKey: 'mr_work',
+      keyFrom: 'profile',
+      isKept: true,
+    });
+  });
+
+  it('is said by flags before the environment before the profile', () => {
+    const env = { MILLRACE_PROFILE: 'work', MILLRACE_API_KEY: 'mr_env' };
+    expect(chooseProfile(book, env, { profile: 'home' })).toMatchObject({
+      name: 'home',
+      apiKey: 'mr_env',
+      apiUrl: 'https://api.home.example',
+      keyFrom: 'environment',
+    });
+    expect(chooseProfile(book, { MILLRACE_PROFILE: 'home' }, {}).apiKey).toBe('mr_home');
+  });
+
+  it('never sends the key of a profile to another address', () => {
+    for (const chosen of [
+      chooseProfile(book, {}, { apiUrl: 'https://evil.example' }),
+      chooseProfile(book, { MILLRACE_API_URL: 'http://api.work.example' }, {}),
+      chooseProfile(book, { MILLRACE_API_URL: 'https://api.work.example:8443' }, {}),
+    ]) {
+      expect(chosen).toMatchObject({ apiKey: undefined, keyFrom: 'nowhere' });
+      expect(chosen.inferenceUrl).toBe(chosen.apiUrl);
+    }
+  });
+
+  it('never sends it to models that are served elsewhere either', () => {
+    const elsewhere = chooseProfile(book, { MILLRACE_INFERENCE_URL: 'https://evil.example' }, {});
+    expect(elsewhere).toMatchObject({ apiKey: undefined, keyFrom: 'nowhere' });
+    for (const own of ['https://models.work.example/v0', 'https://api.work.example']) {
+      expect(chooseProfile(book, { MILLRACE_INFERENCE_URL: own }, {})).toMatchObject({
+        apiKey: 'mr_work',
+        inferenceUrl: own,
+      });
+    }
+  });
+
+  it('is nobody and the local installation without any profile', () => {
+    const empty = { current: 'default', profiles: {} };
+    expect(chooseProfile(empty, { MILLRACE_API_KEY: ' ' }, {})).toEqual({
+      name: 'default',
+      apiUrl: DEFAULT_API_URL,
+      isAddressNamed: false,
+      inferenceUrl: DEFAULT_API_URL,
+      apiKey: undefined,
+      keyFrom: 'nowhere',
+      isKept: false,
+    });
+    expect(chooseProfile(empty, {}, { profile: 'constructor' }).apiKey).toBeUndefined();
+  });
+
+  it('refuses an address that is none', () => {
+    expect(() => chooseProfile(book, {}, { apiUrl: 'api.example.com' })).toThrow(/./);
+    expect(() => chooseProfile(book, { MILLRACE_API_URL: 'file:///etc/passwd' }, {})).toThrow(/./);
+    for (const more of ['?a=b', '#a', '?', '#']) {
+      expect(() => chooseProfile(book, {}, { apiUrl: `https://api.example.com/${more}` })).toThrow(/./);
+    }
+    expect(() => chooseProfile(book, {}, { apiUrl: 'https://me:hunter2@api.example.com' })).toThrow(
+      expect.objectContaining({ why: expect.not.stringContaining('hunter2') as string }),
+    );
+  });
+});
+
+it('profiles are kept where the system keeps settings', () => {
+  expect(profilesPath({ env: {}, home: '/h', platform: 'linux' })).toBe('/h/.config/millrace/profiles.json');
+  expect(profilesPath({ env: { XDG_CONFIG_HOME: '/x' }, home: '/h', platform: 'linux' })).toBe(
+    '/x/millrace/profiles.json',
+  );
+});

@@ -1,0 +1,392 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { defineCommand, type Command } from './command.ts';
+import type { System } from './context.ts';
+import { CliError, SilentExit } from './errors.ts';
+import { printDone, printJson } from './output.ts';
+import { runWords } from './runner.ts';
+
+/** Commands that exist in these tests only, on a machine that notes what is said. */
+async function run(
+  words: readonly string[],
+  commands: readonly Command[],
+  overrides: {
+    readonly env?: Record<string, string>;
+    readonly tty?: boolean;
+    readonly answer?: string | ((question: string) => Promise<string>);
+  } = {},
+): Promise<{ code: number; out: string; err: string }> {
+  let out = '';
+  let err = '';
+  const refuse = (): never => {
+    throw new Error('not in this test');
+  };
+  const { tty = false } = overrides;
+  const system: System = {
+    io: {
+      ...{ out: (text) => void (out += text), err: (text) => void (err += text), outBytes: refuse },
+      ...{ isTty: tty, errIsTty: tty, inIsTty: tty, columns: 80, outHasColor: tty, errHasColor: tty },
+    },
+    env: overrides.env ?? {},
+    clock: { now: refuse, monotonicMs: refuse, sleep: refuse, every: refuse },
+    signal: new AbortController().signal,
+    prompt: { line: answering(overrides.answer), secret: refuse, lines: refuse },
+    capture: refuse,
+    onInterrupt: refuse,
+    randomBytes: refuse,
+    spawn: refuse,
+    files: {
+      ...{
+        readText: refuse,
+        readBytes: refuse,
+        write: refuse,
+        remove: refuse,
+        list: refuse,
+        readStdin: refuse,
+      },
+      exists: () => Promise.resolve(false),
+    },
+    ...{ fetch: refuse, home: '/home/someone', version: '1.2.3', platform: 'linux' },
+  };
+  const manifest = commands.map((command) => ({
+    name: command.name,
+    summary: command.summary,
+    load: () => Promise.resolve(command),
+  }));
+  const code = await runWords({ manifest, loadClient: () => Promise.resolve(refuse) }, system, words);
+  return { code, out, err };
+}
+
+const answering = (
+  answer: string | ((question: string) => Promise<string>) | undefined,
+): System['prompt']['line'] =>
+  typeof answer === 'function' ? answer : () => Promise.resolve(answer ?? null);
+
+const shared = {
+  summary: 'Do something',
+  examples: [
+    { command: 'millrace thing do', about: 'One' },
+    { command: 'millrace thing do --json', about: 'Two' },
+  ],
+  operations: [],
+  json: { kind: 'none' },
+} as const;
+
+const echo = defineCommand({
+  ...shared,
+  name: 'thing do',
+  positionals: [
+    { name: 'thingId', describe: 'which' },
+    { name: 'more', describe: 'others', optional: true, many: true },
+  ],
+  flags: {
+    name: { type: 'text', value: 'NAME', describe: 'its name' },
+    color: { type: 'text', value: 'COLOR', describe: 'its colour', choices: ['red', 'blue'] },
+    size: { type: 'number', value: 'N', integer: true, min: -5, max: 8, describe: 'its size' },
+    tag: { type: 'list', value: 'TAG', describe: 'a tag' },
+    extra: { type: 'json', value: 'JSON', describe: 'anything' },
+    fast: { type: 'boolean', describe: 'quickly' },
+  },
+  rest: 'COMMAND',
+  run(context, input) {
+    context.io.out(JSON.stringify(input));
+    return Promise.resolve();
+  },
+});
+
+const failing = (error: unknown): Command =>
+  defineCommand({
+    ...shared,
+    name: 'thing fail',
+    failure: 'Could not fail.',
+    run: () => Promise.reject(error),
+  });
+
+describe('what is typed', () => {
+  it('is read by the definition of the command', async () => {
+    const words = 'thing do t1 t2 t3 --name=a --color red --size -3 --tag x,y --tag z --fast -- ls -la'.split(
+      ' ',
+    );
+    const { code, out } = await run(
+      [...words.slice(0, 5), '--extra', '{"a":[1]}', ...words.slice(5)],
+      [echo],
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual({
+      args: { thingId: 't1', more: ['t2', 't3'] },
+      flags: { name: 'a', color: 'red', size: -3, tag: ['x', 'y', 'z'], extra: { a: [1] }, fast: true },
+      rest: ['ls', '-la'],
+    });
+  });
+
+  it.each([
+    [['thing', 'do'], 'THING_ID is missing'],
+    [['thing', 'do', 't', '--colour', 'red'], 'did you mean --color?'],
+    [['thing', 'do', 't', '--color', 'green'], 'it can be red, blue'],
+    [['thing', 'do', 't', '--size', '9'], 'the most is 8'],
+    [['thing', 'do', 't', '--size', '1.5'], 'not a whole number'],
+    [['thing', 'do', 't', '--extra', '{'], 'is not JSON'],
+    [['thing', 'do', 't', '--name', ''], '--name is empty'],
+    [['thing', 'do', 't', '--json', '-o', 'table'], 'different things'],
+    [['thing', 'undo'], 'There is no command'],
+    [['thnig', 'do'], 'Did you mean: millrace thing'],
+    [['thing', 'od'], 'Did you mean: millrace thing do'],
+    [['thing', 'do', 't', '--szie', '3'], 'did you mean --size?'],
+  ])('%j is a usage error that says what to type', async (words, says) => {
+    const { code, out, err } = await run(words, [echo]);
+    expect([code, out]).toEqual([3, '']);
+    expect(err).toContain(says);
+    expect(err).toContain('Try: ');
+  });
+
+  it('may have the flags of every command before its name', async () => {
+    const { code } = await run(['--profile', 'work', '-o', 'json', 'thing', 'do', 't'], [echo]);
+    expect(code).toBe(0);
+  });
+});
+
+describe('help', () => {
+  it('comes for the whole, a noun, a command and a topic, on standard output', async () => {
+    for (const words of [
+      [],
+      ['--help'],
+      ['help'],
+      ['thing'],
+      ['thing', '--help'],
+      ['help', 'thing'],
+      ['thing', 'do', '--help'],
+      ['help', 'thing', 'do'],
+      ['-h', 'thing', 'do'],
+      ['help', 'exit-codes'],
+      ['help', 'flags'],
+      ['--version'],
+    ]) {
+      const { code, out, err } = await run(words, [echo]);
+      expect([code, err], words.join(' ')).toEqual([0, '']);
+      expect(out.length, words.join(' ')).toBeGreaterThan(10);
+    }
+  });
+
+  it('of a command shows usage, flags with their choices, and its examples', async () => {
+    const { out } = await run(['thing', 'do', '--help'], [echo]);
+    expect(out).toContain('millrace thing do THING_ID [MORE...] [flags] [-- COMMAND]');
+    expect(out).toContain('--color COLOR  its colour (red, blue)');
+    expect(out).toContain('  millrace thing do --json');
+  });
+});
+
+describe('a failure', () => {
+  it('is three lines on standard error, without a stack', async () => {
+    const error = new CliError('It broke.', { why: 'It was old.', fix: 'millrace thing mend', exitCode: 5 });
+    const { code, out, err } = await run(['thing', 'fail'], [failing(error)]);
+    expect({ code, out, err }).toEqual({
+      code: 5,
+      out: '',
+      err: 'Error: It broke.\n  Why: It was old.\n  Try: millrace thing mend\n',
+    });
+  });
+
+  it('of the API says why, what to do, and the request id last', async () => {
+    const error = Object.assign(new Error('The balance is 0.10 USD.'), {
+      ...{
+        status: 400,
+        reason: 'INSUFFICIENT_BALANCE',
+        suggestion: 'Top up.',
+        requestId: 'req_1',
+        issues: [],
+      },
+    });
+    const { code, err } = await run(['thing', 'fail'], [failing(error)]);
+    expect(code).toBe(6);
+    expect(err.split('\n')).toEqual([
+      'Error: Could not fail (INSUFFICIENT_BALANCE).',
+      '  Why: The balance is 0.10 USD.',
+      '  Try: See what is left, and add to it: millrace balance, then millrace topup 25',
+      '  Request: req_1',
+      '',
+    ]);
+  });
+
+  it.each([
+    [401, 'INVALID_API_KEY', 4],
+    [403, 'INSUFFICIENT_SCOPE', 4],
+    [404, 'RENTAL_NOT_FOUND', 5],
+    [400, 'VOLUME_NOT_FOUND', 5],
+    [402, 'BUDGET_EXCEEDED', 6],
+    [400, 'INSUFFICIENT_CAPACITY', 7],
+    [400, 'VALIDATION_FAILED', 3],
+    [409, 'LAST_OWNER', 1],
+    [500, null, 1],
+  ])('of status %i and reason %s ends with %i', async (status, reason, expected) => {
+    const { code } = await run(
+      ['thing', 'fail'],
+      [failing(Object.assign(new Error('no'), { status, reason }))],
+    );
+    expect(code).toBe(expected);
+  });
+
+  it('to connect says what stood in the way, however deep it is wrapped', async () => {
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+    const wrapped = new Error('no answer', { cause: new TypeError('fetch failed', { cause: refused }) });
+    const { err } = await run(
+      ['thing', 'fail'],
+      [failing(Object.assign(wrapped, { name: 'ConnectionError' }))],
+    );
+    expect(err).toContain('nothing listens there');
+  });
+
+  it('is told once, also when the message and an issue say the same', async () => {
+    const issues = [
+      { path: ['url'], message: 'is not public' },
+      { path: ['name'], message: 'is taken' },
+    ];
+    const twice = Object.assign(new Error('The URL is not public.'), { status: 400, reason: 'ODD', issues });
+    const { err } = await run(['thing', 'fail'], [failing(twice)]);
+    expect(err).toContain('Why: The URL is not public. name: is taken.');
+  });
+
+  it('by a slip of the finger shows what the API takes it for', async () => {
+    const slip = { status: 400, reason: 'VALIDATION_FAILED', suggestion: 'Did you mean h100?' };
+    const { err } = await run(['thing', 'fail'], [failing(Object.assign(new Error('no'), slip))]);
+    expect(err).toContain('Try: Did you mean h100? See millrace help thing fail');
+  });
+
+  it('that nobody expected shows its stack with --debug only', async () => {
+    const quiet = await run(['thing', 'fail'], [failing(new RangeError('odd'))]);
+    expect(quiet.code).toBe(1);
+    expect(quiet.err).toContain('odd');
+    expect(quiet.err).not.toMatch(/^ +at /m);
+    const loud = await run(['thing', 'fail', '--debug'], [failing(new RangeError('odd'))]);
+    expect(loud.err).toMatch(/\n {4}at /);
+  });
+
+  it('cannot steer the terminal by its text', async () => {
+    const hostile = new CliError('bad \u001b]0;owned\u0007 \u001b[2J name');
+    const { err } = await run(['thing', 'fail'], [failing(hostile)], { env: { NO_COLOR: '1' } });
+    expect(err).not.toContain('\u001b');
+    expect(err).not.toContain('\u0007');
+  });
+
+  it('of a change that was not answered says that it may have happened, before it is made twice', async () => {
+    for (const [method, name, code, expected] of [
+      ['POST', 'TimeoutError', undefined, true],
+      ['POST', 'ConnectionError', 'ECONNRESET', true],
+      ['POST', 'ConnectionError', 'ECONNREFUSED', false],
+      ['GET', 'TimeoutError', undefined, false],
+    ] as const) {
+      const unanswered = defineCommand({
+        ...shared,
+        name: 'thing fail',
+        async run({ fetch }) {
+          await fetch('https://api.example.com', { method }).catch(() => undefined);
+          throw Object.assign(new Error('no answer', { cause: { code } }), { name });
+        },
+      });
+      const { code: exitCode, err } = await run(['thing', 'fail'], [unanswered]);
+      const what = `${method} ${name} ${code}`;
+      expect([exitCode, err.includes('may have happened')], what).toEqual([1, expected]);
+    }
+  });
+
+  it('of a file that cannot be read is a matter of what was typed', async () => {
+    const reading = defineCommand({
+      ...shared,
+      name: 'thing fail',
+      run: async () => void (await readFile('/nowhere/at/all')),
+    });
+    const { code, err } = await run(['thing', 'fail'], [reading]);
+    expect(code).toBe(3);
+    expect(err).toContain('/nowhere/at/all');
+    expect(err).not.toContain('did not expect');
+  });
+
+  it('cannot steer it with --debug either', async () => {
+    const hostile = new CliError('bad', { cause: new Error('\u001b[2J\u009b2J') });
+    const { err } = await run(['thing', 'fail', '--debug'], [failing(hostile)]);
+    expect(err).toContain('Caused by');
+    expect(err).not.toMatch(/[\u001b\u009b]/);
+  });
+
+  it('may have any reason, even the name of what every object has', async () => {
+    for (const reason of ['constructor', '__proto__', 'toString']) {
+      const odd = Object.assign(new Error('no'), { status: 400, reason, suggestion: 'Try it later.' });
+      const { code, err } = await run(['thing', 'fail'], [failing(odd)]);
+      expect([code, err.includes('Try it later.')], reason).toEqual([1, true]);
+    }
+  });
+
+  it('of a program that was started is its own exit code, and nothing more is said', async () => {
+    expect(await run(['thing', 'fail'], [failing(new SilentExit(255))])).toEqual({
+      code: 255,
+      out: '',
+      err: '',
+    });
+  });
+});
+
+describe('a question', () => {
+  const asking = defineCommand({
+    ...shared,
+    name: 'thing drop',
+    async run(context) {
+      await context.confirm('Drop it?');
+      context.io.out('dropped');
+    },
+  });
+
+  it('is not asked where nobody can answer, and --yes is named', async () => {
+    const { code, out, err } = await run(['thing', 'drop'], [asking]);
+    expect([code, out]).toEqual([3, '']);
+    expect(err).toContain('--yes');
+  });
+
+  it('is answered by --yes, by yes, and by nothing else', async () => {
+    expect((await run(['thing', 'drop', '--yes'], [asking])).out).toBe('dropped');
+    expect((await run(['thing', 'drop'], [asking], { tty: true, answer: 'y' })).out).toBe('dropped');
+    for (const answer of ['n', '', 'yeah']) {
+      const { code, out } = await run(['thing', 'drop'], [asking], { tty: true, answer });
+      expect([code, out], answer).toEqual([2, '']);
+    }
+  });
+});
+
+it('names that others chose cannot steer the terminal in questions, remarks and results', async () => {
+  const name = 'x\u001b[1A\u001b[2Ky\u009bz';
+  const questions: string[] = [];
+  const naming = defineCommand({
+    ...shared,
+    name: 'thing drop',
+    async run(context) {
+      await context.confirm(`Drop ${name}?`);
+      context.note(`${context.io.paintErr('red', 'Careful')} with ${name}`);
+      printDone(context, `Dropped ${name}.`, {});
+      printJson(context, { name });
+    },
+  });
+  const asked = (question: string): Promise<string> => {
+    questions.push(question);
+    return Promise.resolve('y');
+  };
+  const { out, err } = await run(['thing', 'drop'], [naming], { tty: true, answer: asked });
+  expect(questions[0]).toContain('Drop x');
+  expect(err).toContain('\u001b[31mCareful');
+  for (const shown of [...questions, err.replaceAll(/\u001b\[\d+m/g, ''), out])
+    expect(shown).not.toMatch(/[\u001b\u009b]/);
+  expect(out).toContain(String.raw`\u009b`);
+});
+
+describe('colours', () => {
+  it('are for terminals, unless NO_COLOR or --no-color is there', async () => {
+    const command = failing(new CliError('no'));
+    const coloured = await run(['thing', 'fail'], [command], { tty: true });
+    expect(coloured.err).toContain('\u001b[31m');
+    for (const [words, env] of [
+      [['--no-color'], {}],
+      [[], { NO_COLOR: '1' }],
+      [[], { TERM: 'dumb' }],
+    ] as const) {
+      const { err } = await run(['thing', 'fail', ...words], [command], { tty: true, env });
+      expect(err).not.toContain('\u001b');
+    }
+  });
+});

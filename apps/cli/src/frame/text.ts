@@ -1,0 +1,86 @@
+/** Characters that a terminal obeys instead of showing them. */
+export const steering = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * Text that others wrote (names, labels, messages) may hold escape sequences that move the cursor or rename the window.
+ * Nothing of that reaches a terminal: control characters become visible marks; so do those that turn the direction of text.
+ */
+export function safeText(text: string): string {
+  return text.replace(steering, (character) => {
+    if (character === '\n' || character === '\t') return ' ';
+    return '\ufffd';
+  });
+}
+
+/** The same for text of several lines, which keep their ends. */
+export function safeLines(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .map((line) => safeText(line))
+    .join('\n');
+}
+
+/** The same for text in which we have painted parts ourselves: the colours stay, as they can do no more than colour. */
+export function safePainted(text: string): string {
+  const parts = text.split(/(\u001b\[(?:[0-9]|2[0-9]|3[0-9])m)/);
+  return parts.map((part, index) => (index % 2 === 1 ? part : safeLines(part))).join('');
+}
+
+const escapes = /\u001b\[[0-9;]*m/g;
+
+/** Without the colours we put there ourselves. */
+export function plain(text: string): string {
+  return text.replace(escapes, '');
+}
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const wide =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+
+/** How many columns of a terminal the text takes. */
+export function widthOf(text: string): number {
+  const bare = plain(text);
+  if (/^[\u0020-\u007e]*$/.test(bare)) return bare.length;
+  let width = 0;
+  for (const { segment } of segmenter.segment(bare)) width += wide.test(segment) ? 2 : 1;
+  return width;
+}
+
+export function padTo(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const padding = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return align === 'left' ? text + padding : padding + text;
+}
+
+/** Shortened to that many columns, with an ellipsis where something is missing. */
+export function cutTo(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let cut = '';
+  let used = 0;
+  for (const { segment } of segmenter.segment(plain(text))) {
+    const next = wide.test(segment) ? 2 : 1;
+    if (used + next > width - 1) break;
+    cut += segment;
+    used += next;
+  }
+  return `${cut}…`;
+}
+
+/** Words broken into lines of at most that width; a word that is longer stands alone. */
+export function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/\s+/).filter((part) => part !== '')) {
+    if (line === '') line = word;
+    else if (widthOf(line) + 1 + widthOf(word) <= width) line += ` ${word}`;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return line === '' ? lines : [...lines, line];
+}
+
+/** "1 key", "3 keys". */
+export function count(n: number, one: string, many = `${one}s`): string {
+  return `${String(n)} ${n === 1 ? one : many}`;
+}

@@ -1,0 +1,304 @@
+import {
+  defineCommand,
+  type Command,
+  type Example,
+  type Flag,
+  type Flags,
+  type Input,
+} from '../frame/command.ts';
+import type { Context } from '../frame/context.ts';
+import { CliError, UsageError } from '../frame/errors.ts';
+import {
+  printBytes,
+  printDone,
+  printJson,
+  printList,
+  printRecord,
+  printText,
+  type Cell,
+  type Column,
+} from '../frame/output.ts';
+import { placeholder } from '../frame/parse.ts';
+import type { CallableId } from '../sdk.ts';
+import { nanoOf, usdText } from '../text/usd.ts';
+import { momentOf, momentText } from '../text/when.ts';
+import { take } from '../money/take.ts';
+import { readInput } from './input.ts';
+import { generatedOperations } from './operations.generated.ts';
+import type { GeneratedField, GeneratedOperation } from './table.ts';
+
+/** A command that is read from an operation of the contract, for what nobody has made one by hand. */
+export function generatedCommand(id: string): Command {
+  const row = Object.hasOwn(generatedOperations, id) ? generatedOperations[id] : undefined;
+  if (row === undefined)
+    throw new Error(`There is no generated command for ${id}. Run npm run cli:generate.`);
+  return buildCommand(id, row);
+}
+
+const DEFAULT_LIMIT = 50;
+const PAGE_MAX = 200;
+
+export function buildCommand(id: string, row: GeneratedOperation): Command {
+  return defineCommand({
+    name: row.name,
+    summary: row.summary,
+    ...(row.description === undefined ? {} : { description: row.description }),
+    positionals: row.params.map(({ key, describe }) => ({ name: key, describe })),
+    flags: flagsOf(row),
+    examples: examplesOf(row),
+    operations: [id],
+    json: jsonOf(row),
+    ...(row.hidden === true ? { hidden: true as const } : {}),
+    run: (context, input) => run(context, { id: id as CallableId, row, input: input as Input }),
+  });
+}
+
+function jsonOf(row: GeneratedOperation): Command['json'] {
+  if (row.answers === 'nothing') return { kind: 'record', fields: ['done'] };
+  if (row.answers === 'bytes' || row.answers === 'text') return { kind: 'none' };
+  // An answer of any fields at all is a document, and one that may have several forms says so itself.
+  if (row.json.length === 0) return { kind: 'any' };
+  return {
+    kind: row.answers,
+    fields: row.json,
+    ...(row.optional === undefined ? {} : { optional: row.optional }),
+  };
+}
+
+function flagsOf(row: GeneratedOperation): Flags {
+  const fields = row.fields.map((field) => [field.flag, flagOf(field, row)] as const);
+  const input: Flag = {
+    type: 'text',
+    value: 'FILE',
+    describe: 'the fields as JSON, from a file or from standard input (-); flags come before it',
+  };
+  const limit: Flag = {
+    type: 'number',
+    value: 'N',
+    integer: true,
+    min: 1,
+    max: 100_000,
+    default: DEFAULT_LIMIT,
+    describe: 'how many to show',
+  };
+  return {
+    ...Object.fromEntries(fields),
+    ...(row.answers === 'list' ? { limit } : {}),
+    ...(row.hasBody === true ? { input } : {}),
+  };
+}
+
+function flagOf(field: GeneratedField, row: GeneratedOperation): Flag {
+  // What --input may give need not be typed.
+  const isRequired = field.required === true && row.hasBody !== true;
+  const describe = field.required === true && !isRequired ? `${field.describe} (needed)` : field.describe;
+  const base = { describe, ...(isRequired ? { required: true as const } : {}) };
+  const choices = field.choices === undefined ? {} : { choices: field.choices };
+  switch (field.type) {
+    case 'boolean':
+      return { type: 'boolean', describe: `${describe}; --no-${field.flag} says no` };
+    case 'integer':
+      return { type: 'number', integer: true, value: 'N', ...base };
+    case 'number':
+      return { type: 'number', value: 'N', ...base };
+    case 'list':
+      return { type: 'list', value: valueName(field), ...choices, ...base };
+    case 'json':
+      return { type: 'json', value: 'JSON', ...base };
+    case 'usd':
+      return { type: 'text', value: 'USD', ...base };
+    case 'moment':
+      return { type: 'text', value: 'TIME', ...base };
+    case 'text':
+      return { type: 'text', value: valueName(field), ...choices, ...base };
+  }
+}
+
+/** What stands for a value: the last word of the field's name. */
+function valueName({ key, choices }: GeneratedField): string {
+  if (choices !== undefined) return 'CHOICE';
+  if (['reason', 'summary', 'about', 'description', 'text'].includes(key)) return 'TEXT';
+  return /[A-Za-z][a-z0-9]*$/.exec(key)?.[0].toUpperCase() ?? 'VALUE';
+}
+
+/** Two lines that can be typed once the words in capitals are replaced. */
+function examplesOf(row: GeneratedOperation): readonly [Example, Example] {
+  const needed = row.fields.filter(({ required }) => required === true);
+  // A change of nothing is no example: where nothing is needed, the first that may be changed is shown.
+  const shown = needed.length === 0 && row.hasBody === true ? row.fields.slice(0, 1) : needed;
+  const words = [
+    'millrace',
+    row.name,
+    ...row.params.map(({ key }) => placeholder({ name: key })),
+    ...shown.flatMap((field) => exampleOf(field)),
+  ];
+  const first = { command: words.join(' '), about: row.summary };
+  if (row.answers === 'list') {
+    return [first, { command: `${words.join(' ')} --limit 200 --json`, about: 'More of them, for a script' }];
+  }
+  if (row.hasBody === true) {
+    const named = ['millrace', row.name, ...row.params.map(({ key }) => placeholder({ name: key }))];
+    return [first, { command: `${named.join(' ')} --input body.json`, about: 'With the fields from a file' }];
+  }
+  if (row.answers === 'nothing') {
+    return [first, { command: `${words.join(' ')} --yes`, about: 'Without being asked' }];
+  }
+  return [first, { command: `${words.join(' ')} --json`, about: 'For a script' }];
+}
+
+function exampleOf(field: GeneratedField): readonly string[] {
+  const flag = `--${field.flag}`;
+  switch (field.type) {
+    case 'boolean':
+      return [flag];
+    case 'integer':
+    case 'number':
+      return [flag, '1'];
+    case 'usd':
+      return [flag, '25'];
+    case 'moment':
+      return [flag, '2026-08-01T12:00:00Z'];
+    case 'json':
+      return [flag, `'{ … }'`];
+    case 'list':
+      return [flag, field.choices?.[0] ?? valueName(field)];
+    case 'text':
+      return [flag, field.choices?.[0] ?? (valueName(field) === 'TEXT' ? '"as agreed"' : valueName(field))];
+  }
+}
+
+interface Call {
+  readonly id: CallableId;
+  readonly row: GeneratedOperation;
+  readonly input: Input;
+}
+
+async function run(context: Context, { id, row, input }: Call): Promise<void> {
+  const fields = await fieldsOf(context, row, input);
+  if (row.asks === true) {
+    const what = row.params.map(({ key }) => String(fields[key])).join(' ');
+    await context.confirm(what === '' ? `${row.summary}?` : `${row.summary} (${what})?`);
+  }
+  if (row.answers === 'list') {
+    await runList(context, { id, row, fields, limit: Number(input.flags['limit'] ?? DEFAULT_LIMIT) });
+    return;
+  }
+  const answer: unknown = await context.client().call(id, fields, { signal: context.signal });
+  if (row.answers === 'nothing') printDone(context, 'Done.', { done: true });
+  else if (row.answers === 'bytes') printBytes(context, bytesOf(answer));
+  else if (row.answers === 'text') printText(context, String(answer));
+  else if (row.json.length === 0 || !isRecord(answer)) printJson(context, answer);
+  else printRecord(context, answer, columnsFor(row, 'all'));
+}
+
+async function runList(
+  context: Context,
+  options: {
+    readonly id: CallableId;
+    readonly row: GeneratedOperation;
+    readonly fields: Readonly<Record<string, unknown>>;
+    readonly limit: number;
+  },
+): Promise<void> {
+  const { id, row, fields, limit } = options;
+  const pages = context.client().call(id, fields, { signal: context.signal });
+  if (!(Symbol.asyncIterator in pages)) throw new Error(`${id} gives no list.`);
+  const taken = await take(pages as AsyncIterable<Readonly<Record<string, unknown>>>, limit);
+  printList(context, taken.items, columnsFor(row, 'table'), {
+    empty: 'There are none.',
+    ...(taken.more
+      ? { footer: `Shown ${String(limit)}; there are more. See them with --limit ${String(limit + limit)}` }
+      : {}),
+  });
+}
+
+/** Positional arguments and flags, on top of what --input gives. */
+async function fieldsOf(
+  context: Context,
+  row: GeneratedOperation,
+  input: Input,
+): Promise<Readonly<Record<string, unknown>>> {
+  const file = input.flags['input'];
+  const fields: Record<string, unknown> =
+    typeof file === 'string' ? { ...(await readInput(context, file)) } : {};
+  for (const { key, integer } of row.params) {
+    const typed = String((input.args as Readonly<Record<string, unknown>>)[key]);
+    if (integer === true && !/^-?\d+$/.test(typed)) {
+      throw new UsageError(
+        `${placeholder({ name: key })} is ${JSON.stringify(typed)}; it is a whole number.`,
+      );
+    }
+    fields[key] = integer === true ? Number(typed) : typed;
+  }
+  for (const field of row.fields) {
+    const value = valueOf(field, input.flags[field.flag]);
+    if (value !== undefined) fields[field.key] = value;
+    else if (field.required === true && fields[field.key] === undefined) {
+      throw new UsageError(`--${field.flag} is missing: ${field.describe}.`);
+    }
+  }
+  if (row.answers === 'list')
+    fields['limit'] = Math.min(PAGE_MAX, Number(input.flags['limit'] ?? DEFAULT_LIMIT));
+  return fields;
+}
+
+function valueOf(field: GeneratedField, value: unknown): unknown {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return undefined;
+  if (typeof value !== 'string') return value;
+  if (field.type === 'usd') {
+    const nano = nanoOf(value);
+    if (nano === null) {
+      throw new UsageError(`--${field.flag} is ${JSON.stringify(value)}, which is no amount like 12.50.`);
+    }
+    return nano.toString();
+  }
+  return field.type === 'moment' ? momentOf(`--${field.flag}`, value) : value;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** The columns of a table, or the lines of a record; what a table leaves out may be asked for. */
+function columnsFor(row: GeneratedOperation, shown: 'table' | 'all'): readonly Column<Row>[] {
+  const rest = row.json.filter((key) => !row.columns.includes(key));
+  return [
+    ...row.columns.map((key) => columnOf(key)),
+    ...rest.map((key) => ({ ...columnOf(key), ...(shown === 'all' ? {} : { extra: true as const }) })),
+  ];
+}
+
+function columnOf(key: string): Column<Row> {
+  return { name: columnName(key), value: (record) => cellOf(key, record[key]) };
+}
+
+export function columnName(key: string): string {
+  return key
+    .replace(/NanoUsd$/, '')
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replaceAll('_', '-')
+    .toLowerCase();
+}
+
+const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
+
+function cellOf(key: string, value: unknown): Cell {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  if (typeof value === 'string') {
+    if (/nano_?usd$/i.test(key) && /^-?\d+$/.test(value)) return usdText(value);
+    return moment.test(value) ? momentText(value) : value;
+  }
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string' || typeof each === 'number')) {
+    return value.join(', ');
+  }
+  return JSON.stringify(value);
+}
+
+function isRecord(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function bytesOf(answer: unknown): Uint8Array {
+  if (answer instanceof Uint8Array) return answer;
+  if (answer instanceof ArrayBuffer) return new Uint8Array(answer);
+  throw new CliError('The API answered with something else than bytes.');
+}

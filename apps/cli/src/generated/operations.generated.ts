@@ -1,0 +1,3506 @@
+// Written by `npm run cli:generate` from the contract. Do not edit.
+import type { GeneratedOperation } from './table.ts';
+
+export const generatedOperations: Readonly<Record<string, GeneratedOperation>> = {
+  "adminGetAuditReport": {
+    "name": "admin audit-report get",
+    "summary": "What one audit looked at and found",
+    "params": [
+      {
+        "key": "reportId",
+        "describe": "the id of an audit report"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "kind",
+      "snapshotAt",
+      "since",
+      "durationMs",
+      "isClean",
+      "errors",
+      "notices",
+      "checks",
+      "findings"
+    ],
+    "columns": [
+      "id",
+      "kind",
+      "snapshotAt",
+      "since",
+      "durationMs",
+      "isClean",
+      "errors"
+    ]
+  },
+  "adminListAuditReports": {
+    "name": "admin audit-report list",
+    "summary": "Audits of the books that were made, newest first",
+    "description": "Kept for 90 days.",
+    "params": [],
+    "fields": [
+      {
+        "key": "kind",
+        "flag": "kind",
+        "type": "text",
+        "describe": "`full` looks at everything, `incremental` at what was written since the last clean audit",
+        "choices": [
+          "full",
+          "incremental"
+        ]
+      },
+      {
+        "key": "clean",
+        "flag": "clean",
+        "type": "text",
+        "describe": "only those without errors, or only those with some",
+        "choices": [
+          "true",
+          "false"
+        ]
+      }
+    ],
+    "answers": "list",
+    "json": [
+      "id",
+      "kind",
+      "snapshotAt",
+      "since",
+      "durationMs",
+      "isClean",
+      "errors",
+      "notices"
+    ],
+    "columns": [
+      "id",
+      "kind",
+      "snapshotAt",
+      "since",
+      "durationMs",
+      "isClean",
+      "errors"
+    ]
+  },
+  "adminCreateCluster": {
+    "name": "admin cluster create",
+    "summary": "Register the endpoint of a compute engine",
+    "description": "Its nodes and GPUs are read from the engine as soon as a worker reaches it.",
+    "params": [],
+    "fields": [
+      {
+        "key": "name",
+        "flag": "name",
+        "type": "text",
+        "describe": "the name",
+        "required": true
+      },
+      {
+        "key": "providerId",
+        "flag": "provider-id",
+        "type": "text",
+        "describe": "the provider",
+        "required": true
+      },
+      {
+        "key": "region",
+        "flag": "region",
+        "type": "text",
+        "describe": "the region",
+        "required": true
+      },
+      {
+        "key": "driver",
+        "flag": "driver",
+        "type": "text",
+        "describe": "which engine it is",
+        "choices": [
+          "incus",
+          "ironic",
+          "mock"
+        ],
+        "required": true
+      },
+      {
+        "key": "endpoint",
+        "flag": "endpoint",
+        "type": "text",
+        "describe": "where its engine answers",
+        "required": true
+      },
+      {
+        "key": "credentialRef",
+        "flag": "credential-ref",
+        "type": "text",
+        "describe": "the name of a secret known to the installation, never the secret"
+      },
+      {
+        "key": "offer",
+        "flag": "offer",
+        "type": "text",
+        "describe": "what its nodes are sold as",
+        "choices": [
+          "virtual-machine",
+          "bare-metal",
+          "marketplace"
+        ]
+      },
+      {
+        "key": "connectionType",
+        "flag": "connection-type",
+        "type": "text",
+        "describe": "how its nodes are connected, unless the engine says otherwise of a node",
+        "choices": [
+          "ethernet",
+          "infiniband"
+        ]
+      },
+      {
+        "key": "settings",
+        "flag": "settings",
+        "type": "json",
+        "describe": "what the driver needs to know beyond the endpoint"
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "providerId",
+      "region",
+      "driver",
+      "endpoint",
+      "credentialRef",
+      "settings",
+      "offer",
+      "connectionType",
+      "origin",
+      "status",
+      "statusReason",
+      "statusSince",
+      "engine",
+      "lastSeenAt",
+      "nodeCount",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "providerId",
+      "region",
+      "driver",
+      "endpoint"
+    ]
+  },
+  "adminListClusters": {
+    "name": "admin cluster list",
+    "summary": "List clusters",
+    "description": "Removed ones are listed only when asked for by their status.",
+    "params": [],
+    "fields": [
+      {
+        "key": "providerId",
+        "flag": "provider-id",
+        "type": "text",
+        "describe": "the provider"
+      },
+      {
+        "key": "status",
+        "flag": "status",
+        "type": "text",
+        "describe": "only those in this state",
+        "choices": [
+          "connecting",
+          "connected",
+          "silent",
+          "removed"
+        ]
+      }
+    ],
+    "answers": "list",
+    "json": [
+      "id",
+      "name",
+      "providerId",
+      "region",
+      "driver",
+      "endpoint",
+      "credentialRef",
+      "settings",
+      "offer",
+      "connectionType",
+      "origin",
+      "status",
+      "statusReason",
+      "statusSince",
+      "engine",
+      "lastSeenAt",
+      "nodeCount",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "providerId",
+      "region",
+      "driver",
+      "endpoint"
+    ]
+  },
+  "adminRemoveCluster": {
+    "name": "admin cluster remove",
+    "summary": "Forget a cluster on which nothing runs any more",
+    "params": [
+      {
+        "key": "clusterId",
+        "describe": "the id of a cluster"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
+      }
+    ],
+    "answers": "nothing",
+    "json": [],
+    "columns": [],
+    "asks": true
+  },
+  "adminCreateDeployment": {
+    "name": "admin deployment create",
+    "summary": "Register an engine that serves a model",
+    "params": [],
+    "fields": [
+      {
+        "key": "model",
+        "flag": "model",
+        "type": "text",
+        "describe": "the model",
+        "required": true
+      },
+      {
+        "key": "engine",
+        "flag": "engine",
+        "type": "text",
+        "describe": "which engine serves it",
+        "choices": [
+          "vllm",
+          "sglang",
+          "llama.cpp",
+          "openai",
+          "openai-images",
+          "automatic1111",
+          "comfyui",
+          "speech",
+          "mock"
+        ],
+        "required": true
+      },
+      {
+        "key": "address",
+        "flag": "address",
+        "type": "text",
+        "describe": "where the engine listens, without /v1 or the path of an operation",
+        "required": true
+      },
+      {
+        "key": "region",
+        "flag": "region",
+        "type": "text",
+        "describe": "the region",
+        "required": true
+      },
+      {
+        "key": "upstreamModel",
+        "flag": "upstream-model",
+        "type": "text",
+        "describe": "the name by which the engine knows the model; null is its own name"
+      },
+      {
+        "key": "apiKey",
+        "flag": "api-key",
+        "type": "text",
+        "describe": "sent to the engine as a bearer token"
+      },
+      {
+        "key": "weight",
+        "flag": "weight",
+        "type": "integer",
+        "describe": "its share of the requests beside others"
+      },
+      {
+        "key": "maxConcurrency",
+        "flag": "max-concurrency",
+        "type": "integer",
+        "describe": "the most requests at a time"
+      },
+      {
+        "key": "enabled",
+        "flag": "enabled",
+        "type": "boolean",
+        "describe": "in use"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "model",
+      "engine",
+      "address",
+      "upstreamModel",
+      "region",
+      "weight",
+      "maxConcurrency",
+      "enabled",
+      "hasApiKey",
+      "health",
+      "healthSince",
+      "createdAt",
+      "updatedAt"
+    ],
+    "columns": [
+      "id",
+      "model",
+      "engine",
+      "address",
+      "upstreamModel",
+      "region",
+      "weight"
+    ]
+  },
+  "adminDeleteDeployment": {
+    "name": "admin deployment delete",
+    "summary": "Forget a deployment; running streams finish",
+    "params": [
+      {
+        "key": "deploymentId",
+        "describe": "the id of a deployment"
+      }
+    ],
+    "fields": [],
+    "answers": "nothing",
+    "json": [],
+    "columns": [],
+    "asks": true
+  },
+  "adminListDeployments": {
+    "name": "admin deployment list",
+    "summary": "List deployments with their health",
+    "params": [],
+    "fields": [
+      {
+        "key": "model",
+        "flag": "model",
+        "type": "text",
+        "describe": "the model"
+      }
+    ],
+    "answers": "list",
+    "json": [
+      "id",
+      "model",
+      "engine",
+      "address",
+      "upstreamModel",
+      "region",
+      "weight",
+      "maxConcurrency",
+      "enabled",
+      "hasApiKey",
+      "health",
+      "healthSince",
+      "createdAt",
+      "updatedAt"
+    ],
+    "columns": [
+      "id",
+      "model",
+      "engine",
+      "address",
+      "upstreamModel",
+      "region",
+      "weight"
+    ]
+  },
+  "adminUpdateDeployment": {
+    "name": "admin deployment update",
+    "summary": "Change a deployment, switch it off or on",
+    "params": [
+      {
+        "key": "deploymentId",
+        "describe": "the id of a deployment"
+      }
+    ],
+    "fields": [
+      {
+        "key": "address",
+        "flag": "address",
+        "type": "text",
+        "describe": "where the engine listens, without /v1 or the path of an operation"
+      },
+      {
+        "key": "upstreamModel",
+        "flag": "upstream-model",
+        "type": "text",
+        "describe": "the name by which the engine knows the model"
+      },
+      {
+        "key": "apiKey",
+        "flag": "api-key",
+        "type": "text",
+        "describe": "sent to the engine as a bearer token"
+      },
+      {
+        "key": "region",
+        "flag": "region",
+        "type": "text",
+        "describe": "the region"
+      },
+      {
+        "key": "weight",
+        "flag": "weight",
+        "type": "integer",
+        "describe": "its share of the requests beside others"
+      },
+      {
+        "key": "maxConcurrency",
+        "flag": "max-concurrency",
+        "type": "integer",
+        "describe": "the most requests at a time"
+      },
+      {
+        "key": "enabled",
+        "flag": "enabled",
+        "type": "boolean",
+        "describe": "in use"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "model",
+      "engine",
+      "address",
+      "upstreamModel",
+      "region",
+      "weight",
+      "maxConcurrency",
+      "enabled",
+      "hasApiKey",
+      "health",
+      "healthSince",
+      "createdAt",
+      "updatedAt"
+    ],
+    "columns": [
+      "id",
+      "model",
+      "engine",
+      "address",
+      "upstreamModel",
+      "region",
+      "weight"
+    ]
+  },
+  "adminCreateEntitlement": {
+    "name": "admin entitlement create",
+    "summary": "Entitle an organisation to a discount",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [
+      {
+        "key": "maxDiscountPercentage",
+        "flag": "max-discount-percentage",
+        "type": "number",
+        "describe": "in percent, with at most four decimals",
+        "required": true
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "gpuType",
+        "flag": "gpu-type",
+        "type": "text",
+        "describe": "the GPU"
+      },
+      {
+        "key": "contractReference",
+        "flag": "contract-reference",
+        "type": "text",
+        "describe": "the contract that says so"
+      },
+      {
+        "key": "validFrom",
+        "flag": "valid-from",
+        "type": "moment",
+        "describe": "from when it holds"
+      },
+      {
+        "key": "validUntil",
+        "flag": "valid-until",
+        "type": "moment",
+        "describe": "until when it holds"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "organisationId",
+      "maxDiscountPercentage",
+      "gpuType",
+      "contractReference",
+      "validFrom",
+      "validUntil"
+    ],
+    "columns": [
+      "id",
+      "organisationId",
+      "maxDiscountPercentage",
+      "gpuType",
+      "contractReference",
+      "validFrom",
+      "validUntil"
+    ],
+    "asks": true
+  },
+  "adminListEntitlements": {
+    "name": "admin entitlement list",
+    "summary": "List the discounts an organisation is entitled to",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "organisationId",
+      "maxDiscountPercentage",
+      "gpuType",
+      "contractReference",
+      "validFrom",
+      "validUntil"
+    ],
+    "columns": [
+      "id",
+      "organisationId",
+      "maxDiscountPercentage",
+      "gpuType",
+      "contractReference",
+      "validFrom",
+      "validUntil"
+    ]
+  },
+  "adminRevokeEntitlement": {
+    "name": "admin entitlement revoke",
+    "summary": "Withdraw an entitlement; what runs keeps its frozen price",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      },
+      {
+        "key": "entitlementId",
+        "describe": "the id of an entitlement"
+      }
+    ],
+    "fields": [],
+    "answers": "nothing",
+    "json": [],
+    "columns": [],
+    "asks": true
+  },
+  "adminApproveMachine": {
+    "name": "admin machine approve",
+    "summary": "Approve a supplier’s machine for the marketplace",
+    "params": [
+      {
+        "key": "machineId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "supplierId",
+      "clusterName",
+      "region",
+      "status",
+      "statusReason",
+      "approval",
+      "approvalReason",
+      "listed",
+      "shown",
+      "notShownBecause",
+      "pricePerGpuHourNanoUsd",
+      "gpus",
+      "gpusRented",
+      "drainedAt",
+      "joinedAt",
+      "lastSeenAt",
+      "reliability"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "supplierId",
+      "clusterName",
+      "region",
+      "statusReason"
+    ]
+  },
+  "adminListMachines": {
+    "name": "admin machine list",
+    "summary": "List suppliers’ machines",
+    "params": [],
+    "fields": [
+      {
+        "key": "approval",
+        "flag": "approval",
+        "type": "text",
+        "describe": "only those that are so",
+        "choices": [
+          "pending",
+          "approved",
+          "rejected"
+        ]
+      },
+      {
+        "key": "supplierId",
+        "flag": "supplier-id",
+        "type": "text",
+        "describe": "the id of a supplier"
+      }
+    ],
+    "answers": "list",
+    "json": [
+      "id",
+      "name",
+      "supplierId",
+      "clusterName",
+      "region",
+      "status",
+      "statusReason",
+      "approval",
+      "approvalReason",
+      "listed",
+      "shown",
+      "notShownBecause",
+      "pricePerGpuHourNanoUsd",
+      "gpus",
+      "gpusRented",
+      "drainedAt",
+      "joinedAt",
+      "lastSeenAt",
+      "reliability"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "supplierId",
+      "clusterName",
+      "region",
+      "statusReason"
+    ]
+  },
+  "adminRejectMachine": {
+    "name": "admin machine reject",
+    "summary": "Refuse a supplier’s machine, also one that was approved",
+    "description": "It is no longer shown or rented; what is rented on it goes on.",
+    "params": [
+      {
+        "key": "machineId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "supplierId",
+      "clusterName",
+      "region",
+      "status",
+      "statusReason",
+      "approval",
+      "approvalReason",
+      "listed",
+      "shown",
+      "notShownBecause",
+      "pricePerGpuHourNanoUsd",
+      "gpus",
+      "gpusRented",
+      "drainedAt",
+      "joinedAt",
+      "lastSeenAt",
+      "reliability"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "supplierId",
+      "clusterName",
+      "region",
+      "statusReason"
+    ]
+  },
+  "adminCancelMaintenanceWindow": {
+    "name": "admin maintenance cancel",
+    "summary": "Call off announced maintenance, or end it early",
+    "params": [
+      {
+        "key": "maintenanceId",
+        "describe": "the id of a maintenance window"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "nodeIds",
+      "startsAt",
+      "endsAt",
+      "summary",
+      "status",
+      "drainsAt",
+      "endedAt",
+      "affectedRentalCount",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "status",
+      "startsAt",
+      "endsAt",
+      "summary",
+      "drainsAt",
+      "endedAt"
+    ]
+  },
+  "adminCreateMaintenanceWindow": {
+    "name": "admin maintenance create",
+    "summary": "Announce maintenance; the time a machine is away is not billed",
+    "description": "The organisations that have something on the nodes are told at once, and again when it begins and ends. The nodes take nothing new from --drain-before-seconds before the start until the end, and are then put back into use, unless somebody drained or quarantined them meanwhile.",
+    "params": [],
+    "fields": [
+      {
+        "key": "nodeIds",
+        "flag": "node-ids",
+        "type": "list",
+        "describe": "the ids of the nodes",
+        "required": true
+      },
+      {
+        "key": "startsAt",
+        "flag": "starts-at",
+        "type": "moment",
+        "describe": "a start that has just passed, by at most five minutes, means now",
+        "required": true
+      },
+      {
+        "key": "endsAt",
+        "flag": "ends-at",
+        "type": "moment",
+        "describe": "when it ends",
+        "required": true
+      },
+      {
+        "key": "summary",
+        "flag": "summary",
+        "type": "text",
+        "describe": "one line about it, for those it concerns",
+        "required": true
+      },
+      {
+        "key": "drainBeforeSeconds",
+        "flag": "drain-before-seconds",
+        "type": "integer",
+        "describe": "how long before the start nothing new is placed on the nodes; as the installation says"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "nodeIds",
+      "startsAt",
+      "endsAt",
+      "summary",
+      "status",
+      "drainsAt",
+      "endedAt",
+      "affectedRentalCount",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "status",
+      "startsAt",
+      "endsAt",
+      "summary",
+      "drainsAt",
+      "endedAt"
+    ]
+  },
+  "adminListMaintenanceWindows": {
+    "name": "admin maintenance list",
+    "summary": "List maintenance windows, newest first",
+    "params": [],
+    "fields": [
+      {
+        "key": "nodeId",
+        "flag": "node-id",
+        "type": "text",
+        "describe": "the id of a node"
+      },
+      {
+        "key": "status",
+        "flag": "status",
+        "type": "text",
+        "describe": "only those in this state",
+        "choices": [
+          "announced",
+          "in_progress",
+          "completed",
+          "cancelled"
+        ]
+      }
+    ],
+    "answers": "list",
+    "json": [
+      "id",
+      "nodeIds",
+      "startsAt",
+      "endsAt",
+      "summary",
+      "status",
+      "drainsAt",
+      "endedAt",
+      "affectedRentalCount",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "status",
+      "startsAt",
+      "endsAt",
+      "summary",
+      "drainsAt",
+      "endedAt"
+    ]
+  },
+  "adminCreateModel": {
+    "name": "admin model create",
+    "summary": "Add a model to the catalog",
+    "params": [],
+    "fields": [
+      {
+        "key": "name",
+        "flag": "name",
+        "type": "text",
+        "describe": "the name",
+        "required": true
+      },
+      {
+        "key": "modality",
+        "flag": "modality",
+        "type": "text",
+        "describe": "what it makes",
+        "choices": [
+          "chat",
+          "completion",
+          "image",
+          "audio"
+        ],
+        "required": true
+      },
+      {
+        "key": "ownedBy",
+        "flag": "owned-by",
+        "type": "text",
+        "describe": "who made it",
+        "required": true
+      },
+      {
+        "key": "mode",
+        "flag": "mode",
+        "type": "text",
+        "describe": "live: sold, and answered by a mock for test keys",
+        "choices": [
+          "live",
+          "test"
+        ]
+      },
+      {
+        "key": "contextLength",
+        "flag": "context-length",
+        "type": "integer",
+        "describe": "how many tokens it takes in all"
+      },
+      {
+        "key": "maxOutputTokens",
+        "flag": "max-output-tokens",
+        "type": "integer",
+        "describe": "the most tokens of an answer"
+      },
+      {
+        "key": "inputModalities",
+        "flag": "input-modalities",
+        "type": "list",
+        "describe": "what it takes",
+        "choices": [
+          "text",
+          "image",
+          "audio"
+        ]
+      },
+      {
+        "key": "enabled",
+        "flag": "enabled",
+        "type": "boolean",
+        "describe": "in use"
+      },
+      {
+        "key": "aliases",
+        "flag": "aliases",
+        "type": "list",
+        "describe": "other names that mean this model"
+      },
+      {
+        "key": "fallbacks",
+        "flag": "fallbacks",
+        "type": "list",
+        "describe": "models of the same modality to take instead, in this order, when no deployment of this one can"
+      },
+      {
+        "key": "visibleTo",
+        "flag": "visible-to",
+        "type": "list",
+        "describe": "the organisations for which it exists; null is everyone"
+      },
+      {
+        "key": "requestsPerMinute",
+        "flag": "requests-per-minute",
+        "type": "integer",
+        "describe": "of each organisation, on top of its own limits"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "name",
+      "mode",
+      "modality",
+      "contextLength",
+      "maxOutputTokens",
+      "inputModalities",
+      "ownedBy",
+      "enabled",
+      "aliases",
+      "fallbacks",
+      "visibleTo",
+      "requestsPerMinute",
+      "createdAt",
+      "updatedAt"
+    ],
+    "columns": [
+      "name",
+      "mode",
+      "modality",
+      "contextLength",
+      "maxOutputTokens",
+      "ownedBy",
+      "enabled"
+    ]
+  },
+  "adminListModels": {
+    "name": "admin model list",
+    "summary": "List every model of the catalog, also those switched off",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "name",
+      "mode",
+      "modality",
+      "contextLength",
+      "maxOutputTokens",
+      "inputModalities",
+      "ownedBy",
+      "enabled",
+      "aliases",
+      "fallbacks",
+      "visibleTo",
+      "requestsPerMinute",
+      "createdAt",
+      "updatedAt"
+    ],
+    "columns": [
+      "name",
+      "mode",
+      "modality",
+      "contextLength",
+      "maxOutputTokens",
+      "ownedBy",
+      "enabled"
+    ]
+  },
+  "adminUpdateModel": {
+    "name": "admin model update",
+    "summary": "Change a model, switch it off or on",
+    "description": "A slash in the name is sent percent-encoded.",
+    "params": [
+      {
+        "key": "name",
+        "describe": "the name"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "modality",
+        "flag": "modality",
+        "type": "text",
+        "describe": "what it makes",
+        "choices": [
+          "chat",
+          "completion",
+          "image",
+          "audio"
+        ]
+      },
+      {
+        "key": "contextLength",
+        "flag": "context-length",
+        "type": "integer",
+        "describe": "how many tokens it takes in all"
+      },
+      {
+        "key": "maxOutputTokens",
+        "flag": "max-output-tokens",
+        "type": "integer",
+        "describe": "the most tokens of an answer"
+      },
+      {
+        "key": "inputModalities",
+        "flag": "input-modalities",
+        "type": "list",
+        "describe": "what it takes",
+        "choices": [
+          "text",
+          "image",
+          "audio"
+        ]
+      },
+      {
+        "key": "ownedBy",
+        "flag": "owned-by",
+        "type": "text",
+        "describe": "who made it"
+      },
+      {
+        "key": "enabled",
+        "flag": "enabled",
+        "type": "boolean",
+        "describe": "in use"
+      },
+      {
+        "key": "aliases",
+        "flag": "aliases",
+        "type": "list",
+        "describe": "other names that mean this model"
+      },
+      {
+        "key": "fallbacks",
+        "flag": "fallbacks",
+        "type": "list",
+        "describe": "models of the same modality to take instead, in this order, when no deployment of this one can"
+      },
+      {
+        "key": "visibleTo",
+        "flag": "visible-to",
+        "type": "list",
+        "describe": "the organisations for which it exists; null is everyone"
+      },
+      {
+        "key": "requestsPerMinute",
+        "flag": "requests-per-minute",
+        "type": "integer",
+        "describe": "of each organisation, on top of its own limits"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "name",
+      "mode",
+      "modality",
+      "contextLength",
+      "maxOutputTokens",
+      "inputModalities",
+      "ownedBy",
+      "enabled",
+      "aliases",
+      "fallbacks",
+      "visibleTo",
+      "requestsPerMinute",
+      "createdAt",
+      "updatedAt"
+    ],
+    "columns": [
+      "name",
+      "mode",
+      "modality",
+      "contextLength",
+      "maxOutputTokens",
+      "ownedBy",
+      "enabled"
+    ]
+  },
+  "adminGetNode": {
+    "name": "admin node get",
+    "summary": "Read a node",
+    "params": [
+      {
+        "key": "nodeId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "clusterId",
+      "clusterName",
+      "providerId",
+      "region",
+      "supplierId",
+      "status",
+      "statusReason",
+      "statusSince",
+      "drainDeadlineAt",
+      "address",
+      "hardwareReadAt",
+      "cpuModel",
+      "cpuCount",
+      "ramGb",
+      "storageGb",
+      "driverVersion",
+      "cudaVersion",
+      "gpus",
+      "liveRentalCount",
+      "lastSeenAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "clusterId",
+      "clusterName",
+      "providerId",
+      "region"
+    ]
+  },
+  "adminMarkGpu": {
+    "name": "admin node mark-gpu",
+    "summary": "Take a single GPU out of use, or put it back",
+    "description": "Whoever rents it keeps it; it is not sold again until it is put back.",
+    "params": [
+      {
+        "key": "nodeId",
+        "describe": "the id of a node"
+      },
+      {
+        "key": "gpuId",
+        "describe": "the id of a GPU"
+      }
+    ],
+    "fields": [
+      {
+        "key": "faulty",
+        "flag": "faulty",
+        "type": "boolean",
+        "describe": "out of use",
+        "required": true
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "clusterId",
+      "clusterName",
+      "providerId",
+      "region",
+      "supplierId",
+      "status",
+      "statusReason",
+      "statusSince",
+      "drainDeadlineAt",
+      "address",
+      "hardwareReadAt",
+      "cpuModel",
+      "cpuCount",
+      "ramGb",
+      "storageGb",
+      "driverVersion",
+      "cudaVersion",
+      "gpus",
+      "liveRentalCount",
+      "lastSeenAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "clusterId",
+      "clusterName",
+      "providerId",
+      "region"
+    ]
+  },
+  "adminRemoveNode": {
+    "name": "admin node remove",
+    "summary": "Remove an empty node from the fleet",
+    "description": "Drain it first. Its name is free for a new node once the engine has stopped listing it.",
+    "params": [
+      {
+        "key": "nodeId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
+      }
+    ],
+    "answers": "nothing",
+    "json": [],
+    "columns": [],
+    "asks": true
+  },
+  "adminListNodeTransitions": {
+    "name": "admin node transitions",
+    "summary": "List what happened to a node, newest first",
+    "params": [
+      {
+        "key": "nodeId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "seq",
+      "from",
+      "to",
+      "reason",
+      "actor",
+      "at"
+    ],
+    "columns": [
+      "seq",
+      "from",
+      "to",
+      "reason",
+      "actor",
+      "at"
+    ]
+  },
+  "adminAddMember": {
+    "name": "admin org add-member",
+    "summary": "Put a person into an organisation",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [
+      {
+        "key": "email",
+        "flag": "email",
+        "type": "text",
+        "describe": "the address of the person",
+        "required": true
+      },
+      {
+        "key": "role",
+        "flag": "role",
+        "type": "text",
+        "describe": "the role",
+        "choices": [
+          "owner",
+          "admin",
+          "member",
+          "billing",
+          "viewer"
+        ],
+        "required": true
+      },
+      {
+        "key": "name",
+        "flag": "name",
+        "type": "text",
+        "describe": "the name"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "organisationId",
+      "userId",
+      "role",
+      "email",
+      "name",
+      "picture",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "organisationId",
+      "userId",
+      "role",
+      "email",
+      "picture"
+    ]
+  },
+  "adminAdjust": {
+    "name": "admin org adjust",
+    "summary": "Correct a balance, up or down",
+    "description": "A correction never takes a balance below its floor: 402. At most 10000000 USD at once.",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [
+      {
+        "key": "amountNanoUsd",
+        "flag": "amount-usd",
+        "type": "usd",
+        "describe": "the amount",
+        "required": true
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "occurredAt",
+      "kind",
+      "amountNanoUsd",
+      "balanceAfterNanoUsd",
+      "cause",
+      "description",
+      "reverses",
+      "organisationId",
+      "reason"
+    ],
+    "columns": [
+      "id",
+      "occurredAt",
+      "kind",
+      "amountNanoUsd",
+      "balanceAfterNanoUsd",
+      "description",
+      "reverses"
+    ],
+    "asks": true
+  },
+  "adminCreateOrganisation": {
+    "name": "admin org create",
+    "summary": "Create an organisation with its first owner",
+    "description": "A person with that email address becomes the owner; one who is not known yet is created.",
+    "params": [],
+    "fields": [
+      {
+        "key": "name",
+        "flag": "name",
+        "type": "text",
+        "describe": "the name",
+        "required": true
+      },
+      {
+        "key": "owner",
+        "flag": "owner",
+        "type": "json",
+        "describe": "the first owner: email and name",
+        "required": true
+      },
+      {
+        "key": "slug",
+        "flag": "slug",
+        "type": "text",
+        "describe": "left out: made from the name"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "slug",
+      "status",
+      "createdAt",
+      "updatedAt",
+      "homeCell",
+      "suspendedAt",
+      "suspendedReason"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "slug",
+      "createdAt",
+      "updatedAt",
+      "homeCell"
+    ]
+  },
+  "adminGetOrganisation": {
+    "name": "admin org get",
+    "summary": "Read any organisation",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "slug",
+      "status",
+      "createdAt",
+      "updatedAt",
+      "homeCell",
+      "suspendedAt",
+      "suspendedReason"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "slug",
+      "createdAt",
+      "updatedAt",
+      "homeCell"
+    ]
+  },
+  "adminRefund": {
+    "name": "admin org refund",
+    "summary": "Give back part or all of a charge",
+    "description": "The refunds of a charge together never exceed it: 409.",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [
+      {
+        "key": "transferId",
+        "flag": "transfer-id",
+        "type": "text",
+        "describe": "the id of a transfer",
+        "required": true
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "amountNanoUsd",
+        "flag": "amount-usd",
+        "type": "usd",
+        "describe": "the amount"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "occurredAt",
+      "kind",
+      "amountNanoUsd",
+      "balanceAfterNanoUsd",
+      "cause",
+      "description",
+      "reverses",
+      "organisationId",
+      "reason"
+    ],
+    "columns": [
+      "id",
+      "occurredAt",
+      "kind",
+      "amountNanoUsd",
+      "balanceAfterNanoUsd",
+      "description",
+      "reverses"
+    ],
+    "asks": true
+  },
+  "adminSetOverdraft": {
+    "name": "admin org set-overdraft",
+    "summary": "Say how far below zero a balance may go",
+    "description": "An overdraft that is in use cannot be taken away: 409. At most 10000000 USD.",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [
+      {
+        "key": "maxOverdraftNanoUsd",
+        "flag": "max-overdraft-usd",
+        "type": "usd",
+        "describe": "how far below zero it may go",
+        "required": true
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "organisationId",
+      "balanceNanoUsd",
+      "heldNanoUsd",
+      "availableNanoUsd",
+      "maxOverdraftNanoUsd",
+      "frozen"
+    ],
+    "columns": [
+      "organisationId",
+      "balanceNanoUsd",
+      "heldNanoUsd",
+      "availableNanoUsd",
+      "maxOverdraftNanoUsd",
+      "frozen"
+    ],
+    "asks": true
+  },
+  "adminUnfreeze": {
+    "name": "admin org unfreeze",
+    "summary": "Admit new work again after a disputed payment was settled",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "organisationId",
+      "balanceNanoUsd",
+      "heldNanoUsd",
+      "availableNanoUsd",
+      "maxOverdraftNanoUsd",
+      "frozen"
+    ],
+    "columns": [
+      "organisationId",
+      "balanceNanoUsd",
+      "heldNanoUsd",
+      "availableNanoUsd",
+      "maxOverdraftNanoUsd",
+      "frozen"
+    ],
+    "asks": true
+  },
+  "adminListPayouts": {
+    "name": "admin payout list",
+    "summary": "List payouts of all suppliers, newest first",
+    "params": [],
+    "fields": [
+      {
+        "key": "status",
+        "flag": "status",
+        "type": "text",
+        "describe": "only those in this state",
+        "choices": [
+          "requested",
+          "paid",
+          "rejected"
+        ]
+      }
+    ],
+    "answers": "list",
+    "json": [
+      "id",
+      "amountNanoUsd",
+      "status",
+      "requestedAt",
+      "settledAt",
+      "reference",
+      "reason",
+      "supplierId",
+      "organisationId",
+      "supplierName"
+    ],
+    "columns": [
+      "id",
+      "status",
+      "amountNanoUsd",
+      "requestedAt",
+      "settledAt",
+      "reference",
+      "reason"
+    ]
+  },
+  "adminSettlePayout": {
+    "name": "admin payout settle",
+    "summary": "Record a payout as paid, or reject it",
+    "description": "Once: the same outcome again answers the payout as it is, the other one 409. The reason of a rejection is shown to the supplier.",
+    "params": [
+      {
+        "key": "payoutId",
+        "describe": "the id of a payout"
+      }
+    ],
+    "fields": [
+      {
+        "key": "outcome",
+        "flag": "outcome",
+        "type": "text",
+        "describe": "what became of it",
+        "choices": [
+          "paid",
+          "rejected"
+        ],
+        "required": true
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "reference",
+        "flag": "reference",
+        "type": "text",
+        "describe": "what the bank calls it"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "amountNanoUsd",
+      "status",
+      "requestedAt",
+      "settledAt",
+      "reference",
+      "reason",
+      "supplierId",
+      "organisationId",
+      "supplierName"
+    ],
+    "columns": [
+      "id",
+      "status",
+      "amountNanoUsd",
+      "requestedAt",
+      "settledAt",
+      "reference",
+      "reason"
+    ],
+    "asks": true
+  },
+  "adminEndPrice": {
+    "name": "admin price end",
+    "summary": "End a price, so that nothing new is sold by it",
+    "description": "The price that it covered counts again: an older one for the same subject, or one that is less specific.",
+    "params": [
+      {
+        "key": "priceId",
+        "describe": "the id of an entry of the price book"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "organisationId",
+      "subject",
+      "unit",
+      "priceNanoUsd",
+      "validFrom",
+      "validUntil",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "organisationId",
+      "unit",
+      "priceNanoUsd",
+      "validFrom",
+      "validUntil",
+      "createdAt"
+    ]
+  },
+  "adminListProviders": {
+    "name": "admin provider list",
+    "summary": "List the configured providers and their regions",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "variant",
+      "driver",
+      "mode",
+      "enabled",
+      "configured",
+      "regions"
+    ],
+    "columns": [
+      "id",
+      "variant",
+      "driver",
+      "mode",
+      "enabled",
+      "configured"
+    ]
+  },
+  "adminUpdateProvider": {
+    "name": "admin provider update",
+    "summary": "Switch a provider or some of its regions on or off",
+    "description": "Switching off stops new rentals only.",
+    "params": [
+      {
+        "key": "providerId",
+        "describe": "the provider"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "enabled",
+        "flag": "enabled",
+        "type": "boolean",
+        "describe": "in use"
+      },
+      {
+        "key": "regions",
+        "flag": "regions",
+        "type": "json",
+        "describe": "the regions that are open"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "variant",
+      "driver",
+      "mode",
+      "enabled",
+      "configured",
+      "regions"
+    ],
+    "columns": [
+      "id",
+      "variant",
+      "driver",
+      "mode",
+      "enabled",
+      "configured"
+    ]
+  },
+  "adminCreatePrivateCloudRental": {
+    "name": "admin rental create-private-cloud",
+    "summary": "Hand over a private cloud under contract; it is never metered by GPU",
+    "params": [],
+    "fields": [
+      {
+        "key": "organisationId",
+        "flag": "organisation-id",
+        "type": "text",
+        "describe": "the id of an organisation",
+        "required": true
+      },
+      {
+        "key": "name",
+        "flag": "name",
+        "type": "text",
+        "describe": "the name",
+        "required": true
+      },
+      {
+        "key": "gpuType",
+        "flag": "gpu-type",
+        "type": "text",
+        "describe": "the GPU",
+        "choices": [
+          "h100",
+          "h200",
+          "b200"
+        ],
+        "required": true
+      },
+      {
+        "key": "gpuCount",
+        "flag": "gpu-count",
+        "type": "integer",
+        "describe": "how many GPUs",
+        "required": true
+      },
+      {
+        "key": "nodes",
+        "flag": "nodes",
+        "type": "json",
+        "describe": "the nodes that are handed over",
+        "required": true
+      },
+      {
+        "key": "sshUser",
+        "flag": "ssh-user",
+        "type": "text",
+        "describe": "the user for SSH",
+        "required": true
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "gpuModel",
+        "flag": "gpu-model",
+        "type": "text",
+        "describe": "the model of the GPUs, as it is shown"
+      },
+      {
+        "key": "location",
+        "flag": "location",
+        "type": "text",
+        "describe": "where it stands, as it is shown"
+      },
+      {
+        "key": "sshPort",
+        "flag": "ssh-port",
+        "type": "integer",
+        "describe": "the port for SSH"
+      },
+      {
+        "key": "salesContractExternalId",
+        "flag": "sales-contract-external-id",
+        "type": "text",
+        "describe": "the contract in the books of sales"
+      },
+      {
+        "key": "startsAt",
+        "flag": "starts-at",
+        "type": "moment",
+        "describe": "when it begins"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "createdAt",
+      "updatedAt",
+      "deletedAt",
+      "userId",
+      "orgId",
+      "startedAt",
+      "terminatedAt",
+      "externalId",
+      "rentalId",
+      "providerData",
+      "rentalType",
+      "name",
+      "label",
+      "region",
+      "convertToOnDemandOnExpiry",
+      "managedK8sClusterId",
+      "gpuType",
+      "gpuCount",
+      "meta",
+      "currentTerm",
+      "attachedStorage",
+      "gpuFormFactor",
+      "nodes",
+      "connectionType",
+      "ethernetVariant",
+      "createdBy",
+      "supportsFeature",
+      "status",
+      "statusReason",
+      "statusSince",
+      "power",
+      "gpuHeld",
+      "ssh",
+      "ports",
+      "image",
+      "tags",
+      "expiresAt",
+      "maxUsd",
+      "costSoFarNanoUsd",
+      "steps"
+    ],
+    "optional": [
+      "meta",
+      "attachedStorage",
+      "ethernetVariant"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "createdAt",
+      "updatedAt",
+      "deletedAt",
+      "userId"
+    ]
+  },
+  "adminTerminateRental": {
+    "name": "admin rental terminate",
+    "summary": "End any rental",
+    "params": [
+      {
+        "key": "rentalId",
+        "describe": "rental id",
+        "integer": true
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "message",
+      "rentalId",
+      "status",
+      "billingStoppedAt",
+      "finalCost",
+      "commitment"
+    ],
+    "optional": [
+      "commitment"
+    ],
+    "columns": [
+      "status",
+      "message",
+      "rentalId",
+      "billingStoppedAt"
+    ],
+    "asks": true
+  },
+  "adminListReservationRequests": {
+    "name": "admin reservation list",
+    "summary": "List requests for large reservations, newest first",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "organisationId",
+      "requestedBy",
+      "gpuCount",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "organisationId",
+      "requestedBy",
+      "gpuCount",
+      "createdAt"
+    ]
+  },
+  "adminCreateReserveOption": {
+    "name": "admin reserve-option create",
+    "summary": "Offer a reserved term",
+    "description": "It replaces the option on offer for the same machine type, GPU type, region and term.",
+    "params": [],
+    "fields": [
+      {
+        "key": "machineType",
+        "flag": "machine-type",
+        "type": "text",
+        "describe": "the kind of machine",
+        "choices": [
+          "virtual-machine",
+          "bare-metal"
+        ],
+        "required": true
+      },
+      {
+        "key": "gpuType",
+        "flag": "gpu-type",
+        "type": "text",
+        "describe": "the GPU",
+        "required": true
+      },
+      {
+        "key": "region",
+        "flag": "region",
+        "type": "text",
+        "describe": "the region",
+        "required": true
+      },
+      {
+        "key": "termPeriodDays",
+        "flag": "term-period-days",
+        "type": "integer",
+        "describe": "for how many days",
+        "required": true
+      },
+      {
+        "key": "discountPercentage",
+        "flag": "discount-percentage",
+        "type": "number",
+        "describe": "in percent, with at most four decimals",
+        "required": true
+      },
+      {
+        "key": "earlyTerminationRefundPercentage",
+        "flag": "early-termination-refund-percentage",
+        "type": "number",
+        "describe": "in percent, with at most four decimals",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "machineType",
+      "gpuType",
+      "region",
+      "termPeriodDays",
+      "discountPercentage",
+      "earlyTerminationRefundPercentage",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "machineType",
+      "gpuType",
+      "region",
+      "termPeriodDays",
+      "discountPercentage",
+      "earlyTerminationRefundPercentage"
+    ]
+  },
+  "adminListReserveOptions": {
+    "name": "admin reserve-option list",
+    "summary": "List the reserve options on offer",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "machineType",
+      "gpuType",
+      "region",
+      "termPeriodDays",
+      "discountPercentage",
+      "earlyTerminationRefundPercentage",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "machineType",
+      "gpuType",
+      "region",
+      "termPeriodDays",
+      "discountPercentage",
+      "earlyTerminationRefundPercentage"
+    ]
+  },
+  "adminApproveSupplier": {
+    "name": "admin supplier approve",
+    "summary": "Approve a supplier",
+    "description": "The fee counts for what is rented from now on. Approving again changes the fee, and ends a suspension.",
+    "params": [
+      {
+        "key": "supplierId",
+        "describe": "the id of a supplier"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "feePercentage",
+        "flag": "fee-percentage",
+        "type": "number",
+        "describe": "what the operator keeps of each charge, with at most four decimals",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "organisationId",
+      "name",
+      "about",
+      "status",
+      "statusReason",
+      "feePercentage",
+      "appliedAt",
+      "approvedAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "organisationId",
+      "about",
+      "statusReason",
+      "feePercentage"
+    ]
+  },
+  "adminListSuppliers": {
+    "name": "admin supplier list",
+    "summary": "List suppliers and applications",
+    "params": [],
+    "fields": [
+      {
+        "key": "status",
+        "flag": "status",
+        "type": "text",
+        "describe": "nothing of a suspended supplier is shown or rented anew; what is rented goes on",
+        "choices": [
+          "applied",
+          "approved",
+          "rejected",
+          "suspended"
+        ]
+      }
+    ],
+    "answers": "list",
+    "json": [
+      "id",
+      "organisationId",
+      "name",
+      "about",
+      "status",
+      "statusReason",
+      "feePercentage",
+      "appliedAt",
+      "approvedAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "organisationId",
+      "about",
+      "statusReason",
+      "feePercentage"
+    ]
+  },
+  "adminRejectSupplier": {
+    "name": "admin supplier reject",
+    "summary": "Reject an application, or suspend a supplier that was approved",
+    "description": "Nothing of a suspended supplier is shown or rented anew; what is rented goes on.",
+    "params": [
+      {
+        "key": "supplierId",
+        "describe": "the id of a supplier"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "organisationId",
+      "name",
+      "about",
+      "status",
+      "statusReason",
+      "feePercentage",
+      "appliedAt",
+      "approvedAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "organisationId",
+      "about",
+      "statusReason",
+      "feePercentage"
+    ]
+  },
+  "adminListTransfers": {
+    "name": "admin transfer list",
+    "summary": "List transfers of every organisation, newest first",
+    "params": [],
+    "fields": [
+      {
+        "key": "from",
+        "flag": "from",
+        "type": "moment",
+        "describe": "from this moment on"
+      },
+      {
+        "key": "until",
+        "flag": "until",
+        "type": "moment",
+        "describe": "before this moment"
+      },
+      {
+        "key": "organisationId",
+        "flag": "organisation-id",
+        "type": "text",
+        "describe": "the id of an organisation"
+      },
+      {
+        "key": "kind",
+        "flag": "kind",
+        "type": "text",
+        "describe": "only of this kind",
+        "choices": [
+          "top_up",
+          "grant",
+          "adjustment",
+          "refund",
+          "reversal",
+          "charge",
+          "credit",
+          "payout",
+          "clawback",
+          "expiry"
+        ]
+      }
+    ],
+    "answers": "list",
+    "json": [
+      "id",
+      "occurredAt",
+      "kind",
+      "amountNanoUsd",
+      "balanceAfterNanoUsd",
+      "cause",
+      "description",
+      "reverses",
+      "organisationId",
+      "reason"
+    ],
+    "columns": [
+      "id",
+      "occurredAt",
+      "kind",
+      "amountNanoUsd",
+      "balanceAfterNanoUsd",
+      "description",
+      "reverses"
+    ]
+  },
+  "adminReverse": {
+    "name": "admin transfer reverse",
+    "summary": "Undo a transfer by its exact opposite",
+    "params": [
+      {
+        "key": "transferId",
+        "describe": "the id of a transfer"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "occurredAt",
+      "kind",
+      "amountNanoUsd",
+      "balanceAfterNanoUsd",
+      "cause",
+      "description",
+      "reverses",
+      "organisationId",
+      "reason"
+    ],
+    "columns": [
+      "id",
+      "occurredAt",
+      "kind",
+      "amountNanoUsd",
+      "balanceAfterNanoUsd",
+      "description",
+      "reverses"
+    ],
+    "asks": true
+  },
+  "getCurrentBalance": {
+    "name": "balance credits",
+    "summary": "The current balance",
+    "params": [],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "credits",
+      "currency",
+      "balance_usd",
+      "balance_nano_usd",
+      "held_nano_usd"
+    ],
+    "columns": [
+      "credits",
+      "currency",
+      "balance_usd",
+      "balance_nano_usd",
+      "held_nano_usd"
+    ],
+    "hidden": true
+  },
+  "listPurchaseHistory": {
+    "name": "balance purchases",
+    "summary": "The deposits of the organisation, newest first",
+    "description": "Payments and grants, the newest 1000 of them; `GET /v2/customer/ledger` lists all of them.",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "amount",
+      "amount_nano_usd",
+      "timestamp",
+      "source"
+    ],
+    "columns": [
+      "amount",
+      "amount_nano_usd",
+      "timestamp",
+      "source"
+    ]
+  },
+  "getOpenDocument": {
+    "name": "document get",
+    "summary": "One of the OpenAPI documents, without a key",
+    "description": "Served only where the operator has switched it on; elsewhere 404.",
+    "params": [
+      {
+        "key": "file",
+        "describe": "file"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [],
+    "columns": []
+  },
+  "getOpenapi": {
+    "name": "document openapi",
+    "summary": "The machine-readable description of the v2 interface",
+    "params": [],
+    "fields": [],
+    "answers": "record",
+    "json": [],
+    "columns": []
+  },
+  "generateImage": {
+    "name": "image generate",
+    "summary": "Generate images",
+    "params": [],
+    "fields": [
+      {
+        "key": "model_name",
+        "flag": "model-name",
+        "type": "text",
+        "describe": "the model",
+        "required": true
+      },
+      {
+        "key": "prompt",
+        "flag": "prompt",
+        "type": "text",
+        "describe": "what it shows",
+        "required": true
+      },
+      {
+        "key": "height",
+        "flag": "height",
+        "type": "integer",
+        "describe": "the height in pixels",
+        "required": true
+      },
+      {
+        "key": "width",
+        "flag": "width",
+        "type": "integer",
+        "describe": "the width in pixels",
+        "required": true
+      },
+      {
+        "key": "backend",
+        "flag": "backend",
+        "type": "text",
+        "describe": "which engine draws it; auto chooses"
+      },
+      {
+        "key": "negative_prompt",
+        "flag": "negative-prompt",
+        "type": "text",
+        "describe": "what it should not show"
+      },
+      {
+        "key": "prompt_2",
+        "flag": "prompt-2",
+        "type": "text",
+        "describe": "the same for the second encoder"
+      },
+      {
+        "key": "negative_prompt_2",
+        "flag": "negative-prompt-2",
+        "type": "text",
+        "describe": "the same for the second encoder"
+      },
+      {
+        "key": "style_preset",
+        "flag": "style-preset",
+        "type": "text",
+        "describe": "the style"
+      },
+      {
+        "key": "image",
+        "flag": "image",
+        "type": "text",
+        "describe": "base64"
+      },
+      {
+        "key": "controlnet_name",
+        "flag": "controlnet-name",
+        "type": "text",
+        "describe": "the net that guides it"
+      },
+      {
+        "key": "controlnet_image",
+        "flag": "controlnet-image",
+        "type": "text",
+        "describe": "base64"
+      },
+      {
+        "key": "seed",
+        "flag": "seed",
+        "type": "integer",
+        "describe": "the same seed makes the same again"
+      },
+      {
+        "key": "strength",
+        "flag": "strength",
+        "type": "number",
+        "describe": "how far it may leave the given picture, 0 to 1"
+      },
+      {
+        "key": "cfg_scale",
+        "flag": "cfg-scale",
+        "type": "number",
+        "describe": "how closely it follows the prompt, 0 to 50"
+      },
+      {
+        "key": "steps",
+        "flag": "steps",
+        "type": "integer",
+        "describe": "how many steps it is drawn in"
+      },
+      {
+        "key": "sampler",
+        "flag": "sampler",
+        "type": "text",
+        "describe": "how it is sampled"
+      },
+      {
+        "key": "enable_refiner",
+        "flag": "enable-refiner",
+        "type": "boolean",
+        "describe": "refine it at the end"
+      },
+      {
+        "key": "lora",
+        "flag": "lora",
+        "type": "json",
+        "describe": "weights to add, each with its strength"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "images",
+      "inference_time"
+    ],
+    "columns": [
+      "inference_time"
+    ]
+  },
+  "listMarketplaceInstancesByPost": {
+    "name": "market instance by-post",
+    "summary": "List marketplace instances",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "start",
+      "end",
+      "created",
+      "sshCommand",
+      "portMappings",
+      "instance"
+    ],
+    "columns": [
+      "id",
+      "start",
+      "end",
+      "created",
+      "sshCommand"
+    ],
+    "hidden": true
+  },
+  "getOrganisation": {
+    "name": "org get",
+    "summary": "Read an organisation",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "slug",
+      "status",
+      "createdAt",
+      "updatedAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "slug",
+      "createdAt",
+      "updatedAt"
+    ]
+  },
+  "listOrganisations": {
+    "name": "org list",
+    "summary": "List the organisations the caller may act for",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "name",
+      "slug",
+      "status",
+      "createdAt",
+      "updatedAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "slug",
+      "createdAt",
+      "updatedAt"
+    ]
+  },
+  "updateOrganisation": {
+    "name": "org update",
+    "summary": "Change an organisation",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [
+      {
+        "key": "name",
+        "flag": "name",
+        "type": "text",
+        "describe": "the name"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "slug",
+      "status",
+      "createdAt",
+      "updatedAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "slug",
+      "createdAt",
+      "updatedAt"
+    ]
+  },
+  "generateAudio": {
+    "name": "speech generate",
+    "summary": "Generate speech",
+    "params": [],
+    "fields": [
+      {
+        "key": "text",
+        "flag": "text",
+        "type": "text",
+        "describe": "what is spoken",
+        "required": true
+      },
+      {
+        "key": "language",
+        "flag": "language",
+        "type": "text",
+        "describe": "the language"
+      },
+      {
+        "key": "speaker",
+        "flag": "speaker",
+        "type": "text",
+        "describe": "the voice"
+      },
+      {
+        "key": "speed",
+        "flag": "speed",
+        "type": "number",
+        "describe": "how fast it is spoken"
+      },
+      {
+        "key": "sdp_ratio",
+        "flag": "sdp-ratio",
+        "type": "number",
+        "describe": "how lively it is spoken"
+      },
+      {
+        "key": "noise_scale",
+        "flag": "noise-scale",
+        "type": "number",
+        "describe": "how much the voice varies"
+      },
+      {
+        "key": "noise_scale_w",
+        "flag": "noise-scale-w",
+        "type": "number",
+        "describe": "how much the rhythm varies"
+      },
+      {
+        "key": "model",
+        "flag": "model",
+        "type": "text",
+        "describe": "the model"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "audio",
+      "inference_time",
+      "sample_rate",
+      "usage"
+    ],
+    "columns": [
+      "audio",
+      "inference_time",
+      "sample_rate",
+      "usage"
+    ]
+  },
+  "supplierGetAccount": {
+    "name": "supplier account",
+    "summary": "How the application or account stands",
+    "params": [],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "organisationId",
+      "name",
+      "about",
+      "status",
+      "statusReason",
+      "feePercentage",
+      "appliedAt",
+      "approvedAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "organisationId",
+      "about",
+      "statusReason",
+      "feePercentage"
+    ]
+  },
+  "supplierApply": {
+    "name": "supplier apply",
+    "summary": "Apply to be a supplier",
+    "params": [],
+    "fields": [
+      {
+        "key": "name",
+        "flag": "name",
+        "type": "text",
+        "describe": "the name",
+        "required": true
+      },
+      {
+        "key": "about",
+        "flag": "about",
+        "type": "text",
+        "describe": "a few words about it"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "organisationId",
+      "name",
+      "about",
+      "status",
+      "statusReason",
+      "feePercentage",
+      "appliedAt",
+      "approvedAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "organisationId",
+      "about",
+      "statusReason",
+      "feePercentage"
+    ]
+  },
+  "supplierGetEarnings": {
+    "name": "supplier earnings",
+    "summary": "What the machines earned",
+    "description": "Since the beginning of the month (UTC) unless a period is said; no period is longer than 366 days.",
+    "params": [],
+    "fields": [
+      {
+        "key": "from",
+        "flag": "from",
+        "type": "moment",
+        "describe": "from this moment on"
+      },
+      {
+        "key": "until",
+        "flag": "until",
+        "type": "moment",
+        "describe": "before this moment"
+      }
+    ],
+    "answers": "record",
+    "json": [
+      "accruedNanoUsd",
+      "payableNanoUsd",
+      "requestedNanoUsd",
+      "paidOutNanoUsd",
+      "from",
+      "until",
+      "machines"
+    ],
+    "columns": [
+      "accruedNanoUsd",
+      "payableNanoUsd",
+      "requestedNanoUsd",
+      "paidOutNanoUsd",
+      "from",
+      "until"
+    ]
+  },
+  "supplierGetEnrolment": {
+    "name": "supplier enrolment get",
+    "summary": "How one machine that asked to join stands",
+    "params": [
+      {
+        "key": "enrolmentId",
+        "describe": "the id of an enrolment"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "endpoint",
+      "clusterName",
+      "region",
+      "stage",
+      "problem",
+      "steps",
+      "machineId",
+      "tests",
+      "joinedAt",
+      "deadlineAt",
+      "enrolledAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "endpoint",
+      "clusterName",
+      "region",
+      "stage",
+      "problem"
+    ]
+  },
+  "supplierListEnrolments": {
+    "name": "supplier enrolment list",
+    "summary": "How machines that asked to join stand, newest first",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "name",
+      "endpoint",
+      "clusterName",
+      "region",
+      "stage",
+      "problem",
+      "steps",
+      "machineId",
+      "tests",
+      "joinedAt",
+      "deadlineAt",
+      "enrolledAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "endpoint",
+      "clusterName",
+      "region",
+      "stage",
+      "problem"
+    ]
+  },
+  "supplierCreateJoinToken": {
+    "name": "supplier join-token create",
+    "summary": "Make a token with which machines join",
+    "params": [],
+    "fields": [
+      {
+        "key": "clusterName",
+        "flag": "cluster-name",
+        "type": "text",
+        "describe": "what the marketplace shows as the cluster of the machines that join",
+        "required": true
+      },
+      {
+        "key": "region",
+        "flag": "region",
+        "type": "text",
+        "describe": "where the machines are: one of the regions that the operator opened",
+        "required": true
+      },
+      {
+        "key": "description",
+        "flag": "description",
+        "type": "text",
+        "describe": "what it is for"
+      },
+      {
+        "key": "maxMachines",
+        "flag": "max-machines",
+        "type": "integer",
+        "describe": "the most machines that may join with it"
+      },
+      {
+        "key": "ttlSeconds",
+        "flag": "ttl-seconds",
+        "type": "integer",
+        "describe": "for how many seconds it is valid"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "description",
+      "clusterName",
+      "region",
+      "maxMachines",
+      "usedMachines",
+      "expiresAt",
+      "revokedAt",
+      "createdAt",
+      "token"
+    ],
+    "columns": [
+      "id",
+      "description",
+      "clusterName",
+      "region",
+      "maxMachines",
+      "usedMachines",
+      "expiresAt"
+    ]
+  },
+  "supplierListJoinTokens": {
+    "name": "supplier join-token list",
+    "summary": "List join tokens, never the tokens themselves",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "description",
+      "clusterName",
+      "region",
+      "maxMachines",
+      "usedMachines",
+      "expiresAt",
+      "revokedAt",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "description",
+      "clusterName",
+      "region",
+      "maxMachines",
+      "usedMachines",
+      "expiresAt"
+    ]
+  },
+  "supplierRevokeJoinToken": {
+    "name": "supplier join-token revoke",
+    "summary": "Revoke a join token; machines that joined stay",
+    "params": [
+      {
+        "key": "joinTokenId",
+        "describe": "the id of a join token"
+      }
+    ],
+    "fields": [],
+    "answers": "nothing",
+    "json": [],
+    "columns": [],
+    "asks": true
+  },
+  "supplierDrainMachine": {
+    "name": "supplier machine drain",
+    "summary": "Take no new rentals on a machine",
+    "params": [
+      {
+        "key": "machineId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "supplierId",
+      "clusterName",
+      "region",
+      "status",
+      "statusReason",
+      "approval",
+      "approvalReason",
+      "listed",
+      "shown",
+      "notShownBecause",
+      "pricePerGpuHourNanoUsd",
+      "gpus",
+      "gpusRented",
+      "drainedAt",
+      "joinedAt",
+      "lastSeenAt",
+      "reliability"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "supplierId",
+      "clusterName",
+      "region",
+      "statusReason"
+    ]
+  },
+  "supplierGetMachine": {
+    "name": "supplier machine get",
+    "summary": "Read a machine",
+    "params": [
+      {
+        "key": "machineId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "supplierId",
+      "clusterName",
+      "region",
+      "status",
+      "statusReason",
+      "approval",
+      "approvalReason",
+      "listed",
+      "shown",
+      "notShownBecause",
+      "pricePerGpuHourNanoUsd",
+      "gpus",
+      "gpusRented",
+      "drainedAt",
+      "joinedAt",
+      "lastSeenAt",
+      "reliability"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "supplierId",
+      "clusterName",
+      "region",
+      "statusReason"
+    ]
+  },
+  "supplierGetMachineHistory": {
+    "name": "supplier machine history",
+    "summary": "What became of a machine, and what went wrong on it",
+    "description": "The newest 100, newest first.",
+    "params": [
+      {
+        "key": "machineId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "at",
+      "kind",
+      "status",
+      "reason"
+    ],
+    "columns": [
+      "status",
+      "at",
+      "kind",
+      "reason"
+    ]
+  },
+  "supplierResumeMachine": {
+    "name": "supplier machine resume",
+    "summary": "Put a machine back into use that was drained by its supplier",
+    "params": [
+      {
+        "key": "machineId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "supplierId",
+      "clusterName",
+      "region",
+      "status",
+      "statusReason",
+      "approval",
+      "approvalReason",
+      "listed",
+      "shown",
+      "notShownBecause",
+      "pricePerGpuHourNanoUsd",
+      "gpus",
+      "gpusRented",
+      "drainedAt",
+      "joinedAt",
+      "lastSeenAt",
+      "reliability"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "supplierId",
+      "clusterName",
+      "region",
+      "statusReason"
+    ]
+  },
+  "supplierUpdateMachine": {
+    "name": "supplier machine update",
+    "summary": "Price, list or unlist a machine",
+    "description": "What is rented keeps its frozen price.",
+    "params": [
+      {
+        "key": "machineId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [
+      {
+        "key": "listed",
+        "flag": "listed",
+        "type": "boolean",
+        "describe": "offer it on the marketplace"
+      },
+      {
+        "key": "pricePerGpuHourNanoUsd",
+        "flag": "price-per-gpu-hour-usd",
+        "type": "usd",
+        "describe": "the price of a GPU for an hour"
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "name",
+      "supplierId",
+      "clusterName",
+      "region",
+      "status",
+      "statusReason",
+      "approval",
+      "approvalReason",
+      "listed",
+      "shown",
+      "notShownBecause",
+      "pricePerGpuHourNanoUsd",
+      "gpus",
+      "gpusRented",
+      "drainedAt",
+      "joinedAt",
+      "lastSeenAt",
+      "reliability"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "supplierId",
+      "clusterName",
+      "region",
+      "statusReason"
+    ]
+  },
+  "supplierWithdrawMachine": {
+    "name": "supplier machine withdraw",
+    "summary": "Withdraw an empty machine",
+    "params": [
+      {
+        "key": "machineId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [],
+    "answers": "nothing",
+    "json": [],
+    "columns": [],
+    "asks": true
+  },
+  "supplierListPayouts": {
+    "name": "supplier payout list",
+    "summary": "List payouts, newest first",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "amountNanoUsd",
+      "status",
+      "requestedAt",
+      "settledAt",
+      "reference",
+      "reason"
+    ],
+    "columns": [
+      "id",
+      "status",
+      "amountNanoUsd",
+      "requestedAt",
+      "settledAt",
+      "reference",
+      "reason"
+    ]
+  },
+  "supplierRequestPayout": {
+    "name": "supplier payout request",
+    "summary": "Ask for a payout",
+    "description": "It is set aside until the operator has paid or rejected it. More than is payable answers 409.",
+    "params": [],
+    "fields": [
+      {
+        "key": "amountNanoUsd",
+        "flag": "amount-usd",
+        "type": "usd",
+        "describe": "the amount",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "amountNanoUsd",
+      "status",
+      "requestedAt",
+      "settledAt",
+      "reference",
+      "reason"
+    ],
+    "columns": [
+      "id",
+      "status",
+      "amountNanoUsd",
+      "requestedAt",
+      "settledAt",
+      "reference",
+      "reason"
+    ],
+    "asks": true
+  },
+  "supplierGetStatement": {
+    "name": "supplier statement get",
+    "summary": "Read a statement with its lines",
+    "description": "What was posted in a month (UTC), by machine. Time of its last minutes may be in the next.",
+    "params": [
+      {
+        "key": "statementId",
+        "describe": "the id of a statement"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "id",
+      "periodStart",
+      "periodEnd",
+      "grossNanoUsd",
+      "feeNanoUsd",
+      "netNanoUsd",
+      "lines"
+    ],
+    "columns": [
+      "id",
+      "periodStart",
+      "periodEnd",
+      "grossNanoUsd",
+      "feeNanoUsd",
+      "netNanoUsd"
+    ]
+  },
+  "supplierListStatements": {
+    "name": "supplier statement list",
+    "summary": "List statements, newest first",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "periodStart",
+      "periodEnd",
+      "grossNanoUsd",
+      "feeNanoUsd",
+      "netNanoUsd"
+    ],
+    "columns": [
+      "id",
+      "periodStart",
+      "periodEnd",
+      "grossNanoUsd",
+      "feeNanoUsd",
+      "netNanoUsd"
+    ]
+  },
+  "getRequestCost": {
+    "name": "usage request-costs",
+    "summary": "What inference requests cost, in nano-USD",
+    "description": "Ids come from the `X-Inference-Request-Id` header. Unknown, foreign and still running ids are left out.",
+    "params": [],
+    "fields": [
+      {
+        "key": "requestIds",
+        "flag": "request-ids",
+        "type": "list",
+        "describe": "the ids of requests",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "requests"
+    ],
+    "columns": []
+  }
+};

@@ -1,0 +1,917 @@
+// Written by `npm run cli:generate` from src/commands and the contract. Do not edit.
+import type { Command } from './frame/command.ts';
+import type { Manifest } from './frame/manifest.ts';
+
+const generated = async (operation: string): Promise<Command> =>
+  (await import('./generated/build.ts')).generatedCommand(operation);
+
+export const manifest: Manifest = [
+  {
+    name: '__complete',
+    summary: 'What may follow the words so far; for the completions of shells',
+    hidden: true,
+    load: () => import('./commands/__complete.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin audit-log list',
+    summary: 'Who did what in every organisation, newest first',
+    load: () => import('./commands/admin/audit-log/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin audit-report get',
+    summary: 'What one audit looked at and found',
+    load: () => generated('adminGetAuditReport'),
+  },
+  {
+    name: 'admin audit-report list',
+    summary: 'Audits of the books that were made, newest first',
+    load: () => generated('adminListAuditReports'),
+  },
+  {
+    name: 'admin cluster create',
+    summary: 'Register the endpoint of a compute engine',
+    load: () => generated('adminCreateCluster'),
+  },
+  {
+    name: 'admin cluster list',
+    summary: 'List clusters',
+    load: () => generated('adminListClusters'),
+  },
+  {
+    name: 'admin cluster remove',
+    summary: 'Forget a cluster on which nothing runs any more',
+    load: () => generated('adminRemoveCluster'),
+  },
+  {
+    name: 'admin deployment create',
+    summary: 'Register an engine that serves a model',
+    load: () => generated('adminCreateDeployment'),
+  },
+  {
+    name: 'admin deployment delete',
+    summary: 'Forget a deployment; running streams finish',
+    load: () => generated('adminDeleteDeployment'),
+  },
+  {
+    name: 'admin deployment list',
+    summary: 'List deployments with their health',
+    load: () => generated('adminListDeployments'),
+  },
+  {
+    name: 'admin deployment update',
+    summary: 'Change a deployment, switch it off or on',
+    load: () => generated('adminUpdateDeployment'),
+  },
+  {
+    name: 'admin entitlement create',
+    summary: 'Entitle an organisation to a discount',
+    load: () => generated('adminCreateEntitlement'),
+  },
+  {
+    name: 'admin entitlement list',
+    summary: 'List the discounts an organisation is entitled to',
+    load: () => generated('adminListEntitlements'),
+  },
+  {
+    name: 'admin entitlement revoke',
+    summary: 'Withdraw an entitlement; what runs keeps its frozen price',
+    load: () => generated('adminRevokeEntitlement'),
+  },
+  {
+    name: 'admin fleet',
+    summary: 'The fleet at a glance: nodes and GPUs by region, and how many are free',
+    load: () => import('./commands/admin/fleet.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin machine approve',
+    summary: 'Approve a supplier’s machine for the marketplace',
+    load: () => generated('adminApproveMachine'),
+  },
+  {
+    name: 'admin machine list',
+    summary: 'List suppliers’ machines',
+    load: () => generated('adminListMachines'),
+  },
+  {
+    name: 'admin machine reject',
+    summary: 'Refuse a supplier’s machine, also one that was approved',
+    load: () => generated('adminRejectMachine'),
+  },
+  {
+    name: 'admin maintenance cancel',
+    summary: 'Call off announced maintenance, or end it early',
+    load: () => generated('adminCancelMaintenanceWindow'),
+  },
+  {
+    name: 'admin maintenance create',
+    summary: 'Announce maintenance; the time a machine is away is not billed',
+    load: () => generated('adminCreateMaintenanceWindow'),
+  },
+  {
+    name: 'admin maintenance list',
+    summary: 'List maintenance windows, newest first',
+    load: () => generated('adminListMaintenanceWindows'),
+  },
+  {
+    name: 'admin model create',
+    summary: 'Add a model to the catalog',
+    load: () => generated('adminCreateModel'),
+  },
+  {
+    name: 'admin model list',
+    summary: 'List every model of the catalog, also those switched off',
+    load: () => generated('adminListModels'),
+  },
+  {
+    name: 'admin model update',
+    summary: 'Change a model, switch it off or on',
+    load: () => generated('adminUpdateModel'),
+  },
+  {
+    name: 'admin node drain',
+    summary: 'Place nothing new on a node; what runs stays',
+    load: () => import('./commands/admin/node/drain.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin node get',
+    summary: 'Read a node',
+    load: () => generated('adminGetNode'),
+  },
+  {
+    name: 'admin node list',
+    summary: 'List nodes with their state and how many of their GPUs are rented',
+    load: () => import('./commands/admin/node/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin node mark-gpu',
+    summary: 'Take a single GPU out of use, or put it back',
+    load: () => generated('adminMarkGpu'),
+  },
+  {
+    name: 'admin node quarantine',
+    summary: 'Take a node out of use until somebody has looked at it',
+    load: () => import('./commands/admin/node/quarantine.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin node remove',
+    summary: 'Remove an empty node from the fleet',
+    load: () => generated('adminRemoveNode'),
+  },
+  {
+    name: 'admin node resume',
+    summary: 'Put a drained or quarantined node back into use',
+    load: () => import('./commands/admin/node/resume.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin node transitions',
+    summary: 'List what happened to a node, newest first',
+    load: () => generated('adminListNodeTransitions'),
+  },
+  {
+    name: 'admin org add-member',
+    summary: 'Put a person into an organisation',
+    load: () => generated('adminAddMember'),
+  },
+  {
+    name: 'admin org adjust',
+    summary: 'Correct a balance, up or down',
+    load: () => generated('adminAdjust'),
+  },
+  {
+    name: 'admin org create',
+    summary: 'Create an organisation with its first owner',
+    load: () => generated('adminCreateOrganisation'),
+  },
+  {
+    name: 'admin org get',
+    summary: 'Read any organisation',
+    load: () => generated('adminGetOrganisation'),
+  },
+  {
+    name: 'admin org grant',
+    summary: 'Give an organisation credit',
+    load: () => import('./commands/admin/org/grant.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin org list',
+    summary: 'List every organisation',
+    load: () => import('./commands/admin/org/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin org refund',
+    summary: 'Give back part or all of a charge',
+    load: () => generated('adminRefund'),
+  },
+  {
+    name: 'admin org resume',
+    summary: 'Lift the suspension of an organisation',
+    load: () => import('./commands/admin/org/resume.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin org set-overdraft',
+    summary: 'Say how far below zero a balance may go',
+    load: () => generated('adminSetOverdraft'),
+  },
+  {
+    name: 'admin org suspend',
+    summary: 'Suspend an organisation: its keys are refused within a second',
+    load: () => import('./commands/admin/org/suspend.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin org unfreeze',
+    summary: 'Admit new work again after a disputed payment was settled',
+    load: () => generated('adminUnfreeze'),
+  },
+  {
+    name: 'admin payout list',
+    summary: 'List payouts of all suppliers, newest first',
+    load: () => generated('adminListPayouts'),
+  },
+  {
+    name: 'admin payout settle',
+    summary: 'Record a payout as paid, or reject it',
+    load: () => generated('adminSettlePayout'),
+  },
+  {
+    name: 'admin price create',
+    summary: 'Set a price from a moment on',
+    load: () => import('./commands/admin/price/create.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin price end',
+    summary: 'End a price, so that nothing new is sold by it',
+    load: () => generated('adminEndPrice'),
+  },
+  {
+    name: 'admin price list',
+    summary: 'Show the price book, newest first',
+    load: () => import('./commands/admin/price/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin provider list',
+    summary: 'List the configured providers and their regions',
+    load: () => generated('adminListProviders'),
+  },
+  {
+    name: 'admin provider update',
+    summary: 'Switch a provider or some of its regions on or off',
+    load: () => generated('adminUpdateProvider'),
+  },
+  {
+    name: 'admin rental create-private-cloud',
+    summary: 'Hand over a private cloud under contract; it is never metered by GPU',
+    load: () => generated('adminCreatePrivateCloudRental'),
+  },
+  {
+    name: 'admin rental terminate',
+    summary: 'End any rental',
+    load: () => generated('adminTerminateRental'),
+  },
+  {
+    name: 'admin reservation list',
+    summary: 'List requests for large reservations, newest first',
+    load: () => generated('adminListReservationRequests'),
+  },
+  {
+    name: 'admin reserve-option create',
+    summary: 'Offer a reserved term',
+    load: () => generated('adminCreateReserveOption'),
+  },
+  {
+    name: 'admin reserve-option list',
+    summary: 'List the reserve options on offer',
+    load: () => generated('adminListReserveOptions'),
+  },
+  {
+    name: 'admin supplier approve',
+    summary: 'Approve a supplier',
+    load: () => generated('adminApproveSupplier'),
+  },
+  {
+    name: 'admin supplier list',
+    summary: 'List suppliers and applications',
+    load: () => generated('adminListSuppliers'),
+  },
+  {
+    name: 'admin supplier reject',
+    summary: 'Reject an application, or suspend a supplier that was approved',
+    load: () => generated('adminRejectSupplier'),
+  },
+  {
+    name: 'admin transfer list',
+    summary: 'List transfers of every organisation, newest first',
+    load: () => generated('adminListTransfers'),
+  },
+  {
+    name: 'admin transfer reverse',
+    summary: 'Undo a transfer by its exact opposite',
+    load: () => generated('adminReverse'),
+  },
+  {
+    name: 'api',
+    summary: 'Call any operation of the API by its id',
+    load: () => import('./commands/api.ts').then((module) => module.command),
+  },
+  {
+    name: 'audit-log list',
+    summary: 'Who did what in your organisation, newest first',
+    load: () => import('./commands/audit-log/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'balance',
+    summary: 'What there is to spend, how fast it goes and how long it lasts',
+    load: () => import('./commands/balance.ts').then((module) => module.command),
+  },
+  {
+    name: 'balance credits',
+    summary: 'The current balance',
+    hidden: true,
+    load: () => generated('getCurrentBalance'),
+  },
+  {
+    name: 'balance purchases',
+    summary: 'The deposits of the organisation, newest first',
+    load: () => generated('listPurchaseHistory'),
+  },
+  {
+    name: 'budget create',
+    summary: 'Set a limit on spending, for the organisation or one key',
+    load: () => import('./commands/budget/create.ts').then((module) => module.command),
+  },
+  {
+    name: 'budget delete',
+    summary: 'Delete a budget: its limit no longer holds',
+    load: () => import('./commands/budget/delete.ts').then((module) => module.command),
+  },
+  {
+    name: 'budget list',
+    summary: 'List budgets and how much of each is used',
+    load: () => import('./commands/budget/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'budget update',
+    summary: 'Change a budget',
+    load: () => import('./commands/budget/update.ts').then((module) => module.command),
+  },
+  {
+    name: 'chat',
+    summary: 'Talk to a model; answers stream, with their tokens and cost',
+    load: () => import('./commands/chat.ts').then((module) => module.command),
+  },
+  {
+    name: 'complete',
+    summary: 'Have a model continue a text',
+    load: () => import('./commands/complete.ts').then((module) => module.command),
+  },
+  {
+    name: 'completion',
+    summary: 'Print the completions for your shell',
+    load: () => import('./commands/completion.ts').then((module) => module.command),
+  },
+  {
+    name: 'cost',
+    summary: 'What a rental has cost so far',
+    load: () => import('./commands/cost.ts').then((module) => module.command),
+  },
+  {
+    name: 'cost-export',
+    summary: 'Every cost as CSV, in the columns of FOCUS',
+    load: () => import('./commands/cost-export.ts').then((module) => module.command),
+  },
+  {
+    name: 'document get',
+    summary: 'One of the OpenAPI documents, without a key',
+    load: () => generated('getOpenDocument'),
+  },
+  {
+    name: 'document openapi',
+    summary: 'The machine-readable description of the v2 interface',
+    load: () => generated('getOpenapi'),
+  },
+  {
+    name: 'events',
+    summary: 'What happens to your organisation, as it happens',
+    load: () => import('./commands/events.ts').then((module) => module.command),
+  },
+  {
+    name: 'image',
+    summary: 'Make a picture of words',
+    load: () => import('./commands/image.ts').then((module) => module.command),
+  },
+  {
+    name: 'image generate',
+    summary: 'Generate images',
+    load: () => generated('generateImage'),
+  },
+  {
+    name: 'invoice download',
+    summary: 'An invoice as a PDF file',
+    load: () => import('./commands/invoice/download.ts').then((module) => module.command),
+  },
+  {
+    name: 'invoice get',
+    summary: 'Show an invoice with its lines',
+    load: () => import('./commands/invoice/get.ts').then((module) => module.command),
+  },
+  {
+    name: 'invoice list',
+    summary: 'List invoices, newest first',
+    load: () => import('./commands/invoice/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'key create',
+    summary: 'Create an API key',
+    load: () => import('./commands/key/create.ts').then((module) => module.command),
+  },
+  {
+    name: 'key get',
+    summary: 'Show an API key: what it may do, its limits and when it was last used',
+    load: () => import('./commands/key/get.ts').then((module) => module.command),
+  },
+  {
+    name: 'key list',
+    summary: 'List API keys',
+    load: () => import('./commands/key/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'key revoke',
+    summary: 'Revoke an API key: it stops working within a second',
+    load: () => import('./commands/key/revoke.ts').then((module) => module.command),
+  },
+  {
+    name: 'key rotate',
+    summary: 'Replace an API key with a new one',
+    load: () => import('./commands/key/rotate.ts').then((module) => module.command),
+  },
+  {
+    name: 'ledger',
+    summary: 'Every change of the balance with its cause, newest first',
+    load: () => import('./commands/ledger.ts').then((module) => module.command),
+  },
+  {
+    name: 'limits',
+    summary: 'Rate limits and quotas, and how much of each is used',
+    load: () => import('./commands/limits.ts').then((module) => module.command),
+  },
+  {
+    name: 'login',
+    summary: 'Keep an API key for this machine',
+    load: () => import('./commands/login.ts').then((module) => module.command),
+  },
+  {
+    name: 'logout',
+    summary: 'Forget the key of a profile',
+    load: () => import('./commands/logout.ts').then((module) => module.command),
+  },
+  {
+    name: 'logs',
+    summary: 'What the console of a rental shows',
+    load: () => import('./commands/logs.ts').then((module) => module.command),
+  },
+  {
+    name: 'market history',
+    summary: 'Instances that have ended, and what each cost',
+    load: () => import('./commands/market/history.ts').then((module) => module.command),
+  },
+  {
+    name: 'market instance by-post',
+    summary: 'List marketplace instances',
+    hidden: true,
+    load: () => generated('listMarketplaceInstancesByPost'),
+  },
+  {
+    name: 'market instances',
+    summary: 'Your instances on the marketplace',
+    load: () => import('./commands/market/instances.ts').then((module) => module.command),
+  },
+  {
+    name: 'market list',
+    summary: 'Machines of suppliers that can be rented now, the cheapest first',
+    load: () => import('./commands/market/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'market rent',
+    summary: 'Rent GPUs of one machine on the marketplace, and wait until they can be used',
+    load: () => import('./commands/market/rent.ts').then((module) => module.command),
+  },
+  {
+    name: 'market terminate',
+    summary: 'End an instance: its disk is deleted',
+    load: () => import('./commands/market/terminate.ts').then((module) => module.command),
+  },
+  {
+    name: 'me notices',
+    summary: 'What you are told by mail, and choose it',
+    load: () => import('./commands/me/notices.ts').then((module) => module.command),
+  },
+  {
+    name: 'member list',
+    summary: 'List the people of an organisation',
+    load: () => import('./commands/member/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'member remove',
+    summary: 'Remove a person from an organisation',
+    load: () => import('./commands/member/remove.ts').then((module) => module.command),
+  },
+  {
+    name: 'member update',
+    summary: 'Change the role of a member',
+    load: () => import('./commands/member/update.ts').then((module) => module.command),
+  },
+  {
+    name: 'models',
+    summary: 'The models this key can use, and what they cost',
+    load: () => import('./commands/models.ts').then((module) => module.command),
+  },
+  {
+    name: 'offers',
+    summary: 'What can be rented now, where, at what price',
+    load: () => import('./commands/offers.ts').then((module) => module.command),
+  },
+  {
+    name: 'offers explain',
+    summary: 'Why something can or cannot be had now, and what could be had instead',
+    load: () => import('./commands/offers/explain.ts').then((module) => module.command),
+  },
+  {
+    name: 'operation find',
+    summary: 'What became of a request, by its idempotency key',
+    load: () => import('./commands/operation/find.ts').then((module) => module.command),
+  },
+  {
+    name: 'operation get',
+    summary: 'What became of a request, by its record',
+    load: () => import('./commands/operation/get.ts').then((module) => module.command),
+  },
+  {
+    name: 'org get',
+    summary: 'Read an organisation',
+    load: () => generated('getOrganisation'),
+  },
+  {
+    name: 'org list',
+    summary: 'List the organisations the caller may act for',
+    load: () => generated('listOrganisations'),
+  },
+  {
+    name: 'org update',
+    summary: 'Change an organisation',
+    load: () => generated('updateOrganisation'),
+  },
+  {
+    name: 'profile list',
+    summary: 'List the profiles of this machine',
+    load: () => import('./commands/profile/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'profile use',
+    summary: 'Choose the profile that commands use from now on',
+    load: () => import('./commands/profile/use.ts').then((module) => module.command),
+  },
+  {
+    name: 'quote',
+    summary: 'What a rental would cost',
+    load: () => import('./commands/quote.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental create',
+    summary: 'Rent a machine, and wait until it can be used',
+    load: () => import('./commands/rental/create.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental events',
+    summary: 'What happened to a rental, oldest first',
+    load: () => import('./commands/rental/events.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental extend',
+    summary: 'Let a rental last longer',
+    load: () => import('./commands/rental/extend.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental get',
+    summary: 'All about one rental',
+    load: () => import('./commands/rental/get.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental history',
+    summary: 'The rentals that have ended, and what each cost',
+    load: () => import('./commands/rental/history.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental list',
+    summary: 'The rentals that have not ended',
+    load: () => import('./commands/rental/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental metrics',
+    summary: 'What a rental does: GPUs, memory, network',
+    load: () => import('./commands/rental/metrics.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental reboot',
+    summary: 'Switch a rental off and on',
+    load: () => import('./commands/rental/reboot.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental rename',
+    summary: 'Give a rental another name',
+    load: () => import('./commands/rental/rename.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental start',
+    summary: 'Switch a rental on again',
+    load: () => import('./commands/rental/start.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental stop',
+    summary: 'Switch a rental off, keeping its disk',
+    load: () => import('./commands/rental/stop.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental terminate',
+    summary: 'End a rental: its machine and disk are deleted',
+    load: () => import('./commands/rental/terminate.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental update',
+    summary: 'Change what may be changed about a rental',
+    load: () => import('./commands/rental/update.ts').then((module) => module.command),
+  },
+  {
+    name: 'rental wait',
+    summary: 'Watch a rental until it runs, is off or has ended',
+    load: () => import('./commands/rental/wait.ts').then((module) => module.command),
+  },
+  {
+    name: 'reserve list',
+    summary: 'Terms that a rental can be reserved for, with their discounts',
+    load: () => import('./commands/reserve/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'reserve request',
+    summary: 'Ask the operator for more GPUs than are on offer',
+    load: () => import('./commands/reserve/request.ts').then((module) => module.command),
+  },
+  {
+    name: 'speech',
+    summary: 'Make speech of text, as MP3',
+    load: () => import('./commands/speech.ts').then((module) => module.command),
+  },
+  {
+    name: 'speech generate',
+    summary: 'Generate speech',
+    load: () => generated('generateAudio'),
+  },
+  {
+    name: 'ssh',
+    summary: 'Log in to a rental or an instance',
+    load: () => import('./commands/ssh.ts').then((module) => module.command),
+  },
+  {
+    name: 'ssh-key add',
+    summary: 'Add a public key that may log in to your rentals',
+    load: () => import('./commands/ssh-key/add.ts').then((module) => module.command),
+  },
+  {
+    name: 'ssh-key delete',
+    summary: 'Remove a public key',
+    load: () => import('./commands/ssh-key/delete.ts').then((module) => module.command),
+  },
+  {
+    name: 'ssh-key list',
+    summary: 'List the public keys that may log in to your rentals',
+    load: () => import('./commands/ssh-key/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'supplier account',
+    summary: 'How the application or account stands',
+    load: () => generated('supplierGetAccount'),
+  },
+  {
+    name: 'supplier apply',
+    summary: 'Apply to be a supplier',
+    load: () => generated('supplierApply'),
+  },
+  {
+    name: 'supplier earnings',
+    summary: 'What the machines earned',
+    load: () => generated('supplierGetEarnings'),
+  },
+  {
+    name: 'supplier enrolment get',
+    summary: 'How one machine that asked to join stands',
+    load: () => generated('supplierGetEnrolment'),
+  },
+  {
+    name: 'supplier enrolment list',
+    summary: 'How machines that asked to join stand, newest first',
+    load: () => generated('supplierListEnrolments'),
+  },
+  {
+    name: 'supplier join-token create',
+    summary: 'Make a token with which machines join',
+    load: () => generated('supplierCreateJoinToken'),
+  },
+  {
+    name: 'supplier join-token list',
+    summary: 'List join tokens, never the tokens themselves',
+    load: () => generated('supplierListJoinTokens'),
+  },
+  {
+    name: 'supplier join-token revoke',
+    summary: 'Revoke a join token; machines that joined stay',
+    load: () => generated('supplierRevokeJoinToken'),
+  },
+  {
+    name: 'supplier machine drain',
+    summary: 'Take no new rentals on a machine',
+    load: () => generated('supplierDrainMachine'),
+  },
+  {
+    name: 'supplier machine get',
+    summary: 'Read a machine',
+    load: () => generated('supplierGetMachine'),
+  },
+  {
+    name: 'supplier machine history',
+    summary: 'What became of a machine, and what went wrong on it',
+    load: () => generated('supplierGetMachineHistory'),
+  },
+  {
+    name: 'supplier machine list',
+    summary: 'List your machines: state, price, what is rented, and what keeps one off the marketplace',
+    load: () => import('./commands/supplier/machine/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'supplier machine resume',
+    summary: 'Put a machine back into use that was drained by its supplier',
+    load: () => generated('supplierResumeMachine'),
+  },
+  {
+    name: 'supplier machine update',
+    summary: 'Price, list or unlist a machine',
+    load: () => generated('supplierUpdateMachine'),
+  },
+  {
+    name: 'supplier machine withdraw',
+    summary: 'Withdraw an empty machine',
+    load: () => generated('supplierWithdrawMachine'),
+  },
+  {
+    name: 'supplier payout list',
+    summary: 'List payouts, newest first',
+    load: () => generated('supplierListPayouts'),
+  },
+  {
+    name: 'supplier payout request',
+    summary: 'Ask for a payout',
+    load: () => generated('supplierRequestPayout'),
+  },
+  {
+    name: 'supplier statement get',
+    summary: 'Read a statement with its lines',
+    load: () => generated('supplierGetStatement'),
+  },
+  {
+    name: 'supplier statement list',
+    summary: 'List statements, newest first',
+    load: () => generated('supplierListStatements'),
+  },
+  {
+    name: 'topup',
+    summary: 'Add money: gives the page to pay on',
+    load: () => import('./commands/topup.ts').then((module) => module.command),
+  },
+  {
+    name: 'topup get',
+    summary: 'What became of a top-up',
+    load: () => import('./commands/topup/get.ts').then((module) => module.command),
+  },
+  {
+    name: 'topup list',
+    summary: 'List top-ups, newest first',
+    load: () => import('./commands/topup/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'usage',
+    summary: 'What was spent, as bars by day and by model',
+    load: () => import('./commands/usage.ts').then((module) => module.command),
+  },
+  {
+    name: 'usage request',
+    summary: 'How one inference request ran and what it cost',
+    load: () => import('./commands/usage/request.ts').then((module) => module.command),
+  },
+  {
+    name: 'usage request-costs',
+    summary: 'What inference requests cost, in nano-USD',
+    load: () => generated('getRequestCost'),
+  },
+  {
+    name: 'version',
+    summary: 'Show the version of this program and where it speaks to',
+    load: () => import('./commands/version.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume attach',
+    summary: 'Let rentals mount a volume',
+    load: () => import('./commands/volume/attach.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume create',
+    summary: 'Make a volume, and wait until it can be mounted',
+    load: () => import('./commands/volume/create.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume delete',
+    summary: 'Delete a volume and its snapshots',
+    load: () => import('./commands/volume/delete.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume detach',
+    summary: 'Keep rentals from a volume',
+    load: () => import('./commands/volume/detach.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume get',
+    summary: 'All about one volume',
+    load: () => import('./commands/volume/get.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume list',
+    summary: 'Your volumes, and where they are mounted',
+    load: () => import('./commands/volume/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume snapshot create',
+    summary: 'Keep what a volume holds at this instant',
+    load: () => import('./commands/volume/snapshot/create.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume snapshot delete',
+    summary: 'Delete a snapshot',
+    load: () => import('./commands/volume/snapshot/delete.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume snapshot list',
+    summary: 'The snapshots of a volume, newest first',
+    load: () => import('./commands/volume/snapshot/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume update',
+    summary: 'Let a volume grow, or give it another label',
+    load: () => import('./commands/volume/update.ts').then((module) => module.command),
+  },
+  {
+    name: 'webhook create',
+    summary: 'Have events sent to an address of yours',
+    load: () => import('./commands/webhook/create.ts').then((module) => module.command),
+  },
+  {
+    name: 'webhook delete',
+    summary: 'Delete a webhook: nothing is sent to it any more',
+    load: () => import('./commands/webhook/delete.ts').then((module) => module.command),
+  },
+  {
+    name: 'webhook deliveries',
+    summary: 'What was sent to a webhook and what it answered, newest first',
+    load: () => import('./commands/webhook/deliveries.ts').then((module) => module.command),
+  },
+  {
+    name: 'webhook get',
+    summary: 'Show a webhook',
+    load: () => import('./commands/webhook/get.ts').then((module) => module.command),
+  },
+  {
+    name: 'webhook list',
+    summary: 'List webhooks, and whether they can be reached',
+    load: () => import('./commands/webhook/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'webhook listen',
+    summary: 'Forward events to a program on your own machine, signed',
+    load: () => import('./commands/webhook/listen.ts').then((module) => module.command),
+  },
+  {
+    name: 'webhook replay',
+    summary: 'Send a delivery again, or every event of a range in order',
+    load: () => import('./commands/webhook/replay.ts').then((module) => module.command),
+  },
+  {
+    name: 'webhook rotate-secret',
+    summary: 'Give a webhook a new signing secret',
+    load: () => import('./commands/webhook/rotate-secret.ts').then((module) => module.command),
+  },
+  {
+    name: 'webhook update',
+    summary: 'Change a webhook, switch it off or on again',
+    load: () => import('./commands/webhook/update.ts').then((module) => module.command),
+  },
+  {
+    name: 'whoami',
+    summary: 'Show who you are and what your key may do',
+    load: () => import('./commands/whoami.ts').then((module) => module.command),
+  },
+];

@@ -1,0 +1,22 @@
+import type { Context } from '../frame/context.ts';
+import { hasTestKey } from '../frame/profiles.ts';
+import type { Item } from '../sdk.ts';
+
+export type Instance = Item<'listMarketplaceInstances'>;
+export type Machine = Item<'listMarketplaceMachines'>;
+
+/** The instance of that name; null when there is none. */
+export async function findInstance(context: Context, name: string): Promise<Instance | null> {
+  const { marketplace } = context.client();
+  for await (const instance of marketplace.instances.list({}, { signal: context.signal })) {
+    if (instance.id === name) return instance;
+  }
+  return null;
+}
+
+/**
+ * Where to look. What test keys can rent is shown only to those who ask for its region, and they can rent nothing else.
+ */
+export function regionOf(context: Context, region: string | undefined): string | undefined {
+  return region ?? (hasTestKey(context.profile) ? 'mock-region' : undefined);
+}

@@ -1,0 +1,76 @@
+import { UsageError } from '../frame/errors.ts';
+import type { Item } from '../sdk.ts';
+import { percentOf } from '../text/units.ts';
+import { nanoOf, usdText } from '../text/usd.ts';
+import { momentText } from '../text/when.ts';
+
+export type Budget = Item<'listBudgets'>;
+
+export const budgetPeriods = ['hour', 'day', 'week', 'month', 'total'] as const;
+export const budgetConsequences = ['notify', 'stop_new_work', 'stop_everything'] as const;
+
+export const budgetFields = [
+  'id',
+  'name',
+  'keyId',
+  'period',
+  'limitNanoUsd',
+  'spentNanoUsd',
+  'periodStart',
+  'periodEnd',
+  'thresholdsPercent',
+  'onExceeded',
+  'createdAt',
+] as const;
+
+export const budgetColumns = [
+  { name: 'id', value: (budget: Budget) => budget.id },
+  { name: 'name', value: (budget: Budget) => budget.name },
+  { name: 'period', value: (budget: Budget) => budget.period },
+  { name: 'spent', align: 'right', value: (budget: Budget) => usdText(budget.spentNanoUsd) },
+  { name: 'limit', align: 'right', value: (budget: Budget) => usdText(budget.limitNanoUsd) },
+  {
+    name: 'used',
+    align: 'right',
+    value: ({ spentNanoUsd, limitNanoUsd }: Budget) =>
+      `${percentOf(BigInt(spentNanoUsd), BigInt(limitNanoUsd))} %`,
+  },
+  { name: 'then', value: ({ onExceeded }: Budget) => onExceeded.replaceAll('_', ' ') },
+  {
+    name: 'tells at',
+    value: ({ thresholdsPercent }: Budget) => thresholdsPercent.map((at) => `${at} %`).join(' '),
+  },
+  { name: 'key', value: (budget: Budget) => budget.keyId },
+  { name: 'ends', value: ({ periodEnd }: Budget) => (periodEnd === null ? '' : momentText(periodEnd)) },
+] as const;
+
+export const thresholdFlag = {
+  type: 'list',
+  value: 'PERCENT',
+  describe: 'tell at these shares of it, in percent',
+} as const;
+
+export const consequenceFlag = {
+  type: 'text',
+  value: 'WHAT',
+  choices: budgetConsequences,
+  describe: 'when it is used up: only tell, begin nothing new, or prolong nothing either',
+} as const;
+
+export function limitOf(typed: string): string {
+  const nano = nanoOf(typed);
+  if (nano === null || nano <= 0n) {
+    throw new UsageError(
+      `--limit is ${JSON.stringify(typed)}; it is an amount in dollars above zero, such as 100 or 2.50.`,
+    );
+  }
+  return nano.toString();
+}
+
+export function thresholdsOf(typed: readonly string[]): number[] {
+  return typed.map((text) => {
+    const percent = Number(text.replace(/%$/, ''));
+    if (Number.isInteger(percent) && percent >= 1 && percent <= 100) return percent;
+    throw new UsageError(`--threshold is ${JSON.stringify(text)}; it is a whole number from 1 to 100.`);
+  });
+}

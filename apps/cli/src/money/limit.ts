@@ -1,0 +1,38 @@
+import type { Context } from '../frame/context.ts';
+import { printList, type Column } from '../frame/output.ts';
+import { shownLine } from '../text/shown.ts';
+import { take } from './take.ts';
+
+/** How many of a list are shown unless told. */
+export const limitFlag = {
+  limit: {
+    type: 'number',
+    integer: true,
+    min: 1,
+    max: 100_000,
+    default: 50,
+    value: 'N',
+    describe: 'how many to show',
+  },
+} as const;
+
+/** The size of the pages in which so many are asked for. */
+export const pageSize = (limit: number): number => Math.min(limit, 200);
+
+/** The first of a list, and beneath it whether there are more. */
+export async function printSome<Row>(
+  context: Context,
+  items: AsyncIterable<Row>,
+  columns: readonly Column<Row>[],
+  options: { readonly limit: number; readonly noun: string; readonly empty: string },
+): Promise<void> {
+  const { limit, noun, empty } = options;
+  const taken = await take(items, limit);
+  const rest = shownLine({
+    shown: taken.items.length,
+    total: taken.more ? null : taken.items.length,
+    noun,
+    more: `More: --limit ${limit * 2}`,
+  });
+  printList(context, taken.items, columns, { empty, ...(rest === null ? {} : { footer: rest }) });
+}

@@ -1,0 +1,12 @@
+/** The first of a list, and whether there are more. Pages are asked for as they are needed, and none for nothing. */
+export async function take<Item>(
+  items: AsyncIterable<Item>,
+  limit: number,
+): Promise<{ readonly items: Item[]; readonly more: boolean }> {
+  const taken: Item[] = [];
+  for await (const item of items) {
+    if (taken.length >= limit) return { items: taken, more: true };
+    taken.push(item);
+  }
+  return { items: taken, more: false };
+}

@@ -1,0 +1,33 @@
+import type { Answer } from '../sdk.ts';
+import { usdText } from '../text/usd.ts';
+import { momentText } from '../text/when.ts';
+
+export type TopUp = Answer<'getTopUp'>;
+
+export const topUpFields = [
+  'paymentId',
+  'state',
+  'amountCents',
+  'amountNanoUsd',
+  'refundedNanoUsd',
+  'checkoutUrl',
+  'createdAt',
+  'paidAt',
+] as const;
+
+export const topUpColumns = [
+  { name: 'id', value: (topUp: TopUp) => topUp.paymentId },
+  { name: 'state', value: (topUp: TopUp) => topUp.state },
+  { name: 'amount', align: 'right', value: (topUp: TopUp) => usdText(topUp.amountNanoUsd) },
+  {
+    name: 'refunded',
+    align: 'right',
+    value: ({ refundedNanoUsd }: TopUp) => (refundedNanoUsd === '0' ? '' : usdText(refundedNanoUsd)),
+  },
+  { name: 'created', value: (topUp: TopUp) => momentText(topUp.createdAt) },
+  { name: 'paid', value: ({ paidAt }: TopUp) => (paidAt === null ? '' : momentText(paidAt)) },
+  { name: 'pay at', value: (topUp: TopUp) => topUp.checkoutUrl },
+] as const;
+
+/** What a top-up is on its way through; all other states are its end. */
+export const isUnderWay = ({ state }: TopUp): boolean => ['created', 'open', 'processing'].includes(state);

@@ -1,0 +1,29 @@
+import type { Answer } from '../sdk.ts';
+import { momentText } from '../text/when.ts';
+
+type OperationRecord = Answer<'getOperation'>;
+
+export const operationFields = [
+  'id',
+  'idempotencyKey',
+  'operationId',
+  'status',
+  'httpStatus',
+  'resource',
+  'createdAt',
+  'expiresAt',
+] as const;
+
+export const operationColumns = [
+  { name: 'id', value: (record: OperationRecord) => record.id },
+  { name: 'operation', value: (record: OperationRecord) => record.operationId },
+  { name: 'status', value: (record: OperationRecord) => record.status },
+  { name: 'answered', value: (record: OperationRecord) => record.httpStatus },
+  {
+    name: 'resource',
+    value: ({ resource }: OperationRecord) => (resource === null ? '' : `${resource.kind}:${resource.id}`),
+  },
+  { name: 'created', value: (record: OperationRecord) => momentText(record.createdAt) },
+  { name: 'forgotten', value: (record: OperationRecord) => momentText(record.expiresAt) },
+  { name: 'key', value: (record: OperationRecord) => record.idempotencyKey },
+] as const;

@@ -1,0 +1,53 @@
+/** The steps that something takes, in their order, with what happens in each and how long that usually is. */
+export interface PlannedStep {
+  readonly name: string;
+  readonly does: string;
+  /** From, to. What lasts longer is told to be unusual, and nothing else follows from it. */
+  readonly usualSeconds: readonly [number, number];
+}
+
+export type Plan = readonly PlannedStep[];
+
+const hostFound: PlannedStep = { name: 'place', does: 'a host is found', usualSeconds: [0, 1] };
+const handedOver: PlannedStep = {
+  name: 'open',
+  does: 'your keys and ports are put in place of ours',
+  usualSeconds: [1, 5],
+};
+
+/** From an order to a machine that can be used. */
+export const creating: Readonly<Record<'virtual-machine' | 'bare-metal', Plan>> = {
+  'virtual-machine': [
+    hostFound,
+    { name: 'create', does: 'the machine is made', usualSeconds: [1, 30] },
+    { name: 'prove', does: 'we log in and count its GPUs', usualSeconds: [1, 60] },
+    handedOver,
+  ],
+  'bare-metal': [
+    hostFound,
+    { name: 'create', does: 'the image is written on each node', usualSeconds: [120, 900] },
+    { name: 'prove', does: 'we log in on each and count its GPUs', usualSeconds: [30, 300] },
+    { ...handedOver, usualSeconds: [1, 30] },
+  ],
+};
+
+/** Of one that had given its GPUs back: it is placed anew. */
+export const starting: Plan = [
+  hostFound,
+  { name: 'start', does: 'the machine is switched on', usualSeconds: [1, 60] },
+];
+
+/** What the API tells no steps of: one, from asking to seeing. */
+const single = (name: string, does: string): Plan => [{ name, does, usualSeconds: [1, 30] }];
+export const releasing = single('release', 'access is cut and the machine is removed');
+export const switchingOn = single('start', 'the machine is switched on');
+export const switchingOff = single('stop', 'the machine is switched off');
+export const rebooting = single('reboot', 'the machine is switched off and on');
+
+/** What the marketplace tells of an instance: its statuses are the steps. */
+export const instanceCreating: Plan = [
+  { name: 'creating', does: 'the GPUs are reserved', usualSeconds: [0, 5] },
+  { name: 'starting', does: 'the machine is made and its GPUs are counted', usualSeconds: [1, 90] },
+];
+
+export const volumeCreating = single('serve', 'the storage server makes the volume and serves it');

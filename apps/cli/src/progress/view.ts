@@ -1,0 +1,122 @@
+import { elapsedText, exactDuration } from '../text/duration.ts';
+import { splitBy } from '../text/units.ts';
+import { cutTo, safeText } from '../frame/text.ts';
+import type { Plan, PlannedStep } from './plans.ts';
+
+/** How far something is, as lines of text. Pure. */
+
+/** A step as the API tells it. */
+export interface Step {
+  readonly name: string;
+  readonly status: 'waiting' | 'running' | 'done' | 'failed' | 'undone';
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly message: string | null;
+}
+
+/** A step with how long it has lasted. A running one is timed by whoever watches: two clocks seldom agree. */
+export interface TimedStep extends Step {
+  readonly elapsedMs: number | null;
+}
+
+const marks: Readonly<Record<Step['status'], string>> = {
+  waiting: '·',
+  running: '›',
+  done: '✓',
+  failed: '✗',
+  undone: '–',
+};
+const colors: Readonly<Record<Step['status'], string>> = {
+  waiting: '2',
+  running: '36',
+  done: '32',
+  failed: '31',
+  undone: '33',
+};
+const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const spinnerMs = 100;
+
+export interface Look {
+  readonly columns: number;
+  readonly color: boolean;
+  readonly nowMs: number;
+}
+
+/** What has happened, then what is still to come by the plan. */
+export function progressLines(plan: Plan, steps: readonly TimedStep[], look: Look): readonly string[] {
+  const last = steps.at(-1);
+  const position = plan.findLastIndex(({ name }) => name === last?.name);
+  const isStuck = last?.status === 'failed';
+  const ahead = isStuck ? [] : plan.slice(position + 1).map(waiting);
+  const widths = {
+    name: Math.max(...[...steps, ...plan].map(({ name }) => name.length)),
+    time: Math.max(...steps.map((step) => timeOf(step).length), shortTime),
+  };
+  const lines: string[] = [];
+  for (const step of [...steps, ...ahead]) {
+    const planned = plan.find(({ name }) => name === step.name);
+    lines.push(paint(step, stepLine(step, planned, widths, look), look));
+    if (step.status === 'failed' && step.message !== null)
+      lines.push(inWindow(`    ${safeText(step.message)}`, look));
+  }
+  return lines;
+}
+
+interface Widths {
+  readonly name: number;
+  readonly time: number;
+}
+
+const shortTime = '9.9 s'.length;
+const timeOf = ({ elapsedMs }: TimedStep): string => (elapsedMs === null ? '' : elapsedText(elapsedMs));
+
+/** Times beneath each other, where the eye finds them, and the words after them, of which a window may cut the end off. */
+function stepLine(step: TimedStep, planned: PlannedStep | undefined, widths: Widths, look: Look): string {
+  const isRunning = step.status === 'running';
+  const mark = isRunning ? spinnerAt(look.nowMs) : marks[step.status];
+  const usual = isRunning && planned !== undefined ? ` (${usualText(step, planned)})` : '';
+  const parts = [
+    `  ${mark} ${safeText(step.name).padEnd(widths.name)}`,
+    timeOf(step).padStart(widths.time),
+    `${planned?.does ?? ''}${usual}`,
+  ];
+  return inWindow(parts.join('  ').trimEnd(), look);
+}
+
+/** One line for each change, where lines cannot be taken back. */
+export function changeLine(plan: Plan, step: TimedStep): string {
+  const planned = plan.find(({ name }) => name === step.name);
+  const does = planned === undefined ? '' : `: ${planned.does}`;
+  if (step.status === 'running') {
+    const usual = planned === undefined ? '' : ` (${usualText({ elapsedMs: 0 }, planned)})`;
+    return `${step.name}${does}${usual}`;
+  }
+  const took = step.elapsedMs === null ? '' : ` after ${elapsedText(step.elapsedMs)}`;
+  const why = step.status === 'failed' && step.message !== null ? `: ${safeText(step.message)}` : '';
+  return `${step.name} ${step.status}${took}${why}`;
+}
+
+function usualText(step: { readonly elapsedMs: number | null }, { usualSeconds }: PlannedStep): string {
+  const [from, to] = usualSeconds;
+  const isLate = (step.elapsedMs ?? 0) > to * 1_000;
+  const range = from === 0 ? `up to ${exactDuration(to)}` : `${exactDuration(from)} to ${exactDuration(to)}`;
+  return isLate ? `longer than the usual ${exactDuration(to)}` : `usually ${range}`;
+}
+
+function waiting({ name }: PlannedStep): TimedStep {
+  return { name, status: 'waiting', startedAt: null, endedAt: null, message: null, elapsedMs: null };
+}
+
+function spinnerAt(nowMs: number): string {
+  const [turn] = splitBy(nowMs, spinnerMs);
+  return spinner[turn % spinner.length] ?? marks.running;
+}
+
+function paint(step: Step, line: string, { color }: Look): string {
+  return color ? `\u001B[${colors[step.status]}m${line}\u001B[0m` : line;
+}
+
+/** A line that wraps is two, and then those above cannot be found again. */
+function inWindow(line: string, { columns }: Look): string {
+  return cutTo(line, columns - 1);
+}

@@ -1,0 +1,63 @@
+import type { Context } from '../frame/context.ts';
+import { SilentExit } from '../frame/errors.ts';
+import { exitCodes } from '../frame/exit-codes.ts';
+import type { Plan } from './plans.ts';
+import { Progress } from './progress.ts';
+import type { Step } from './view.ts';
+
+const redrawMs = 100;
+
+/** Shows the steps of something while it is waited for. */
+export async function withProgress<Result>(
+  context: Context,
+  plan: Plan,
+  wait: (show: (steps: readonly Step[]) => void) => Promise<Result>,
+): Promise<Result> {
+  const { io, clock } = context;
+  const screen = {
+    write: io.err,
+    isTty: io.errIsTty,
+    columns: () => io.columns,
+    color: io.paintErr('dim', 'x') !== 'x',
+  };
+  const progress = new Progress(screen, plan);
+  const stop = io.errIsTty
+    ? clock.every(redrawMs, () => progress.tick(clock.monotonicMs()))
+    : () => undefined;
+  try {
+    return await wait((steps) => progress.show(steps, clock.monotonicMs()));
+  } finally {
+    stop();
+    progress.end();
+  }
+}
+
+/** What Ctrl-C does while one watches: the watching ends, and what is watched goes on. */
+export interface Unwatched {
+  /** What goes on: `Rental 1042 goes on being made.` */
+  readonly goesOn: string;
+  readonly watchAgain: string;
+  readonly undo: string | null;
+}
+
+/** Says so when it was Ctrl-C that ended the watching; everything else stays what it is. */
+export async function orUnwatched<Result>(
+  context: Context,
+  unwatched: Unwatched,
+  watching: Promise<Result>,
+): Promise<Result> {
+  try {
+    return await watching;
+  } catch (error) {
+    if (!context.signal.aborted) throw error;
+    context.io.err(
+      [
+        `\nStopped watching. ${unwatched.goesOn}`,
+        `  Watch again: ${unwatched.watchAgain}`,
+        ...(unwatched.undo === null ? [] : [`  End it:      ${unwatched.undo}`]),
+        '',
+      ].join('\n'),
+    );
+    throw new SilentExit(exitCodes.cancelled);
+  }
+}

@@ -1,0 +1,91 @@
+import type { Context } from '../frame/context.ts';
+import { CliError, UsageError } from '../frame/errors.ts';
+import { exitCodes } from '../frame/exit-codes.ts';
+import type { Answer } from '../sdk.ts';
+
+export type Rental = Answer<'getRental'>;
+
+interface Named {
+  readonly id: number;
+  readonly names: readonly (string | null)[];
+}
+
+/** The rental that a person means: by its number, its name, its label or its external id. */
+export async function findRental(
+  context: Context,
+  words: string,
+  options: { readonly ended?: true } = {},
+): Promise<Rental> {
+  return context
+    .client()
+    .rentals.get({ rentalId: await findRentalId(context, words, options) }, { signal: context.signal });
+}
+
+export async function findRentalId(
+  context: Context,
+  words: string,
+  { ended = false }: { readonly ended?: boolean } = {},
+): Promise<number> {
+  if (/^\d{1,10}$/.test(words)) return Number(words);
+  const live = await matching(words, liveRentals(context));
+  const [first, second] = live.length > 0 || !ended ? live : await matching(words, endedRentals(context), 1);
+  if (first === undefined) throw noSuch('rental', words, 'millrace rental list');
+  if (second === undefined) return first.id;
+  throw ambiguous(
+    'rentals',
+    words,
+    live.map(({ id }) => id),
+  );
+}
+
+export function noSuch(noun: string, words: string, list: string): CliError {
+  return new CliError(`There is no ${noun} ${JSON.stringify(words)}.`, {
+    why: `No ${noun} of your organisation has this number or name.`,
+    fix: `See those that there are: ${list}`,
+    exitCode: exitCodes.notFound,
+  });
+}
+
+export function ambiguous(noun: string, words: string, ids: readonly (number | string)[]): UsageError {
+  return new UsageError(`Several ${noun} are called ${JSON.stringify(words)}: ${ids.join(', ')}.`, {
+    fix: 'Say which by its number.',
+  });
+}
+
+async function matching(words: string, all: AsyncIterable<Named>, most = 10): Promise<readonly Named[]> {
+  const found: Named[] = [];
+  for await (const each of all) {
+    if (!each.names.includes(words)) continue;
+    found.push(each);
+    if (found.length >= most) break;
+  }
+  return found;
+}
+
+async function* liveRentals(context: Context): AsyncIterable<Named> {
+  const { rentals } = context.client();
+  for await (const each of rentals.listVirtualMachines({ limit: 200 }, { signal: context.signal }))
+    yield named(each.id, each);
+  for await (const each of rentals.listBareMetal({}, { signal: context.signal })) yield named(each.id, each);
+}
+
+/** The newest first: of several that had a name the last one is meant. */
+async function* endedRentals(context: Context): AsyncIterable<Named> {
+  const { rentals } = context.client();
+  for await (const each of rentals.listHistory({ limit: 200 }, { signal: context.signal }))
+    yield named(each.rentalId, each);
+}
+
+function named(
+  id: number,
+  rental: { readonly name: string | null; readonly label: string | null; readonly externalId: string },
+): Named {
+  return { id, names: [rental.name, rental.label, rental.externalId] };
+}
+
+/** How to write a rental in a command: by the name that people know it by, if no other has it. */
+export function handleOf({ id, name }: { readonly id: number; readonly name: string | null }): string {
+  return name !== null && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name) && !/^\d+$/.test(name)
+    ? name
+    : String(id);
+}

@@ -1,0 +1,31 @@
+import { UsageError } from '../frame/errors.ts';
+import { parseDuration } from '../text/duration.ts';
+
+/** A span of time that a flag was given. */
+export function durationFlag(name: string, text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds !== null) return seconds;
+  throw new UsageError(
+    `--${name} is ${JSON.stringify(text)}, which is no span of time; write 90m, 2h or 3d.`,
+  );
+}
+
+/** `--tag team=vision --tag run=7`. */
+export function tagFlags(texts: readonly string[]): Readonly<Record<string, string>> | undefined {
+  if (texts.length === 0) return undefined;
+  const pairs = texts.map((text) => {
+    const at = text.indexOf('=');
+    if (at < 1) throw new UsageError(`--tag is ${JSON.stringify(text)}; write NAME=VALUE.`);
+    return [text.slice(0, at), text.slice(at + 1)] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+export function portFlags(texts: readonly string[]): number[] | undefined {
+  if (texts.length === 0) return undefined;
+  return texts.map((text) => {
+    const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+    if (port >= 1 && port <= 65_535) return port;
+    throw new UsageError(`--port is ${JSON.stringify(text)}; a port is a number from 1 to 65535.`);
+  });
+}

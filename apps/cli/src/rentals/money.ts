@@ -1,0 +1,103 @@
+import type { Context } from '../frame/context.ts';
+import { CliError } from '../frame/errors.ts';
+import { exitCodes } from '../frame/exit-codes.ts';
+import { safeText } from '../frame/text.ts';
+import type { Answer } from '../sdk.ts';
+import { roughDuration } from '../text/duration.ts';
+import { usdText } from '../text/usd.ts';
+import type { Wish } from './wish.ts';
+
+/** What something costs, before it is agreed to. */
+
+export type Quote = Answer<'quoteRental'>;
+
+export async function quoteOf(
+  context: Context,
+  wish: Wish,
+  durationSeconds: number | undefined,
+): Promise<Quote> {
+  return context.client().options.quote({ ...wish, durationSeconds }, { signal: context.signal });
+}
+
+export function wishTitle(wish: Wish): string {
+  const machine = wish.rentalType === 'bare-metal' ? 'bare metal' : 'virtual machine';
+  const { gpuType = 'h100', region = '', networkType = '' } = wish;
+  return `${wish.gpuCount} × ${gpuType.toUpperCase()}, ${machine} in ${region} (${networkType})`;
+}
+
+/** Label and amount, a line each; the lines of the price first, which add up to it. */
+export function quoteLines(
+  quote: Quote,
+  seconds: number | undefined,
+): readonly (readonly [string, string])[] {
+  const parts = quote.lines.map(
+    (line) => [safeText(line.description), `${usdText(line.costPerHourNanoUsd)}/h`] as const,
+  );
+  const { term } = quote;
+  return [
+    ...(quote.lines.length > 1 ? parts : []),
+    ['price', `${usdText(quote.costPerHourNanoUsd)}/h, by the second from when it is proven usable`],
+    ...(term === null
+      ? []
+      : ([
+          ['term', `${term.termPeriodDays} days: ${usdText(term.committedNanoUsd)} in all`],
+          ['ended early', `${term.earlyTerminationRefundPercentage} % of the rest is given back`],
+          ['afterwards', `${usdText(term.onDemandCostPerHourNanoUsd)}/h`],
+        ] as const)),
+    ...(quote.totalNanoUsd === null || seconds === undefined
+      ? []
+      : ([[`for ${roughDuration(seconds)}`, usdText(quote.totalNanoUsd)]] as const)),
+    ['set aside now', usdText(quote.holdNanoUsd)],
+    ...(quote.runwaySeconds === null
+      ? []
+      : ([['balance lasts', roughDuration(quote.runwaySeconds)]] as const)),
+  ];
+}
+
+export function showQuote(
+  context: Context,
+  title: string,
+  lines: readonly (readonly [string, string])[],
+): void {
+  const width = Math.max(...lines.map(([label]) => label.length)) + 2;
+  context.io.err(`${context.io.paintErr('bold', title)}\n`);
+  for (const [label, amount] of lines) {
+    context.io.err(`  ${context.io.paintErr('dim', label.padEnd(width))}${amount}\n`);
+  }
+}
+
+/** Refuses at once what the API would refuse a moment later, with what helps. */
+export async function requirePossible(context: Context, wish: Wish, quote: Quote): Promise<void> {
+  if (!quote.available) throw await noCapacity(context, wish);
+  if (quote.affordable) return;
+  throw new CliError('The balance is too low for this.', {
+    why: `${usdText(quote.minimumBalanceNanoUsd)} must be available to begin with.`,
+    fix: 'See what you have, and add to it: millrace balance, millrace topup',
+    exitCode: exitCodes.insufficientFunds,
+  });
+}
+
+/** Why no host can take it, and what could be had instead. */
+export async function noCapacity(context: Context, wish: Wish, cause?: unknown): Promise<CliError> {
+  const explained = await context.client().options.explain(wish, { signal: context.signal });
+  // In the order in which they are looked at: whom the last one stops came nearest.
+  const nearest = explained.obstacles.at(-1);
+  const [instead] = explained.alternatives;
+  const counted =
+    nearest === undefined || nearest.nodeCount === 0
+      ? ''
+      : `Of ${explained.nodesConsidered} hosts ${nearest.nodeCount} come nearest. `;
+  const reason = nearest === undefined ? 'No host can take it now.' : `${counted}${nearest.message}`;
+  const when =
+    explained.capacityExpectedAt === null ? '' : ` Expected again at ${explained.capacityExpectedAt}.`;
+  const kind = wish.rentalType === 'bare-metal' ? ' --bare-metal' : '';
+  return new CliError(`No room for ${wishTitle(wish)}.`, {
+    why: safeText(`${reason}${when}`),
+    fix:
+      instead === undefined
+        ? 'See what there is: millrace offers'
+        : `There is: millrace rental create${kind} --gpu ${instead.gpuType} --count ${instead.gpuCount} --region ${instead.region} --network ${instead.networkType}`,
+    exitCode: exitCodes.noCapacity,
+    cause,
+  });
+}

@@ -1,0 +1,45 @@
+import type { Context } from '../frame/context.ts';
+import { printDone } from '../frame/output.ts';
+import type { Plan } from '../progress/plans.ts';
+import { stateOf } from './columns.ts';
+import { handleOf, type Rental } from './find.ts';
+import { watchRental, wayIn, type Wait } from './watch.ts';
+
+export const waitFlag = {
+  type: 'boolean',
+  describe: 'wait until it is done; --no-wait returns at once',
+} as const;
+
+/** What the commands that switch a rental have in common: it was accepted, now it is waited for. */
+export async function afterSwitch(
+  context: Context,
+  before: Rental,
+  asked: {
+    readonly until: Wait['until'];
+    readonly plan: Plan;
+    readonly doing: string;
+    readonly wait: boolean | undefined;
+    readonly accepted: Rental;
+  },
+): Promise<void> {
+  const { id } = before;
+  const handle = handleOf(before);
+  if (asked.wait === false) {
+    const later = `millrace rental wait ${id} --until ${asked.until}`;
+    printDone(
+      context,
+      `Rental ${id} (${handle}) is being ${asked.doing}. Watch it: ${later}`,
+      asked.accepted,
+    );
+    return;
+  }
+  const rental = await watchRental(context, id, {
+    until: asked.until,
+    plan: asked.plan,
+    stepsBefore: asked.plan.length === 1 ? null : before.steps.length,
+    goesOn: `Rental ${id} goes on being ${asked.doing}.`,
+    undo: `millrace rental terminate ${id}`,
+  });
+  const entrance = asked.until === 'running' ? wayIn(rental) : '';
+  printDone(context, `Rental ${id} (${handle}) is ${stateOf(rental)}.${entrance}`, rental);
+}

@@ -1,0 +1,22 @@
+import type { Millrace, OperationEntry } from '@millrace/sdk';
+import type { ClientSettings } from './frame/runner.ts';
+
+export type { Answer, CallableId, Input, Item, Millrace, MillraceEvent, OperationEntry } from '@millrace/sdk';
+
+/** The one place where the SDK is loaded: a run that only shows help never comes here. */
+export async function loadClient(): Promise<(settings: ClientSettings) => Millrace> {
+  const sdk = await import('@millrace/sdk');
+  return ({ apiUrl, inferenceUrl, apiKey, fetch, version }) =>
+    new sdk.Millrace({
+      baseUrl: apiUrl,
+      inferenceUrl,
+      apiKey,
+      fetch,
+      userAgent: `millrace-cli/${version}`,
+    });
+}
+
+/** Every operation that can be called, by its id. */
+export async function loadOperations(): Promise<Readonly<Record<string, OperationEntry>>> {
+  return (await import('@millrace/sdk')).operations;
+}

@@ -1,0 +1,266 @@
+import { execFile, spawn as spawnProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { constants, homedir } from 'node:os';
+import { dirname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Writable } from 'node:stream';
+import type { Capture, CliClock, Files, LineReader, Prompt, Spawn, System } from './frame/context.ts';
+import { CliError } from './frame/errors.ts';
+import type { Interrupts } from './interrupts.ts';
+import { version } from './version.ts';
+
+/** The machine itself: the only file that touches the clock, the disk, the terminal and other programs. */
+
+const clock: CliClock = {
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  sleep: async (ms, signal) => {
+    await wait(ms, undefined, signal === undefined ? {} : { signal });
+  },
+  every: (ms, tick) => {
+    const timer = setInterval(tick, ms);
+    return () => {
+      clearInterval(timer);
+    };
+  },
+};
+
+const files: Files = {
+  readText: (path) => readFile(path, 'utf8'),
+  readBytes: (path) => readFile(path),
+  exists: async (path) => {
+    try {
+      await stat(path);
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  },
+  remove: (path) => rm(path, { force: true }),
+  list: async (directory) => {
+    try {
+      return await readdir(directory);
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  },
+  write: async (path, data, { mode = 0o644 } = {}) => {
+    try {
+      if (await isPipeOrDevice(path)) await writeFile(path, data);
+      else await writeWhole(path, data, mode);
+    } catch (error) {
+      throw new CliError(`${path} cannot be written.`, {
+        why: error instanceof Error ? error.message : String(error),
+        fix: 'Name another place, or see who owns this one and whether the disk is full.',
+        cause: error,
+      });
+    }
+  },
+  readStdin: async () => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of process.stdin as AsyncIterable<Uint8Array>) chunks.push(chunk);
+    return Buffer.concat(chunks).toString('utf8');
+  },
+};
+
+async function writeWhole(path: string, data: string | Uint8Array, mode: number): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: mode === 0o600 ? 0o700 : 0o777 });
+  const beside = `${path}.${String(process.pid)}.tmp`;
+  // A file that somebody else put there must not lend its permissions to what is written now.
+  await rm(beside, { force: true });
+  const file = await open(beside, 'wx', mode);
+  try {
+    try {
+      await file.writeFile(data);
+    } finally {
+      await file.close();
+    }
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+}
+
+/** `--file /dev/null` must not put a file in its place. */
+async function isPipeOrDevice(path: string): Promise<boolean> {
+  try {
+    const there = await stat(path);
+    return !there.isFile() && !there.isDirectory();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}
+
+/** Questions go to standard error, so that data can be piped while somebody is asked. */
+function createPrompt(interrupts: Interrupts): Prompt {
+  const { signal } = interrupts;
+  const ask = (question: string, output: Writable): Promise<string | null> =>
+    new Promise((resolve, reject) => {
+      const reader = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY });
+      let isAnswered = false;
+      const onAbort = (): void => {
+        reader.close();
+        reject(signal.reason instanceof Error ? signal.reason : new Error('interrupted'));
+      };
+      const done = (value: string | null): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(value);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      reader.once('close', () => {
+        // Nothing was answered: what is said next begins a line of its own. A secret ends its line itself.
+        if (!isAnswered && process.stdin.isTTY) output.write('\n');
+        done(null);
+      });
+      // In raw mode Ctrl-C comes as a key and not as a signal.
+      reader.on('SIGINT', () => void interrupts.raise());
+      reader.question(question, (answer) => {
+        isAnswered = true;
+        done(answer);
+        reader.close();
+      });
+    });
+  return {
+    line: (question) => ask(question, process.stderr),
+    secret: async (question) => {
+      process.stderr.write(question);
+      const nowhere = new Writable({
+        write: (_chunk, _encoding, callback) => {
+          callback();
+        },
+      });
+      const answer = await ask('', nowhere);
+      process.stderr.write('\n');
+      return answer;
+    },
+    lines: () => createLineReader(interrupts),
+  };
+}
+
+/** One reader for all lines: who pastes several gives several answers, and arrows go back through what was typed. */
+function createLineReader(interrupts: Interrupts): LineReader {
+  const reader = createInterface({
+    input: process.stdin,
+    output: process.stderr,
+    terminal: process.stdin.isTTY,
+  });
+  const typed: string[] = [];
+  let hasEnded = false;
+  let waiting: ((line: string | null) => void) | null = null;
+  const answer = (line: string | null): void => {
+    waiting?.(line);
+    waiting = null;
+  };
+  reader.on('line', (line) => {
+    if (waiting === null) typed.push(line);
+    else answer(line);
+  });
+  reader.on('close', () => {
+    hasEnded = true;
+    if (waiting !== null) process.stderr.write('\n');
+    answer(null);
+  });
+  reader.on('SIGINT', () => {
+    // Nobody asks now: the line that the cursor is on is not ours to draw.
+    if (waiting === null) {
+      interrupts.raise();
+      return;
+    }
+    // What was begun is thrown away, as a shell does.
+    reader.write(null, { ctrl: true, name: 'e' });
+    reader.write(null, { ctrl: true, name: 'u' });
+    interrupts.raise();
+    if (!hasEnded) reader.prompt();
+  });
+  return {
+    next: (question) => {
+      const before = typed.shift();
+      if (before !== undefined) return Promise.resolve(before);
+      if (hasEnded) return Promise.resolve(null);
+      return new Promise((resolve) => {
+        waiting = resolve;
+        reader.setPrompt(question);
+        reader.prompt();
+      });
+    },
+    close: () => {
+      reader.close();
+    },
+  };
+}
+
+const spawnWith =
+  (own: NodeJS.ProcessEnv): Spawn =>
+  (program, args, { env } = {}) =>
+    new Promise((resolve, reject) => {
+      const child = spawnProcess(program, [...args], {
+        stdio: 'inherit',
+        ...(env === undefined ? {} : { env: { ...own, ...env } }),
+      });
+      child.once('error', reject);
+      child.once('exit', (code, signal) => {
+        resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+      });
+    });
+
+const capture: Capture = (program, args, signal) =>
+  new Promise((resolve, reject) => {
+    execFile(program, [...args], { encoding: 'utf8', signal }, (error, stdout, stderr) => {
+      // A program that fails has said why; one that is not there, or was stopped, has said nothing.
+      if (error !== null && typeof error.code !== 'number') reject(error);
+      else resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+    });
+  });
+
+/** A user without a name, as containers have them, may have no home: nothing is kept then, and nothing found. */
+function home(): string {
+  try {
+    return homedir();
+  } catch {
+    return '/';
+  }
+}
+
+/** Some terminals do not know how wide they are, and say 0. */
+function widthOf({ columns }: { readonly columns?: number }): number | undefined {
+  return columns === undefined || columns <= 0 ? undefined : columns;
+}
+
+export function createSystem(env: NodeJS.ProcessEnv, interrupts: Interrupts): System {
+  return {
+    io: {
+      out: (text) => void process.stdout.write(text),
+      outBytes: (bytes) => void process.stdout.write(bytes),
+      err: (text) => void process.stderr.write(text),
+      isTty: process.stdout.isTTY === true,
+      errIsTty: process.stderr.isTTY === true,
+      inIsTty: process.stdin.isTTY === true,
+      columns: widthOf(process.stdout) ?? widthOf(process.stderr) ?? 80,
+      outHasColor: process.stdout.isTTY === true && process.stdout.hasColors(),
+      errHasColor: process.stderr.isTTY === true && process.stderr.hasColors(),
+    },
+    env,
+    clock,
+    signal: interrupts.signal,
+    onInterrupt: interrupts.listen,
+    prompt: createPrompt(interrupts),
+    randomBytes,
+    spawn: spawnWith(env),
+    capture,
+    files,
+    fetch: (input, init) => fetch(input, init),
+    home: home(),
+    version,
+    platform: process.platform,
+  };
+}

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { elapsedText, exactDuration, parseDuration, relativeText, roughDuration } from './duration.ts';
+import { shownLine } from './shown.ts';
+
+describe('spans of time', () => {
+  it.each([
+    [0, '0 s', 'less than 1 s'],
+    [59, '59 s', '59 s'],
+    [3_600, '1 h', '1 h'],
+    [3_725, '1 h 2 min 5 s', 'about 1 h 2 min'],
+    [273_600, '3 d 4 h', '3 d 4 h'],
+    [273_605, '3 d 4 h 5 s', 'about 3 d 4 h'],
+  ])('%s seconds are %s, and %s where it is an estimate', (seconds, exact, rough) => {
+    expect(exactDuration(seconds)).toBe(exact);
+    expect(roughDuration(seconds)).toBe(rough);
+  });
+
+  it('says that it leaves something out, whenever it does', () => {
+    fc.assert(
+      fc.property(fc.nat(10_000_000), (seconds) => {
+        const rough = roughDuration(seconds);
+        if (rough.startsWith('about ') || seconds === 0) return;
+        expect(parseDuration(rough)).toBe(seconds);
+      }),
+    );
+  });
+
+  it('are read back as they were shown, and as people type them', () => {
+    fc.assert(
+      fc.property(fc.nat(), (seconds) => {
+        expect(parseDuration(exactDuration(seconds))).toBe(seconds);
+      }),
+    );
+    expect(parseDuration('90')).toBe(90);
+    expect(parseDuration('45s')).toBe(45);
+    expect(parseDuration('30m')).toBe(1_800);
+    expect(parseDuration(' 1d12h ')).toBe(129_600);
+    for (const wrong of ['', 'h', '2 fortnights', '-5m', '1.5h', '2h x'])
+      expect(parseDuration(wrong), wrong).toBeNull();
+  });
+
+  it('are shown in tenths while they are short', () => {
+    expect(elapsedText(0)).toBe('0.0 s');
+    expect(elapsedText(1_240)).toBe('1.2 s');
+    expect(elapsedText(9_960)).toBe('10 s');
+    expect(elapsedText(61_000)).toBe('1 min 1 s');
+    expect(elapsedText(-5)).toBe('0.0 s');
+  });
+
+  it('tell whether something is over or to come', () => {
+    const now = Date.parse('2026-08-01T12:00:00.000Z');
+    expect(relativeText('2026-08-01T11:55:00.000Z', now)).toBe('5 min ago');
+    expect(relativeText('2026-08-04T16:00:05.000Z', now)).toBe('in about 3 d 4 h');
+  });
+});
+
+describe('the line beneath a list', () => {
+  it('says how many there are and how to see them, and nothing beneath a whole list', () => {
+    expect(shownLine({ shown: 10, total: 99, noun: 'offers', more: 'All of them: --limit 99' })).toBe(
+      'Shown 10 of 99 offers. All of them: --limit 99',
+    );
+    expect(shownLine({ shown: 50, total: null, noun: 'rentals', more: 'More: --limit 100' })).toBe(
+      'Shown 50 rentals; there are more. More: --limit 100',
+    );
+    expect(shownLine({ shown: 3, total: 3, noun: 'offers', more: '' })).toBeNull();
+  });
+});

@@ -1,0 +1,59 @@
+import { splitBy } from './units.ts';
+
+/** Spans of time: as people read them, and as they type them. */
+
+const units = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+function partsOf(seconds: number): readonly string[] {
+  let left = seconds;
+  const parts: string[] = [];
+  for (const [name, size] of units) {
+    const [count, rest] = splitBy(left, size);
+    left = rest;
+    if (count > 0) parts.push(`${count} ${name}`);
+  }
+  return parts;
+}
+
+/** To the second: `1 h 2 min 5 s`. For what is charged. */
+export function exactDuration(seconds: number): string {
+  return partsOf(Math.floor(seconds)).join(' ') || '0 s';
+}
+
+/** Its two largest units, and it says so when there was more: `about 3 d 4 h`. For what is only an estimate anyway. */
+export function roughDuration(seconds: number): string {
+  const parts = partsOf(Math.floor(seconds));
+  if (parts.length === 0) return 'less than 1 s';
+  return parts.length > 2 ? `about ${parts.slice(0, 2).join(' ')}` : parts.join(' ');
+}
+
+/** How long something took, as one watches it: tenths below ten seconds, then whole seconds. */
+export function elapsedText(ms: number): string {
+  return ms < 9_950 ? `${(Math.max(0, ms) * 0.001).toFixed(1)} s` : exactDuration(Math.round(ms * 0.001));
+}
+
+/** How long ago, or in how long, something is: `5 min ago`, `in about 3 d 4 h`. */
+export function relativeText(instant: string, nowMs: number): string {
+  const ms = Date.parse(instant) - nowMs;
+  const span = roughDuration(Math.abs(ms) * 0.001);
+  return ms < 0 ? `${span} ago` : `in ${span}`;
+}
+
+const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 3_600, d: 86_400, w: 604_800 };
+
+/** The seconds of `90`, `45s`, `30m`, `2h`, `1d12h`; null for what is no span of time. */
+export function parseDuration(text: string): number | null {
+  const trimmed = text.trim();
+  if (/^\d{1,10}$/.test(trimmed)) return Number(trimmed);
+  if (!/^(?:\d{1,9}\s*(?:s|min|m|h|d|w)\s*)+$/.test(trimmed)) return null;
+  let total = 0;
+  for (const [, count = '0', unit = 's'] of trimmed.matchAll(/(\d{1,9})\s*(s|min|m|h|d|w)/g)) {
+    total += Number(count) * (secondsOf[unit] ?? 1);
+  }
+  return total;
+}

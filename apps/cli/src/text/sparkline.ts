@@ -1,0 +1,14 @@
+import { share } from './units.ts';
+
+const levels = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+
+/** A row of bars, one for each value, the highest for `most`; a gap where nothing was measured. */
+export function sparkline(values: readonly (number | null)[], most: number): string {
+  return values
+    .map((value) => {
+      if (value === null) return ' ';
+      const level = Math.floor(share(value, most) * levels.length);
+      return levels[Math.max(0, Math.min(levels.length - 1, level))] ?? ' ';
+    })
+    .join('');
+}

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { centsOf, nanoOf, signedUsd, usdOfNumber, usdText } from './usd.ts';
+
+describe('money', () => {
+  test.each([
+    ['0', '$0.00'],
+    ['1', '$0.000000001'],
+    ['10000000', '$0.01'],
+    ['12500000000', '$12.50'],
+    ['12345678901', '$12.345678901'],
+    ['1234567000000000', '$1,234,567.00'],
+    ['-250000000', '-$0.25'],
+    ['-1', '-$0.000000001'],
+  ])('%s nano-USD are %s', (nano, text) => expect(usdText(nano)).toBe(text));
+
+  test('what is shown is the amount, to the nano: reading it again gives the same', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (nano) => {
+        expect(nanoOf(usdText(nano).replace('-$', '-'))).toBe(nano);
+        expect(nanoOf(usdText(nano))).toBe(nano);
+      }),
+    );
+  });
+
+  test('a change of the balance has its sign', () => {
+    expect(signedUsd('5000000000')).toBe('+$5.00');
+    expect(signedUsd('-5000000000')).toBe('-$5.00');
+    expect(signedUsd('0')).toBe('$0.00');
+  });
+
+  test('numbers of dollars lose nothing either', () => {
+    expect(usdOfNumber(2.49)).toBe('$2.49');
+    expect(usdOfNumber(0.1 + 0.2)).toBe('$0.30');
+    expect(usdOfNumber(0.000000001)).toBe('$0.000000001');
+    expect(usdOfNumber(1_000_000)).toBe('$1,000,000.00');
+  });
+});
+
+describe('amounts that people type', () => {
+  test.each([
+    ['25', 2_500],
+    ['$25', 2_500],
+    ['25.5', 2_550],
+    ['1,000.00', 100_000],
+    ['0.01', 1],
+    ['0', 0],
+    [' 5 ', 500],
+  ])('%s is %d cents', (text, cents) => expect(centsOf(text)).toBe(cents));
+
+  test.each(['', 'five', '1.', '.5', '1,00', '0.001', '1e3', '1.2.3', '--5', '5 USD', '1.0000000001'])(
+    '%j is no amount in cents',
+    (text) => expect(centsOf(text)).toBeNull(),
+  );
+
+  test('what is finer than a nano-USD is refused and not cut off', () => {
+    expect(nanoOf('0.000000001')).toBe(1n);
+    expect(nanoOf('0.0000000001')).toBeNull();
+  });
+});

@@ -1,0 +1,58 @@
+/**
+ * Money as text. It is shown to the last nano-USD: what is printed, what the ledger says and what an invoice sums up are
+ * the same number, so nothing here rounds. Two decimals are always there, further ones only where they say something.
+ */
+
+const decimals = 9;
+
+function grouped(whole: string): string {
+  return whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** `$1,234.50`, `-$0.000000012`. Takes what the API sends: nano-USD as a decimal string. */
+export function usdText(nanoUsd: string | bigint): string {
+  const amount = BigInt(nanoUsd);
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0');
+  const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0');
+  return `${amount < 0n ? '-' : ''}$${grouped(digits.slice(0, -decimals))}.${fraction}`;
+}
+
+/** What changed a balance: `+$5.00` or `-$0.25`. */
+export function signedUsd(nanoUsd: string | bigint): string {
+  return BigInt(nanoUsd) > 0n ? `+${usdText(nanoUsd)}` : usdText(nanoUsd);
+}
+
+/**
+ * Rates and prices that the API sends as a number of dollars. These have at most nine decimals, and that many of a number
+ * below nine million dollars are exact.
+ */
+export function nanoOfNumber(dollars: number): bigint {
+  return BigInt(dollars.toFixed(decimals).replace('.', ''));
+}
+
+export function usdOfNumber(dollars: number): string {
+  return usdText(nanoOfNumber(dollars));
+}
+
+/** A rate: `$2.49/h`. */
+export function perHourText(dollarsPerHour: number): string {
+  return `${usdOfNumber(dollarsPerHour)}/h`;
+}
+
+/** The nano-USD of an amount that a person typed: `12.50`, `$1,000`, `0.000001`; null when it is none. */
+export function nanoOf(text: string): bigint | null {
+  const match = /^(?<sign>-?)\$?(?<whole>\d{1,3}(?:,\d{3})+|\d+)(?:\.(?<fraction>\d{1,9}))?$/.exec(
+    text.trim(),
+  );
+  if (match?.groups === undefined) return null;
+  const { sign = '', whole = '', fraction = '' } = match.groups;
+  return BigInt(`${sign}${whole.replaceAll(',', '')}${fraction.padEnd(decimals, '0')}`);
+}
+
+/** Whole cents of an amount that a person typed; null when it is no amount, or one with a part of a cent. */
+export function centsOf(text: string): number | null {
+  const nano = nanoOf(text);
+  const cents = nano?.toString().padStart(8, '0');
+  if (cents === undefined || !cents.endsWith('0000000')) return null;
+  return Number(cents.slice(0, -7) || '0');
+}

@@ -1,0 +1,52 @@
+import type { Context } from '../frame/context.ts';
+import type { Column } from '../frame/output.ts';
+import { relativeText } from '../text/duration.ts';
+import { perHourText } from '../text/usd.ts';
+import type { Volume } from './find.ts';
+
+export function volumeColumns(context: Context): readonly Column<Volume>[] {
+  const now = context.clock.now().getTime();
+  return [
+    { name: 'id', value: ({ id }) => id, align: 'right' },
+    { name: 'label', value: ({ label }) => label },
+    { name: 'status', value: ({ status }) => status },
+    { name: 'size', value: ({ sizeInGb }) => `${sizeInGb} GB`, align: 'right' },
+    { name: 'region', value: ({ region }) => region },
+    { name: 'address', value: ({ vip }) => vip },
+    { name: 'rentals', value: ({ attachedRentals }) => attachedRentals.join(', ') },
+    { name: 'price', value: ({ costPerHour }) => perHourText(costPerHour), align: 'right' },
+    { name: 'created', value: ({ createdAt }) => relativeText(createdAt, now), extra: true },
+  ];
+}
+
+export const volumeFields = [
+  'id',
+  'createdAt',
+  'updatedAt',
+  'deletedAt',
+  'userId',
+  'orgId',
+  'startedAt',
+  'terminatedAt',
+  'externalId',
+  'sizeGb',
+  'label',
+  'costPerHour',
+  'region',
+  'storageVolumeId',
+  'meta',
+  'status',
+  'attachedRentals',
+  'sizeInGb',
+  'vip',
+] as const;
+
+/** What changing a volume answers beyond that. */
+export const volumeDetailFields = [
+  ...volumeFields,
+  'tags',
+  'purgeAt',
+  'name',
+  'statusReason',
+  'growingToGb',
+] as const;

@@ -1,0 +1,28 @@
+import type { Context } from '../frame/context.ts';
+import { ambiguous, noSuch } from '../rentals/find.ts';
+import type { Item } from '../sdk.ts';
+
+export type Volume = Item<'listStorageVolumes'>;
+
+/** The volume that a person means: by its number or its label, which no other volume of theirs has. */
+export async function findVolume(context: Context, words: string): Promise<Volume> {
+  const found: Volume[] = [];
+  for await (const volume of context.client().volumes.list({}, { signal: context.signal })) {
+    if (String(volume.id) === words || volume.label === words || volume.externalId === words)
+      found.push(volume);
+  }
+  const [volume, second] = found;
+  if (volume === undefined) throw noSuch('volume', words, 'millrace volume list');
+  // A label may be a number too.
+  if (second !== undefined)
+    throw ambiguous(
+      'volumes',
+      words,
+      found.map(({ id, label }) => `${id} (${label})`),
+    );
+  return volume;
+}
+
+export async function findVolumeId(context: Context, words: string): Promise<number> {
+  return (await findVolume(context, words)).id;
+}

@@ -1,0 +1,77 @@
+import type { MillraceEvent } from '../sdk.ts';
+import type { CliClock } from '../frame/context.ts';
+import { UsageError } from '../frame/errors.ts';
+import { signedHeaders } from './sign.ts';
+
+/** Events to a program on one's own machine, in the very form in which the service would send them. */
+
+export interface Forwarded {
+  readonly seq: number;
+  readonly id: string;
+  readonly type: string;
+  /** Null when nobody answered. */
+  readonly httpStatus: number | null;
+  /** Null when it was accepted. */
+  readonly error: string | null;
+  readonly durationMs: number;
+}
+
+export interface Forwarding {
+  readonly url: string;
+  readonly secret: string;
+  readonly clock: Pick<CliClock, 'now' | 'monotonicMs'>;
+  readonly fetch: typeof fetch;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** One delivery. Like those of the service: not redirected, and accepted by a status from 200 to 299 alone. */
+export async function forward(event: MillraceEvent, forwarding: Forwarding): Promise<Forwarded> {
+  const { url, secret, clock, timeoutMs, signal } = forwarding;
+  const body = JSON.stringify(event);
+  const startedMs = clock.monotonicMs();
+  const outcome = (httpStatus: number | null, error: string | null): Forwarded => ({
+    seq: event.seq,
+    id: event.id,
+    type: event.type,
+    httpStatus,
+    error,
+    durationMs: Math.round(clock.monotonicMs() - startedMs),
+  });
+  try {
+    const answer = await forwarding.fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        'content-type': 'application/json',
+        ...signedHeaders(secret, { id: event.id, nowMs: clock.now().getTime(), body }),
+      },
+      body,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    await answer.body?.cancel();
+    return outcome(answer.status, answer.ok ? null : `answered ${answer.status}`);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return outcome(null, failureText(error, timeoutMs));
+  }
+}
+
+function failureText(error: unknown, timeoutMs: number): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer in ${timeoutMs} ms`;
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  if (!(cause instanceof Error)) return 'no answer';
+  if ('code' in cause && cause.code === 'ECONNREFUSED') return 'nobody listens there';
+  return `no answer: ${cause.message}`;
+}
+
+/** A port of one's own machine, or an address. */
+export function receiverOf(typed: string): string {
+  if (/^\d{1,5}$/.test(typed)) {
+    const port = Number(typed);
+    if (port >= 1 && port <= 65_535) return `http://127.0.0.1:${port}/`;
+  } else if (URL.canParse(typed) && /^https?:$/.test(new URL(typed).protocol)) return typed;
+  throw new UsageError(
+    `URL is ${JSON.stringify(typed)}; it is a port such as 3000, or http://127.0.0.1:3000/hooks.`,
+  );
+}

@@ -1,0 +1,67 @@
+import type { Item } from '../sdk.ts';
+import { momentText } from '../text/when.ts';
+
+type Webhook = Item<'listWebhooks'>;
+type Delivery = Item<'listWebhookDeliveries'>;
+
+export const webhookFields = [
+  'id',
+  'url',
+  'description',
+  'eventTypes',
+  'status',
+  'disabledReason',
+  'createdAt',
+  'updatedAt',
+  'lastSucceededAt',
+  'failingSince',
+] as const;
+
+const momentOrNothing = (instant: string | null): string => (instant === null ? '' : momentText(instant));
+
+export const webhookColumns = [
+  { name: 'id', value: (webhook: Webhook) => webhook.id },
+  { name: 'url', value: (webhook: Webhook) => webhook.url },
+  { name: 'types', value: ({ eventTypes }: Webhook) => eventTypes.join(' ') },
+  { name: 'status', value: (webhook: Webhook) => webhook.status },
+  { name: 'reason', value: (webhook: Webhook) => webhook.disabledReason },
+  { name: 'last success', value: (webhook: Webhook) => momentOrNothing(webhook.lastSucceededAt) },
+  { name: 'failing since', value: (webhook: Webhook) => momentOrNothing(webhook.failingSince) },
+  { name: 'description', value: (webhook: Webhook) => webhook.description },
+] as const;
+
+export const deliveryFields = [
+  'id',
+  'webhookId',
+  'eventId',
+  'eventType',
+  'seq',
+  'status',
+  'attempts',
+  'nextAttemptAt',
+  'createdAt',
+] as const;
+
+function lastAnswer({ attempts }: Delivery): string {
+  const last = attempts.at(-1);
+  if (last === undefined) return '';
+  return last.httpStatus === null ? (last.error ?? 'no answer') : String(last.httpStatus);
+}
+
+export const deliveryColumns = [
+  { name: 'created', value: (delivery: Delivery) => momentText(delivery.createdAt) },
+  { name: 'seq', align: 'right', value: (delivery: Delivery) => delivery.seq },
+  { name: 'type', value: (delivery: Delivery) => delivery.eventType },
+  { name: 'status', value: (delivery: Delivery) => delivery.status },
+  { name: 'attempts', align: 'right', value: (delivery: Delivery) => delivery.attempts.length },
+  { name: 'answer', value: lastAnswer },
+  { name: 'next', value: (delivery: Delivery) => momentOrNothing(delivery.nextAttemptAt) },
+  { name: 'id', value: (delivery: Delivery) => delivery.id },
+  { name: 'event', extra: true, value: (delivery: Delivery) => delivery.eventId },
+] as const;
+
+export const typesFlag = {
+  type: 'list',
+  value: 'TYPES',
+  describe: 'only these types of event, such as rental.running; all of them unless told',
+} as const;

@@ -1,0 +1,160 @@
+import { expect, test } from 'vitest';
+import { Millrace } from './client.ts';
+import { fakeService, json } from './fake-service.fixture.ts';
+
+test('fields of the input go where the operation has them', async () => {
+  const service = fakeService([json(200, {})]);
+  await service.client.members.update({ organisationId: 'org_1', userId: 'a/b', role: 'viewer' });
+  expect(service.requests).toMatchObject([
+    {
+      method: 'PATCH',
+      url: 'https://api.example.com/v2/organisations/org_1/members/a%2Fb',
+      body: { role: 'viewer' },
+      headers: { authorization: 'Bearer mr_test_key', 'content-type': 'application/json' },
+    },
+  ]);
+});
+
+test('inference goes to its own address, everything else to the api', async () => {
+  const service = fakeService([json(200, { object: 'list', data: [] }), json(200, {})], {
+    inferenceUrl: 'https://gateway.example.com/',
+  });
+  await service.client.models.list();
+  await service.client.me.get();
+  expect(service.requests.map(({ url }) => url)).toEqual([
+    'https://gateway.example.com/v1/models',
+    'https://api.example.com/v2/me',
+  ]);
+});
+
+test('withResponse tells the id of the request beside the data', async () => {
+  const service = fakeService([json(200, { role: 'owner' }, { 'x-request-id': 'req_7' })]);
+  const { data, requestId, response } = await service.client.me.get().withResponse();
+  expect(data).toEqual({ role: 'owner' });
+  expect(requestId).toBe('req_7');
+  expect(response.status).toBe(200);
+});
+
+test('asResponse leaves the body unread and sends the call once', async () => {
+  const service = fakeService([json(200, { role: 'owner' })]);
+  const response = await service.client.me.get().asResponse();
+  expect(await response.json()).toEqual({ role: 'owner' });
+  expect(service.requests).toHaveLength(1);
+});
+
+test('asResponse that comes too late is told so, instead of making the call a second time', async () => {
+  const service = fakeService([json(201, { id: 7 }), json(201, { id: 8 })]);
+  const creating = service.client.rentals.stop({ rentalId: 7 });
+  await creating;
+  await expect(creating.asResponse()).rejects.toThrow(TypeError);
+  expect(service.requests).toHaveLength(1);
+});
+
+test('a call nobody waits for is sent all the same', async () => {
+  const service = fakeService([json(200, {})]);
+  void service.client.rentals.stop({ rentalId: 7 });
+  await service.idle();
+  expect(service.requests).toHaveLength(1);
+});
+
+test('lists of each shape iterate over all pages', async () => {
+  const cursor = fakeService([
+    json(200, { items: [{ id: 1 }, { id: 2 }], nextCursor: 'c1' }),
+    json(200, { items: [{ id: 3 }], nextCursor: null }),
+  ]);
+  expect(await cursor.client.keys.list({ limit: 2 }).all()).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
+  expect(cursor.requests[1]?.url).toBe('https://api.example.com/v2/api-keys?limit=2&cursor=c1');
+
+  const link = fakeService([
+    json(200, [{ id: 1 }], { link: '</v2/on-demand/bare-metal-rentals?limit=1&cursor=a%2Bb>; rel="next"' }),
+    json(200, [{ id: 2 }]),
+  ]);
+  expect(await link.client.rentals.listBareMetal({ limit: 1 }).all()).toEqual([{ id: 1 }, { id: 2 }]);
+  expect(new URL(link.requests[1]?.url ?? '').searchParams.get('cursor')).toBe('a+b');
+
+  const byPost = fakeService([
+    json(200, { instances: [1], next_cursor: 'n' }),
+    json(200, { instances: [2] }),
+  ]);
+  expect(await byPost.client.marketplace.list({ filters: { gpu_model: 'H100' } }).all()).toEqual([1, 2]);
+  expect(byPost.requests[1]?.body).toEqual({ filters: { gpu_model: 'H100' }, cursor: 'n' });
+
+  const feed = fakeService([
+    json(200, { items: [{ seq: 1 }], nextCursor: '1', nextAfter: 1 }),
+    json(200, { items: [{ seq: 2 }], nextCursor: null, nextAfter: 2 }),
+  ]);
+  expect(await feed.client.events.list().all()).toEqual([{ seq: 1 }, { seq: 2 }]);
+  expect(feed.requests[1]?.url).toContain('after=1');
+});
+
+test('leaving a list early fetches no further page, and all({ max }) takes no more than that', async () => {
+  const service = fakeService([json(200, { items: [1, 2, 3], nextCursor: 'c' })]);
+  expect(await service.client.keys.list().all({ max: 2 })).toEqual([1, 2]);
+  const page = await fakeService([json(200, { items: [1], nextCursor: 'c' })]).client.keys.list();
+  expect(page).toMatchObject({ items: [1], nextCursor: 'c' });
+});
+
+test('a list that names itself as its next page ends with an error, not never', async () => {
+  const again = json(200, { items: [1], nextCursor: 'same' });
+  const service = fakeService([again, again, again]);
+  await expect(service.client.keys.list().all()).rejects.toThrow('same page');
+});
+
+test('an id that a URL would read as a path is refused before anything is sent', async () => {
+  const service = fakeService([]);
+  for (const keyId of ['', '.', '..']) {
+    await expect(service.client.keys.get({ keyId })).rejects.toThrow('keyId must be given');
+  }
+  expect(service.requests).toEqual([]);
+});
+
+test('bytes and empty answers are read as what they are', async () => {
+  const service = fakeService([
+    () => new Response(new Uint8Array([1, 2, 3]), { headers: { 'content-type': 'audio/mpeg' } }),
+    () => new Response(null, { status: 204 }),
+  ]);
+  const { client } = service;
+  expect(await client.audio.createSpeech({ model: 'm', input: 'hi', voice: 'v' })).toEqual(
+    new Uint8Array([1, 2, 3]),
+  );
+  expect(await client.budgets.delete({ budgetId: 'bud_1' })).toBeUndefined();
+});
+
+test('a client without an address, or in a browser that nobody allowed, is refused at once', () => {
+  expect(() => new Millrace({ baseUrl: 'api.example.com' })).toThrow('https://api.example.com');
+  Object.assign(globalThis, { window: globalThis, document: {} });
+  try {
+    expect(() => new Millrace({ baseUrl: 'https://api.example.com' })).toThrow('allowBrowser');
+    expect(new Millrace({ baseUrl: 'https://api.example.com', allowBrowser: true })).toBeInstanceOf(Millrace);
+  } finally {
+    Reflect.deleteProperty(globalThis, 'window');
+    Reflect.deleteProperty(globalThis, 'document');
+  }
+});
+
+test('a key that cannot be sent is refused without being told', () => {
+  const options = { baseUrl: 'https://api.example.com' };
+  for (const apiKey of ['mr_test_secret\n', 'mr_test_secret ', 'mr_test_sécret', '']) {
+    expect(() => new Millrace({ ...options, apiKey })).toThrow(/^The apiKey (?:holds|is empty)/);
+  }
+  expect(() => new Millrace({ baseUrl: undefined })).toThrow('is missing');
+});
+
+test('an operation can be called by its id', async () => {
+  const service = fakeService([json(200, { items: [1], nextCursor: null }), json(200, { id: 5 })]);
+  expect(await service.client.call('listApiKeys', { limit: 1 })).toMatchObject({ items: [1] });
+  expect(await service.client.call('getRental', { rentalId: 5 })).toEqual({ id: 5 });
+});
+
+test('an address that would carry a password, or swallow the path, is refused without telling it', () => {
+  for (const address of [
+    'https://me:hunter2@api.example.com',
+    'https://api.example.com/#a',
+    'https://api.example.com?a=b',
+  ]) {
+    expect(() => new Millrace({ baseUrl: address })).toThrow('baseUrl');
+    expect(() => new Millrace({ baseUrl: 'https://api.example.com', inferenceUrl: address })).toThrow(
+      /^inferenceUrl (?!.*hunter2)/,
+    );
+  }
+});

@@ -1,0 +1,85 @@
+import { SimulatedClock } from '@millrace/platform/clock';
+import { Millrace } from './client.ts';
+import type { ClientOptions } from './options.ts';
+
+/** A service that answers each request with the next thing it was given. For tests only. */
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** An answer, or what happens instead of one. */
+export type Happening = (request: SeenRequest, signal: AbortSignal) => Response | Promise<Response>;
+
+export interface FakeService {
+  readonly client: Millrace;
+  readonly requests: readonly SeenRequest[];
+  readonly clock: SimulatedClock;
+  /** Resolves once everything that was begun has come to a wait. */
+  idle(): Promise<void>;
+}
+
+export function fakeService(
+  happenings: readonly Happening[],
+  options: Partial<ClientOptions> = {},
+): FakeService {
+  const requests: SeenRequest[] = [];
+  const clock = new SimulatedClock();
+  const left = [...happenings];
+  const client = new Millrace({
+    baseUrl: 'https://api.example.com',
+    apiKey: 'mr_test_key',
+    clock,
+    random: () => 0.5,
+    fetch: async (url, init) => {
+      const request = seen(url instanceof Request ? url.url : url.toString(), init);
+      requests.push(request);
+      const next = left.shift();
+      if (next === undefined) throw new Error(`nobody expected ${request.method} ${request.url}`);
+      return next(request, init?.signal ?? new AbortController().signal);
+    },
+    ...options,
+  });
+  return { client, requests, clock, idle: () => new Promise((resolve) => setTimeout(resolve, 5)) };
+}
+
+function seen(url: string, init: RequestInit | undefined): SeenRequest {
+  const body = init?.body;
+  return {
+    method: init?.method ?? 'GET',
+    url,
+    headers: Object.fromEntries(new Headers(init?.headers)),
+    body: typeof body === 'string' ? JSON.parse(body) : null,
+  };
+}
+
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): Happening {
+  return () => Response.json(body, { status, headers });
+}
+
+/** The connection breaks, as Node's fetch tells it. */
+export function cut(code = 'ECONNRESET'): Happening {
+  return () =>
+    Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }));
+}
+
+/** A stream of text whose end is told by `ending`. */
+export function streamed(pieces: readonly string[], ending: 'end' | 'cut' | 'silence' = 'end'): Happening {
+  return (_request, signal) => {
+    const encoder = new TextEncoder();
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const piece of pieces) controller.enqueue(encoder.encode(piece));
+        if (ending === 'end') controller.close();
+        if (ending === 'silence') signal.addEventListener('abort', () => controller.error(signal.reason));
+      },
+      pull(controller) {
+        if (ending === 'cut') controller.error(new TypeError('terminated'));
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  };
+}

@@ -1,0 +1,108 @@
+import { ApiPromise } from './api-promise.ts';
+import type { Sending } from './api-promise.ts';
+import { MillraceError } from './errors.ts';
+import type { ListShape } from './operation-entry.ts';
+
+/** One page of a list; iterating over it goes on through all later ones. */
+export class Page<Item, Answer = unknown> implements AsyncIterable<Item> {
+  readonly items: readonly Item[];
+  /** The answer as it came, with whatever else it says. */
+  readonly answer: Answer;
+  /** What asks for the next page; null on the last one. */
+  readonly nextCursor: string | null;
+  readonly #fetchPage: (cursor: string) => Promise<Page<Item, Answer>>;
+
+  constructor(options: {
+    readonly items: readonly Item[];
+    readonly answer: Answer;
+    readonly nextCursor: string | null;
+    readonly fetchPage: (cursor: string) => Promise<Page<Item, Answer>>;
+  }) {
+    this.items = options.items;
+    this.answer = options.answer;
+    this.nextCursor = options.nextCursor;
+    this.#fetchPage = options.fetchPage;
+  }
+
+  /** The next page, or null after the last. */
+  async nextPage(): Promise<Page<Item, Answer> | null> {
+    if (this.nextCursor === null) return null;
+    const next = await this.#fetchPage(this.nextCursor);
+    if (next.nextCursor === this.nextCursor) {
+      throw new MillraceError('The list names the same page as its own next one.');
+    }
+    return next;
+  }
+
+  /** This page and every later one. */
+  async *pages(): AsyncGenerator<Page<Item, Answer>, void, undefined> {
+    yield this;
+    for (let page = await this.nextPage(); page !== null; page = await page.nextPage()) yield page;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    for await (const page of this.pages()) yield* page.items;
+  }
+}
+
+/** A list to come: await it for its first page, or iterate over all of its items. */
+export class PagePromise<Item, Answer = unknown>
+  extends ApiPromise<Page<Item, Answer>>
+  implements AsyncIterable<Item>
+{
+  constructor(sending: Sending<Page<Item, Answer>>) {
+    super(sending);
+  }
+
+  async *pages(): AsyncGenerator<Page<Item, Answer>, void, undefined> {
+    yield* (await this).pages();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    yield* await this;
+  }
+
+  /** All items at once, at most `max` of them. */
+  async all({ max = Number.POSITIVE_INFINITY }: { readonly max?: number } = {}): Promise<Item[]> {
+    const items: Item[] = [];
+    if (max <= 0) return items;
+    for await (const item of this) {
+      items.push(item);
+      if (items.length >= max) break;
+    }
+    return items;
+  }
+}
+
+/** The items of an answer and what names the next page. */
+export function readList(
+  shape: ListShape,
+  answer: unknown,
+  headers: Headers,
+): { readonly items: readonly unknown[]; readonly nextCursor: string | null } {
+  const fields: Readonly<Record<string, unknown>> =
+    typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : {};
+  const items = shape.items === undefined ? answer : fields[shape.items];
+  if (!Array.isArray(items)) throw new MillraceError('The answer is not the list that it should be.');
+  return { items, nextCursor: nextOf(shape, fields, headers) };
+}
+
+function nextOf(
+  shape: ListShape,
+  fields: Readonly<Record<string, unknown>>,
+  headers: Headers,
+): string | null {
+  if (shape.next === undefined) return null;
+  const next = shape.next === 'link' ? cursorOfLink(headers.get('link')) : fields[shape.next];
+  return typeof next === 'string' && next !== '' ? next : null;
+}
+
+/** Of `Link: <…?cursor=…>; rel="next"` only the cursor is taken: where to send it is the client's own knowledge. */
+export function cursorOfLink(link: string | null): string | null {
+  if (link === null) return null;
+  for (const [, target = '', attributes = ''] of link.matchAll(/<([^>]*)>([^,<]*)/g)) {
+    if (!/;\s*rel="?(?:[^"]*\s)?next(?:\s[^"]*)?"?(?:;|\s|$)/.test(attributes)) continue;
+    return new URLSearchParams(target.slice(target.indexOf('?') + 1)).get('cursor');
+  }
+  return null;
+}

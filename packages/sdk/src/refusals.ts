@@ -1,0 +1,84 @@
+import type { Issue, Refusal } from './errors.ts';
+
+/** Reads a refusal. There are three bodies, and proxies on the way have their own: none of them may break the reader. */
+
+export interface RefusedResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Against which a relative `docUrl` is read. */
+  readonly baseUrl: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function readRefusal({ status, headers, text, baseUrl }: RefusedResponse): Refusal {
+  const body = parsed(text);
+  const fields = isFields(body) ? body : {};
+  const inner = isFields(fields['error']) ? fields['error'] : {};
+  const reason = stringOr(fields['reason']) ?? stringOr(inner['code'])?.toUpperCase() ?? null;
+  const message = stringOr(fields['message']) ?? stringOr(inner['message']) ?? plainMessage(status, text);
+  const docUrl = stringOr(fields['docUrl']);
+  return {
+    status,
+    headers,
+    message,
+    reason,
+    suggestion: stringOr(fields['suggestion']) ?? stringOr(inner['suggestion']),
+    requestId: stringOr(fields['requestId']) ?? stringOr(fields['request_id']) ?? requestIdOf(headers),
+    docUrl: docUrl === null ? null : absolute(docUrl, baseUrl),
+    issues: issuesOf(fields),
+    body,
+  };
+}
+
+/** The id by which the service knows a request. */
+export function requestIdOf(headers: Headers): string | null {
+  return headers.get('x-request-id') ?? headers.get('x-inference-request-id');
+}
+
+function issuesOf(fields: Fields): readonly Issue[] {
+  const { issues, detail } = fields;
+  if (Array.isArray(issues)) return issues.filter(isIssue);
+  if (!Array.isArray(detail)) return [];
+  return detail.filter(isFields).map(({ loc, msg, type }) => ({
+    message: stringOr(msg) ?? '',
+    ...(Array.isArray(loc) ? { path: loc.filter(isStep) } : {}),
+    ...(typeof type === 'string' ? { code: type } : {}),
+  }));
+}
+
+function isIssue(value: unknown): value is Issue {
+  return isFields(value) && typeof value['message'] === 'string';
+}
+
+function isStep(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function stringOr(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function plainMessage(status: number, text: string): string {
+  const line = text.trim().split('\n', 1)[0]?.slice(0, 200) ?? '';
+  return line === '' || line.startsWith('<')
+    ? `The answer was ${status} and said no more.`
+    : `The answer was ${status}: ${line}`;
+}
+
+function absolute(url: string, baseUrl: string): string {
+  return URL.canParse(url, baseUrl) ? new URL(url, baseUrl).href : url;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

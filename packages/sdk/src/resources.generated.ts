@@ -1,0 +1,826 @@
+// Written by npm run sdk from the contract and namespaces.ts. Do not edit; a test compares it.
+
+import type { ApiPromise } from './api-promise.ts';
+import type { RequestOptions } from './options.ts';
+import type { PagePromise } from './page.ts';
+import type { StreamPromise } from './stream.ts';
+import type { Answer, Input, Item, StreamItem } from './types.ts';
+import type { InstanceWaiters, RentalWaiters, VolumeWaiters } from './wait.ts';
+
+export interface MeResource {
+  /** Who the caller is and what it may do. */
+  get(input?: Input<'getMe'>, options?: RequestOptions): ApiPromise<Answer<'getMe'>>;
+  /**
+   * What the person of this key is told by mail.
+   *
+   * Of this person in this organisation. Live and test keys have preferences of their own: of what happens in test mode nothing is sent unless it was chosen.
+   */
+  getNoticePreferences(input?: Input<'getNoticePreferences'>, options?: RequestOptions): ApiPromise<Answer<'getNoticePreferences'>>;
+  /** Choose what the person of this key is told by mail. */
+  updateNoticePreferences(input: Input<'updateNoticePreferences'>, options?: RequestOptions): ApiPromise<Answer<'updateNoticePreferences'>>;
+}
+
+export interface OrganisationsResource {
+  /** List the organisations the caller may act for. */
+  list(input?: Input<'listOrganisations'>, options?: RequestOptions): PagePromise<Item<'listOrganisations'>, Answer<'listOrganisations'>>;
+  /** Read an organisation. */
+  get(input: Input<'getOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'getOrganisation'>>;
+  /** Change an organisation. */
+  update(input: Input<'updateOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'updateOrganisation'>>;
+}
+
+export interface MembersResource {
+  /** List the members of an organisation. */
+  list(input: Input<'listMembers'>, options?: RequestOptions): PagePromise<Item<'listMembers'>, Answer<'listMembers'>>;
+  /**
+   * Change the role of a member.
+   *
+   * Nobody gives a role with more scopes than their own, and an organisation always keeps an owner: taking away the last one answers 409.
+   */
+  update(input: Input<'updateMember'>, options?: RequestOptions): ApiPromise<Answer<'updateMember'>>;
+  /** Remove a member and revoke the keys that person made here. */
+  remove(input: Input<'removeMember'>, options?: RequestOptions): ApiPromise<Answer<'removeMember'>>;
+}
+
+export interface KeysResource {
+  /**
+   * Create an API key.
+   *
+   * The key is in the answer and nowhere else, ever after. Nobody creates a key stronger than itself.
+   */
+  create(input: Input<'createApiKey'>, options?: RequestOptions): ApiPromise<Answer<'createApiKey'>>;
+  /** List API keys, newest first. */
+  list(input?: Input<'listApiKeys'>, options?: RequestOptions): PagePromise<Item<'listApiKeys'>, Answer<'listApiKeys'>>;
+  /** Read an API key, never its secret. */
+  get(input: Input<'getApiKey'>, options?: RequestOptions): ApiPromise<Answer<'getApiKey'>>;
+  /**
+   * Replace an API key by a new one with the same rights.
+   *
+   * The replaced key keeps working for `overlapSeconds`, so that callers can be moved over.
+   */
+  rotate(input: Input<'rotateApiKey'>, options?: RequestOptions): ApiPromise<Answer<'rotateApiKey'>>;
+  /**
+   * Revoke an API key.
+   *
+   * Refused everywhere within a second. Revoking twice answers the same.
+   */
+  revoke(input: Input<'revokeApiKey'>, options?: RequestOptions): ApiPromise<Answer<'revokeApiKey'>>;
+}
+
+export interface SshKeysResource {
+  /**
+   * Add an SSH public key.
+   *
+   * OpenSSH, PEM and PuTTY (PPK) forms are read. A private key is refused and not kept; so is a weak or damaged key, with the reason.
+   */
+  create(input: Input<'createSshPublicKey'>, options?: RequestOptions): ApiPromise<Answer<'createSshPublicKey'>>;
+  /** List the caller's SSH public keys. */
+  list(input?: Input<'listSshPublicKeys'>, options?: RequestOptions): PagePromise<Item<'listSshPublicKeys'>, Answer<'listSshPublicKeys'>>;
+  /**
+   * Remove an SSH public key.
+   *
+   * Machines that run already keep it; new ones no longer get it.
+   */
+  delete(input: Input<'deleteSshPublicKey'>, options?: RequestOptions): ApiPromise<Answer<'deleteSshPublicKey'>>;
+}
+
+export interface AuditLogResource {
+  /** Read the audit log, newest first. */
+  list(input?: Input<'listAuditLog'>, options?: RequestOptions): PagePromise<Item<'listAuditLog'>, Answer<'listAuditLog'>>;
+}
+
+export interface OperationsResource {
+  /** What became of a request, by its record. */
+  get(input: Input<'getOperation'>, options?: RequestOptions): ApiPromise<Answer<'getOperation'>>;
+  /**
+   * What became of a request, by its idempotency key.
+   *
+   * Nothing known of a key answers 404: the request never arrived, was refused, or is older than 30 days.
+   */
+  find(input: Input<'findOperation'>, options?: RequestOptions): ApiPromise<Answer<'findOperation'>>;
+}
+
+export interface EventsResource {
+  /**
+   * Read the event feed, oldest first.
+   *
+   * Answers a page, or with `Accept: text/event-stream` stays open and sends every later event as it happens: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without a skip or a repeat.
+   */
+  list(input?: Input<'listEvents'>, options?: RequestOptions): PagePromise<Item<'listEvents'>, Answer<'listEvents'>>;
+  /** Read the event feed, oldest first, and go on with what happens next. */
+  stream(input?: Input<'listEvents'>, options?: RequestOptions): StreamPromise<StreamItem<'listEvents'>>;
+}
+
+export interface WebhooksResource {
+  /**
+   * Create a webhook.
+   *
+   * Deliveries follow Standard Webhooks 1.0 and are signed with the secret in the answer. A webhook made with a test key gets test events, one made with a live key gets live events.
+   */
+  create(input: Input<'createWebhook'>, options?: RequestOptions): ApiPromise<Answer<'createWebhook'>>;
+  /** List webhooks. */
+  list(input?: Input<'listWebhooks'>, options?: RequestOptions): PagePromise<Item<'listWebhooks'>, Answer<'listWebhooks'>>;
+  /** Read a webhook. */
+  get(input: Input<'getWebhook'>, options?: RequestOptions): ApiPromise<Answer<'getWebhook'>>;
+  /** Change a webhook, switch it off or on again. */
+  update(input: Input<'updateWebhook'>, options?: RequestOptions): ApiPromise<Answer<'updateWebhook'>>;
+  /** Delete a webhook. */
+  delete(input: Input<'deleteWebhook'>, options?: RequestOptions): ApiPromise<Answer<'deleteWebhook'>>;
+  /**
+   * Give a webhook a new signing secret.
+   *
+   * For `overlapSeconds` every delivery carries a signature by each of the two secrets.
+   */
+  rotateSecret(input: Input<'rotateWebhookSecret'>, options?: RequestOptions): ApiPromise<Answer<'rotateWebhookSecret'>>;
+  /** List deliveries and their attempts, newest first. */
+  listDeliveries(input: Input<'listWebhookDeliveries'>, options?: RequestOptions): PagePromise<Item<'listWebhookDeliveries'>, Answer<'listWebhookDeliveries'>>;
+  /** Send one delivery again. */
+  replayDelivery(input: Input<'replayWebhookDelivery'>, options?: RequestOptions): ApiPromise<Answer<'replayWebhookDelivery'>>;
+  /**
+   * Send every event of a range again, in order.
+   *
+   * Those that the webhook wants and the feed still keeps, whether they were sent before or not. Events about one thing are sent in order, one after the other.
+   */
+  replay(input: Input<'replayWebhook'>, options?: RequestOptions): ApiPromise<Answer<'replayWebhook'>>;
+}
+
+export interface OptionsResource {
+  /** What can be rented now, and for how much. */
+  list(input?: Input<'listRentalOptions'>, options?: RequestOptions): PagePromise<Item<'listRentalOptions'>, Answer<'listRentalOptions'>>;
+  /** The terms a rental can be reserved for. */
+  listReserve(input?: Input<'listReserveOptions'>, options?: RequestOptions): PagePromise<Item<'listReserveOptions'>, Answer<'listReserveOptions'>>;
+  /** What a rental would cost and hold. */
+  quote(input: Input<'quoteRental'>, options?: RequestOptions): ApiPromise<Answer<'quoteRental'>>;
+  /** Why a rental can or cannot be placed, and what could be had instead. */
+  explain(input: Input<'explainPlacement'>, options?: RequestOptions): ApiPromise<Answer<'explainPlacement'>>;
+}
+
+export interface RentalsResource extends RentalWaiters {
+  /** Create a virtual-machine rental. */
+  createVirtualMachine(input: Input<'createVirtualMachineRental'>, options?: RequestOptions): ApiPromise<Answer<'createVirtualMachineRental'>>;
+  /** Create a bare-metal rental. */
+  createBareMetal(input: Input<'createBareMetalRental'>, options?: RequestOptions): ApiPromise<Answer<'createBareMetalRental'>>;
+  /** List virtual-machine rentals that have not ended. */
+  listVirtualMachines(input?: Input<'listVirtualMachineRentals'>, options?: RequestOptions): PagePromise<Item<'listVirtualMachineRentals'>, Answer<'listVirtualMachineRentals'>>;
+  /**
+   * List active bare-metal rentals.
+   *
+   * Without a limit everything live is answered.
+   */
+  listBareMetal(input?: Input<'listBareMetalRentals'>, options?: RequestOptions): PagePromise<Item<'listBareMetalRentals'>, Answer<'listBareMetalRentals'>>;
+  /**
+   * Rentals that have ended, newest first.
+   *
+   * `from` and `until` are about when they ended.
+   */
+  listHistory(input?: Input<'listRentalHistory'>, options?: RequestOptions): PagePromise<Item<'listRentalHistory'>, Answer<'listRentalHistory'>>;
+  /** Read a rental of either type. */
+  get(input: Input<'getRental'>, options?: RequestOptions): ApiPromise<Answer<'getRental'>>;
+  /**
+   * Change what may be changed about a rental.
+   *
+   * What is left out stays as it is; `tags` are replaced whole.
+   */
+  update(input: Input<'updateRental'>, options?: RequestOptions): ApiPromise<Answer<'updateRental'>>;
+  /**
+   * Switch a stopped rental on.
+   *
+   * After a stop that released its GPUs it is placed anew, or stays off for want of capacity.
+   */
+  start(input: Input<'startRental'>, options?: RequestOptions): ApiPromise<Answer<'startRental'>>;
+  /** Switch a rental off, keeping its disk. */
+  stop(input: Input<'stopRental'>, options?: RequestOptions): ApiPromise<Answer<'stopRental'>>;
+  /** Reboot a rental. */
+  reboot(input: Input<'rebootRental'>, options?: RequestOptions): ApiPromise<Answer<'rebootRental'>>;
+  /** Extend a reserved term from its old end, or a time to live. */
+  extend(input: Input<'extendRental'>, options?: RequestOptions): ApiPromise<Answer<'extendRental'>>;
+  /**
+   * End a virtual-machine rental; the answer is its receipt.
+   *
+   * Billing stops at the accepted request. Terminating twice answers the same.
+   */
+  terminateVirtualMachine(input: Input<'terminateVirtualMachineRental'>, options?: RequestOptions): ApiPromise<Answer<'terminateVirtualMachineRental'>>;
+  /**
+   * End a bare-metal rental; the answer is its receipt.
+   *
+   * Billing stops at the accepted request. Terminating twice answers the same.
+   */
+  terminateBareMetal(input: Input<'terminateBareMetalRental'>, options?: RequestOptions): ApiPromise<Answer<'terminateBareMetalRental'>>;
+  /**
+   * What happened to a rental, oldest first.
+   *
+   * With `Accept: text/event-stream` it stays open and sends what happens next: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues where it was.
+   */
+  listEvents(input: Input<'listRentalEvents'>, options?: RequestOptions): PagePromise<Item<'listRentalEvents'>, Answer<'listRentalEvents'>>;
+  /** Utilisation over time. */
+  getMetrics(input: Input<'getRentalMetrics'>, options?: RequestOptions): ApiPromise<Answer<'getRentalMetrics'>>;
+  /** The end of the serial console. */
+  getConsole(input: Input<'getRentalConsole'>, options?: RequestOptions): ApiPromise<Answer<'getRentalConsole'>>;
+  /** What a rental has cost, to the meter and the transfer. */
+  getCost(input: Input<'getRentalCost'>, options?: RequestOptions): ApiPromise<Answer<'getRentalCost'>>;
+  /** Request a reservation for a large instance. */
+  requestReservation(input: Input<'requestReservation'>, options?: RequestOptions): ApiPromise<Answer<'requestReservation'>>;
+  /** What happened to a rental, oldest first, and go on with what happens next. */
+  streamEvents(input: Input<'listRentalEvents'>, options?: RequestOptions): StreamPromise<StreamItem<'listRentalEvents'>>;
+}
+
+export interface VolumesResource extends VolumeWaiters {
+  /** Create a storage volume. */
+  create(input: Input<'createStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'createStorageVolume'>>;
+  /**
+   * List storage volumes.
+   *
+   * Without a limit everything live is answered.
+   */
+  list(input?: Input<'listStorageVolumes'>, options?: RequestOptions): PagePromise<Item<'listStorageVolumes'>, Answer<'listStorageVolumes'>>;
+  /** Relabel a volume or let it grow. */
+  update(input: Input<'updateStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'updateStorageVolume'>>;
+  /**
+   * Delete a volume; its data is kept for the retention window.
+   *
+   * Deleting twice answers the same. A volume that is attached answers 409.
+   */
+  delete(input: Input<'deleteStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'deleteStorageVolume'>>;
+  /** Attach a storage volume to bare-metal rentals. */
+  attach(input: Input<'attachStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'attachStorageVolume'>>;
+  /** Detach a volume from rentals. */
+  detach(input: Input<'detachStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'detachStorageVolume'>>;
+  /** Take a snapshot of a volume. */
+  createSnapshot(input: Input<'createStorageVolumeSnapshot'>, options?: RequestOptions): ApiPromise<Answer<'createStorageVolumeSnapshot'>>;
+  /** List the snapshots of a volume, newest first. */
+  listSnapshots(input: Input<'listStorageVolumeSnapshots'>, options?: RequestOptions): PagePromise<Item<'listStorageVolumeSnapshots'>, Answer<'listStorageVolumeSnapshots'>>;
+  /** Delete a snapshot. */
+  deleteSnapshot(input: Input<'deleteStorageVolumeSnapshot'>, options?: RequestOptions): ApiPromise<Answer<'deleteStorageVolumeSnapshot'>>;
+}
+
+export interface MarketplaceInstancesResource extends InstanceWaiters {
+  /** Create a marketplace instance. */
+  create(input: Input<'createMarketplaceInstance'>, options?: RequestOptions): ApiPromise<Answer<'createMarketplaceInstance'>>;
+  /** List marketplace instances. */
+  list(input?: Input<'listMarketplaceInstances'>, options?: RequestOptions): PagePromise<Item<'listMarketplaceInstances'>, Answer<'listMarketplaceInstances'>>;
+  /** List marketplace instances. */
+  listByPost(input?: Input<'listMarketplaceInstancesByPost'>, options?: RequestOptions): PagePromise<Item<'listMarketplaceInstancesByPost'>, Answer<'listMarketplaceInstancesByPost'>>;
+  /**
+   * List marketplace instances that have ended.
+   *
+   * The last to end first, 1000 at a time unless fewer are asked for.
+   */
+  listHistory(input?: Input<'listMarketplaceInstanceHistory'>, options?: RequestOptions): PagePromise<Item<'listMarketplaceInstanceHistory'>, Answer<'listMarketplaceInstanceHistory'>>;
+  /**
+   * Terminate a marketplace instance.
+   *
+   * Terminating again answers success again.
+   */
+  terminate(input: Input<'terminateMarketplaceInstance'>, options?: RequestOptions): ApiPromise<Answer<'terminateMarketplaceInstance'>>;
+}
+
+export interface MarketplaceResource {
+  /**
+   * List all available machines.
+   *
+   * Without a limit the whole list is answered, compressed for those who take gzip. Unknown filters are named in `X-Ignored-Filters`. Machines in mock-region, where test keys work, are shown only to those who filter by that region.
+   */
+  list(input?: Input<'listMarketplaceMachines'>, options?: RequestOptions): PagePromise<Item<'listMarketplaceMachines'>, Answer<'listMarketplaceMachines'>>;
+  readonly instances: MarketplaceInstancesResource;
+}
+
+export interface BalanceResource {
+  /** The balance, what is held of it and how long it lasts. */
+  get(input?: Input<'getBalance'>, options?: RequestOptions): ApiPromise<Answer<'getBalance'>>;
+  /** The current balance. */
+  getCredits(input?: Input<'getCurrentBalance'>, options?: RequestOptions): ApiPromise<Answer<'getCurrentBalance'>>;
+  /**
+   * The deposits of the organisation, newest first.
+   *
+   * Payments and grants, the newest 1000 of them; `GET /v2/customer/ledger` lists all of them.
+   */
+  listPurchases(input?: Input<'listPurchaseHistory'>, options?: RequestOptions): PagePromise<Item<'listPurchaseHistory'>, Answer<'listPurchaseHistory'>>;
+}
+
+export interface LedgerResource {
+  /** Every change of the balance with its cause, newest first. */
+  list(input?: Input<'listLedgerEntries'>, options?: RequestOptions): PagePromise<Item<'listLedgerEntries'>, Answer<'listLedgerEntries'>>;
+}
+
+export interface InvoicesResource {
+  /**
+   * List invoices, newest first.
+   *
+   * One for each calendar month (UTC) in which something was charged or given back, made some hours after its end. Test keys have none: test mode is free.
+   */
+  list(input?: Input<'listInvoices'>, options?: RequestOptions): PagePromise<Item<'listInvoices'>, Answer<'listInvoices'>>;
+  /** Read an invoice with its lines. */
+  get(input: Input<'getInvoice'>, options?: RequestOptions): ApiPromise<Answer<'getInvoice'>>;
+  /** An invoice as a PDF file. */
+  getPdf(input: Input<'getInvoicePdf'>, options?: RequestOptions): ApiPromise<Answer<'getInvoicePdf'>>;
+}
+
+export interface UsageResource {
+  /**
+   * What was used and what it cost, summed up.
+   *
+   * Days are days in UTC and come newest first; the other groups come in the order of their names. Without `from`, the 31 days before `until` are summed up, and never more than 366 days.
+   */
+  list(input?: Input<'getUsage'>, options?: RequestOptions): PagePromise<Item<'getUsage'>, Answer<'getUsage'>>;
+  /** How one inference request ran and what it cost. */
+  getRequest(input: Input<'getRequestUsage'>, options?: RequestOptions): ApiPromise<Answer<'getRequestUsage'>>;
+  /**
+   * What inference requests cost, in nano-USD.
+   *
+   * Ids come from the `X-Inference-Request-Id` header. Unknown, foreign and still running ids are left out.
+   */
+  getRequestCosts(input: Input<'getRequestCost'>, options?: RequestOptions): ApiPromise<Answer<'getRequestCost'>>;
+  /**
+   * Every cost as CSV, in the columns of FOCUS 1.2.
+   *
+   * One row for each day (UTC), thing, unit and API key, oldest first; `BilledCost` comes to what the ledger charged less what was given back, to the nano-USD. Without `from`, the month of `until` so far; at most 366 days. An answer that breaks off is not complete: its connection ends without the last chunk.
+   */
+  exportCosts(input?: Input<'exportCosts'>, options?: RequestOptions): ApiPromise<Answer<'exportCosts'>>;
+}
+
+export interface LimitsResource {
+  /** Rate limits and quotas of the organisation, and how much of each is used. */
+  get(input?: Input<'getLimits'>, options?: RequestOptions): ApiPromise<Answer<'getLimits'>>;
+}
+
+export interface BudgetsResource {
+  /**
+   * Create a budget.
+   *
+   * An organisation has at most 50 budgets, and with the limits of its keys they come to at most 100000000 USD. Periods are those of UTC: whole hours, days, weeks from Monday and months.
+   */
+  create(input: Input<'createBudget'>, options?: RequestOptions): ApiPromise<Answer<'createBudget'>>;
+  /** List budgets. */
+  list(input?: Input<'listBudgets'>, options?: RequestOptions): PagePromise<Item<'listBudgets'>, Answer<'listBudgets'>>;
+  /** Change a budget. */
+  update(input: Input<'updateBudget'>, options?: RequestOptions): ApiPromise<Answer<'updateBudget'>>;
+  /** Delete a budget. */
+  delete(input: Input<'deleteBudget'>, options?: RequestOptions): ApiPromise<Answer<'deleteBudget'>>;
+}
+
+export interface TopUpsResource {
+  /**
+   * Start a top-up and get the page to pay on.
+   *
+   * The balance changes when the payment is confirmed, which `balance.topped_up` announces; coming back to `successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.
+   */
+  create(input: Input<'createTopUp'>, options?: RequestOptions): ApiPromise<Answer<'createTopUp'>>;
+  /** List top-ups, newest first. */
+  list(input?: Input<'listTopUps'>, options?: RequestOptions): PagePromise<Item<'listTopUps'>, Answer<'listTopUps'>>;
+  /** Read a top-up. */
+  get(input: Input<'getTopUp'>, options?: RequestOptions): ApiPromise<Answer<'getTopUp'>>;
+}
+
+export interface ModelsResource {
+  /** List the models that can be called. */
+  list(input?: Input<'listModels'>, options?: RequestOptions): PagePromise<Item<'listModels'>, Answer<'listModels'>>;
+  /**
+   * The price of a model.
+   *
+   * A slash in the name is sent percent-encoded.
+   */
+  getPrice(input: Input<'getModelPrice'>, options?: RequestOptions): ApiPromise<Answer<'getModelPrice'>>;
+}
+
+export interface ChatResource {
+  /**
+   * Complete a chat.
+   *
+   * With `stream: true` the answer is a stream of chunks that ends with `data: [DONE]`.
+   */
+  create(input: Input<'createChatCompletion'> & { readonly stream: true }, options?: RequestOptions): StreamPromise<StreamItem<'createChatCompletion'>>;
+  /**
+   * Complete a chat.
+   *
+   * With `stream: true` the answer is a stream of chunks that ends with `data: [DONE]`.
+   */
+  create(input: Input<'createChatCompletion'> & { readonly stream?: false | null | undefined }, options?: RequestOptions): ApiPromise<Answer<'createChatCompletion'>>;
+}
+
+export interface CompletionsResource {
+  /** Complete a text. */
+  create(input: Input<'createCompletion'> & { readonly stream: true }, options?: RequestOptions): StreamPromise<StreamItem<'createCompletion'>>;
+  /** Complete a text. */
+  create(input: Input<'createCompletion'> & { readonly stream?: false | null | undefined }, options?: RequestOptions): ApiPromise<Answer<'createCompletion'>>;
+}
+
+export interface ImagesResource {
+  /** Generate images. */
+  create(input: Input<'createImages'>, options?: RequestOptions): ApiPromise<Answer<'createImages'>>;
+  /** Generate images. */
+  generate(input: Input<'generateImage'>, options?: RequestOptions): ApiPromise<Answer<'generateImage'>>;
+}
+
+export interface AudioResource {
+  /** Speak a text. */
+  createSpeech(input: Input<'createSpeech'>, options?: RequestOptions): ApiPromise<Answer<'createSpeech'>>;
+  /** Generate speech. */
+  generate(input: Input<'generateAudio'>, options?: RequestOptions): ApiPromise<Answer<'generateAudio'>>;
+}
+
+export interface DocumentsResource {
+  /** The machine-readable description of the v2 interface. */
+  getOpenapi(input?: Input<'getOpenapi'>, options?: RequestOptions): ApiPromise<Answer<'getOpenapi'>>;
+  /**
+   * One of the OpenAPI documents, without a key.
+   *
+   * Served only where the operator has switched it on; elsewhere 404.
+   */
+  get(input: Input<'getOpenDocument'>, options?: RequestOptions): ApiPromise<Answer<'getOpenDocument'>>;
+}
+
+export interface SupplierMachinesResource {
+  /** List own machines. */
+  list(input?: Input<'supplierListMachines'>, options?: RequestOptions): PagePromise<Item<'supplierListMachines'>, Answer<'supplierListMachines'>>;
+  /** Read a machine. */
+  get(input: Input<'supplierGetMachine'>, options?: RequestOptions): ApiPromise<Answer<'supplierGetMachine'>>;
+  /**
+   * What became of a machine, and what went wrong on it.
+   *
+   * The newest 100, newest first.
+   */
+  listHistory(input: Input<'supplierGetMachineHistory'>, options?: RequestOptions): PagePromise<Item<'supplierGetMachineHistory'>, Answer<'supplierGetMachineHistory'>>;
+  /**
+   * Price, list or unlist a machine.
+   *
+   * What is rented keeps its frozen price.
+   */
+  update(input: Input<'supplierUpdateMachine'>, options?: RequestOptions): ApiPromise<Answer<'supplierUpdateMachine'>>;
+  /** Take no new rentals on a machine. */
+  drain(input: Input<'supplierDrainMachine'>, options?: RequestOptions): ApiPromise<Answer<'supplierDrainMachine'>>;
+  /** Put a machine back into use that was drained by its supplier. */
+  resume(input: Input<'supplierResumeMachine'>, options?: RequestOptions): ApiPromise<Answer<'supplierResumeMachine'>>;
+  /** Withdraw an empty machine. */
+  withdraw(input: Input<'supplierWithdrawMachine'>, options?: RequestOptions): ApiPromise<Answer<'supplierWithdrawMachine'>>;
+}
+
+export interface SupplierJoinTokensResource {
+  /** Make a token with which machines join. */
+  create(input: Input<'supplierCreateJoinToken'>, options?: RequestOptions): ApiPromise<Answer<'supplierCreateJoinToken'>>;
+  /** List join tokens, never the tokens themselves. */
+  list(input?: Input<'supplierListJoinTokens'>, options?: RequestOptions): PagePromise<Item<'supplierListJoinTokens'>, Answer<'supplierListJoinTokens'>>;
+  /** Revoke a join token; machines that joined stay. */
+  revoke(input: Input<'supplierRevokeJoinToken'>, options?: RequestOptions): ApiPromise<Answer<'supplierRevokeJoinToken'>>;
+}
+
+export interface SupplierEnrolmentsResource {
+  /** How machines that asked to join stand, newest first. */
+  list(input?: Input<'supplierListEnrolments'>, options?: RequestOptions): PagePromise<Item<'supplierListEnrolments'>, Answer<'supplierListEnrolments'>>;
+  /** How one machine that asked to join stands. */
+  get(input: Input<'supplierGetEnrolment'>, options?: RequestOptions): ApiPromise<Answer<'supplierGetEnrolment'>>;
+}
+
+export interface SupplierEarningsResource {
+  /**
+   * What the machines earned.
+   *
+   * Since the beginning of the month (UTC) unless a period is said; no period is longer than 366 days.
+   */
+  get(input?: Input<'supplierGetEarnings'>, options?: RequestOptions): ApiPromise<Answer<'supplierGetEarnings'>>;
+}
+
+export interface SupplierStatementsResource {
+  /** List statements, newest first. */
+  list(input?: Input<'supplierListStatements'>, options?: RequestOptions): PagePromise<Item<'supplierListStatements'>, Answer<'supplierListStatements'>>;
+  /**
+   * Read a statement with its lines.
+   *
+   * What was posted in a month (UTC), by machine. Time of its last minutes may be in the next.
+   */
+  get(input: Input<'supplierGetStatement'>, options?: RequestOptions): ApiPromise<Answer<'supplierGetStatement'>>;
+}
+
+export interface SupplierPayoutsResource {
+  /** List payouts, newest first. */
+  list(input?: Input<'supplierListPayouts'>, options?: RequestOptions): PagePromise<Item<'supplierListPayouts'>, Answer<'supplierListPayouts'>>;
+  /**
+   * Ask for a payout.
+   *
+   * It is set aside until the operator has paid or rejected it. More than is payable answers 409.
+   */
+  request(input: Input<'supplierRequestPayout'>, options?: RequestOptions): ApiPromise<Answer<'supplierRequestPayout'>>;
+}
+
+export interface SupplierResource {
+  /** Apply to be a supplier. */
+  apply(input: Input<'supplierApply'>, options?: RequestOptions): ApiPromise<Answer<'supplierApply'>>;
+  /** How the application or account stands. */
+  getAccount(input?: Input<'supplierGetAccount'>, options?: RequestOptions): ApiPromise<Answer<'supplierGetAccount'>>;
+  readonly machines: SupplierMachinesResource;
+  readonly joinTokens: SupplierJoinTokensResource;
+  readonly enrolments: SupplierEnrolmentsResource;
+  readonly earnings: SupplierEarningsResource;
+  readonly statements: SupplierStatementsResource;
+  readonly payouts: SupplierPayoutsResource;
+}
+
+export interface AdminOrganisationsResource {
+  /** List every organisation. */
+  list(input?: Input<'adminListOrganisations'>, options?: RequestOptions): PagePromise<Item<'adminListOrganisations'>, Answer<'adminListOrganisations'>>;
+  /**
+   * Create an organisation with its first owner.
+   *
+   * A person with that email address becomes the owner; one who is not known yet is created.
+   */
+  create(input: Input<'adminCreateOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'adminCreateOrganisation'>>;
+  /** Read any organisation. */
+  get(input: Input<'adminGetOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'adminGetOrganisation'>>;
+  /** Put a person into an organisation. */
+  addMember(input: Input<'adminAddMember'>, options?: RequestOptions): ApiPromise<Answer<'adminAddMember'>>;
+  /**
+   * Suspend an organisation: its keys are refused within a second.
+   *
+   * Suspending twice answers the same. What runs is kept or stopped as `runningWork` says.
+   */
+  suspend(input: Input<'adminSuspendOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'adminSuspendOrganisation'>>;
+  /** Lift the suspension of an organisation. */
+  resume(input: Input<'adminResumeOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'adminResumeOrganisation'>>;
+  /**
+   * Give an organisation credit.
+   *
+   * At most 10000000 USD at once.
+   */
+  grant(input: Input<'adminGrant'>, options?: RequestOptions): ApiPromise<Answer<'adminGrant'>>;
+  /**
+   * Correct a balance, up or down.
+   *
+   * A correction never takes a balance below its floor: 402. At most 10000000 USD at once.
+   */
+  adjust(input: Input<'adminAdjust'>, options?: RequestOptions): ApiPromise<Answer<'adminAdjust'>>;
+  /**
+   * Give back part or all of a charge.
+   *
+   * The refunds of a charge together never exceed it: 409.
+   */
+  refund(input: Input<'adminRefund'>, options?: RequestOptions): ApiPromise<Answer<'adminRefund'>>;
+  /**
+   * Say how far below zero a balance may go.
+   *
+   * An overdraft that is in use cannot be taken away: 409. At most 10000000 USD.
+   */
+  setOverdraft(input: Input<'adminSetOverdraft'>, options?: RequestOptions): ApiPromise<Answer<'adminSetOverdraft'>>;
+  /** Admit new work again after a disputed payment was settled. */
+  unfreeze(input: Input<'adminUnfreeze'>, options?: RequestOptions): ApiPromise<Answer<'adminUnfreeze'>>;
+}
+
+export interface AdminEntitlementsResource {
+  /** List the discounts an organisation is entitled to. */
+  list(input: Input<'adminListEntitlements'>, options?: RequestOptions): PagePromise<Item<'adminListEntitlements'>, Answer<'adminListEntitlements'>>;
+  /** Entitle an organisation to a discount. */
+  create(input: Input<'adminCreateEntitlement'>, options?: RequestOptions): ApiPromise<Answer<'adminCreateEntitlement'>>;
+  /** Withdraw an entitlement; what runs keeps its frozen price. */
+  revoke(input: Input<'adminRevokeEntitlement'>, options?: RequestOptions): ApiPromise<Answer<'adminRevokeEntitlement'>>;
+}
+
+export interface AdminAuditLogResource {
+  /** Read the audit log of every organisation, newest first. */
+  list(input?: Input<'adminListAuditLog'>, options?: RequestOptions): PagePromise<Item<'adminListAuditLog'>, Answer<'adminListAuditLog'>>;
+}
+
+export interface AdminAuditReportsResource {
+  /**
+   * Audits of the books that were made, newest first.
+   *
+   * Kept for 90 days.
+   */
+  list(input?: Input<'adminListAuditReports'>, options?: RequestOptions): PagePromise<Item<'adminListAuditReports'>, Answer<'adminListAuditReports'>>;
+  /** What one audit looked at and found. */
+  get(input: Input<'adminGetAuditReport'>, options?: RequestOptions): ApiPromise<Answer<'adminGetAuditReport'>>;
+}
+
+export interface AdminTransfersResource {
+  /** List transfers of every organisation, newest first. */
+  list(input?: Input<'adminListTransfers'>, options?: RequestOptions): PagePromise<Item<'adminListTransfers'>, Answer<'adminListTransfers'>>;
+  /** Undo a transfer by its exact opposite. */
+  reverse(input: Input<'adminReverse'>, options?: RequestOptions): ApiPromise<Answer<'adminReverse'>>;
+}
+
+export interface AdminPricesResource {
+  /** List the price book, newest first. */
+  list(input?: Input<'adminListPrices'>, options?: RequestOptions): PagePromise<Item<'adminListPrices'>, Answer<'adminListPrices'>>;
+  /**
+   * Set a price from a moment on.
+   *
+   * The price book only grows: what runs keeps the price frozen when it began.
+   */
+  create(input: Input<'adminCreatePrice'>, options?: RequestOptions): ApiPromise<Answer<'adminCreatePrice'>>;
+  /**
+   * End a price, so that nothing new is sold by it.
+   *
+   * The price that it covered counts again: an older one for the same subject, or one that is less specific.
+   */
+  end(input: Input<'adminEndPrice'>, options?: RequestOptions): ApiPromise<Answer<'adminEndPrice'>>;
+}
+
+export interface AdminReserveOptionsResource {
+  /** List the reserve options on offer. */
+  list(input?: Input<'adminListReserveOptions'>, options?: RequestOptions): PagePromise<Item<'adminListReserveOptions'>, Answer<'adminListReserveOptions'>>;
+  /**
+   * Offer a reserved term.
+   *
+   * It replaces the option on offer for the same machine type, GPU type, region and term.
+   */
+  create(input: Input<'adminCreateReserveOption'>, options?: RequestOptions): ApiPromise<Answer<'adminCreateReserveOption'>>;
+}
+
+export interface AdminProvidersResource {
+  /** List the configured providers and their regions. */
+  list(input?: Input<'adminListProviders'>, options?: RequestOptions): PagePromise<Item<'adminListProviders'>, Answer<'adminListProviders'>>;
+  /**
+   * Switch a provider or some of its regions on or off.
+   *
+   * Switching off stops new rentals only.
+   */
+  update(input: Input<'adminUpdateProvider'>, options?: RequestOptions): ApiPromise<Answer<'adminUpdateProvider'>>;
+}
+
+export interface AdminClustersResource {
+  /**
+   * List clusters.
+   *
+   * Removed ones are listed only when asked for by their status.
+   */
+  list(input?: Input<'adminListClusters'>, options?: RequestOptions): PagePromise<Item<'adminListClusters'>, Answer<'adminListClusters'>>;
+  /**
+   * Register the endpoint of a compute engine.
+   *
+   * Its nodes and GPUs are read from the engine as soon as a worker reaches it.
+   */
+  create(input: Input<'adminCreateCluster'>, options?: RequestOptions): ApiPromise<Answer<'adminCreateCluster'>>;
+  /** Forget a cluster on which nothing runs any more. */
+  remove(input: Input<'adminRemoveCluster'>, options?: RequestOptions): ApiPromise<Answer<'adminRemoveCluster'>>;
+}
+
+export interface AdminNodesResource {
+  /**
+   * List nodes with their GPUs.
+   *
+   * Removed ones are listed only when asked for by their status.
+   */
+  list(input?: Input<'adminListNodes'>, options?: RequestOptions): PagePromise<Item<'adminListNodes'>, Answer<'adminListNodes'>>;
+  /** Read a node. */
+  get(input: Input<'adminGetNode'>, options?: RequestOptions): ApiPromise<Answer<'adminGetNode'>>;
+  /** Place nothing new on a node; what runs stays. */
+  drain(input: Input<'adminDrainNode'>, options?: RequestOptions): ApiPromise<Answer<'adminDrainNode'>>;
+  /** Put a drained or quarantined node back into use. */
+  resume(input: Input<'adminResumeNode'>, options?: RequestOptions): ApiPromise<Answer<'adminResumeNode'>>;
+  /** Take a node out of use until somebody has looked at it. */
+  quarantine(input: Input<'adminQuarantineNode'>, options?: RequestOptions): ApiPromise<Answer<'adminQuarantineNode'>>;
+  /**
+   * Remove an empty node from the fleet.
+   *
+   * Drain it first. Its name is free for a new node once the engine has stopped listing it.
+   */
+  remove(input: Input<'adminRemoveNode'>, options?: RequestOptions): ApiPromise<Answer<'adminRemoveNode'>>;
+  /** List what happened to a node, newest first. */
+  listTransitions(input: Input<'adminListNodeTransitions'>, options?: RequestOptions): PagePromise<Item<'adminListNodeTransitions'>, Answer<'adminListNodeTransitions'>>;
+  /**
+   * Take a single GPU out of use, or put it back.
+   *
+   * Whoever rents it keeps it; it is not sold again until it is put back.
+   */
+  markGpu(input: Input<'adminMarkGpu'>, options?: RequestOptions): ApiPromise<Answer<'adminMarkGpu'>>;
+}
+
+export interface AdminMaintenanceWindowsResource {
+  /** List maintenance windows, newest first. */
+  list(input?: Input<'adminListMaintenanceWindows'>, options?: RequestOptions): PagePromise<Item<'adminListMaintenanceWindows'>, Answer<'adminListMaintenanceWindows'>>;
+  /**
+   * Announce maintenance; the time a machine is away is not billed.
+   *
+   * The organisations that have something on the nodes are told at once, and again when it begins and ends. The nodes take nothing new from `drainBeforeSeconds` before the start until the end, and are then put back into use, unless somebody drained or quarantined them meanwhile.
+   */
+  create(input: Input<'adminCreateMaintenanceWindow'>, options?: RequestOptions): ApiPromise<Answer<'adminCreateMaintenanceWindow'>>;
+  /** Call off announced maintenance, or end it early. */
+  cancel(input: Input<'adminCancelMaintenanceWindow'>, options?: RequestOptions): ApiPromise<Answer<'adminCancelMaintenanceWindow'>>;
+}
+
+export interface AdminReservationRequestsResource {
+  /** List requests for large reservations, newest first. */
+  list(input?: Input<'adminListReservationRequests'>, options?: RequestOptions): PagePromise<Item<'adminListReservationRequests'>, Answer<'adminListReservationRequests'>>;
+}
+
+export interface AdminRentalsResource {
+  /** Hand over a private cloud under contract; it is never metered by GPU. */
+  createPrivateCloud(input: Input<'adminCreatePrivateCloudRental'>, options?: RequestOptions): ApiPromise<Answer<'adminCreatePrivateCloudRental'>>;
+  /** End any rental. */
+  terminate(input: Input<'adminTerminateRental'>, options?: RequestOptions): ApiPromise<Answer<'adminTerminateRental'>>;
+}
+
+export interface AdminModelsResource {
+  /** List every model of the catalog, also those switched off. */
+  list(input?: Input<'adminListModels'>, options?: RequestOptions): PagePromise<Item<'adminListModels'>, Answer<'adminListModels'>>;
+  /** Add a model to the catalog. */
+  create(input: Input<'adminCreateModel'>, options?: RequestOptions): ApiPromise<Answer<'adminCreateModel'>>;
+  /**
+   * Change a model, switch it off or on.
+   *
+   * A slash in the name is sent percent-encoded.
+   */
+  update(input: Input<'adminUpdateModel'>, options?: RequestOptions): ApiPromise<Answer<'adminUpdateModel'>>;
+}
+
+export interface AdminDeploymentsResource {
+  /** List deployments with their health. */
+  list(input?: Input<'adminListDeployments'>, options?: RequestOptions): PagePromise<Item<'adminListDeployments'>, Answer<'adminListDeployments'>>;
+  /** Register an engine that serves a model. */
+  create(input: Input<'adminCreateDeployment'>, options?: RequestOptions): ApiPromise<Answer<'adminCreateDeployment'>>;
+  /** Change a deployment, switch it off or on. */
+  update(input: Input<'adminUpdateDeployment'>, options?: RequestOptions): ApiPromise<Answer<'adminUpdateDeployment'>>;
+  /** Forget a deployment; running streams finish. */
+  delete(input: Input<'adminDeleteDeployment'>, options?: RequestOptions): ApiPromise<Answer<'adminDeleteDeployment'>>;
+}
+
+export interface AdminSuppliersResource {
+  /** List suppliers and applications. */
+  list(input?: Input<'adminListSuppliers'>, options?: RequestOptions): PagePromise<Item<'adminListSuppliers'>, Answer<'adminListSuppliers'>>;
+  /**
+   * Approve a supplier.
+   *
+   * The fee counts for what is rented from now on. Approving again changes the fee, and ends a suspension.
+   */
+  approve(input: Input<'adminApproveSupplier'>, options?: RequestOptions): ApiPromise<Answer<'adminApproveSupplier'>>;
+  /**
+   * Reject an application, or suspend a supplier that was approved.
+   *
+   * Nothing of a suspended supplier is shown or rented anew; what is rented goes on.
+   */
+  reject(input: Input<'adminRejectSupplier'>, options?: RequestOptions): ApiPromise<Answer<'adminRejectSupplier'>>;
+}
+
+export interface AdminMachinesResource {
+  /** List suppliers’ machines. */
+  list(input?: Input<'adminListMachines'>, options?: RequestOptions): PagePromise<Item<'adminListMachines'>, Answer<'adminListMachines'>>;
+  /** Approve a supplier’s machine for the marketplace. */
+  approve(input: Input<'adminApproveMachine'>, options?: RequestOptions): ApiPromise<Answer<'adminApproveMachine'>>;
+  /**
+   * Refuse a supplier’s machine, also one that was approved.
+   *
+   * It is no longer shown or rented; what is rented on it goes on.
+   */
+  reject(input: Input<'adminRejectMachine'>, options?: RequestOptions): ApiPromise<Answer<'adminRejectMachine'>>;
+}
+
+export interface AdminPayoutsResource {
+  /** List payouts of all suppliers, newest first. */
+  list(input?: Input<'adminListPayouts'>, options?: RequestOptions): PagePromise<Item<'adminListPayouts'>, Answer<'adminListPayouts'>>;
+  /**
+   * Record a payout as paid, or reject it.
+   *
+   * Once: the same outcome again answers the payout as it is, the other one 409. The reason of a rejection is shown to the supplier.
+   */
+  settle(input: Input<'adminSettlePayout'>, options?: RequestOptions): ApiPromise<Answer<'adminSettlePayout'>>;
+}
+
+export interface AdminResource {
+  readonly organisations: AdminOrganisationsResource;
+  readonly entitlements: AdminEntitlementsResource;
+  readonly auditLog: AdminAuditLogResource;
+  readonly auditReports: AdminAuditReportsResource;
+  readonly transfers: AdminTransfersResource;
+  readonly prices: AdminPricesResource;
+  readonly reserveOptions: AdminReserveOptionsResource;
+  readonly providers: AdminProvidersResource;
+  readonly clusters: AdminClustersResource;
+  readonly nodes: AdminNodesResource;
+  readonly maintenanceWindows: AdminMaintenanceWindowsResource;
+  readonly reservationRequests: AdminReservationRequestsResource;
+  readonly rentals: AdminRentalsResource;
+  readonly models: AdminModelsResource;
+  readonly deployments: AdminDeploymentsResource;
+  readonly suppliers: AdminSuppliersResource;
+  readonly machines: AdminMachinesResource;
+  readonly payouts: AdminPayoutsResource;
+}
+
+/** The nouns of a client. */
+export interface Resources {
+  readonly me: MeResource;
+  readonly organisations: OrganisationsResource;
+  readonly members: MembersResource;
+  readonly keys: KeysResource;
+  readonly sshKeys: SshKeysResource;
+  readonly auditLog: AuditLogResource;
+  readonly operations: OperationsResource;
+  readonly events: EventsResource;
+  readonly webhooks: WebhooksResource;
+  readonly options: OptionsResource;
+  readonly rentals: RentalsResource;
+  readonly volumes: VolumesResource;
+  readonly marketplace: MarketplaceResource;
+  readonly balance: BalanceResource;
+  readonly ledger: LedgerResource;
+  readonly invoices: InvoicesResource;
+  readonly usage: UsageResource;
+  readonly limits: LimitsResource;
+  readonly budgets: BudgetsResource;
+  readonly topUps: TopUpsResource;
+  readonly models: ModelsResource;
+  readonly chat: ChatResource;
+  readonly completions: CompletionsResource;
+  readonly images: ImagesResource;
+  readonly audio: AudioResource;
+  readonly documents: DocumentsResource;
+  readonly supplier: SupplierResource;
+  readonly admin: AdminResource;
+}

@@ -1,0 +1,285 @@
+import { errorRegistry } from '@millrace/contract';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { systemClock } from './clock.ts';
+import * as errors from './errors.ts';
+import { cut, fakeService, json } from './fake-service.fixture.ts';
+import type { SeenRequest } from './fake-service.fixture.ts';
+import { longestRetryAfterMs, retryDelayMs } from './retry.ts';
+
+const rental = { id: 1042 };
+const create = { gpuCount: 1 } as const;
+const busy = json(503, { code: 'SERVICE_UNAVAILABLE', reason: 'SERVICE_UNAVAILABLE', message: 'busy' });
+
+test('a create whose answer was lost is sent again under the same key', async () => {
+  const service = fakeService([cut(), busy, json(200, rental)]);
+  const answer = service.client.rentals.createVirtualMachine(create);
+  await service.clock.advance(60_000);
+  expect(await answer).toEqual(rental);
+  const keys = service.requests.map(({ headers }) => headers['idempotency-key']);
+  expect(keys).toHaveLength(3);
+  expect(new Set(keys).size).toBe(1);
+  expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test('a number of retries that is none is none', async () => {
+  const service = fakeService([busy, busy, busy, busy], { maxRetries: Number.NaN });
+  const refused = service.client.me.get().catch((error: unknown) => error);
+  await service.clock.advance(60_000);
+  expect(await refused).toBeInstanceOf(errors.ServerError);
+  expect(service.requests).toHaveLength(1);
+});
+
+test('whoever waits for ever is not told at once that the time is up', async () => {
+  let isUp = false;
+  const cancel = systemClock.after(Number.POSITIVE_INFINITY, () => (isUp = true));
+  await systemClock.sleep(20);
+  cancel();
+  expect(isUp).toBe(false);
+});
+
+/** Answers as the service does: the effect of a key happens once, and every later request with it is told the same. */
+function ledgerOf(fates: readonly ('lost before' | 'lost after' | 'busy' | 'half' | 'fine')[]) {
+  const made = new Map<string, number>();
+  const happenings = fates.map(
+    (fate) =>
+      async (request: SeenRequest, signal: AbortSignal): Promise<Response> => {
+        if (fate === 'lost before') return cut()(request, signal);
+        if (fate === 'busy') return busy(request, signal);
+        const key = request.headers['idempotency-key'] ?? '';
+        if (!made.has(key)) made.set(key, made.size + 1);
+        if (fate === 'lost after') return cut()(request, signal);
+        const answer = JSON.stringify({ id: made.get(key) });
+        return new Response(fate === 'half' ? answer.slice(0, 4) : answer, { status: 200 });
+      },
+  );
+  return { made, happenings };
+}
+
+test('however answers are lost, what is created is created once, and told as soon as it can be', async () => {
+  const fate = fc.constantFrom('lost before', 'lost after', 'busy', 'half', 'fine');
+  await fc.assert(
+    fc.asyncProperty(fc.array(fate, { minLength: 6, maxLength: 6 }), async (fates) => {
+      const { made, happenings } = ledgerOf(fates);
+      const service = fakeService(happenings, { maxRetries: 5 });
+      const answer = service.client.rentals.createVirtualMachine(create).catch((error: unknown) => error);
+      await service.clock.advance(120_000);
+      const firstFine = fates.indexOf('fine');
+      if (firstFine === -1) expect(await answer).toBeInstanceOf(errors.MillraceError);
+      else expect(await answer).toEqual({ id: 1 });
+      expect(service.requests).toHaveLength(firstFine === -1 ? 6 : firstFine + 1);
+      expect(made.size).toBeLessThanOrEqual(1);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('two calls have two keys, and a key of the caller is used as it is', async () => {
+  const service = fakeService([json(200, rental), json(200, rental), json(200, rental)]);
+  await service.client.rentals.createVirtualMachine(create);
+  await service.client.rentals.createVirtualMachine(create);
+  await service.client.rentals.createVirtualMachine(create, { idempotencyKey: 'mine' });
+  const keys = service.requests.map(({ headers }) => headers['idempotency-key']);
+  expect(new Set(keys).size).toBe(3);
+  expect(keys[2]).toBe('mine');
+});
+
+test('an answer that is no whole JSON counts as lost', async () => {
+  const half = (): Response => new Response('{"id": 10', { status: 200 });
+  const service = fakeService([half, json(200, rental)]);
+  const answer = service.client.rentals.createVirtualMachine(create);
+  await service.clock.advance(60_000);
+  expect(await answer).toEqual(rental);
+});
+
+test('a duplicate that is still running is waited for', async () => {
+  const body = { code: 'CONFLICT', reason: 'IDEMPOTENCY_IN_PROGRESS', message: 'running' };
+  const service = fakeService([cut(), json(409, body, { 'retry-after': '1' }), json(201, { id: 'key_1' })]);
+  const answer = service.client.keys.create({ name: 'ci', scopes: ['rentals:read'] });
+  await service.clock.advance(60_000);
+  expect(await answer).toEqual({ id: 'key_1' });
+});
+
+test('what costs money each time is not repeated unless it was certainly refused', async () => {
+  const chat = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }] };
+  const lost = fakeService([cut('ECONNRESET')]);
+  await expect(lost.client.chat.create(chat)).rejects.toBeInstanceOf(errors.ConnectionError);
+  const failed = fakeService([json(502, {})]);
+  await expect(failed.client.chat.create(chat)).rejects.toBeInstanceOf(errors.ServerError);
+
+  const refused = fakeService([
+    cut('ECONNREFUSED'),
+    json(429, {}, { 'retry-after': '2' }),
+    json(200, { id: 'c' }),
+  ]);
+  const answer = refused.client.chat.create(chat);
+  await refused.clock.advance(60_000);
+  expect(await answer).toEqual({ id: 'c' });
+});
+
+test('refusals are not repeated, nor is anything more often than asked', async () => {
+  const refused = fakeService([
+    json(400, { code: 'BAD_REQUEST', reason: 'VALIDATION_FAILED', message: 'no' }),
+  ]);
+  await expect(refused.client.me.get()).rejects.toThrow('no');
+  const never = fakeService([busy]);
+  await expect(never.client.me.get({}, { maxRetries: 0 })).rejects.toThrow('busy');
+  const thrice = fakeService([busy, busy, busy]);
+  const answer = thrice.client.me.get().catch((error: unknown) => error);
+  await thrice.clock.advance(60_000);
+  expect(await answer).toBeInstanceOf(errors.ServerError);
+  expect(thrice.requests).toHaveLength(3);
+});
+
+test('an error tells how long the service asks to wait', async () => {
+  const service = fakeService([
+    json(429, { reason: 'RATE_LIMITED', message: 'slow' }, { 'retry-after': '7' }),
+  ]);
+  const error = await service.client.me.get({}, { maxRetries: 0 }).catch((caught: unknown) => caught);
+  expect(error).toMatchObject({ status: 429, retryAfterSeconds: 7 });
+});
+
+test('Retry-After is honoured, and one that is too long is the caller’s to decide', async () => {
+  const limited = (seconds: string) =>
+    json(429, { reason: 'RATE_LIMITED', message: 'slow' }, { 'retry-after': seconds });
+  const service = fakeService([limited('7'), json(200, {})]);
+  const answer = service.client.me.get();
+  await service.clock.advance(6_999);
+  expect(service.requests).toHaveLength(1);
+  await service.clock.advance(1_000);
+  await answer;
+  const long = fakeService([limited('3600')]);
+  await expect(long.client.me.get()).rejects.toBeInstanceOf(errors.RateLimitError);
+});
+
+test('an attempt has a deadline, and the next attempt has its own', async () => {
+  const never = (_: unknown, signal: AbortSignal): Promise<Response> =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  const service = fakeService([never, never, never], { timeoutMs: 1_000 });
+  const answer = service.client.me.get().catch((error: unknown) => error);
+  await service.clock.advance(30_000);
+  expect(await answer).toBeInstanceOf(errors.TimeoutError);
+  expect(service.requests).toHaveLength(3);
+});
+
+test('a caller who gives up is told so at once, in a call and between calls', async () => {
+  const never = (_: unknown, signal: AbortSignal): Promise<Response> =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  for (const happening of [never, busy]) {
+    const giving = new AbortController();
+    const service = fakeService([happening]);
+    const answer = service.client.me.get({}, { signal: giving.signal }).catch((error: unknown) => error);
+    await service.idle();
+    giving.abort();
+    expect(await answer).toBeInstanceOf(errors.AbortedError);
+    expect(service.requests).toHaveLength(1);
+  }
+});
+
+test('waits grow, are spread, and stay within bounds', () => {
+  const error = new errors.ConnectionError('lost');
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 60 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (attempt, share) => {
+        const delayMs = retryDelayMs(error, { attempt, random: () => share, nowMs: 0 });
+        expect(delayMs).toBeGreaterThanOrEqual(250);
+        expect(delayMs).toBeLessThanOrEqual(8_000);
+      },
+    ),
+  );
+  expect(longestRetryAfterMs).toBe(60_000);
+});
+
+test('every family of errors has its class by reason, whichever status the operation answers it with', async () => {
+  const cases = [
+    [json(400, { reason: 'INSUFFICIENT_BALANCE', message: 'm' }), errors.InsufficientBalanceError],
+    [json(402, { reason: 'BUDGET_EXCEEDED', message: 'm' }), errors.InsufficientBalanceError],
+    [json(400, { reason: 'INSUFFICIENT_CAPACITY', message: 'm' }), errors.InsufficientCapacityError],
+    [json(400, { reason: 'RENTAL_NOT_FOUND', message: 'm' }), errors.NotFoundError],
+    [json(400, { reason: 'ALREADY_TERMINATED', message: 'm' }), errors.ConflictError],
+    [json(400, { reason: 'VALIDATION_FAILED', message: 'm' }), errors.ValidationError],
+    [json(401, { reason: 'INVALID_API_KEY', message: 'm' }), errors.AuthenticationError],
+    [json(403, { reason: 'INSUFFICIENT_SCOPE', message: 'm' }), errors.PermissionDeniedError],
+    [json(418, { message: 'm' }), errors.ApiError],
+    [json(404, { reason: 'SOMETHING_NEW', message: 'm' }), errors.NotFoundError],
+    [json(200, {}), null],
+  ] as const;
+  for (const [happening, expected] of cases) {
+    const service = fakeService([happening], { maxRetries: 0 });
+    const answer = await service.client.me.get().catch((error: unknown) => error);
+    if (expected === null) expect(answer).toEqual({});
+    else expect(answer).toBeInstanceOf(expected);
+  }
+  for (const [reason, { status }] of Object.entries(errorRegistry)) {
+    const service = fakeService([json(status, { reason, message: 'm' })], { maxRetries: 0 });
+    const error = await service.client.me.get().catch((caught: unknown) => caught);
+    expect(error, reason).toBeInstanceOf(errors.ApiError);
+    const isPlain = (error as Error).constructor === errors.ApiError;
+    expect(isPlain, reason).toBe(status === 405);
+  }
+});
+
+test('all three bodies tell reason, request id and what is wrong with which field', async () => {
+  const issue = { message: 'too many', path: ['gpuCount'], code: 'too_big' };
+  const v2 = {
+    code: 'BAD_REQUEST',
+    message: 'm',
+    reason: 'VALIDATION_FAILED',
+    suggestion: 's',
+    requestId: 'req_1',
+  };
+  const marketplace = {
+    error_code: 400,
+    message: 'm',
+    reason: 'VALIDATION_FAILED',
+    suggestion: 's',
+    request_id: 'req_1',
+  };
+  const nested = { message: 'm', type: 'invalid_request_error', param: null, code: 'validation_failed' };
+  const detail = [{ loc: ['gpuCount'], msg: 'too many', type: 'too_big' }];
+  const bodies = [
+    { ...v2, docUrl: '/docs/errors#VALIDATION_FAILED', issues: [issue] },
+    { ...marketplace, issues: [issue] },
+    {
+      object: 'error',
+      message: 'm',
+      type: 't',
+      param: null,
+      code: 422,
+      error: nested,
+      request_id: 'req_1',
+      detail,
+    },
+  ];
+  const caught = await Promise.all(
+    bodies.map((body) =>
+      fakeService([json(400, body)])
+        .client.me.get()
+        .catch((error: unknown) => error),
+    ),
+  );
+  for (const error of caught) {
+    expect(error).toBeInstanceOf(errors.ValidationError);
+    expect(error).toMatchObject({
+      message: 'm',
+      reason: 'VALIDATION_FAILED',
+      requestId: 'req_1',
+      issues: [issue],
+    });
+  }
+  expect(caught[0]).toMatchObject({
+    suggestion: 's',
+    docUrl: 'https://api.example.com/docs/errors#VALIDATION_FAILED',
+  });
+});
+
+test('an answer of a proxy on the way is an error like others, without the page', async () => {
+  const page = (): Response => new Response('<html><body>Bad gateway</body></html>', { status: 502 });
+  const error = await fakeService([page], { maxRetries: 0 })
+    .client.me.get()
+    .catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(errors.ServerError);
+  expect(error).toMatchObject({ status: 502, reason: null, message: 'The answer was 502 and said no more.' });
+});

@@ -1,0 +1,170 @@
+import type { Clock } from './clock.ts';
+import { AbortedError, ConnectionError, MillraceError, TimeoutError, toApiError } from './errors.ts';
+import type { OperationEntry } from './operation-entry.ts';
+import type { RequestOptions } from './options.ts';
+import { readRefusal, requestIdOf } from './refusals.ts';
+import { toRequest } from './request.ts';
+import type { CallInput } from './request.ts';
+import { mayRetry, retryDelayMs } from './retry.ts';
+
+/** What every call of a client shares. */
+export interface Transport {
+  readonly baseUrl: string;
+  readonly inferenceUrl: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number | null;
+  readonly maxRetries: number;
+  /** How many connections of a feed may come to nothing, one after the other. */
+  readonly feedRetries: number;
+  readonly fetch: typeof globalThis.fetch;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly newIdempotencyKey: () => string;
+}
+
+export interface Call {
+  readonly entry: OperationEntry;
+  readonly input: CallInput;
+  readonly options: RequestOptions;
+  /** Asks for a stream; its id is sent as `Last-Event-ID`. */
+  readonly stream?: { readonly lastEventId: string | null };
+}
+
+/** An answer, read. */
+export interface Outcome<T> {
+  readonly data: T;
+  readonly response: Response;
+  readonly requestId: string | null;
+}
+
+/** How an answer is read. It runs inside the attempt, so that one that was cut half way is asked for again. */
+export type Reader<T> = (response: Response) => Promise<T>;
+
+const defaultTimeoutMs = 60_000;
+const defaultInferenceTimeoutMs = 600_000;
+
+/** How long one attempt may take. */
+export function timeoutOf(transport: Transport, { options, entry }: Call): number {
+  const unlessTold = entry.gateway === true ? defaultInferenceTimeoutMs : defaultTimeoutMs;
+  return options.timeoutMs ?? transport.timeoutMs ?? unlessTold;
+}
+
+/** Sends a call until it is answered, refused for good, or sent often enough. */
+export async function send<T>(transport: Transport, call: Call, read: Reader<T>): Promise<Outcome<T>> {
+  const { clock, random } = transport;
+  const { signal } = call.options;
+  const maxRetries = call.options.maxRetries ?? transport.maxRetries;
+  const request = prepare(transport, call);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await attemptOnce(transport, call, request, read);
+    } catch (error) {
+      if (!(error instanceof MillraceError)) throw error;
+      // Asked this way round, a number that is none is no leave to go on for ever.
+      if (!(attempt <= maxRetries) || !mayRetry(error, call.entry.retry)) throw error;
+      const delayMs = retryDelayMs(error, { attempt, random, nowMs: clock.nowMs() });
+      if (delayMs === null) throw error;
+      await waitFor(clock, delayMs, signal);
+    }
+  }
+}
+
+/** Waits, and tells a caller who gave up so in this package's own words. */
+export async function waitFor(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch (cause) {
+    throw new AbortedError('The call was aborted while it waited to be sent again.', { cause });
+  }
+}
+
+interface PreparedRequest {
+  readonly url: string;
+  readonly init: {
+    readonly method: string;
+    readonly headers: Record<string, string>;
+    readonly body?: string;
+  };
+}
+
+/** Everything that stays the same over attempts, its Idempotency-Key above all. */
+function prepare(transport: Transport, { entry, input, options, stream }: Call): PreparedRequest {
+  const { path, body } = toRequest(entry, input);
+  const headers: Record<string, string> = { ...transport.headers };
+  headers['accept'] = acceptOf(entry, stream !== undefined);
+  if (body !== null) headers['content-type'] = 'application/json';
+  const key = options.idempotencyKey ?? (entry.retry === 'key' ? transport.newIdempotencyKey() : undefined);
+  if (key !== undefined) headers['idempotency-key'] = key;
+  const lastEventId = stream?.lastEventId ?? null;
+  if (lastEventId !== null) headers['last-event-id'] = lastEventId;
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = value;
+  const root = entry.gateway === true ? transport.inferenceUrl : transport.baseUrl;
+  return {
+    url: `${root}${path}`,
+    init: { method: entry.method, headers, ...(body === null ? {} : { body }) },
+  };
+}
+
+function acceptOf(entry: OperationEntry, asStream: boolean): string {
+  if (asStream) return 'text/event-stream';
+  return entry.answer === 'bytes' || entry.answer === 'text' ? '*/*' : 'application/json';
+}
+
+async function attemptOnce<T>(
+  transport: Transport,
+  call: Call,
+  { url, init }: PreparedRequest,
+  read: Reader<T>,
+): Promise<Outcome<T>> {
+  const { clock } = transport;
+  const { signal } = call.options;
+  const timeoutMs = timeoutOf(transport, call);
+  const late = new AbortController();
+  const cancel = clock.after(timeoutMs, () => late.abort());
+  try {
+    signal?.throwIfAborted();
+    const response = await transport.fetch(url, {
+      ...init,
+      // A redirect would carry the key to a place that nobody configured.
+      redirect: 'error',
+      signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
+    });
+    if (!response.ok) {
+      const { status, headers } = response;
+      const text = await response.text();
+      throw toApiError(readRefusal({ status, headers, text, baseUrl: transport.baseUrl }));
+    }
+    return { data: await read(response), response, requestId: requestIdOf(response.headers) };
+  } catch (error) {
+    throw inOwnWords(error, { url, timeoutMs, late: late.signal, signal });
+  } finally {
+    cancel();
+  }
+}
+
+function inOwnWords(
+  error: unknown,
+  about: {
+    readonly url: string;
+    readonly timeoutMs: number;
+    readonly late: AbortSignal;
+    readonly signal: AbortSignal | undefined;
+  },
+): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const { host } = new URL(about.url);
+  if (about.signal?.aborted === true) return new AbortedError('The call was aborted.', { cause: error });
+  if (about.late.aborted) {
+    const said = `${host} did not answer within ${about.timeoutMs} ms.`;
+    return new TimeoutError(said, { cause: error });
+  }
+  const why = error instanceof Error ? rootMessage(error) : String(error);
+  return new ConnectionError(`No whole answer came from ${host}: ${why}`, { cause: error });
+}
+
+/** `fetch failed` says nothing; what it was caused by does. */
+function rootMessage(error: Error): string {
+  let found = error;
+  while (found.cause instanceof Error) found = found.cause;
+  return found.message === '' ? found.name : found.message;
+}

@@ -1,0 +1,231 @@
+import type { Clock } from './clock.ts';
+import { AbortedError, MillraceError, TimeoutError, WaitFailedError } from './errors.ts';
+import { mayRetry } from './retry.ts';
+import type { RequestOptions } from './options.ts';
+import type { Resources } from './resources.generated.ts';
+import type { Answer, Item } from './types.ts';
+import { waitFor } from './transport.ts';
+
+/** Waiting for a thing to come into a state, told step by step. */
+
+export type Rental = Answer<'getRental'>;
+export type RentalStep = Rental['steps'][number];
+export type Instance = Item<'listMarketplaceInstances'>;
+export type Volume = Item<'listStorageVolumes'>;
+
+export interface WaitOptions<Thing> {
+  /** Told of each step as it begins, ends or fails. */
+  readonly onStep?: ((step: WaitStep, thing: Thing) => void) | undefined;
+  /** How long to wait altogether; 30 minutes unless told. Bare metal may take longer. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface WaitStep {
+  readonly name: string;
+  readonly status: RentalStep['status'];
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly message: string | null;
+}
+
+export interface RentalWaiters {
+  /**
+   * Resolves once the rental runs, is switched off, or has ended. Rejects with a WaitFailedError when it came into a state
+   * from which it cannot, and with a TimeoutError when the time is up; the rental itself goes on either way.
+   */
+  waitUntil(
+    input: { readonly rentalId: number },
+    state: 'running' | 'off' | 'terminated',
+    options?: WaitOptions<Rental>,
+  ): Promise<Rental>;
+}
+
+export interface InstanceWaiters {
+  /** As for rentals. An instance that has ended is no longer listed, so waiting for that resolves to null. */
+  waitUntil(
+    input: { readonly id: string },
+    state: 'online' | 'terminated',
+    options?: WaitOptions<Instance>,
+  ): Promise<Instance | null>;
+}
+
+export interface VolumeWaiters {
+  /** As for rentals. A volume that is gone is no longer listed, so waiting for that resolves to null. */
+  waitUntil(
+    input: { readonly storageVolumeId: number },
+    state: 'active' | 'deleted',
+    options?: WaitOptions<Volume>,
+  ): Promise<Volume | null>;
+}
+
+/** What a look at the thing found: nothing yet, what was waited for, or that it will never come. */
+type Finding<Result> =
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'reached'; readonly result: Result }
+  | { readonly kind: 'lost'; readonly state: string; readonly why: string | null };
+
+interface Look<Thing, Result> {
+  readonly thing: Thing | null;
+  readonly steps: readonly WaitStep[];
+  readonly finding: Finding<Result>;
+}
+
+const defaultTimeoutMs = 30 * 60_000;
+/** Every two seconds in the first minute, then every five: an organisation that has paid nothing yet has 60 calls a minute. */
+const eagerMs = 60_000;
+const eagerPauseMs = 2_000;
+const patientPauseMs = 5_000;
+
+/** How long a wait goes on while the service does not answer: what is waited for goes on too. */
+const longestBlindMs = 120_000;
+
+const nothingSeen = { thing: null, steps: [], finding: { kind: 'waiting' } } as const;
+
+interface Waiting {
+  readonly clock: Clock;
+}
+
+async function waitForIt<Thing, Result>(
+  { clock }: Waiting,
+  what: string,
+  look: (options: RequestOptions) => Promise<Look<Thing, Result>>,
+  { onStep, timeoutMs = defaultTimeoutMs, signal }: WaitOptions<Thing>,
+): Promise<Result> {
+  const beganMs = clock.nowMs();
+  const told = new Map<string, string>();
+  let lastSeenMs = beganMs;
+  for (;;) {
+    const seen = await look({ signal }).catch((error: unknown) => {
+      const passes = error instanceof MillraceError && mayRetry(error, 'safe');
+      if (!passes || clock.nowMs() - lastSeenMs > longestBlindMs) throw error;
+      return null;
+    });
+    if (seen !== null) lastSeenMs = clock.nowMs();
+    const { thing, steps, finding } = seen ?? nothingSeen;
+    for (const [index, step] of steps.entries()) {
+      const key = `${index} ${step.name} ${step.startedAt ?? ''}`;
+      if (step.status === 'waiting' || told.get(key) === step.status) continue;
+      told.set(key, step.status);
+      if (thing !== null) onStep?.(step, thing);
+    }
+    if (finding.kind === 'reached') return finding.result;
+    if (finding.kind === 'lost') {
+      const because = finding.why === null ? '' : `: ${finding.why}`;
+      throw new WaitFailedError(`${what} is ${finding.state}${because}`, finding);
+    }
+    const waitedMs = clock.nowMs() - beganMs;
+    if (waitedMs >= timeoutMs) {
+      throw new TimeoutError(`${what} has not got there within ${timeoutMs} ms. It goes on by itself.`);
+    }
+    const pauseMs = Math.min(waitedMs < eagerMs ? eagerPauseMs : patientPauseMs, timeoutMs - waitedMs);
+    if (signal?.aborted === true) throw new AbortedError('The wait was aborted.', { cause: signal.reason });
+    await waitFor(clock, pauseMs, signal);
+  }
+}
+
+export function waitersOf(
+  resources: Resources,
+  waiting: Waiting,
+): {
+  readonly rentals: RentalWaiters;
+  readonly volumes: VolumeWaiters;
+  readonly instances: InstanceWaiters;
+} {
+  return {
+    rentals: {
+      waitUntil: ({ rentalId }, state, options = {}) =>
+        waitForIt(
+          waiting,
+          `Rental ${rentalId}`,
+          async (request) => {
+            const rental = await resources.rentals.get({ rentalId }, request);
+            return { thing: rental, steps: rental.steps, finding: findRental(rental, state) };
+          },
+          options,
+        ),
+    },
+    volumes: {
+      waitUntil: ({ storageVolumeId }, state, options = {}) =>
+        waitForIt(
+          waiting,
+          `Volume ${storageVolumeId}`,
+          async (request) => {
+            const volume = await findIn(
+              resources.volumes.list({}, request),
+              (one) => one.id === storageVolumeId,
+            );
+            return lookAt(volume, volume?.status ?? null, findVolume(volume, state));
+          },
+          options,
+        ),
+    },
+    instances: {
+      waitUntil: ({ id }, state, options = {}) =>
+        waitForIt(
+          waiting,
+          `Instance ${id}`,
+          async (request) => {
+            const instance = await findIn(
+              resources.marketplace.instances.list({}, request),
+              (one) => one.id === id,
+            );
+            return lookAt(instance, instance?.instance.status ?? null, findInstance(instance, state));
+          },
+          options,
+        ),
+    },
+  };
+}
+
+function findRental(rental: Rental, wanted: 'running' | 'off' | 'terminated'): Finding<Rental> {
+  const { status, power, statusReason } = rental;
+  if (wanted === 'terminated') {
+    return status === 'Terminated' ? { kind: 'reached', result: rental } : { kind: 'waiting' };
+  }
+  if (status === 'Failed' || status === 'Terminating' || status === 'Terminated') {
+    return { kind: 'lost', state: status, why: statusReason };
+  }
+  const there = status === 'Running' && power === (wanted === 'running' ? 'on' : 'off');
+  return there ? { kind: 'reached', result: rental } : { kind: 'waiting' };
+}
+
+function findVolume(volume: Volume | null, wanted: 'active' | 'deleted'): Finding<Volume | null> {
+  if (volume === null) {
+    if (wanted === 'deleted') return { kind: 'reached', result: null };
+    return { kind: 'lost', state: 'deleted', why: null };
+  }
+  return wanted === 'active' && volume.status === 'active'
+    ? { kind: 'reached', result: volume }
+    : { kind: 'waiting' };
+}
+
+const endedInstances: readonly string[] = ['failed', 'stopping', 'terminated'];
+
+function findInstance(instance: Instance | null, wanted: 'online' | 'terminated'): Finding<Instance | null> {
+  const status = instance?.instance.status ?? 'terminated';
+  if (wanted === 'terminated') {
+    return status === 'terminated' ? { kind: 'reached', result: instance } : { kind: 'waiting' };
+  }
+  if (status === 'online') return { kind: 'reached', result: instance };
+  return endedInstances.includes(status) ? { kind: 'lost', state: status, why: null } : { kind: 'waiting' };
+}
+
+/** For things that have no steps of their own: each state that they come into is one. */
+function lookAt<Thing, Result>(
+  thing: Thing | null,
+  state: string | null,
+  finding: Finding<Result>,
+): Look<Thing, Result> {
+  const steps: readonly WaitStep[] =
+    state === null ? [] : [{ name: state, status: 'running', startedAt: null, endedAt: null, message: null }];
+  return { thing, steps, finding };
+}
+
+async function findIn<Thing>(
+  list: AsyncIterable<Thing>,
+  isIt: (thing: Thing) => boolean,
+): Promise<Thing | null> {
+  for await (const thing of list) if (isIt(thing)) return thing;
+  return null;
+}

@@ -1,0 +1,33 @@
+import { contract } from '@millrace/contract';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { printOperations, printReasons, printResources } from './print-sdk.ts';
+import type { Uncallable } from './print-sdk.ts';
+
+/** The generated files of the SDK, and whether they are what they should be. */
+
+const sources = new URL('../../../packages/sdk/src/', import.meta.url);
+
+export function readUncallable(): Uncallable {
+  return JSON.parse(readFileSync(new URL('uncallable.json', sources), 'utf8')) as Uncallable;
+}
+
+export function generatedFiles(): Readonly<Record<string, string>> {
+  const uncallable = readUncallable();
+  return {
+    'operations.generated.ts': printOperations(contract, uncallable),
+    'reasons.generated.ts': printReasons(),
+    'resources.generated.ts': printResources(contract),
+  };
+}
+
+export function staleFiles(): readonly string[] {
+  return Object.entries(generatedFiles())
+    .filter(([name, text]) => readFileSync(new URL(name, sources), 'utf8') !== text)
+    .map(([name]) => `packages/sdk/src/${name}`);
+}
+
+export function writeGenerated(): readonly string[] {
+  const files = Object.entries(generatedFiles());
+  for (const [name, text] of files) writeFileSync(new URL(name, sources), text);
+  return files.map(([name]) => `packages/sdk/src/${name}`);
+}

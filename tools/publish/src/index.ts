@@ -1,0 +1,3 @@
+export { generatedFiles, readUncallable, staleFiles, writeGenerated } from './generate.ts';
+export { inputFieldsOf } from './operation-table.ts';
+export { sdkPackage, stagePackage, type StagedPackage } from './stage.ts';

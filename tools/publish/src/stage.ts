@@ -1,0 +1,139 @@
+import { contract } from '@millrace/contract';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+import { isolatedDeclarationSync } from 'rolldown/experimental';
+import { printOperationTypes } from './print-operation-types.ts';
+
+/**
+ * Makes a folder that `npm pack` and `npm publish` take as it is. Inside the repository packages run from their sources; what
+ * is published is JavaScript with its types, and a package.json of its own.
+ */
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+export interface StagedPackage {
+  /** The folder of the package in the repository. */
+  readonly source: `packages/${string}` | `apps/${string}`;
+  /** The face of the package: what is imported, and the file behind it. */
+  readonly entries: Readonly<Record<string, string>>;
+  /** Commands that it installs, and the file behind each. */
+  readonly bin?: Readonly<Record<string, string>>;
+  /** Each file by itself, with its types, for programs to build upon; or few files, for a command to start quickly. */
+  readonly form: 'modules' | 'bundle';
+  /** Runs anywhere, or in Node only. */
+  readonly platform: 'neutral' | 'node';
+  readonly description: string;
+  readonly keywords: readonly string[];
+}
+
+export const sdkPackage: StagedPackage = {
+  source: 'packages/sdk',
+  entries: { '.': 'src/index.ts', './webhooks': 'src/webhooks.ts' },
+  form: 'modules',
+  platform: 'neutral',
+  description: 'The client of a Millrace GPU cloud: typed, retrying, streaming, without dependencies.',
+  keywords: ['millrace', 'gpu', 'cloud', 'inference', 'sdk'],
+};
+
+/** The oldest Node that published packages run on. */
+const oldestNode = '>=22';
+
+/** What staging writes, and so what it may remove when it is done anew. */
+const written: ReadonlySet<string> = new Set(['dist', 'package.json', 'README.md', 'LICENSE']);
+
+/** Stages a package into a folder of its own, which it makes, or makes anew. */
+export async function stagePackage(what: StagedPackage, into: string): Promise<void> {
+  const others = existsSync(into) ? readdirSync(into).filter((name) => !written.has(name)) : [];
+  if (others.length > 0) {
+    throw new Error(`${into} holds ${others[0]}, which staging did not put there: name a folder of its own.`);
+  }
+  rmSync(into, { recursive: true, force: true });
+  mkdirSync(path.join(into, 'dist'), { recursive: true });
+  const source = path.join(root, what.source);
+  await writeScripts(what, source, path.join(into, 'dist'));
+  if (what.form === 'modules') writeTypes(path.join(source, 'src'), path.join(into, 'dist'));
+  writeFileSync(path.join(into, 'package.json'), `${JSON.stringify(manifestOf(what, source), null, 2)}\n`);
+  copyFileSync(path.join(source, 'README.md'), path.join(into, 'README.md'));
+  copyFileSync(path.join(root, 'LICENSE'), path.join(into, 'LICENSE'));
+}
+
+async function writeScripts(what: StagedPackage, source: string, into: string): Promise<void> {
+  const files = [...Object.values(what.entries), ...Object.values(what.bin ?? {})];
+  const bundle = await rolldown({
+    cwd: source,
+    input: Object.fromEntries(files.map((file) => [distName(file), path.join(source, file)])),
+    platform: what.platform,
+    external: /^node:/,
+    resolve: { conditionNames: ['import', 'default'] },
+  });
+  await bundle.write({
+    dir: into,
+    format: 'esm',
+    ...(what.form === 'modules'
+      ? { preserveModules: true, preserveModulesRoot: path.join(source, 'src') }
+      : { minify: true }),
+    entryFileNames: '[name].js',
+    chunkFileNames: 'chunks/[name]-[hash].js',
+  });
+  await bundle.close();
+}
+
+/** `src/index.ts` becomes `index`. */
+function distName(file: string): string {
+  return file.replace(/^src\//, '').replace(/\.ts$/, '');
+}
+
+/** The types of each file follow from that file alone; those of the contract are printed. */
+function writeTypes(sources: string, into: string): void {
+  for (const file of readdirSync(sources)) {
+    if (!file.endsWith('.ts') || /\.(?:test|fixture)\.ts$/.test(file)) continue;
+    const text =
+      file === 'operation-types.ts' ? printOperationTypes(contract) : declarationsOf(sources, file);
+    writeFileSync(path.join(into, file.replace(/\.ts$/, '.d.ts')), text);
+  }
+}
+
+function declarationsOf(sources: string, file: string): string {
+  const { code, errors } = isolatedDeclarationSync(file, readFileSync(path.join(sources, file), 'utf8'));
+  if (errors.length > 0) {
+    throw new Error(
+      `${file} does not tell its types by itself: ${errors.map(({ message }) => message).join('; ')}`,
+    );
+  }
+  return code.replaceAll(/(from\s+["']\.[^"']*)\.ts(["'])/g, '$1.js$2');
+}
+
+function manifestOf(what: StagedPackage, source: string): object {
+  const own = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as Record<string, unknown>;
+  const exported = Object.entries(what.entries).map(([name, file]) => {
+    const built = `./dist/${distName(file)}`;
+    const face = what.form === 'modules' ? { types: `${built}.d.ts`, default: `${built}.js` } : `${built}.js`;
+    return [name, face] as const;
+  });
+  const bins = Object.entries(what.bin ?? {}).map(
+    ([name, file]) => [name, `dist/${distName(file)}.js`] as const,
+  );
+  return {
+    name: own['name'],
+    version: own['version'],
+    description: what.description,
+    keywords: what.keywords,
+    license: own['license'],
+    type: 'module',
+    sideEffects: false,
+    engines: { node: oldestNode },
+    files: ['dist'],
+    ...(exported.length === 0 ? {} : { exports: Object.fromEntries(exported) }),
+    ...(bins.length === 0 ? {} : { bin: Object.fromEntries(bins) }),
+  };
+}
