@@ -113,18 +113,15 @@ describe.each(served.map((operation) => [operation.id, operation] as const))('%s
   });
 });
 
-describe('operations that are not built yet keep the door all the same', () => {
-  const guarded = pending.filter(({ auth }) => auth === 'key');
-
-  test.each(guarded.map((operation) => [operation.id, operation] as const))('%s', async (_, operation) => {
+test('operations that are not built yet keep the door all the same', async () => {
+  for (const operation of pending.filter(({ auth }) => auth === 'key')) {
     const input = placeholders(operation);
     const none = await call(world, operation, input, undefined);
-    expect(none.status).toBe(401);
-    if (operation.scope !== null) {
-      const refused = await call(world, operation, input, await poorKey());
-      expect(refused.status).toBe(403);
-    }
-  });
+    expect(none.status, operation.id).toBe(401);
+    if (operation.scope === null) continue;
+    const refused = await call(world, operation, input, await poorKey());
+    expect(refused.status, operation.id).toBe(403);
+  }
 });
 
 let poorKeyMade: Promise<string> | undefined;

@@ -6,11 +6,13 @@ import { catalogAccessRows } from './access.catalog.rows.ts';
 import { enrolmentAccessRows } from './access.enrolments.rows.ts';
 import { fleetAccessRows } from './access.fleet.rows.ts';
 import { instanceAccessRows } from './access.instances.rows.ts';
+import { invoiceAccessRows } from './access.invoices.rows.ts';
 import { rentalAccessRows } from './access.rentals.rows.ts';
 import { supplierMoneyAccessRows } from './access.supplier-money.rows.ts';
 import { supplierAccessRows } from './access.suppliers.rows.ts';
 import { usageAccessRows } from './access.usage.rows.ts';
 import { volumeAccessRows } from './access.volumes.rows.ts';
+import { webhookAccessRows } from './access.webhooks.rows.ts';
 import { call, newSshPublicKey, type Input, type World } from './world.ts';
 
 /**
@@ -43,11 +45,13 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...enrolmentAccessRows,
   ...fleetAccessRows,
   ...instanceAccessRows,
+  ...invoiceAccessRows,
   ...rentalAccessRows,
   ...supplierAccessRows,
   ...supplierMoneyAccessRows,
   ...usageAccessRows,
   ...volumeAccessRows,
+  ...webhookAccessRows,
   getOpenapi: { own: nothing, others: 'none' },
   getOpenDocument: { own: async () => ({ params: { file: 'v2.json' } }), others: 'none' },
   listMarketplaceMachines: {
@@ -58,6 +62,11 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
     others: 'none',
   },
   getMe: { own: nothing, others: 'none' },
+  getNoticePreferences: { own: nothing, others: 'none' },
+  updateNoticePreferences: {
+    own: async () => ({ body: { preferences: { keys: false, balance: null } } }),
+    others: 'none',
+  },
   listOrganisations: { own: nothing, others: 'none' },
   getOrganisation: organisationRow({}),
   updateOrganisation: organisationRow({ body: { name: 'Renamed' } }),

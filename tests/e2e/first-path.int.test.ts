@@ -3,24 +3,26 @@ import {
   eventually,
   openSse,
   startApiProcess,
+  startSmtpServer,
   startWorkerProcess,
   testNames,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seedOrganisation } from '../../apps/api/src/fixture.ts';
 
-/** The first real path: a request, its transaction, the outbox, the relay, JetStream, and the reader of the feed. */
+/** The first real path: a request, its transaction, the outbox, the relay, JetStream, the reader of the feed, and mail. */
 
 const names = testNames();
 let scene: Awaited<ReturnType<typeof startScene>>;
 
 async function startScene() {
-  const database = await createTestDatabase();
+  const [database, smtp] = await Promise.all([createTestDatabase(), startSmtpServer({ withPassword: true })]);
+  const env = { MILLRACE_SMTP_URL: smtp.url, MILLRACE_MAIL_FROM: 'Example Cloud <notices@example.com>' };
   const [api, worker] = await Promise.all([
     startApiProcess({ database, names }),
-    startWorkerProcess({ database, names }),
+    startWorkerProcess({ database, names, env }),
   ]);
-  return { database, api, worker, owner: (await seedOrganisation(database.db)).owner };
+  return { database, smtp, api, worker, owner: (await seedOrganisation(database.db)).owner };
 }
 
 beforeAll(async () => {
@@ -30,6 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await scene.worker.stop();
   await scene.api.stop();
+  await scene.smtp.close();
   await scene.database.drop();
 });
 
@@ -80,6 +83,19 @@ describe('the api and a worker, each a process of its own', () => {
     expect(page.body.items).toEqual([first?.data, second?.data]);
     const seqs = page.body.items.map((item: { seq: number }) => item.seq);
     expect(seqs[1]).toBe(seqs[0] + 1);
+  });
+
+  test('what matters to a person goes on by mail, once', async () => {
+    const me = await call('GET', '/v2/me');
+    const { email } = me.body.user;
+    const created = await call('POST', '/v2/api-keys', { name: 'told by mail', scopes: ['events:read'] });
+    expect(created.status).toBe(201);
+    const told = () =>
+      scene.smtp.letters.filter(({ headers }) => headers['subject']?.endsWith('created: told by mail'));
+    await eventually({ what: 'the letter', timeoutMs: 30_000 }, async () => told().length > 0);
+    expect(told()).toMatchObject([
+      { from: 'notices@example.com', to: [email], headers: { 'x-millrace-notice': 'key.created' } },
+    ]);
   });
 
   test('a stopping api ends its streams instead of waiting for them', async () => {

@@ -127,6 +127,25 @@ test('a key spends no more than its budget', async () => {
   expect(charged.sum).toBeLessThanOrEqual(BigInt(Math.round(budgetUsd * 1_000_000_000)));
 }, 180_000);
 
+test('a budget that is set while money is lent counts from the next request on', async () => {
+  const tenant = await seedInferenceTenant(stack, 1_000_000_000_000n);
+  await eventually(
+    { what: 'a first answer', timeoutMs: 10_000 },
+    async () => (await ask(tenant.key)).status === 200,
+  );
+  const made = await tenant.call('POST', '/v2/customer/budgets', {
+    ...{ name: 'nothing', period: 'day', limitNanoUsd: '1', onExceeded: 'stop_new_work' },
+  });
+  expect(made.status).toBe(201);
+  // Until both gateways have ended the old lease, its money is on its way back and a request is told to come again.
+  expect((await ask(tenant.key)).status).not.toBe(200);
+  await eventually({ what: 'the budget is named', timeoutMs: 20_000 }, async () => {
+    const { status, reason } = await ask(tenant.key);
+    expect(status).not.toBe(200);
+    return reason === 'budget_exceeded';
+  });
+}, 60_000);
+
 test('a key makes no more requests than its limit, counted over both gateways', async () => {
   const tenant = await seedInferenceTenant(stack, 1_000_000_000_000n);
   const rpm = 20;

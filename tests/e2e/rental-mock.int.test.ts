@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { keyIsRefused, loginAndCount, newProofKey } from '@millrace/compute/proof';
 import {
   createTestDatabase,
@@ -10,6 +9,7 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seedOrganisation } from '../../apps/api/src/fixture.ts';
+import { MOCK_REGION, mockProviders } from '../stack/mock-stack.ts';
 
 /** A test key from the order to the end of its machine, over the public face of real processes. */
 
@@ -17,23 +17,12 @@ const names = testNames();
 const never = new AbortController().signal;
 const rentals = '/v2/on-demand/virtual-machine-rentals';
 const instances = '/v1/marketplace/instances';
-const region = 'mock-region';
+const region = MOCK_REGION;
 let scene: Awaited<ReturnType<typeof startScene>>;
 
 async function startScene() {
   const database: TestDatabase = await createTestDatabase();
-  // Addresses of its own, so that mock machines of other tests on this host can have the same ports open.
-  const block = `127.${randomInt(20, 80)}.${randomInt(1, 250)}`;
-  const cluster = { name: 'mock', region, settings: { firstAddress: `${block}.1` } };
-  const market = {
-    name: 'mock-market',
-    region,
-    offer: 'marketplace',
-    settings: { firstAddress: `${block}.101`, pricePerGpuHourUsd: 1.5 },
-  };
-  const regions = [{ region, customPorts: true }];
-  const providers = [{ id: 'mock', variant: 'mock', regions, clusters: [cluster, market] }];
-  const env = { MILLRACE_PROVIDERS: JSON.stringify(providers) };
+  const env = { MILLRACE_PROVIDERS: JSON.stringify(mockProviders()) };
   const [api, worker] = await Promise.all([
     startApiProcess({ database, names, env }),
     startWorkerProcess({ database, names, env }),

@@ -1,21 +1,22 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { freePorts, startProcess } from '@millrace/testing';
+import { freePortRow, freePorts, startProcess } from '@millrace/testing';
 import { expect, it } from 'vitest';
 
 const file = join(import.meta.dirname, '..', '..', '.millrace', 'dev.json');
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 async function runOnce(): Promise<string> {
-  const [port, healthPort, endpointPort] = await freePorts(3);
+  // The api, the worker's health, and the gateway with its own.
+  const port = await freePortRow(4);
+  const [endpointPort] = await freePorts(1);
   const dev = await startProcess({
     name: 'dev',
     entry: 'tools/dev/main.ts',
     args: ['--once', '--port', String(port)],
     env: {
       PATH,
-      MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
       MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
     },
   });

@@ -175,35 +175,30 @@ Millrace is ready at ${address}
   Live key      ${demo.liveKey}
   Test key      ${demo.testKey}
 
-Try it, in another terminal:
+Try it, in another terminal. The test key rents from a mock fleet and a mock marketplace, for nothing; its machines are not
+real, and you can log into them:
 
-  export MILLRACE_API_KEY=$(npm run --silent dev -- --key live)
+  alias millrace='npm run --silent millrace --'
+  npm run --silent dev -- --key test | millrace login --api-url ${address} --inference-url ${chat} --key-stdin
+  millrace offers
+  millrace ssh-key add
+  millrace rental create --gpu h100 --name first
+  millrace ssh first
+  millrace rental terminate first
+  millrace market list
+  millrace chat --model ${DEMO_MODEL} 'Tell me of the mill.'${options.llama ? '' : '      # a mock; npm run dev -- --llama has a real one, tiny'}
+
+The live key has play money${options.llama ? ', a tiny model of our own' : ''} and an operator's rights:
+
+  npm run --silent dev -- --key live | millrace login --profile live --api-url ${address} --inference-url ${chat} --key-stdin
+  millrace balance --profile live
+  millrace admin --help
+
+By hand, with curl or any client that speaks to OpenAI (its base URL is ${chat}/v1):
+
+  export MILLRACE_API_KEY=$(npm run --silent dev -- --key test)
   curl ${address}/v2/me -H "Authorization: Bearer $MILLRACE_API_KEY"
-  curl ${address}/v2/customer/balance -H "Authorization: Bearer $MILLRACE_API_KEY"
-  curl ${address}/v2/events -H "Authorization: Bearer $MILLRACE_API_KEY"
-
-The test key rents from a mock fleet, for nothing. Its machines are not real, and you can log into them:
-
-  export TEST_KEY=$(npm run --silent dev -- --key test)
-  curl ${address}/v2/on-demand/rental-options -H "Authorization: Bearer $TEST_KEY"
-  curl ${address}/v2/ssh-public-keys -H "Authorization: Bearer $TEST_KEY" -H 'Content-Type: application/json' \\
-    -d "{\\"name\\":\\"laptop\\",\\"publicKey\\":\\"$(cat ~/.ssh/id_ed25519.pub)\\"}"
-  curl ${address}/v2/on-demand/virtual-machine-rentals -H "Authorization: Bearer $TEST_KEY" \\
-    -H 'Content-Type: application/json' -d '{"region":"mock-region","gpuCount":1,"monitoringEnabled":true}'
-  curl ${address}/v2/on-demand/virtual-machine-rentals -H "Authorization: Bearer $TEST_KEY"   # .ssh says where to log in
-
-It also rents from a mock marketplace, where you choose the machine:
-
-  curl ${address}/v1/marketplace -H 'Content-Type: application/json' -d '{"filters":{"region":"mock-region"},"limit":1}'
-  curl ${address}/v1/marketplace/instances/create -H "Authorization: Bearer $TEST_KEY" -H 'Content-Type: application/json' \\
-    -d '{"cluster_name":"mock-market","node_name":"ITS ID","gpu_count":1}'
-  curl ${address}/v1/marketplace/instances -H "Authorization: Bearer $TEST_KEY"   # .sshCommand is how you log in
-
-Chat, with the unmodified client of your choice or by hand; the test key talks to a mock${options.llama ? ', the live key to a tiny model' : ' (--llama adds a real, tiny model)'}:
-
-  curl ${chat}/v1/models -H "Authorization: Bearer $TEST_KEY"
-  curl ${chat}/v1/chat/completions -H "Authorization: Bearer ${options.llama ? '$MILLRACE_API_KEY' : '$TEST_KEY'}" -H 'Content-Type: application/json' \\
-    -d '{"model":"${DEMO_MODEL}","messages":[{"role":"user","content":"Tell me of the mill."}],"stream":true}'
+  curl ${chat}/v1/models -H "Authorization: Bearer $MILLRACE_API_KEY"
 
 Every error of the api is explained at ${address}/docs/errors.
 

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { contract, operationsOf, type Operation } from '@millrace/contract';
 import type { Random } from '@millrace/kits';
 import {
+  plantAuditReport,
   plantFleet,
+  plantInvoice,
   plantMarketplaceProvider,
   plantStatement,
   plantSupplier,
@@ -23,6 +25,7 @@ import {
 import { earn } from '../../e2e/access.supplier-money.rows.ts';
 import { requestOf } from '../../e2e/access.usage.rows.ts';
 import { runningMetalOf, volumeOf } from '../../e2e/access.volumes.rows.ts';
+import { deliveryOf } from '../../e2e/access.webhooks.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
 import { createJudge } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
@@ -96,7 +99,13 @@ export async function fuzz(
     volumeId: String(await volumeOf(world, world.acme)),
     rentalId: await runningMetalOf(world, world.acme),
   };
-  const pools = createPools(world, random, { charges, readied, requests, storage, ...planted });
+  const { db } = world.fixture;
+  const books = {
+    invoices: [await plantInvoice(db, world.acme.organisation.id)],
+    reports: [await plantAuditReport(db, world.acme.organisation.id)],
+  };
+  const sent = await deliveryOf(world, world.acme);
+  const pools = createPools(world, random, { charges, readied, requests, storage, books, sent, ...planted });
   const tallies = new Map<string, Tally>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );

@@ -5,6 +5,7 @@ import { orderFor } from '../../e2e/access.instances.rows.ts';
 import { newCluster, newWindow, plantedProvider } from '../../e2e/access.fleet.rows.ts';
 import { newPrivateCloud } from '../../e2e/access.rentals.rows.ts';
 import { newVolume } from '../../e2e/access.volumes.rows.ts';
+import { newWebhook } from '../../e2e/access.webhooks.rows.ts';
 import { newSshPublicKey, type World } from '../../e2e/world.ts';
 
 /** What the run has made so far, so that later calls can name things that really exist. */
@@ -69,6 +70,10 @@ export interface Given {
   readonly readied: Readonly<Record<ReadiedFor, readonly string[]>>;
   /** A volume that is active and stays, and bare metal near it that runs: no worker is there to make others so. */
   readonly storage: { readonly volumeId: string; readonly rentalId: number };
+  /** What workers make of the books: invoices of the caller's, and audits. */
+  readonly books: { readonly invoices: readonly string[]; readonly reports: readonly string[] };
+  /** A webhook that stays as it is, and something that was sent to it: nobody sends anything here. */
+  readonly sent: { readonly webhookId: string; readonly deliveryId: string };
 }
 
 /** Machines join by no operation that could be sampled, and an operator's word ends what others ask for. */
@@ -82,8 +87,11 @@ export interface GivenSuppliers {
   readonly statements: readonly string[];
 }
 
+const reportedMs = 10 * 86_400_000;
+
 export function createPools(world: World, random: Random, given: Given): Pools {
-  const { charges, nodes, requests, steady, readied, suppliers, forRent, storage } = given;
+  const { charges, nodes, requests, steady, readied, suppliers, forRent, storage, sent } = given;
+  const { invoices, reports } = given.books;
   const transfers: string[] = [...charges];
   const clusters: string[] = [];
   const windows: string[] = [];
@@ -102,6 +110,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const volumes: string[] = [];
   const snapshots: string[] = [];
   const instances: string[] = [];
+  // Those that may be switched off and deleted.
+  const webhooks: string[] = [];
   const models: string[] = [];
   const deployments: string[] = [];
   const joinTokens: string[] = [];
@@ -174,6 +184,15 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return someOf(payouts);
       case 'statementId':
         return someOf(suppliers.statements);
+      // Two moments that are sampled are mostly years apart, and reports cover one at most.
+      case 'from':
+        return new Date(Date.now() - reportedMs).toISOString();
+      case 'until':
+        return new Date(Date.now()).toISOString();
+      case 'invoiceId':
+        return someOf(invoices);
+      case 'reportId':
+        return someOf(reports);
       case 'gpuId':
         return someOf(steady.gpuIds);
       case 'maintenanceId':
@@ -188,6 +207,12 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return operationId === 'deleteStorageVolume' ? someOf(volumes) : storage.volumeId;
       case 'snapshotId':
         return someOf(snapshots);
+      case 'webhookId':
+        return operationId === 'updateWebhook' || operationId === 'deleteWebhook'
+          ? someOf(webhooks)
+          : sent.webhookId;
+      case 'deliveryId':
+        return sent.deliveryId;
       case 'rentalId':
         if (operationId === 'adminTerminateRental') return someOf(ending);
         return someOf(Object.hasOwn(readied, operationId) ? readied[operationId as ReadiedFor] : rentals);
@@ -213,12 +238,16 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     maintenanceId: 'mnt',
     requestId: 'req',
     deploymentId: 'dep',
+    webhookId: 'whk',
+    deliveryId: 'dlv',
     supplierId: 'sup',
     machineId: 'nod',
     joinTokenId: 'jtk',
     enrolmentId: 'enr',
     payoutId: 'pyo',
     statementId: 'stm',
+    invoiceId: 'ivc',
+    reportId: 'rpt',
     snapshotId: 'snp',
   } as const;
   const absent = (name: string): string | undefined =>
@@ -270,6 +299,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         const link = { storageVolumeId: Number(storage.volumeId), rentalIds: [storage.rentalId] };
         return random.chance(0.8) ? { ...body, ...link } : body;
       }
+      if (operationId === 'createWebhook' && random.chance(0.6)) return { ...body, ...newWebhook };
+      if (operationId === 'updateWebhook' && random.chance(0.6)) return { ...body, url: newWebhook.url };
       if (operationId === 'updateStorageVolume' && random.chance(0.6))
         return { ...body, label: newVolume().label, sizeInGb: undefined };
       // Neither a pool of addresses nor an organisation is found by sampling.
@@ -318,6 +349,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'createBareMetalRental') remember(metal, String(answer.json.id));
       if (operationId === 'createStorageVolume') remember(volumes, String(answer.json.storageVolumeId));
       if (operationId === 'createStorageVolumeSnapshot') remember(snapshots, answer.json.id);
+      if (operationId === 'createWebhook') remember(webhooks, answer.json.id);
       if (operationId === 'supplierApply') hasApplied = true;
       if (operationId === 'supplierCreateJoinToken') {
         remember(joinTokens, answer.json.id);

@@ -10,6 +10,7 @@ import {
 import { handOverSsh, keyIsRefused } from '@millrace/compute/proof';
 import { systemClock } from '@millrace/platform/clock';
 import { eventually, testIds } from '@millrace/testing';
+import { Stages } from '../stages.ts';
 import { hostName, imageAlias, type EmulatedHost } from './host.ts';
 
 const callMs = 120_000;
@@ -34,8 +35,7 @@ interface Parts {
 }
 
 /** One machine, from its wish to its end. Each step says what it holds the driver to. */
-export class Life {
-  readonly failures: string[] = [];
+export class Life extends Stages {
   readonly #parts: Parts;
   /** Who gets in now: the platform first, and its tenant once it was handed over. */
   #key = newKeyPair();
@@ -43,6 +43,7 @@ export class Life {
   #hostKey = '';
 
   constructor(parts: Parts) {
+    super(parts.note);
     this.#parts = parts;
     this.#wish = {
       externalId: randomUUID(),
@@ -63,17 +64,17 @@ export class Life {
   }
 
   async lead(): Promise<Readonly<Record<string, string>>> {
-    await this.#timed('what cannot be is refused', () => this.#refusesWhatCannotBe());
-    const create = await this.#timed('create', () => this.#isMadeOnce());
-    const boot = await this.#timed('boot and log in', () => this.#bootsAsWished());
-    await this.#timed('what is told of it', () => this.#isTold());
-    const handed = await this.#timed('handing over', () => this.#isHandedOver());
-    const ports = await this.#timed('ports', () => this.#opensAndClosesPorts());
-    const stop = await this.#timed('orderly stop', () => this.#stops());
-    const start = await this.#timed('start and log in', () => this.#isTheSameAfterStart());
-    const reboot = await this.#timed('reboot and log in', () => this.#isTheSameAfterReboot());
-    const cut = await this.#timed('cut', () => this.#isCutForGood());
-    const end = await this.#timed('terminate', () => this.#ends());
+    await this.timed('what cannot be is refused', () => this.#refusesWhatCannotBe());
+    const create = await this.timed('create', () => this.#isMadeOnce());
+    const boot = await this.timed('boot and log in', () => this.#bootsAsWished());
+    await this.timed('what is told of it', () => this.#isTold());
+    const handed = await this.timed('handing over', () => this.#isHandedOver());
+    const ports = await this.timed('ports', () => this.#opensAndClosesPorts());
+    const stop = await this.timed('orderly stop', () => this.#stops());
+    const start = await this.timed('start and log in', () => this.#isTheSameAfterStart());
+    const reboot = await this.timed('reboot and log in', () => this.#isTheSameAfterReboot());
+    const cut = await this.timed('cut', () => this.#isCutForGood());
+    const end = await this.timed('terminate', () => this.#ends());
     return {
       'create, asked twice at once': create,
       'from create to a login and the end of user data': boot,
@@ -90,7 +91,7 @@ export class Life {
   async #refusesWhatCannotBe(): Promise<void> {
     const { driver, host } = this.#parts;
     const { nodes } = await driver.readInventory(soon());
-    this.#expect(nodes[0]?.reachable === true, `the host is not fit for VMs: ${nodes[0]?.detail}`);
+    this.expect(nodes[0]?.reachable === true, `the host is not fit for VMs: ${nodes[0]?.detail}`);
     await this.#refuses('not_found', 'an image that is not there', () =>
       driver.create({ ...this.#wish, image: 'no-such-image' }, soon()),
     );
@@ -100,23 +101,23 @@ export class Life {
         'a VM on a host that cannot make the disk for its keys',
         () => driver.create(this.#wish, soon()),
       );
-      this.#expect(/genisoimage/u.test(error), `the error does not say what to install: ${error}`);
+      this.expect(/genisoimage/u.test(error), `the error does not say what to install: ${error}`);
     });
-    this.#expect((await driver.describe(this.#wish, soon())) === null, 'a refused create left a machine');
+    this.expect((await driver.describe(this.#wish, soon())) === null, 'a refused create left a machine');
   }
 
   async #isMadeOnce(): Promise<void> {
     const { driver, other } = this.#parts;
     await Promise.all([driver.create(this.#wish, soon()), other.create(this.#wish, soon())]);
     const view = await driver.describe(this.#wish, soon());
-    this.#expect(view?.power === 'on', `it is ${view?.power} after create`);
-    this.#expect(view?.nodeName === hostName, `it is on the node ${view?.nodeName}`);
-    this.#expect(view?.address === this.#parts.host.address, `its ports are at ${view?.address}`);
-    this.#expect(isSame(view?.ports, [ssh]), `its ports are ${JSON.stringify(view?.ports)}`);
-    this.#expect(view?.labels['purpose'] === 'proof', 'its label is not there');
+    this.expect(view?.power === 'on', `it is ${view?.power} after create`);
+    this.expect(view?.nodeName === hostName, `it is on the node ${view?.nodeName}`);
+    this.expect(view?.address === this.#parts.host.address, `its ports are at ${view?.address}`);
+    this.expect(isSame(view?.ports, [ssh]), `its ports are ${JSON.stringify(view?.ports)}`);
+    this.expect(view?.labels['purpose'] === 'proof', 'its label is not there');
     const { machines, unseen } = await other.listOwned(soon());
     const ids = machines.map(({ externalId }) => externalId);
-    this.#expect(isSame(ids, [this.#wish.externalId]) && unseen.length === 0, `there are ${ids.join(' ')}`);
+    this.expect(isSame(ids, [this.#wish.externalId]) && unseen.length === 0, `there are ${ids.join(' ')}`);
   }
 
   async #bootsAsWished(): Promise<void> {
@@ -129,15 +130,15 @@ export class Life {
       const text = await session.run('cat /var/tmp/user-data');
       return text !== '' && text;
     });
-    this.#expect(told === 'user data ran on emulated-vm\n', `user data left ${JSON.stringify(told)}`);
+    this.expect(told === 'user data ran on emulated-vm\n', `user data left ${JSON.stringify(told)}`);
     await session.run('echo kept >kept && sync');
     session.end();
     const stranger = await this.#tryLogin(newKeyPair()).then(
       () => null,
       (error: unknown) => String(error),
     );
-    this.#expect(stranger !== null, 'it lets in a key that nobody gave it');
-    this.#expect(/authentication/iu.test(stranger ?? ''), `another key is refused, but for: ${stranger}`);
+    this.expect(stranger !== null, 'it lets in a key that nobody gave it');
+    this.expect(/authentication/iu.test(stranger ?? ''), `another key is refused, but for: ${stranger}`);
   }
 
   async #isTold(): Promise<void> {
@@ -147,9 +148,9 @@ export class Life {
       driver.create({ ...this.#wish, ramMb: 1_024 }, soon()),
     );
     const view = await driver.describe(this.#wish, soon());
-    this.#expect(view?.privateIps.length === 1, `its addresses are ${view?.privateIps.join(' ')}`);
+    this.expect(view?.privateIps.length === 1, `its addresses are ${view?.privateIps.join(' ')}`);
     const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#wish, soon());
-    this.#expect(cpuSeconds !== 0 && ramUsedBytes !== 0, 'a figure that nobody measured is 0, not null');
+    this.expect(cpuSeconds !== 0 && ramUsedBytes !== 0, 'a figure that nobody measured is 0, not null');
     const command = { argv: ['true'], timeoutMs: 1_000, maxBytes: 1_000 };
     await this.#refuses('unsupported', 'exec', () => driver.exec(this.#wish, command, soon()));
     await this.#refuses('unsupported', 'setKeys', () => driver.setKeys(this.#wish, [], soon()));
@@ -178,18 +179,15 @@ export class Life {
       },
       soon(),
     );
-    this.#expect(refusal === 'refused', `the first key is ${refusal} when the tenant's is in`);
-    this.#expect(
-      isSame(handed, { outcome: 'replaced', hasStarted: true }),
-      `it is ${JSON.stringify(handed)}`,
-    );
+    this.expect(refusal === 'refused', `the first key is ${refusal} when the tenant's is in`);
+    this.expect(isSame(handed, { outcome: 'replaced', hasStarted: true }), `it is ${JSON.stringify(handed)}`);
     this.#key = tenant;
     const after = await this.#login();
     await eventually({ what: 'what was handed over', timeoutMs: loginMs }, async () => {
       return (await after.run('cat /var/tmp/handed')) === 'handed over by root\n';
     });
     after.end();
-    this.#expect((await keyIsRefused(target, soon())) === 'refused', 'the first key gets in again');
+    this.expect((await keyIsRefused(target, soon())) === 'refused', 'the first key gets in again');
   }
 
   async #opensAndClosesPorts(): Promise<void> {
@@ -201,7 +199,7 @@ export class Life {
       const answer = await fetch(`http://${host.address}:${webPort}/user-data`);
       return answer.text();
     });
-    this.#expect(page.startsWith('user data ran'), `the new port answers ${JSON.stringify(page)}`);
+    this.expect(page.startsWith('user data ran'), `the new port answers ${JSON.stringify(page)}`);
     await other.setPorts(this.#wish, [ssh], soon());
     await this.#isClosed(webPort);
     await this.#expectInside(session, 'echo still here', 'still here');
@@ -217,13 +215,13 @@ export class Life {
     const beganMs = systemClock.monotonicMs();
     await driver.stop(this.#wish, { graceMs }, soon());
     const tookMs = systemClock.monotonicMs() - beganMs;
-    this.#expect(tookMs < graceMs, 'it did not end by itself when it was asked to');
+    this.expect(tookMs < graceMs, 'it did not end by itself when it was asked to');
     await other.stop(this.#wish, { graceMs }, soon());
     const view = await driver.describe(this.#wish, soon());
-    this.#expect(view?.power === 'off', `it is ${view?.power} after stop`);
-    this.#expect(!(await this.#isRunning()), 'an emulator runs for a machine that is off');
+    this.expect(view?.power === 'off', `it is ${view?.power} after stop`);
+    this.expect(!(await this.#isRunning()), 'an emulator runs for a machine that is off');
     const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#wish, soon());
-    this.#expect(cpuSeconds === null && ramUsedBytes === null, 'figures are told of a machine that is off');
+    this.expect(cpuSeconds === null && ramUsedBytes === null, 'figures are told of a machine that is off');
   }
 
   async #isTheSameAfterStart(): Promise<void> {
@@ -237,13 +235,13 @@ export class Life {
     await this.#parts.driver.reboot(this.#wish, { graceMs }, soon());
     await eventually({ what: 'the session to end', timeoutMs: callMs }, () => isOver(before));
     const after = await this.#isTheSame();
-    this.#expect(boot !== '' && after !== boot, 'it did not boot anew');
+    this.expect(boot !== '' && after !== boot, 'it did not boot anew');
   }
 
   /** Its name, disk and host key, and that the tenant's script did not run again. Gives the id of the boot. */
   async #isTheSame(): Promise<string> {
     const session = await this.#login();
-    this.#expect(session.hostKey === this.#hostKey, 'its host key is another than before');
+    this.expect(session.hostKey === this.#hostKey, 'its host key is another than before');
     await this.#expectInside(session, 'hostname', 'emulated-vm');
     await this.#expectInside(session, 'cat kept', 'kept');
     await this.#expectInside(session, 'wc -l </var/tmp/user-data', '1');
@@ -258,12 +256,12 @@ export class Life {
     await other.cutAccess(this.#wish, soon());
     await this.#isClosed(sshPort);
     const view = await driver.describe(this.#wish, soon());
-    this.#expect(view?.power === 'off', `it is ${view?.power} after it was cut`);
-    this.#expect(view?.ports.length === 0, 'it has ports after it was cut');
-    this.#expect(!(await this.#isRunning()), 'an emulator runs for a machine that was cut');
+    this.expect(view?.power === 'off', `it is ${view?.power} after it was cut`);
+    this.expect(view?.ports.length === 0, 'it has ports after it was cut');
+    this.expect(!(await this.#isRunning()), 'an emulator runs for a machine that was cut');
     // Nobody is left to tell the client; it finds out when it says something.
     const silence = await session.run('echo still here').catch(() => 'silence');
-    this.#expect(silence === 'silence', 'an open session goes on after the cut');
+    this.expect(silence === 'silence', 'an open session goes on after the cut');
     session.end();
     await driver.cutAccess(this.#wish, soon());
     const refused: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -281,11 +279,11 @@ export class Life {
     const { driver, other, host } = this.#parts;
     await Promise.all([driver.terminate(this.#wish, soon()), other.terminate(this.#wish, soon())]);
     await driver.terminate(this.#wish, soon());
-    this.#expect((await driver.describe(this.#wish, soon())) === null, 'it is there after terminate');
+    this.expect((await driver.describe(this.#wish, soon())) === null, 'it is there after terminate');
     const { machines } = await driver.listOwned(soon());
-    this.#expect(machines.length === 0, 'it is listed after terminate');
+    this.expect(machines.length === 0, 'it is listed after terminate');
     const disks = await host.enter('ls', '/mnt/storage-pools/default/virtual-machines');
-    this.#expect(disks.trim() === '', `its disk is left: ${disks}`);
+    this.expect(disks.trim() === '', `its disk is left: ${disks}`);
   }
 
   /** As soon as the machine lets anyone in. */
@@ -306,7 +304,7 @@ export class Life {
     const isClosed = await eventually(options, async () => !(await acceptsTcp({ host, port }))).catch(
       () => false,
     );
-    this.#expect(isClosed, `port ${port} is open after it was closed`);
+    this.expect(isClosed, `port ${port} is open after it was closed`);
   }
 
   async #isRunning(): Promise<boolean> {
@@ -317,7 +315,7 @@ export class Life {
 
   async #expectInside(session: SshSession, command: string, expected: string): Promise<void> {
     const seen = (await session.run(command)).trim();
-    this.#expect(seen === expected, `inside, \`${command}\` says ${JSON.stringify(seen)}, not ${expected}`);
+    this.expect(seen === expected, `inside, \`${command}\` says ${JSON.stringify(seen)}, not ${expected}`);
   }
 
   /** Gives the words of the refusal. */
@@ -326,22 +324,8 @@ export class Life {
       () => null,
       (thrown: unknown) => thrown,
     );
-    this.#expect(isDriverError(error, kind), `${what} is not refused as ${kind}: ${String(error)}`);
+    this.expect(isDriverError(error, kind), `${what} is not refused as ${kind}: ${String(error)}`);
     return String(error);
-  }
-
-  #expect(holds: boolean, otherwise: string): void {
-    if (holds) return;
-    this.failures.push(otherwise);
-    this.#parts.note(`does not hold: ${otherwise}`);
-  }
-
-  async #timed(what: string, act: () => Promise<unknown>): Promise<string> {
-    const beganMs = systemClock.monotonicMs();
-    await act();
-    const took = `${((systemClock.monotonicMs() - beganMs) * 0.001).toFixed(1)} s`;
-    this.#parts.note(`${what}: ${took}`);
-    return took;
   }
 }
 

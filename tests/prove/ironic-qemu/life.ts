@@ -8,8 +8,8 @@ import {
   type SshSession,
 } from '@millrace/compute/conformance/ssh';
 import { keyIsRefused } from '@millrace/compute/proof';
-import { systemClock } from '@millrace/platform/clock';
 import { eventually, readNode, testIds, type EmulatedMachine, type TestIronic } from '@millrace/testing';
+import { Stages } from '../stages.ts';
 import type { QemuBody } from './body.ts';
 import { volumeLabel } from './tenant-image.ts';
 
@@ -34,25 +34,25 @@ interface Parts {
 }
 
 /** One machine on bare metal, from its wish until its disk is wiped. Each step says what it holds the driver and Ironic to. */
-export class Life {
-  readonly failures: string[] = [];
+export class Life extends Stages {
   readonly #parts: Parts;
   readonly #key = newKeyPair();
   /** What the tenant leaves on the disk. */
   readonly #secret = `of-the-tenant-${randomBytes(16).toString('hex')}`;
 
   constructor(parts: Parts) {
+    super(parts.note);
     this.#parts = parts;
   }
 
   async lead(): Promise<Readonly<Record<string, string>>> {
     const wish = await this.#wish();
-    const deploy = await this.#timed('deploy', () => this.#isDeployed(wish));
-    const login = await this.#timed('boot and log in', () => this.#letsItsTenantIn());
-    await this.#timed('what is on the disk', () => this.#hasTheTenantsDisk());
-    const cut = await this.#timed('cut', () => this.#isCut(wish));
-    const wipe = await this.#timed('terminate', () => this.#ends(wish));
-    await this.#timed('what is left on the disk', () => this.#isWiped());
+    const deploy = await this.timed('deploy', () => this.#isDeployed(wish));
+    const login = await this.timed('boot and log in', () => this.#letsItsTenantIn());
+    await this.timed('what is on the disk', () => this.#hasTheTenantsDisk());
+    const cut = await this.timed('cut', () => this.#isCut(wish));
+    const wipe = await this.timed('terminate', () => this.#ends(wish));
+    await this.timed('what is left on the disk', () => this.#isWiped());
     return {
       'from create, asked twice at once, until Ironic has written the image': deploy,
       "from there to a login with the tenant's key": login,
@@ -93,8 +93,8 @@ export class Life {
       return seen === null || seen.power === 'changing' ? undefined : seen;
     });
     if (view.power !== 'on') throw new Error(`The deploy came to nothing: ${view.detail}`);
-    this.#expect(view.address === machine.address, `its address is ${view.address}`);
-    this.#expect(view.labels['purpose'] === 'proof', 'its label is not there');
+    this.expect(view.address === machine.address, `its address is ${view.address}`);
+    this.expect(view.labels['purpose'] === 'proof', 'its label is not there');
   }
 
   async #letsItsTenantIn(): Promise<void> {
@@ -102,52 +102,52 @@ export class Life {
     const options = { what: 'a login over SSH', timeoutMs: bootMs, intervalMs: 2_000 };
     const session = await eventually(options, () => this.#login(this.#key));
     const name = (await session.run('hostname')).trim();
-    this.#expect(name === hostname, `its name is ${JSON.stringify(name)}`);
+    this.expect(name === hostname, `its name is ${JSON.stringify(name)}`);
     await session.run(`echo ${this.#secret} >/data/secret && sync`);
     session.end();
     const target = { host: machine.address, port: 22, user: 'root', hostKey: null };
     const stranger = await keyIsRefused({ ...target, privateKey: newKeyPair().private }, within(loginMs));
-    this.#expect(stranger === 'refused', `a key that nobody gave it is ${stranger}`);
+    this.expect(stranger === 'refused', `a key that nobody gave it is ${stranger}`);
   }
 
   /** Before anyone may say that it is gone, it must have been there, and where we look. */
   async #hasTheTenantsDisk(): Promise<void> {
     const { hasTable, found } = await this.#parts.body.searchDisk(this.#traces());
-    this.#expect(hasTable, 'the deployed disk has no partitions');
+    this.expect(hasTable, 'the deployed disk has no partitions');
     const unseen = this.#traces().filter((trace) => !found.includes(trace));
-    this.#expect(unseen.length === 0, `the deployed disk does not hold ${unseen.join(', ')}`);
+    this.expect(unseen.length === 0, `the deployed disk does not hold ${unseen.join(', ')}`);
   }
 
   async #isCut(wish: MachineWish): Promise<void> {
     const { other, machine } = this.#parts;
     const session = await this.#login(this.#key);
     await other.cutAccess(wish, within(callMs));
-    this.#expect(machine.power === 'Off', 'it has power after it was cut');
+    this.expect(machine.power === 'Off', 'it has power after it was cut');
     const isOpen = await acceptsTcp({ host: machine.address, port: 22 });
-    this.#expect(!isOpen, 'SSH is open after it was cut');
+    this.expect(!isOpen, 'SSH is open after it was cut');
     const silence = await session.run('echo still here').catch(() => 'silence');
-    this.#expect(silence === 'silence', 'an open session goes on after the cut');
+    this.expect(silence === 'silence', 'an open session goes on after the cut');
     session.end();
   }
 
   async #ends(wish: MachineWish): Promise<void> {
     const { driver, other, ironic, nodeUuid } = this.#parts;
     await driver.terminate(wish, within(wipeMs));
-    this.#expect((await other.describe(wish, within(callMs))) === null, 'it is there after terminate');
+    this.expect((await other.describe(wish, within(callMs))) === null, 'it is there after terminate');
     const { machines } = await other.listOwned(within(callMs));
-    this.#expect(machines.length === 0, 'it is listed after terminate');
+    this.expect(machines.length === 0, 'it is listed after terminate');
     const node = await readNode(ironic, nodeUuid);
-    this.#expect(node.provision_state === 'available', `its node is ${node.provision_state}`);
-    this.#expect(!node.maintenance, 'its node is in maintenance');
-    this.#expect(node.instance_uuid === null, 'its node is still its own');
-    this.#expect(!('millrace_machine' in node.extra), 'its mark is left on the node');
+    this.expect(node.provision_state === 'available', `its node is ${node.provision_state}`);
+    this.expect(!node.maintenance, 'its node is in maintenance');
+    this.expect(node.instance_uuid === null, 'its node is still its own');
+    this.expect(!('millrace_machine' in node.extra), 'its mark is left on the node');
   }
 
   async #isWiped(): Promise<void> {
     const { hasTable, firstByteAt, found } = await this.#parts.body.searchDisk(this.#traces());
-    this.#expect(!hasTable, 'the table of partitions is left');
-    this.#expect(found.length === 0, `the wiped disk holds ${found.join(', ')}`);
-    this.#expect(firstByteAt === null, `byte ${firstByteAt} of the wiped disk is not zero`);
+    this.expect(!hasTable, 'the table of partitions is left');
+    this.expect(found.length === 0, `the wiped disk holds ${found.join(', ')}`);
+    this.expect(firstByteAt === null, `byte ${firstByteAt} of the wiped disk is not zero`);
   }
 
   /** The image's file system, the config drive's, what that says of the tenant, and what the tenant wrote. */
@@ -159,20 +159,6 @@ export class Life {
   #login(key: KeyPair): Promise<SshSession> {
     const { address: host } = this.#parts.machine;
     return openSsh({ host, port: 22, username: 'root', privateKey: key.private, readyTimeout: loginMs });
-  }
-
-  #expect(holds: boolean, otherwise: string): void {
-    if (holds) return;
-    this.failures.push(otherwise);
-    this.#parts.note(`does not hold: ${otherwise}`);
-  }
-
-  async #timed(what: string, act: () => Promise<unknown>): Promise<string> {
-    const beganMs = systemClock.monotonicMs();
-    await act();
-    const took = `${((systemClock.monotonicMs() - beganMs) * 0.001).toFixed(1)} s`;
-    this.#parts.note(`${what}: ${took}`);
-    return took;
   }
 }
 

@@ -3,6 +3,7 @@ import { METAL_REGION, NODE_GPUS, openMetalStack } from '../../stack/metal-stack
 import { GPU_TYPE, openRentalStack, REGION, type StackOptions } from '../../stack/rental-stack.ts';
 import { insist, plantPrice, rentalPath, type StackTenant } from '../../stack/tenant.ts';
 import { caretakerOf } from './caretaker.ts';
+import { tellFleet, tellPool } from './fleet-report.ts';
 
 /** What tenants do with rentals of a kind, over the public API. Beneath that all kinds are one mechanism. */
 export interface Kind {
@@ -25,6 +26,8 @@ export interface Premises {
   readonly engineName: string;
   /** Puts back into use what only a person may; answers how many hosts that were. */
   mend(): Promise<number>;
+  /** How all hosts are, as we and their engine know them: for a failure. */
+  explain(): Promise<string>;
 }
 
 export interface Wish {
@@ -65,7 +68,7 @@ const refusalOf = (reason: unknown, noRoom: string, json: unknown): Rented =>
 async function openIncus(offer: NonNullable<StackOptions['offer']>): Promise<Premises> {
   const stack = await openRentalStack({ workers: 2, offer });
   await plantPrice(stack);
-  return { stack, engineName: 'an Incus host', mend: async () => 0 };
+  return { stack, engineName: 'an Incus host', mend: async () => 0, explain: () => tellFleet(stack) };
 }
 
 /** Both kinds of rentals differ in where they are ordered and what by. */
@@ -117,7 +120,8 @@ export const bareMetal: Kind = rentalsAt('/v2/on-demand/bare-metal-rentals', {
   staying: 2,
   open: async () => {
     const stack = await openMetalStack(METAL_NODES, { workers: 2 });
-    return { stack, engineName: 'Ironic', mend: await caretakerOf(stack) };
+    const explain = async (): Promise<string> => `${await tellFleet(stack)}\n${await tellPool(stack)}`;
+    return { stack, engineName: 'Ironic', mend: await caretakerOf(stack), explain };
   },
   bodyOf: (units) => ({ gpuCount: units * NODE_GPUS, region: METAL_REGION, networkType: 'ethernet' }),
 });

@@ -14,14 +14,42 @@ export interface Story {
   outcome: 'unknown' | 'left running' | 'ended';
 }
 
-const ROOM_PATIENCE_MS = 180_000;
+/** Two others may be before it in line, and on a machine that does much else each keeps what there is for minutes. */
+const ROOM_PATIENCE_MS = 600_000;
+const IN_LINE_AFTER_MS = 20_000;
+
+/**
+ * The product keeps no queue: room is for whoever asks when there is some. So somebody who wants two hosts at once asks in vain for
+ * as long as others take each host that becomes free, which is nobody's fault and no end to a proof. All ask at the same
+ * time, as tenants do; but whoever has done so in vain for a while stands in line, and then only the first in line asks.
+ */
+export class RoomLine {
+  readonly #standing = new Set<Story>();
+  /** How many ever stood here. */
+  total = 0;
+
+  join(story: Story): void {
+    if (this.#standing.has(story)) return;
+    this.#standing.add(story);
+    this.total += 1;
+  }
+
+  leave(story: Story): void {
+    this.#standing.delete(story);
+  }
+
+  mayAsk(story: Story): boolean {
+    const [first = story] = this.#standing;
+    return first === story;
+  }
+}
 
 /** Rents, perhaps waits, perhaps ends it at any moment of its life. Every request is made until it is answered. */
-export async function rentAtRandom(story: Story, random: Random): Promise<void> {
+export async function rentAtRandom(story: Story, line: RoomLine, random: Random): Promise<void> {
   const { tenant, nth, kind } = story;
   const stays = nth < kind.staying;
   const endsByItself = !stays && random.chance(0.4);
-  const made = await rentOnceThereIsRoom(story, {
+  const made = await rentOnceThereIsRoom(story, line, {
     // However few there are, one of them is of two.
     units: nth === 0 ? 2 : random.pick([1, 1, 1, 2]),
     // The shortest there is: some come to their end by themselves, before or after the end of the proof.
@@ -41,17 +69,31 @@ export async function rentAtRandom(story: Story, random: Random): Promise<void> 
 }
 
 /** Hosts that die and machines on their way out take room; a tenant who is refused for that asks again. */
-async function rentOnceThereIsRoom(story: Story, wish: Wish): Promise<string> {
-  const untilMs = systemClock.monotonicMs() + ROOM_PATIENCE_MS;
-  for (;;) {
-    const made = await story.kind.rent(story.tenant, wish, `rent-${story.nth}-${story.refusals}`);
-    if (made.outcome === 'accepted') return made.id;
-    story.refusals += 1;
-    if (made.outcome === 'refused') throw new Error(`Rental ${story.nth} was refused: ${made.why}`);
-    if (systemClock.monotonicMs() >= untilMs)
-      throw new Error(`There was never room for rental ${story.nth}.`);
-    await systemClock.sleep(1_000);
+async function rentOnceThereIsRoom(story: Story, line: RoomLine, wish: Wish): Promise<string> {
+  const beganMs = systemClock.monotonicMs();
+  try {
+    for (;;) {
+      const id = line.mayAsk(story) ? await rentNow(story, wish) : null;
+      if (id !== null) return id;
+      const waitedMs = systemClock.monotonicMs() - beganMs;
+      if (waitedMs >= ROOM_PATIENCE_MS) {
+        throw new Error(`There was never room for rental ${story.nth}, which is of ${wish.units}.`);
+      }
+      if (waitedMs >= IN_LINE_AFTER_MS) line.join(story);
+      await systemClock.sleep(1_000);
+    }
+  } finally {
+    line.leave(story);
   }
+}
+
+/** Null: there is no room. */
+async function rentNow(story: Story, wish: Wish): Promise<string | null> {
+  const made = await story.kind.rent(story.tenant, wish, `rent-${story.nth}-${story.refusals}`);
+  if (made.outcome === 'accepted') return made.id;
+  if (made.outcome === 'refused') throw new Error(`Rental ${story.nth} was refused: ${made.why}`);
+  story.refusals += 1;
+  return null;
 }
 
 const PATIENCE_MS = 60_000;

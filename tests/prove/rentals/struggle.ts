@@ -5,7 +5,7 @@ import { seedTenant, type StackTenant } from '../../stack/tenant.ts';
 import { killAtRandom, type Kills } from './chaos.ts';
 import { judgeEnd, waitForRest, type Judgement } from './judge.ts';
 import type { Kind, Premises } from './kinds.ts';
-import { rentAtRandom, type Story } from './stories.ts';
+import { rentAtRandom, RoomLine, type Story } from './stories.ts';
 
 /** How much is done, and how much is killed meanwhile. */
 export interface Size {
@@ -27,16 +27,25 @@ export async function proveKind(run: ProofRun, kind: Kind, size: Size): Promise<
   try {
     const tenants: StackTenant[] = [];
     for (let nth = 0; nth < size.tenants; nth += 1) tenants.push(await seedTenant(stack, 10_000));
-    const { stories, kills } = await struggle(run, stack, tenants, { ...size, kind });
+    const struggled = await struggle(run, stack, tenants, { ...size, kind }).catch(async (error: Error) => {
+      throw new Error(`${error.message}\n${await explained(premises)}`, { cause: error });
+    });
     const restMs = await waitForRest(stack, CONVERGED_WITHIN_MS);
-    const judgement = await judgeEnd(stack, tenants, stories, kind);
+    const unrest = restMs === null ? await explained(premises) : null;
+    const judgement = await judgeEnd(stack, tenants, struggled.stories, kind);
+    const left = judgement.failures.length > 0 ? await explained(premises) : null;
     const mended = await rounds.end();
-    return report(size, { stories, kills, restMs, judgement, mended, engineName: premises.engineName });
+    const { engineName } = premises;
+    return report(size, { ...struggled, ...{ restMs, unrest, judgement, left, mended, engineName } });
   } finally {
     await rounds.end();
     await stack.close();
   }
 }
+
+/** What is wrong may be that nobody can be asked any more. */
+const explained = ({ explain }: Premises): Promise<string> =>
+  explain().catch((error: unknown) => `The hosts cannot be asked: ${String(error)}`);
 
 /** Somebody goes round all the time; what cannot be done in one round, as while the engine is dead, is done in another. */
 function keepMending({ mend }: Premises): { end(): Promise<number> } {
@@ -62,8 +71,9 @@ async function struggle(
   stack: CoreStack,
   tenants: readonly StackTenant[],
   size: Size & { readonly kind: Kind },
-): Promise<{ readonly stories: readonly Story[]; readonly kills: Kills }> {
+): Promise<Pick<Happened, 'stories' | 'kills' | 'waitedInLine'>> {
   const stories: Story[] = [];
+  const room = new RoomLine();
   const random: Random = run.random.fork(1);
   const over = new AbortController();
   const kills = killAtRandom(stack, run.random.fork(2), {
@@ -77,30 +87,35 @@ async function struggle(
     for (let nth = line; nth < size.rentals; nth += tenants.length) {
       const story: Story = { tenant, nth, kind: size.kind, id: null, refusals: 0, outcome: 'unknown' };
       stories.push(story);
-      await rentAtRandom(story, random.fork(nth));
+      await rentAtRandom(story, room, random.fork(nth));
       await systemClock.sleep(random.int(0, 400));
     }
   });
   const told = Promise.all(lines).finally(() => over.abort());
   const [, made] = await Promise.all([told, kills]);
-  return { stories, kills: made };
+  return { stories, kills: made, waitedInLine: room.total };
 }
 
 interface Happened {
   readonly stories: readonly Story[];
   readonly kills: Kills;
+  readonly waitedInLine: number;
   readonly restMs: number | null;
+  /** How the hosts were while there was no rest; null if there was. */
+  readonly unrest: string | null;
   readonly judgement: Judgement;
+  /** How they were in the end; null if all is as it should be. */
+  readonly left: string | null;
   readonly mended: number;
   readonly engineName: string;
 }
 
 function report(size: Size, happened: Happened): ProofReport {
-  const { stories, kills, restMs, judgement, mended, engineName } = happened;
+  const { stories, kills, waitedInLine, restMs, unrest, judgement, left, mended, engineName } = happened;
   const count = (outcome: Story['outcome']): number =>
     stories.filter((story) => story.outcome === outcome).length;
-  const failures = [...judgement.failures];
-  if (restMs === null) failures.push(`not at rest ${CONVERGED_WITHIN_MS} ms after the last kill`);
+  const failures = [...judgement.failures, ...(left === null ? [] : [left])];
+  if (unrest !== null) failures.push(`not at rest ${CONVERGED_WITHIN_MS} ms after the last kill: ${unrest}`);
   if (kills.total < size.kills) failures.push(`only ${kills.total} of ${size.kills} kills were made`);
   return {
     figures: {
@@ -108,6 +123,7 @@ function report(size: Size, happened: Happened): ProofReport {
       'left running': count('left running'),
       'ended by their tenant': count('ended'),
       'refused for want of room before': stories.reduce((sum, { refusals }) => sum + refusals, 0),
+      ...(waitedInLine === 0 ? {} : { 'waited in line for room': waitedInLine }),
       'kill -9 of an api': kills.api,
       'kill -9 of a worker': kills.worker,
       'kill -9 of Restate': kills.restate,

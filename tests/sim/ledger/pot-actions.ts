@@ -3,7 +3,7 @@ import { readBalance, requireDone } from '@millrace/core/ledger';
 import type { Random } from '@millrace/kits';
 import { toUuid } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { eventually, plantRequest } from '@millrace/testing';
+import { eventually, plantRequest, TEST_START_MS } from '@millrace/testing';
 import { amountFrom } from './commands.ts';
 import {
   applyFor,
@@ -151,6 +151,7 @@ function usageOf({ reservation, spender }: Flight, amount: bigint): UsageItem {
     priced: amount,
     keyId: spender.keyId,
     product: requestId.endsWith('0') ? 'model-two' : 'model-one',
+    usedAtMs: TEST_START_MS,
     quantities: { promptTokens: 1 },
   };
 }

@@ -1,0 +1,76 @@
+import { contract, type EventData, type OperationId } from '@millrace/contract';
+import { toUuid } from '@millrace/platform/ids';
+import { testIds } from '@millrace/testing';
+import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { AccessRow } from './access.rows.ts';
+import { call, type Input, type World } from './world.ts';
+
+/** The rows of webhooks. Nobody sends anything here: no worker is there. */
+
+const { operations } = contract;
+
+export const newWebhook = { url: 'https://hooks.example.com/in', eventTypes: ['*'] };
+
+export const webhookAccessRows: Partial<Record<OperationId, AccessRow>> = {
+  createWebhook: { own: async () => ({ body: newWebhook }), others: 'none' },
+  listWebhooks: { own: async () => ({}), others: 'none' },
+  getWebhook: webhookRow(),
+  updateWebhook: webhookRow({ body: { description: 'for the billing robot' } }),
+  deleteWebhook: webhookRow(),
+  rotateWebhookSecret: webhookRow({ body: { overlapSeconds: 60 } }),
+  listWebhookDeliveries: webhookRow(),
+  replayWebhook: webhookRow({ body: { after: 0 } }),
+  replayWebhookDelivery: {
+    own: async (world) => ({ params: await deliveryOf(world, world.acme) }),
+    others: {
+      absent: { params: { webhookId: testIds.next('whk'), deliveryId: testIds.next('dlv') } },
+      foreign: async (world) => ({ params: await deliveryOf(world, world.other) }),
+    },
+  },
+};
+
+function webhookRow(input: Input = {}): AccessRow {
+  const of = (webhookId: string): Input => ({ ...input, params: { webhookId } });
+  return {
+    own: async (world) => of(await webhookOf(world, world.acme)),
+    others: {
+      absent: of(testIds.next('whk')),
+      foreign: async (world) => of(await webhookOf(world, world.other)),
+    },
+  };
+}
+
+async function webhookOf(world: World, who: SeededOrganisation): Promise<string> {
+  const made = await call(world, operations.createWebhook, { body: newWebhook }, who.owner.key);
+  if (made.status !== 201) throw new Error(made.text);
+  return made.json.id;
+}
+
+/** An event is numbered, as a relay would do it, and so noted for the webhook. */
+export async function deliveryOf(
+  world: World,
+  who: SeededOrganisation,
+): Promise<{ readonly webhookId: string; readonly deliveryId: string }> {
+  const webhookId = await webhookOf(world, who);
+  const client = await world.fixture.database.connect();
+  await client.query(
+    `with head as (
+       insert into event_heads as head (org_id, last_seq) values ($1, 1)
+       on conflict (org_id) do update set last_seq = head.last_seq + 1 returning last_seq)
+     insert into events (org_id, seq, id, type, resource_kind, resource_id, mode, cell, shard, actor, schema_version,
+                         api_version, occurred_at, data)
+     select $1, last_seq, $2, 'key.created', 'api-key', 'planted', 'live', 1, 1, '{"kind":"system","id":"test"}', 1,
+            '2.0.0', now(), $3 from head`,
+    [toUuid(who.organisation.id), toUuid(testIds.next('evt')), JSON.stringify(keyCreatedBy(who))],
+  );
+  await client.end();
+  const params = { webhookId };
+  const { json } = await call(world, operations.listWebhookDeliveries, { params }, who.owner.key);
+  return { webhookId, deliveryId: json.items[0].id };
+}
+
+function keyCreatedBy({ owner }: SeededOrganisation): EventData<'key.created'> {
+  const { keyId, userId: createdBy } = owner;
+  const key = { keyId, publicId: 'planted', name: 'planted', mode: 'live' } as const;
+  return { ...key, createdBy, scopes: [], expiresAt: null, rotatedFrom: null };
+}

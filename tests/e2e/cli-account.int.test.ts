@@ -1,0 +1,175 @@
+import { contract } from '@millrace/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/fixture.ts';
+import { API_URL, runCli, type RunOptions, type RunResult } from '../../apps/cli/src/fixture.ts';
+import type { Command } from '../../apps/cli/src/frame/command.ts';
+import { manifest } from '../../apps/cli/src/manifest.generated.ts';
+
+/** Accounts and administration by the command line, against the real API. */
+
+let fixture: ApiFixture;
+let operator: string;
+let owner: string;
+let supplier: string;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  const { db } = fixture;
+  operator = (await seedOrganisation(db, { platformRole: 'operator' })).owner.key;
+  owner = (await seedOrganisation(db)).owner.key;
+  supplier = (await seedOrganisation(db, { supplies: true })).owner.key;
+});
+
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+/** The API in this process, as a network would reach it. */
+const throughApi: typeof fetch = async (input, init) => {
+  const request = new Request(input, init);
+  const url = new URL(request.url);
+  const text = await request.text();
+  const answer = await fixture.api.server.fastify.inject({
+    method: request.method as 'GET',
+    url: `${url.pathname}${url.search}`,
+    headers: Object.fromEntries(request.headers),
+    ...(text === '' ? {} : { payload: text }),
+  });
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(answer.headers)) headers.set(name, String(value));
+  const isEmpty = answer.statusCode === 204 || answer.statusCode === 304;
+  return new Response(isEmpty ? null : answer.rawPayload, { status: answer.statusCode, headers });
+};
+
+async function millrace(key: string, args: readonly string[], more: RunOptions = {}): Promise<RunResult> {
+  return runCli(args, { fetch: throughApi, apiKey: key, now: new Date().toISOString(), ...more });
+}
+
+const ed25519 =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl someone@laptop';
+
+describe('an account', () => {
+  it('begins with a login and ends with a logout', async () => {
+    const nobody = { apiKey: null, env: { MILLRACE_API_URL: '' }, fetch: throughApi } as const;
+    const login = await runCli(['login', '--api-url', API_URL, '--key-stdin'], { ...nobody, stdin: owner });
+    expect(login.code, login.stderr).toBe(0);
+    const { files } = login;
+    expect((await runCli(['whoami', '--json'], { ...nobody, files })).json().role).toBe('owner');
+    const out = await runCli(['logout'], { ...nobody, files });
+    expect((await runCli(['whoami'], { ...nobody, files: out.files })).code).toBe(4);
+  });
+
+  it('has keys that are made, used, rotated and revoked', async () => {
+    const created = await millrace(owner, [
+      'key',
+      'create',
+      'ci',
+      '--scope',
+      'api-keys:read',
+      '--expires',
+      '2h',
+    ]);
+    expect(created.code, created.stderr).toBe(0);
+    const key = created.stdout.trim();
+    const listed = (await millrace(key, ['key', 'list', '--json'])).json() as { name: string }[];
+    expect(listed.map(({ name }) => name)).toContain('ci');
+    expect((await millrace(key, ['ssh-key', 'list'])).code).toBe(4);
+    const rotated = await millrace(owner, ['key', 'rotate', 'ci', '--yes', '--json']);
+    expect(rotated.json().key).not.toBe(key);
+    expect(
+      (await millrace(owner, ['key', 'revoke', rotated.json().id, '--yes', '--json'])).json().revokedAt,
+    ).not.toBeNull();
+    expect((await millrace(owner, ['key', 'revoke', 'ci', '--yes'])).code).toBe(5);
+  });
+
+  it('has SSH keys and people', async () => {
+    const files = { '/key.pub': ed25519 };
+    const added = await millrace(owner, ['ssh-key', 'add', '/key.pub', '--json'], { files });
+    expect(added.json().name).toBe('someone@laptop');
+    expect((await millrace(owner, ['ssh-key', 'add', '/key.pub'], { files })).code).toBe(1);
+    expect((await millrace(owner, ['ssh-key', 'delete', 'someone@laptop', '--yes'])).code).toBe(0);
+    const [member] = (await millrace(owner, ['member', 'list', '--json'])).json() as {
+      email: string;
+      role: string;
+    }[];
+    expect(member?.role).toBe('owner');
+    const last = await millrace(owner, ['member', 'update', member?.email ?? '', '--role', 'viewer']);
+    expect(last.stderr).toContain('LAST_OWNER');
+  });
+});
+
+describe('an operator', () => {
+  it('makes an organisation, gives it credit, suspends it and lifts that again', async () => {
+    const owned = '{"email":"new@example.com","name":"New"}';
+    const made = await millrace(operator, [
+      ...['admin', 'org', 'create', '--name', 'New', '--slug', 'new-one', '--owner', owned, '--json'],
+    ]);
+    expect(made.code, made.stderr).toBe(0);
+    const grant = await millrace(operator, [
+      ...['admin', 'org', 'grant', 'new-one', '25.000000001', '--reason', 'welcome', '--yes', '--json'],
+    ]);
+    expect(grant.json().balanceAfterNanoUsd).toBe('25000000001');
+    const suspend = ['admin', 'org', 'suspend', 'new-one', '--reason', 'a test', '--yes', '--json'];
+    expect((await millrace(operator, suspend)).json().status).toBe('suspended');
+    const resume = ['admin', 'org', 'resume', 'new-one', '--reason', 'a test', '--json'];
+    expect((await millrace(operator, resume)).json().status).toBe('active');
+    const log = (await millrace(operator, ['admin', 'audit-log', 'list', '--json'])).json() as {
+      action: string;
+    }[];
+    expect(log.length).toBeGreaterThan(2);
+  });
+
+  it('sets and ends a price', async () => {
+    const price = await millrace(operator, [
+      ...[
+        'admin',
+        'price',
+        'create',
+        '2.49',
+        '--gpu',
+        'h100',
+        '--from',
+        '2030-01-01',
+        '--reason',
+        'a test',
+        '--yes',
+      ],
+      '--json',
+    ]);
+    expect(price.code, price.stderr).toBe(0);
+    const listed = await millrace(operator, ['admin', 'price', 'list']);
+    expect(listed.stdout).toContain('h100 virtual-machine everywhere');
+    const ended = await millrace(operator, ['admin', 'price', 'end', price.json().id, '--reason', 'a test']);
+    expect(ended.code, ended.stderr).toBe(0);
+  });
+
+  it('is nobody else: their commands are refused as not allowed', async () => {
+    expect((await millrace(owner, ['admin', 'fleet'])).code).toBe(4);
+    expect((await millrace(owner, ['supplier', 'machine', 'list'])).code).toBe(4);
+  });
+});
+
+/** Commands that only read and need nothing to be said. */
+async function plainReads(): Promise<readonly Command[]> {
+  const commands = await Promise.all(manifest.map(({ load }) => load()));
+  const operations: Readonly<Record<string, { method: string; errorFamily: string }>> = contract.operations;
+  return commands.filter(
+    ({ positionals, flags, operations: ids, json }) =>
+      positionals.every(({ optional }) => optional === true) &&
+      Object.values(flags).every((flag) => !('required' in flag)) &&
+      ['list', 'record'].includes(json.kind) &&
+      ids.length > 0 &&
+      ids.every((id) => operations[id]?.method === 'GET' && operations[id]?.errorFamily !== 'inference'),
+  );
+}
+
+it('every command that reads and needs no word more answers with the fields that it pins', async () => {
+  const commands = await plainReads();
+  const asked = commands.map(async ({ name }) => {
+    const key = name.startsWith('admin ') ? operator : name.startsWith('supplier ') ? supplier : owner;
+    const run = await millrace(key, [...name.split(' '), '--json']);
+    return { name, code: run.code, says: run.stderr.split('\n')[0] };
+  });
+  const failed = (await Promise.all(asked)).filter(({ code }) => code !== 0);
+  // Whoever is no supplier yet has no account, and says so.
+  expect(failed.filter(({ says }) => says?.includes('SUPPLIER_NOT_FOUND') !== true)).toEqual([]);
+  expect(commands.length).toBeGreaterThan(30);
+});

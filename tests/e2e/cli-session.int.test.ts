@@ -1,0 +1,347 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newProofKey } from '@millrace/compute/proof';
+import {
+  createTestDatabase,
+  eventually,
+  plantFleet,
+  startApiProcess,
+  startWorkerProcess,
+  testIds,
+  testNames,
+  type TestDatabase,
+} from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { seedOrganisation } from '../../apps/api/src/fixture.ts';
+import { runCli, type RunOptions } from '../../apps/cli/src/fixture.ts';
+import { MOCK_REGION, mockProviders } from '../stack/mock-stack.ts';
+import { openTerminal, type Terminal } from './terminal.ts';
+
+/** The command line against real processes: as a person at a terminal, and command by command. */
+
+const names = testNames();
+const region = MOCK_REGION;
+const root = join(import.meta.dirname, '../..');
+let scene: Awaited<ReturnType<typeof startScene>>;
+
+async function startScene() {
+  const database: TestDatabase = await createTestDatabase();
+  const env = { MILLRACE_PROVIDERS: JSON.stringify(mockProviders()) };
+  const [api, worker] = await Promise.all([
+    startApiProcess({ database, names, env }),
+    startWorkerProcess({ database, names, env }),
+  ]);
+  const organisation = await seedOrganisation(database.db);
+  const { key } = await organisation.ownerKey('test');
+  return { database, api, worker, key, liveKey: organisation.owner.key, home: makeHome() };
+}
+
+/** The home of somebody who has an SSH key and has never run the command before. */
+function makeHome(): string {
+  const home = mkdtempSync(join(tmpdir(), 'millrace-home-'));
+  mkdirSync(join(home, '.ssh'), { mode: 0o700 });
+  mkdirSync(join(home, 'bin'));
+  const { privateKey, publicKey } = newProofKey();
+  writeFileSync(join(home, '.ssh/id_ed25519'), privateKey, { mode: 0o600 });
+  writeFileSync(
+    join(home, '.ssh/id_ed25519.pub'),
+    `${publicKey} me@laptop
+`,
+  );
+  const program = `#!/bin/sh\nexec '${process.execPath}' --disable-warning=ExperimentalWarning '${root}/apps/cli/src/main.ts' "$@"\n`;
+  writeFileSync(join(home, 'bin/millrace'), program);
+  chmodSync(join(home, 'bin/millrace'), 0o755);
+  return home;
+}
+
+beforeAll(async () => {
+  scene = await startScene();
+  await eventually({ what: 'the mock fleet' }, async () => {
+    const { json } = await run(['offers', '--json']);
+    return json().length > 0;
+  });
+});
+
+afterAll(async () => {
+  await scene.worker.stop();
+  await scene.api.stop();
+  await scene.database.drop();
+  rmSync(scene.home, { recursive: true });
+});
+
+function run(args: readonly string[], options: RunOptions = {}) {
+  const { api, key: apiKey } = scene;
+  const now = new Date().toISOString();
+  return runCli(args, { fetch: globalThis.fetch, apiUrl: api.url, apiKey, now, ...options });
+}
+
+/** As `run`, and it must succeed. */
+async function succeed(args: readonly string[], options: RunOptions = {}) {
+  const result = await run(args, options);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  return result;
+}
+
+describe('somebody at a terminal', () => {
+  let terminal: Terminal;
+  beforeAll(async () => {
+    terminal = await openTerminal({
+      folder: scene.home,
+      env: {
+        HOME: scene.home,
+        PATH: `${scene.home}/bin:/usr/local/bin:/usr/bin:/bin`,
+        NODE_COMPILE_CACHE: join(root, '.millrace/compile-cache'),
+      },
+    });
+  });
+  afterAll(() => terminal.close());
+
+  test('comes from an empty profile to a prompt on a machine, and is rid of it with a receipt', async () => {
+    const nobody = await terminal.run('millrace rental list');
+    expect(nobody.exitCode).toBe(4);
+    expect(nobody.screen).toContain('Try: millrace login');
+
+    await terminal.clear();
+    await terminal.enter(`millrace login --api-url ${scene.api.url}`);
+    await terminal.shows(/key/i);
+    await terminal.enter(scene.key);
+    const loggedIn = await terminal.shows('Logged in as');
+    expect(loggedIn).not.toContain(scene.key);
+
+    const added = await terminal.run('millrace ssh-key add');
+    expect(added).toMatchObject({ exitCode: 0 });
+
+    const offers = await terminal.run('millrace offers --gpu h100 --limit 3');
+    expect(offers.screen).toMatch(/GPUS +REGION +TYPE/);
+    expect(offers.screen).toMatch(/1 × h100 +mock-region +virtual-machine/);
+    expect(offers.screen).toMatch(/Shown 3 of \d+ offers\. All of them: millrace offers --limit \d+/);
+
+    await terminal.clear();
+    await terminal.enter('millrace rental create --gpu h100 --count 2 --name train');
+    const asked = await terminal.shows('Create it? [y/N]');
+    expect(asked).toContain('train: 2 × H100, virtual machine in mock-region');
+    expect(asked).toMatch(/price +\$0\.00\/h, by the second from when it is proven usable/);
+    expect(asked).toMatch(/set aside now +\$0\.00/);
+    await terminal.enter('y');
+    await terminal.shows(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \w+ .*\(usually /);
+    const running = await terminal.shows(
+      /Rental \d+ \(train\) is running\. Log in: millrace ssh train/,
+      30_000,
+    );
+    // Drawn over again and again, and in the end each step stands there once.
+    for (const step of ['place', 'create', 'prove', 'open']) {
+      expect(running.match(new RegExp(`✓ ${step} +[0-9.]+ s  `, 'g')), running).toHaveLength(1);
+    }
+
+    await terminal.clear();
+    // OpenSSH asks the system where the home is, and not HOME.
+    await terminal.enter('millrace ssh train --identity .ssh/id_ed25519');
+    await terminal.shows(/^\$/m);
+    await terminal.enter('nvidia-smi -L');
+    const inside = await terminal.shows(/GPU 1: .*H100/);
+    expect(inside).not.toContain('GPU 2');
+    expect(inside).not.toMatch(/authenticity|continue connecting/);
+    await terminal.enter('exit');
+    await terminal.shows(/^here>$/m);
+    const status = await terminal.run('millrace ssh train --identity .ssh/id_ed25519 -- false');
+    expect(status.exitCode).toBe(1);
+
+    await terminal.clear();
+    await terminal.enter('millrace rental terminate train --wait');
+    await terminal.shows(
+      /End rental \d+ \(train, 2 × h100 in mock-region\)\? Everything on its disk is lost\. \[y\/N\]/,
+    );
+    await terminal.enter('y');
+    const receipt = await terminal.shows(/has ended\. It cost/, 30_000);
+    expect(receipt).toMatch(/✓ release/);
+    expect(receipt).toMatch(/Rental \d+ \(train\) has ended\. It cost \$0\.00\. Billing stopped at 20/);
+  }, 60_000);
+
+  test('is told what failed, why and what to do, with the exit code of its kind', async () => {
+    const wrong = await terminal.run('MILLRACE_API_KEY=mr_test_wrong millrace rental list');
+    expect(wrong).toMatchObject({ exitCode: 4 });
+    const unknown = await terminal.run('millrace rental get nowhere');
+    expect(unknown).toMatchObject({ exitCode: 5 });
+    expect(unknown.screen).toMatch(
+      /Error: There is no rental "nowhere"\.\n +Why: .*\n +Try: .*millrace rental list/,
+    );
+    const mistyped = await terminal.run('millrace rental create --cuont 2');
+    expect(mistyped).toMatchObject({ exitCode: 3 });
+    const full = await terminal.run('millrace rental create --count 64 --region mock-region --yes');
+    expect(full).toMatchObject({ exitCode: 7 });
+    expect(full.screen).toMatch(/Try: .*millrace rental create --gpu h100 --count \d/);
+
+    await plantFleet(scene.database.db, { nodes: 1, provider: 'provider-v1', region: 'us-central-1' });
+    const client = await scene.database.connect();
+    await client.query(
+      `insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
+       values ($1, 'gpu', 'h100', 'virtual-machine', 'gpu_hour', 2000000000, now(), now())`,
+      [testIds.nextUuid()],
+    );
+    await client.end();
+    // What is on offer is read anew every moment, not at every call.
+    await eventually({ what: 'the new machine to be on offer' }, async () => {
+      const { json } = await run(['offers', '--json'], { apiKey: scene.liveKey });
+      return json().length > 0;
+    });
+    const poor = await terminal.run(`MILLRACE_API_KEY=${scene.liveKey} millrace rental create --yes`);
+    expect(poor, poor.screen).toMatchObject({ exitCode: 6 });
+    expect(poor.screen).toContain('Why: $2.50 must be available to begin with.');
+  }, 60_000);
+
+  test('stops watching by Ctrl-C, is told how to go on, and the rental goes on', async () => {
+    await terminal.clear();
+    const slow = '--tag millrace.fault=slow-boot --tag millrace.fault.after_ms=60000';
+    await terminal.enter(`millrace rental create --name slow ${slow} --yes; echo "ended with $?"`);
+    await terminal.shows(
+      /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] prove +[0-9.]+ s  we log in and count its GPUs \(usually 1 s to 1 min\)/,
+      20_000,
+    );
+    await terminal.press('C-c');
+    const stopped = await terminal.shows(/^ended with \d+$/m);
+    expect(stopped).toMatch(/Stopped watching\. Rental (\d+) is still being brought up/);
+    expect(stopped).toMatch(/Watch again: millrace rental wait \d+/);
+    expect(stopped).toMatch(/End it: +millrace rental terminate \d+/);
+    expect(stopped).toMatch(/^ended with 2$/m);
+    const { json } = await succeed(['rental', 'get', 'slow', '--json']);
+    expect(json()).toMatchObject({ status: 'Pending', name: 'slow' });
+    await succeed(['rental', 'terminate', 'slow', '--yes']);
+  }, 60_000);
+
+  test('never sees a stack trace', () => {
+    expect(terminal.seen()).not.toMatch(/^\s+at .*:\d+/m);
+    expect(terminal.seen()).not.toMatch(/undefined|NaN|\[object /);
+  });
+});
+
+// They wait far more than they work.
+describe.concurrent('command by command', () => {
+  const publicKey = (): string => readFileSync(join(scene.home, '.ssh/id_ed25519.pub'), 'utf8');
+  beforeAll(async () => {
+    // The session above has added it; whoever runs one test alone adds it here.
+    await run(['ssh-key', 'add', '/key.pub', '--yes'], { files: { '/key.pub': publicKey() } });
+  });
+
+  // Mock machines take seconds to boot unless told otherwise.
+  const quickly = ['--tag', 'millrace.fault=slow-boot', '--tag', 'millrace.fault.after_ms=200'];
+
+  test('what a rental would cost and whether it can be had is told before anything is ordered', async () => {
+    const quote = await succeed(['quote', '--gpu', 'h100', '--count', '2', '--for', '3h']);
+    expect(quote.stdout).toMatch(/^2 × H100, virtual machine in mock-region/);
+    expect(quote.stdout).toMatch(/for 3 h +\$0\.00/);
+    expect((await succeed(['quote', '--json'])).json()).toMatchObject({ available: true, affordable: true });
+    const explained = await succeed(['offers', 'explain', '--count', '16', '--region', region]);
+    expect(explained.stdout).toContain('cannot be had now');
+    expect(explained.stdout).toMatch(/Instead:\n/);
+    await succeed(['offers', 'explain', '--json']);
+    expect(await succeed(['reserve', 'list'])).toMatchObject({ stderr: expect.stringContaining('No terms') });
+    const unasked = await run(['rental', 'create']);
+    expect(unasked).toMatchObject({ code: 3, stdout: '' });
+    expect(unasked.stderr).toMatch(/price +\$0\.00\/h/);
+    expect(unasked.stderr).toContain('--yes');
+    const refused = await run(['rental', 'create'], { tty: true, answers: ['n'] });
+    expect(refused).toMatchObject({ code: 2, questions: ['Create it? [y/N] '] });
+  });
+
+  test('a rental is made, named, bounded, switched, looked at and ended', async () => {
+    const made = await succeed([
+      'rental',
+      'create',
+      '--name',
+      'first',
+      '--ttl',
+      '2h',
+      '--port',
+      '8080',
+      ...quickly,
+      '--no-wait',
+      '--yes',
+      '--json',
+    ]);
+    const { id } = made.json();
+    const waited = await succeed(['rental', 'wait', String(id)]);
+    expect(waited.stdout).toContain(`Rental ${id} (first) is running.`);
+    // Not a terminal: a line for each step, and nothing is drawn over.
+    expect(waited.stderr).toMatch(/^place done after/m);
+    expect(waited.stderr).not.toContain('\u001B');
+
+    expect((await succeed(['rental', 'rename', 'first', 'second', '--json'])).json()).toMatchObject({
+      name: 'second',
+    });
+    expect(
+      (await succeed(['rental', 'update', 'second', '--max-usd', '5', '--tag', 'team=x', '--json'])).json(),
+    ).toMatchObject({ maxUsd: 5, tags: { team: 'x' } });
+    expect((await succeed(['rental', 'extend', 'second', '--by', '4h'])).stdout).toContain(
+      '(second) ends in about 5 h 59 min',
+    );
+    const listed = await succeed(['rental', 'list', '--columns', 'id,name,state,price']);
+    expect(listed.stdout).toMatch(/second +running +\$0\.00\/h/);
+    expect((await succeed(['rental', 'get', 'second'])).stdout).toMatch(/host key +SHA256:/);
+    expect((await succeed(['ssh', 'second', '--json'])).json()).toMatchObject({ user: 'ubuntu' });
+    expect((await succeed(['logs', 'second'])).stdout).toContain('login:');
+
+    expect((await succeed(['rental', 'stop', 'second', '--release', '--yes'])).stdout).toContain(
+      'off, GPUs given back',
+    );
+    const off = await run(['ssh', 'second']);
+    expect(off).toMatchObject({ code: 1 });
+    expect(off.stderr).toContain(`Try: Switch it on: millrace rental start ${id}`);
+    expect((await succeed(['rental', 'start', 'second'])).stdout).toContain('is running.');
+    await succeed(['rental', 'reboot', 'second', '--yes', '--json']);
+
+    expect((await succeed(['cost', 'second'])).stdout).toMatch(/^total \$0\.00$/m);
+    await succeed(['cost', 'second', '--json']);
+    const receipt = await succeed(['rental', 'terminate', 'second', '--yes', '--json']);
+    expect(receipt.json()).toMatchObject({ rentalId: id, finalCost: { nanoUsd: '0' } });
+    const events = await succeed(['rental', 'events', String(id), '--json']);
+    expect(events.stdout).toContain('"rental.running"');
+    await succeed(['rental', 'history', '--json']);
+    expect((await succeed(['rental', 'get', 'second'])).stdout).toMatch(/state +terminat/);
+  }, 60_000);
+
+  test('a machine on the marketplace is found, rented and given back', async () => {
+    const found = await succeed(['market', 'list', '--gpu', 'H200', '--json']);
+    const [machine] = found.json();
+    expect((await succeed(['market', 'list', '--limit', '1'])).stderr).toContain(
+      'Shown one; there are more.',
+    );
+    const greedy = await run(['market', 'rent', machine.id, '--gpus', '9', '--yes']);
+    expect(greedy).toMatchObject({ code: 7 });
+    expect(await run(['market', 'rent', 'nod_01JD8Q7XK4T2M9V6B3N5C1F0GH', '--yes'])).toMatchObject({
+      code: 5,
+    });
+    const rented = await succeed(['market', 'rent', machine.id, '--gpus', '2', '--yes', '--json']);
+    expect(rented.stderr).toMatch(/each +\$1\.50\/h\n +price +\$3\.00\/h/);
+    const { id, sshCommand } = rented.json();
+    expect(sshCommand).toMatch(/^ssh /);
+    expect((await succeed(['market', 'instances'])).stdout).toMatch(new RegExp(`${id} +online +2 × `));
+    const login = await succeed(['ssh', id]);
+    expect(login.spawned).toMatchObject([{ program: 'ssh' }]);
+    await succeed(['market', 'terminate', id, '--yes', '--json']);
+    await succeed(['market', 'history', '--json']);
+  }, 60_000);
+
+  test('a volume is made, grown, kept as it is, and deleted', async () => {
+    const made = await succeed([
+      'volume',
+      'create',
+      'data-1',
+      '--region',
+      region,
+      '--size-gb',
+      '256',
+      '--yes',
+      '--json',
+    ]);
+    expect(made.json()).toMatchObject({ label: 'data-1', status: 'active' });
+    await succeed(['volume', 'update', 'data-1', '--size-gb', '512', '--json']);
+    const snapshot = await succeed(['volume', 'snapshot', 'create', 'data-1', '--label', 'before', '--json']);
+    expect((await succeed(['volume', 'snapshot', 'list', 'data-1'])).stdout).toContain('before');
+    await succeed(['volume', 'snapshot', 'delete', 'data-1', snapshot.json().id, '--yes']);
+    expect((await succeed(['volume', 'list'])).stdout).toMatch(/data-1 +active/);
+    expect((await succeed(['volume', 'get', 'data-1'])).stderr).toContain('sudo mount -t nfs4');
+    expect(await run(['volume', 'attach', 'data-1', 'nothing'])).toMatchObject({ code: 5 });
+    expect((await succeed(['volume', 'delete', 'data-1', '--yes'])).stdout).toContain('is deleted');
+  }, 60_000);
+});

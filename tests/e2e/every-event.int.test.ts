@@ -1,0 +1,229 @@
+import { DriverError } from '@millrace/compute';
+import { eventEnvelope, eventTypeNames } from '@millrace/contract';
+import { grant } from '@millrace/core/billing';
+import { createFeed, ensureEventStream, eventChannels, startRelay } from '@millrace/core/events';
+import { listNodes, moveNode, sweepMaintenance } from '@millrace/core/fleet';
+import { createApiKeyService, systemCause } from '@millrace/core/identity';
+import { makeDueInvoices } from '@millrace/core/invoices';
+import { createBudget } from '@millrace/core/ledger';
+import { burnOf } from '@millrace/core/metering';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
+import type { NatsClient } from '@millrace/platform/nats';
+import { createRestateIngress } from '@millrace/platform/restate';
+import { connectTestNats, eventually, testEndpoints, testLog, testNames, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toWire } from '../../packages/core/src/events/events.ts';
+import { announceMaintenance } from '../../packages/core/src/fleet/maintenance.service.ts';
+import { driveIdle, driveUntil, withDriver } from '../../packages/core/src/rentals/drive.fixture.ts';
+import { bringUp, later, passUntil } from '../../packages/core/src/rentals/life.fixture.ts';
+import { terminateRental } from '../../packages/core/src/rentals/life.service.ts';
+import { pass, reconcilerOf } from '../../packages/core/src/rentals/reconciler.fixture.ts';
+import {
+  createRentalWorld,
+  DAY_MS,
+  HOUR_MS,
+  MINUTE_MS,
+  SECOND_MS,
+  usd,
+  type RentalWorld,
+  type Tenant,
+} from '../../packages/core/src/rentals/rental.fixture.ts';
+import type { Rental } from '../../packages/core/src/rentals/rental.ts';
+import { requestReservation } from '../../packages/core/src/rentals/reservations.service.ts';
+import { attachVolume, detachVolume } from '../../packages/core/src/volumes/attach.service.ts';
+import { deleteVolume } from '../../packages/core/src/volumes/life.service.ts';
+import { createVolumeWorld, type VolumeWorld } from '../../packages/core/src/volumes/world.fixture.ts';
+
+/**
+ * Every type of event that the contract promises is published by something: things happen in worlds with real tables, the real
+ * ledger, mock engines and a clock that is moved, a relay numbers what was told of them, and the feed shows it in the contract's
+ * words. A new type without somebody who publishes it fails here.
+ */
+
+const names = testNames();
+const channels = eventChannels(names.natsPrefix);
+const cause = systemCause('test', 'live');
+let rentals: RentalWorld;
+let volumes: VolumeWorld;
+let nats: NatsClient;
+
+beforeAll(async () => {
+  [rentals, volumes, nats] = await Promise.all([createRentalWorld(), createVolumeWorld(), connectTestNats()]);
+  await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: HOUR_MS, maxBytes: 10_000_000 });
+});
+
+afterAll(async () => {
+  await Promise.all([rentals.drop(), volumes.drop(), nats.close()]);
+});
+
+const end = (tenant: Tenant, rental: Rental) =>
+  rentals.run((tx) =>
+    terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
+  );
+
+/** A term that ends, and things that no engine can make. */
+async function terms(): Promise<void> {
+  await rentals.offerTerm(1);
+  const tenant = await rentals.tenant({ balanceUsd: 20_000 });
+  const rental = await bringUp(rentals, tenant, {
+    termType: 'reserved',
+    termPeriodDays: 1,
+    convertToOnDemandOnExpiry: true,
+  });
+  const endsAt = later(rental.startedAt, DAY_MS);
+  await passUntil(rentals, rental, later(endsAt, -30 * MINUTE_MS));
+  await passUntil(rentals, rental, endsAt);
+  await end(tenant, rental);
+  await driveUntil(rentals, rental, { until: 'Terminated' });
+  const broken = withDriver(rentals, () => ({
+    create: () => Promise.reject(new DriverError('failed', 'no machine today')),
+  }));
+  for (const order of [rentals.rent(tenant, 'live'), rentals.rentInstance(tenant)]) {
+    await driveUntil(broken, await order, { until: 'Failed' });
+  }
+}
+
+/** Engines that fall silent under a rental and an instance, whose time to live ends after they are back. */
+async function silence(): Promise<void> {
+  const tenant = await rentals.tenant();
+  const reconciler = reconcilerOf(rentals);
+  await rentals.watch();
+  const instance = await driveUntil(rentals, await rentals.rentInstance(tenant, { ttlSeconds: 7_200 }), {
+    until: 'Running',
+  });
+  await bringUp(rentals, tenant);
+  const { live, market } = rentals.engines;
+  await pass(rentals, reconciler, 20 * SECOND_MS);
+  for (const { controls } of [live, market]) controls.silenceEngine();
+  await pass(rentals, reconciler, 120 * SECOND_MS);
+  for (const { controls } of [live, market]) controls.heal();
+  await pass(rentals, reconciler, 20 * SECOND_MS);
+  await passUntil(rentals, instance, later(instance.expiresAt, -30 * MINUTE_MS));
+  await end(tenant, instance);
+  await driveUntil(rentals, instance, { until: 'Terminated' });
+}
+
+/** A wallet that runs out, a budget that is used up, and maintenance of the machine meanwhile. */
+async function hours(): Promise<void> {
+  const poor = await rentals.tenant({ balanceUsd: 14 });
+  const bounded = await rentals.tenant();
+  const rental = await bringUp(rentals, poor);
+  await bringUp(rentals, bounded);
+  await rentals.run((tx) =>
+    createBudget(tx, {
+      ...{ orgId: bounded.orgId, mode: 'live', name: 'all', keyIds: null, limit: usd(5), period: 'total' },
+      thresholdsPercent: [50, 100],
+      onExceeded: 'notify',
+    }),
+  );
+  const [machine] = await rentals.rows<{ node_id: string }>(
+    `select node_id from rental_machines where rental_id = '${toUuid(rental.id)}'`,
+  );
+  const startMs = rentals.clock.nowMs();
+  await rentals.run((tx) =>
+    announceMaintenance(tx, cause, {
+      nodeIds: [fromUuid('nod', machine?.node_id ?? expect.fail('It has no machine.'))],
+      startsAt: new Date(startMs + HOUR_MS),
+      endsAt: new Date(startMs + 2 * HOUR_MS),
+      summary: 'new fans',
+      drainBeforeMs: 0,
+    }),
+  );
+  for (let passed = 0; passed < 5 * HOUR_MS; passed += 10 * MINUTE_MS) {
+    await rentals.advance(10 * MINUTE_MS);
+    await rentals.sweepMeters();
+    await sweepMaintenance(rentals.db, rentals.clock);
+  }
+  await driveIdle(rentals, rental);
+}
+
+/** What people and operators do. */
+async function acts(): Promise<void> {
+  const tenant = await rentals.tenant();
+  const keys = createApiKeyService({ announce: () => undefined });
+  await rentals.run((tx) => keys.revoke(tx, tenant.call('live'), tenant.keys.test));
+  await rentals.run((tx) => requestReservation(tx, tenant.call('live'), 512));
+  await rentals.run((tx) =>
+    grant(tx, cause, tenant.orgId, { amount: usd(5), reason: 'welcome', actId: uniqueId(), burnOf }),
+  );
+}
+
+/** A supplier's machine, which sync and operators move between its states by the same way. */
+async function machines(): Promise<void> {
+  const { clusterId } = rentals.engines.market;
+  await rentals.rows(
+    `update clusters set supplier_org_id = '${toUuid(rentals.supplierOrgId)}' where id = '${toUuid(clusterId)}'`,
+  );
+  const [node] = await listNodes(rentals.db, { clusterId }, { limit: 1, after: null });
+  const { id } = node ?? expect.fail('The market has no machine.');
+  const actor = { kind: 'operator', id: 'somebody' } as const;
+  for (const to of ['node_quarantined', 'node_ready', 'node_offline'] as const) {
+    await rentals.run((tx) => moveNode(tx, id, to, { reason: 'to be told', actor }));
+  }
+}
+
+/** A volume from its making to the invoice over it. */
+async function volumeAndInvoice(): Promise<void> {
+  const tenant = await volumes.tenant();
+  const volume = await volumes.active(tenant);
+  const rental = await volumes.rental(tenant);
+  const which = { storageVolumeId: volume.wireId, rentalIds: [rental.wireId] };
+  await volumes.run((tx) => attachVolume(tx, tenant.call(), which));
+  await volumes.run((tx) => detachVolume(tx, tenant.call(), which));
+  await volumes.settle();
+  await volumes.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
+  await volumes.clock.advance(77 * HOUR_MS);
+  await volumes.settle();
+  await volumes.sweepMeters();
+  await volumes.clock.advance(40 * DAY_MS);
+  const sweep = { now: volumes.clock.now(), log: testLog(), limit: 100, issuer: 'Example Cloud' };
+  while ((await makeDueInvoices(volumes.db, sweep)) > 0);
+}
+
+/** Has a relay number what is in the outbox, and reads the feeds of all organisations, each event in the contract's words. */
+async function feedOf(db: Db, rows: <Row>(text: string) => Promise<Row[]>): Promise<readonly string[]> {
+  // Nobody is there to take the calls: this is about events.
+  await rows(`delete from outbox where kind = 'command'`);
+  const log = testLog('relay');
+  const relay = await startRelay({
+    ...{ db, clock: systemClock, log, channels, nats, holder: uniqueId() },
+    restate: createRestateIngress({ url: testEndpoints().restate.ingressUrl, prefix: names.natsPrefix }),
+  });
+  const feed = createFeed({ db, clock: systemClock, log, channels, nats });
+  try {
+    await eventually(
+      { what: 'the outbox to be empty' },
+      async () => (await rows(`select from outbox`)).length === 0,
+    );
+    const heads = await rows<{ org_id: string }>('select org_id from event_heads');
+    const found = await Promise.all(heads.map(({ org_id }) => typesIn(fromUuid('org', org_id))));
+    return found.flat();
+  } finally {
+    await relay.stop();
+    await feed.close();
+  }
+
+  async function typesIn(orgId: OrgId): Promise<readonly string[]> {
+    const types: string[] = [];
+    for (let after = 0; ;) {
+      const { events, more } = await feed.page(orgId, { after, limit: 200, mode: 'live' });
+      types.push(...events.map((event) => eventEnvelope.parse(toWire(event)).type));
+      after = events.at(-1)?.seq ?? after;
+      if (!more) return types;
+    }
+  }
+}
+
+describe('every type of event', () => {
+  test('is published by something, and seen in the feed in the words of the contract', async () => {
+    for (const scene of [terms, silence, hours, acts, machines, volumeAndInvoice]) await scene();
+    const seen = new Set([
+      ...(await feedOf(rentals.db, (text) => rentals.rows(text))),
+      ...(await feedOf(volumes.db, (text) => volumes.rows(text))),
+    ]);
+    expect(eventTypeNames.filter((type) => !seen.has(type))).toEqual([]);
+    expect([...seen].filter((type) => !(eventTypeNames as readonly string[]).includes(type))).toEqual([]);
+  }, 120_000);
+});

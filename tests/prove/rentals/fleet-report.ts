@@ -1,0 +1,106 @@
+import type { CoreStack } from '../../stack/core-stack.ts';
+import type { MetalStack } from '../../stack/metal-stack.ts';
+
+/** What is said of the hosts when a proof fails: by us, and by their engine. Who reads it has nothing else of that run. */
+
+interface NodeRow {
+  readonly name: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly seconds: number;
+  readonly placeable: boolean;
+  readonly gpus_free: number;
+}
+
+interface TenantRow {
+  readonly name: string;
+  readonly wire_id: number;
+  readonly rental: string;
+  readonly task: string | null;
+  readonly state: string;
+  readonly seconds: number;
+  readonly expires_in: number | null;
+  readonly last_error: string | null;
+}
+
+/** Each node as it is in our rows, and under it every machine that still has it. */
+export async function tellFleet({ rows }: Pick<CoreStack, 'rows'>): Promise<string> {
+  const nodes = await rows<NodeRow>(`
+    select node.name, node.status, node.status_reason as reason, capacity.placeable, capacity.gpus_free,
+           extract(epoch from now() - node.status_since)::int as seconds
+      from nodes as node join node_capacity as capacity on capacity.node_id = node.id
+     order by node.name`);
+  const tenants = await rows<TenantRow>(`
+    select node.name, rental.wire_id, rental.status as rental, rental.task, machine.state, machine.last_error,
+           extract(epoch from now() - rental.status_since)::int as seconds,
+           extract(epoch from rental.expires_at - now())::int as expires_in
+      from rental_machines as machine
+      join rentals as rental on rental.id = machine.rental_id
+      join nodes as node on node.id = machine.node_id
+     where machine.state <> 'gone'
+     order by rental.wire_id`);
+  const lines = nodes.flatMap(({ name, status, reason, seconds, placeable, gpus_free: free }) => [
+    `${name}: ${status} for ${seconds} s (${reason ?? 'no reason'}), ${free} GPUs free${placeable ? '' : ', not for sale'}`,
+    ...tenants.filter((tenant) => tenant.name === name).map(tellTenant),
+  ]);
+  return ['The hosts, as we know them:', ...lines].join('\n  ');
+}
+
+function tellTenant({
+  wire_id: id,
+  rental,
+  task,
+  state,
+  seconds,
+  expires_in: left,
+  last_error: error,
+}: TenantRow) {
+  const end = left === null ? '' : `, ends by itself in ${left} s`;
+  const trouble = error === null ? '' : `: ${error}`;
+  return `  rental ${id} is ${rental} for ${seconds} s${end}, its task ${task ?? 'none'}, its machine ${state}${trouble}`;
+}
+
+interface PoolNode {
+  readonly uuid: string;
+  readonly provision_state: string;
+  readonly target_provision_state: string | null;
+  readonly power_state: string | null;
+  readonly maintenance: boolean;
+  readonly maintenance_reason: string | null;
+  readonly fault: string | null;
+  readonly last_error: string | null;
+  readonly reservation: string | null;
+  readonly instance_uuid: string | null;
+  readonly provision_updated_at: string | null;
+}
+
+const poolFields: readonly (keyof PoolNode)[] = [
+  'uuid',
+  'provision_state',
+  'target_provision_state',
+  'power_state',
+  'maintenance',
+  'maintenance_reason',
+  'fault',
+  'last_error',
+  'reservation',
+  'instance_uuid',
+  'provision_updated_at',
+];
+
+/** The same nodes as Ironic has them, and what the machines behind them really do. */
+export async function tellPool({ ironic, farm }: Pick<MetalStack, 'ironic' | 'farm'>): Promise<string> {
+  const target = `/v1/nodes?fields=${poolFields.join()}`;
+  const { nodes } = await ironic.call<{ nodes: readonly PoolNode[] }>('GET', target);
+  const lines = nodes.toSorted((one, other) => (one.uuid < other.uuid ? -1 : 1)).map(tellPoolNode);
+  const machines = farm.machines.map(({ id, power, agent, disk, wipes }) => {
+    const runs = agent === null ? 'no agent' : 'an agent';
+    return `machine ${id}: power ${power}, ${runs}, its disk ${disk === null ? 'empty' : 'written'}, wiped ${wipes} times`;
+  });
+  return ['The hosts, as Ironic knows them:', ...lines, ...machines].join('\n  ');
+}
+
+function tellPoolNode(node: PoolNode): string {
+  const said = poolFields.filter((name) => name !== 'uuid' && node[name] !== null && node[name] !== false);
+  return `${node.uuid}: ${said.map((name) => `${name} ${node[name]}`).join(', ')}`;
+}

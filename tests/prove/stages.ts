@@ -1,0 +1,25 @@
+import { systemClock } from '@millrace/platform/clock';
+
+/** What a proof by stages keeps: what did not hold, and how long each stage took. */
+export class Stages {
+  readonly failures: string[] = [];
+  readonly #note: (line: string) => void;
+
+  constructor(note: (line: string) => void) {
+    this.#note = note;
+  }
+
+  protected expect(holds: boolean, otherwise: string): void {
+    if (holds) return;
+    this.failures.push(otherwise);
+    this.#note(`does not hold: ${otherwise}`);
+  }
+
+  protected async timed(what: string, act: () => Promise<unknown>): Promise<string> {
+    const beganMs = systemClock.monotonicMs();
+    await act();
+    const took = `${((systemClock.monotonicMs() - beganMs) * 0.001).toFixed(1)} s`;
+    this.#note(`${what}: ${took}`);
+    return took;
+  }
+}

@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
+import { ensureUp } from '@millrace/services';
+import {
+  createRandom,
+  createTestDatabase,
+  eventually,
+  makeCertificate,
+  startWebhookReceiver,
+  startWorkerProcess,
+  testNames,
+  type Random,
+  type TestDatabase,
+  type WorkerProcess,
+} from '@millrace/testing';
+import { judge } from './webhooks/judge.ts';
+import { newTenants, plantWebhook, writeEvents, type ProvenWebhook } from './webhooks/tenants.ts';
+
+interface Size {
+  readonly tenants: number;
+  readonly workers: number;
+  readonly kills: number;
+  readonly freezes: number;
+  /** About so many are written as fast as they can be, and few from then on until the faults are over. */
+  readonly events: number;
+}
+
+/** The one address that workers here may connect to, and one that is inside. */
+const OUTSIDE = '127.0.0.2';
+const INSIDE = '127.0.0.1';
+const LEASE_MS = 2_000;
+
+/** What becomes of deliveries while the workers that send them die. */
+export const proof = defineProof({
+  name: 'webhooks',
+  proves:
+    'With workers killed by kill -9 and frozen past their leases while they relay and send, every event reaches every webhook of its tenant at least once, signed, each thing’s events in order, a receiver that refuses holds up only its own thing, and nothing inside is ever connected to, by address, by name or by redirect.',
+  short: (run) => prove(run, { tenants: 2, workers: 2, kills: 2, freezes: 1, events: 500 }),
+  long: (run) => prove(run, { tenants: 6, workers: 3, kills: 40, freezes: 20, events: 30_000 }),
+});
+
+async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
+  await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
+  await using database = await createTestDatabase({ poolSize: 8 });
+  const folder = mkdtempSync(path.join(tmpdir(), 'millrace-webhooks-'));
+  try {
+    return await proveIn(run, size, database, folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function proveIn(
+  run: ProofRun,
+  size: Size,
+  database: TestDatabase,
+  folder: string,
+): Promise<ProofReport> {
+  const { db } = database;
+  const random = createRandom(run.seed);
+  const certificate = await makeCertificate('receiver', {
+    addresses: [OUTSIDE, INSIDE],
+    dnsNames: ['localhost'],
+  });
+  const trusted = path.join(folder, 'trusted.pem');
+  writeFileSync(trusted, certificate.certificate);
+  await using outside = await startWebhookReceiver({ host: OUTSIDE, certificate });
+  await using inside = await startWebhookReceiver({ host: INSIDE, certificate });
+  await using turning = await startWebhookReceiver({ host: OUTSIDE, certificate });
+  turning.answer = (_delivery, response) => {
+    response.writeHead(307, { location: `https://${INSIDE}:${inside.port}/` }).end();
+    return undefined;
+  };
+  const patience = random.fork(1);
+  const refused = new Set<string>();
+  outside.answer = async ({ path: hook }) => {
+    await systemClock.sleep(patience.int(0, 150));
+    // The first that each webhook is sent is refused: what is about another thing goes on meanwhile.
+    return refused.size < refused.add(hook).size ? 503 : 204;
+  };
+
+  const orgIds = await newTenants(db, size.tenants);
+  const proven: ProvenWebhook[] = [];
+  for (const orgId of orgIds) {
+    proven.push(await plantWebhook(db, orgId, `https://${OUTSIDE}:${outside.port}`));
+    proven.push(await plantWebhook(db, orgId, `https://${OUTSIDE}:${outside.port}`));
+    for (const host of [INSIDE, 'localhost']) await plantWebhook(db, orgId, `https://${host}:${inside.port}`);
+    await plantWebhook(db, orgId, `https://${OUTSIDE}:${turning.port}`);
+  }
+
+  const over = new AbortController();
+  const writing = writeEvents(db, random.fork(2), { orgIds, plenty: size.events, over: over.signal });
+  const crew = await startCrew(database, size.workers, trusted);
+  const faults = await befall(crew, size, random.fork(3), run).finally(() => over.abort());
+  const written = await writing;
+  run.note(`${written} events written, waiting for their receivers`);
+  let waitedMs = 0;
+  try {
+    waitedMs = await untilDelivered(database, written, proven);
+  } finally {
+    await crew.end();
+  }
+
+  const verdicts = await Promise.all(proven.map((webhook) => judge(db, webhook, outside.received)));
+  const failures = verdicts.flatMap((verdict) => verdict.failures);
+  if (inside.connections() > 0) failures.push(`${inside.connections()} connections were made to the inside`);
+  if (turning.received.length === 0) failures.push('the receiver that redirects was never asked');
+  const repeats = verdicts.reduce((sum, verdict) => sum + verdict.repeats, 0);
+  return {
+    figures: {
+      'events written': written,
+      'deliveries made': outside.received.length,
+      'of these repeats after a kill, a pause or a refusal': repeats,
+      'workers killed with kill -9': faults.killed,
+      'workers frozen past their lease': faults.frozen,
+      'seconds after the last event until all were delivered': Math.round(waitedMs * 0.001),
+      'connections to addresses inside': inside.connections(),
+    },
+    failures,
+  };
+}
+
+interface Crew {
+  readonly workers: WorkerProcess[];
+  start(): Promise<WorkerProcess>;
+  end(): Promise<void>;
+}
+
+async function startCrew(database: TestDatabase, count: number, trusted: string): Promise<Crew> {
+  const names = testNames();
+  const start = (): Promise<WorkerProcess> =>
+    startWorkerProcess({
+      database,
+      names,
+      env: {
+        MILLRACE_LOG_LEVEL: 'error',
+        MILLRACE_RELAY_LEASE_MS: String(LEASE_MS),
+        MILLRACE_WEBHOOK_LEASE_MS: String(LEASE_MS),
+        MILLRACE_WEBHOOK_ALLOWED_NETWORKS: `${OUTSIDE}/32`,
+        NODE_EXTRA_CA_CERTS: trusted,
+      },
+    });
+  const workers = await Promise.all(Array.from({ length: count }, start));
+  const end = async (): Promise<void> => {
+    await Promise.all(workers.map((worker) => worker.crash()));
+  };
+  return { workers, start, end };
+}
+
+/** One fault after another, each to a worker of its own choosing; a dead one is replaced while the others go on. */
+async function befall(
+  { workers, start, end }: Crew,
+  size: Size,
+  random: Random,
+  run: ProofRun,
+): Promise<{ readonly killed: number; readonly frozen: number }> {
+  const kinds = [
+    ...Array.from({ length: size.kills }, () => 'kill' as const),
+    ...Array.from({ length: size.freezes }, () => 'freeze' as const),
+  ];
+  try {
+    for (const kind of random.shuffle(kinds)) {
+      await systemClock.sleep(random.int(100, 700));
+      const victim = random.int(0, workers.length - 1);
+      const worker = workers[victim];
+      if (worker === undefined) throw new Error('The victim is not among the workers.');
+      if (kind === 'kill') {
+        await worker.crash();
+        workers[victim] = await start();
+      } else {
+        worker.freeze();
+        await systemClock.sleep(random.int(LEASE_MS, 2 * LEASE_MS));
+        worker.thaw();
+      }
+      run.note(`a worker was struck: ${kind}`);
+    }
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  return { killed: size.kills, frozen: size.freezes };
+}
+
+async function untilDelivered(
+  { db }: TestDatabase,
+  written: number,
+  proven: readonly ProvenWebhook[],
+): Promise<number> {
+  const startedMs = systemClock.monotonicMs();
+  const ids = proven.map(({ id }) => toUuid(id));
+  await eventually({ what: 'everything is delivered', timeoutMs: 120_000, intervalMs: 100 }, async () => {
+    const { stored } = await db.kysely
+      .selectFrom('events')
+      .select((of) => of.fn.countAll<bigint>().as('stored'))
+      .where('org_id', 'in', [...new Set(proven.map(({ orgId }) => toUuid(orgId)))])
+      .executeTakeFirstOrThrow();
+    const { left } = await db.kysely
+      .selectFrom('webhook_deliveries')
+      .select((of) => of.fn.countAll<bigint>().as('left'))
+      .where('webhook_id', 'in', ids)
+      .where('status', '=', 'pending')
+      .executeTakeFirstOrThrow();
+    return Number(stored) === written && left === 0n;
+  });
+  return systemClock.monotonicMs() - startedMs;
+}

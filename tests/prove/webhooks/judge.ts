@@ -1,0 +1,65 @@
+import type { Db } from '@millrace/platform/db';
+import { fromUuid, toUuid } from '@millrace/platform/ids';
+import type { ReceivedDelivery } from '@millrace/testing';
+import { Webhook } from 'standardwebhooks';
+import type { ProvenWebhook } from './tenants.ts';
+
+export interface Verdict {
+  readonly failures: readonly string[];
+  readonly repeats: number;
+}
+
+const FAILURES_SHOWN = 5;
+
+/**
+ * What one webhook's receiver saw against what happened: every event at least once, each thing's in the order of their
+ * numbers. A repeat may come late (its worker may have been frozen over it); what comes for the first time may not.
+ */
+export async function judge(
+  db: Db,
+  webhook: ProvenWebhook,
+  received: readonly ReceivedDelivery[],
+): Promise<Verdict> {
+  const events = await db.kysely
+    .selectFrom('events')
+    .select(['id', 'seq', 'resource_id'])
+    .where('org_id', '=', toUuid(webhook.orgId))
+    .orderBy('seq')
+    .execute();
+  const failures: string[] = [];
+  const own = received.filter(({ path }) => path === webhook.path);
+  const first = new Map<string, ReceivedDelivery>();
+  for (const delivery of own) if (!first.has(delivery.event.id)) first.set(delivery.event.id, delivery);
+  const missing = events.filter(({ id }) => !first.has(fromUuid('evt', id)));
+  if (missing.length > 0)
+    failures.push(`${missing.length} of ${events.length} events never reached ${webhook.path}`);
+  if (first.size + missing.length !== events.length) failures.push(`${webhook.path} got what is not its own`);
+  const newest = new Map<string, number>();
+  for (const { event } of first.values()) {
+    const before = newest.get(event.resource.id) ?? 0;
+    if (event.seq < before) {
+      failures.push(`${webhook.path}: ${event.seq} of ${event.resource.id} came after ${before}`);
+    }
+    newest.set(event.resource.id, Math.max(before, event.seq));
+  }
+  failures.push(...own.flatMap((delivery) => problemWith(delivery, webhook)));
+  return { failures: failures.slice(0, FAILURES_SHOWN), repeats: own.length - first.size };
+}
+
+function problemWith(
+  { payload, headers, event }: ReceivedDelivery,
+  { secret, orgId }: ProvenWebhook,
+): string[] {
+  try {
+    // Receivers refuse what is older than five minutes, and the judge comes later than that: the time that was signed is
+    // taken for now. Tests beside the feature verify deliveries as they come.
+    const signedAt = new Date(Number(headers['webhook-timestamp']) * 1_000);
+    const expected = new Webhook(secret).sign(String(headers['webhook-id']), signedAt, payload);
+    if (!String(headers['webhook-signature']).split(' ').includes(expected))
+      return [`${event.id} is not signed by its secret`];
+    const told = JSON.parse(payload) as { readonly orgId: string };
+    return told.orgId === orgId ? [] : [`${event.id} is of another organisation`];
+  } catch (error) {
+    return [`${event.id} does not verify: ${String(error)}`];
+  }
+}

@@ -1,0 +1,125 @@
+import { randomInt } from 'node:crypto';
+import {
+  createTestDatabase,
+  engineEnv,
+  eventually,
+  freePorts,
+  startApiProcess,
+  startProcess,
+  startWorkerProcess,
+  testNames,
+  type TestDatabase,
+  type TestProcess,
+} from '@millrace/testing';
+import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/fixture.ts';
+
+/**
+ * The whole product as processes, with machines, a market and models that are imitated: a test key rents, attaches, chats and
+ * pays nothing. For the tests of clients, which need every part and no engine in particular.
+ */
+
+export interface MockStack extends AsyncDisposable {
+  readonly apiUrl: string;
+  readonly gatewayUrl: string;
+  readonly database: TestDatabase;
+  readonly organisation: SeededOrganisation;
+  /** Of the organisation's owner: machines of the mock region, models that answer at once, all of it free. */
+  readonly testKey: string;
+  readonly liveKey: string;
+  readonly operatorKey: string;
+  /** What all processes have said: for a failure. */
+  output(): string;
+}
+
+export const MOCK_REGION = 'mock-region';
+export const MOCK_MODEL = 'millrace-tiny';
+
+export async function openMockStack({ gateway = true } = {}): Promise<MockStack> {
+  const database = await createTestDatabase();
+  const names = testNames();
+  const env = { MILLRACE_PROVIDERS: JSON.stringify(mockProviders()), MILLRACE_FLEET_READ_MS: '1000' };
+  const [port = 0, healthPort = 0] = await freePorts(2);
+  const gatewayUrl = `http://127.0.0.1:${port}`;
+  const startGateway = (): Promise<TestProcess> =>
+    startProcess({
+      name: 'gateway',
+      entry: 'apps/gateway/src/main.ts',
+      env: {
+        ...engineEnv({ database, names }),
+        MILLRACE_HTTP_PORT: String(port),
+        MILLRACE_GATEWAY_HEALTH_PORT: String(healthPort),
+        MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+      },
+      readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
+    });
+  const [api, worker, ...programs] = await Promise.all([
+    startApiProcess({ database, names, env }),
+    startWorkerProcess({ database, names, env }),
+    ...(gateway ? [startGateway()] : []),
+  ]);
+  const organisation = await seedOrganisation(database.db, { supplies: true });
+  const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
+  await sellModel(api.url, operator.owner.key);
+  const { key: testKey } = await organisation.ownerKey('test');
+  await machinesAreThere(api.url, testKey);
+  return {
+    apiUrl: api.url,
+    gatewayUrl,
+    database,
+    organisation,
+    testKey,
+    liveKey: organisation.owner.key,
+    operatorKey: operator.owner.key,
+    output: () => [api, worker, ...programs].map((each) => `--- ${each.name}\n${each.output()}`).join('\n'),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(programs.map((each) => each.stop()));
+      await Promise.all([worker.stop(), api.stop()]);
+      await database.drop();
+    },
+  };
+}
+
+/**
+ * The setting of machines and a market that are imitated. Addresses of their own, so that those of other tests on this host can
+ * have the same ports open.
+ */
+export function mockProviders(): readonly object[] {
+  const block = `127.${randomInt(20, 120)}.${randomInt(1, 250)}`;
+  const region = MOCK_REGION;
+  const clusters = [
+    { name: 'mock', region, settings: { firstAddress: `${block}.1` } },
+    {
+      name: 'mock-market',
+      region,
+      offer: 'marketplace',
+      settings: { firstAddress: `${block}.101`, pricePerGpuHourUsd: 1.5 },
+    },
+  ];
+  return [{ id: 'mock', variant: 'mock', regions: [{ region, customPorts: true }], clusters }];
+}
+
+/** A model on sale; whoever has a test key gets an imitation of it. */
+async function sellModel(apiUrl: string, operatorKey: string): Promise<void> {
+  const response = await fetch(`${apiUrl}/v2/admin/models`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: MOCK_MODEL,
+      modality: 'chat',
+      contextLength: 4096,
+      maxOutputTokens: 1024,
+      ownedBy: 'millrace',
+    }),
+  });
+  if (response.status !== 201) throw new Error(`The model was refused: ${await response.text()}`);
+}
+
+async function machinesAreThere(apiUrl: string, key: string): Promise<void> {
+  await eventually({ what: 'the mock fleet', timeoutMs: 60_000 }, async () => {
+    const response = await fetch(`${apiUrl}/v2/on-demand/rental-options`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const { items } = (await response.json()) as { items: readonly { totalAvailable: number }[] };
+    return items.some(({ totalAvailable }) => totalAvailable > 0);
+  });
+}
