@@ -40,8 +40,12 @@ export interface Operation {
   /** `interface`: listed in docs/interface.md, so it answers only the statuses listed there plus 429 and 503. */
   readonly source: 'interface' | 'own';
   readonly errorFamily: ErrorFamily;
-  readonly auth: 'key' | 'none';
-  /** The scope a key must hold; null admits every key. */
+  /**
+   * `key`: an API key, or a person who is signed in and names the organisation they act for. `person`: a person who is
+   * signed in, whatever their organisations; no API key. `none`: anyone.
+   */
+  readonly auth: 'key' | 'person' | 'none';
+  /** The scope a caller must hold; null admits every one. A `person` needs none. */
   readonly scope: Scope | null;
   readonly summary: string;
   readonly description?: string;

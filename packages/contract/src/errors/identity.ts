@@ -32,6 +32,44 @@ export const identityErrors = {
     suggestion: 'Create a new key and replace the revoked one wherever it is in use.',
     retryable: false,
   },
+  SESSION_ENDED: {
+    status: 401,
+    message: 'You are not signed in.',
+    suggestion: 'Sign in again.',
+    retryable: false,
+  },
+  CROSS_SITE_REQUEST: {
+    status: 403,
+    message: 'This request came from another site.',
+    suggestion: 'Use the console itself, or call with an API key.',
+    retryable: false,
+  },
+  ORGANISATION_REQUIRED: {
+    status: 400,
+    message: 'This request does not say which organisation it is for.',
+    suggestion:
+      'Send the header Millrace-Organisation: org_… and, for test mode, Millrace-Mode: test. GET /v2/me/organisations lists your organisations.',
+    retryable: false,
+  },
+  NOT_A_MEMBER: {
+    status: 403,
+    message: 'You are not a member of this organisation.',
+    suggestion:
+      'GET /v2/me/organisations lists your organisations. Ask an owner or admin of this one to invite you.',
+    retryable: false,
+  },
+  PERSON_REQUIRED: {
+    status: 403,
+    message: 'This is for people who are signed in; an API key cannot do it.',
+    suggestion: 'Sign in to the console, or run millrace login.',
+    retryable: false,
+  },
+  SESSION_NOT_FOUND: {
+    status: 404,
+    message: 'No such session.',
+    suggestion: 'GET /v2/me/sessions lists yours.',
+    retryable: false,
+  },
   IP_NOT_ALLOWED: {
     status: 403,
     message: 'This API key may not be used from this address.',

@@ -69,14 +69,22 @@ describe('the v2 document', () => {
     expect(v2.info.version).toBe('2.0.0');
   });
 
-  it('has one security scheme, Authorization, on every operation whose caller does not sign its body', () => {
-    expect(Object.keys(v2.components.securitySchemes)).toEqual(['Authorization']);
-    const signed = operationsOf(contract).filter(({ signedBody }) => signedBody === true);
-    const signedIds = signed.map(({ id }) => id);
+  it('has a security scheme for keys and one for people, on exactly the operations that need one', () => {
+    expect(Object.keys(v2.components.securitySchemes)).toEqual(['Authorization', 'Session']);
+    const schemes = { key: [{ Authorization: [] }], person: [{ Session: [] }], none: [] };
+    const auths = new Map(operationsOf(contract).map(({ id, auth }) => [id, auth] as const));
     for (const { operation } of operationsIn(v2)) {
-      const expected = signedIds.includes(operation.operationId) ? [] : [{ Authorization: [] }];
-      expect(operation.security).toEqual(expected);
+      expect(operation.security).toEqual(schemes[auths.get(operation.operationId) ?? 'none']);
     }
+  });
+
+  it('lets nobody in unknown, except to what is open and to what is signed', () => {
+    const open = operationsOf(contract).filter(({ auth, document }) => auth === 'none' && document === 'v2');
+    expect(open.map(({ id }) => id).toSorted()).toEqual([
+      'getCatalog',
+      'getInstallation',
+      'receiveStripeEvent',
+    ]);
   });
 
   it.each([

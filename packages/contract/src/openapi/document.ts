@@ -3,7 +3,7 @@ import type { Contract } from '../contract.ts';
 import type { DocumentName, Operation } from '../operation.ts';
 import { createComponents } from './components.ts';
 import { headers, parameters } from './headers.ts';
-import { errorResponses, operationObject, securityScheme } from './operation.ts';
+import { errorResponses, operationObject, securityScheme, sessionScheme } from './operation.ts';
 import type { OpenApiDocument, OperationObject, PathItem } from './types.ts';
 
 export const documentNames = ['v1', 'v2', 'admin', 'supplier'] as const satisfies readonly DocumentName[];
@@ -62,6 +62,16 @@ export function buildDocument(
           scheme: 'bearer',
           description: 'An API key: `Authorization: Bearer mr_live_…`.',
         },
+        ...(operations.some(({ auth }) => auth === 'person')
+          ? {
+              [sessionScheme]: {
+                type: 'http',
+                scheme: 'bearer',
+                description:
+                  'A person who is signed in: the cookie of the console, or the token that `millrace login` keeps, as `Authorization: Bearer …`.',
+              },
+            }
+          : {}),
       },
     },
   } as const satisfies OpenApiDocument;

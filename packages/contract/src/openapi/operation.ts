@@ -9,8 +9,11 @@ import type { Components } from './components.ts';
 import { answerHeaders, errorHeaders } from './headers.ts';
 import type { Content, JsonSchema, OperationObject, Parameter, Reference, Response } from './types.ts';
 
-/** The one security scheme. Every operation that needs a key names it. */
+/** The security scheme of an API key. Every operation that takes one names it. */
 export const securityScheme = 'Authorization';
+
+/** The security scheme of a person who is signed in, for operations that take no key. */
+export const sessionScheme = 'Session';
 
 export function operationObject(
   operation: Operation,
@@ -26,13 +29,24 @@ export function operationObject(
     ...(description === undefined ? {} : { description }),
     tags,
     ...(notice === undefined ? {} : { deprecated: true }),
-    security: operation.auth === 'key' ? [{ [securityScheme]: [] }] : [],
+    security: securityOf(operation),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBodyOf(operation, components),
     responses: responsesOf(operation, contract, components),
     ...(scope === null ? {} : { 'x-scope': scope }),
     ...(aliases === undefined ? {} : { 'x-aliases': aliases }),
   };
+}
+
+function securityOf({ auth }: Operation): OperationObject['security'] {
+  switch (auth) {
+    case 'key':
+      return [{ [securityScheme]: [] }];
+    case 'person':
+      return [{ [sessionScheme]: [] }];
+    case 'none':
+      return [];
+  }
 }
 
 function parametersOf(operation: Operation, components: Components): readonly (Parameter | Reference)[] {

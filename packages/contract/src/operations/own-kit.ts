@@ -114,6 +114,21 @@ function ownOperationsOf<const Name extends DocumentName, const Family extends E
 }
 
 export const own = ownOperationsOf('v2', 'v2');
+
+type PersonOperation = Omit<OwnOperation, 'scope'>;
+
+/** An operation of a person who is signed in, in no organisation. */
+export function ofPerson<const Op extends PersonOperation>(operation: Op) {
+  return { ...own({ ...operation, scope: null }), auth: 'person' } as const;
+}
+
+/** An operation that anyone may call, signed in or not. */
+export function open<const Op extends PersonOperation>(operation: Op) {
+  const { errors, ...rest } = own({ ...operation, scope: null });
+  const identityless = errors.filter((status) => status !== 401 && status !== 403);
+  return { ...rest, errors: identityless, auth: 'none' } as const;
+}
+
 export const admin = ownOperationsOf('admin', 'v2');
 export const supplier = ownOperationsOf('supplier', 'v2');
 export const inference = ownOperationsOf('v1', 'inference');

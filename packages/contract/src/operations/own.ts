@@ -18,6 +18,7 @@ import { keyOperations } from './own-keys.ts';
 import { marketplaceOwnOperations } from './own-marketplace.ts';
 import { noticeOperations } from './own-notices.ts';
 import { paymentOperations } from './own-payments.ts';
+import { peopleOperations } from './own-people.ts';
 import { rentalOperations } from './own-rentals.ts';
 import { supplierOperations } from './own-supplier.ts';
 import { volumeOperations } from './own-volumes.ts';
@@ -26,6 +27,7 @@ import { volumeOperations } from './own-volumes.ts';
 export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerData'>) {
   return {
     ...identityOperations,
+    ...peopleOperations,
     ...noticeOperations,
     ...keyOperations,
     ...auditOperations,
