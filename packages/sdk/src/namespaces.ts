@@ -32,6 +32,7 @@ export const namespaces = {
     replayDelivery: 'replayWebhookDelivery',
     replay: 'replayWebhook',
   },
+  catalog: { get: 'getCatalog' },
   options: {
     list: 'listRentalOptions',
     listReserve: 'listReserveOptions',

@@ -15,6 +15,11 @@ const openapi = 'tools/openapi/src/main.ts';
 export const steps: readonly Step[] = [
   { name: 'lint', finds: 'code that breaks a rule', command: ['oxlint'], fix: ['oxlint', '--fix'] },
   { name: 'types', finds: 'type errors', command: ['tsc', '--noEmit'] },
+  {
+    name: 'types-console',
+    finds: 'type errors of the console, which runs in a browser',
+    command: ['tsc', '--noEmit', '-p', 'apps/console/tsconfig.json'],
+  },
   { name: 'dead-code', finds: 'files, exports and dependencies nobody uses', command: ['knip'] },
   {
     name: 'boundaries',

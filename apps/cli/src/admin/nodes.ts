@@ -3,7 +3,7 @@ import { CliError, UsageError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
 import type { Column } from '../frame/output.ts';
 import type { Item } from '../sdk.ts';
-import { relativeText } from '../text/duration.ts';
+import { relativeText } from '@millrace/sdk/text';
 
 export type Node = Item<'adminListNodes'>;
 

@@ -3,7 +3,7 @@ import { CliError, UsageError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
 import type { Column } from '../frame/output.ts';
 import type { Item } from '../sdk.ts';
-import { nanoOf } from '../text/usd.ts';
+import { nanoOf } from '@millrace/sdk/text';
 import { dayText } from '../text/when.ts';
 
 export type Organisation = Item<'adminListOrganisations'>;

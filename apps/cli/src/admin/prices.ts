@@ -1,7 +1,7 @@
 import { UsageError } from '../frame/errors.ts';
 import type { Column } from '../frame/output.ts';
 import type { Input, Item } from '../sdk.ts';
-import { usdText } from '../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 import { momentText } from '../text/when.ts';
 
 export type Price = Item<'adminListPrices'>;

@@ -1,5 +1,5 @@
-import { perSecond } from '../text/units.ts';
-import { usdText } from '../text/usd.ts';
+import { perSecond } from '@millrace/sdk/text';
+import { usdText } from '@millrace/sdk/text';
 
 /** What an answer came to: tokens, cost, latency. */
 

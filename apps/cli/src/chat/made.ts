@@ -1,8 +1,8 @@
 import type { Millrace } from '../sdk.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
-import { elapsedText } from '../text/duration.ts';
-import { usdText } from '../text/usd.ts';
+import { elapsedText } from '@millrace/sdk/text';
+import { usdText } from '@millrace/sdk/text';
 import { bookedUsage } from './answer.ts';
 
 /** Files that models make: where they go, and what they came to. */

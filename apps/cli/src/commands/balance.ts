@@ -1,7 +1,7 @@
 import { defineCommand } from '../frame/command.ts';
 import { printRecord } from '../frame/output.ts';
-import { exactDuration, roughDuration } from '../text/duration.ts';
-import { perHourText, usdText } from '../text/usd.ts';
+import { exactDuration, roughDuration } from '@millrace/sdk/text';
+import { perHourText, usdText } from '@millrace/sdk/text';
 import type { Answer } from '../sdk.ts';
 
 type Balance = Answer<'getBalance'>;

@@ -2,8 +2,8 @@ import { defineCommand } from '../frame/command.ts';
 import { printJson, printList, type Column } from '../frame/output.ts';
 import { findRentalId } from '../rentals/find.ts';
 import type { Answer } from '../sdk.ts';
-import { exactDuration } from '../text/duration.ts';
-import { usdText } from '../text/usd.ts';
+import { exactDuration } from '@millrace/sdk/text';
+import { usdText } from '@millrace/sdk/text';
 
 type Line = Answer<'getRentalCost'>['lines'][number];
 

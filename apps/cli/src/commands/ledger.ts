@@ -1,7 +1,7 @@
 import { defineCommand } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
 import { limitFlag, pageSize, printSome } from '../money/limit.ts';
-import { signedUsd, usdText } from '../text/usd.ts';
+import { signedUsd, usdText } from '@millrace/sdk/text';
 import { momentOf, momentText } from '../text/when.ts';
 import type { Item } from '../sdk.ts';
 

@@ -1,6 +1,6 @@
 import { defineCommand } from '../frame/command.ts';
 import { printJson, printList } from '../frame/output.ts';
-import { exactDuration } from '../text/duration.ts';
+import { exactDuration } from '@millrace/sdk/text';
 import type { Answer } from '../sdk.ts';
 
 type Limits = Answer<'getLimits'>;

@@ -3,7 +3,7 @@ import { defineCommand } from '../frame/command.ts';
 import { CliError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
 import { printList } from '../frame/output.ts';
-import { usdText } from '../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 
 type Model = Item<'listModels'>;
 type Price = Answer<'getModelPrice'>;

@@ -2,7 +2,7 @@ import { defineCommand } from '../frame/command.ts';
 import { printList, type Column } from '../frame/output.ts';
 import type { Item } from '../sdk.ts';
 import { shownLine } from '../text/shown.ts';
-import { perHourText } from '../text/usd.ts';
+import { perHourText } from '@millrace/sdk/text';
 
 type Option = Item<'listRentalOptions'>;
 

@@ -4,7 +4,7 @@ import { CancelledError, CliError, UsageError } from '../frame/errors.ts';
 import { printRecord } from '../frame/output.ts';
 import { safeText } from '../frame/text.ts';
 import { isUnderWay, topUpColumns, topUpFields, type TopUp } from '../money/topup.ts';
-import { centsOf, usdText } from '../text/usd.ts';
+import { centsOf, usdText } from '@millrace/sdk/text';
 
 const minCents = 500;
 const maxCents = 1_000_000;

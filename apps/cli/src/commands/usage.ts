@@ -1,7 +1,7 @@
 import { defineCommand } from '../frame/command.ts';
 import { printJson, printList } from '../frame/output.ts';
 import { groupings, sumOf, usageChart, type Grouping, type UsageRow } from '../money/usage.ts';
-import { usdText } from '../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 import { momentOf } from '../text/when.ts';
 
 const dayMs = 86_400_000;

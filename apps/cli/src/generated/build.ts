@@ -20,7 +20,7 @@ import {
 } from '../frame/output.ts';
 import { placeholder } from '../frame/parse.ts';
 import type { CallableId } from '../sdk.ts';
-import { nanoOf, usdText } from '../text/usd.ts';
+import { nanoOf, usdText } from '@millrace/sdk/text';
 import { momentOf, momentText } from '../text/when.ts';
 import { take } from '../money/take.ts';
 import { readInput } from './input.ts';

@@ -1,6 +1,6 @@
 import type { Column } from '../frame/output.ts';
-import { perHourText } from '../text/usd.ts';
-import { splitBy } from '../text/units.ts';
+import { perHourText } from '@millrace/sdk/text';
+import { splitBy } from '@millrace/sdk/text';
 import type { Instance, Machine } from './find.ts';
 
 const mebibytesPerGb = 1_024;

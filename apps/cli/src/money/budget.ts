@@ -1,7 +1,7 @@
 import { UsageError } from '../frame/errors.ts';
 import type { Item } from '../sdk.ts';
-import { percentOf } from '../text/units.ts';
-import { nanoOf, usdText } from '../text/usd.ts';
+import { percentOf } from '@millrace/sdk/text';
+import { nanoOf, usdText } from '@millrace/sdk/text';
 import { momentText } from '../text/when.ts';
 
 export type Budget = Item<'listBudgets'>;

@@ -1,5 +1,5 @@
 import type { Answer, Item } from '../sdk.ts';
-import { usdText } from '../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 import { dayText, momentText } from '../text/when.ts';
 
 type Invoice = Item<'listInvoices'>;

@@ -1,5 +1,5 @@
 import type { Answer } from '../sdk.ts';
-import { usdText } from '../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 import { momentText } from '../text/when.ts';
 
 export type TopUp = Answer<'getTopUp'>;

@@ -1,6 +1,6 @@
 import type { Item } from '../sdk.ts';
 import { barChart, type Bar } from '../text/bars.ts';
-import { usdText } from '../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 import { dayText, daysBetween } from '../text/when.ts';
 
 /** What was spent, drawn: a line for each day, model, rental, volume or key. */

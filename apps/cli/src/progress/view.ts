@@ -1,5 +1,5 @@
-import { elapsedText, exactDuration } from '../text/duration.ts';
-import { splitBy } from '../text/units.ts';
+import { elapsedText, exactDuration } from '@millrace/sdk/text';
+import { splitBy } from '@millrace/sdk/text';
 import { cutTo, safeText } from '../frame/text.ts';
 import type { Plan, PlannedStep } from './plans.ts';
 

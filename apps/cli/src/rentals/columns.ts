@@ -1,8 +1,8 @@
 import type { Context } from '../frame/context.ts';
 import type { JsonShape } from '../frame/command.ts';
 import type { Column } from '../frame/output.ts';
-import { relativeText } from '../text/duration.ts';
-import { perHourText, usdText } from '../text/usd.ts';
+import { relativeText } from '@millrace/sdk/text';
+import { perHourText, usdText } from '@millrace/sdk/text';
 import type { Rental } from './find.ts';
 
 /** Statuses in words that say what matters: a rental that is off is Running to the API. */

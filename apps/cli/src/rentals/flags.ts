@@ -1,5 +1,5 @@
 import { UsageError } from '../frame/errors.ts';
-import { parseDuration } from '../text/duration.ts';
+import { parseDuration } from '@millrace/sdk/text';
 
 /** A span of time that a flag was given. */
 export function durationFlag(name: string, text: string): number {

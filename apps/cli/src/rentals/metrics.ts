@@ -1,6 +1,6 @@
 import type { Answer } from '../sdk.ts';
 import { sparkline } from '../text/sparkline.ts';
-import { share } from '../text/units.ts';
+import { share } from '@millrace/sdk/text';
 
 /** What a rental does, as a table: of each series the last value, the mean, the highest, and how it went. Pure. */
 

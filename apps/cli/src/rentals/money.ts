@@ -3,8 +3,8 @@ import { CliError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
 import { safeText } from '../frame/text.ts';
 import type { Answer } from '../sdk.ts';
-import { roughDuration } from '../text/duration.ts';
-import { usdText } from '../text/usd.ts';
+import { roughDuration } from '@millrace/sdk/text';
+import { usdText } from '@millrace/sdk/text';
 import type { Wish } from './wish.ts';
 
 /** What something costs, before it is agreed to. */

@@ -19,6 +19,7 @@ function option(region: Option['region'], fields: Partial<Option> = {}): Option 
     connectionType: 'ethernet',
     costPerHour: 2,
     costPerHourCents: 200,
+    pricePerHourNanoUsd: '2000000000',
     totalAvailable: 1,
     enabled: true,
     nodes: [],

@@ -1,6 +1,6 @@
 import type { Context } from '../frame/context.ts';
 import { CliError } from '../frame/errors.ts';
-import { usdText } from '../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 import { creating, releasing, starting, type Plan } from '../progress/plans.ts';
 import { ownStep } from '../progress/own-step.ts';
 import { orUnwatched, withProgress } from '../progress/watch.ts';

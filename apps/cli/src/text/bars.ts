@@ -1,4 +1,4 @@
-import { scaled, splitBy } from './units.ts';
+import { scaled, splitBy } from '@millrace/sdk/text';
 import { cutTo, padTo, safeText, widthOf } from '../frame/text.ts';
 
 /** A bar chart of text: a label, a bar in eighths of a cell, and the amount itself, which is never left off. */

@@ -1,4 +1,4 @@
-import { share } from './units.ts';
+import { share } from '@millrace/sdk/text';
 
 const levels = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 

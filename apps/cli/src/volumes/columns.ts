@@ -1,7 +1,7 @@
 import type { Context } from '../frame/context.ts';
 import type { Column } from '../frame/output.ts';
-import { relativeText } from '../text/duration.ts';
-import { perHourText } from '../text/usd.ts';
+import { relativeText } from '@millrace/sdk/text';
+import { perHourText } from '@millrace/sdk/text';
 import type { Volume } from './find.ts';
 
 export function volumeColumns(context: Context): readonly Column<Volume>[] {

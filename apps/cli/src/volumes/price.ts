@@ -1,6 +1,6 @@
 import type { Context } from '../frame/context.ts';
 import type { Input } from '../sdk.ts';
-import { usdText } from '../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 
 /**
  * What an hour of a volume costs, before it is made. Storage is quoted with the bare metal that mounts it; its line of such a

@@ -5,7 +5,7 @@ import { defineCommand } from '../../frame/command.ts';
 import { UsageError } from '../../frame/errors.ts';
 import { hasTestKey } from '../../frame/profiles.ts';
 import type { Input } from '../../sdk.ts';
-import { parseDuration } from '../../text/duration.ts';
+import { parseDuration } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'key create',

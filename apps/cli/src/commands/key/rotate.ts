@@ -2,7 +2,7 @@ import { findKey, keyFields } from '../../account/keys.ts';
 import { showNewKey } from '../../account/new-key.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { UsageError } from '../../frame/errors.ts';
-import { parseDuration } from '../../text/duration.ts';
+import { parseDuration } from '@millrace/sdk/text';
 import { momentText } from '../../text/when.ts';
 
 export const command = defineCommand({

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
 import { shownLine } from '../../text/shown.ts';
-import { perHourText, usdText } from '../../text/usd.ts';
+import { perHourText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'market history',

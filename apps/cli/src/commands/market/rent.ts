@@ -12,7 +12,7 @@ import { orUnwatched, withProgress } from '../../progress/watch.ts';
 import { durationFlag, portFlags, tagFlags } from '../../rentals/flags.ts';
 import { noSuch } from '../../rentals/find.ts';
 import { showQuote } from '../../rentals/money.ts';
-import { nanoOfNumber, perHourText, usdText } from '../../text/usd.ts';
+import { nanoOfNumber, perHourText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'market rent',

@@ -2,7 +2,7 @@ import { defineCommand } from '../../frame/command.ts';
 import { printJson, printList } from '../../frame/output.ts';
 import { wishTitle } from '../../rentals/money.ts';
 import { readWish, wishFlags } from '../../rentals/wish.ts';
-import { perHourText } from '../../text/usd.ts';
+import { perHourText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'offers explain',

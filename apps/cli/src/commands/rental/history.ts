@@ -1,8 +1,8 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
 import { shownLine } from '../../text/shown.ts';
-import { relativeText } from '../../text/duration.ts';
-import { usdText } from '../../text/usd.ts';
+import { relativeText } from '@millrace/sdk/text';
+import { usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'rental history',

@@ -3,7 +3,7 @@ import { switchingOff } from '../../progress/plans.ts';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
 import { afterSwitch, waitFlag } from '../../rentals/power.ts';
-import { perHourText } from '../../text/usd.ts';
+import { perHourText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'rental stop',

@@ -4,7 +4,7 @@ import { safeText } from '../../frame/text.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
 import { untilTerminated, watchRental } from '../../rentals/watch.ts';
 import type { Answer } from '../../sdk.ts';
-import { usdText } from '../../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 
 type Receipt = Answer<'terminateVirtualMachineRental'>;
 

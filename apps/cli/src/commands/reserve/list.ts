@@ -1,7 +1,7 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
 import type { Item } from '../../sdk.ts';
-import { perHourText } from '../../text/usd.ts';
+import { perHourText } from '@millrace/sdk/text';
 
 type Option = Item<'listReserveOptions'>;
 

@@ -1,7 +1,7 @@
 import type { Answer } from '../../sdk.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { printRecord } from '../../frame/output.ts';
-import { usdText } from '../../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 import { momentText } from '../../text/when.ts';
 
 type RequestUsage = Answer<'getRequestUsage'>;

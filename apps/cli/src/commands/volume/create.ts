@@ -7,7 +7,7 @@ import { orUnwatched, withProgress } from '../../progress/watch.ts';
 import { findRentalId } from '../../rentals/find.ts';
 import { tagFlags } from '../../rentals/flags.ts';
 import type { Input } from '../../sdk.ts';
-import { perHourText } from '../../text/usd.ts';
+import { perHourText } from '@millrace/sdk/text';
 import { volumeFields } from '../../volumes/columns.ts';
 import { findVolume } from '../../volumes/find.ts';
 import { volumePrice } from '../../volumes/price.ts';

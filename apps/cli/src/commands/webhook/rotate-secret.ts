@@ -1,7 +1,7 @@
 import { defineCommand } from '../../frame/command.ts';
 import { secretLost, UsageError } from '../../frame/errors.ts';
 import { printJson } from '../../frame/output.ts';
-import { exactDuration, parseDuration } from '../../text/duration.ts';
+import { exactDuration, parseDuration } from '@millrace/sdk/text';
 import { webhookFields } from '../../webhooks/webhook.ts';
 
 const defaultOverlapSeconds = 24 * 3600;

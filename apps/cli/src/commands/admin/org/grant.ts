@@ -2,7 +2,7 @@ import { reasonFlag } from '../../../admin/nodes.ts';
 import { amountOf, findOrganisation, organisationPositional } from '../../../admin/organisations.ts';
 import { defineCommand } from '../../../frame/command.ts';
 import { printDone } from '../../../frame/output.ts';
-import { usdText } from '../../../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 import { momentOf } from '../../../text/when.ts';
 
 export const command = defineCommand({

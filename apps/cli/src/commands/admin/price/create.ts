@@ -3,7 +3,7 @@ import { amountOf } from '../../../admin/organisations.ts';
 import { priceFields, subjectOf, subjectText, unitOf } from '../../../admin/prices.ts';
 import { defineCommand } from '../../../frame/command.ts';
 import { printDone } from '../../../frame/output.ts';
-import { usdText } from '../../../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 import { momentOf, momentText } from '../../../text/when.ts';
 
 export const command = defineCommand({

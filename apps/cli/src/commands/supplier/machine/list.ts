@@ -1,7 +1,7 @@
 import { paintNodeState, stateText } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../frame/command.ts';
 import { limitFlag, pageSize, printSome } from '../../../money/limit.ts';
-import { usdText } from '../../../text/usd.ts';
+import { usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'supplier machine list',

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../../frame/command.ts';
 import { printList } from '../../../frame/output.ts';
-import { relativeText } from '../../../text/duration.ts';
-import { perHourText } from '../../../text/usd.ts';
+import { relativeText } from '@millrace/sdk/text';
+import { perHourText } from '@millrace/sdk/text';
 import { findVolumeId } from '../../../volumes/find.ts';
 import { snapshotFields } from '../../../volumes/snapshots.ts';
 

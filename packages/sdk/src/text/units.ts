@@ -1,4 +1,4 @@
-/** How often `size` goes into `value`, and what is left. The one place of the command line that divides. */
+/** How often `size` goes into `value`, and what is left. The one place of our clients that divides. */
 export function splitBy(value: number, size: number): readonly [whole: number, rest: number] {
   // oxlint-disable-next-line house/divide-only-in-money -- nothing is charged here: seconds become minutes, cells become bars
   const whole = Math.floor(value / size);

@@ -1,0 +1,54 @@
+/**
+ * Sign-in speaks the protocol of the sign-in library, below /auth. Everything else that the console does is an operation of
+ * the public interface.
+ */
+export class SignInError extends Error {
+  override name = 'SignInError';
+  readonly status: number;
+  /** The library's own word for what was wrong, such as `EMAIL_NOT_VERIFIED`. */
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+function field(body: unknown, name: string): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const value = (body as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** One call below /auth. `path` is such as `/sign-in/email`. */
+export async function authCall<Answer = unknown>(
+  method: 'GET' | 'POST',
+  path: string,
+  body?: Readonly<Record<string, unknown>>,
+): Promise<Answer> {
+  const response = await fetch(`/auth${path}`, {
+    method,
+    credentials: 'same-origin',
+    ...(method === 'POST' && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body ?? {}),
+    }),
+  });
+  const text = await response.text();
+  const answer: unknown = text === '' ? null : parse(text);
+  if (response.ok) return answer as Answer;
+  if (response.status === 429) {
+    throw new SignInError(429, 'TOO_MANY_TRIES', 'Too many tries. Wait a little and try again.');
+  }
+  const message = field(answer, 'message') ?? `The service answered ${String(response.status)}.`;
+  throw new SignInError(response.status, field(answer, 'code') ?? 'UNKNOWN', message);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,19 @@
+import { Millrace } from '@millrace/sdk';
+
+export type Mode = 'live' | 'test';
+
+/** Whom a tab acts for. */
+export interface Place {
+  readonly organisationId: string;
+  readonly mode: Mode;
+}
+
+const baseUrl = globalThis.location.origin;
+
+/** Before anybody has signed in, and for what concerns the person alone. */
+export const openClient = new Millrace({ baseUrl, session: {} });
+
+/** A client for one organisation and mode. The session is in a cookie that no script can read. */
+export function clientFor({ organisationId, mode }: Place): Millrace {
+  return new Millrace({ baseUrl, session: { organisation: organisationId, mode } });
+}

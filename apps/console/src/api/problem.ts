@@ -1,0 +1,38 @@
+import { ApiError, ConnectionError } from '@millrace/sdk';
+import { SignInError } from './auth.ts';
+
+/** What a person is told of a failure: what happened, what to do, and the id to name when asking for help. */
+export interface Problem {
+  readonly title: string;
+  readonly advice: string | null;
+  readonly requestId: string | null;
+  readonly reason: string | null;
+  readonly docUrl: string | null;
+}
+
+export function problemOf(error: unknown): Problem {
+  if (error instanceof ApiError) {
+    const { message, suggestion, requestId, reason, docUrl } = error;
+    const fields = error.issues.map(({ path, message: why }) => `${(path ?? []).join('.')}: ${why}`);
+    const advice = [suggestion, ...fields].filter((text) => text !== null && text !== '').join(' ');
+    return { title: message, advice: advice === '' ? null : advice, requestId, reason, docUrl };
+  }
+  if (error instanceof ConnectionError) {
+    return {
+      title: 'The service could not be reached.',
+      advice: 'Check your connection and try again; what you typed is still here.',
+      requestId: null,
+      reason: null,
+      docUrl: null,
+    };
+  }
+  const title = error instanceof Error ? error.message : String(error);
+  const advice = error instanceof SignInError ? null : 'Try again. If it stays, reload the page.';
+  return { title, advice, requestId: null, reason: null, docUrl: null };
+}
+
+/** What was wrong with one field of the input, if the service said. */
+export function issueOf(error: unknown, field: string): string | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  return error.issues.find(({ path }) => path?.[0] === field || path?.join('.') === field)?.message;
+}

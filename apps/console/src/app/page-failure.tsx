@@ -1,0 +1,26 @@
+import { Link, type ErrorComponentProps } from '@tanstack/react-router';
+import { PageHead } from '../ui/page.tsx';
+import { Problem } from '../ui/states.tsx';
+
+export function NotFound() {
+  return (
+    <main className="mx-auto max-w-xl px-4 py-10">
+      <PageHead
+        title="There is no such page"
+        about="The address may be mistyped, or what it showed is gone."
+      />
+      <Link to="/" className="underline">
+        To what can be rented
+      </Link>
+    </main>
+  );
+}
+
+/** A page that broke while it was drawn. The rest of the console goes on. */
+export function PageFailure({ error, reset }: ErrorComponentProps) {
+  return (
+    <div className="p-4">
+      <Problem error={error} doing="show this page" retry={reset} />
+    </div>
+  );
+}

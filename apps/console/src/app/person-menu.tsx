@@ -1,0 +1,115 @@
+import { Menu } from '@base-ui/react/menu';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { Check, ChevronsUpDown } from 'lucide-react';
+import { authCall } from '../api/auth.ts';
+import { buttonClass } from '../ui/button.tsx';
+import { usePerson, useSessionIfAny, type Session } from './session.tsx';
+import { applyTheme, storedTheme, type Theme } from './theme.ts';
+
+const item =
+  'data-[highlighted]:bg-raised flex w-full items-center justify-between gap-3 rounded px-2.5 py-1.5 outline-none select-none';
+
+/** Who one is, for whom one acts, in which mode; or the way in. */
+export function PersonMenu() {
+  const { person } = usePerson();
+  const session = useSessionIfAny();
+  if (session !== null) return <Signed session={session} />;
+  if (person.state !== 'out') return <div className="h-9" />;
+  return (
+    <div className="mx-2 grid grid-cols-2 gap-2">
+      <Link to="/sign-in" className={buttonClass('plain')}>
+        Sign in
+      </Link>
+      <Link to="/sign-up" className={buttonClass('primary')}>
+        Sign up
+      </Link>
+    </div>
+  );
+}
+
+const themes: readonly (readonly [Theme, string])[] = [
+  ['system', 'As the system'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+];
+
+function Signed({ session }: { readonly session: Session }) {
+  const { me, memberships, place, go } = session;
+  const { again } = usePerson();
+  const navigate = useNavigate();
+  const signOut = async (): Promise<void> => {
+    await authCall('POST', '/sign-out');
+    await again();
+    await navigate({ to: '/' });
+  };
+  return (
+    <Menu.Root>
+      <Menu.Trigger
+        aria-label={`Account and organisation: ${me.organisation.name}`}
+        className="hover:bg-raised mx-2 flex w-[calc(100%-1rem)] items-center gap-2 rounded-md px-2 py-1.5 text-left"
+      >
+        <span className="bg-accent-soft text-accent-strong flex size-7 shrink-0 items-center justify-center rounded font-semibold">
+          {me.organisation.name.slice(0, 1).toUpperCase()}
+        </span>
+        <span className="min-w-0 flex-1">
+          <span className="block truncate font-medium">{me.organisation.name}</span>
+          <span className="text-soft block truncate text-xs">{me.user.email}</span>
+        </span>
+        <ChevronsUpDown aria-hidden className="text-soft size-4" />
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner sideOffset={4} align="start" className="z-50">
+          <Menu.Popup className="border-line bg-surface w-64 rounded-md border p-1 shadow-lg">
+            <Menu.RadioGroup
+              value={place.organisationId}
+              onValueChange={(value: string) => go({ organisationId: value })}
+            >
+              <Menu.GroupLabel className="text-soft px-2.5 py-1 text-xs">Organisation</Menu.GroupLabel>
+              {memberships.map(({ organisation, role }) => (
+                <Menu.RadioItem key={organisation.id} value={organisation.id} className={item}>
+                  <span className="min-w-0 truncate">{organisation.name}</span>
+                  <span className="text-soft flex items-center gap-1 text-xs">
+                    {role}
+                    <Menu.RadioItemIndicator>
+                      <Check aria-hidden className="size-3.5" />
+                    </Menu.RadioItemIndicator>
+                  </span>
+                </Menu.RadioItem>
+              ))}
+            </Menu.RadioGroup>
+            <Menu.Separator className="bg-line my-1 h-px" />
+            <Menu.CheckboxItem
+              checked={place.mode === 'test'}
+              onCheckedChange={(on: boolean) => go({ mode: on ? 'test' : 'live' })}
+              className={item}
+            >
+              Test mode
+              <Menu.CheckboxItemIndicator>
+                <Check aria-hidden className="size-3.5" />
+              </Menu.CheckboxItemIndicator>
+            </Menu.CheckboxItem>
+            <Menu.Separator className="bg-line my-1 h-px" />
+            <Menu.RadioGroup value={storedTheme()} onValueChange={(value: Theme) => applyTheme(value)}>
+              <Menu.GroupLabel className="text-soft px-2.5 py-1 text-xs">Look</Menu.GroupLabel>
+              {themes.map(([theme, words]) => (
+                <Menu.RadioItem key={theme} value={theme} className={item}>
+                  {words}
+                  <Menu.RadioItemIndicator>
+                    <Check aria-hidden className="size-3.5" />
+                  </Menu.RadioItemIndicator>
+                </Menu.RadioItem>
+              ))}
+            </Menu.RadioGroup>
+            <Menu.Separator className="bg-line my-1 h-px" />
+            <Menu.Item className={item} render={<Link to="/account" />}>
+              Account and security
+            </Menu.Item>
+            <Menu.Item className={item} onClick={() => void signOut()}>
+              Sign out
+            </Menu.Item>
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}

@@ -1,0 +1,149 @@
+import type { Scope } from '@millrace/contract/scopes';
+import { ApiError, type Answer, type Millrace } from '@millrace/sdk';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { createContext, use, useMemo, useState, type ReactNode } from 'react';
+import { clientFor, openClient, type Mode, type Place } from '../api/client.ts';
+
+export type Me = Answer<'getMe'>;
+export type Membership = Answer<'listMyOrganisations'>['items'][number];
+export type Installation = Answer<'getInstallation'>;
+
+/** Whether anybody is signed in, and where they belong. */
+export type Person =
+  | { readonly state: 'unknown' }
+  | { readonly state: 'out' }
+  | { readonly state: 'in'; readonly memberships: readonly Membership[] };
+
+const personKey = ['person', 'organisations'] as const;
+
+/** Asked once when the page loads, and again after every sign-in and sign-out. */
+export function usePerson(): {
+  readonly person: Person;
+  readonly error: Error | null;
+  readonly again: () => Promise<unknown>;
+} {
+  const cache = useQueryClient();
+  const { data, error } = useQuery({
+    queryKey: personKey,
+    queryFn: async (): Promise<Person> => {
+      try {
+        const memberships = await openClient.me.listOrganisations().all();
+        return { state: 'in', memberships };
+      } catch (failure) {
+        if (failure instanceof ApiError && failure.status === 401) return { state: 'out' };
+        throw failure;
+      }
+    },
+    staleTime: 60_000,
+  });
+  return {
+    person: data ?? { state: 'unknown' },
+    error,
+    again: () => cache.resetQueries(),
+  };
+}
+
+export function useInstallation() {
+  return useQuery({
+    queryKey: ['installation'],
+    queryFn: async (): Promise<Installation> => openClient.installation.get(),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+/** What every page of an organisation stands on. */
+export interface Session {
+  readonly client: Millrace;
+  readonly place: Place;
+  readonly me: Me;
+  readonly memberships: readonly Membership[];
+  /** Whether the role of this person has a scope, here and now. */
+  readonly may: (scope: Scope) => boolean;
+  /** Why it has not, for a control that is off; false where it has. */
+  readonly mayNot: (scope: Scope) => string | false;
+  readonly go: (place: Partial<Place>) => void;
+}
+
+const SessionContext = createContext<Session | null>(null);
+
+export function useSession(): Session {
+  const session = use(SessionContext);
+  if (session === null) throw new Error('This page needs somebody who is signed in.');
+  return session;
+}
+
+/** On pages that everybody may see: null when nobody is signed in. */
+export function useSessionIfAny(): Session | null {
+  return use(SessionContext);
+}
+
+const storageKey = 'millrace.place';
+
+function readPlace(): Partial<Place> {
+  const text = sessionStorage.getItem(storageKey) ?? localStorage.getItem(storageKey);
+  if (text === null) return {};
+  try {
+    return JSON.parse(text) as Partial<Place>;
+  } catch {
+    return {};
+  }
+}
+
+/** A tab stays where it is; a new one begins where the last was. */
+function writePlace(place: Place): void {
+  const text = JSON.stringify(place);
+  sessionStorage.setItem(storageKey, text);
+  localStorage.setItem(storageKey, text);
+}
+
+/** The organisation and mode that this tab acts for. */
+export function usePlace(
+  memberships: readonly Membership[],
+): readonly [Place | null, (next: Partial<Place>) => void] {
+  const [wish, setWish] = useState(readPlace);
+  const chosen =
+    memberships.find(({ organisation }) => organisation.id === wish.organisationId) ?? memberships[0];
+  const organisationId = chosen?.organisation.id;
+  const mode: Mode = wish.mode === 'test' ? 'test' : 'live';
+  const place = useMemo(
+    () => (organisationId === undefined ? null : { organisationId, mode }),
+    [organisationId, mode],
+  );
+  const go = (next: Partial<Place>): void => {
+    if (place === null) return;
+    const then = { ...place, ...next };
+    writePlace(then);
+    setWish(then);
+  };
+  return [place, go];
+}
+
+export function SessionProvider({
+  place,
+  me,
+  memberships,
+  go,
+  children,
+}: {
+  readonly place: Place;
+  readonly me: Me;
+  readonly memberships: readonly Membership[];
+  readonly go: (place: Partial<Place>) => void;
+  readonly children: ReactNode;
+}) {
+  const session = useMemo((): Session => {
+    const scopes = new Set<string>(me.scopes);
+    return {
+      client: clientFor(place),
+      place,
+      me,
+      memberships,
+      may: (scope) => scopes.has(scope),
+      mayNot: (scope) =>
+        !scopes.has(scope) &&
+        `Your role in ${me.organisation.name} is ${me.role}, which does not include this (${scope}). Ask an owner or admin.`,
+      go,
+    };
+  }, [place, me, memberships, go]);
+  return <SessionContext value={session}>{children}</SessionContext>;
+}

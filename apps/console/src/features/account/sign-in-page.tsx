@@ -1,0 +1,5 @@
+import { PageHead } from '../../ui/page.tsx';
+
+export function SignInPage() {
+  return <PageHead title="SignInPage" />;
+}

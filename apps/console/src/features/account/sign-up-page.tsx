@@ -1,0 +1,5 @@
+import { PageHead } from '../../ui/page.tsx';
+
+export function SignUpPage() {
+  return <PageHead title="SignUpPage" />;
+}

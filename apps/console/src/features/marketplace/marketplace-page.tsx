@@ -1,0 +1,5 @@
+import { PageHead } from '../../ui/page.tsx';
+
+export function Page() {
+  return <PageHead title="Marketplace" />;
+}

@@ -1,0 +1,10 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { insideRoute } from '../../app/roots.tsx';
+
+export const teamRoutes = [
+  createRoute({
+    getParentRoute: () => insideRoute,
+    path: 'team',
+    component: lazyRouteComponent(() => import('./team-page.tsx'), 'Page'),
+  }),
+] as const;

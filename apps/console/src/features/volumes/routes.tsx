@@ -1,0 +1,10 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { insideRoute } from '../../app/roots.tsx';
+
+export const volumeRoutes = [
+  createRoute({
+    getParentRoute: () => insideRoute,
+    path: 'volumes',
+    component: lazyRouteComponent(() => import('./volumes-page.tsx'), 'Page'),
+  }),
+] as const;

@@ -1,0 +1,14 @@
+import './styles.css';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app/app.tsx';
+import { applyTheme, storedTheme } from './app/theme.ts';
+
+applyTheme(storedTheme());
+const root = document.querySelector('#root');
+if (root === null) throw new Error('The page has no place for the console.');
+createRoot(root).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);

@@ -1,0 +1,58 @@
+import type { ReactNode } from 'react';
+
+export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain';
+
+const looks: Readonly<Record<Tone, string>> = {
+  good: 'bg-good-soft text-good',
+  warn: 'bg-warn-soft text-warn',
+  bad: 'bg-bad-soft text-bad',
+  info: 'bg-info-soft text-info',
+  plain: 'bg-raised text-soft',
+};
+
+export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; readonly children: ReactNode }) {
+  return (
+    <span
+      className={`inline-flex items-center rounded px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${looks[tone]}`}
+    >
+      {children}
+    </span>
+  );
+}
+
+/** How states of all our things look: what lives is green, what changes blue, what is in doubt amber, what failed red. */
+const tones: Readonly<Record<string, Tone>> = {
+  running: 'good',
+  active: 'good',
+  online: 'good',
+  node_ready: 'good',
+  succeeded: 'good',
+  delivered: 'good',
+  paid: 'good',
+  approved: 'good',
+  accepted: 'good',
+  pending: 'info',
+  creating: 'info',
+  starting: 'info',
+  changing: 'info',
+  stopping: 'info',
+  terminating: 'info',
+  node_registering: 'info',
+  applied: 'info',
+  unknown: 'warn',
+  offline: 'warn',
+  inactive: 'warn',
+  node_draining: 'warn',
+  node_offline: 'warn',
+  suspended: 'bad',
+  disabled: 'bad',
+  failed: 'bad',
+  node_quarantined: 'bad',
+  revoked: 'bad',
+  expired: 'bad',
+};
+
+export function StateBadge({ state }: { readonly state: string }) {
+  const words = state.replace(/^node_/, '').replaceAll('_', ' ');
+  return <Badge tone={tones[state.toLowerCase()] ?? 'plain'}>{words}</Badge>;
+}

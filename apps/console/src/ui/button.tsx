@@ -1,0 +1,46 @@
+import { Button as BaseButton } from '@base-ui/react/button';
+import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import { Explained } from './explained.tsx';
+
+export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
+
+const looks: Readonly<Record<ButtonKind, string>> = {
+  primary: 'bg-accent text-on-accent hover:bg-accent-strong border-transparent',
+  plain: 'bg-surface text-ink border-line hover:bg-raised',
+  quiet: 'bg-transparent text-soft border-transparent hover:bg-raised hover:text-ink',
+  danger: 'bg-surface text-bad border-line hover:bg-bad-soft',
+};
+
+export function buttonClass(kind: ButtonKind = 'plain', size: 'small' | 'medium' = 'medium'): string {
+  const box = size === 'small' ? 'min-h-7 px-2 text-xs' : 'min-h-9 px-3';
+  return `inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap aria-disabled:opacity-60 aria-disabled:cursor-not-allowed disabled:opacity-60 ${box} ${looks[kind]}`;
+}
+
+export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> {
+  readonly kind?: ButtonKind;
+  readonly size?: 'small' | 'medium';
+  readonly icon?: ReactNode;
+  /** What is being done right now; the button cannot be pressed meanwhile, and says so. */
+  readonly busy?: string | false | undefined;
+  /** Why it cannot be pressed. A button that is off always says why, to eyes and to screen readers. */
+  readonly off?: string | false | undefined;
+}
+
+export function Button({ kind, size, icon, busy, off, children, type = 'button', ...rest }: ButtonProps) {
+  const isBusy = typeof busy === 'string';
+  const isOff = typeof off === 'string';
+  const button = (
+    <BaseButton
+      {...rest}
+      type={type}
+      className={`${buttonClass(kind, size)} ${rest.className ?? ''}`}
+      disabled={isBusy || isOff}
+      // It stays in the order of the keyboard, so that its reason can be found.
+      focusableWhenDisabled
+    >
+      {icon}
+      {isBusy ? busy : children}
+    </BaseButton>
+  );
+  return isOff ? <Explained why={off}>{button}</Explained> : button;
+}

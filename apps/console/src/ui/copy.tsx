@@ -1,0 +1,74 @@
+import { Check, Copy } from 'lucide-react';
+import { useEffect, useState } from 'react';
+
+/** Puts a text on the clipboard and says that it did. */
+export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return undefined;
+    const timer = setTimeout(() => setCopied(false), 1_500);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  return (
+    <button
+      type="button"
+      className="text-soft hover:bg-raised hover:text-ink inline-flex size-6 shrink-0 items-center justify-center rounded"
+      aria-label={copied ? `Copied the ${what}` : `Copy the ${what}`}
+      onClick={() => {
+        void navigator.clipboard.writeText(text).then(() => setCopied(true));
+      }}
+    >
+      {copied ? (
+        <Check aria-hidden className="text-good size-3.5" />
+      ) : (
+        <Copy aria-hidden className="size-3.5" />
+      )}
+    </button>
+  );
+}
+
+/** An id, in full, with a way to copy it. */
+export function Id({ value, what }: { readonly value: string; readonly what: string }) {
+  return (
+    <span className="inline-flex max-w-full items-center gap-1">
+      <code className="break-all">{value}</code>
+      <CopyButton text={value} what={what} />
+    </span>
+  );
+}
+
+/** A line, or some, to copy into a terminal or a program. */
+export function CodeBlock({
+  code,
+  what,
+  label,
+}: {
+  readonly code: string;
+  /** What it is, such as `SSH command`. */
+  readonly what: string;
+  readonly label?: string;
+}) {
+  return (
+    <figure className="min-w-0">
+      {label !== undefined && <figcaption className="text-soft mb-1 text-xs">{label}</figcaption>}
+      <div className="border-line bg-raised flex items-start gap-1 rounded-md border py-1.5 pr-1.5 pl-3">
+        {/* One may have to scroll it, and the keyboard must be able to. */}
+        <pre
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+          tabIndex={0}
+          aria-label={what}
+          role="region"
+          className="min-w-0 flex-1 overflow-x-auto py-0.5 whitespace-pre"
+        >
+          {code}
+        </pre>
+        <CopyButton text={code} what={what} />
+      </div>
+    </figure>
+  );
+}
+
+/** What this page does, as the command does it. */
+export function CommandHint({ command }: { readonly command: string }) {
+  return <CodeBlock code={command} what="equivalent command" label="The same from a terminal" />;
+}

@@ -1,0 +1,130 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog';
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { X } from 'lucide-react';
+import { useState, type ReactNode } from 'react';
+import { Button } from './button.tsx';
+import { TextField } from './field.tsx';
+import { Problem } from './states.tsx';
+
+const backdrop = 'fixed inset-0 z-40 bg-black/50';
+const popup =
+  'border-line bg-surface fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 -translate-y-1/2 flex-col overflow-hidden rounded-lg border shadow-xl';
+
+/** Something to do apart from the page. Escape and a click beside it close it. */
+export function Dialog({
+  title,
+  about,
+  open,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly about?: ReactNode;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}) {
+  return (
+    <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
+      <Base.Portal>
+        <Base.Backdrop className={backdrop} />
+        <Base.Popup className={popup}>
+          <div className="border-line flex items-start justify-between gap-3 border-b px-4 py-3">
+            <div>
+              <Base.Title className="text-base font-semibold">{title}</Base.Title>
+              {about !== undefined && (
+                <Base.Description render={<div />} className="text-soft text-xs">
+                  {about}
+                </Base.Description>
+              )}
+            </div>
+            <Base.Close aria-label="Close" className="text-soft hover:bg-raised rounded p-1">
+              <X aria-hidden className="size-4" />
+            </Base.Close>
+          </div>
+          <div className="overflow-y-auto p-4">{children}</div>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/**
+ * Asks before something is lost: names the thing, says what is lost and what goes on costing. Where data is destroyed the
+ * name has to be typed.
+ */
+export function Confirm({
+  title,
+  open,
+  onClose,
+  action,
+  doing,
+  onConfirm,
+  typed,
+  children,
+}: {
+  readonly title: string;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  /** The word on the button, such as `Terminate`. */
+  readonly action: string;
+  /** The word while it is being done, such as `Terminating…`. */
+  readonly doing: string;
+  readonly onConfirm: () => Promise<unknown>;
+  /** What has to be typed first. */
+  readonly typed?: string;
+  readonly children: ReactNode;
+}) {
+  const [words, setWords] = useState('');
+  const [state, setState] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: null });
+  const close = (): void => {
+    setWords('');
+    setState({ busy: false, error: null });
+    onClose();
+  };
+  const confirm = async (): Promise<void> => {
+    setState({ busy: true, error: null });
+    try {
+      await onConfirm();
+      close();
+    } catch (error) {
+      setState({ busy: false, error });
+    }
+  };
+  const isTyped = typed === undefined || words === typed;
+  return (
+    <AlertDialog.Root open={open} onOpenChange={(next) => (next ? undefined : close())}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={backdrop} />
+        <AlertDialog.Popup className={popup}>
+          <div className="flex flex-col gap-3 overflow-y-auto p-4">
+            <AlertDialog.Title className="text-base font-semibold">{title}</AlertDialog.Title>
+            <AlertDialog.Description render={<div />} className="flex flex-col gap-2">
+              {children}
+            </AlertDialog.Description>
+            {typed !== undefined && (
+              <TextField
+                label={`Type ${typed} to go on`}
+                value={words}
+                autoComplete="off"
+                onChange={(event) => setWords(event.target.value)}
+              />
+            )}
+            {state.error !== null && <Problem error={state.error} />}
+            <div className="flex justify-end gap-2">
+              <Button onClick={close}>Keep it</Button>
+              <Button
+                kind="danger"
+                busy={state.busy && doing}
+                off={!isTyped && `Type ${typed} above first.`}
+                onClick={() => void confirm()}
+              >
+                {action}
+              </Button>
+            </div>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

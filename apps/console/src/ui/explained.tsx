@@ -1,0 +1,24 @@
+import { Tooltip } from '@base-ui/react/tooltip';
+import { useId, type ReactElement } from 'react';
+
+/** Says something of a control when one points at it or reaches it by keyboard; screen readers are told as well. */
+export function Explained({ why, children }: { readonly why: string; readonly children: ReactElement }) {
+  const id = useId();
+  return (
+    <Tooltip.Root>
+      <Tooltip.Trigger render={<span className="inline-flex" aria-describedby={id} />} delay={150}>
+        {children}
+      </Tooltip.Trigger>
+      <span id={id} className="sr-only">
+        {why}
+      </span>
+      <Tooltip.Portal>
+        <Tooltip.Positioner sideOffset={6} className="z-50">
+          <Tooltip.Popup className="bg-ink text-ground max-w-72 rounded-md px-2.5 py-1.5 text-xs shadow-lg">
+            {why}
+          </Tooltip.Popup>
+        </Tooltip.Positioner>
+      </Tooltip.Portal>
+    </Tooltip.Root>
+  );
+}

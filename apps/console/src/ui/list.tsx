@@ -1,0 +1,84 @@
+import type { Page, PagePromise } from '@millrace/sdk';
+import type { Millrace } from '@millrace/sdk';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { Noun } from '../api/queries.ts';
+import { useSession } from '../app/session.tsx';
+import { Button } from './button.tsx';
+import { Loading, Problem } from './states.tsx';
+import { Table, type Column } from './table.tsx';
+
+/** A list that the service gives page by page. */
+export function usePages<Item>(
+  key: readonly [Noun, ...unknown[]],
+  read: (client: Millrace, signal: AbortSignal) => PagePromise<Item>,
+  options: { readonly refetchMs?: number; readonly enabled?: boolean } = {},
+) {
+  const { client, place } = useSession();
+  return useInfiniteQuery({
+    queryKey: [place.organisationId, place.mode, ...key],
+    initialPageParam: null as Page<Item> | null,
+    queryFn: async ({ pageParam, signal }): Promise<Page<Item>> => {
+      const next = pageParam === null ? await read(client, signal) : await pageParam.nextPage();
+      if (next === null) throw new Error('The list has no further page.');
+      return next;
+    },
+    getNextPageParam: (last: Page<Item>) => (last.nextCursor === null ? undefined : last),
+    enabled: options.enabled ?? true,
+    ...(options.refetchMs === undefined ? {} : { refetchInterval: options.refetchMs }),
+  });
+}
+
+/** The one list of the console: loading, empty, failed, shown, and more on demand. */
+export function PagedTable<Item>({
+  pages,
+  what,
+  caption,
+  columns,
+  rowKey,
+  empty,
+}: {
+  readonly pages: ReturnType<typeof usePages<Item>>;
+  /** What is listed, such as `rentals`. */
+  readonly what: string;
+  readonly caption: string;
+  readonly columns: readonly Column<Item>[];
+  readonly rowKey: (item: Item) => string;
+  readonly empty: ReactNode;
+}) {
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = pages;
+  if (data === undefined) {
+    if (error === null) return <Loading what={what} />;
+    return (
+      <div className="p-4">
+        <Problem error={error} doing={`load the ${what}`} retry={() => void refetch()} />
+      </div>
+    );
+  }
+  const rows = data.pages.flatMap((page) => [...page.items]);
+  if (rows.length === 0) return <>{empty}</>;
+  return (
+    <>
+      <Table caption={caption} columns={columns} rows={rows} rowKey={rowKey} />
+      {error !== null && (
+        <div className="p-4">
+          <Problem error={error} doing={`load more ${what}`} retry={() => void fetchNextPage()} />
+        </div>
+      )}
+      <div className="border-line text-soft flex items-center justify-between gap-2 border-t px-4 py-2 text-xs">
+        <span>
+          {hasNextPage ? `The first ${String(rows.length)} ${what}` : `All ${String(rows.length)} ${what}`}
+        </span>
+        {hasNextPage && (
+          <Button
+            size="small"
+            busy={isFetchingNextPage && 'Loading more…'}
+            onClick={() => void fetchNextPage()}
+          >
+            Show more
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,23 @@
+import { nanoOfNumber, usdText } from '@millrace/sdk/text';
+
+/** Money to the last nano-USD: what is shown is what the ledger says. The exact amount is also there for programs. */
+export function Money({ nano, signed }: { readonly nano: string | bigint; readonly signed?: boolean }) {
+  const amount = BigInt(nano);
+  return (
+    <data value={amount.toString()} className="tabular-nums">
+      {signed === true && amount > 0n ? '+' : ''}
+      {usdText(amount)}
+    </data>
+  );
+}
+
+/** A price that the interface sends as a number of dollars an hour. */
+export function PerHour({ usd }: { readonly usd: number }) {
+  const nano = nanoOfNumber(usd);
+  return (
+    <span className="whitespace-nowrap tabular-nums">
+      <data value={nano.toString()}>{usdText(nano)}</data>
+      <span className="text-soft font-normal">/h</span>
+    </span>
+  );
+}

@@ -1,0 +1,100 @@
+import { useEffect, type ReactNode } from 'react';
+
+/** The head of every page: one h1, what it is about, and what can be done here. */
+export function PageHead({
+  title,
+  about,
+  actions,
+  back,
+}: {
+  readonly title: string;
+  readonly about?: ReactNode;
+  readonly actions?: ReactNode;
+  /** A link to where one came from. */
+  readonly back?: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · Millrace`;
+  }, [title]);
+  return (
+    <header className="mb-5">
+      {back !== undefined && <div className="mb-1 text-xs">{back}</div>}
+      <div className="flex flex-wrap items-start justify-between gap-3">
+        <div className="min-w-0">
+          <h1 className="break-words">{title}</h1>
+          {about !== undefined && <div className="text-soft mt-1 max-w-prose">{about}</div>}
+        </div>
+        {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </div>
+    </header>
+  );
+}
+
+export function Card({
+  title,
+  about,
+  actions,
+  children,
+  flush,
+}: {
+  readonly title?: ReactNode;
+  readonly about?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+  /** Without room around its content, for tables. */
+  readonly flush?: boolean;
+}) {
+  return (
+    <section className="border-line bg-surface mb-4 min-w-0 overflow-hidden rounded-lg border">
+      {(title !== undefined || actions !== undefined) && (
+        <div className="border-line flex flex-wrap items-center justify-between gap-2 border-b px-4 py-3">
+          <div className="min-w-0">
+            {title !== undefined && <h2>{title}</h2>}
+            {about !== undefined && <div className="text-soft text-xs">{about}</div>}
+          </div>
+          {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
+        </div>
+      )}
+      <div className={flush === true ? '' : 'p-4'}>{children}</div>
+    </section>
+  );
+}
+
+/** Figures that matter, side by side. */
+export function Figures({
+  items,
+}: {
+  readonly items: readonly { readonly label: string; readonly value: ReactNode; readonly note?: ReactNode }[];
+}) {
+  return (
+    <dl className="border-line bg-line mb-4 grid grid-cols-[repeat(auto-fit,minmax(9.5rem,1fr))] gap-px overflow-hidden rounded-lg border">
+      {items.map(({ label, value, note }) => (
+        <div key={label} className="bg-surface px-4 py-3">
+          <dt className="text-soft text-xs">{label}</dt>
+          <dd className="mt-0.5 text-lg font-semibold break-words tabular-nums">{value}</dd>
+          {note !== undefined && <dd className="text-soft text-xs">{note}</dd>}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Names and what they are. */
+export function Facts({
+  items,
+}: {
+  readonly items: readonly (readonly [name: string, value: ReactNode] | null)[];
+}) {
+  return (
+    <dl className="grid grid-cols-1 gap-x-6 gap-y-2 sm:grid-cols-[minmax(8rem,max-content)_1fr]">
+      {items
+        .filter((item) => item !== null)
+        .map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-soft">{name}</dt>
+            <dd className="mb-1 min-w-0 break-words sm:mb-0">{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,139 @@
+import { AlertTriangle, Inbox, LoaderCircle } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { problemOf } from '../api/problem.ts';
+import { Button } from './button.tsx';
+import { CopyButton } from './copy.tsx';
+
+/** Never a spinner without a word: it says what is being waited for. */
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <div role="status" className="text-soft flex items-center gap-2 px-4 py-6">
+      <LoaderCircle aria-hidden className="size-4 animate-spin" />
+      Loading {what}…
+    </div>
+  );
+}
+
+/** Nothing there yet, why that may be, and what to do next. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}) {
+  return (
+    <div className="flex flex-col items-center gap-2 px-4 py-10 text-center">
+      <Inbox aria-hidden className="text-soft size-6" />
+      <p className="font-medium">{title}</p>
+      {children !== undefined && <div className="text-soft max-w-prose">{children}</div>}
+      {action !== undefined && <div className="mt-1">{action}</div>}
+    </div>
+  );
+}
+
+/** What went wrong, what to do, the id of the request, and a way to try again. */
+export function Problem({
+  error,
+  doing,
+  retry,
+}: {
+  readonly error: unknown;
+  /** What was being done, such as `load the rentals`. */
+  readonly doing?: string;
+  readonly retry?: () => void;
+}) {
+  const { title, advice, requestId, docUrl, reason } = problemOf(error);
+  return (
+    <div role="alert" className="bg-bad-soft text-ink m-0 flex gap-2.5 rounded-md px-3 py-2.5">
+      <AlertTriangle aria-hidden className="text-bad mt-0.5 size-4 shrink-0" />
+      <div className="min-w-0 flex-1">
+        {doing !== undefined && <p className="text-soft text-xs">Could not {doing}.</p>}
+        <p className="font-medium break-words">{title}</p>
+        {advice !== null && <p className="break-words">{advice}</p>}
+        {(requestId !== null || docUrl !== null) && (
+          <p className="text-soft mt-1 flex flex-wrap items-center gap-x-2 text-xs">
+            {requestId !== null && (
+              <span className="inline-flex items-center gap-1">
+                Request <code className="break-all">{requestId}</code>
+                <CopyButton text={requestId} what="request id" />
+              </span>
+            )}
+            {docUrl !== null && reason !== null && (
+              <a className="underline" href={docUrl}>
+                About {reason}
+              </a>
+            )}
+          </p>
+        )}
+        {retry !== undefined && (
+          <div className="mt-2">
+            <Button size="small" onClick={retry}>
+              Try again
+            </Button>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const noteLooks = {
+  info: 'bg-info-soft',
+  good: 'bg-good-soft',
+  warn: 'bg-warn-soft',
+  bad: 'bg-bad-soft',
+} as const;
+
+/** Something worth knowing beside what one is doing. */
+export function Note({
+  tone = 'info',
+  children,
+}: {
+  readonly tone?: keyof typeof noteLooks;
+  readonly children: ReactNode;
+}) {
+  return <div className={`rounded-md px-3 py-2 ${noteLooks[tone]}`}>{children}</div>;
+}
+
+interface Readable<Data> {
+  readonly data: Data | undefined;
+  readonly error: Error | null;
+  readonly refetch: () => unknown;
+}
+
+/** What was read, or why it is not there. An error beside data that is already shown stands above it. */
+export function Shown<Data>({
+  query,
+  what,
+  children,
+}: {
+  readonly query: Readable<Data>;
+  /** What is read, such as `rentals`. */
+  readonly what: string;
+  readonly children: (data: Data) => ReactNode;
+}) {
+  const { data, error } = query;
+  const retry = (): void => void query.refetch();
+  if (data === undefined) {
+    return error === null ? (
+      <Loading what={what} />
+    ) : (
+      <div className="p-4">
+        <Problem error={error} doing={`load the ${what}`} retry={retry} />
+      </div>
+    );
+  }
+  return (
+    <>
+      {error !== null && (
+        <div className="p-4">
+          <Problem error={error} doing={`refresh the ${what}; what is shown may be old`} retry={retry} />
+        </div>
+      )}
+      {children(data)}
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import { Tabs as Base } from '@base-ui/react/tabs';
+import type { ReactNode } from 'react';
+
+export interface Tab {
+  readonly id: string;
+  readonly label: string;
+  readonly content: () => ReactNode;
+}
+
+/** Sides of one thing. Which one is open belongs in the URL: the page passes it in and is told of changes. */
+export function Tabs({
+  tabs,
+  open,
+  onOpen,
+  label,
+}: {
+  readonly tabs: readonly Tab[];
+  readonly open: string;
+  readonly onOpen: (id: string) => void;
+  readonly label: string;
+}) {
+  return (
+    <Base.Root value={open} onValueChange={(value) => onOpen(String(value))}>
+      <Base.List aria-label={label} className="border-line mb-4 flex gap-1 overflow-x-auto border-b">
+        {tabs.map(({ id, label: words }) => (
+          <Base.Tab
+            key={id}
+            value={id}
+            className="text-soft data-[active]:border-accent data-[active]:text-ink -mb-px border-b-2 border-transparent px-3 py-2 font-medium whitespace-nowrap"
+          >
+            {words}
+          </Base.Tab>
+        ))}
+      </Base.List>
+      {tabs.map(({ id, content }) => (
+        <Base.Panel key={id} value={id}>
+          {id === open ? content() : null}
+        </Base.Panel>
+      ))}
+    </Base.Root>
+  );
+}
