@@ -13,8 +13,8 @@ export {
   type ApiKeyLimits,
 } from './operations/own-keys.ts';
 export { pageSizeDefault, pageSizeMax } from './operations/own-kit.ts';
-export { noticeCategories, noticeCategoryNames, type NoticeCategory } from './operations/own-notices.ts';
 export { placementObstacles, type PlacementObstacle } from './operations/own-rental-records.ts';
+export * from './notices.ts';
 export * from './pending.ts';
 export * from './records/index.ts';
 export { marketplaceFilterFields, type MarketplaceFilterField } from './records/marketplace.ts';

@@ -1,9 +1,91 @@
-import { PageHead } from '../../ui/page.tsx';
+import { Link, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { authCall } from '../../api/auth.ts';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { BarePage } from './bare-page.tsx';
+import { passwordHint } from './sign-up-page.tsx';
+import { useForm } from './use-form.ts';
 
 export function ForgotPasswordPage() {
-  return <PageHead title="Forgot password" />;
+  const [sent, setSent] = useState(false);
+  const { busy, error, onSubmit } = useForm(async ({ email = '' }) => {
+    await authCall('POST', '/request-password-reset', { email, redirectTo: '/console/reset-password' });
+    setSent(true);
+  });
+  if (sent) {
+    return (
+      <BarePage
+        title="Look into your mail"
+        about="If there is an account for this address, a link to set a new password is on its way. It works for an hour."
+      >
+        <Link to="/sign-in" className="underline">
+          Back to the sign-in
+        </Link>
+      </BarePage>
+    );
+  }
+  return (
+    <BarePage title="Forgot your password?" about="We send you a link to set a new one.">
+      <form onSubmit={onSubmit} className="flex flex-col gap-3">
+        <TextField label="Email" name="email" type="email" autoComplete="username" required autoFocus />
+        {error !== null && <Problem error={error} />}
+        <Button kind="primary" type="submit" busy={busy && 'Sending…'}>
+          Send the link
+        </Button>
+      </form>
+    </BarePage>
+  );
 }
 
 export function ResetPasswordPage() {
-  return <PageHead title="Reset password" />;
+  const { token } = useSearch({ from: '/reset-password' });
+  const [done, setDone] = useState(false);
+  const { busy, error, onSubmit } = useForm(async ({ password = '' }) => {
+    await authCall('POST', '/reset-password', { newPassword: password, token: token ?? '' });
+    setDone(true);
+  });
+  if (done) {
+    return (
+      <BarePage
+        title="Your new password is set"
+        about="Whoever was signed in with the old one is signed out."
+      >
+        <Link to="/sign-in" className={buttonClass('primary')}>
+          Sign in
+        </Link>
+      </BarePage>
+    );
+  }
+  if (token === undefined) {
+    return (
+      <BarePage title="This link is not whole" about="Copy it again from the mail, or have a new one sent.">
+        <Link to="/forgot-password" className="underline">
+          Send a new link
+        </Link>
+      </BarePage>
+    );
+  }
+  return (
+    <BarePage title="Set a new password">
+      <form onSubmit={onSubmit} className="flex flex-col gap-3">
+        <TextField
+          label="New password"
+          name="password"
+          type="password"
+          autoComplete="new-password"
+          hint={passwordHint}
+          required
+          minLength={10}
+          maxLength={128}
+          autoFocus
+        />
+        {error !== null && <Problem error={error} />}
+        <Button kind="primary" type="submit" busy={busy && 'Setting it…'}>
+          Set the password
+        </Button>
+      </form>
+    </BarePage>
+  );
 }

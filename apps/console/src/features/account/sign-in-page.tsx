@@ -1,5 +1,159 @@
-import { PageHead } from '../../ui/page.tsx';
+import { Link, Navigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { authCall, SignInError } from '../../api/auth.ts';
+import { useInstallation, usePerson } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Note, Problem } from '../../ui/states.tsx';
+import { BarePage } from './bare-page.tsx';
+import { canUsePasskeys, signInWithPasskey } from './passkeys.ts';
+import { SecondFactor } from './second-factor.tsx';
+import { useForm } from './use-form.ts';
+import { useGoTo } from './where-next.ts';
 
 export function SignInPage() {
-  return <PageHead title="SignInPage" />;
+  const { next } = useSearch({ from: '/sign-in' });
+  const { person, again } = usePerson();
+  const { data: installation } = useInstallation();
+  const goTo = useGoTo();
+  const [needsCode, setNeedsCode] = useState(false);
+  const arrive = async (): Promise<void> => {
+    await again();
+    goTo(next);
+  };
+  if (person.state === 'in' && !needsCode) return <Navigate to="/" replace />;
+  if (needsCode) return <SecondFactor onDone={arrive} />;
+  const closed = installation?.signUp === 'closed';
+  return (
+    <BarePage
+      title="Sign in"
+      below={
+        closed ? (
+          'This cloud takes new people by invitation.'
+        ) : (
+          <>
+            New here?{' '}
+            <Link to="/sign-up" search={next === undefined ? {} : { next }} className="underline">
+              Sign up
+            </Link>
+          </>
+        )
+      }
+    >
+      <PasswordForm onDone={arrive} onSecondFactor={() => setNeedsCode(true)} />
+      <OtherWays next={next} onDone={arrive} />
+    </BarePage>
+  );
+}
+
+function PasswordForm({
+  onDone,
+  onSecondFactor,
+}: {
+  readonly onDone: () => Promise<void>;
+  readonly onSecondFactor: () => void;
+}) {
+  const [unverified, setUnverified] = useState<string | null>(null);
+  const { busy, error, onSubmit } = useForm(async ({ email = '', password = '' }) => {
+    setUnverified(null);
+    try {
+      const answer = await authCall<{ twoFactorRedirect?: boolean }>('POST', '/sign-in/email', {
+        email,
+        password,
+      });
+      if (answer.twoFactorRedirect === true) onSecondFactor();
+      else await onDone();
+    } catch (failure) {
+      if (!(failure instanceof SignInError) || failure.code !== 'EMAIL_NOT_VERIFIED') throw failure;
+      setUnverified(email);
+    }
+  });
+  return (
+    <form onSubmit={onSubmit} className="flex flex-col gap-3">
+      <TextField label="Email" name="email" type="email" autoComplete="username" required autoFocus />
+      <TextField
+        label="Password"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        required
+        maxLength={128}
+      />
+      {error !== null && <Problem error={error} />}
+      {unverified !== null && <Unverified email={unverified} />}
+      <Button kind="primary" type="submit" busy={busy && 'Signing in…'}>
+        Sign in
+      </Button>
+      <Link to="/forgot-password" className="text-center underline">
+        Forgot your password?
+      </Link>
+    </form>
+  );
+}
+
+/** The password was right, the mailbox is not proven yet. */
+function Unverified({ email }: { readonly email: string }) {
+  const [sent, setSent] = useState(false);
+  const send = async (): Promise<void> => {
+    await authCall('POST', '/send-verification-email', { email, callbackURL: '/console/verified' });
+    setSent(true);
+  };
+  return (
+    <Note tone="warn">
+      <p>Your mailbox is not confirmed yet. Open the link in the mail that we sent to {email}.</p>
+      <div className="mt-2">
+        {sent ? (
+          <p role="status">A new mail is on its way.</p>
+        ) : (
+          <Button size="small" onClick={() => void send()}>
+            Send it again
+          </Button>
+        )}
+      </div>
+    </Note>
+  );
+}
+
+function OtherWays({
+  next,
+  onDone,
+}: {
+  readonly next: string | undefined;
+  readonly onDone: () => Promise<void>;
+}) {
+  const { data: installation } = useInstallation();
+  const [error, setError] = useState<unknown>(null);
+  if (installation === undefined) return null;
+  const { oidc } = installation;
+  const passkeys = installation.passkeys && canUsePasskeys();
+  if (!passkeys && oidc.length === 0) return null;
+  const attempt = (work: () => Promise<void>) => () => {
+    setError(null);
+    work().catch(setError);
+  };
+  const leave = async (providerId: string): Promise<void> => {
+    const callbackURL = `/console${next ?? '/'}`.replace('/console/console', '/console');
+    const { url } = await authCall<{ url: string }>('POST', '/sign-in/oauth2', { providerId, callbackURL });
+    globalThis.location.assign(url);
+  };
+  return (
+    <div className="border-line mt-4 flex flex-col gap-2 border-t pt-4">
+      {passkeys && (
+        <Button
+          onClick={attempt(async () => {
+            await signInWithPasskey();
+            await onDone();
+          })}
+        >
+          Sign in with a passkey
+        </Button>
+      )}
+      {oidc.map(({ id, name }) => (
+        <Button key={id} onClick={attempt(() => leave(id))}>
+          Sign in with {name}
+        </Button>
+      ))}
+      {error !== null && <Problem error={error} />}
+    </div>
+  );
 }

@@ -1,5 +1,129 @@
-import { PageHead } from '../../ui/page.tsx';
+import type { Item } from '@millrace/sdk';
+import { Link, Navigate } from '@tanstack/react-router';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { authCall } from '../../api/auth.ts';
+import { openClient } from '../../api/client.ts';
+import { issueOf } from '../../api/problem.ts';
+import { usePerson } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Loading, Problem, Shown } from '../../ui/states.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { BarePage } from './bare-page.tsx';
+import { useForm } from './use-form.ts';
+import { useGoTo } from './where-next.ts';
 
+const invitationsKey = ['person', 'invitations'] as const;
+
+/** For whoever is signed in and belongs nowhere yet, or was invited somewhere: join, or begin one's own. */
 export function WelcomePage() {
-  return <PageHead title="WelcomePage" />;
+  const { person, again } = usePerson();
+  const invitations = useQuery({
+    queryKey: invitationsKey,
+    queryFn: () => openClient.me.listInvitations().all(),
+    enabled: person.state === 'in',
+  });
+  if (person.state === 'unknown') return <Loading what="your account" />;
+  if (person.state === 'out') return <Navigate to="/sign-in" search={{ next: '/console/welcome' }} replace />;
+  const signOut = async (): Promise<void> => {
+    await authCall('POST', '/sign-out');
+    await again();
+  };
+  return (
+    <BarePage
+      title="Welcome"
+      about="Machines, money and keys belong to an organisation: your company, your group, or just you."
+      below={
+        <>
+          {person.memberships.length > 0 && (
+            <>
+              <Link to="/" className="underline">
+                Go to the console
+              </Link>{' '}
+              ·{' '}
+            </>
+          )}
+          <button type="button" className="underline" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </>
+      }
+    >
+      <Shown query={invitations} what="invitations">
+        {(items) => (
+          <ul className="mb-4 flex flex-col gap-2">
+            {items.map((invitation) => (
+              <Invitation key={invitation.id} invitation={invitation} />
+            ))}
+          </ul>
+        )}
+      </Shown>
+      <NewOrganisation />
+    </BarePage>
+  );
+}
+
+type InvitationRecord = Item<'listMyInvitations'>;
+
+function Invitation({ invitation }: { readonly invitation: InvitationRecord }) {
+  const cache = useQueryClient();
+  const { again } = usePerson();
+  const goTo = useGoTo();
+  const [error, setError] = useState<unknown>(null);
+  const accept = async (): Promise<void> => {
+    await openClient.me.acceptInvitation({ invitationId: invitation.id });
+    await again();
+    goTo(undefined);
+  };
+  const decline = async (): Promise<void> => {
+    await openClient.me.declineInvitation({ invitationId: invitation.id });
+    await cache.invalidateQueries({ queryKey: invitationsKey });
+  };
+  return (
+    <li className="border-line rounded-md border p-3">
+      <p>
+        <strong>{invitation.organisation.name}</strong> invites you as {invitation.role}.
+      </p>
+      <p className="text-soft text-xs">
+        By {invitation.invitedBy.email}; it ends <Ago at={invitation.expiresAt} />.
+      </p>
+      <div className="mt-2 flex gap-2">
+        <Button kind="primary" size="small" onClick={() => void accept().catch(setError)}>
+          Join
+        </Button>
+        <Button size="small" onClick={() => void decline().catch(setError)}>
+          Decline
+        </Button>
+      </div>
+      {error !== null && <Problem error={error} />}
+    </li>
+  );
+}
+
+function NewOrganisation() {
+  const { again } = usePerson();
+  const goTo = useGoTo();
+  const { busy, error, onSubmit } = useForm(async ({ name = '' }) => {
+    await openClient.organisations.create({ name });
+    await again();
+    goTo(undefined);
+  });
+  return (
+    <form onSubmit={onSubmit} className="flex flex-col gap-3">
+      <TextField
+        label="Name of your organisation"
+        name="name"
+        required
+        maxLength={100}
+        autoComplete="organization"
+        error={issueOf(error, 'name')}
+        autoFocus
+      />
+      {error !== null && issueOf(error, 'name') === undefined && <Problem error={error} />}
+      <Button kind="primary" type="submit" busy={busy && 'Making it…'}>
+        Create the organisation
+      </Button>
+    </form>
+  );
 }

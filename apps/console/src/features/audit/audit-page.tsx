@@ -1,5 +1,128 @@
-import { PageHead } from '../../ui/page.tsx';
+import type { Item } from '@millrace/sdk';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint, CopyButton } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { When } from '../../ui/time.tsx';
+import type { AuditSearch } from './routes.tsx';
 
-export function Page() {
-  return <PageHead title="Audit" />;
+type Entry = Item<'listAuditLog'>;
+
+const filters = [
+  ['action', 'Action', 'key.created'],
+  ['actor', 'By whom (id)', 'usr_…'],
+  ['resource', 'On what (id)', 'key_…'],
+] as const;
+
+/** Who did what, from where; written with every change and never changed itself. */
+export function AuditPage() {
+  const search = useSearch({ from: '/shell/inside/audit' });
+  const navigate = useNavigate();
+  const pages = usePages(['audit', search], (client, signal) =>
+    client.auditLog.list(
+      {
+        ...(search.action === undefined ? {} : { action: search.action }),
+        ...(search.actor === undefined ? {} : { actorId: search.actor }),
+        ...(search.resource === undefined ? {} : { resourceId: search.resource }),
+      },
+      { signal },
+    ),
+  );
+  const filter = (form: HTMLFormElement): void => {
+    const next: Record<string, string> = {};
+    for (const [name, value] of new FormData(form)) {
+      if (typeof value === 'string' && value.trim() !== '') next[name] = value.trim();
+    }
+    void navigate({ to: '/audit', search: next as AuditSearch });
+  };
+  const isFiltered = Object.keys(search).length > 0;
+  return (
+    <>
+      <PageHead title="Audit log" about="Every change, who made it and from where. Nobody can change this." />
+      <form
+        key={JSON.stringify(search)}
+        className="mb-4 grid items-end gap-3 sm:grid-cols-[1fr_1fr_1fr_auto]"
+        onSubmit={(event) => {
+          event.preventDefault();
+          filter(event.currentTarget);
+        }}
+      >
+        {filters.map(([name, label, example]) => (
+          <TextField
+            key={name}
+            label={label}
+            name={name}
+            placeholder={example}
+            defaultValue={search[name] ?? ''}
+            maxLength={100}
+          />
+        ))}
+        <Button type="submit">Filter</Button>
+      </form>
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="entries"
+          caption="Audit log"
+          rowKey={({ id }) => id}
+          empty={
+            <Empty
+              title={isFiltered ? 'Nothing fits these filters.' : 'Nothing was changed yet.'}
+              action={
+                isFiltered && <Button onClick={() => void navigate({ to: '/audit' })}>Show everything</Button>
+              }
+            />
+          }
+          columns={[
+            { head: 'When', cell: ({ occurredAt }) => <When at={occurredAt} /> },
+            { head: 'What', main: true, cell: (entry) => <What entry={entry} /> },
+            { head: 'By', cell: ({ actor }) => <Reference kind={actor.kind} id={actor.id} /> },
+            {
+              head: 'On',
+              cell: ({ resource }) =>
+                resource === null ? 'the installation' : <Reference kind={resource.kind} id={resource.id} />,
+            },
+            { head: 'From', cell: ({ ip }) => ip ?? 'inside' },
+          ]}
+        />
+      </Card>
+      <CommandHint command="millrace audit-log list" />
+    </>
+  );
+}
+
+function What({ entry }: { readonly entry: Entry }) {
+  const details = Object.keys(entry.details).length === 0 ? null : JSON.stringify(entry.details, null, 2);
+  return (
+    <div className="text-left">
+      {entry.action.replaceAll('.', ' ').replaceAll('_', ' ')}
+      {entry.reason !== null && <span className="text-soft block font-normal">“{entry.reason}”</span>}
+      {details !== null && (
+        <details className="font-normal">
+          <summary className="text-soft text-xs">Details</summary>
+          <pre className="bg-raised mt-1 max-w-full overflow-x-auto rounded p-2 whitespace-pre-wrap break-words">
+            {details}
+          </pre>
+        </details>
+      )}
+      {entry.requestId !== null && (
+        <span className="text-soft flex items-center gap-1 text-xs font-normal">
+          <code className="break-all">{entry.requestId}</code>
+          <CopyButton text={entry.requestId} what="request id" />
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Reference({ kind, id }: { readonly kind: string; readonly id: string }) {
+  return (
+    <span>
+      {kind}
+      <code className="text-soft block text-xs break-all">{id}</code>
+    </span>
+  );
 }

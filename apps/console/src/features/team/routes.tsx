@@ -5,6 +5,6 @@ export const teamRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'team',
-    component: lazyRouteComponent(() => import('./team-page.tsx'), 'Page'),
+    component: lazyRouteComponent(() => import('./team-page.tsx'), 'TeamPage'),
   }),
 ] as const;

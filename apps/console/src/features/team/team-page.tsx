@@ -1,5 +1,232 @@
-import { PageHead } from '../../ui/page.tsx';
+import { roleNames, type Role } from '@millrace/contract/scopes';
+import type { Item } from '@millrace/sdk';
+import { useState } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint, Id } from '../../ui/copy.tsx';
+import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty, Problem } from '../../ui/states.tsx';
+import { Ago, When } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { OrganisationCard } from './organisation-card.tsx';
+import { mayGive, roleMeanings } from './roles.ts';
 
-export function Page() {
-  return <PageHead title="Team" />;
+type Member = Item<'listMembers'>;
+type Invitation = Item<'listInvitations'>;
+
+export function TeamPage() {
+  const { me, mayNot } = useSession();
+  const [inviting, setInviting] = useState(false);
+  return (
+    <>
+      <PageHead
+        title="Team"
+        about={`Who belongs to ${me.organisation.name}, and what they may do.`}
+        actions={
+          <Button kind="primary" off={mayNot('members:write')} onClick={() => setInviting(true)}>
+            Invite somebody
+          </Button>
+        }
+      />
+      <Members />
+      <Invitations onInvite={() => setInviting(true)} />
+      <OrganisationCard />
+      <CommandHint command={`millrace member list --organisation-id ${me.organisation.id}`} />
+      <Dialog title="Invite somebody" open={inviting} onClose={() => setInviting(false)}>
+        <InviteForm onDone={() => setInviting(false)} />
+      </Dialog>
+    </>
+  );
+}
+
+function Members() {
+  const { me, mayNot } = useSession();
+  const organisationId = me.organisation.id;
+  const [leaving, setLeaving] = useState<Member | null>(null);
+  const pages = usePages(['team', 'members'], (client, signal) =>
+    client.members.list({ organisationId }, { signal }),
+  );
+  const change = useApiMutation(
+    (client, input: { readonly userId: string; readonly role: Role }) =>
+      client.members.update({ organisationId, ...input }),
+    { changes: ['team', 'me'] },
+  );
+  const remove = useApiMutation(
+    (client, userId: string) => client.members.remove({ organisationId, userId }),
+    { changes: ['team'] },
+  );
+  const off = mayNot('members:write');
+  return (
+    <Card flush title="Members">
+      {change.error !== null && <Problem error={change.error} doing="change the role" />}
+      <PagedTable
+        pages={pages}
+        what="members"
+        caption="Members"
+        rowKey={({ id }) => id}
+        empty={<Empty title="Nobody is here." />}
+        columns={[
+          {
+            head: 'Person',
+            main: true,
+            cell: (member) => (
+              <>
+                {member.name ?? member.email} {member.userId === me.user.id && <Badge>you</Badge>}
+                <span className="text-soft block text-xs font-normal">{member.email}</span>
+              </>
+            ),
+          },
+          {
+            head: 'Role',
+            cell: (member) => (
+              <SelectField
+                label={`Role of ${member.email}`}
+                hideLabel
+                value={member.role}
+                disabled={off !== false || change.isPending}
+                title={off === false ? roleMeanings[member.role] : off}
+                choices={roleNames.map((role) => ({
+                  value: role,
+                  label: role,
+                  disabled: !mayGive(me.scopes, role),
+                }))}
+                onChange={(event) =>
+                  change.mutate({ userId: member.userId, role: event.target.value as Role })
+                }
+              />
+            ),
+          },
+          { head: 'Since', cell: ({ createdAt }) => <When at={createdAt} /> },
+          {
+            head: 'Action',
+            right: true,
+            cell: (member) => (
+              <Button size="small" kind="danger" off={off} onClick={() => setLeaving(member)}>
+                Remove
+              </Button>
+            ),
+          },
+        ]}
+      />
+      <Confirm
+        title={`Remove ${leaving?.email ?? ''} from ${me.organisation.name}?`}
+        open={leaving !== null}
+        onClose={() => setLeaving(null)}
+        action="Remove"
+        doing="Removing…"
+        onConfirm={() => remove.mutateAsync(leaving?.userId ?? '')}
+      >
+        <p>They lose access within a second, and all of their API keys here stop working.</p>
+        <p>What they started goes on and goes on costing; it belongs to the organisation.</p>
+      </Confirm>
+    </Card>
+  );
+}
+
+function Invitations({ onInvite }: { readonly onInvite: () => void }) {
+  const { me, mayNot } = useSession();
+  const organisationId = me.organisation.id;
+  const pages = usePages(['team', 'invitations'], (client, signal) =>
+    client.invitations.list({ organisationId }, { signal }),
+  );
+  const cancel = useApiMutation(
+    (client, invitationId: string) => client.invitations.cancel({ organisationId, invitationId }),
+    { changes: ['team'] },
+  );
+  const off = mayNot('members:write');
+  return (
+    <Card flush title="Invitations" about="Sent by mail, not yet answered.">
+      {cancel.error !== null && <Problem error={cancel.error} doing="take the invitation back" />}
+      <PagedTable<Invitation>
+        pages={pages}
+        what="invitations"
+        caption="Invitations"
+        rowKey={({ id }) => id}
+        empty={
+          <Empty
+            title="Nobody is invited at the moment."
+            action={
+              <Button off={off} onClick={onInvite}>
+                Invite somebody
+              </Button>
+            }
+          />
+        }
+        columns={[
+          { head: 'Mailbox', main: true, cell: ({ email }) => email },
+          { head: 'Role', cell: ({ role }) => role },
+          { head: 'Ends', cell: ({ expiresAt }) => <Ago at={expiresAt} /> },
+          {
+            head: 'Action',
+            right: true,
+            cell: ({ id }) => (
+              <Button size="small" off={off} onClick={() => cancel.mutate(id)}>
+                Take back
+              </Button>
+            ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function InviteForm({ onDone }: { readonly onDone: () => void }) {
+  const { me } = useSession();
+  const say = useSay();
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>('member');
+  const invite = useApiMutation(
+    (client, input: { readonly email: string; readonly role: Role }) =>
+      client.invitations.create({ organisationId: me.organisation.id, ...input }),
+    {
+      changes: ['team'],
+      onSuccess: () => {
+        say('Invited', `A mail is on its way to ${email}.`);
+        onDone();
+      },
+    },
+  );
+  const fieldError = issueOf(invite.error, 'email');
+  return (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        invite.mutate({ email, role });
+      }}
+    >
+      <TextField
+        label="Email"
+        type="email"
+        required
+        maxLength={255}
+        value={email}
+        error={fieldError}
+        onChange={(event) => setEmail(event.target.value)}
+      />
+      <SelectField
+        label="Role"
+        hint={roleMeanings[role]}
+        value={role}
+        choices={roleNames.map((name) => ({ value: name, label: name, disabled: !mayGive(me.scopes, name) }))}
+        onChange={(event) => setRole(event.target.value as Role)}
+      />
+      {invite.error !== null && fieldError === undefined && <Problem error={invite.error} />}
+      <div className="flex justify-end">
+        <Button kind="primary" type="submit" busy={invite.isPending && 'Inviting…'}>
+          Invite
+        </Button>
+      </div>
+      <p className="text-soft text-xs">
+        Organisation <Id value={me.organisation.id} what="organisation id" />
+      </p>
+    </form>
+  );
 }

@@ -1,0 +1,47 @@
+import { noticeCategories, noticeCategoryNames, type NoticeCategory } from '@millrace/contract/notices';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { CheckField } from '../../ui/field.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Problem, Shown } from '../../ui/states.tsx';
+
+/** Which news of the organisation come by mail. */
+export function NoticeChoices() {
+  const { me, place, mayNot } = useSession();
+  const query = useApiQuery(['me', 'notices'], (client, signal) =>
+    client.me.getNoticePreferences({}, { signal }),
+  );
+  const choose = useApiMutation(
+    (client, choice: Partial<Record<NoticeCategory, boolean>>) =>
+      client.me.updateNoticePreferences({ preferences: choice }),
+    { changes: ['me'] },
+  );
+  const off = mayNot('notices:write');
+  return (
+    <Card
+      title="Mail"
+      about={`What you are told of ${me.organisation.name}${place.mode === 'test' ? ', in test mode' : ''}.`}
+    >
+      <Shown query={query} what="choices">
+        {({ email, preferences }) => (
+          <fieldset className="flex flex-col gap-2" disabled={off !== false}>
+            <legend className="mb-2">Sent to {email}</legend>
+            {noticeCategoryNames.map((name) => (
+              <CheckField
+                key={name}
+                label={noticeCategories[name]}
+                checked={preferences[name].enabled}
+                disabled={!preferences[name].available}
+                {...(preferences[name].available
+                  ? {}
+                  : { hint: `Your role, ${me.role}, is not told of this.` })}
+                onChange={(event) => choose.mutate({ [name]: event.target.checked })}
+              />
+            ))}
+          </fieldset>
+        )}
+      </Shown>
+      {choose.error !== null && <Problem error={choose.error} doing="keep your choice" />}
+    </Card>
+  );
+}

@@ -1,0 +1,51 @@
+import { authCall } from '../../api/auth.ts';
+import { Button } from '../../ui/button.tsx';
+import { CheckField, TextField } from '../../ui/field.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { passwordHint } from './sign-up-page.tsx';
+import { useForm } from './use-form.ts';
+
+export function PasswordCard() {
+  const say = useSay();
+  const { busy, error, onSubmit } = useForm(async ({ current = '', password = '', others }) => {
+    await authCall('POST', '/change-password', {
+      currentPassword: current,
+      newPassword: password,
+      revokeOtherSessions: others === 'on',
+    });
+    say('Your new password is set');
+  });
+  return (
+    <Card title="Password">
+      <form onSubmit={onSubmit} className="flex max-w-sm flex-col gap-3">
+        <TextField
+          label="Present password"
+          name="current"
+          type="password"
+          autoComplete="current-password"
+          required
+          maxLength={128}
+        />
+        <TextField
+          label="New password"
+          name="password"
+          type="password"
+          autoComplete="new-password"
+          hint={passwordHint}
+          required
+          minLength={10}
+          maxLength={128}
+        />
+        <CheckField label="Sign out everywhere else" name="others" defaultChecked />
+        {error !== null && <Problem error={error} />}
+        <div>
+          <Button type="submit" busy={busy && 'Setting it…'}>
+            Set the new password
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,136 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { renderSVG } from 'uqr';
+import { authCall } from '../../api/auth.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Note, Problem, Shown } from '../../ui/states.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { useForm } from './use-form.ts';
+
+interface Account {
+  readonly user: { readonly twoFactorEnabled?: boolean | null };
+}
+
+const accountKey = ['person', 'account'] as const;
+
+/** A second step when signing in: six digits of an authenticator app. */
+export function SecondStep() {
+  const cache = useQueryClient();
+  const account = useQuery({ queryKey: accountKey, queryFn: () => authCall<Account>('GET', '/get-session') });
+  const refresh = (): void => void cache.invalidateQueries({ queryKey: accountKey });
+  return (
+    <Card title="Second step" about="Six digits of an authenticator app, asked for after the password.">
+      <Shown query={account} what="settings">
+        {({ user }) =>
+          user.twoFactorEnabled === true ? <SwitchOff onDone={refresh} /> : <SwitchOn onDone={refresh} />
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+interface Secret {
+  readonly totpURI: string;
+  readonly backupCodes: readonly string[];
+}
+
+function SwitchOn({ onDone }: { readonly onDone: () => void }) {
+  const [secret, setSecret] = useState<Secret | null>(null);
+  const { busy, error, onSubmit } = useForm(async ({ password = '' }) => {
+    setSecret(await authCall<Secret>('POST', '/two-factor/enable', { password }));
+  });
+  if (secret !== null) return <Confirmation secret={secret} onDone={onDone} />;
+  return (
+    <form onSubmit={onSubmit} className="flex max-w-sm flex-col gap-3">
+      <p>
+        <Badge tone="warn">off</Badge>
+      </p>
+      <TextField
+        label="Your password, to set it up"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        required
+        maxLength={128}
+      />
+      {error !== null && <Problem error={error} />}
+      <div>
+        <Button type="submit" busy={busy && 'Making a secret…'}>
+          Set it up
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Confirmation({ secret, onDone }: { readonly secret: Secret; readonly onDone: () => void }) {
+  const say = useSay();
+  const { busy, error, onSubmit } = useForm(async ({ code = '' }) => {
+    await authCall('POST', '/two-factor/verify-totp', { code: code.trim() });
+    say('The second step is on');
+    onDone();
+  });
+  const key = new URL(secret.totpURI).searchParams.get('secret') ?? '';
+  const picture = `data:image/svg+xml;utf8,${encodeURIComponent(renderSVG(secret.totpURI))}`;
+  return (
+    <form onSubmit={onSubmit} className="flex max-w-md flex-col gap-4">
+      <p>Scan this with your authenticator app, or type the secret into it.</p>
+      <img src={picture} alt="The secret as a QR code" className="size-44 rounded bg-white p-2" />
+      <CodeBlock code={key} what="secret" label="The secret" />
+      <CodeBlock
+        code={secret.backupCodes.join('\n')}
+        what="backup codes"
+        label="Backup codes, each for one sign-in"
+      />
+      <Note tone="warn">
+        Keep the backup codes where you find them without your phone. They are shown only now.
+      </Note>
+      <TextField
+        label="The six digits that the app shows now"
+        name="code"
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        required
+        maxLength={10}
+      />
+      {error !== null && <Problem error={error} />}
+      <div>
+        <Button kind="primary" type="submit" busy={busy && 'Checking…'}>
+          Switch it on
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function SwitchOff({ onDone }: { readonly onDone: () => void }) {
+  const { busy, error, onSubmit } = useForm(async ({ password = '' }) => {
+    await authCall('POST', '/two-factor/disable', { password });
+    onDone();
+  });
+  return (
+    <form onSubmit={onSubmit} className="flex max-w-sm flex-col gap-3">
+      <p>
+        <Badge tone="good">on</Badge>
+      </p>
+      <TextField
+        label="Your password, to switch it off"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        required
+        maxLength={128}
+      />
+      {error !== null && <Problem error={error} />}
+      <div>
+        <Button kind="danger" type="submit" busy={busy && 'Switching it off…'}>
+          Switch it off
+        </Button>
+      </div>
+    </form>
+  );
+}

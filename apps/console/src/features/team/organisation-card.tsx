@@ -1,0 +1,59 @@
+import { useState } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Id } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Card, Facts } from '../../ui/page.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { When } from '../../ui/time.tsx';
+
+/** The organisation itself: what it is called. */
+export function OrganisationCard() {
+  const { me, mayNot } = useSession();
+  const { organisation } = me;
+  const [name, setName] = useState(organisation.name);
+  const rename = useApiMutation(
+    (client, next: string) => client.organisations.update({ organisationId: organisation.id, name: next }),
+    { changes: ['me', 'team'] },
+  );
+  const isSame = name.trim() === organisation.name;
+  return (
+    <Card title="Organisation">
+      <Facts
+        items={[
+          ['Id', <Id key="id" value={organisation.id} what="organisation id" />],
+          ['Short name', organisation.slug],
+          ['Since', <When key="since" at={organisation.createdAt} />],
+        ]}
+      />
+      <form
+        className="mt-4 flex max-w-sm flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          rename.mutate(name);
+        }}
+      >
+        <TextField
+          label="Name"
+          value={name}
+          required
+          maxLength={100}
+          error={issueOf(rename.error, 'name')}
+          onChange={(event) => setName(event.target.value)}
+        />
+        {rename.error !== null && <Problem error={rename.error} doing="change the name" />}
+        <div>
+          <Button
+            type="submit"
+            busy={rename.isPending && 'Changing…'}
+            off={mayNot('organisation:write') || (isSame && 'This is its name already.')}
+          >
+            Change the name
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,16 @@
+/** What people are told by mail. */
+
+/** What can be switched on and off, each with what it is about. */
+export const noticeCategories = {
+  balance: 'The balance ends soon, or has ended.',
+  budgets: 'A budget passed a threshold, or is used up.',
+  expiring: 'A term, a time to live or the money for a rental or an instance is about to end.',
+  maintenance: 'Machines in use will be away for a stated time, or will not be after all.',
+  invoices: 'An invoice is final.',
+  webhooks: 'A webhook was disabled because its receiver failed for too long.',
+  keys: 'An API key was created.',
+} as const satisfies Record<string, string>;
+
+export type NoticeCategory = keyof typeof noticeCategories;
+
+export const noticeCategoryNames = Object.keys(noticeCategories) as [NoticeCategory, ...NoticeCategory[]];
