@@ -1,10 +1,11 @@
+import { randomInt } from 'node:crypto';
 import type { Flags } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
 import type { Input } from '../sdk.ts';
 import { findVolumeId } from '../volumes/find.ts';
 import { durationFlag, portFlags, tagFlags } from './flags.ts';
-import { newName } from './names.ts';
+import { newName } from '@millrace/sdk/text';
 import type { Wish } from './wish.ts';
 
 /** All that an order says beyond what is wanted: names, ends, keys, storage. */
@@ -64,7 +65,7 @@ export type Order =
 
 export async function readOrder(context: Context, flags: OrderFlags, wish: Wish): Promise<Order> {
   const common = {
-    name: flags.name ?? newName(),
+    name: flags.name ?? newName(randomInt),
     gpuCount: wish.gpuCount,
     gpuType: wish.gpuType,
     termType: wish.termType,

@@ -1,10 +1,11 @@
+import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../sdk.ts';
 import { newPart } from './console.ts';
 import { handleOf } from './find.ts';
 import { durationFlag, portFlags, tagFlags } from './flags.ts';
-import { newName } from './names.ts';
+import { newName } from '@millrace/sdk/text';
 import { cheapest } from './wish.ts';
 
 type Option = Item<'listRentalOptions'>;
@@ -98,7 +99,7 @@ describe('what people type', () => {
 
   it('can be a name that was made up', () => {
     for (let index = 0; index < 100; index += 1) {
-      const name = newName();
+      const name = newName(randomInt);
       expect(name).toMatch(/^[a-z]+-[a-z]+-\d\d$/);
       expect(handleOf({ id: 7, name })).toBe(name);
     }

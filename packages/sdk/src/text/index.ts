@@ -1,4 +1,9 @@
-/** Money and spans of time as text, the same for everybody who shows them: the command line and the console. */
+/** Money, spans of time, names and answers of models as text, the same for everybody who shows them: the command line and the console. */
+export * from './answer.ts';
 export * from './duration.ts';
+export * from './measures.ts';
+export * from './names.ts';
+export * from './plans.ts';
+export * from './rentals.ts';
 export * from './units.ts';
 export * from './usd.ts';

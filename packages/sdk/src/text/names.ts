@@ -1,5 +1,3 @@
-import { randomInt } from 'node:crypto';
-
 /** Names for rentals that nobody named: easy to read out, and to type after `millrace ssh`. */
 
 const manners = [
@@ -71,6 +69,7 @@ const waters = [
   'weir',
 ] as const;
 
-export function newName(pick: (below: number) => number = randomInt): string {
+/** `pick` gives a whole number from 0 up to, and not, the one that it is given. */
+export function newName(pick: (below: number) => number): string {
   return `${manners[pick(manners.length)] ?? ''}-${waters[pick(waters.length)] ?? ''}-${pick(90) + 10}`;
 }
