@@ -59,6 +59,7 @@ export const billingAccessRows: Partial<Record<OperationId, AccessRow>> = {
       foreign: 'operators see all',
     },
   },
+  adminGetBalance: toolRow(),
   adminListTransfers: { caller: 'operator', own: nothing, others: 'none' },
 };
 
@@ -77,12 +78,13 @@ function budgetRow(input: Input): AccessRow {
   };
 }
 
-function toolRow(body: object): AccessRow {
+function toolRow(asked?: object): AccessRow {
+  const body = asked === undefined ? {} : { body: asked };
   return {
     caller: 'operator',
-    own: async ({ other }) => ({ params: { organisationId: other.organisation.id }, body }),
+    own: async ({ other }) => ({ params: { organisationId: other.organisation.id }, ...body }),
     others: {
-      absent: { params: { organisationId: testIds.next('org') }, body },
+      absent: { params: { organisationId: testIds.next('org') }, ...body },
       foreign: 'operators see all',
     },
   };

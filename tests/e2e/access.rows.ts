@@ -142,6 +142,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   adminListAuditLog: { caller: 'operator', own: nothing, others: 'none' },
   adminAddMember: adminRow(() => ({ email: `added-${uniqueId()}@example.com`, role: 'member' })),
   adminSuspendOrganisation: adminRow(() => ({ reason: 'unpaid' })),
+  adminListMembers: adminRow(() => undefined),
   adminResumeOrganisation: adminRow(() => ({ reason: 'paid' })),
   adminListPrices: { caller: 'operator', own: nothing, others: 'none' },
   adminCreatePrice: { caller: 'operator', own: async () => ({ body: newPrice() }), others: 'none' },

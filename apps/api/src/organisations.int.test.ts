@@ -171,6 +171,42 @@ describe('operators', () => {
     expect((await admin('GET', `organisations/${made.json.id}`)).json.id).toBe(made.json.id);
   });
 
+  it('are found by a part of their name or slug, in which no character means anything else', async () => {
+    const owner = { email: 'finder@example.com' };
+    const made = await admin('POST', 'organisations', {
+      name: '100%_Sure Ltd',
+      owner,
+      reason: 'asked by mail',
+    });
+    const found = async (search: string) =>
+      (await admin('GET', `organisations?limit=200&search=${encodeURIComponent(search)}`)).json.items.map(
+        ({ id }: { id: string }) => id,
+      );
+    expect(await found('100%_sure')).toEqual([made.json.id]);
+    expect(await found(made.json.slug)).toContain(made.json.id);
+    expect(await found('%')).toEqual([made.json.id]);
+    expect(await found('1_0')).toEqual([]);
+    expect(await found('\\')).toEqual([]);
+    const { items } = (await admin('GET', `audit-log?organisationId=${made.json.id}`)).json;
+    expect(items).toEqual([
+      expect.objectContaining({ action: 'organisation.created', reason: 'asked by mail' }),
+    ]);
+  });
+
+  it('show operators who is in them and what they have', async () => {
+    const ours = await seedOrganisation(fixture.db);
+    const path = `organisations/${ours.organisation.id}`;
+    const member = await ours.addPerson('member');
+    const { items } = (await admin('GET', `${path}/members`)).json;
+    expect(items.map(({ userId }: { userId: string }) => userId)).toEqual([ours.owner.userId, member.userId]);
+    await admin('POST', `${path}/grants`, { amountNanoUsd: '1500000001', reason: 'welcome' });
+    expect((await admin('GET', `${path}/balance`)).json).toMatchObject({
+      balanceNanoUsd: '1500000001',
+      availableNanoUsd: '1500000001',
+      frozen: false,
+    });
+  });
+
   it('suspend an organisation: all its keys are refused at once, and work again when it is resumed', async () => {
     const ours = await seedOrganisation(fixture.db);
     const path = `organisations/${ours.organisation.id}`;

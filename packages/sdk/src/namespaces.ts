@@ -140,7 +140,9 @@ export const namespaces = {
       revoke: 'adminRevokeEntitlement',
     },
     auditLog: { list: 'adminListAuditLog' },
+      listMembers: 'adminListMembers',
     auditReports: { list: 'adminListAuditReports', get: 'adminGetAuditReport' },
+      getBalance: 'adminGetBalance',
     transfers: { list: 'adminListTransfers', reverse: 'adminReverse' },
     prices: { list: 'adminListPrices', create: 'adminCreatePrice', end: 'adminEndPrice' },
     reserveOptions: { list: 'adminListReserveOptions', create: 'adminCreateReserveOption' },
@@ -162,7 +164,11 @@ export const namespaces = {
       cancel: 'adminCancelMaintenanceWindow',
     },
     reservationRequests: { list: 'adminListReservationRequests' },
-    rentals: { createPrivateCloud: 'adminCreatePrivateCloudRental', terminate: 'adminTerminateRental' },
+    rentals: {
+      list: 'adminListRentals',
+      createPrivateCloud: 'adminCreatePrivateCloudRental',
+      terminate: 'adminTerminateRental',
+    },
     models: { list: 'adminListModels', create: 'adminCreateModel', update: 'adminUpdateModel' },
     deployments: {
       list: 'adminListDeployments',

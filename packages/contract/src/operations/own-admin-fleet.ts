@@ -8,6 +8,7 @@ import {
   page,
   pageQuery,
   prefixedId,
+  reasonQuery,
   timestamp,
   userId,
 } from './own-kit.ts';
@@ -133,9 +134,6 @@ const node = z
     lastSeenAt: timestamp.nullable(),
   })
   .meta({ id: 'Node' });
-
-/** Why, for the audit log, where there is no body to say it in. */
-const reasonQuery = z.object({ reason: auditReason.optional() });
 
 const providerOperations = {
   adminListProviders: admin({

@@ -8,6 +8,7 @@ import {
   page,
   pageQuery,
   prefixedId,
+  reasonQuery,
   timestamp,
 } from './own-kit.ts';
 
@@ -149,6 +150,7 @@ const modelOperations = {
         fallbacks: modelFields.fallbacks.default([]),
         visibleTo: modelFields.visibleTo.default(null),
         requestsPerMinute: modelFields.requestsPerMinute.default(null),
+        reason: auditReason.optional(),
       })
       .meta({ id: 'ModelCreate' }),
     response: { status: 201, schema: adminModel },
@@ -204,6 +206,7 @@ const deploymentOperations = {
         weight: deploymentFields.weight.default(100),
         maxConcurrency: deploymentFields.maxConcurrency.default(null),
         enabled: deploymentFields.enabled.default(true),
+        reason: auditReason.optional(),
       })
       .meta({ id: 'DeploymentCreate' }),
     response: { status: 201, schema: deployment },
@@ -228,6 +231,7 @@ const deploymentOperations = {
         weight: deploymentFields.weight.optional(),
         maxConcurrency: deploymentFields.maxConcurrency.optional(),
         enabled: z.boolean().optional(),
+        reason: auditReason.optional(),
       })
       .meta({ id: 'DeploymentUpdate' }),
     response: { status: 200, schema: deployment },
@@ -243,6 +247,7 @@ const deploymentOperations = {
     summary: 'Forget a deployment; running streams finish',
     tags: ['inference'],
     params: deploymentParams,
+    query: reasonQuery,
     response: noContent,
     refuses: [404],
     idempotency: 'none',

@@ -12,6 +12,7 @@ import {
   pageQuery,
   positiveNanoUsd,
   prefixedId,
+  reasonQuery,
   timestamp,
 } from './own-kit.ts';
 
@@ -98,6 +99,19 @@ const moneyTools = {
     response: { status: 201, schema: adminTransfer },
     refuses: [402, 404],
     notFoundReason: 'TRANSFER_NOT_FOUND',
+  }),
+  adminGetBalance: admin({
+    id: 'adminGetBalance',
+    method: 'GET',
+    path: '/v2/admin/organisations/{organisationId}/balance',
+    scope: 'admin:read',
+    summary: 'Read the balance of any organisation',
+    tags: ['money'],
+    params: adminOrganisationParams,
+    response: { status: 200, schema: adminBalance },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
   adminSetOverdraft: admin({
     id: 'adminSetOverdraft',
@@ -306,7 +320,9 @@ const priceBook = {
     summary: 'Offer a reserved term',
     description: 'It replaces the option on offer for the same machine type, GPU type, region and term.',
     tags: ['prices'],
-    body: z.object(reserveOptionFields).meta({ id: 'ReserveOptionCreate' }),
+    body: z
+      .object({ ...reserveOptionFields, reason: auditReason.optional() })
+      .meta({ id: 'ReserveOptionCreate' }),
     response: { status: 201, schema: adminReserveOption },
     idempotency: 'key',
   }),
@@ -355,6 +371,7 @@ const priceBook = {
     summary: 'Withdraw an entitlement; what runs keeps its frozen price',
     tags: ['prices'],
     params: z.object({ organisationId, entitlementId }),
+    query: reasonQuery,
     response: noContent,
     refuses: [404],
     idempotency: 'none',

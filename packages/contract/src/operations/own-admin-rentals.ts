@@ -1,12 +1,38 @@
 import { z } from 'zod';
 import type { ProviderDataSchema } from '../records/provider-data.ts';
+import { rentalStatus } from '../records/rental.ts';
 import { gpuType } from '../records/vocabulary.ts';
 import { displayName } from './interface-kit.ts';
-import { admin, auditReason, organisationId, timestamp } from './own-kit.ts';
+import { admin, auditReason, mode, organisationId, page, pageQuery, timestamp } from './own-kit.ts';
+import { nodeId } from './own-nodes.ts';
 import { createRentalDetail, terminateAnswer } from './own-rental-records.ts';
 import { wireId } from './own-rentals.ts';
 
-/** Operators: rentals that only they may make, and ending one that is not theirs. */
+/** Operators: rentals of everybody, those that only they may make, and ending one that is not theirs. */
+
+const adminRental = z
+  .object({
+    id: z.int(),
+    kind: z.enum(['virtual-machine', 'bare-metal', 'instance']).meta({
+      description: 'An instance is what was rented on the marketplace.',
+    }),
+    organisationId,
+    organisationName: z.string(),
+    mode,
+    name: z.string().nullable(),
+    providerId: z.string(),
+    region: z.string(),
+    gpuType: z.string(),
+    gpuCount: z.int().nonnegative(),
+    nodeIds: z.array(nodeId).meta({ description: 'The nodes that its machines are on.' }),
+    status: rentalStatus,
+    statusReason: z.string().nullable(),
+    statusSince: timestamp,
+    createdAt: timestamp,
+    startedAt: timestamp.nullable(),
+    endedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'AdminRental' });
 
 const privateCloudNode = z.object({
   role: z.enum(['login', 'head', 'compute']).default('compute'),
@@ -34,6 +60,23 @@ const privateCloudBody = z
 
 export function adminRentalOperations(providerData: ProviderDataSchema) {
   return {
+    adminListRentals: admin({
+      id: 'adminListRentals',
+      method: 'GET',
+      path: '/v2/admin/rentals',
+      scope: 'admin:read',
+      summary: 'List rentals and instances of every organisation, newest first',
+      description: 'Ended ones are listed only when asked for by their status.',
+      tags: ['rentals'],
+      query: pageQuery.extend({
+        organisationId: organisationId.optional(),
+        nodeId: nodeId.optional().meta({ description: 'Only those with a machine on this node.' }),
+        status: rentalStatus.optional(),
+        mode: mode.optional(),
+      }),
+      response: { status: 200, schema: page(adminRental) },
+      idempotency: 'none',
+    }),
     adminCreatePrivateCloudRental: admin({
       id: 'adminCreatePrivateCloudRental',
       method: 'POST',

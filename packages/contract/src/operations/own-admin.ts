@@ -34,7 +34,16 @@ export const adminOrganisationOperations = {
     scope: 'admin:read',
     summary: 'List every organisation',
     tags: ['organisations'],
-    query: pageQuery.extend({ status: organisationStatus.optional() }),
+    query: pageQuery.extend({
+      status: organisationStatus.optional(),
+      search: z
+        .string()
+        .trim()
+        .min(1)
+        .max(100)
+        .optional()
+        .meta({ description: 'Only those whose name or slug contains this, in whatever case.' }),
+    }),
     response: { status: 200, schema: page(adminOrganisation) },
     idempotency: 'none',
   }),
@@ -51,6 +60,7 @@ export const adminOrganisationOperations = {
         name: organisationName,
         slug: slug.optional().meta({ description: 'Left out: made from the name.' }),
         owner: z.object({ email, name: personName.optional() }),
+        reason: auditReason.optional(),
       })
       .meta({ id: 'AdminOrganisationCreate' }),
     response: { status: 201, schema: adminOrganisation },
@@ -70,6 +80,20 @@ export const adminOrganisationOperations = {
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
+  adminListMembers: admin({
+    id: 'adminListMembers',
+    method: 'GET',
+    path: '/v2/admin/organisations/{organisationId}/members',
+    scope: 'admin:read',
+    summary: 'List the people in any organisation',
+    tags: ['organisations'],
+    params: adminOrganisationParams,
+    query: pageQuery,
+    response: { status: 200, schema: page(member) },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
   adminAddMember: admin({
     id: 'adminAddMember',
     method: 'POST',
@@ -78,7 +102,9 @@ export const adminOrganisationOperations = {
     summary: 'Put a person into an organisation',
     tags: ['organisations'],
     params: adminOrganisationParams,
-    body: z.object({ email, name: personName.optional(), role }).meta({ id: 'AdminMemberAdd' }),
+    body: z
+      .object({ email, name: personName.optional(), role, reason: auditReason.optional() })
+      .meta({ id: 'AdminMemberAdd' }),
     response: { status: 201, schema: member },
     refuses: [404, 409],
     idempotency: 'key',

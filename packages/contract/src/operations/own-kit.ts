@@ -53,6 +53,9 @@ export const tags = z
 /** Why somebody did something, for the audit log. */
 export const auditReason = z.string().trim().min(3).max(500);
 
+/** The same, where there is no body to say it in. */
+export const reasonQuery = z.object({ reason: auditReason.optional() });
+
 export const pageSizeDefault = 50;
 export const pageSizeMax = 200;
 

@@ -1,7 +1,14 @@
 import { Fault } from '@millrace/platform/fault';
 import { parseId, type OrgId, type TransferId } from '@millrace/platform/ids';
-import { findAuditReasons, operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
-import { listAllTransfers, type TransferRecord } from '../ledger/index.ts';
+import {
+  findAuditReasons,
+  findOrganisation,
+  operatorCauseOf,
+  pageOf,
+  positionIn,
+  readCommitted,
+} from '../identity/index.ts';
+import { listAllTransfers, readBalance, type TransferRecord } from '../ledger/index.ts';
 import { requireActAmount, requireAmount } from './amounts.ts';
 import { toWireAdminBalance, toWireAdminTransfer } from './billing.wire.ts';
 import { adjust, allowOverdraft, grant, refund, reverse, unfreeze } from './money-tools.service.ts';
@@ -74,8 +81,14 @@ export function serveMoneyTools({ server, operations, burnOf }: BillingRoutes): 
   );
 }
 
-/** Operators: every movement of money, with the reason where a person gave one. */
-export function serveTransfers({ server, operations, db }: BillingRoutes): void {
+/** Operators: what everybody has, and every movement of it, with the reason where a person gave one. */
+export function serveTransfers({ server, operations, db, clock }: BillingRoutes): void {
+  server.serve(operations.adminGetBalance, async ({ params }) => {
+    const orgId = requireOrgId(params.organisationId);
+    if ((await findOrganisation(db, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
+    return toWireAdminBalance(orgId, await readBalance(db, orgId, 'live', clock.now()));
+  });
+
   server.serve(operations.adminListTransfers, async ({ query }) => {
     const { limit, kind, organisationId } = query;
     const filter = {

@@ -4,14 +4,15 @@ import { parseId, type OrgId } from '@millrace/platform/ids';
 import { addMember, createOrganisation, setOrganisationStatus } from './admin.service.ts';
 import { listAllAudit } from './audit.store.ts';
 import { toWireAdminOrganisation, toWireAudit, toWireMember } from './identity.wire.ts';
-import { findOrganisation, listAllOrganisations } from './organisations.store.ts';
+import { findOrganisation, listAllOrganisations, listMembers } from './organisations.store.ts';
 import { operatorCauseOf, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
 
 /** Operators: every organisation of the installation. */
 export function serveAdmin({ server, operations, db, announce, homeCell }: IdentityRoutes): void {
   server.serve(operations.adminListOrganisations, async ({ query }) => {
-    const { limit, status = null } = query;
-    const rows = await listAllOrganisations(db, { limit, status, after: positionIn('org', query.cursor) });
+    const { limit, status = null, search = null } = query;
+    const after = positionIn('org', query.cursor);
+    const rows = await listAllOrganisations(db, { limit, status, search, after });
     return pageOf(rows, limit, toWireAdminOrganisation);
   });
 
@@ -19,7 +20,8 @@ export function serveAdmin({ server, operations, db, announce, homeCell }: Ident
     transact({ name: 'create organisation', isolation: readCommitted }, async (tx) => {
       const { name, slug, owner } = body;
       const wish = { name, homeCell, owner: personOf(owner), ...(slug === undefined ? {} : { slug }) };
-      const { organisation } = await createOrganisation(tx, operatorCauseOf(context), wish);
+      const cause = { ...operatorCauseOf(context), reason: body.reason };
+      const { organisation } = await createOrganisation(tx, cause, wish);
       const resource = { kind: 'organisation', id: organisation.id };
       return { body: toWireAdminOrganisation(organisation), resource };
     }),
@@ -31,10 +33,19 @@ export function serveAdmin({ server, operations, db, announce, homeCell }: Ident
     return toWireAdminOrganisation(organisation);
   });
 
+  server.serve(operations.adminListMembers, async ({ params, query }) => {
+    const orgId = requireOrgId(params.organisationId);
+    if ((await findOrganisation(db, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
+    const { limit } = query;
+    const rows = await listMembers(db, orgId, { limit, after: positionIn('mem', query.cursor) });
+    return pageOf(rows, limit, toWireMember);
+  });
+
   server.serve(operations.adminAddMember, ({ params, body, context, transact }) =>
     transact({ name: 'add member', isolation: readCommitted }, async (tx) => {
       const wish = { ...personOf(body), role: body.role };
-      const member = await addMember(tx, operatorCauseOf(context), requireOrgId(params.organisationId), wish);
+      const cause = { ...operatorCauseOf(context), reason: body.reason };
+      const member = await addMember(tx, cause, requireOrgId(params.organisationId), wish);
       return { body: toWireMember(member), resource: { kind: 'member', id: member.id } };
     }),
   );

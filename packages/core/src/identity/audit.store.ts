@@ -33,7 +33,7 @@ export async function appendAudit(
       resource_id: change.resource.id,
       before: change.before === undefined ? null : JSON.stringify(change.before),
       after: change.after === undefined ? null : JSON.stringify(change.after),
-      reason: change.reason ?? null,
+      reason: change.reason ?? cause.reason ?? null,
       request_id: cause.requestId,
       ip: cause.ip,
       occurred_at: tx.clock.now(),

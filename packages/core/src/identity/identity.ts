@@ -92,6 +92,8 @@ export interface Cause {
   readonly ip: string | null;
 }
 
+  /** Why, in the words of whoever asked; what is changed may say it better. */
+  readonly reason?: string | undefined;
 /** A part of the platform acting by itself, such as a sweep. */
 export function systemCause(name: string, mode: KeyMode): Cause {
   return { actor: { kind: 'system', id: name }, mode, requestId: null, ip: null };

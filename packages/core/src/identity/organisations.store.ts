@@ -216,9 +216,17 @@ export async function markSupplier(tx: Tx, id: OrgId): Promise<void> {
 /** Every organisation of the installation, oldest first. For operators. */
 export async function listAllOrganisations(
   reader: Reader,
-  page: PageRequest<OrgId> & { readonly status: Organisation['status'] | null },
+  page: PageRequest<OrgId> & {
+    readonly status: Organisation['status'] | null;
+    /** A part of the name or the slug. */
+    readonly search: string | null;
+  },
 ): Promise<readonly Organisation[]> {
   let query = reader.kysely.selectFrom('organisations').selectAll();
+  if (page.search !== null) {
+    const like = `%${page.search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+    query = query.where((of) => of.or([of('name', 'ilike', like), of('slug', 'ilike', like)]));
+  }
   if (page.status !== null) query = query.where('status', '=', page.status);
   if (page.after !== null) query = query.where('id', '>', toUuid(page.after));
   const rows = await query

@@ -42,8 +42,9 @@ function serveModels({ server, operations, db, flushBook }: CatalogRoutes): void
 
   server.serve(operations.adminCreateModel, ({ body, context, transact }) =>
     transact({ name: 'create model', isolation: readCommitted }, async (tx) => {
-      const wish = { ...body, visibleTo: orgIdsOf(body.visibleTo) };
-      const model = await createModel(tx, operatorCauseOf(context), wish);
+      const { reason, ...fields } = body;
+      const wish = { ...fields, visibleTo: orgIdsOf(body.visibleTo) };
+      const model = await createModel(tx, { ...operatorCauseOf(context), reason }, wish);
       tx.afterCommit(flushBook);
       return { body: toWireModel(model), resource: { kind: 'model', id: model.name } };
     }),
@@ -74,7 +75,9 @@ function serveDeployments({ server, operations, db, sealer, flushBook }: Catalog
 
   server.serve(operations.adminCreateDeployment, ({ body, context, transact }) =>
     transact({ name: 'create deployment', isolation: readCommitted }, async (tx) => {
-      const deployment = await createDeployment(tx, operatorCauseOf(context), sealer, body);
+      const { reason, ...wish } = body;
+      const cause = { ...operatorCauseOf(context), reason };
+      const deployment = await createDeployment(tx, cause, sealer, wish);
       tx.afterCommit(flushBook);
       return { body: toWireDeployment(deployment), resource: { kind: 'deployment', id: deployment.id } };
     }),
@@ -83,15 +86,18 @@ function serveDeployments({ server, operations, db, sealer, flushBook }: Catalog
   server.serve(operations.adminUpdateDeployment, ({ params, body, context, transact }) =>
     transact({ name: 'change deployment', isolation: readCommitted }, async (tx) => {
       const id = requireDeploymentId(params.deploymentId);
-      const deployment = await updateDeployment(tx, operatorCauseOf(context), sealer, id, present(body));
+      const { reason, ...change } = body;
+      const cause = { ...operatorCauseOf(context), reason };
+      const deployment = await updateDeployment(tx, cause, sealer, id, present(change));
       tx.afterCommit(flushBook);
       return { body: toWireDeployment(deployment), resource: { kind: 'deployment', id } };
     }),
   );
 
-  server.serve(operations.adminDeleteDeployment, ({ params, context, transact }) =>
+  server.serve(operations.adminDeleteDeployment, ({ params, query, context, transact }) =>
     transact({ name: 'delete deployment', isolation: readCommitted }, async (tx: Tx) => {
-      await deleteDeployment(tx, operatorCauseOf(context), requireDeploymentId(params.deploymentId));
+      const cause = { ...operatorCauseOf(context), reason: query.reason };
+      await deleteDeployment(tx, cause, requireDeploymentId(params.deploymentId));
       tx.afterCommit(flushBook);
       return { body: undefined };
     }),

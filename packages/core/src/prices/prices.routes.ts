@@ -73,7 +73,8 @@ function serveReserveOptions({ server, operations, db }: PriceRoutes): void {
 
   server.serve(operations.adminCreateReserveOption, ({ body, context, transact }) =>
     transact({ name: 'create reserve option', isolation: readCommitted }, async (tx) => {
-      const option = await createReserveOption(tx, operatorCauseOf(context), body);
+      const { reason, ...wish } = body;
+      const option = await createReserveOption(tx, { ...operatorCauseOf(context), reason }, wish);
       return { body: toWireReserveOption(option), resource: { kind: 'reserve_option', id: option.id } };
     }),
   );
@@ -103,12 +104,13 @@ function serveEntitlements({ server, operations, db, clock }: PriceRoutes): void
     }),
   );
 
-  server.serve(operations.adminRevokeEntitlement, ({ params, context, transact }) =>
+  server.serve(operations.adminRevokeEntitlement, ({ params, query, context, transact }) =>
     transact({ name: 'revoke entitlement', isolation: readCommitted }, async (tx) => {
       const id = parseId('ent', params.entitlementId);
       const orgId = parseId('org', params.organisationId);
       if (id === null || orgId === null) throw new Fault('ENTITLEMENT_NOT_FOUND');
-      await revokeEntitlement(tx, operatorCauseOf(context), orgId, id);
+      const cause = { ...operatorCauseOf(context), reason: query.reason };
+      await revokeEntitlement(tx, cause, orgId, id);
       return { body: undefined };
     }),
   );

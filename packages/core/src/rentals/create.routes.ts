@@ -11,6 +11,7 @@ import { createBareMetal } from './bare-metal.service.ts';
 import { HOLD_WINDOW_MS, orderOfBareMetal, orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
 import { createOrdering, createVolumeIds, type OrderingParts } from './ordering.ts';
+import { serveRentalOverview } from './overview.routes.ts';
 import { servePrivateClouds } from './private-cloud.routes.ts';
 import { readRecord } from './reading.service.ts';
 import type { Rental } from './rental.ts';
@@ -27,6 +28,7 @@ export interface RentalCreationRoutes extends OrderingParts {
 /** Tenants: what a rental would cost, having one, and asking for more than can be had by a call. */
 export function serveRentalCreation(routes: RentalCreationRoutes): void {
   serveCreate(routes);
+  serveRentalOverview(routes);
   servePrivateClouds({ ...routes, ordering: createOrdering({ db: routes.db, cell: routes.cell }) });
   serveQuote(routes);
   serveReservationRequests(routes);

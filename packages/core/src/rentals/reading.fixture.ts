@@ -119,7 +119,7 @@ export async function startReadingApi(options: ReadingOptions = {}): Promise<Rea
   serveRentalLife({ server, operations });
   const { host, port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const credentials: ReadingApi['credentials'] = ({ orgId, userId, keys }, mode, keyId = keys[mode]) => {
-    const scopes = ['rentals:read', 'rentals:write', 'catalog:read', 'admin:write'] as const;
+    const scopes = ['rentals:read', 'rentals:write', 'catalog:read', 'admin:read', 'admin:write'] as const;
     callers.set(keyId, principal({ orgId, userId, keyId, mode, scopes, platformRoles: ['operator'] }));
     return { authorization: `Bearer ${keyId}` };
   };
