@@ -63,6 +63,7 @@ describe('the balance', () => {
       availableNanoUsd: '0',
       burnRateUsdPerHour: 0,
       runwaySeconds: null,
+      frozen: false,
     });
   });
 
@@ -156,13 +157,21 @@ describe('usage', () => {
     await use({ kind: 'rental', id: '1042' }, { gpuMs: 1_600 });
     await use({ kind: 'volume', id: '7' }, { gbMs: '9007199254740993000' });
     const tokens = { model: 'm/a', requests: 2, promptTokens: 10, completionTokens: 5 };
-    await use({ kind: 'requests', id: 'b-1' }, tokens, key);
+    await use({ kind: 'inference', id: 'b-1' }, tokens, key);
+    await use({ kind: 'something-new', id: '1' }, {});
     const today = new Date().toISOString().slice(0, 10);
     const by = async (group: string) => (await get(`/v2/customer/usage?groupBy=${group}`)).json.items;
     expect(await by('day')).toEqual([
       {
         group: today,
-        amountNanoUsd: '4000000000',
+        amountNanoUsd: '5000000000',
+        products: {
+          rentals: '2000000000',
+          volumes: '1000000000',
+          instances: '0',
+          inference: '1000000000',
+          other: '1000000000',
+        },
         gpuSeconds: 3,
         volumeGbSeconds: 9_007_199_254_740_991,
         requestCount: 2,

@@ -1,4 +1,10 @@
 import { z } from 'zod';
+import {
+  eventDescriptions as described,
+  eventTypeNames,
+  isEventType,
+  type EventType,
+} from './event-types.ts';
 import { keyId, mode, nanoUsd, eventId, organisationId, timestamp, userId } from './operations/own-kit.ts';
 import { actor, resourceRef } from './operations/own-audit.ts';
 import { rentalType } from './records/vocabulary.ts';
@@ -95,37 +101,37 @@ interface EventTypeDefinition {
 export const eventTypes = {
   'rental.pending': {
     resource: 'rental',
-    description: 'A rental was accepted, or is being placed again.',
+    description: described['rental.pending'],
     data: rental,
   },
   'rental.running': {
     resource: 'rental',
-    description: 'A rental was proven usable; billing has started.',
+    description: described['rental.running'],
     data: rental.extend({ startedAt: timestamp }),
   },
   'rental.failed': {
     resource: 'rental',
-    description: 'A rental could not be delivered, or its host is lost.',
+    description: described['rental.failed'],
     data: rental.extend({ reason: z.string() }),
   },
   'rental.unknown': {
     resource: 'rental',
-    description: 'The engine under a rental is silent.',
+    description: described['rental.unknown'],
     data: rental.extend({ silentSince: timestamp }),
   },
   'rental.terminating': {
     resource: 'rental',
-    description: 'A rental is being ended; billing has stopped.',
+    description: described['rental.terminating'],
     data: rental.extend({ reason: z.string(), billingStoppedAt: timestamp.nullable() }),
   },
   'rental.terminated': {
     resource: 'rental',
-    description: 'A rental has ended and its hardware was released.',
+    description: described['rental.terminated'],
     data: rental.extend({ terminatedAt: timestamp, finalCost }),
   },
   'rental.expiring': {
     resource: 'rental',
-    description: 'A term, a time to live or the money for a rental is about to end.',
+    description: described['rental.expiring'],
     data: rental.extend({
       expiresAt: timestamp,
       cause: z.enum(['term', 'ttl', 'balance', 'budget']),
@@ -134,98 +140,98 @@ export const eventTypes = {
   },
   'rental.converted': {
     resource: 'rental',
-    description: 'A reserved term ended and the rental continues on demand.',
+    description: described['rental.converted'],
     data: rental.extend({ costPerHour: z.number() }),
   },
-  'volume.active': { resource: 'volume', description: 'A volume is usable.', data: volume },
+  'volume.active': { resource: 'volume', description: described['volume.active'], data: volume },
   'volume.attached': {
     resource: 'volume',
-    description: 'A volume was attached to rentals.',
+    description: described['volume.attached'],
     data: volume.extend({ rentalIds: z.array(rentalId) }),
   },
   'volume.detached': {
     resource: 'volume',
-    description: 'A volume was detached from rentals.',
+    description: described['volume.detached'],
     data: volume.extend({ rentalIds: z.array(rentalId) }),
   },
   'volume.inactive': {
     resource: 'volume',
-    description: 'A volume is frozen: delete requested, or no money.',
+    description: described['volume.inactive'],
     data: volume.extend({ reason: z.string(), purgeAt: timestamp.nullable() }),
   },
-  'volume.deleted': { resource: 'volume', description: 'A volume and its data are gone.', data: volume },
-  'instance.creating': { resource: 'instance', description: 'An instance was accepted.', data: instance },
-  'instance.starting': { resource: 'instance', description: 'An instance is starting.', data: instance },
+  'volume.deleted': { resource: 'volume', description: described['volume.deleted'], data: volume },
+  'instance.creating': { resource: 'instance', description: described['instance.creating'], data: instance },
+  'instance.starting': { resource: 'instance', description: described['instance.starting'], data: instance },
   'instance.online': {
     resource: 'instance',
-    description: 'An instance was proven usable; billing has started.',
+    description: described['instance.online'],
     data: instance.extend({ startedAt: timestamp }),
   },
   'instance.offline': {
     resource: 'instance',
-    description: 'The host of an instance is silent.',
+    description: described['instance.offline'],
     data: instance.extend({ silentSince: timestamp }),
   },
   'instance.stopping': {
     resource: 'instance',
-    description: 'An instance is being ended; billing has stopped.',
+    description: described['instance.stopping'],
     data: instance.extend({ reason: z.string(), billingStoppedAt: timestamp.nullable() }),
   },
   'instance.terminated': {
     resource: 'instance',
-    description: 'An instance has ended and its hardware was released.',
+    description: described['instance.terminated'],
     data: instance.extend({ terminatedAt: timestamp, finalCost }),
   },
   'instance.failed': {
     resource: 'instance',
-    description: 'An instance could not be delivered.',
+    description: described['instance.failed'],
     data: instance.extend({ reason: z.string() }),
   },
   'instance.expiring': {
     resource: 'instance',
-    description: 'A time to live or the money for an instance is about to end.',
+    description: described['instance.expiring'],
     data: instance.extend({
       expiresAt: timestamp,
       cause: z.enum(['term', 'ttl', 'balance', 'budget']),
       next: z.enum(['convert', 'terminate']).optional().meta({ description: 'What happens then.' }),
     }),
   },
-  'machine.ready': { resource: 'machine', description: 'A machine can be rented.', data: machine },
-  'machine.offline': { resource: 'machine', description: 'A machine went silent.', data: machine },
+  'machine.ready': { resource: 'machine', description: described['machine.ready'], data: machine },
+  'machine.offline': { resource: 'machine', description: described['machine.offline'], data: machine },
   'machine.quarantined': {
     resource: 'machine',
-    description: 'A machine was taken out of use until somebody has looked at it.',
+    description: described['machine.quarantined'],
     data: machine,
   },
   'balance.low': {
     resource: 'balance',
-    description: 'At the present rate the balance ends soon.',
+    description: described['balance.low'],
     data: balance,
   },
   'balance.floor': {
     resource: 'balance',
-    description: 'The balance reached its floor: no new work is accepted and running work is being stopped.',
+    description: described['balance.floor'],
     data: balance,
   },
   'balance.topped_up': {
     resource: 'balance',
-    description: 'Money was added.',
+    description: described['balance.topped_up'],
     data: balance.extend({ amountNanoUsd: nanoUsd, source: z.string() }),
   },
   'budget.threshold': {
     resource: 'budget',
-    description: 'A budget passed one of its thresholds.',
+    description: described['budget.threshold'],
     data: budget.extend({ thresholdPercent: z.int().min(1).max(100) }),
   },
-  'budget.exceeded': { resource: 'budget', description: 'A budget is used up.', data: budget },
+  'budget.exceeded': { resource: 'budget', description: described['budget.exceeded'], data: budget },
   'reservation.requested': {
     resource: 'reservation-request',
-    description: 'Somebody asked for a large reservation.',
+    description: described['reservation.requested'],
     data: z.object({ requestId: z.string(), gpuCount: z.number().min(1), requestedBy: userId }),
   },
   'invoice.finalized': {
     resource: 'invoice',
-    description: 'An invoice is final.',
+    description: described['invoice.finalized'],
     data: z.object({
       invoiceId: z.string(),
       number: z.string(),
@@ -236,22 +242,22 @@ export const eventTypes = {
   },
   'maintenance.announced': {
     resource: 'maintenance',
-    description: 'Machines in use will be away for a stated time, which is not billed.',
+    description: described['maintenance.announced'],
     data: maintenance,
   },
   'maintenance.started': {
     resource: 'maintenance',
-    description: 'The announced work began.',
+    description: described['maintenance.started'],
     data: maintenance,
   },
   'maintenance.ended': {
     resource: 'maintenance',
-    description: 'The announced work is over or was called off.',
+    description: described['maintenance.ended'],
     data: maintenance.extend({ cancelled: z.boolean() }),
   },
   'key.created': {
     resource: 'api-key',
-    description: 'An API key was created.',
+    description: described['key.created'],
     data: key.extend({
       createdBy: userId,
       scopes: z.array(z.string()),
@@ -261,23 +267,18 @@ export const eventTypes = {
   },
   'key.revoked': {
     resource: 'api-key',
-    description: 'An API key was revoked and is refused from now on.',
+    description: described['key.revoked'],
     data: key.extend({
       revokedAt: timestamp,
       cause: z.enum(['revoked', 'rotated', 'expired', 'member_removed', 'organisation_suspended']),
     }),
   },
-} as const satisfies Record<string, EventTypeDefinition>;
+} as const satisfies Record<EventType, EventTypeDefinition>;
 
-export type EventType = keyof typeof eventTypes;
-export const eventTypeNames = Object.keys(eventTypes) as [EventType, ...EventType[]];
+export { eventTypeNames, isEventType, type EventType };
 
 /** The data of one type of event as its writer gives it. */
 export type EventData<Type extends EventType> = z.input<(typeof eventTypes)[Type]['data']>;
-
-export function isEventType(value: string): value is EventType {
-  return Object.hasOwn(eventTypes, value);
-}
 
 function envelopeOf<Type extends EventType>(type: Type) {
   return z.object({

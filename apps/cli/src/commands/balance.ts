@@ -27,13 +27,19 @@ export const command = defineCommand({
       'availableNanoUsd',
       'burnRateUsdPerHour',
       'runwaySeconds',
+      'frozen',
     ],
   },
   failure: 'Could not read the balance',
   run: async (context) => {
     const balance = await context.client().balance.get();
     printRecord(context, balance, columns);
-    if (context.output.format === 'table' && isShort(balance)) {
+    if (context.output.format !== 'table') return;
+    if (balance.frozen) {
+      context.note(
+        'The money is frozen: nothing new can be paid for. Ask the operator of this installation.',
+      );
+    } else if (isShort(balance)) {
       context.note(
         `Running things stop in ${roughDuration(balance.runwaySeconds ?? 0)}. Add money: millrace topup 25`,
       );

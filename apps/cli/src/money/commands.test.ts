@@ -78,6 +78,7 @@ describe('balance', () => {
     availableNanoUsd: '10345678901',
     burnRateUsdPerHour: 2.49,
     runwaySeconds: 17_850,
+    frozen: false,
   };
 
   test('shows burn rate and runway, and warns while there is time', async () => {
@@ -94,6 +95,14 @@ describe('balance', () => {
       ].join('\n'),
     );
     expect(stderr).toBe('Running things stop in about 4 h 57 min. Add money: millrace topup 25\n');
+  });
+
+  test('says that money is frozen, before it says anything of its end', async () => {
+    const api = fakeApi({ 'GET /v2/customer/balance': { ...balance, frozen: true } });
+    const { stderr } = await runCli(['balance'], { fetch: api.fetch });
+    expect(stderr).toBe(
+      'The money is frozen: nothing new can be paid for. Ask the operator of this installation.\n',
+    );
   });
 
   test('nothing that is spent has no end', async () => {

@@ -29,6 +29,10 @@ const balance = z
       description:
         'How long everything can run on at the present rate, with what running things hold already; null when nothing is being spent.',
     }),
+    frozen: z.boolean().meta({
+      description:
+        'Whether the money cannot be spent for now, as after a disputed payment; only the operator can change that.',
+    }),
   })
   .meta({ id: 'Balance' });
 
@@ -69,6 +73,15 @@ const usageRow = z
   .object({
     group: z.string().meta({ description: 'The day, rental, volume, model or key that the row sums up.' }),
     amountNanoUsd: nanoUsd,
+    products: z
+      .object({
+        rentals: nanoUsd,
+        volumes: nanoUsd,
+        instances: nanoUsd,
+        inference: nanoUsd,
+        other: nanoUsd,
+      })
+      .meta({ description: 'The amount by what was sold; together they come to `amountNanoUsd`.' }),
     gpuSeconds: z.int().nonnegative(),
     volumeGbSeconds: z.int().nonnegative(),
     requestCount: z.int().nonnegative(),

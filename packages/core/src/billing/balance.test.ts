@@ -41,6 +41,7 @@ describe('the balance on the wire', () => {
       availableNanoUsd: '24141234567',
       burnRateUsdPerHour: 3.98,
       runwaySeconds: 21_836,
+      frozen: false,
     });
   });
 

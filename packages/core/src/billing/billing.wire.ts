@@ -24,6 +24,7 @@ export function toWireBalance(view: BalanceView): Answer<Operations['getBalance'
     availableNanoUsd: view.available.toString(),
     burnRateUsdPerHour: toNearestUsdNumber(view.burnPerHour),
     runwaySeconds: runwaySeconds(view, view.available),
+    frozen: view.frozen,
   };
 }
 
@@ -88,6 +89,13 @@ export function toWireUsage(sum: UsageSum): ItemOf<'getUsage'> {
   return {
     group: sum.group,
     amountNanoUsd: sum.cost.toString(),
+    products: {
+      rentals: sum.products.rentals.toString(),
+      volumes: sum.products.volumes.toString(),
+      instances: sum.products.instances.toString(),
+      inference: sum.products.inference.toString(),
+      other: sum.products.other.toString(),
+    },
     gpuSeconds: wholeSeconds(sum.gpuMs),
     volumeGbSeconds: wholeSeconds(sum.gbMs),
     requestCount: wholeCount(sum.requests),

@@ -1,16 +1,27 @@
 import type { Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, parseId, toUuid, type OrgId } from '@millrace/platform/ids';
-import { nanoUsd } from '@millrace/platform/money';
+import { addUsd, nanoUsd, subtractUsd } from '@millrace/platform/money';
 import { sql, type RawBuilder } from 'kysely';
 import { firstIdAfter, firstIdOf } from '../ledger/index.ts';
-import type { UsageGrouping, UsagePeriod, UsageSum, UsageUnit } from './usage.ts';
+import {
+  productCause,
+  type Product,
+  type UsageGrouping,
+  type UsagePeriod,
+  type UsageSum,
+  type UsageUnit,
+} from './usage.ts';
 
 /** Sums over the ledger's transfers, for reports. Nothing is decided by them. */
 
 interface SumRow {
   readonly name: string;
   readonly cost: string;
+  readonly rentals: string;
+  readonly volumes: string;
+  readonly instances: string;
+  readonly inference: string;
   readonly gpu_ms: string;
   readonly gb_ms: string;
   readonly requests: string;
@@ -40,9 +51,11 @@ export async function sumUsage(
     page.after === null ? sql`true` : sql`name ${beyond} ${toName(groupBy, page.after)} collate "C"`;
   const { rows } = await sql<SumRow>`
     select name, (-sum(amount_nano_usd))::text as cost,
+           ${costOf('rentals')} as rentals, ${costOf('volumes')} as volumes,
+           ${costOf('instances')} as instances, ${costOf('inference')} as inference,
            ${total('gpuMs')} as gpu_ms, ${total('gbMs')} as gb_ms, ${total('requests')} as requests,
            ${total('promptTokens')} as prompt_tokens, ${total('completionTokens')} as completion_tokens
-      from (select ${groupNames[groupBy]} collate "C" as name, amount_nano_usd, usage,
+      from (select ${groupNames[groupBy]} collate "C" as name, amount_nano_usd, usage, cause_kind,
                    case kind when 'charge' then 1 else -1 end as sign
               from ledger_transfers
              where org_id = ${toUuid(orgId)} and mode = ${report.mode} and kind in ('charge', 'credit')
@@ -67,10 +80,26 @@ function total(unit: UsageUnit): RawBuilder<string> {
   return sql`coalesce(sum(sign * abs((usage ->> ${sql.lit(unit)})::numeric)), 0)::text`;
 }
 
+function costOf(product: Product): RawBuilder<string> {
+  const isOfIt = sql`cause_kind = ${sql.lit(productCause[product])}`;
+  return sql`coalesce(-sum(amount_nano_usd) filter (where ${isOfIt}), 0)::text`;
+}
+
+function productsOf(row: SumRow): UsageSum['products'] {
+  const known = {
+    rentals: nanoUsd(BigInt(row.rentals)),
+    volumes: nanoUsd(BigInt(row.volumes)),
+    instances: nanoUsd(BigInt(row.instances)),
+    inference: nanoUsd(BigInt(row.inference)),
+  };
+  return { ...known, other: subtractUsd(nanoUsd(BigInt(row.cost)), addUsd(...Object.values(known))) };
+}
+
 function toSum(groupBy: UsageGrouping, row: SumRow): UsageSum {
   return {
     group: groupBy === 'key' ? fromUuid('key', row.name) : row.name,
     cost: nanoUsd(BigInt(row.cost)),
+    products: productsOf(row),
     gpuMs: BigInt(row.gpu_ms),
     gbMs: BigInt(row.gb_ms),
     requests: BigInt(row.requests),

@@ -24,6 +24,16 @@ export type Usage = { readonly [Unit in UsageUnit]?: number | string } & {
   readonly model?: string;
 };
 
+/** What is sold, and the kind of cause that its charges have. */
+export const productCause = {
+  rentals: 'rental',
+  volumes: 'volume',
+  instances: 'instance',
+  inference: 'inference',
+} as const satisfies Record<string, string>;
+
+export type Product = keyof typeof productCause;
+
 export type UsageGrouping = 'day' | 'rental' | 'volume' | 'model' | 'key';
 
 /** One line of a usage report. */
@@ -31,6 +41,8 @@ export interface UsageSum {
   readonly group: string;
   /** What it cost: charges less what was credited. */
   readonly cost: NanoUsd;
+  /** The cost by what was sold. */
+  readonly products: Readonly<Record<Product | 'other', NanoUsd>>;
   readonly gpuMs: bigint;
   readonly gbMs: bigint;
   readonly requests: bigint;

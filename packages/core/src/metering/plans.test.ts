@@ -45,7 +45,7 @@ describe('a visit of a sweep', () => {
         afterwards: { target },
         usage: { gpuMs: 4_800 },
         usedBy: at(1_000),
-        description: 'Metered time of rental 1042 (gpu)',
+        description: 'Metered time of rental 1042 (gpu) at $0.0036/h',
       },
     ]);
     const after = plan.finish([done({ held: usd(77), shortfall: usd(5) })]);
@@ -136,7 +136,7 @@ describe('a pause', () => {
         borne: 100n,
         from: [{ account: { kind: 'revenue', product: 'rental' }, amount: 600n }],
         usage: { gpuMs: 600 * 8 },
-        description: 'Time given back of rental 1042 (gpu)',
+        description: 'Time given back of rental 1042 (gpu) at $0.0036/h',
       },
     ]);
     expect(plan.finish(answersTo(plan))).toMatchObject({ posted: 400n, shortfall: 0n });

@@ -1,6 +1,7 @@
 import type { HoldId } from '@millrace/platform/ids';
 import {
   addUsd,
+  formatUsd,
   meteredTotal,
   negateUsd,
   subtractUsd,
@@ -37,6 +38,10 @@ type After = 'keep' | 'close' | { readonly target: NanoUsd };
 
 const sentence = (meter: Meter, what: string): string =>
   `${what} of ${meter.cause.kind} ${meter.cause.id} (${meter.name})`;
+
+/** With the rate, so that a line of the ledger can be held against the price that was agreed. */
+const ratedSentence = (meter: Meter, what: string): string =>
+  `${sentence(meter, what)} at $${formatUsd(meter.ratePerHour)}/h`;
 
 function baseOf(meter: Meter) {
   return {
@@ -113,7 +118,7 @@ function settlingOne(
       ...moneyFor(meter),
       usage: { [`${meter.unit}Ms`]: usedMs },
       usedBy,
-      description: sentence(meter, 'Metered time'),
+      description: ratedSentence(meter, 'Metered time'),
     },
   ];
   if (giveBack > 0n) {
@@ -126,7 +131,7 @@ function settlingOne(
       borne: borneOf(meter, giveBack),
       from: sharesOf(meter, giveBack, negateUsd(supplierPart)),
       usage: { [`${meter.unit}Ms`]: unusedMs },
-      description: sentence(meter, 'Time given back'),
+      description: ratedSentence(meter, 'Time given back'),
     });
   }
   return commands;
