@@ -50,6 +50,7 @@ import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsWakeUps } from '@millrace/platform/nats';
 import { createNetGuard, type NetGuard } from '@millrace/platform/net';
 import type { Sealer } from '@millrace/platform/secrets';
+import { serveConsole, type ConsoleOptions } from './console.ts';
 import { serveDocuments } from './documents.ts';
 
 /** Everything the control plane stands on. `main.ts` makes it from settings, tests make it as they need it. */
@@ -104,6 +105,8 @@ export interface ApiDeps {
   readonly priceRules?: PriceRules;
   /** What the HTTPS names of ports of instances end with; they have none unless said. */
   readonly marketplaceDomain?: string | null;
+  /** Null or left out: there is no console here. */
+  readonly console?: ConsoleOptions | null;
   readonly limits?: Partial<HttpLimits>;
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -191,6 +194,7 @@ export function createApi(deps: ApiDeps): Api {
   const { cell, recallMoney, marketplaceDomain: domain = null } = deps;
   serveInstances({ server, operations, db, clock, cell, recallMoney, domain });
   serveVolumes({ server, operations, db, ordering: createOrdering({ db, cell, recallMoney }, 'volume') });
+  if (deps.console != null) serveConsole(server, deps.console);
   serveHealth(server.fastify, deps.lifecycle);
 
   return {

@@ -1,5 +1,6 @@
 import {
   cellConfig,
+  consoleConfig,
   docsConfig,
   fleetConfig,
   fragment,
@@ -82,6 +83,7 @@ export function loadApiConfig(env?: Environment) {
   return loadConfig(
     [
       cellConfig,
+      consoleConfig,
       docsConfig,
       drainConfig,
       fleetConfig,

@@ -19,6 +19,7 @@ import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
 import { createApi } from './app.ts';
 import { loadApiConfig, type ApiConfig } from './config.ts';
+import { consoleFolder, type ConsoleOptions } from './console.ts';
 
 /** Exit codes that supervisors know: wrong settings are not cured by starting again. */
 const EXIT_CONFIG = 78;
@@ -103,6 +104,7 @@ async function start(config: ApiConfig): Promise<void> {
     webhookNetworks: config.webhooks.allowedNetworks,
     priceRules: config.marketplacePrices,
     marketplaceDomain: config.names.domain,
+    console: config.console.isServed ? consoleOptionsOf(config) : null,
     limits: {
       anonymousRpm: config.rateLimits.anonymousRpm,
       failedAuthRpm: config.rateLimits.failedAuthRpm,
@@ -126,6 +128,11 @@ async function start(config: ApiConfig): Promise<void> {
   const bound = await api.server.listen({ host: config.http.host, port: config.http.port });
   lifecycle.started();
   log.info({ ...bound, tls: tlsCert !== null, cell }, 'listening');
+}
+
+function consoleOptionsOf({ http }: ApiConfig): ConsoleOptions {
+  const https = http.tlsCert !== null || http.publicUrl?.startsWith('https:') === true;
+  return { folder: consoleFolder, inferenceUrl: null, https };
 }
 
 try {

@@ -17,6 +17,7 @@ export {
   telemetryConfig,
   valkeyConfig,
 } from './fragments.ts';
+export { consoleConfig } from './console.ts';
 export { invoicesConfig } from './invoices.ts';
 export { mailConfig } from './mail.ts';
 export { marketplaceConfig } from './marketplace.ts';

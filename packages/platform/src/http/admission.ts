@@ -39,6 +39,12 @@ export async function admitAnonymous(kit: Kit, request: FastifyRequest, reply: F
   admitOrThrow(reply, await kit.limiter.consume(anonymousLimits(kit, stateOf(request).clientIp)));
 }
 
+/** A file of a page is no try at anything, so whoever loads pages can still sign in at the rate of strangers. */
+export async function admitFile(kit: Kit, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { clientIp } = stateOf(request);
+  admitOrThrow(reply, await kit.limiter.consume(addressLimits('files', clientIp, kit.limits.fileRpm)));
+}
+
 function admitOrThrow(reply: FastifyReply, decision: RateDecision): void {
   reply.headers(rateHeaders(decision));
   if (decision.refusedBy !== null) throw rateLimitFault(decision.refusedBy);
@@ -109,34 +115,20 @@ function principalLimits(principal: Principal): RateRequest {
 /** A service that signs what it sends comes from few addresses and in bursts; who guesses learns nothing from more. */
 function strangerLimits(kit: Kit, operation: Operation, clientIp: string): RateRequest {
   if (operation.signedBody !== true) return anonymousLimits(kit, clientIp);
-  const block = addressBlock(clientIp);
-  const limit = kit.limits.signedRpm;
-  return {
-    tag: block,
-    policies: [{ name: 'signed', scope: 'ip', subject: block, limit, windowMs: minuteMs }],
-  };
+  return addressLimits('signed', clientIp, kit.limits.signedRpm);
 }
 
 function anonymousLimits(kit: Kit, clientIp: string): RateRequest {
-  const block = addressBlock(clientIp);
-  const limit = kit.limits.anonymousRpm;
-  return {
-    tag: block,
-    policies: [{ name: 'anonymous', scope: 'ip', subject: block, limit, windowMs: minuteMs }],
-  };
+  return addressLimits('anonymous', clientIp, kit.limits.anonymousRpm);
 }
 
 function failedAuthLimits(kit: Kit, clientIp: string): RateRequest {
+  return addressLimits('failed-authentication', clientIp, kit.limits.failedAuthRpm);
+}
+
+function addressLimits(name: string, clientIp: string, limit: number): RateRequest {
   const block = addressBlock(clientIp);
-  const limit = kit.limits.failedAuthRpm;
-  const policy: RatePolicy = {
-    name: 'failed-authentication',
-    scope: 'ip',
-    subject: block,
-    limit,
-    windowMs: minuteMs,
-  };
-  return { tag: block, policies: [policy] };
+  return { tag: block, policies: [{ name, scope: 'ip', subject: block, limit, windowMs: minuteMs }] };
 }
 
 function announceDeprecation(kit: Kit, operation: Operation, reply: FastifyReply): void {

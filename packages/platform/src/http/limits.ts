@@ -16,5 +16,6 @@ export const defaultHttpLimits: HttpLimits = {
   sendTimeoutMs: 120_000,
   anonymousRpm: 60,
   signedRpm: 1_200,
+  fileRpm: 1_200,
   failedAuthRpm: 30,
 };

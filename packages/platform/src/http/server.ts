@@ -5,7 +5,7 @@ import { context } from '@opentelemetry/api';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { Fault } from '../fault/index.ts';
-import { admit, admitAnonymous } from './admission.ts';
+import { admit, admitAnonymous, admitFile } from './admission.ts';
 import { createAddressBook } from './client-ip.ts';
 import { answerBrokenConnection, answerFailure } from './failures.ts';
 import { handle } from './handle.ts';
@@ -60,6 +60,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     served: () => [...served],
     admitAnonymous: (request, reply) => admitAnonymous(kit, request, reply),
+    admitFile: (request, reply) => admitFile(kit, request, reply),
     listen: async (at) => {
       await fastify.listen(at);
       const address = fastify.server.address();

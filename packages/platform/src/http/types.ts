@@ -114,6 +114,8 @@ export interface HttpLimits {
   readonly anonymousRpm: number;
   /** Requests a minute of one address block to operations with a signed body. */
   readonly signedRpm: number;
+  /** Files a minute that one address block gets: one page is twenty of them, and an office is many people. */
+  readonly fileRpm: number;
   /** Failed authentications a minute of one address block. */
   readonly failedAuthRpm: number;
 }
@@ -161,6 +163,8 @@ export interface HttpServer {
   served(): readonly string[];
   /** For routes that are no operation, as their `onRequest`: counts the caller by address, with headers. */
   readonly admitAnonymous: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  /** The same for files that are at hand and alike for everybody: they cost little and are counted by themselves. */
+  readonly admitFile: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   /** Resolves with the address really bound. */
   listen(at: {
     readonly host: string;

@@ -1,0 +1,189 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import { contract } from '@millrace/contract';
+import { systemClock } from '@millrace/platform/clock';
+import { Fault } from '@millrace/platform/fault';
+import { createHttpServer } from '@millrace/platform/http';
+import { createIdSource } from '@millrace/platform/ids';
+import { createModelLimiter } from '@millrace/platform/limiter';
+import { createLogger } from '@millrace/platform/log';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serveConsole, type ConsoleOptions } from './console.ts';
+
+const root = mkdtempSync(path.join(tmpdir(), 'mr-console-'));
+const folder = path.join(root, 'dist');
+const script = 'export const answer = 42;\n'.repeat(100);
+const page = '<!doctype html><title>Millrace</title>';
+
+beforeAll(() => {
+  mkdirSync(path.join(folder, 'assets'), { recursive: true });
+  mkdirSync(path.join(folder, '.vite'));
+  writeFileSync(path.join(root, 'secret.txt'), 'nobody reads this');
+  writeFileSync(path.join(folder, '.vite', 'manifest.json'), '{}');
+  writeFileSync(path.join(folder, 'index.html'), page);
+  writeFileSync(path.join(folder, 'favicon.svg'), '<svg/>');
+  writeFileSync(path.join(folder, 'assets', 'app-1a2b.js'), script);
+  writeFileSync(path.join(folder, 'assets', 'app-1a2b.js.gz'), gzipSync(script));
+  writeFileSync(path.join(folder, 'assets', 'app-1a2b.js.br'), brotliCompressSync(script));
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+function serverOf(options: Partial<ConsoleOptions> = {}, fileRpm = 1_000) {
+  const clock = systemClock;
+  const server = createHttpServer({
+    contract,
+    authenticate: async () => {
+      throw new Fault('INVALID_API_KEY');
+    },
+    limiter: createModelLimiter({ nowMs: () => clock.nowMs() }),
+    log: createLogger({ name: 'test', level: 'silent' }),
+    clock,
+    ids: createIdSource({ clock, cell: 0 }),
+    trustedProxies: [],
+    validateResponses: true,
+    limits: { fileRpm, anonymousRpm: 5 },
+  });
+  serveConsole(server, { folder, inferenceUrl: null, https: false, ...options });
+  return server.fastify;
+}
+
+describe('a file of the console', () => {
+  it('is kept by browsers for good when its name changes with its content, and asked about each time when not', async () => {
+    const fastify = serverOf();
+    const hashed = await fastify.inject('/console/assets/app-1a2b.js');
+    expect(hashed).toMatchObject({ statusCode: 200, body: script });
+    expect(hashed.headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+      vary: 'accept-encoding',
+    });
+    const icon = await fastify.inject('/console/favicon.svg');
+    expect(icon.headers).toMatchObject({ 'cache-control': 'no-cache', 'content-type': 'image/svg+xml' });
+  });
+
+  it.each([
+    ['br, gzip', 'br'],
+    ['gzip, deflate', 'gzip'],
+    ['gzip, br;q=0', 'gzip'],
+    ['GZIP ; q=0.5', 'gzip'],
+    ['br;q=0.0, gzip;q=0', undefined],
+    ['identity', undefined],
+    ['', undefined],
+  ])('goes out packed as the client takes it: %j', async (accepted, encoding) => {
+    const answer = await serverOf().inject({
+      url: '/console/assets/app-1a2b.js',
+      headers: { 'accept-encoding': accepted },
+    });
+    expect(answer.headers['content-encoding']).toBe(encoding);
+    if (encoding === 'gzip') expect(gunzipSync(answer.rawPayload).toString()).toBe(script);
+    if (encoding === undefined) expect(answer.body).toBe(script);
+    expect(Number(answer.headers['content-length'])).toBe(answer.rawPayload.length);
+  });
+
+  it('that is gone is not found, rather than HTML in place of a script', async () => {
+    const answer = await serverOf().inject('/console/assets/app-0000.js');
+    expect(answer).toMatchObject({ statusCode: 404 });
+    expect(answer.json()).toMatchObject({ reason: 'ROUTE_NOT_FOUND' });
+  });
+});
+
+describe('a page of the console', () => {
+  it.each(['/console/', '/console/rentals/17', '/console/catalog?gpu=h100', '/console/x.txt'])(
+    'has the HTML: %s',
+    async (url) => {
+      const answer = await serverOf().inject(url);
+      expect(answer).toMatchObject({ statusCode: 200, body: page });
+      expect(answer.headers).toMatchObject({
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-cache',
+      });
+    },
+  );
+
+  it('is not sent again to whoever has it', async () => {
+    const fastify = serverOf();
+    const { headers } = await fastify.inject('/console/');
+    const again = {
+      url: '/console/rentals',
+      headers: { 'if-none-match': `"other", ${String(headers.etag)}` },
+    };
+    const answer = await fastify.inject(again);
+    expect(answer).toMatchObject({ statusCode: 304, body: '' });
+    expect(answer.headers).toMatchObject({ etag: headers.etag, 'cache-control': 'no-cache' });
+  });
+
+  it('is looked at by HEAD, and changed by nothing', async () => {
+    const fastify = serverOf();
+    const head = await fastify.inject({ method: 'HEAD', url: '/console/' });
+    expect(head.statusCode).toBe(200);
+    expect(head.headers['content-length']).toBe(String(page.length));
+    for (const method of ['POST', 'PUT', 'DELETE'] as const) {
+      expect((await fastify.inject({ method, url: '/console/' })).statusCode, method).toBe(404);
+    }
+  });
+
+  it.each([
+    '/console/../secret.txt',
+    '/console/..%2fsecret.txt',
+    '/console/%2e%2e/secret.txt',
+    '/console/assets/../../secret.txt',
+    '/console/.vite/manifest.json',
+    '/console//etc/passwd',
+  ])('is all that a path out of the console finds: %s', async (url) => {
+    const answer = await serverOf().inject(url);
+    expect(answer.body).not.toContain('nobody reads this');
+    expect([200, 404]).toContain(answer.statusCode);
+    if (answer.statusCode === 200) expect(answer.body).toBe(page);
+  });
+
+  it('may run scripts and styles of ours alone, call this api and the gateway, and be framed by nobody', async () => {
+    const { headers } = await serverOf({ inferenceUrl: 'https://models.example.com/v1' }).inject('/console/');
+    const policy = String(headers['content-security-policy']);
+    expect(policy.split('; ')).toEqual(
+      expect.arrayContaining([
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self' https://models.example.com",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+      ]),
+    );
+    expect(policy).not.toContain('unsafe');
+    expect(headers).toMatchObject({
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+    });
+    expect(headers).not.toHaveProperty('strict-transport-security');
+    const secure = await serverOf({ https: true }).inject('/console/');
+    expect(secure.headers).toHaveProperty('strict-transport-security', 'max-age=31536000');
+  });
+});
+
+it.each(['/', '/console'])('%s leads to the console', async (url) => {
+  const answer = await serverOf().inject(url);
+  expect(answer).toMatchObject({ statusCode: 302 });
+  expect(answer.headers['location']).toBe('/console/');
+});
+
+it('a console that was not built says how to build it, and nothing leads there', async () => {
+  const fastify = serverOf({ folder: path.join(root, 'nothing') });
+  const answer = await fastify.inject('/console/rentals');
+  expect(answer.statusCode).toBe(503);
+  expect(answer.body).toContain('npm run console:build');
+  expect((await fastify.inject('/')).statusCode).toBe(404);
+});
+
+it('loading pages takes nothing from the rate of strangers, and has an end of its own', async () => {
+  const fastify = serverOf({}, 30);
+  for (let index = 0; index < 30; index += 1) {
+    expect((await fastify.inject('/console/assets/app-1a2b.js')).statusCode).toBe(200);
+  }
+  expect((await fastify.inject('/console/')).statusCode).toBe(429);
+  expect((await fastify.inject('/v2/nothing')).statusCode).toBe(404);
+});

@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+
+const root = path.join(import.meta.dirname, '..', '..', '..');
+const app = path.join(root, 'apps', 'console');
+export const builtFolder = path.join(app, 'dist');
+
+/** What the console is made of: its own files, and those of the packages that it takes into itself. */
+const inputs = [
+  'apps/console/src',
+  'apps/console/public',
+  'apps/console/index.html',
+  'apps/console/vite.config.ts',
+  'packages/contract/src',
+  'packages/sdk/src',
+  'package-lock.json',
+  'tools/console/src/build.ts',
+];
+/** In the build: what it was made of. */
+const STAMP = '.built.json';
+/** Below this a packed file saves less than its headers cost. */
+const LEAST_PACKED_BYTES = 1_024;
+const packable = /\.(css|html|js|json|svg|txt|webmanifest)$/;
+
+export type BuildOutcome = 'built' | 'current';
+
+/**
+ * Builds the console where that was not done yet, or not from these files. Several may ask at once: one builds, the others
+ * wait for it. Who reads the folder meanwhile has the build before, or the new one, and never half of one.
+ */
+export function buildConsole(options: { readonly always?: boolean } = {}): BuildOutcome {
+  const wanted = digestOfInputs();
+  if (options.always !== true && builtFrom(builtFolder) === wanted) return 'current';
+  const lock = path.join(root, '.millrace', 'console-build.lock');
+  mkdirSync(path.dirname(lock), { recursive: true });
+  // flock starts this file again, in a process that has the lock.
+  const args = [lock, process.execPath, import.meta.filename, wanted, ...(options.always ? ['always'] : [])];
+  const { status, stdout, stderr, error } = spawnSync('flock', args, { encoding: 'utf8', env: process.env });
+  if (status === 0) return 'built';
+  throw new Error(`The console was not built.\n${stdout}${stderr}${error?.message ?? ''}`.trimEnd());
+}
+
+function buildAlone(wanted: string, always: boolean): void {
+  if (!always && builtFrom(builtFolder) === wanted) return;
+  const fresh = path.join(app, 'dist.new');
+  const old = path.join(app, 'dist.old');
+  for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+  const vite = createRequire(path.join(app, 'package.json')).resolve('vite/package.json');
+  const program = path.join(path.dirname(vite), 'bin', 'vite.js');
+  const flags = [program, 'build', '--outDir', fresh, '--emptyOutDir', '--manifest', '--logLevel', 'warn'];
+  const { status, error } = spawnSync(process.execPath, flags, {
+    cwd: app,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  if (status !== 0) throw new Error(`vite build failed. ${error?.message ?? ''}`);
+  packFiles(fresh);
+  writeFileSync(path.join(fresh, STAMP), JSON.stringify({ digest: wanted }));
+  if (existsSync(builtFolder)) renameSync(builtFolder, old);
+  renameSync(fresh, builtFolder);
+  rmSync(old, { recursive: true, force: true });
+}
+
+function packFiles(folder: string): void {
+  for (const file of filesBelow(folder).filter((each) => packable.test(each))) {
+    if (path.relative(folder, file).startsWith('.')) continue;
+    const plain = readFileSync(file);
+    if (plain.length < LEAST_PACKED_BYTES) continue;
+    writeFileSync(`${file}.gz`, gzipSync(plain, { level: 9 }));
+    const params = {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
+    };
+    writeFileSync(`${file}.br`, brotliCompressSync(plain, { params }));
+  }
+}
+
+function builtFrom(folder: string): string | null {
+  const stamp = path.join(folder, STAMP);
+  if (!existsSync(stamp)) return null;
+  const { digest } = JSON.parse(readFileSync(stamp, 'utf8')) as { readonly digest: string };
+  return digest;
+}
+
+function digestOfInputs(): string {
+  const hash = createHash('sha256');
+  for (const input of inputs) {
+    const place = path.join(root, input);
+    if (!existsSync(place)) continue;
+    const files = statSync(place).isDirectory() ? filesBelow(place) : [place];
+    for (const file of files.filter((each) => !/\.test\.tsx?$/.test(each))) {
+      hash
+        .update(`${path.relative(root, file)}\0`)
+        .update(readFileSync(file))
+        .update('\0');
+    }
+  }
+  return hash.digest('hex');
+}
+
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .toSorted();
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [, , wanted = '', always] = process.argv;
+  buildAlone(wanted, always === 'always');
+}

@@ -1,0 +1,1 @@
+export { buildConsole, builtFolder } from './build.ts';

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+/** Script that a browser has to load, packed, before it shows anything of the console. */
+export const FIRST_LOAD_LIMIT_BYTES = 250_000;
+
+/** What the build says of each file that others import, by the name of its source. */
+export type Manifest = Readonly<
+  Record<
+    string,
+    {
+      readonly file: string;
+      readonly isEntry?: boolean;
+      readonly imports?: readonly string[];
+      readonly dynamicImports?: readonly string[];
+    }
+  >
+>;
+
+export interface Weight {
+  /** The entry with everything that it imports outright. */
+  readonly firstLoadBytes: number;
+  /** What each further part adds to that when it is first needed, the heaviest first. */
+  readonly parts: readonly { readonly name: string; readonly bytes: number }[];
+}
+
+export function readWeight(folder: string): Weight {
+  const manifest = JSON.parse(readFileSync(path.join(folder, '.vite', 'manifest.json'), 'utf8')) as Manifest;
+  return weigh(manifest, (file) => gzipSync(readFileSync(path.join(folder, file)), { level: 9 }).length);
+}
+
+export function weigh(manifest: Manifest, bytesOf: (file: string) => number): Weight {
+  const entries = Object.keys(manifest).filter((name) => manifest[name]?.isEntry === true);
+  if (entries.length === 0) throw new Error('The manifest of the build has no entry.');
+  const first = reach(manifest, entries);
+  const lazy = new Set(Object.values(manifest).flatMap((chunk) => chunk.dynamicImports ?? []));
+  const sum = (files: Iterable<string>): number =>
+    [...files].filter((file) => file.endsWith('.js')).reduce((total, file) => total + bytesOf(file), 0);
+  const parts = [...lazy].map((name) => {
+    const added = [...reach(manifest, [name])].filter((file) => !first.has(file));
+    return { name, bytes: sum(added) };
+  });
+  return { firstLoadBytes: sum(first), parts: parts.toSorted((a, b) => b.bytes - a.bytes) };
+}
+
+/** The files of these chunks and of all that they import outright. */
+function reach(manifest: Manifest, names: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const files = new Set<string>();
+  const visit = (name: string): void => {
+    const chunk = manifest[name];
+    if (seen.has(name) || chunk === undefined) return;
+    seen.add(name);
+    files.add(chunk.file);
+    (chunk.imports ?? []).forEach(visit);
+  };
+  names.forEach(visit);
+  return files;
+}
