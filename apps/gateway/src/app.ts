@@ -104,6 +104,7 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
     limiter: createLimiter({ valkey, log, clock }),
     failedAuthRpm: config.rateLimits.failedAuthRpm,
     trustedProxies: config.http.trustedProxies,
+    consoleOrigins: config.gateway.consoleOrigins,
     schemas: contract.schemas,
     limits: { longestRequestMs: config.gateway.longestRequestMs, bodyBytes: config.gateway.bodyBytes },
     upstreams: { silenceMs: config.gateway.silenceMs },

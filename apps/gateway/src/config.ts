@@ -44,6 +44,12 @@ const gatewayConfig = fragment('gateway', {
     expected: 'the largest request that is read, in bytes, 1024 to 268435456',
     example: '16777216',
   },
+  consoleOrigins: {
+    env: 'MILLRACE_CONSOLE_ORIGINS',
+    schema: values.listOf(values.origin).default([]),
+    expected: 'a comma-separated list of the origins of consoles whose pages may call this gateway',
+    example: 'https://console.example.com',
+  },
   drainMs: {
     env: 'MILLRACE_DRAIN_MS',
     schema: values.wholeNumber(0, 3_600_000).default(60_000),

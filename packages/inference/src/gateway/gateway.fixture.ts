@@ -202,6 +202,7 @@ function mint(mode: 'live' | 'test', keys: Map<string, KeyEntry>, orgId: string)
 
 export interface WorldOptions {
   readonly failedAuthRpm?: number;
+  readonly consoleOrigins?: readonly string[];
   readonly models: readonly ModelEntry[];
   readonly limits?: GatewayOptions['limits'];
   readonly upstreams?: GatewayOptions['upstreams'];
@@ -243,6 +244,7 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
     limiter,
     failedAuthRpm: options.failedAuthRpm ?? 1_000_000,
     trustedProxies: [],
+    consoleOrigins: options.consoleOrigins ?? [],
     schemas: contract.schemas,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.upstreams === undefined ? {} : { upstreams: options.upstreams }),

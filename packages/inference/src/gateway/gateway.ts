@@ -12,6 +12,7 @@ import type { Book } from '../book/index.ts';
 import type { Router } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
 import { createCounting } from './counting.ts';
+import { createCrossOrigin } from './cross-origin.ts';
 import { createDoor } from './door.ts';
 import type { Exchange } from './exchange.ts';
 import { Roster } from './roster.ts';
@@ -33,6 +34,8 @@ export interface GatewayOptions {
   /** Refused keys a minute from one address. */
   readonly failedAuthRpm: number;
   readonly trustedProxies: readonly string[];
+  /** Whose pages may call from a browser; no page may unless said. */
+  readonly consoleOrigins?: readonly string[];
   readonly schemas: Pick<ContractSchemas, 'chatRequest'>;
   readonly limits?: Partial<GatewayLimits>;
   readonly upstreams?: Partial<UpstreamsOptions>;
@@ -110,6 +113,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     routes: gatewayRoutes(parts, options.schemas),
     isDraining: () => draining,
     open,
+    crossOrigin: createCrossOrigin(options.consoleOrigins ?? []),
     tls: options.tls ?? null,
   });
   const loops: Loop[] = [

@@ -7,6 +7,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { answerHeaders, sendFault } from './answers.ts';
 import { holdsMoreValuesThan } from '../wire/json-values.ts';
 import type { Counting } from './counting.ts';
+import type { CrossOrigin } from './cross-origin.ts';
 import type { Caller } from './door.ts';
 import type { GatewayLimits, GatewayParts } from './parts.ts';
 import type { Roster } from './roster.ts';
@@ -41,6 +42,7 @@ export interface GatewayServerOptions {
   readonly isDraining: () => boolean;
   /** Every answer that has not gone out to its end. */
   readonly open: Roster<ServerResponse>;
+  readonly crossOrigin: CrossOrigin;
   readonly tls: { readonly cert: string; readonly key: string } | null;
 }
 
@@ -94,6 +96,10 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     const seat = open.add(response);
     response.on('close', () => open.leave(seat));
     if (options.isDraining()) response.shouldKeepAlive = false;
+    if (options.crossOrigin.meet(request, response)) {
+      response.writeHead(204, answerHeaders(requestId, null)).end();
+      return;
+    }
     try {
       const url = request.url ?? '';
       const queryAt = url.indexOf('?');

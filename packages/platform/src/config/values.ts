@@ -31,6 +31,12 @@ function url(...schemes: readonly string[]) {
   );
 }
 
+/** As a browser names where a page is from: scheme, host and port, and nothing else. */
+const origin = url('http', 'https').refine(
+  (value) => URL.canParse(value) && new URL(value).origin === value,
+  'it must be written as browsers do: a scheme, a host in small letters and a port that is not the usual one, without a path',
+);
+
 /** Comma-separated, blanks around items ignored, no empty items. */
 function listOf<Item extends z.ZodType<unknown, string>>(item: Item) {
   return z
@@ -84,7 +90,19 @@ function parseJson(value: string): unknown {
   }
 }
 
-export const values = { text, wholeNumber, boolean, port, url, listOf, cidr, host, fileContent, json };
+export const values = {
+  text,
+  wholeNumber,
+  boolean,
+  port,
+  url,
+  origin,
+  listOf,
+  cidr,
+  host,
+  fileContent,
+  json,
+};
 
 export function isLoopback(address: string): boolean {
   if (address === 'localhost') return true;
