@@ -27,6 +27,7 @@ import {
   hasAmountLimit,
   HOLD_WINDOW_MS,
   labelsOf,
+  rehearseRefusal,
   requireAllowed,
   requireRoom,
   requireWithinCap,
@@ -73,6 +74,7 @@ export async function acceptOrder(
   requireAllowed(order, key.limits);
   const ttlSeconds = timeToLive(order, key.limits);
   await requireOpen(tx, key.mode, order);
+  rehearseRefusal(key.mode, order.tags);
   const sshKeys = await requireSshKeys(tx, orgId, key, order);
   const { available } = await readBalance(tx, orgId, key.mode, now);
   const { price, hold } = await priceOrder(tx, orgId, key.mode, { order, available, now });

@@ -7,6 +7,7 @@ import type { FrozenPrice } from '../prices/index.ts';
 import {
   HOLD_WINDOW_MS,
   labelsOf,
+  rehearseRefusal,
   orderOfBareMetal,
   orderOfVirtualMachine,
   requireAllowed,
@@ -102,6 +103,17 @@ it('an order of the interface alone has the defaults of the interface', () => {
 
 it('a hold reaches to the first posting and a quarter of an hour beyond', () => {
   expect(HOLD_WINDOW_MS).toBe(75 * 60_000);
+});
+
+it.each([
+  ['no-capacity', 'INSUFFICIENT_CAPACITY'],
+  ['no-balance', 'INSUFFICIENT_BALANCE'],
+] as const)('a test key sees %s refused as it would be, and a live key never', (fault, reason) => {
+  const tags = { 'millrace.fault': fault };
+  expect(() => rehearseRefusal('test', tags)).toThrow(expect.objectContaining({ reason }));
+  expect(() => rehearseRefusal('live', tags)).not.toThrow();
+  expect(() => rehearseRefusal('test', { 'millrace.fault': 'boot-fails' })).not.toThrow();
+  expect(() => rehearseRefusal('test', { 'millrace.fault': 'constructor' })).not.toThrow();
 });
 
 it('tags reach the engine as faults of the mock, in test mode alone', () => {

@@ -197,6 +197,19 @@ export function labelsOf(mode: Mode, tags: RentalOrder['tags']): Readonly<Record
   return Object.fromEntries(Object.entries(tags).filter(([key]) => labelPattern.test(key)));
 }
 
+/** Refusals of the platform itself, which no engine could imitate: a test key that names one is refused just so. */
+const rehearsedRefusals: ReadonlyMap<string, 'INSUFFICIENT_CAPACITY' | 'INSUFFICIENT_BALANCE'> = new Map([
+  ['no-capacity', 'INSUFFICIENT_CAPACITY'],
+  ['no-balance', 'INSUFFICIENT_BALANCE'],
+] as const);
+
+/** Refuses what a test key wants to see refused. */
+export function rehearseRefusal(mode: Mode, tags: RentalOrder['tags']): void {
+  const name: string = labelsOf(mode, tags)['millrace.fault'] ?? '';
+  const reason = rehearsedRefusals.get(name);
+  if (reason !== undefined) throw new Fault(reason);
+}
+
 const secondsPerDay = 86_400;
 
 /**
