@@ -287,7 +287,8 @@ begin
   end if;
   insert into book_changes (kind, ref)
   select 'key', public_id from api_keys
-   where org_id = new.org_id and mode = new.mode and revoked_at is null and (counted is null or id = any (counted));
+   where org_id = new.org_id and mode = new.mode and revoked_at is null and api_keys.kind = 'key'
+     and (counted is null or id = any (counted));
   return null;
 end $$;
 
@@ -303,7 +304,7 @@ begin
   if tg_op = 'DELETE' then changed := old; else changed := new; end if;
   insert into book_changes (kind, ref)
   select 'key', public_id from api_keys
-   where user_id = changed.user_id and revoked_at is null
+   where user_id = changed.user_id and revoked_at is null and api_keys.kind = 'key'
      and (tg_table_name <> 'members' or org_id = (to_jsonb(changed) ->> 'org_id')::uuid);
   return null;
 end $$;
@@ -570,17 +571,20 @@ CREATE TABLE public.api_keys (
     last_used_at timestamp with time zone,
     next_action_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    kind text DEFAULT 'key'::text NOT NULL,
     CONSTRAINT api_keys_expiry_is_driven CHECK (
 CASE
     WHEN (revoked_at IS NOT NULL) THEN (next_action_at IS NULL)
     ELSE ((next_action_at IS NULL) = (expires_at IS NULL))
 END),
+    CONSTRAINT api_keys_kind_check CHECK ((kind = ANY (ARRAY['key'::text, 'seat'::text]))),
     CONSTRAINT api_keys_limits_check CHECK ((jsonb_typeof(limits) = 'object'::text)),
     CONSTRAINT api_keys_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
     CONSTRAINT api_keys_public_id_check CHECK ((public_id ~ '^[0-9A-HJKMNP-TV-Z]{12}$'::text)),
     CONSTRAINT api_keys_revocation_has_a_reason CHECK (((revoked_at IS NULL) = (revoked_reason IS NULL))),
     CONSTRAINT api_keys_revoked_reason_check CHECK ((revoked_reason = ANY (ARRAY['revoked'::text, 'rotated'::text, 'expired'::text, 'member_removed'::text]))),
+    CONSTRAINT api_keys_seats_are_plain CHECK (((kind = 'key'::text) OR ((expires_at IS NULL) AND (rotated_from IS NULL) AND (scopes = '{}'::text[]) AND (allowed_ips = '{}'::cidr[]) AND (limits = '{}'::jsonb) AND ((revoked_reason IS NULL) OR (revoked_reason = 'member_removed'::text))))),
     CONSTRAINT api_keys_secret_sha256_check CHECK ((octet_length(secret_sha256) = 32))
 );
 
@@ -603,6 +607,8 @@ COMMENT ON COLUMN public.api_keys.rotated_from IS 'The key this one replaces. A 
 COMMENT ON COLUMN public.api_keys.last_used_at IS 'Kept to about a minute; written behind the request.';
 
 COMMENT ON COLUMN public.api_keys.next_action_at IS 'When expiry must be noted and announced. Set exactly while an unrevoked key has an expiry, so a sweep can drive it if the workflow engine lost its timer.';
+
+COMMENT ON COLUMN public.api_keys.kind IS 'seat: no key, but what a member does when signed in; one for each organisation, member and mode. Nobody knows its secret, and nothing lists, counts, rotates or revokes it as a key.';
 
 CREATE TABLE public.audit_log (
     id uuid NOT NULL,
@@ -842,6 +848,25 @@ COMMENT ON COLUMN public.clusters.observer IS 'The process that watches it, unti
 COMMENT ON COLUMN public.clusters.watching_since IS 'Since when it has been watched without a gap. Silence is counted from here at the earliest.';
 
 COMMENT ON COLUMN public.clusters.beat_at IS 'When its observer last looked, whether or not the engine answered.';
+
+CREATE TABLE public.device_codes (
+    id uuid NOT NULL,
+    device_code text NOT NULL,
+    user_code text NOT NULL,
+    user_id uuid,
+    expires_at timestamp with time zone NOT NULL,
+    status text NOT NULL,
+    last_polled_at timestamp with time zone,
+    polling_interval integer,
+    client_id text,
+    scope text,
+    CONSTRAINT device_codes_device_code_check CHECK ((device_code ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT device_codes_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'denied'::text])))
+);
+
+COMMENT ON TABLE public.device_codes IS 'Programs that wait for a person to sign them in, such as a terminal. Gone once claimed.';
+
+COMMENT ON COLUMN public.device_codes.device_code IS 'SHA-256 of what the program holds, in hex.';
 
 CREATE TABLE public.entitlements (
     id uuid NOT NULL,
@@ -1295,19 +1320,29 @@ CREATE TABLE public.invitations (
     id uuid NOT NULL,
     org_id uuid NOT NULL,
     email text NOT NULL,
-    role text,
+    role text NOT NULL,
     status text DEFAULT 'pending'::text NOT NULL,
     inviter_id uuid NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    notice_id uuid,
+    answered_at timestamp with time zone,
+    CONSTRAINT invitations_answer_is_dated CHECK (((status = 'pending'::text) = (answered_at IS NULL))),
     CONSTRAINT invitations_email_check CHECK ((email = lower(email))),
+    CONSTRAINT invitations_email_is_short CHECK (((length(email) <= 255) AND (POSITION(('@'::text) IN (email)) > 1))),
     CONSTRAINT invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'billing'::text, 'viewer'::text]))),
     CONSTRAINT invitations_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'accepted'::text, 'rejected'::text, 'canceled'::text])))
 );
 
 COMMENT ON TABLE public.invitations IS 'Members to be: asked by mail, not yet answered.';
 
-COMMENT ON COLUMN public.invitations.status IS 'The spelling "canceled" is the sign-in library''s.';
+COMMENT ON COLUMN public.invitations.status IS 'pending also when it has expired: that is by the clock alone. The spelling "canceled" is the sign-in library''s.';
+
+COMMENT ON COLUMN public.invitations.created_at IS 'When it was first made; inviting the same mailbox again renews expires_at only.';
+
+COMMENT ON COLUMN public.invitations.notice_id IS 'The latest letter about it, to be called off with it. No foreign key: letters are forgotten in time.';
+
+COMMENT ON COLUMN public.invitations.answered_at IS 'When it was accepted, declined or taken back.';
 
 CREATE TABLE public.invoice_counter (
     is_only boolean DEFAULT true NOT NULL,
@@ -2233,7 +2268,7 @@ COMMENT ON COLUMN public.nodes.transitions IS 'The number of its newest transiti
 
 CREATE TABLE public.notice_mails (
     notice_id uuid NOT NULL,
-    user_id uuid NOT NULL,
+    user_id uuid,
     org_id uuid NOT NULL,
     mode text NOT NULL,
     category text NOT NULL,
@@ -2245,13 +2280,17 @@ CREATE TABLE public.notice_mails (
     last_error text,
     created_at timestamp with time zone NOT NULL,
     done_at timestamp with time zone,
+    email text,
+    recipient text GENERATED ALWAYS AS (COALESCE((user_id)::text, email)) STORED NOT NULL,
     CONSTRAINT notice_mails_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT notice_mails_category_check CHECK (((length(category) >= 1) AND (length(category) <= 40))),
     CONSTRAINT notice_mails_claim_is_dated CHECK (((claim IS NULL) = (claimed_until IS NULL))),
     CONSTRAINT notice_mails_done_when_done CHECK (((state = 'waiting'::text) = (done_at IS NULL))),
+    CONSTRAINT notice_mails_email_check CHECK (((email = lower(email)) AND (length(email) <= 255))),
     CONSTRAINT notice_mails_failure_has_a_reason CHECK (((state = ANY (ARRAY['waiting'::text, 'sent'::text])) OR (last_error IS NOT NULL))),
     CONSTRAINT notice_mails_last_error_check CHECK ((length(last_error) <= 500)),
     CONSTRAINT notice_mails_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
+    CONSTRAINT notice_mails_one_recipient CHECK (((user_id IS NULL) <> (email IS NULL))),
     CONSTRAINT notice_mails_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'sent'::text, 'refused'::text, 'given_up'::text, 'skipped'::text]))),
     CONSTRAINT notice_mails_waiting_is_due CHECK (((state = 'waiting'::text) = (next_attempt_at IS NOT NULL)))
 )
@@ -2272,6 +2311,10 @@ COMMENT ON COLUMN public.notice_mails.claim IS 'The worker that is sending it no
 COMMENT ON COLUMN public.notice_mails.claimed_until IS 'From then on another may take it, by the clock of the database.';
 
 COMMENT ON COLUMN public.notice_mails.last_error IS 'Why the latest attempt failed, or why there was none.';
+
+COMMENT ON COLUMN public.notice_mails.email IS 'The mailbox of somebody who is no member; null: it goes to whatever mailbox the person has.';
+
+COMMENT ON COLUMN public.notice_mails.recipient IS 'The person, or else the mailbox: each gets a notice once.';
 
 CREATE TABLE public.notice_preferences (
     org_id uuid NOT NULL,
@@ -2451,6 +2494,26 @@ ALTER TABLE public.outbox ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE public.passkeys (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    name text,
+    public_key text NOT NULL,
+    credential_id text NOT NULL,
+    counter double precision NOT NULL,
+    device_type text NOT NULL,
+    backed_up boolean NOT NULL,
+    transports text,
+    aaguid text,
+    created_at timestamp with time zone DEFAULT now(),
+    CONSTRAINT passkeys_counter_check CHECK ((((counter >= (0)::double precision) AND (counter <= ('4294967295'::bigint)::double precision)) AND (counter = floor(counter)))),
+    CONSTRAINT passkeys_name_check CHECK ((length(name) <= 200))
+);
+
+COMMENT ON TABLE public.passkeys IS 'Public halves of passkeys; the private half never leaves the person''s device.';
+
+COMMENT ON COLUMN public.passkeys.counter IS 'Counts up with each use, up to 32 bits; a float because the library wants a number, which a bigint is not.';
 
 CREATE TABLE public.payment_disputes (
     provider text NOT NULL,
@@ -3423,10 +3486,13 @@ CREATE TABLE public.sessions (
     user_agent text,
     active_org_id uuid,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT sessions_token_is_hashed CHECK ((token ~ '^[0-9a-f]{64}$'::text))
 );
 
-COMMENT ON TABLE public.sessions IS 'Signed-in browsers. Written by the sign-in library only; API calls use api_keys.';
+COMMENT ON TABLE public.sessions IS 'Where people are signed in. Begun by the sign-in library, ended by it or by our own operations.';
+
+COMMENT ON COLUMN public.sessions.token IS 'SHA-256 of the token, in hex: who reads this table can sign in as nobody.';
 
 COMMENT ON COLUMN public.sessions.active_org_id IS 'The organisation the person is looking at; a preference, never a permission.';
 
@@ -3747,6 +3813,26 @@ COMMENT ON TABLE public.suppliers IS 'Organisations that applied to supply machi
 
 COMMENT ON COLUMN public.suppliers.fee_ppm IS 'The operator''s part of each charge, in millionths. What is rented keeps the fee it was rented with.';
 
+CREATE TABLE public.two_factors (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    secret text NOT NULL,
+    backup_codes text NOT NULL,
+    verified boolean DEFAULT true NOT NULL,
+    failed_verification_count integer DEFAULT 0 NOT NULL,
+    locked_until timestamp with time zone
+);
+
+COMMENT ON TABLE public.two_factors IS 'The second factor of a person: codes by time, and codes to write down.';
+
+COMMENT ON COLUMN public.two_factors.secret IS 'Encrypted with the secret of the sign-in, MILLRACE_AUTH_SECRET.';
+
+COMMENT ON COLUMN public.two_factors.backup_codes IS 'Encrypted with the secret of the sign-in; each is gone once it was used.';
+
+COMMENT ON COLUMN public.two_factors.verified IS 'False until the person has shown a first code; until then nobody is asked for one.';
+
+COMMENT ON COLUMN public.two_factors.failed_verification_count IS 'Wrong codes in a row; after too many the factor is locked for a while.';
+
 CREATE TABLE public.usage_charges (
     request_id uuid NOT NULL,
     org_id uuid NOT NULL,
@@ -3849,6 +3935,7 @@ CREATE TABLE public.users (
     image text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    two_factor_enabled boolean DEFAULT false NOT NULL,
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (length(email) <= 255) AND (POSITION(('@'::text) IN (email)) > 1))),
     CONSTRAINT users_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
 );
@@ -3858,6 +3945,8 @@ COMMENT ON TABLE public.users IS 'People. A person exists once, however many org
 COMMENT ON COLUMN public.users.email IS 'Always lower case, so that one mailbox is one user.';
 
 COMMENT ON COLUMN public.users.email_verified IS 'True once the person has shown they read this mailbox; sign-in maintains it.';
+
+COMMENT ON COLUMN public.users.two_factor_enabled IS 'True once the person has confirmed a second factor; a password alone then signs nobody in.';
 
 CREATE TABLE public.verifications (
     id uuid NOT NULL,
@@ -4170,6 +4259,15 @@ ALTER TABLE ONLY public.cluster_observers
 ALTER TABLE ONLY public.clusters
     ADD CONSTRAINT clusters_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.device_codes
+    ADD CONSTRAINT device_codes_device_code_key UNIQUE (device_code);
+
+ALTER TABLE ONLY public.device_codes
+    ADD CONSTRAINT device_codes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.device_codes
+    ADD CONSTRAINT device_codes_user_code_key UNIQUE (user_code);
+
 ALTER TABLE ONLY public.entitlements
     ADD CONSTRAINT entitlements_pkey PRIMARY KEY (id);
 
@@ -4309,7 +4407,7 @@ ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.notice_mails
-    ADD CONSTRAINT notice_mails_pkey PRIMARY KEY (notice_id, user_id);
+    ADD CONSTRAINT notice_mails_pkey PRIMARY KEY (notice_id, recipient);
 
 ALTER TABLE ONLY public.notice_preferences
     ADD CONSTRAINT notice_preferences_pkey PRIMARY KEY (org_id, user_id, mode, category);
@@ -4325,6 +4423,12 @@ ALTER TABLE ONLY public.organisations
 
 ALTER TABLE ONLY public.outbox
     ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_credential_id_key UNIQUE (credential_id);
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.payment_disputes
     ADD CONSTRAINT payment_disputes_pkey PRIMARY KEY (provider, dispute_ref);
@@ -4527,6 +4631,12 @@ ALTER TABLE ONLY public.suppliers
 ALTER TABLE ONLY public.suppliers
     ADD CONSTRAINT suppliers_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.two_factors
+    ADD CONSTRAINT two_factors_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.two_factors
+    ADD CONSTRAINT two_factors_user_key UNIQUE (user_id);
+
 ALTER TABLE ONLY public.usage_charges
     ADD CONSTRAINT usage_charges_pkey PRIMARY KEY (request_id);
 
@@ -4597,6 +4707,8 @@ CREATE INDEX allocations_org_idx ON public.allocations USING btree (org_id, id) 
 
 CREATE INDEX api_keys_next_action_idx ON public.api_keys USING btree (next_action_at) WHERE (next_action_at IS NOT NULL);
 
+CREATE UNIQUE INDEX api_keys_one_seat ON public.api_keys USING btree (org_id, user_id, mode) WHERE ((kind = 'seat'::text) AND (revoked_at IS NULL));
+
 CREATE INDEX api_keys_org_idx ON public.api_keys USING btree (org_id, id);
 
 CREATE INDEX api_keys_unrevoked_idx ON public.api_keys USING btree (org_id) WHERE (revoked_at IS NULL);
@@ -4616,6 +4728,8 @@ CREATE INDEX cluster_comparisons_due_idx ON public.cluster_comparisons USING btr
 CREATE UNIQUE INDEX clusters_name_idx ON public.clusters USING btree (name) WHERE (status <> 'removed'::text);
 
 CREATE INDEX clusters_provider_idx ON public.clusters USING btree (provider_id, region);
+
+CREATE INDEX device_codes_expires_at_idx ON public.device_codes USING btree (expires_at);
 
 CREATE INDEX entitlements_org_idx ON public.entitlements USING btree (org_id, id) WHERE (revoked_at IS NULL);
 
@@ -4655,7 +4769,11 @@ CREATE INDEX instances_org_idx ON public.instances USING btree (org_id, mode, re
 
 CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
 
+CREATE UNIQUE INDEX invitations_one_pending_idx ON public.invitations USING btree (org_id, email) WHERE (status = 'pending'::text);
+
 CREATE INDEX invitations_org_id_idx ON public.invitations USING btree (org_id);
+
+CREATE INDEX invitations_recent_idx ON public.invitations USING btree (org_id, created_at);
 
 CREATE INDEX invoices_org_idx ON public.invoices USING btree (org_id, id);
 
@@ -4721,6 +4839,8 @@ CREATE INDEX nodes_status_idx ON public.nodes USING btree (status, id);
 
 CREATE INDEX notice_mails_due_idx ON public.notice_mails USING btree (next_attempt_at) WHERE (state = 'waiting'::text);
 
+CREATE INDEX notice_mails_mailbox_idx ON public.notice_mails USING btree (email, created_at) WHERE (email IS NOT NULL);
+
 CREATE INDEX notice_mails_recent_idx ON public.notice_mails USING btree (org_id, user_id, category, created_at);
 
 CREATE INDEX notices_recorded_idx ON public.notices USING brin (recorded_at);
@@ -4738,6 +4858,8 @@ COMMENT ON INDEX public.outbox_events_idx IS 'Events and commands queue apart: c
 CREATE INDEX outbox_parked_idx ON public.outbox USING btree (parked_at) WHERE (parked_at IS NOT NULL);
 
 CREATE INDEX outbox_retrying_idx ON public.outbox USING btree (shard, service, object_key) WHERE ((kind = 'command'::text) AND (parked_at IS NULL) AND (next_attempt_at IS NOT NULL));
+
+CREATE INDEX passkeys_user_id_idx ON public.passkeys USING btree (user_id);
 
 CREATE INDEX payment_disputes_against_idx ON public.payment_disputes USING btree (org_id, mode) WHERE (standing = ANY (ARRAY['open'::text, 'lost'::text]));
 
@@ -4806,6 +4928,8 @@ CREATE INDEX reservation_requests_live_idx ON public.reservation_requests USING 
 CREATE INDEX reservation_requests_org_idx ON public.reservation_requests USING btree (org_id, mode, created_at);
 
 CREATE INDEX reserve_options_subject_idx ON public.reserve_options USING btree (machine_type, gpu_type, term_period_days, id);
+
+CREATE INDEX sessions_expires_at_idx ON public.sessions USING btree (expires_at);
 
 CREATE INDEX sessions_user_id_idx ON public.sessions USING btree (user_id);
 
@@ -4915,9 +5039,9 @@ CREATE TRIGGER allocated_gpus_insert_recount AFTER INSERT ON public.allocated_gp
 
 CREATE TRIGGER allocated_gpus_update_recount AFTER UPDATE ON public.allocated_gpus REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.recount_sold_nodes();
 
-CREATE TRIGGER api_keys_insert_noted AFTER INSERT ON public.api_keys FOR EACH ROW EXECUTE FUNCTION public.note_changed_key();
+CREATE TRIGGER api_keys_insert_noted AFTER INSERT ON public.api_keys FOR EACH ROW WHEN ((new.kind = 'key'::text)) EXECUTE FUNCTION public.note_changed_key();
 
-CREATE TRIGGER api_keys_update_noted AFTER UPDATE OF scopes, limits, allowed_ips, expires_at, revoked_at, revoked_reason ON public.api_keys FOR EACH ROW EXECUTE FUNCTION public.note_changed_key();
+CREATE TRIGGER api_keys_update_noted AFTER UPDATE OF scopes, limits, allowed_ips, expires_at, revoked_at, revoked_reason ON public.api_keys FOR EACH ROW WHEN ((new.kind = 'key'::text)) EXECUTE FUNCTION public.note_changed_key();
 
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION public.refuse_audit_log_change();
 
@@ -5051,6 +5175,9 @@ ALTER TABLE ONLY public.clusters
 ALTER TABLE ONLY public.clusters
     ADD CONSTRAINT clusters_supplier_org_id_fkey FOREIGN KEY (supplier_org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.device_codes
+    ADD CONSTRAINT device_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.entitlements
     ADD CONSTRAINT entitlements_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
@@ -5155,6 +5282,9 @@ ALTER TABLE ONLY public.notice_mails
 
 ALTER TABLE ONLY public.notice_preferences
     ADD CONSTRAINT notice_preferences_org_id_user_id_fkey FOREIGN KEY (org_id, user_id) REFERENCES public.members(org_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.passkeys
+    ADD CONSTRAINT passkeys_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.payment_disputes
     ADD CONSTRAINT payment_disputes_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
@@ -5291,6 +5421,9 @@ ALTER TABLE ONLY public.supplier_statements
 ALTER TABLE ONLY public.suppliers
     ADD CONSTRAINT suppliers_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.two_factors
+    ADD CONSTRAINT two_factors_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.volume_attachments
     ADD CONSTRAINT volume_attachments_rental_id_mode_fkey FOREIGN KEY (rental_id, mode) REFERENCES public.rentals(id, mode) ON DELETE RESTRICT;
 
@@ -5401,6 +5534,8 @@ GRANT UPDATE(reap_allowed_until) ON TABLE public.cluster_comparisons TO millrace
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.cluster_observers TO millrace_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.clusters TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.device_codes TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.entitlements TO millrace_app;
 
@@ -5810,6 +5945,8 @@ GRANT UPDATE(parked_at) ON TABLE public.outbox TO millrace_app;
 
 GRANT SELECT,USAGE ON SEQUENCE public.outbox_seq_seq TO millrace_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.passkeys TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.payment_disputes TO millrace_app;
 
 GRANT UPDATE(amount_nano_usd) ON TABLE public.payment_disputes TO millrace_app;
@@ -6191,6 +6328,8 @@ GRANT UPDATE(applied_at) ON TABLE public.suppliers TO millrace_app;
 GRANT UPDATE(approved_at) ON TABLE public.suppliers TO millrace_app;
 
 GRANT UPDATE(updated_at) ON TABLE public.suppliers TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.two_factors TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_app;
 

@@ -1,6 +1,7 @@
 import type { Contract } from '@millrace/contract';
 import { serveAuditReports } from '@millrace/core/auditor';
 import { openKeyBudget, serveBilling } from '@millrace/core/billing';
+import { serveOpenCatalog } from '@millrace/core/catalog';
 import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
 import { serveFleet, serveOffers, type KnowsCredential } from '@millrace/core/fleet';
 import { createBookSync, serveCatalog, serveRequestUsage, type BookSync } from '@millrace/core/inference';
@@ -9,10 +10,12 @@ import {
   createKeyAuthenticator,
   createKeyChangeAnnouncer,
   createMemberService,
+  createSessionAuthenticator,
   KeyUsage,
   listenToKeyChanges,
   listenToRevocations,
   serveIdentity,
+  serveSessions,
   type AnnounceKeyChange,
 } from '@millrace/core/identity';
 import { serveInvoices } from '@millrace/core/invoices';
@@ -21,6 +24,7 @@ import { createListing, serveInstances, serveListing, type Listing } from '@mill
 import { burnOf } from '@millrace/core/metering';
 import { serveNotices } from '@millrace/core/notices';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
+import { servePeople } from '@millrace/core/people';
 import { servePrices } from '@millrace/core/prices';
 import {
   askForConsole,
@@ -39,19 +43,21 @@ import {
 } from '@millrace/core/suppliers';
 import { serveVolumes } from '@millrace/core/volumes';
 import { serveWebhooks } from '@millrace/core/webhooks';
+import type { SignIn } from '@millrace/platform/auth';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import { createHttpServer, type HttpLimits, type HttpServer } from '@millrace/platform/http';
 import type { CellId, IdSource } from '@millrace/platform/ids';
-import { serveHealth, type Lifecycle } from '@millrace/platform/lifecycle';
-import type { Limiter } from '@millrace/platform/limiter';
+import { serveHealth, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { GivingLimiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsWakeUps } from '@millrace/platform/nats';
 import { createNetGuard, type NetGuard } from '@millrace/platform/net';
 import type { Sealer } from '@millrace/platform/secrets';
 import { serveConsole, type ConsoleOptions } from './console.ts';
 import { serveDocuments } from './documents.ts';
+import { serveInstallation, type InstallationFacts } from './installation.ts';
 
 /** Everything the control plane stands on. `main.ts` makes it from settings, tests make it as they need it. */
 export interface ApiDeps {
@@ -67,7 +73,7 @@ export interface ApiDeps {
   readonly natsPrefix: string;
   /** For the keys of inference engines. */
   readonly sealer: Sealer;
-  readonly limiter: Limiter;
+  readonly limiter: GivingLimiter;
   readonly lifecycle: Lifecycle;
   readonly channels: EventChannels;
   readonly keyChangeSubject: string;
@@ -83,8 +89,15 @@ export interface ApiDeps {
   readonly validateResponses: boolean;
   /** Serve the OpenAPI documents without a key. */
   readonly openDocuments: boolean;
+  /** Show offers and prices without signing in; so it is unless said. */
+  readonly openCatalog?: boolean;
   /** The address clients use, named in the documents. */
   readonly publicUrl?: string | null;
+  /** Null or left out: nobody can sign in, and keys are all there is. */
+  readonly signIn?: SignIn | null;
+  /** Where clients reach the inference gateway, for people to know. */
+  readonly inferenceUrl?: string | null;
+  readonly version?: string;
   /** Who issues invoices; `Millrace` unless said. */
   readonly invoiceIssuer?: string;
   /** Null or left out: nobody tops up by card. */
@@ -133,10 +146,15 @@ export function createApi(deps: ApiDeps): Api {
     ...(deps.fundedRpm === undefined ? {} : { fundedRpm: deps.fundedRpm }),
     onUse: (keyId) => usage.note(keyId),
   });
+  const people = peopleOf(deps);
+  const forget: AnnounceKeyChange = (change) => {
+    authenticator.forget(change);
+    people?.forget(change);
+  };
   const book = bookOf(deps);
-  const announce = announceHereAndElsewhere(deps, authenticator.forget, book);
+  const announce = announceHereAndElsewhere(deps, forget, book);
   const subscriptions = [
-    listenToKeyChanges(nats, deps.keyChangeSubject, authenticator.forget),
+    listenToKeyChanges(nats, deps.keyChangeSubject, forget),
     listenToRevocations(nats, channels.subjectOfType('key.revoked'), authenticator.forget),
   ];
   const server = createHttpServer({
@@ -147,6 +165,7 @@ export function createApi(deps: ApiDeps): Api {
     ids: deps.ids,
     limiter: deps.limiter,
     authenticate: authenticator.authenticate,
+    sessions: people?.sessions,
     trustedProxies: deps.trustedProxies,
     validateResponses: deps.validateResponses,
     ...(deps.limits === undefined ? {} : { limits: deps.limits }),
@@ -163,7 +182,12 @@ export function createApi(deps: ApiDeps): Api {
   const feed = createFeed({ db, clock, log, channels, nats });
   const { operations } = contract;
   serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
+  serveInstallation(server, operations, installationOf(deps));
+  const forgetPerson = (userId: string) => people?.forgetPerson(userId);
+  serveSessions({ server, operations, db, clock, forgetPerson });
+  deps.signIn?.mount(server, deps.limiter);
   serveIdentity({ server, operations, db, keys, members, announce, homeCell: deps.cell });
+  servePeople({ server, operations, db, clock, homeCell: deps.cell });
   serveNotices({ server, operations, db });
   serveBilling({ server, operations, db, clock, burnOf, recallMoney: deps.recallMoney });
   serveInvoices({ server, operations, db, clock, issuer: deps.invoiceIssuer ?? 'Millrace' });
@@ -191,6 +215,7 @@ export function createApi(deps: ApiDeps): Api {
   serveRequestUsage({ server, operations, db });
   const listing = createListing({ db, clock, log });
   serveListing({ server, operations, clock, listing });
+  serveOpenCatalog({ server, operations, db, clock, listing, isOpen: deps.openCatalog ?? true });
   const { cell, recallMoney, marketplaceDomain: domain = null } = deps;
   serveInstances({ server, operations, db, clock, cell, recallMoney, domain });
   serveVolumes({ server, operations, db, ordering: createOrdering({ db, cell, recallMoney }, 'volume') });
@@ -202,15 +227,42 @@ export function createApi(deps: ApiDeps): Api {
     feed,
     listing,
     run: async (signal) => {
-      const loops = [book.start(), listing.start()];
+      const loops = [book.start(), listing.start(), ...sweepingOf(deps)];
       await usage.run(signal);
       await Promise.all(loops.map((loop) => loop.stop()));
     },
     close: async () => {
       await feed.close();
+      await deps.signIn?.settled();
       await Promise.all(subscriptions.map((subscription) => subscription.close()));
     },
   };
+}
+
+/** How sessions let people in; none where nobody signs in. */
+function peopleOf({ db, clock, signIn, organisationRpm, fundedRpm = organisationRpm }: ApiDeps) {
+  return signIn == null
+    ? null
+    : createSessionAuthenticator({ db, clock, signIn: signIn.door, organisationRpm, fundedRpm });
+}
+
+function installationOf(deps: ApiDeps): InstallationFacts {
+  const { signIn = null, publicUrl = null, inferenceUrl = null, version = '0.0.0', stripe = null } = deps;
+  const name = signIn?.settings.name ?? 'Millrace';
+  return { name, publicUrl, inferenceUrl, version, topUp: stripe !== null, signIn };
+}
+
+const SWEEP_EVERY_MS = 3_600_000;
+
+/** Sessions and codes that have run out are refused by the clock; this only tidies up. */
+function sweepingOf({ signIn, clock, log }: ApiDeps) {
+  if (signIn == null) return [];
+  return [
+    startLoop({ name: 'expired sessions', idleMs: SWEEP_EVERY_MS, clock, log }, async () => {
+      await signIn.sweep();
+      return 'idle';
+    }),
+  ];
 }
 
 function fleetSettingsOf({ knowsCredential = () => false, maintenanceDrainMs }: ApiDeps) {

@@ -1,4 +1,6 @@
 import {
+  authConfig,
+  catalogConfig,
   cellConfig,
   consoleConfig,
   docsConfig,
@@ -9,6 +11,7 @@ import {
   invoicesConfig,
   loadConfig,
   logConfig,
+  mailConfig,
   marketplaceConfig,
   namesConfig,
   natsConfig,
@@ -82,6 +85,8 @@ const marketplacePricesConfig = fragment(
 export function loadApiConfig(env?: Environment) {
   return loadConfig(
     [
+      authConfig,
+      catalogConfig,
       cellConfig,
       consoleConfig,
       docsConfig,
@@ -91,6 +96,7 @@ export function loadApiConfig(env?: Environment) {
       inferenceConfig,
       invoicesConfig,
       logConfig,
+      mailConfig,
       maintenanceConfig,
       marketplaceConfig,
       marketplacePricesConfig,

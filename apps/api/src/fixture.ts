@@ -31,8 +31,10 @@ import {
   uniqueId,
   type StripeDouble,
   type TestDatabase,
+  type TestSmtp,
 } from '@millrace/testing';
 import { createApi, type Api } from './app.ts';
+import { signInAs, startFixturePeople, type SignedIn } from './people.fixture.ts';
 
 /** The control plane in the test's own process, on real engines, with a database of its own. For tests only. */
 export interface ApiFixture {
@@ -42,6 +44,10 @@ export interface ApiFixture {
   readonly channelPrefix: string;
   /** Where payments go: a double, never Stripe. */
   readonly stripe: StripeDouble;
+  /** Where letters arrive; null unless the fixture was started with mail. */
+  readonly smtp: TestSmtp | null;
+  /** Signs a person in, as the console would. */
+  signInAs(userId: string): Promise<SignedIn>;
   /** Everything logged so far. */
   readonly logs: () => string;
   call(request: CallRequest): Promise<CallAnswer>;
@@ -72,8 +78,12 @@ export async function startApiFixture(
     readonly organisationRpm?: number;
     readonly fundedRpm?: number;
     readonly openDocuments?: boolean;
+    readonly openCatalog?: boolean;
     readonly publicUrl?: string;
     readonly withoutStripe?: boolean;
+    /** Letters go to a real SMTP server, and anyone may sign up. */
+    readonly withMail?: boolean;
+    readonly signUp?: 'open' | 'closed';
   } = {},
 ): Promise<ApiFixture> {
   const database = await createTestDatabase();
@@ -88,11 +98,15 @@ export async function startApiFixture(
   const valkey = await connectValkey({ url: valkeyUrl, name: 'api-fixture', log });
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: 5_000 });
   const stripe = await startStripeDouble();
+  const ids = createIdSource({ clock, cell: 1 });
+  const { withMail = false, signUp = withMail ? 'open' : 'closed' } = options;
+  const people = await startFixturePeople({ db, clock, ids, log }, { withMail, signUp });
   const api = createApi({
     contract,
     cell: 1,
     clock,
-    ids: createIdSource({ clock, cell: 1 }),
+    ids,
+    signIn: people.signIn,
     log,
     db,
     nats,
@@ -108,6 +122,7 @@ export async function startApiFixture(
     trustedProxies: ['127.0.0.1'],
     validateResponses: true,
     openDocuments: options.openDocuments ?? false,
+    openCatalog: options.openCatalog ?? true,
     publicUrl: options.publicUrl ?? null,
     stripe: options.withoutStripe === true ? null : createStripeGateway(stripe.settings),
     consoleUrl: 'https://console.example.com',
@@ -121,12 +136,14 @@ export async function startApiFixture(
     db,
     channelPrefix,
     stripe,
+    smtp: people.smtp,
+    signInAs: (userId) => signInAs(db, userId),
     logs: () => logged,
     call: (request) => callInProcess(api, request),
     [Symbol.asyncDispose]: async () => {
       await api.server.close();
       await api.close();
-      await Promise.all([nats.close(), valkey.close(), stripe.close()]);
+      await Promise.all([nats.close(), valkey.close(), stripe.close(), people.close()]);
       await database.drop();
     },
   };

@@ -20,6 +20,7 @@ import { connectValkey } from '@millrace/platform/valkey';
 import { createApi } from './app.ts';
 import { loadApiConfig, type ApiConfig } from './config.ts';
 import { consoleFolder, type ConsoleOptions } from './console.ts';
+import { signInOf } from './people.ts';
 
 /** Exit codes that supervisors know: wrong settings are not cured by starting again. */
 const EXIT_CONFIG = 78;
@@ -93,7 +94,11 @@ async function start(config: ApiConfig): Promise<void> {
     trustedProxies: config.http.trustedProxies,
     validateResponses: config.http.validateResponses,
     openDocuments: config.docs.open,
+    openCatalog: config.catalog.open,
     publicUrl: config.http.publicUrl,
+    inferenceUrl: config.auth.inferenceUrl,
+    signIn: await signInOf(config, { db, clock, ids, log }),
+    version: VERSION,
     invoiceIssuer: config.invoices.issuer,
     stripe: stripeGatewayOf(config.stripe),
     consoleUrl: config.stripe.consoleUrl,
@@ -130,9 +135,9 @@ async function start(config: ApiConfig): Promise<void> {
   log.info({ ...bound, tls: tlsCert !== null, cell }, 'listening');
 }
 
-function consoleOptionsOf({ http }: ApiConfig): ConsoleOptions {
+function consoleOptionsOf({ http, auth }: ApiConfig): ConsoleOptions {
   const https = http.tlsCert !== null || http.publicUrl?.startsWith('https:') === true;
-  return { folder: consoleFolder, inferenceUrl: null, https };
+  return { folder: consoleFolder, inferenceUrl: auth.inferenceUrl, https };
 }
 
 try {

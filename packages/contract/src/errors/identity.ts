@@ -78,8 +78,8 @@ export const identityErrors = {
   },
   INSUFFICIENT_SCOPE: {
     status: 403,
-    message: 'This API key does not hold the scope this operation needs.',
-    suggestion: 'Use a key with that scope, or ask an owner or admin for one.',
+    message: 'The caller does not hold the scope this operation needs.',
+    suggestion: 'Use a key with that scope, or ask an owner or admin for one or for another role.',
     retryable: false,
   },
   SCOPE_ESCALATION: {
@@ -148,6 +148,30 @@ export const identityErrors = {
     interfaceStatus: 400,
     message: 'No such invitation, or it is no longer open.',
     suggestion: 'Ask for a new invitation.',
+    retryable: false,
+  },
+  INVITATION_NOT_VALID: {
+    status: 409,
+    message: 'Whoever invited you may not give you this role any more.',
+    suggestion: 'Ask an owner or admin of the organisation for a new invitation.',
+    retryable: false,
+  },
+  INVITATION_LIMIT_REACHED: {
+    status: 409,
+    message: 'This organisation has as many open invitations as it may, or made as many today as it may.',
+    suggestion: 'Take invitations back that are not needed, or come back tomorrow.',
+    retryable: false,
+  },
+  ORGANISATION_LIMIT_REACHED: {
+    status: 409,
+    message: 'You own as many organisations as one person may.',
+    suggestion: 'Use one of yours, or have another owner take one over.',
+    retryable: false,
+  },
+  EMAIL_NOT_VERIFIED: {
+    status: 403,
+    message: 'You have not shown yet that this mailbox is yours.',
+    suggestion: 'Open the link in the letter that was sent to you, then try again.',
     retryable: false,
   },
   API_KEY_NOT_FOUND: {

@@ -127,9 +127,9 @@ export function ofPerson<const Op extends PersonOperation>(operation: Op) {
 
 /** An operation that anyone may call, signed in or not. */
 export function open<const Op extends PersonOperation>(operation: Op) {
-  const { errors, ...rest } = own({ ...operation, scope: null });
-  const identityless = errors.filter((status) => status !== 401 && status !== 403);
-  return { ...rest, errors: identityless, auth: 'none' } as const;
+  const made = own({ ...operation, scope: null });
+  const identityless: readonly number[] = made.errors.filter((status) => status !== 401 && status !== 403);
+  return { ...made, errors: identityless, auth: 'none' } as const;
 }
 
 export const admin = ownOperationsOf('admin', 'v2');

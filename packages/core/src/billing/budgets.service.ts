@@ -124,7 +124,7 @@ async function requireBoundedLimits(
 /** A key of the same organisation and mode; any other is as absent as one that never was. */
 async function requireKeyOfMode(tx: Tx, caller: ApiKey, keyId: KeyId): Promise<void> {
   const key = await findKey(tx, caller.orgId, keyId);
-  if (key === null || key.mode !== caller.mode) throw new Fault('API_KEY_NOT_FOUND');
+  if (key === null || key.kind === 'seat' || key.mode !== caller.mode) throw new Fault('API_KEY_NOT_FOUND');
 }
 
 /** The limit of a key must hold against whoever holds the key, also if that key may write budgets. */

@@ -259,7 +259,7 @@ export function isVisible(mode: KeyMode, thing: { readonly mode: KeyMode }): boo
 
 export async function readKey(db: Db, orgId: OrgId, mode: KeyMode, keyId: KeyId): Promise<ApiKey> {
   const key = await findKey(db, orgId, keyId);
-  if (key === null || !isVisible(mode, key)) throw new Fault('API_KEY_NOT_FOUND');
+  if (key === null || key.kind === 'seat' || !isVisible(mode, key)) throw new Fault('API_KEY_NOT_FOUND');
   return key;
 }
 

@@ -1,4 +1,4 @@
-import { isScope, type ApiKeyLimits, type PlatformRole, type Role } from '@millrace/contract';
+import { isScope, scopeNames, type ApiKeyLimits, type PlatformRole, type Role } from '@millrace/contract';
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
@@ -23,12 +23,14 @@ export const noLimits: ApiKeyLimits = {
 function toKey(row: Omit<Selectable<Tables['api_keys']>, 'secret_sha256'>): ApiKey {
   return {
     id: fromUuid('key', row.id),
+    kind: row.kind,
     publicId: row.public_id,
     orgId: fromUuid('org', row.org_id),
     userId: fromUuid('usr', row.user_id),
     mode: row.mode,
     name: row.name,
-    scopes: row.scopes.filter(isScope),
+    // A seat stands for its member in everything, whatever scopes there will be.
+    scopes: row.kind === 'seat' ? scopeNames : row.scopes.filter(isScope),
     limits: toLimits(row.limits),
     allowedIps: row.allowed_ips,
     expiresAt: row.expires_at,
@@ -47,6 +49,7 @@ function toLimits(json: Selectable<Tables['api_keys']>['limits']): ApiKeyLimits 
 
 const keyColumns = [
   'api_keys.id',
+  'api_keys.kind',
   'api_keys.public_id',
   'api_keys.org_id',
   'api_keys.user_id',
@@ -113,6 +116,7 @@ export async function findCredentials(reader: Reader, publicId: string): Promise
     ])
     .select(platformRolesOfUser)
     .where('api_keys.public_id', '=', publicId)
+    .where('api_keys.kind', '=', 'key')
     .executeTakeFirst();
   if (row === undefined) return null;
   return {
@@ -145,6 +149,7 @@ export async function lockCaller(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Ca
   return row === undefined ? null : { key: toKey(row), role: row.role, platformRoles: rolesOf(row) };
 }
 
+/** A key, or the seat that a member acts through. */
 export async function findKey(reader: Reader, orgId: OrgId, id: KeyId): Promise<ApiKey | null> {
   const row = await reader.kysely
     .selectFrom('api_keys')
@@ -155,12 +160,14 @@ export async function findKey(reader: Reader, orgId: OrgId, id: KeyId): Promise<
   return row === undefined ? null : toKey(row);
 }
 
+/** A key to be changed; a seat is none. */
 export async function lockKey(tx: Tx, orgId: OrgId, id: KeyId): Promise<ApiKey | null> {
   const row = await tx.kysely
     .selectFrom('api_keys')
     .select(keyColumns)
     .where('org_id', '=', toUuid(orgId))
     .where('id', '=', toUuid(id))
+    .where('kind', '=', 'key')
     .forUpdate()
     .executeTakeFirst();
   return row === undefined ? null : toKey(row);
@@ -172,7 +179,11 @@ export async function listKeys(
   orgId: OrgId,
   page: PageRequest<KeyId> & { readonly mode: KeyMode | null },
 ): Promise<readonly ApiKey[]> {
-  let query = reader.kysely.selectFrom('api_keys').select(keyColumns).where('org_id', '=', toUuid(orgId));
+  let query = reader.kysely
+    .selectFrom('api_keys')
+    .select(keyColumns)
+    .where('org_id', '=', toUuid(orgId))
+    .where('kind', '=', 'key');
   if (page.mode !== null) query = query.where('mode', '=', page.mode);
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
   const rows = await query
@@ -187,6 +198,7 @@ export async function countUnrevokedKeys(reader: Reader, orgId: OrgId): Promise<
     .selectFrom('api_keys')
     .select((of) => of.fn.countAll<bigint>().as('count'))
     .where('org_id', '=', toUuid(orgId))
+    .where('kind', '=', 'key')
     .where('revoked_at', 'is', null)
     .executeTakeFirstOrThrow();
   return Number(row.count);
@@ -266,7 +278,7 @@ export async function markRevoked(
   return row === undefined ? null : toKey(row);
 }
 
-/** Revokes whatever a person still holds in an organisation. */
+/** Revokes whatever a person still holds in an organisation, their seats included. Answers the keys among it. */
 export async function markRevokedOfUser(
   tx: Tx,
   orgId: OrgId,
@@ -281,7 +293,7 @@ export async function markRevokedOfUser(
     .where('revoked_at', 'is', null)
     .returning(keyColumns)
     .execute();
-  return rows.map(toKey);
+  return rows.map(toKey).filter(({ kind }) => kind === 'key');
 }
 
 /** Keys whose expiry has come and was not yet noted, of all organisations. For the sweep. */

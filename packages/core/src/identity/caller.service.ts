@@ -7,7 +7,7 @@ import { lockCaller } from './api-keys.store.ts';
 import type { Caller, Cause, Organisation } from './identity.ts';
 import { lockOrganisation } from './organisations.store.ts';
 
-/** The calling key, and what of its request is worth recording. */
+/** The calling key, or the seat of the person who calls, and what of the request is worth recording. */
 export interface KeyCall {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
@@ -30,7 +30,7 @@ export async function enterAs(tx: Tx, call: KeyCall, scope: Scope): Promise<Ente
   const caller = await lockCaller(tx, call.orgId, call.keyId);
   if (organisation?.status === 'suspended') throw new Fault('ORGANISATION_SUSPENDED');
   if (organisation === null || caller === null || caller.key.revokedAt !== null) {
-    throw new Fault('API_KEY_REVOKED');
+    throw new Fault(call.cause.actor.kind === 'user' ? 'NOT_A_MEMBER' : 'API_KEY_REVOKED');
   }
   const { key, role, platformRoles } = caller;
   if (key.expiresAt !== null && key.expiresAt <= tx.clock.now()) throw new Fault('API_KEY_EXPIRED');

@@ -38,6 +38,8 @@ export type RevocationReason = 'revoked' | 'rotated' | 'expired' | 'member_remov
 
 export interface ApiKey {
   readonly id: KeyId;
+  /** `seat`: no key, but what a member does when signed in. */
+  readonly kind: 'key' | 'seat';
   readonly publicId: string;
   readonly orgId: OrgId;
   readonly userId: UserId;
@@ -90,10 +92,10 @@ export interface Cause {
   readonly mode: KeyMode;
   readonly requestId: RequestId | null;
   readonly ip: string | null;
-}
-
   /** Why, in the words of whoever asked; what is changed may say it better. */
   readonly reason?: string | undefined;
+}
+
 /** A part of the platform acting by itself, such as a sweep. */
 export function systemCause(name: string, mode: KeyMode): Cause {
   return { actor: { kind: 'system', id: name }, mode, requestId: null, ip: null };

@@ -88,15 +88,19 @@ export function toWireMe(
     platformRoles: [...principal.platformRoles],
     mode: principal.mode,
     scopes: [...principal.scopes],
-    key: {
-      id: key.id,
-      publicId: key.publicId,
-      prefix: keyPrefix(key.mode, key.publicId),
-      name: key.name,
-      expiresAt: isoOrNull(key.expiresAt),
-      limits: key.limits,
-      allowedIps: [...key.allowedIps],
-    },
+    key: key.kind === 'seat' ? null : toWireMeKey(key),
+  };
+}
+
+function toWireMeKey(key: ApiKey): WireMe['key'] {
+  return {
+    id: key.id,
+    publicId: key.publicId,
+    prefix: keyPrefix(key.mode, key.publicId),
+    name: key.name,
+    expiresAt: isoOrNull(key.expiresAt),
+    limits: key.limits,
+    allowedIps: [...key.allowedIps],
   };
 }
 

@@ -24,11 +24,27 @@ export {
   type KeyAuthenticator,
   type KeyAuthenticatorOptions,
 } from './key-authenticator.ts';
+export {
+  createSessionAuthenticator,
+  type SessionAuthenticator,
+  type SessionAuthenticatorOptions,
+} from './session-authenticator.ts';
+export { serveSessions } from './sessions.routes.ts';
 export { KeyUsage } from './key-usage.ts';
 export { appendAudit, findAuditReasons, type AuditedChange } from './audit.store.ts';
 export { enterAs, type EnteredCaller, type KeyCall } from './caller.service.ts';
 export { countUnrevokedKeys, findKey, noLimits } from './api-keys.store.ts';
-export { causeOf, keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from './route-kit.ts';
+export {
+  causeOf,
+  keyCallOf,
+  operatorCauseOf,
+  ownOrgId,
+  pageOf,
+  personCauseOf,
+  positionIn,
+  readCommitted,
+} from './route-kit.ts';
+export { toWireOrganisation } from './identity.wire.ts';
 export {
   createKeyChangeAnnouncer,
   keyChangeSubject,
@@ -45,9 +61,11 @@ export {
   findOrganisation,
   findOrganisationBySlug,
   grantPlatformRole,
+  insertMember,
+  listPlatformRoles,
   lockOrganisation,
   markSupplier,
 } from './organisations.store.ts';
 export { findSshKeys } from './ssh-keys.store.ts';
 export { mintKey, parseKey, secretMatches, type KeyMode } from './api-key.ts';
-export { effectiveScopes } from './access.ts';
+export { effectiveScopes, mayChangeRole, platformRolesIn } from './access.ts';

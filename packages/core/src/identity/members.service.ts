@@ -65,6 +65,8 @@ export function createMemberService(deps: {
         before: { userId, role: member.role, email: member.user.email },
       });
       await deps.keys.recordRevoked(tx, call.cause, revoked);
+      // What the person does when signed in ends with the membership, too.
+      tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId: call.orgId }));
     },
   };
 }

@@ -1,13 +1,12 @@
-import type { Reason } from '@millrace/contract';
 import { Fault } from '@millrace/platform/fault';
-import { requirePrincipal, type RequestContext } from '@millrace/platform/http';
+import { requirePrincipal } from '@millrace/platform/http';
 import { parseId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { findKey } from './api-keys.store.ts';
 import { listAudit } from './audit.store.ts';
 import type { Organisation } from './identity.ts';
 import { toWireAudit, toWireMe, toWireMember, toWireOrganisation } from './identity.wire.ts';
 import { findMembership, findOrganisation, listMembers } from './organisations.store.ts';
-import { keyCallOf, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
+import { keyCallOf, ownOrgId, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
 
 /** Who is calling, their organisation and the people in it. */
 export function serveOrganisations({ server, operations, db, members }: IdentityRoutes): void {
@@ -19,12 +18,14 @@ export function serveOrganisations({ server, operations, db, members }: Identity
       findMembership(db, orgId, userId),
     ]);
     // The key was good when the request came in; if its world is gone since, it is good no more.
-    if (key === null || membership === null) throw new Fault('API_KEY_REVOKED');
+    if (key === null || membership === null) {
+      throw new Fault(principal.kind === 'session' ? 'NOT_A_MEMBER' : 'API_KEY_REVOKED');
+    }
     return toWireMe(principal, key, membership.organisation, membership.member);
   });
 
   server.serve(operations.listOrganisations, async ({ query, context }) => {
-    // A key acts for exactly one organisation, so this list has one entry; the page after it is empty.
+    // A caller acts for exactly one organisation, so this list has one entry; the page after it is empty.
     const own = await requireOwnOrganisation(db, requirePrincipal(context).orgId);
     const rows = positionIn('org', query.cursor) === null ? [own] : [];
     return pageOf(rows, query.limit, toWireOrganisation);
@@ -76,13 +77,6 @@ export function serveAuditLog({ server, operations, db }: IdentityRoutes): void 
     const rows = await listAudit(db, orgId, filter, { limit, after: positionIn('aud', query.cursor) });
     return pageOf(rows, limit, (entry) => toWireAudit(entry, true));
   });
-}
-
-/** The organisation in the path must be the caller's own; any other is as absent as one that never was. */
-function ownOrgId(context: RequestContext, organisationId: string, reason: Reason): OrgId {
-  const { orgId } = requirePrincipal(context);
-  if (organisationId !== orgId) throw new Fault(reason);
-  return orgId;
 }
 
 async function requireOwnOrganisation(db: IdentityRoutes['db'], orgId: OrgId): Promise<Organisation> {

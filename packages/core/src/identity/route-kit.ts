@@ -1,16 +1,18 @@
 import { isIP } from 'node:net';
-import type { Contract } from '@millrace/contract';
+import type { Contract, Reason } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
 import {
   actorOf,
   decodeCursor,
+  requirePerson,
   requirePrincipal,
   toPage,
   type HttpServer,
   type Page,
   type RequestContext,
 } from '@millrace/platform/http';
-import { idKinds, parseId, type IdKind, type IdOf } from '@millrace/platform/ids';
+import { idKinds, parseId, type IdKind, type IdOf, type OrgId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import type { ApiKeyService } from './api-keys.service.ts';
 import type { KeyCall } from './caller.service.ts';
@@ -51,6 +53,24 @@ export function operatorCauseOf(context: RequestContext): Cause {
 export function keyCallOf(context: RequestContext): KeyCall {
   const { orgId, keyId } = requirePrincipal(context);
   return { orgId, keyId, cause: causeOf(context) };
+}
+
+/** A person acts by themselves, before or beside any organisation. */
+export function personCauseOf(context: RequestContext): Cause {
+  const { userId } = requirePerson(context);
+  return {
+    actor: { kind: 'user', id: userId },
+    mode: 'live',
+    requestId: context.requestId,
+    ip: ipOf(context),
+  };
+}
+
+/** The organisation in the path must be the caller's own; any other is as absent as one that never was. */
+export function ownOrgId(context: RequestContext, organisationId: string, reason: Reason): OrgId {
+  const { orgId } = requirePrincipal(context);
+  if (organisationId !== orgId) throw new Fault(reason);
+  return orgId;
 }
 
 function ipOf(context: RequestContext): string | null {

@@ -76,7 +76,7 @@ export async function readKeyFacts(
                   order by budget.id) as budget_ids
       from api_keys key
       left join members member on member.org_id = key.org_id and member.user_id = key.user_id
-     where key.public_id = any (${[...publicIds]}::text[])
+     where key.public_id = any (${[...publicIds]}::text[]) and key.kind = 'key'
   `.execute(reader.kysely);
   return rows.map((row) => ({
     keyId: fromUuid('key', row.id),
@@ -124,6 +124,7 @@ export async function pageOfRefs(
       const rows = await reader.kysely
         .selectFrom('api_keys')
         .select('public_id as ref')
+        .where('kind', '=', 'key')
         .where((where) =>
           where.or([
             where('revoked_at', 'is', null),

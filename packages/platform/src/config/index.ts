@@ -5,6 +5,7 @@ export type { Environment } from './load.ts';
 export { isLoopback, values } from './values.ts';
 export {
   cellConfig,
+  catalogConfig,
   docsConfig,
   httpConfig,
   inferenceConfig,
@@ -17,6 +18,7 @@ export {
   telemetryConfig,
   valkeyConfig,
 } from './fragments.ts';
+export { authConfig } from './auth.ts';
 export { consoleConfig } from './console.ts';
 export { invoicesConfig } from './invoices.ts';
 export { mailConfig } from './mail.ts';

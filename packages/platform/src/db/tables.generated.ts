@@ -71,6 +71,7 @@ export interface ApiKeysTable {
   last_used_at: Date | null;
   next_action_at: Date | null;
   created_at: Generated<Date>;
+  kind: Generated<'key' | 'seat'>;
 }
 
 export interface AuditLogTable {
@@ -178,6 +179,19 @@ export interface ClustersTable {
   beat_at: Date | null;
   created_at: Date;
   removed_at: Date | null;
+}
+
+export interface DeviceCodesTable {
+  id: string;
+  device_code: string;
+  user_code: string;
+  user_id: string | null;
+  expires_at: Date;
+  status: 'pending' | 'approved' | 'denied';
+  last_polled_at: Date | null;
+  polling_interval: number | null;
+  client_id: string | null;
+  scope: string | null;
 }
 
 export interface EntitlementsTable {
@@ -362,11 +376,13 @@ export interface InvitationsTable {
   id: string;
   org_id: string;
   email: string;
-  role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer' | null;
+  role: 'owner' | 'admin' | 'member' | 'billing' | 'viewer';
   status: Generated<'pending' | 'accepted' | 'rejected' | 'canceled'>;
   inviter_id: string;
   expires_at: Date;
   created_at: Generated<Date>;
+  notice_id: string | null;
+  answered_at: Date | null;
 }
 
 export interface InvoiceCounterTable {
@@ -638,7 +654,7 @@ export interface NodesTable {
 
 export interface NoticeMailsTable {
   notice_id: string;
-  user_id: string;
+  user_id: string | null;
   org_id: string;
   mode: 'live' | 'test';
   category: string;
@@ -650,6 +666,8 @@ export interface NoticeMailsTable {
   last_error: string | null;
   created_at: Date;
   done_at: Date | null;
+  email: string | null;
+  recipient: GeneratedAlways<string>;
 }
 
 export interface NoticePreferencesTable {
@@ -713,6 +731,20 @@ export interface OutboxTable {
   next_attempt_at: Date | null;
   last_error: string | null;
   parked_at: Date | null;
+}
+
+export interface PasskeysTable {
+  id: string;
+  user_id: string;
+  name: string | null;
+  public_key: string;
+  credential_id: string;
+  counter: number;
+  device_type: string;
+  backed_up: boolean;
+  transports: string | null;
+  aaguid: string | null;
+  created_at: Generated<Date | null>;
 }
 
 export interface PaymentDisputesTable {
@@ -1275,6 +1307,16 @@ export interface SuppliersTable {
   updated_at: Date;
 }
 
+export interface TwoFactorsTable {
+  id: string;
+  user_id: string;
+  secret: string;
+  backup_codes: string;
+  verified: Generated<boolean>;
+  failed_verification_count: Generated<number>;
+  locked_until: Date | null;
+}
+
 export interface UsageChargesTable {
   request_id: string;
   org_id: string;
@@ -1318,6 +1360,7 @@ export interface UsersTable {
   image: string | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
+  two_factor_enabled: Generated<boolean>;
 }
 
 export interface VerificationsTable {
@@ -1486,6 +1529,7 @@ export interface GeneratedTables {
   cluster_comparisons: ClusterComparisonsTable;
   cluster_observers: ClusterObserversTable;
   clusters: ClustersTable;
+  device_codes: DeviceCodesTable;
   entitlements: EntitlementsTable;
   event_heads: EventHeadsTable;
   events: EventsTable;
@@ -1527,6 +1571,7 @@ export interface GeneratedTables {
   notices: NoticesTable;
   organisations: OrganisationsTable;
   outbox: OutboxTable;
+  passkeys: PasskeysTable;
   payment_disputes: PaymentDisputesTable;
   payment_events: PaymentEventsTable;
   payments: PaymentsTable;
@@ -1566,6 +1611,7 @@ export interface GeneratedTables {
   supplier_payouts: SupplierPayoutsTable;
   supplier_statements: SupplierStatementsTable;
   suppliers: SuppliersTable;
+  two_factors: TwoFactorsTable;
   usage_charges: UsageChargesTable;
   usage_sinks: UsageSinksTable;
   usage_unreadable: UsageUnreadableTable;

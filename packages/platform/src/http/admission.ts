@@ -3,16 +3,17 @@ import type { Operation } from '@millrace/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, isFault } from '../fault/index.ts';
 import type { RateDecision, RatePolicy, RateRequest } from '../limiter/index.ts';
-import { readBearer } from './bearer.ts';
 import { addressBlock } from './client-ip.ts';
 import { deprecationHeaders, goneFault } from './deprecation.ts';
+import { identify, type Identity } from './identify.ts';
 import type { Kit } from './kit.ts';
-import { headerText } from './observe.ts';
 import { rateHeaders, rateLimitFault } from './rate-headers.ts';
-import { stateOf } from './request-state.ts';
-import type { Principal } from './types.ts';
+import { stateOf, type RequestState } from './request-state.ts';
+import type { Person, Principal } from './types.ts';
 
 const minuteMs = 60_000;
+const PERSON_RPM = 300;
+const nobody: Identity = { principal: null, person: null };
 
 /**
  * Decides, before the body is read, whether a request may go on: who is it, has it budget left, may it do
@@ -25,11 +26,11 @@ export async function admit(
   reply: FastifyReply,
 ): Promise<void> {
   const state = stateOf(request);
-  const principal = operation.auth === 'none' ? null : await authenticate(kit, operation, request, reply);
+  const { principal, person } =
+    operation.auth === 'none' ? nobody : await authenticate(kit, operation, request, reply);
   state.principal = principal;
-  const limits =
-    principal === null ? strangerLimits(kit, operation, state.clientIp) : principalLimits(principal);
-  admitOrThrow(reply, await kit.limiter.consume(limits));
+  state.person = person;
+  admitOrThrow(reply, await kit.limiter.consume(limitsOf(kit, operation, state)));
   announceDeprecation(kit, operation, reply);
   if (principal !== null) requireScope(operation, principal);
 }
@@ -60,11 +61,10 @@ async function authenticate(
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Principal> {
+): Promise<Identity> {
   const { clientIp } = stateOf(request);
   try {
-    const key = readBearer(headerText(request.headers.authorization));
-    return await kit.authenticate({ key, clientIp });
+    return await identify(kit, operation, request);
   } catch (error) {
     const limits = failedAuthLimits(kit, clientIp);
     if (!isFault(error) || statusFor(error.reason, operation) >= 500) {
@@ -84,12 +84,30 @@ export async function isStillAdmitted(
 ): Promise<boolean> {
   if (operation.auth === 'none') return true;
   try {
-    const key = readBearer(headerText(request.headers.authorization));
-    requireScope(operation, await kit.authenticate({ key, clientIp: stateOf(request).clientIp }));
+    const { principal } = await identify(kit, operation, request);
+    if (principal !== null) requireScope(operation, principal);
     return true;
   } catch (error) {
     return !isFault(error) || statusFor(error.reason, operation) >= 500;
   }
+}
+
+function limitsOf(kit: Kit, operation: Operation, state: RequestState): RateRequest {
+  if (state.principal !== null) return principalLimits(state.principal);
+  if (state.person !== null) return personLimits(state.person);
+  return strangerLimits(kit, operation, state.clientIp);
+}
+
+/** What a person asks for in no organisation: a console does so a few times when it is opened. */
+function personLimits({ userId }: Person): RateRequest {
+  const policy: RatePolicy = {
+    name: 'person',
+    scope: 'person',
+    subject: userId,
+    limit: PERSON_RPM,
+    windowMs: minuteMs,
+  };
+  return { tag: userId, policies: [policy] };
 }
 
 function principalLimits(principal: Principal): RateRequest {
@@ -142,7 +160,13 @@ function announceDeprecation(kit: Kit, operation: Operation, reply: FastifyReply
 function requireScope({ scope }: Operation, principal: Principal): void {
   if (scope === null || principal.scopes.has(scope)) return;
   throw new Fault('INSUFFICIENT_SCOPE', {
-    message: `This API key does not hold the scope ${scope}, which this operation needs.`,
+    message:
+      principal.kind === 'session'
+        ? `Your role in this organisation does not include ${scope}, which this needs.`
+        : `This API key does not hold the scope ${scope}, which this operation needs.`,
+    ...(principal.kind === 'session'
+      ? { suggestion: 'Ask an owner or admin of the organisation for a role that includes it.' }
+      : {}),
     extra: { requiredScope: scope },
   });
 }

@@ -54,6 +54,7 @@ function contextOf(
   return {
     requestId: state.requestId,
     principal: state.principal,
+    person: state.person,
     clientIp: state.clientIp,
     traceparent: activeTraceparent(),
     idempotencyKey,

@@ -1,5 +1,6 @@
 export { createHttpServer } from './server.ts';
-export { requirePrincipal, actorOf } from './principal.ts';
+export { requirePerson, requirePrincipal, actorOf } from './principal.ts';
+export { requireSameOrigin } from './identify.ts';
 export { bytesReply, preparedReply, reply, sse } from './reply.ts';
 export type { BytesReply, Reply, ReplyBytes, SseEvent, SseReply, SseStream } from './reply.ts';
 export { ignoredFieldsHeader } from './ignored-fields.ts';
@@ -20,9 +21,11 @@ export type {
   HttpLimits,
   HttpServer,
   HttpServerOptions,
+  Person,
   Principal,
   PrincipalLimits,
   RequestContext,
   ServedContract,
+  Sessions,
   Transact,
 } from './types.ts';

@@ -4,12 +4,13 @@ import type { IdSource } from '../ids/index.ts';
 import type { Limiter } from '../limiter/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { AddressBook } from './client-ip.ts';
-import type { Authenticate, HttpLimits, ServedContract } from './types.ts';
+import type { Authenticate, HttpLimits, ServedContract, Sessions } from './types.ts';
 
 /** What every step of a request may use. */
 export interface Kit {
   readonly contract: ServedContract;
   readonly authenticate: Authenticate;
+  readonly sessions: Sessions | undefined;
   readonly limiter: Limiter;
   readonly log: Logger;
   readonly clock: Clock;

@@ -39,6 +39,7 @@ export function beginRequest(kit: Kit, request: FastifyRequest, reply: FastifyRe
     left,
     operation: null,
     principal: null,
+    person: null,
     reason: null,
   });
   reply.headers({
@@ -84,6 +85,7 @@ export function endRequest(kit: Kit, request: FastifyRequest, reply: FastifyRepl
       clientIp: state.clientIp,
       ...(state.operation === null ? { url: request.url.slice(0, 200) } : {}),
       ...(state.principal === null ? {} : { orgId: state.principal.orgId, keyId: state.principal.keyId }),
+      ...(state.person === null ? {} : { userId: state.person.userId }),
       ...(state.reason === null ? {} : { reason: state.reason }),
     },
     'request',

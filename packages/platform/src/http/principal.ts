@@ -1,8 +1,8 @@
 import type { Actor } from '../envelope/index.ts';
 import { Fault } from '../fault/index.ts';
-import type { Principal, RequestContext } from './types.ts';
+import type { Person, Principal, RequestContext } from './types.ts';
 
-/** The principal of an operation that needs a key; the kit has authenticated it before the handler runs. */
+/** The principal of an operation with `auth: 'key'`; the kit has authenticated it before the handler runs. */
 export function requirePrincipal(context: Pick<RequestContext, 'principal'>): Principal {
   if (context.principal === null) {
     throw new Fault('INTERNAL', { internal: 'a handler asked for the principal of an anonymous operation' });
@@ -10,7 +10,19 @@ export function requirePrincipal(context: Pick<RequestContext, 'principal'>): Pr
   return context.principal;
 }
 
-/** How rows record who did this. */
+/** The person of an operation with `auth: 'person'`. */
+export function requirePerson(context: Pick<RequestContext, 'person'>): Person {
+  if (context.person === null) {
+    throw new Fault('INTERNAL', {
+      internal: 'a handler asked for the person of an operation that needs none',
+    });
+  }
+  return context.person;
+}
+
+/** How rows record who did this. A seat is no author: the person is. */
 export function actorOf(principal: Principal): Actor {
-  return { kind: 'key', id: principal.keyId };
+  return principal.kind === 'session'
+    ? { kind: 'user', id: principal.userId }
+    : { kind: 'key', id: principal.keyId };
 }

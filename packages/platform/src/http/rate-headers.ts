@@ -65,5 +65,6 @@ const scopeWords = {
   organisation: 'your organisation',
   key: 'this API key',
   ip: 'your address',
+  person: 'your account',
   model: 'this model',
 } as const;

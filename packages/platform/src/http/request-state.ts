@@ -3,7 +3,7 @@ import type { Context, Span } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
 import type { RequestId } from '../ids/index.ts';
 import type { Logger } from '../log/index.ts';
-import type { Principal } from './types.ts';
+import type { Person, Principal } from './types.ts';
 
 /** What the kit knows about a request while it is on its way. */
 export interface RequestState {
@@ -18,6 +18,7 @@ export interface RequestState {
   /** Null until a route of the contract is known, and for paths that are none. */
   operation: Operation | null;
   principal: Principal | null;
+  person: Person | null;
   /** The reason of the refusal, once there is one. */
   reason: string | null;
 }

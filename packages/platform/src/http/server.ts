@@ -26,6 +26,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const kit: Kit = {
     contract: options.contract,
     authenticate: options.authenticate,
+    sessions: options.sessions,
     limiter: options.limiter,
     log: options.log,
     clock: options.clock,
@@ -60,6 +61,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     served: () => [...served],
     admitAnonymous: (request, reply) => admitAnonymous(kit, request, reply),
+    clientIpOf: (request) => stateOf(request).clientIp,
     admitFile: (request, reply) => admitFile(kit, request, reply),
     listen: async (at) => {
       await fastify.listen(at);

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock/index.ts';
 import type { Db, TransactionOptions, Tx } from '../db/index.ts';
 import type { Mode } from '../envelope/index.ts';
-import type { IdSource, KeyId, OrgId, RequestId, UserId } from '../ids/index.ts';
+import type { IdSource, KeyId, OrgId, RequestId, SessionId, UserId } from '../ids/index.ts';
 import type { Limiter } from '../limiter/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { Traceparent } from '../telemetry/index.ts';
@@ -17,14 +17,15 @@ export interface PrincipalLimits {
   readonly keyRpm: number | null;
 }
 
-/** Who is calling: a key, and with it a user and an organisation. */
+/** Who is calling for an organisation: a key, or a member who is signed in, and with either a user. */
 export interface Principal {
-  readonly kind: 'key';
+  readonly kind: 'key' | 'session';
+  /** Of a session it is the member's seat: a row among the keys that is no key. */
   readonly keyId: KeyId;
   readonly orgId: OrgId;
   readonly userId: UserId;
   readonly mode: Mode;
-  /** What this key may do: its own scopes, never more than its user's roles grant. */
+  /** What this caller may do: a key's own scopes, never more than its user's roles grant. */
   readonly scopes: ReadonlySet<Scope>;
   readonly platformRoles: ReadonlySet<PlatformRole>;
   readonly limits: PrincipalLimits;
@@ -40,10 +41,35 @@ export type Authenticate = (attempt: {
   readonly clientIp: string;
 }) => Promise<Principal>;
 
+/** Somebody who is signed in, whatever the organisation. */
+export interface Person {
+  readonly userId: UserId;
+  readonly sessionId: SessionId;
+  /** Lower case, and shown to be theirs. */
+  readonly email: string;
+  readonly name: string;
+}
+
+/** Turns what a signed-in browser or program sends into who is calling, or throws a Fault. */
+export interface Sessions {
+  /** Of the pages whose requests count with the cookie, such as `https://cloud.example.com`. */
+  readonly origin: string;
+  /** The token in a `Cookie` header; null when there is none, or it was not made here. */
+  tokenIn(cookies: string | undefined): string | null;
+  person(token: string): Promise<Person>;
+  /** `organisation` and `mode` are the headers as they were sent. */
+  member(
+    token: string,
+    named: { readonly organisation: string | undefined; readonly mode: string | undefined },
+  ): Promise<{ readonly principal: Principal; readonly person: Person }>;
+}
+
 export interface RequestContext {
   readonly requestId: RequestId;
-  /** Null only on operations with `auth: 'none'`. Handlers of the others use `requirePrincipal`. */
+  /** Set on operations with `auth: 'key'`. Their handlers use `requirePrincipal`. */
   readonly principal: Principal | null;
+  /** Set when the caller is signed in, and so always on operations with `auth: 'person'`: see `requirePerson`. */
+  readonly person: Person | null;
   /** The address the request came from, through trusted proxies only. */
   readonly clientIp: string;
   readonly traceparent: Traceparent | undefined;
@@ -140,6 +166,8 @@ export interface ServedContract {
 export interface HttpServerOptions {
   readonly contract: ServedContract;
   readonly authenticate: Authenticate;
+  /** Left out, nobody can sign in: keys are all there is. */
+  readonly sessions?: Sessions | undefined;
   readonly limiter: Limiter;
   readonly log: Logger;
   readonly clock: Clock;
@@ -165,6 +193,8 @@ export interface HttpServer {
   readonly admitAnonymous: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   /** The same for files that are at hand and alike for everybody: they cost little and are counted by themselves. */
   readonly admitFile: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  /** The address that a request came from, through trusted proxies only; for routes that are no operation. */
+  readonly clientIpOf: (request: FastifyRequest) => string;
   /** Resolves with the address really bound. */
   listen(at: {
     readonly host: string;

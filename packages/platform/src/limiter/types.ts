@@ -1,5 +1,5 @@
 /** Who a limit counts: shown to callers in the 429 body. */
-export type LimitScope = 'organisation' | 'key' | 'ip' | 'model';
+export type LimitScope = 'organisation' | 'key' | 'person' | 'ip' | 'model';
 
 /**
  * A budget of `limit` units that refills evenly over `windowMs`. A subject that has been quiet for a whole

@@ -1,0 +1,30 @@
+import type { Contract } from '@millrace/contract';
+import type { SignIn } from '@millrace/platform/auth';
+import type { HttpServer } from '@millrace/platform/http';
+
+/** What an installation says of itself to whoever opens it, signed in or not. */
+export interface InstallationFacts {
+  readonly name: string;
+  readonly publicUrl: string | null;
+  readonly inferenceUrl: string | null;
+  readonly version: string;
+  /** Whether people can pay by card. */
+  readonly topUp: boolean;
+  /** Null: nobody can sign in here. */
+  readonly signIn: SignIn | null;
+}
+
+export function serveInstallation(
+  server: HttpServer,
+  operations: Contract['operations'],
+  { signIn, ...facts }: InstallationFacts,
+): void {
+  const answer = {
+    ...facts,
+    signUp: signIn?.settings.signUp ?? ('closed' as const),
+    mail: signIn?.hasMail ?? false,
+    passkeys: signIn !== null,
+    oidc: (signIn?.oidc ?? []).map(({ id, name }) => ({ id, name })),
+  };
+  server.serve(operations.getInstallation, async () => answer);
+}

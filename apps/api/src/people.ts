@@ -1,0 +1,23 @@
+import { createSignIn, type SignIn, type SignInDeps } from '@millrace/platform/auth';
+import { createSmtpMailer } from '@millrace/platform/mail';
+import type { ApiConfig } from './config.ts';
+
+/** The sign-in as the settings want it; null where people do not sign in. */
+export async function signInOf(
+  { auth, http, mail }: Pick<ApiConfig, 'auth' | 'http' | 'mail'>,
+  deps: Omit<SignInDeps, 'mailer'>,
+): Promise<SignIn | null> {
+  const { name, secret, oidc } = auth;
+  const { publicUrl } = http;
+  if (secret === null) return null;
+  if (publicUrl === null) {
+    deps.log.warn('nobody can sign in: MILLRACE_HTTP_PUBLIC_URL does not say where the console is');
+    return null;
+  }
+  const mailer =
+    mail.smtpUrl === null || mail.from === null
+      ? null
+      : createSmtpMailer({ url: mail.smtpUrl, from: mail.from });
+  const signUp = auth.signUp ?? (mailer === null ? 'closed' : 'open');
+  return createSignIn({ name, publicUrl, secret, signUp, oidc }, { ...deps, mailer });
+}

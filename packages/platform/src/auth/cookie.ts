@@ -1,0 +1,32 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/**
+ * Reads the cookie that the library sets: the token, a dot and its HMAC-SHA256 in base64. So that a request costs a look-up
+ * only if it carries a token that was once given out here.
+ */
+export function createCookieReader(options: { readonly name: string; readonly secret: string }) {
+  const { name, secret } = options;
+  return (cookies: string | undefined): string | null => {
+    const value = cookies === undefined ? null : find(cookies, name);
+    const [, token, signature] = /^([A-Za-z0-9]{32})\.([A-Za-z0-9+/]{43}=)$/.exec(value ?? '') ?? [];
+    if (token === undefined || signature === undefined) return null;
+    const right = createHmac('sha256', secret).update(token, 'utf8').digest();
+    return timingSafeEqual(right, Buffer.from(signature, 'base64')) ? token : null;
+  };
+}
+
+function find(cookies: string, name: string): string | null {
+  for (const part of cookies.split(';')) {
+    const [key, ...rest] = part.trim().split('=');
+    if (key === name) return decode(rest.join('='));
+  }
+  return null;
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

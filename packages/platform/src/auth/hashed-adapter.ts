@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { APIError } from 'better-auth/api';
+import type { DBAdapter, DBTransactionAdapter, Where } from '@better-auth/core/db/adapter';
+
+/**
+ * The library's adapter, with two things changed. What lets whoever holds it in (the token of a session, the code of a
+ * program that waits) is stored as its SHA-256 only, so that the database is no set of live sessions. And values that no
+ * column takes, which only a hostile caller sends, are a mistake of the request and not of ours.
+ */
+
+/** By model, the field that is stored as its hash. */
+const hashedFields: Readonly<Record<string, string>> = { session: 'token', deviceCode: 'deviceCode' };
+
+export function hashSecretText(secret: string): string {
+  return createHash('sha256').update(secret, 'utf8').digest('hex');
+}
+
+type Row = Record<string, unknown>;
+
+/** The secret as the caller named it, so that what it reads back is what it knows. */
+interface Named {
+  readonly where: Where[];
+  /** Null when the row is sought by something else: then the secret stays unknown. */
+  readonly secret: string | null;
+}
+
+function hashWhere(model: string, where: Where[] = []): Named {
+  const field = hashedFields[model];
+  let secret: string | null = null;
+  const hashed = where.map((condition) => {
+    if (condition.field !== field) return condition;
+    const { value } = condition;
+    if (Array.isArray(value))
+      return { ...condition, value: value.map((each) => hashSecretText(String(each))) };
+    secret = String(value);
+    return { ...condition, value: hashSecretText(secret) };
+  });
+  return { where: hashed, secret };
+}
+
+function hashData<Data extends Row>(model: string, data: Data): Data {
+  const field = hashedFields[model];
+  const value = field === undefined ? undefined : data[field];
+  return field === undefined || typeof value !== 'string'
+    ? data
+    : { ...data, [field]: hashSecretText(value) };
+}
+
+function withSecret<T>(model: string, row: T, secret: unknown): T {
+  const field = hashedFields[model];
+  if (field === undefined || typeof secret !== 'string' || typeof row !== 'object' || row === null)
+    return row;
+  return { ...row, [field]: secret };
+}
+
+/** What PostgreSQL says of a value that does not fit its column: no UUID, a NUL in a text, too long, against a check. */
+const badValue: ReadonlySet<unknown> = new Set(['22P02', '22021', '22001', '22003', '22P05', '23514']);
+
+async function refusingBadValues<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+    if (!badValue.has(code)) throw error;
+    throw new APIError('BAD_REQUEST', { code: 'INVALID_VALUE', message: 'A value cannot be stored.' });
+  }
+}
+
+function hashTransaction(inner: DBTransactionAdapter): DBTransactionAdapter {
+  return {
+    ...inner,
+    create: async (call) => {
+      const made = await refusingBadValues(inner.create({ ...call, data: hashData(call.model, call.data) }));
+      // The library's types leave open what comes back; it is the row.
+      return withSecret(call.model, made, (call.data as Row)[hashedFields[call.model] ?? '']) as never;
+    },
+    findOne: async <T>(call: Parameters<DBAdapter['findOne']>[0]) => {
+      const { where, secret } = hashWhere(call.model, call.where);
+      return withSecret(call.model, await refusingBadValues(inner.findOne<T>({ ...call, where })), secret);
+    },
+    findMany: <T>(call: Parameters<DBAdapter['findMany']>[0]) =>
+      refusingBadValues(inner.findMany<T>({ ...call, where: hashWhere(call.model, call.where).where })),
+    count: (call) =>
+      refusingBadValues(inner.count({ ...call, where: hashWhere(call.model, call.where).where })),
+    update: async <T>(call: Parameters<DBAdapter['update']>[0]) => {
+      const { where, secret } = hashWhere(call.model, call.where);
+      const update = hashData(call.model, call.update);
+      return withSecret(
+        call.model,
+        await refusingBadValues(inner.update<T>({ ...call, where, update })),
+        secret,
+      );
+    },
+    updateMany: (call) =>
+      refusingBadValues(
+        inner.updateMany({
+          ...call,
+          where: hashWhere(call.model, call.where).where,
+          update: hashData(call.model, call.update),
+        }),
+      ),
+    delete: (call) =>
+      refusingBadValues(inner.delete({ ...call, where: hashWhere(call.model, call.where).where })),
+    deleteMany: (call) =>
+      refusingBadValues(inner.deleteMany({ ...call, where: hashWhere(call.model, call.where).where })),
+    consumeOne: async <T>(call: Parameters<DBAdapter['consumeOne']>[0]) => {
+      const { where, secret } = hashWhere(call.model, call.where);
+      return withSecret(call.model, await refusingBadValues(inner.consumeOne<T>({ ...call, where })), secret);
+    },
+    incrementOne: async <T>(call: Parameters<DBAdapter['incrementOne']>[0]) => {
+      const { where, secret } = hashWhere(call.model, call.where);
+      return withSecret(
+        call.model,
+        await refusingBadValues(inner.incrementOne<T>({ ...call, where })),
+        secret,
+      );
+    },
+  };
+}
+
+export function hashSecretsIn(inner: DBAdapter): DBAdapter {
+  return {
+    ...hashTransaction(inner),
+    transaction: (work) => inner.transaction((adapter) => work(hashTransaction(adapter))),
+  };
+}

@@ -1,0 +1,2 @@
+export { createSignIn, passwordHash, type SignIn, type SignInDeps } from './sign-in.ts';
+export { DEVICE_CLIENT_ID, type OidcProvider, type SignInSettings } from './options.ts';

@@ -1,0 +1,85 @@
+import type { Mailbox } from '../mail/index.ts';
+import { oneLine } from '../mail/index.ts';
+
+/** What people are written when they sign in for the first time, or cannot. Pure. */
+
+export interface SignInLetter {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** In the order in which a busy person reads: what, where to click, what if it was not you. */
+interface Words {
+  readonly subject: string;
+  readonly lead: string;
+  readonly link: string;
+  readonly button: string;
+  readonly otherwise: string;
+}
+
+export function confirmMailbox(name: string, link: string): SignInLetter {
+  return render({
+    subject: `Confirm your mailbox for ${name}`,
+    lead: `Welcome to ${name}. Confirm that this mailbox is yours and you can sign in. The link works for an hour.`,
+    link,
+    button: 'Confirm my mailbox',
+    otherwise: 'You did not sign up? Then ignore this mail: nothing happens.',
+  });
+}
+
+export function choosePassword(name: string, link: string): SignInLetter {
+  return render({
+    subject: `Choose your password for ${name}`,
+    lead: `Here you choose a new password for ${name}. The link works once, for an hour.`,
+    link,
+    button: 'Choose a password',
+    otherwise: 'You did not ask for this? Then ignore this mail: your password stays as it is.',
+  });
+}
+
+export function alreadyKnown(name: string, link: string): SignInLetter {
+  return render({
+    subject: `You already have an account with ${name}`,
+    lead: `Somebody, most likely you, tried to sign up to ${name} with this mailbox. It has an account already: just sign in.`,
+    link,
+    button: 'Sign in',
+    otherwise:
+      'You forgot your password? The page to sign in helps you. It was not you? Then ignore this mail.',
+  });
+}
+
+export function changeMailbox(name: string, newEmail: string, link: string): SignInLetter {
+  return render({
+    subject: `Change your mailbox for ${name}`,
+    lead: `You asked ${name} to write to ${newEmail} from now on, and to sign you in with it. Is that right?`,
+    link,
+    button: 'Yes, change it',
+    otherwise:
+      'You did not ask for this? Then somebody else is signed in as you: choose a new password, which signs everybody out.',
+  });
+}
+
+function render({ subject, lead, link, button, otherwise }: Words): SignInLetter {
+  return {
+    subject: oneLine(subject),
+    text: `${oneLine(lead)}\n\n${link}\n\n${otherwise}\n`,
+    html:
+      '<!doctype html><html lang="en"><body style="font-family:sans-serif;line-height:1.5;max-width:36em">' +
+      `<p>${escape(oneLine(lead))}</p><p><a href="${escape(link)}">${escape(button)}</a></p>` +
+      `<p style="color:#555">${escape(otherwise)}</p></body></html>`,
+  };
+}
+
+function escape(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+/** How a person is addressed; names are theirs to choose, so they go through as one line. */
+export function addressee(user: { readonly name: string; readonly email: string }): Mailbox {
+  return { name: oneLine(user.name), address: user.email };
+}

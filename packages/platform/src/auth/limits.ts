@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { Fault } from '../fault/index.ts';
+import { addressBlock } from '../http/client-ip.ts';
+import { rateLimitFault } from '../http/rate-headers.ts';
+import type { GivingLimiter, RatePolicy, RateRequest } from '../limiter/index.ts';
+import type { AuthPath } from './paths.ts';
+
+/**
+ * Guessing. Tries are counted before they are made, by mailbox and by address, and given back when they were right: who
+ * knows their password is never in their own way. A mailbox that nobody has counts as any other does.
+ */
+
+const windowMs = 15 * 60_000;
+const MAILBOX_TRIES = 10;
+const MAILBOX_LETTERS = 5;
+const ADDRESS_TRIES = 100;
+
+/** What a try costs, by whom it is counted. Each is asked for by itself: a tag keeps one slot of Valkey. */
+function requestsOf(path: AuthPath, clientIp: string, email: string | null): readonly RateRequest[] {
+  const block = addressBlock(clientIp);
+  const byAddress: RatePolicy = {
+    name: 'sign-in-address',
+    scope: 'ip',
+    subject: block,
+    limit: ADDRESS_TRIES,
+    windowMs,
+  };
+  const requests: RateRequest[] = [{ tag: block, policies: [byAddress] }];
+  if (path.counted === 'code' || email === null) return requests;
+  // Never the mailbox itself: what is counted is kept elsewhere, and shown in its metrics.
+  const subject = createHash('sha256').update(email.trim().toLowerCase(), 'utf8').digest('base64url');
+  const isPassword = path.counted === 'password';
+  const byMailbox: RatePolicy = {
+    name: isPassword ? 'sign-in-mailbox' : 'letters-mailbox',
+    scope: 'person',
+    subject,
+    limit: isPassword ? MAILBOX_TRIES : MAILBOX_LETTERS,
+    windowMs,
+  };
+  return [...requests, { tag: subject, policies: [byMailbox] }];
+}
+
+export interface Try {
+  /** It was right, so it was no guess. */
+  giveBack(): Promise<void>;
+}
+
+export async function countTry(
+  limiter: GivingLimiter,
+  path: AuthPath,
+  who: { readonly clientIp: string; readonly email: string | null },
+): Promise<Try> {
+  if (path.counted === undefined) return { giveBack: async () => undefined };
+  const requests = requestsOf(path, who.clientIp, who.email);
+  for (const request of requests) {
+    const decision = await limiter.consume(request);
+    if (decision.refusedBy !== null) throw rateLimitFault(decision.refusedBy);
+    // Tries that nobody counts are as many as a guesser likes. Whoever is signed in stays so meanwhile.
+    if (decision.degraded) {
+      const internal = 'tries to sign in cannot be counted';
+      throw new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 5, internal });
+    }
+  }
+  return {
+    giveBack: async () => {
+      // A letter stays counted: each of them lands in somebody's mailbox.
+      if (path.counted === 'letter') return;
+      await Promise.all(requests.map((request) => limiter.giveBack(request)));
+    },
+  };
+}

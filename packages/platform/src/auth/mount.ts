@@ -1,0 +1,117 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Fault } from '../fault/index.ts';
+import { requireSameOrigin, type HttpServer } from '../http/index.ts';
+import type { GivingLimiter } from '../limiter/index.ts';
+import { countTry } from './limits.ts';
+import { CLIENT_IP_HEADER } from './options.ts';
+import { findAuthPath, type AuthPath } from './paths.ts';
+
+const BODY_BYTES = 65_536;
+const prefix = '/auth';
+
+export interface MountOptions {
+  readonly server: HttpServer;
+  readonly limiter: GivingLimiter;
+  readonly origin: string;
+  readonly handle: (request: Request) => Promise<Response>;
+}
+
+/** Serves the sign-in at `/auth/*`: what is not listed is absent, and what is reaches the library only past our own doors. */
+export function mountSignIn(options: MountOptions): void {
+  const { server } = options;
+  void server.fastify.register(async (scope) => {
+    readJsonBodies(scope);
+    scope.route({
+      method: ['GET', 'POST'],
+      url: `${prefix}/*`,
+      onRequest: async (request, reply) => {
+        await server.admitAnonymous(request, reply);
+        const path = pathOf(request);
+        if (path === null) throw new Fault('ROUTE_NOT_FOUND');
+        requireOwnPage(options.origin, request, path);
+      },
+      handler: async (request, reply) => {
+        const path = pathOf(request);
+        if (path === null) throw new Fault('ROUTE_NOT_FOUND');
+        await answer(options, path, request, reply);
+        return reply;
+      },
+    });
+  });
+}
+
+function pathOf(request: FastifyRequest): AuthPath | null {
+  const [path = ''] = request.url.split('?', 1);
+  return findAuthPath(request.method, path.slice(prefix.length));
+}
+
+/**
+ * Pages of other sites can do nothing here, with the person's cookie or without: a form on one of them could otherwise sign
+ * its visitors in as somebody else. Programs, which send neither cookie nor origin, are nobody's browser.
+ */
+function requireOwnPage(origin: string, request: FastifyRequest, path: AuthPath): void {
+  if (path.isLanding === true) return;
+  const { cookie, origin: sentBy } = request.headers;
+  if (cookie === undefined && sentBy === undefined && request.headers['sec-fetch-site'] === undefined) return;
+  requireSameOrigin(origin, request);
+}
+
+async function answer(
+  { server, limiter, origin, handle }: MountOptions,
+  path: AuthPath,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const clientIp = server.clientIpOf(request);
+  const attempt = await countTry(limiter, path, { clientIp, email: emailIn(request.body) });
+  const response = await handle(toRequest(origin, request, clientIp));
+  if (response.status < 400) await attempt.giveBack();
+  const body = await response.text();
+  for (const [name, value] of response.headers) if (name !== 'set-cookie') reply.header(name, value);
+  for (const cookie of response.headers.getSetCookie()) reply.header('set-cookie', cookie);
+  reply.header('cache-control', 'no-store');
+  await reply.code(response.status).send(body);
+}
+
+/** Headers that the library has a use for; the rest could only mislead it about where the request came from. */
+const passedOn = ['accept', 'cookie', 'origin', 'referer', 'user-agent', 'sec-fetch-site', 'sec-fetch-mode'];
+const USER_AGENT_MAX = 300;
+
+function toRequest(origin: string, request: FastifyRequest, clientIp: string): Request {
+  const headers = new Headers({ [CLIENT_IP_HEADER]: clientIp });
+  for (const name of passedOn) {
+    const value = request.headers[name];
+    if (typeof value === 'string')
+      headers.set(name, value.slice(0, name === 'user-agent' ? USER_AGENT_MAX : undefined));
+  }
+  if (request.method === 'GET') return new Request(`${origin}${request.url}`, { headers });
+  headers.set('content-type', 'application/json');
+  const body = JSON.stringify(request.body ?? {});
+  return new Request(`${origin}${request.url}`, { method: request.method, headers, body });
+}
+
+function emailIn(body: unknown): string | null {
+  const email = typeof body === 'object' && body !== null && 'email' in body ? body.email : null;
+  return typeof email === 'string' ? email : null;
+}
+
+function readJsonBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  const parseJson = scope.getDefaultJsonParser('error', 'error');
+  scope.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string', bodyLimit: BODY_BYTES },
+    (request, text: string, done) => {
+      if (text.trim() === '') return done(null, undefined);
+      return void parseJson(request, text, (error, value) => {
+        const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+        if (error !== null || !isObject) done(new Fault('MALFORMED_JSON'));
+        else done(null, value);
+      });
+    },
+  );
+  scope.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume();
+    done(new Fault('UNSUPPORTED_MEDIA_TYPE'));
+  });
+}

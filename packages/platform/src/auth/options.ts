@@ -1,0 +1,264 @@
+import { passkey } from '@better-auth/passkey';
+import type { BetterAuthOptions } from 'better-auth';
+import { APIError } from 'better-auth/api';
+import { deviceAuthorization, genericOAuth, twoFactor } from 'better-auth/plugins';
+import { toUuid, type IdSource } from '../ids/index.ts';
+import { addressee, alreadyKnown, changeMailbox, choosePassword, confirmMailbox } from './letters.ts';
+import type { Post } from './post.ts';
+
+/** An outside provider that people may sign in with, by OpenID Connect. */
+export interface OidcProvider {
+  readonly id: string;
+  readonly name: string;
+  readonly discoveryUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scopes: readonly string[];
+}
+
+export interface SignInSettings {
+  /** What people call this installation. */
+  readonly name: string;
+  /** Where the console and the api are, without a path. */
+  readonly publicUrl: string;
+  readonly secret: string;
+  readonly signUp: 'open' | 'closed';
+  readonly oidc: readonly OidcProvider[];
+}
+
+export interface OptionDeps {
+  readonly ids: IdSource;
+  /** Null: there is no mail, so every mailbox is believed. */
+  readonly post: Post | null;
+  /** Whether somebody who was invited may sign up although it is closed. */
+  readonly isInvited: (email: string) => Promise<boolean>;
+  /** A letter reached the person, so the mailbox is theirs. */
+  readonly markVerified: (userId: string) => Promise<void>;
+  /** Writes a letter with which an account that was never confirmed gets a password of its owner's choice. */
+  readonly offerPassword: (email: string) => Promise<void>;
+}
+
+const SECONDS_PER_DAY = 86_400;
+const SESSION_SECONDS = 30 * SECONDS_PER_DAY;
+const LETTER_SECONDS = 3_600;
+/** How recently somebody must have signed in to change what they sign in with. */
+const FRESH_SECONDS = SECONDS_PER_DAY;
+const NAME_MAX = 200;
+
+/** The program that may ask to be signed in by a person: the command line. */
+export const DEVICE_CLIENT_ID = 'millrace-cli';
+
+/** The library's settings but for the database. See docs/decisions/140-people-sign-in.md for each choice. */
+export function authOptions(settings: SignInSettings, deps: OptionDeps) {
+  const { name, publicUrl } = settings;
+  const console = `${publicUrl}/console`;
+  const { post } = deps;
+  return {
+    appName: name,
+    baseURL: publicUrl,
+    basePath: '/auth',
+    secret: settings.secret,
+    trustedOrigins: [new URL(publicUrl).origin],
+    telemetry: { enabled: false },
+    // Limits are ours, in Valkey, by address and by mailbox: see limits.ts.
+    rateLimit: { enabled: false },
+    logger: { disabled: true },
+    onAPIError: { throw: false, errorURL: `${console}/sign-in` },
+    emailAndPassword: {
+      enabled: true,
+      requireEmailVerification: post !== null,
+      autoSignIn: false,
+      minPasswordLength: 10,
+      maxPasswordLength: 128,
+      revokeSessionsOnPasswordReset: true,
+      resetPasswordTokenExpiresIn: LETTER_SECONDS,
+      ...(post === null
+        ? {}
+        : {
+            sendResetPassword: async ({ user, token }: { user: Addressed; token: string }) =>
+              post.send(addressee(user), choosePassword(name, `${console}/reset-password?token=${token}`)),
+          }),
+      onPasswordReset: ({ user }) => deps.markVerified(user.id),
+      onExistingUserSignUp: async ({ user }) => {
+        // Whoever signed up before may have been somebody else. A link that merely confirms would leave them their password.
+        if (!user.emailVerified) await deps.offerPassword(user.email);
+        else post?.send(addressee(user), alreadyKnown(name, `${console}/sign-in`));
+      },
+    },
+    emailVerification: {
+      sendOnSignUp: true,
+      sendOnSignIn: true,
+      // A link that signs in would sign in whatever program of a mail server follows it first.
+      autoSignInAfterVerification: false,
+      expiresIn: LETTER_SECONDS,
+      ...(post === null
+        ? {}
+        : {
+            sendVerificationEmail: async ({ user, url }: { user: Addressed; url: string }) =>
+              post.send(addressee(user), confirmMailbox(name, withLandingPage(url))),
+          }),
+    },
+    session: {
+      modelName: 'sessions',
+      fields: columns(['expiresAt', 'createdAt', 'updatedAt', 'ipAddress', 'userAgent', 'userId']),
+      expiresIn: SESSION_SECONDS,
+      updateAge: SECONDS_PER_DAY,
+      freshAge: FRESH_SECONDS,
+      cookieCache: { enabled: false },
+    },
+    user: {
+      modelName: 'users',
+      fields: columns(['emailVerified', 'createdAt', 'updatedAt']),
+      changeEmail: {
+        enabled: post !== null,
+        sendChangeEmailConfirmation: async ({ user, newEmail, url }) =>
+          post?.send(addressee(user), changeMailbox(name, newEmail, withLandingPage(url))),
+      },
+      deleteUser: { enabled: false },
+    },
+    account: {
+      modelName: 'accounts',
+      fields: columns([
+        ...(['accountId', 'providerId', 'userId', 'accessToken', 'refreshToken', 'idToken'] as const),
+        ...(['accessTokenExpiresAt', 'refreshTokenExpiresAt', 'createdAt', 'updatedAt'] as const),
+      ]),
+      encryptOAuthTokens: true,
+      accountLinking: { enabled: true, requireLocalEmailVerified: true },
+    },
+    verification: {
+      modelName: 'verifications',
+      fields: columns(['expiresAt', 'createdAt', 'updatedAt']),
+      storeIdentifier: 'hashed',
+    },
+    advanced: {
+      cookiePrefix: 'millrace',
+      useSecureCookies: publicUrl.startsWith('https://'),
+      // Put there by our own server, which knows its proxies; whatever a client sends under this name is dropped.
+      ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
+      database: {
+        generateId: ({ model }) => toUuid(deps.ids.next(idKindOf(model))),
+        validateSchema: false,
+      },
+    },
+    databaseHooks: {
+      user: {
+        create: {
+          before: async (user) => {
+            if (user.name.trim() === '' || user.name.length > NAME_MAX) throw badName();
+            if (settings.signUp === 'closed' && !(await deps.isInvited(user.email))) throw signUpClosed();
+            return {
+              data: { ...user, name: user.name.trim(), ...(post === null ? { emailVerified: true } : {}) },
+            };
+          },
+        },
+        update: {
+          before: async (user) => {
+            if (user.name !== undefined && (user.name.trim() === '' || user.name.length > NAME_MAX))
+              throw badName();
+          },
+        },
+      },
+    },
+    plugins: [
+      twoFactor({
+        issuer: name,
+        schema: {
+          user: { fields: { twoFactorEnabled: 'two_factor_enabled' } },
+          twoFactor: {
+            modelName: 'two_factors',
+            fields: columns(['backupCodes', 'userId', 'failedVerificationCount', 'lockedUntil']),
+          },
+        },
+      }),
+      passkey({
+        rpID: new URL(publicUrl).hostname,
+        rpName: name,
+        origin: new URL(publicUrl).origin,
+        schema: {
+          passkey: {
+            modelName: 'passkeys',
+            fields: {
+              ...columns(['publicKey', 'userId', 'deviceType', 'backedUp', 'createdAt']),
+              credentialID: 'credential_id',
+            },
+          },
+        },
+      }),
+      deviceAuthorization({
+        verificationUri: `${console}/device`,
+        expiresIn: '10m',
+        interval: '5s',
+        validateClient: (clientId) => clientId === DEVICE_CLIENT_ID,
+        schema: {
+          deviceCode: {
+            modelName: 'device_codes',
+            fields: columns([
+              ...(['deviceCode', 'userCode', 'userId', 'expiresAt', 'lastPolledAt'] as const),
+              ...(['pollingInterval', 'clientId'] as const),
+            ]),
+          },
+        },
+      }),
+      ...(settings.oidc.length === 0 ? [] : [genericOAuth({ config: settings.oidc.map(toGenericOAuth) })]),
+    ],
+  } satisfies BetterAuthOptions;
+}
+
+export const CLIENT_IP_HEADER = 'x-millrace-client-ip';
+
+interface Addressed {
+  readonly name: string;
+  readonly email: string;
+}
+
+/** Fields whose columns are named as all our columns are. */
+function columns<const Name extends string>(names: readonly Name[]): Record<Name, string> {
+  const pairs = names.map((name) => [
+    name,
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  ]);
+  return Object.fromEntries(pairs) as Record<Name, string>;
+}
+
+/** Ids are ours: version 7, in order of time. The kind only shows in their text form. */
+function idKindOf(model: string): 'usr' | 'ses' | 'acc' | 'ver' {
+  if (model === 'user') return 'usr';
+  if (model === 'session') return 'ses';
+  return model === 'account' ? 'acc' : 'ver';
+}
+
+/** Where a link in a letter ends unless whoever asked for it said otherwise. */
+function withLandingPage(url: string): string {
+  const link = new URL(url);
+  const landing = link.searchParams.get('callbackURL');
+  if (landing === null || landing === '/' || landing === '')
+    link.searchParams.set('callbackURL', '/console/sign-in?verified=1');
+  return link.href;
+}
+
+function toGenericOAuth({ id, name, discoveryUrl, clientId, clientSecret, scopes }: OidcProvider) {
+  return {
+    providerId: id,
+    name,
+    discoveryUrl,
+    clientId,
+    clientSecret,
+    scopes: [...scopes],
+    pkce: true,
+    requireIdTokenVerification: true,
+  };
+}
+
+function badName(): APIError {
+  return new APIError('BAD_REQUEST', {
+    code: 'INVALID_NAME',
+    message: `A name has 1 to ${NAME_MAX} characters.`,
+  });
+}
+
+function signUpClosed(): APIError {
+  return new APIError('BAD_REQUEST', {
+    code: 'SIGN_UP_CLOSED',
+    message: 'Nobody can sign up here by themselves. Ask whoever runs this installation to invite you.',
+  });
+}

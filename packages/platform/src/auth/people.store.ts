@@ -1,0 +1,33 @@
+import type { Reader } from '../db/index.ts';
+
+/** The little SQL of the sign-in that the library does not write itself. */
+
+/** Whether an organisation waits for this mailbox. */
+export async function isInvited(reader: Reader, email: string, at: Date): Promise<boolean> {
+  const row = await reader.kysely
+    .selectFrom('invitations')
+    .select('id')
+    .where('email', '=', email.toLowerCase())
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', at)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The person has read a letter to this mailbox. */
+export async function markVerified(reader: Reader, userUuid: string): Promise<void> {
+  await reader.kysely
+    .updateTable('users')
+    .set({ email_verified: true })
+    .where('id', '=', userUuid)
+    .where('email_verified', '=', false)
+    .execute();
+}
+
+/** Removes what the clock has ended. The library does so for what somebody asks for again, and leaves the rest. */
+export async function forgetExpired(reader: Reader, at: Date): Promise<void> {
+  await reader.kysely.deleteFrom('sessions').where('expires_at', '<', at).execute();
+  await reader.kysely.deleteFrom('verifications').where('expires_at', '<', at).execute();
+  await reader.kysely.deleteFrom('device_codes').where('expires_at', '<', at).execute();
+}

@@ -1,0 +1,77 @@
+import type { Operation } from '@millrace/contract';
+import type { FastifyRequest } from 'fastify';
+import { Fault } from '../fault/index.ts';
+import { readBearer } from './bearer.ts';
+import type { Kit } from './kit.ts';
+import { headerText } from './observe.ts';
+import { stateOf } from './request-state.ts';
+import type { Person, Principal, Sessions } from './types.ts';
+
+/** Who is calling: a key, a person in an organisation, or a person alone. */
+export interface Identity {
+  readonly principal: Principal | null;
+  readonly person: Person | null;
+}
+
+/** What the sign-in library makes. No key looks like this: keys have underscores. */
+const sessionToken = /^[A-Za-z0-9]{32}$/;
+
+/**
+ * Turns what a request carries into who is calling, or throws a Fault. A key or token in `Authorization` goes before the
+ * cookie, which a browser sends along unasked.
+ */
+export async function identify(
+  kit: Kit,
+  operation: Operation,
+  request: FastifyRequest,
+  sessions = kit.sessions,
+): Promise<Identity> {
+  const token = sessions === undefined ? null : tokenOf(sessions, operation, request);
+  if (sessions !== undefined && token !== null) return enterByToken(sessions, operation, request, token);
+  const key = readBearer(headerText(request.headers.authorization));
+  const principal = await kit.authenticate({ key, clientIp: stateOf(request).clientIp });
+  if (operation.auth === 'person') throw new Fault('PERSON_REQUIRED');
+  return { principal, person: null };
+}
+
+async function enterByToken(
+  sessions: Sessions,
+  operation: Operation,
+  request: FastifyRequest,
+  token: string,
+): Promise<Identity> {
+  if (operation.auth === 'person') return { principal: null, person: await sessions.person(token) };
+  return sessions.member(token, {
+    organisation: headerText(request.headers['millrace-organisation']),
+    mode: headerText(request.headers['millrace-mode']),
+  });
+}
+
+/** The token of a session; null when the request is to be judged by its key, or by the lack of one. */
+function tokenOf(sessions: Sessions, operation: Operation, request: FastifyRequest): string | null {
+  const { authorization, cookie } = request.headers;
+  if (authorization !== undefined && authorization.trim() !== '') {
+    const [, token] = /^bearer +(\S{1,512})$/i.exec(authorization.trim()) ?? [];
+    return token !== undefined && sessionToken.test(token) ? token : null;
+  }
+  const token = sessions.tokenIn(cookie);
+  if (token !== null) {
+    requireSameOrigin(sessions.origin, request);
+    return token;
+  }
+  // Whoever names an organisation was signed in: what is missing is the session, not a key.
+  const wasSignedIn = request.headers['millrace-organisation'] !== undefined;
+  if (operation.auth === 'person' || wasSignedIn) throw new Fault('SESSION_ENDED');
+  return null;
+}
+
+/**
+ * A cookie proves who the browser belongs to, not who wrote the request. That a page of ours did is what the browser says
+ * in headers that no page can set: without them the cookie counts for nothing.
+ */
+export function requireSameOrigin(origin: string, request: Pick<FastifyRequest, 'headers'>): void {
+  const { origin: sentBy } = request.headers;
+  const site = headerText(request.headers['sec-fetch-site']);
+  if (sentBy !== undefined && sentBy !== origin) throw new Fault('CROSS_SITE_REQUEST');
+  if (site === undefined ? sentBy !== origin : site !== 'same-origin') throw new Fault('CROSS_SITE_REQUEST');
+}
