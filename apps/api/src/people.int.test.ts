@@ -50,7 +50,7 @@ async function signUpAndVerify(): Promise<string> {
   const link = linkIn(await letterTo(email, /Confirm/));
   const verified = await fixture.call({ method: 'GET', path: pathOf(link) });
   expect(verified.status).toBe(302);
-  expect(verified.headers['location']).toBe('/console/sign-in?verified=1');
+  expect(verified.headers['location']).toBe('/console/verified');
   return email;
 }
 

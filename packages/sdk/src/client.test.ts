@@ -158,3 +158,36 @@ test('an address that would carry a password, or swallow the path, is refused wi
     );
   }
 });
+
+test('a person who is signed in calls for an organisation, by the cookie of the page or by a token', async () => {
+  const page = fakeService([json(200, {})], {
+    apiKey: undefined,
+    session: { organisation: 'org_1', mode: 'test' },
+  });
+  await page.client.me.get();
+  const [fromPage] = page.requests;
+  expect(fromPage?.headers).toMatchObject({ 'millrace-organisation': 'org_1', 'millrace-mode': 'test' });
+  expect(fromPage?.headers).not.toHaveProperty('authorization');
+  expect(fromPage?.credentials).toBe('same-origin');
+  const terminal = fakeService([json(200, {})], { apiKey: undefined, session: {}, sessionToken: 'abc' });
+  await terminal.client.me.get();
+  const [fromTerminal] = terminal.requests;
+  expect(fromTerminal?.headers).toMatchObject({ authorization: 'Bearer abc' });
+  expect(fromTerminal?.headers).not.toHaveProperty('millrace-organisation');
+  expect(fromTerminal?.credentials).toBe('omit');
+});
+
+test('a key and a session are not mixed, and only a session without a token is for pages', () => {
+  const baseUrl = 'https://api.example.com';
+  expect(() => new Millrace({ baseUrl, apiKey: 'mr_test_key', session: {} })).toThrow('not both');
+  expect(() => new Millrace({ baseUrl, sessionToken: 'a\nb' })).toThrow('sessionToken');
+  Object.assign(globalThis, { window: {}, document: {} });
+  try {
+    expect(() => new Millrace({ baseUrl, session: { organisation: 'org_1' } })).not.toThrow();
+    expect(() => new Millrace({ baseUrl, session: {}, sessionToken: 'abc' })).toThrow('allowBrowser');
+    expect(() => new Millrace({ baseUrl, apiKey: 'mr_test_key' })).toThrow('allowBrowser');
+  } finally {
+    Reflect.deleteProperty(globalThis, 'window');
+    Reflect.deleteProperty(globalThis, 'document');
+  }
+});

@@ -67,7 +67,13 @@ export const Millrace: new (options: ClientOptions) => Millrace = class Millrace
 
 function transportOf(options: ClientOptions): Transport {
   const inBrowser = 'window' in globalThis && 'document' in globalThis;
-  if (inBrowser && options.allowBrowser !== true) {
+  const { session, sessionToken } = options;
+  if (options.apiKey !== undefined && (session !== undefined || sessionToken !== undefined)) {
+    throw new MillraceError('A client calls with an apiKey or for a person who is signed in, not both.');
+  }
+  // The cookie of a page is not in the page, so nobody can read it there.
+  const hasSecret = session === undefined || sessionToken !== undefined;
+  if (inBrowser && hasSecret && options.allowBrowser !== true) {
     throw new MillraceError(
       'A key in a page is a key in the hands of everybody who opens it. Call from a server, or say allowBrowser: true.',
     );
@@ -78,12 +84,18 @@ function transportOf(options: ClientOptions): Transport {
   const headers: Record<string, string> = {};
   // A browser names itself and does not let pages do it.
   if (!inBrowser) headers['user-agent'] = userAgent === undefined ? agent : `${userAgent} ${agent}`;
-  if (apiKey !== undefined) headers['authorization'] = `Bearer ${checkedKey(apiKey)}`;
+  if (apiKey !== undefined) headers['authorization'] = `Bearer ${checkedKey('apiKey', apiKey)}`;
+  if (sessionToken !== undefined) {
+    headers['authorization'] = `Bearer ${checkedKey('sessionToken', sessionToken)}`;
+  }
+  if (session?.organisation !== undefined) headers['millrace-organisation'] = session.organisation;
+  if (session?.mode !== undefined) headers['millrace-mode'] = session.mode;
   for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = value;
   return {
     baseUrl,
     inferenceUrl: inferenceUrl === undefined ? baseUrl : urlOf('inferenceUrl', inferenceUrl),
     headers,
+    credentials: session === undefined || sessionToken !== undefined ? 'omit' : 'same-origin',
     timeoutMs: options.timeoutMs ?? null,
     maxRetries: options.maxRetries ?? defaultMaxRetries,
     feedRetries: options.maxRetries ?? defaultFeedRetries,
@@ -96,10 +108,10 @@ function transportOf(options: ClientOptions): Transport {
 }
 
 /** A header that cannot be sent would be told with its value, and so the key with the error. */
-function checkedKey(apiKey: string): string {
-  if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey;
-  const wrong = apiKey === '' ? 'is empty' : 'holds a character that no key has, such as a line break';
-  throw new MillraceError(`The apiKey ${wrong}.`);
+function checkedKey(name: 'apiKey' | 'sessionToken', value: string): string {
+  if (/^[\x21-\x7e]+$/.test(value)) return value;
+  const wrong = value === '' ? 'is empty' : 'holds a character that none has, such as a line break';
+  throw new MillraceError(`The ${name} ${wrong}.`);
 }
 
 function urlOf(name: string, value: string | undefined): string {

@@ -9,6 +9,7 @@ export interface SeenRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
+  readonly credentials: string | undefined;
 }
 
 /** An answer, or what happens instead of one. */
@@ -53,6 +54,7 @@ function seen(url: string, init: RequestInit | undefined): SeenRequest {
     url,
     headers: Object.fromEntries(new Headers(init?.headers)),
     body: typeof body === 'string' ? JSON.parse(body) : null,
+    credentials: init?.credentials,
   };
 }
 

@@ -24,7 +24,7 @@ export { followers, namespaces } from './namespaces.ts';
 export type { ListShape, OperationEntry } from './operation-entry.ts';
 export type { EventType, MillraceEvent, OperationId, OperationTypes, Reason } from './operation-types.ts';
 export { operations, type CallableId } from './operations.generated.ts';
-export type { ClientOptions, RequestOptions } from './options.ts';
+export type { ClientOptions, RequestOptions, SessionOptions } from './options.ts';
 export { Page, PagePromise } from './page.ts';
 export type { CallInput } from './request.ts';
 export type * from './resources.generated.ts';

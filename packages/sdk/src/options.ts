@@ -8,6 +8,13 @@ export interface ClientOptions {
   readonly inferenceUrl?: string | undefined;
   /** `mr_live_…` or `mr_test_…`. Left out, only what is open to everybody can be called. */
   readonly apiKey?: string | undefined;
+  /**
+   * A person who is signed in, in place of a key: in a page of the cloud itself, whose browser has the cookie. Each call is
+   * for one organisation, in one mode; left out, only what is of the person alone can be called.
+   */
+  readonly session?: SessionOptions | undefined;
+  /** The token of a session, for programs that a person signed in by `millrace login`. Goes with `session`. */
+  readonly sessionToken?: string | undefined;
   /** How long one attempt may take: 60 s for the api and 600 s for inference unless told. */
   readonly timeoutMs?: number | undefined;
   /** How often a failed call is sent again where that is safe; 2 unless told. */
@@ -24,6 +31,14 @@ export interface ClientOptions {
   readonly clock?: Clock | undefined;
   /** Spreads retries; numbers from 0 to 1. */
   readonly random?: (() => number) | undefined;
+}
+
+/** For whom a person who is signed in calls. */
+export interface SessionOptions {
+  /** `org_…` */
+  readonly organisation?: string | undefined;
+  /** `live` unless told. */
+  readonly mode?: 'live' | 'test' | undefined;
 }
 
 /** What one call may ask for differently. */

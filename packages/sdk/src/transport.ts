@@ -12,6 +12,8 @@ export interface Transport {
   readonly baseUrl: string;
   readonly inferenceUrl: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** `same-origin` lets a browser send the cookie of the page's own cloud; nothing else ever needs one. */
+  readonly credentials: 'omit' | 'same-origin';
   readonly timeoutMs: number | null;
   readonly maxRetries: number;
   /** How many connections of a feed may come to nothing, one after the other. */
@@ -127,6 +129,7 @@ async function attemptOnce<T>(
       ...init,
       // A redirect would carry the key to a place that nobody configured.
       redirect: 'error',
+      credentials: transport.credentials,
       signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
     });
     if (!response.ok) {

@@ -232,7 +232,7 @@ function withLandingPage(url: string): string {
   const link = new URL(url);
   const landing = link.searchParams.get('callbackURL');
   if (landing === null || landing === '/' || landing === '')
-    link.searchParams.set('callbackURL', '/console/sign-in?verified=1');
+    link.searchParams.set('callbackURL', '/console/verified');
   return link.href;
 }
 

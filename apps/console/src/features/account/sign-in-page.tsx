@@ -133,7 +133,10 @@ function OtherWays({
   };
   const leave = async (providerId: string): Promise<void> => {
     const callbackURL = `/console${next ?? '/'}`.replace('/console/console', '/console');
-    const { url } = await authCall<{ url: string }>('POST', '/sign-in/oauth2', { providerId, callbackURL });
+    const { url } = await authCall<{ url: string }>('POST', '/sign-in/social', {
+      provider: providerId,
+      callbackURL,
+    });
     globalThis.location.assign(url);
   };
   return (
