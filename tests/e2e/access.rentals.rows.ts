@@ -45,6 +45,7 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   },
   requestReservation: { own: async () => ({ body: { gpuCount: 512 } }), others: 'none' },
   listVirtualMachineRentals: { own: nothing, others: 'none' },
+  listRentals: { own: nothing, others: 'none' },
   listRentalHistory: { own: nothing, others: 'none' },
   getRental: rentalRow(rentalOf),
   updateRental: rentalRow(rentalOf, { body: { name: 'renamed' } }),
@@ -63,6 +64,7 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   stopRental: rentalRow(runningRentalOf, { body: { release: true } }),
   rebootRental: rentalRow(runningRentalOf, { body: { force: true } }),
   extendRental: rentalRow(briefRentalOf, { body: { ttlSeconds: 3_600 } }),
+  adminListRentals: { caller: 'operator', own: nothing, others: 'none' },
   adminTerminateRental: {
     caller: 'operator',
     own: async (world) => ({

@@ -41,6 +41,7 @@ export const volumeAccessRows: Partial<Record<OperationId, AccessRow>> = {
     },
   },
   listStorageVolumes: { own: async () => ({}), others: 'none' },
+  getStorageVolume: volumeRow(),
   attachStorageVolume: linkRow(linkOf),
   detachStorageVolume: linkRow(attachedOf),
   updateStorageVolume: volumeRow({ body: { sizeInGb: 512 } }),

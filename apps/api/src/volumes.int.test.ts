@@ -136,6 +136,8 @@ describe('a volume on the wire', () => {
       status: 200,
       json: { label: 'renamed', sizeInGb: 256, growingToGb: 512, purgeAt: null },
     });
+    const read = () => fixture.call({ method: 'GET', path: at, key });
+    expect(await read()).toMatchObject({ status: 200, json: { id, sizeInGb: 256, growingToGb: 512 } });
     await work();
     expect(await patch({})).toMatchObject({ json: { sizeInGb: 512, growingToGb: null } });
     expect(await patch({ sizeInGb: 256 })).toMatchObject({

@@ -178,6 +178,11 @@ export const manifest: Manifest = [
     load: () => generated('adminAdjust'),
   },
   {
+    name: 'admin org balance',
+    summary: 'Read the balance of any organisation',
+    load: () => generated('adminGetBalance'),
+  },
+  {
     name: 'admin org create',
     summary: 'Create an organisation with its first owner',
     load: () => generated('adminCreateOrganisation'),
@@ -196,6 +201,11 @@ export const manifest: Manifest = [
     name: 'admin org list',
     summary: 'List every organisation',
     load: () => import('./commands/admin/org/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'admin org members',
+    summary: 'List the people in any organisation',
+    load: () => generated('adminListMembers'),
   },
   {
     name: 'admin org refund',
@@ -261,6 +271,11 @@ export const manifest: Manifest = [
     name: 'admin rental create-private-cloud',
     summary: 'Hand over a private cloud under contract; it is never metered by GPU',
     load: () => generated('adminCreatePrivateCloudRental'),
+  },
+  {
+    name: 'admin rental list',
+    summary: 'List rentals and instances of every organisation, newest first',
+    load: () => generated('adminListRentals'),
   },
   {
     name: 'admin rental terminate',
@@ -354,6 +369,11 @@ export const manifest: Manifest = [
     load: () => import('./commands/budget/update.ts').then((module) => module.command),
   },
   {
+    name: 'catalog get',
+    summary: 'What can be rented and called now, without signing in',
+    load: () => generated('getCatalog'),
+  },
+  {
     name: 'chat',
     summary: 'Talk to a model; answers stream, with their tokens and cost',
     load: () => import('./commands/chat.ts').then((module) => module.command),
@@ -402,6 +422,26 @@ export const manifest: Manifest = [
     name: 'image generate',
     summary: 'Generate images',
     load: () => generated('generateImage'),
+  },
+  {
+    name: 'installation get',
+    summary: 'What this installation offers to people who sign in',
+    load: () => generated('getInstallation'),
+  },
+  {
+    name: 'invitation cancel',
+    summary: 'Take an invitation back',
+    load: () => generated('cancelInvitation'),
+  },
+  {
+    name: 'invitation create',
+    summary: 'Invite somebody by mail',
+    load: () => generated('inviteMember'),
+  },
+  {
+    name: 'invitation list',
+    summary: 'List the invitations that nobody has answered',
+    load: () => generated('listInvitations'),
   },
   {
     name: 'invoice download',
@@ -455,7 +495,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'login',
-    summary: 'Keep an API key for this machine',
+    summary: 'Sign in, and keep an API key for this machine',
     load: () => import('./commands/login.ts').then((module) => module.command),
   },
   {
@@ -500,9 +540,39 @@ export const manifest: Manifest = [
     load: () => import('./commands/market/terminate.ts').then((module) => module.command),
   },
   {
+    name: 'me accept-invitation',
+    summary: 'Accept an invitation',
+    load: () => generated('acceptInvitation'),
+  },
+  {
+    name: 'me decline-invitation',
+    summary: 'Decline an invitation',
+    load: () => generated('declineInvitation'),
+  },
+  {
+    name: 'me end-session',
+    summary: 'Sign this person out somewhere',
+    load: () => generated('endMySession'),
+  },
+  {
+    name: 'me invitations',
+    summary: 'List the invitations to your mailbox that are open',
+    load: () => generated('listMyInvitations'),
+  },
+  {
     name: 'me notices',
     summary: 'What you are told by mail, and choose it',
     load: () => import('./commands/me/notices.ts').then((module) => module.command),
+  },
+  {
+    name: 'me organisations',
+    summary: 'List the organisations that you belong to',
+    load: () => generated('listMyOrganisations'),
+  },
+  {
+    name: 'me sessions',
+    summary: 'Where this person is signed in',
+    load: () => generated('listMySessions'),
   },
   {
     name: 'member list',
@@ -543,6 +613,11 @@ export const manifest: Manifest = [
     name: 'operation get',
     summary: 'What became of a request, by its record',
     load: () => import('./commands/operation/get.ts').then((module) => module.command),
+  },
+  {
+    name: 'org create',
+    summary: 'Create an organisation and own it',
+    load: () => generated('createOrganisation'),
   },
   {
     name: 'org get',

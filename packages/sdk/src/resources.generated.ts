@@ -18,15 +18,54 @@ export interface MeResource {
   getNoticePreferences(input?: Input<'getNoticePreferences'>, options?: RequestOptions): ApiPromise<Answer<'getNoticePreferences'>>;
   /** Choose what the person of this key is told by mail. */
   updateNoticePreferences(input: Input<'updateNoticePreferences'>, options?: RequestOptions): ApiPromise<Answer<'updateNoticePreferences'>>;
+  /** List the organisations that you belong to. */
+  listOrganisations(input?: Input<'listMyOrganisations'>, options?: RequestOptions): PagePromise<Item<'listMyOrganisations'>, Answer<'listMyOrganisations'>>;
+  /** List the invitations to your mailbox that are open. */
+  listInvitations(input?: Input<'listMyInvitations'>, options?: RequestOptions): PagePromise<Item<'listMyInvitations'>, Answer<'listMyInvitations'>>;
+  /**
+   * Accept an invitation.
+   *
+   * Accepting twice answers the same.
+   */
+  acceptInvitation(input: Input<'acceptInvitation'>, options?: RequestOptions): ApiPromise<Answer<'acceptInvitation'>>;
+  /** Decline an invitation. */
+  declineInvitation(input: Input<'declineInvitation'>, options?: RequestOptions): ApiPromise<Answer<'declineInvitation'>>;
+  /** Where this person is signed in. */
+  listSessions(input?: Input<'listMySessions'>, options?: RequestOptions): PagePromise<Item<'listMySessions'>, Answer<'listMySessions'>>;
+  /**
+   * Sign this person out somewhere.
+   *
+   * It is refused everywhere within a second. Ending the session that asks signs it out.
+   */
+  endSession(input: Input<'endMySession'>, options?: RequestOptions): ApiPromise<Answer<'endMySession'>>;
 }
 
 export interface OrganisationsResource {
+  /**
+   * Create an organisation and own it.
+   *
+   * Asked for twice within ten minutes under the same name, the second answer is the organisation of the first. A person owns at most ten.
+   */
+  create(input: Input<'createOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'createOrganisation'>>;
   /** List the organisations the caller may act for. */
   list(input?: Input<'listOrganisations'>, options?: RequestOptions): PagePromise<Item<'listOrganisations'>, Answer<'listOrganisations'>>;
   /** Read an organisation. */
   get(input: Input<'getOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'getOrganisation'>>;
   /** Change an organisation. */
   update(input: Input<'updateOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'updateOrganisation'>>;
+}
+
+export interface InvitationsResource {
+  /** List the invitations that nobody has answered. */
+  list(input: Input<'listInvitations'>, options?: RequestOptions): PagePromise<Item<'listInvitations'>, Answer<'listInvitations'>>;
+  /**
+   * Invite somebody by mail.
+   *
+   * Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. Nobody hands out more than they hold.
+   */
+  create(input: Input<'inviteMember'>, options?: RequestOptions): ApiPromise<Answer<'inviteMember'>>;
+  /** Take an invitation back. */
+  cancel(input: Input<'cancelInvitation'>, options?: RequestOptions): ApiPromise<Answer<'cancelInvitation'>>;
 }
 
 export interface MembersResource {
@@ -104,7 +143,7 @@ export interface EventsResource {
   /**
    * Read the event feed, oldest first.
    *
-   * Answers a page, or with `Accept: text/event-stream` stays open and sends every later event as it happens: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without a skip or a repeat.
+   * Answers a page, or with `Accept: text/event-stream` stays open and sends every later event as it happens: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without a skip or a repeat. With `after=latest` only what happens from now on: the page is empty and tells the present position in `nextAfter`; the stream sends that position first, as an `id` without data, so that nothing is skipped if it breaks before the first event.
    */
   list(input?: Input<'listEvents'>, options?: RequestOptions): PagePromise<Item<'listEvents'>, Answer<'listEvents'>>;
   /** Read the event feed, oldest first, and go on with what happens next. */
@@ -144,6 +183,20 @@ export interface WebhooksResource {
   replay(input: Input<'replayWebhook'>, options?: RequestOptions): ApiPromise<Answer<'replayWebhook'>>;
 }
 
+export interface InstallationResource {
+  /** What this installation offers to people who sign in. */
+  get(input?: Input<'getInstallation'>, options?: RequestOptions): ApiPromise<Answer<'getInstallation'>>;
+}
+
+export interface CatalogResource {
+  /**
+   * What can be rented and called now, without signing in.
+   *
+   * Offers, terms, models and machines of the live mode at list prices. Served unless the operator has closed it; then 404.
+   */
+  get(input?: Input<'getCatalog'>, options?: RequestOptions): ApiPromise<Answer<'getCatalog'>>;
+}
+
 export interface OptionsResource {
   /** What can be rented now, and for how much. */
   list(input?: Input<'listRentalOptions'>, options?: RequestOptions): PagePromise<Item<'listRentalOptions'>, Answer<'listRentalOptions'>>;
@@ -160,6 +213,8 @@ export interface RentalsResource extends RentalWaiters {
   createVirtualMachine(input: Input<'createVirtualMachineRental'>, options?: RequestOptions): ApiPromise<Answer<'createVirtualMachineRental'>>;
   /** Create a bare-metal rental. */
   createBareMetal(input: Input<'createBareMetalRental'>, options?: RequestOptions): ApiPromise<Answer<'createBareMetalRental'>>;
+  /** List rentals of both types that have not ended, newest first. */
+  list(input?: Input<'listRentals'>, options?: RequestOptions): PagePromise<Item<'listRentals'>, Answer<'listRentals'>>;
   /** List virtual-machine rentals that have not ended. */
   listVirtualMachines(input?: Input<'listVirtualMachineRentals'>, options?: RequestOptions): PagePromise<Item<'listVirtualMachineRentals'>, Answer<'listVirtualMachineRentals'>>;
   /**
@@ -233,6 +288,12 @@ export interface VolumesResource extends VolumeWaiters {
    * Without a limit everything live is answered.
    */
   list(input?: Input<'listStorageVolumes'>, options?: RequestOptions): PagePromise<Item<'listStorageVolumes'>, Answer<'listStorageVolumes'>>;
+  /**
+   * Read a volume.
+   *
+   * Also one that was deleted, for as long as its data is kept.
+   */
+  get(input: Input<'getStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'getStorageVolume'>>;
   /** Relabel a volume or let it grow. */
   update(input: Input<'updateStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'updateStorageVolume'>>;
   /**
@@ -525,8 +586,12 @@ export interface AdminOrganisationsResource {
   create(input: Input<'adminCreateOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'adminCreateOrganisation'>>;
   /** Read any organisation. */
   get(input: Input<'adminGetOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'adminGetOrganisation'>>;
+  /** List the people in any organisation. */
+  listMembers(input: Input<'adminListMembers'>, options?: RequestOptions): PagePromise<Item<'adminListMembers'>, Answer<'adminListMembers'>>;
   /** Put a person into an organisation. */
   addMember(input: Input<'adminAddMember'>, options?: RequestOptions): ApiPromise<Answer<'adminAddMember'>>;
+  /** Read the balance of any organisation. */
+  getBalance(input: Input<'adminGetBalance'>, options?: RequestOptions): ApiPromise<Answer<'adminGetBalance'>>;
   /**
    * Suspend an organisation: its keys are refused within a second.
    *
@@ -701,6 +766,12 @@ export interface AdminReservationRequestsResource {
 }
 
 export interface AdminRentalsResource {
+  /**
+   * List rentals and instances of every organisation, newest first.
+   *
+   * Ended ones are listed only when asked for by their status.
+   */
+  list(input?: Input<'adminListRentals'>, options?: RequestOptions): PagePromise<Item<'adminListRentals'>, Answer<'adminListRentals'>>;
   /** Hand over a private cloud under contract; it is never metered by GPU. */
   createPrivateCloud(input: Input<'adminCreatePrivateCloudRental'>, options?: RequestOptions): ApiPromise<Answer<'adminCreatePrivateCloudRental'>>;
   /** End any rental. */
@@ -797,6 +868,7 @@ export interface AdminResource {
 export interface Resources {
   readonly me: MeResource;
   readonly organisations: OrganisationsResource;
+  readonly invitations: InvitationsResource;
   readonly members: MembersResource;
   readonly keys: KeysResource;
   readonly sshKeys: SshKeysResource;
@@ -804,6 +876,8 @@ export interface Resources {
   readonly operations: OperationsResource;
   readonly events: EventsResource;
   readonly webhooks: WebhooksResource;
+  readonly installation: InstallationResource;
+  readonly catalog: CatalogResource;
   readonly options: OptionsResource;
   readonly rentals: RentalsResource;
   readonly volumes: VolumesResource;

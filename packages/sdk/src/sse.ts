@@ -3,7 +3,8 @@
 export interface ServerEvent {
   readonly id: string | null;
   readonly event: string | null;
-  readonly data: string;
+  /** Null: nothing happened, only the id to come back with is told. */
+  readonly data: string | null;
 }
 
 /** An event larger than this is somebody's mistake; holding it would be ours. */
@@ -15,6 +16,7 @@ export class EventParser {
   #data: string[] = [];
   #event: string | null = null;
   #id: string | null = null;
+  #isNewId = false;
   #held = 0;
 
   push(text: string): ServerEvent[] {
@@ -60,7 +62,9 @@ export class EventParser {
         this.#event = value;
         break;
       case 'id':
-        if (!value.includes('\0')) this.#id = value;
+        if (value.includes('\0')) break;
+        this.#id = value;
+        this.#isNewId = true;
         break;
       default:
     }
@@ -70,9 +74,12 @@ export class EventParser {
   #dispatch(): ServerEvent | null {
     const event = this.#event;
     const data = this.#data;
+    const isNewId = this.#isNewId;
     this.#event = null;
     this.#data = [];
+    this.#isNewId = false;
     this.#held = 0;
-    return data.length === 0 ? null : { id: this.#id, event, data: data.join('\n') };
+    if (data.length > 0) return { id: this.#id, event, data: data.join('\n') };
+    return isNewId ? { id: this.#id, event, data: null } : null;
   }
 }

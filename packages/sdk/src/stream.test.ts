@@ -105,6 +105,33 @@ test('a feed whose connection is cut, ends or falls silent goes on after the las
   ]);
 });
 
+test('a feed from now on that breaks before its first event goes on from the place that it was told', async () => {
+  const service = fakeService([
+    streamed(['id: 41\n\n'], 'cut'),
+    streamed([event(42)], 'end'),
+    streamed([event(43)], 'silence'),
+  ]);
+  const got: number[] = [];
+  const reading = (async () => {
+    for await (const { seq } of service.client.events.stream({ after: 'latest' })) {
+      if (got.push(seq) === 2) break;
+    }
+  })();
+  for (let turn = 0; turn < 10 && got.length < 2; turn += 1) await service.clock.advance(10_000);
+  await reading;
+  expect(got).toEqual([42, 43]);
+  expect(service.requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '41', '42']);
+  expect(new URL(service.requests[0]?.url ?? '').searchParams.get('after')).toBe('latest');
+});
+
+test('a feed gives up on a service that only ever tells it the place', async () => {
+  const places = Array.from({ length: 3 }, () => streamed(['id: 41\n\n'], 'end'));
+  const service = fakeService(places, { maxRetries: 2 });
+  const gaveUp = taken(service.client.events.stream({ after: 'latest' })).catch((caught: unknown) => caught);
+  await service.clock.advance(120_000);
+  expect(await gaveUp).toBeInstanceOf(ConnectionError);
+});
+
 test('wherever a feed is cut, and however often, every event is seen once and in order', async () => {
   const count = 8;
   const ending = fc.constantFrom('cut', 'end');

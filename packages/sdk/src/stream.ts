@@ -110,6 +110,7 @@ export async function* boundedStream(
 ): AsyncGenerator<unknown, void, undefined> {
   try {
     for await (const { data } of eventsOf(response, reading)) {
+      if (data === null) continue;
       if (data === '[DONE]') return;
       const item = parsed(data);
       if (isStreamError(item)) {
@@ -168,8 +169,9 @@ export async function* endlessStream(
       response ??= await following.open(lastEventId);
       openedAtMs = clock.nowMs();
       for await (const { id, data } of eventsOf(response, following)) {
-        const item = parsed(data);
         lastEventId = id ?? lastEventId;
+        if (data === null) continue;
+        const item = parsed(data);
         failures = 0;
         yield item;
       }

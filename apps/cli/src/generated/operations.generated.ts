@@ -352,6 +352,12 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "flag": "enabled",
         "type": "boolean",
         "describe": "in use"
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
       }
     ],
     "hasBody": true,
@@ -391,7 +397,14 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "describe": "the id of a deployment"
       }
     ],
-    "fields": [],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
+      }
+    ],
     "answers": "nothing",
     "json": [],
     "columns": [],
@@ -487,6 +500,12 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "flag": "enabled",
         "type": "boolean",
         "describe": "in use"
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
       }
     ],
     "hasBody": true,
@@ -631,7 +650,14 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "describe": "the id of an entitlement"
       }
     ],
-    "fields": [],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
+      }
+    ],
     "answers": "nothing",
     "json": [],
     "columns": [],
@@ -1042,6 +1068,12 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "flag": "requests-per-minute",
         "type": "integer",
         "describe": "of each organisation, on top of its own limits"
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
       }
     ],
     "hasBody": true,
@@ -1420,6 +1452,12 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "flag": "name",
         "type": "text",
         "describe": "the name"
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
       }
     ],
     "hasBody": true,
@@ -1495,6 +1533,34 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     ],
     "asks": true
   },
+  "adminGetBalance": {
+    "name": "admin org balance",
+    "summary": "Read the balance of any organisation",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "organisationId",
+      "balanceNanoUsd",
+      "heldNanoUsd",
+      "availableNanoUsd",
+      "maxOverdraftNanoUsd",
+      "frozen"
+    ],
+    "columns": [
+      "organisationId",
+      "balanceNanoUsd",
+      "heldNanoUsd",
+      "availableNanoUsd",
+      "maxOverdraftNanoUsd",
+      "frozen"
+    ]
+  },
   "adminCreateOrganisation": {
     "name": "admin org create",
     "summary": "Create an organisation with its first owner",
@@ -1520,6 +1586,12 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "flag": "slug",
         "type": "text",
         "describe": "left out: made from the name"
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
       }
     ],
     "hasBody": true,
@@ -1575,6 +1647,37 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "createdAt",
       "updatedAt",
       "homeCell"
+    ]
+  },
+  "adminListMembers": {
+    "name": "admin org members",
+    "summary": "List the people in any organisation",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "organisationId",
+      "userId",
+      "role",
+      "email",
+      "name",
+      "picture",
+      "createdAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "organisationId",
+      "userId",
+      "role",
+      "email",
+      "picture"
     ]
   },
   "adminRefund": {
@@ -2061,6 +2164,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "statusSince",
       "power",
       "gpuHeld",
+      "releasedCostPerHourNanoUsd",
+      "billingPausedAt",
       "ssh",
       "ports",
       "image",
@@ -2083,6 +2188,79 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "updatedAt",
       "deletedAt",
       "userId"
+    ]
+  },
+  "adminListRentals": {
+    "name": "admin rental list",
+    "summary": "List rentals and instances of every organisation, newest first",
+    "description": "Ended ones are listed only when asked for by their status.",
+    "params": [],
+    "fields": [
+      {
+        "key": "organisationId",
+        "flag": "organisation-id",
+        "type": "text",
+        "describe": "the id of an organisation"
+      },
+      {
+        "key": "nodeId",
+        "flag": "node-id",
+        "type": "text",
+        "describe": "only those with a machine on this node"
+      },
+      {
+        "key": "status",
+        "flag": "status",
+        "type": "text",
+        "describe": "only those in this state",
+        "choices": [
+          "Failed",
+          "Pending",
+          "Running",
+          "Terminating",
+          "Terminated",
+          "Unknown"
+        ]
+      },
+      {
+        "key": "mode",
+        "flag": "mode",
+        "type": "text",
+        "describe": "mode",
+        "choices": [
+          "live",
+          "test"
+        ]
+      }
+    ],
+    "answers": "list",
+    "json": [
+      "id",
+      "kind",
+      "organisationId",
+      "organisationName",
+      "mode",
+      "name",
+      "providerId",
+      "region",
+      "gpuType",
+      "gpuCount",
+      "nodeIds",
+      "status",
+      "statusReason",
+      "statusSince",
+      "createdAt",
+      "startedAt",
+      "endedAt"
+    ],
+    "columns": [
+      "id",
+      "name",
+      "status",
+      "kind",
+      "organisationId",
+      "organisationName",
+      "mode"
     ]
   },
   "adminTerminateRental": {
@@ -2197,6 +2375,12 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "type": "number",
         "describe": "in percent, with at most four decimals",
         "required": true
+      },
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log"
       }
     ],
     "hasBody": true,
@@ -2528,6 +2712,24 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "source"
     ]
   },
+  "getCatalog": {
+    "name": "catalog get",
+    "summary": "What can be rented and called now, without signing in",
+    "description": "Offers, terms, models and machines of the live mode at list prices. Served unless the operator has closed it; then 404.",
+    "params": [],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "asOf",
+      "offers",
+      "reserveOptions",
+      "models",
+      "marketplace"
+    ],
+    "columns": [
+      "asOf"
+    ]
+  },
   "getOpenDocument": {
     "name": "document get",
     "summary": "One of the OpenAPI documents, without a key",
@@ -2686,6 +2888,138 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "inference_time"
     ]
   },
+  "getInstallation": {
+    "name": "installation get",
+    "summary": "What this installation offers to people who sign in",
+    "params": [],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "name",
+      "publicUrl",
+      "inferenceUrl",
+      "signUp",
+      "mail",
+      "passkeys",
+      "oidc",
+      "topUp",
+      "version"
+    ],
+    "columns": [
+      "name",
+      "publicUrl",
+      "inferenceUrl",
+      "signUp",
+      "mail",
+      "passkeys",
+      "topUp"
+    ]
+  },
+  "cancelInvitation": {
+    "name": "invitation cancel",
+    "summary": "Take an invitation back",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      },
+      {
+        "key": "invitationId",
+        "describe": "the id of an invitation"
+      }
+    ],
+    "fields": [],
+    "answers": "nothing",
+    "json": [],
+    "columns": [],
+    "asks": true
+  },
+  "inviteMember": {
+    "name": "invitation create",
+    "summary": "Invite somebody by mail",
+    "description": "Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. Nobody hands out more than they hold.",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [
+      {
+        "key": "email",
+        "flag": "email",
+        "type": "text",
+        "describe": "the address of the person",
+        "required": true
+      },
+      {
+        "key": "role",
+        "flag": "role",
+        "type": "text",
+        "describe": "the role",
+        "choices": [
+          "owner",
+          "admin",
+          "member",
+          "billing",
+          "viewer"
+        ],
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "id",
+      "organisationId",
+      "email",
+      "role",
+      "status",
+      "invitedBy",
+      "createdAt",
+      "expiresAt"
+    ],
+    "columns": [
+      "id",
+      "status",
+      "organisationId",
+      "email",
+      "role",
+      "createdAt",
+      "expiresAt"
+    ]
+  },
+  "listInvitations": {
+    "name": "invitation list",
+    "summary": "List the invitations that nobody has answered",
+    "params": [
+      {
+        "key": "organisationId",
+        "describe": "the id of an organisation"
+      }
+    ],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "organisationId",
+      "email",
+      "role",
+      "status",
+      "invitedBy",
+      "createdAt",
+      "expiresAt"
+    ],
+    "columns": [
+      "id",
+      "status",
+      "organisationId",
+      "email",
+      "role",
+      "createdAt",
+      "expiresAt"
+    ]
+  },
   "listMarketplaceInstancesByPost": {
     "name": "market instance by-post",
     "summary": "List marketplace instances",
@@ -2709,6 +3043,143 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "sshCommand"
     ],
     "hidden": true
+  },
+  "acceptInvitation": {
+    "name": "me accept-invitation",
+    "summary": "Accept an invitation",
+    "description": "Accepting twice answers the same.",
+    "params": [
+      {
+        "key": "invitationId",
+        "describe": "the id of an invitation"
+      }
+    ],
+    "fields": [],
+    "answers": "record",
+    "json": [
+      "organisation",
+      "role",
+      "platformRoles"
+    ],
+    "columns": [
+      "role"
+    ]
+  },
+  "declineInvitation": {
+    "name": "me decline-invitation",
+    "summary": "Decline an invitation",
+    "params": [
+      {
+        "key": "invitationId",
+        "describe": "the id of an invitation"
+      }
+    ],
+    "fields": [],
+    "answers": "nothing",
+    "json": [],
+    "columns": []
+  },
+  "endMySession": {
+    "name": "me end-session",
+    "summary": "Sign this person out somewhere",
+    "description": "It is refused everywhere within a second. Ending the session that asks signs it out.",
+    "params": [
+      {
+        "key": "sessionId",
+        "describe": "the id of a session"
+      }
+    ],
+    "fields": [],
+    "answers": "nothing",
+    "json": [],
+    "columns": [],
+    "asks": true
+  },
+  "listMyInvitations": {
+    "name": "me invitations",
+    "summary": "List the invitations to your mailbox that are open",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "organisation",
+      "role",
+      "invitedBy",
+      "createdAt",
+      "expiresAt"
+    ],
+    "columns": [
+      "id",
+      "role",
+      "createdAt",
+      "expiresAt"
+    ]
+  },
+  "listMyOrganisations": {
+    "name": "me organisations",
+    "summary": "List the organisations that you belong to",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "organisation",
+      "role",
+      "platformRoles"
+    ],
+    "columns": [
+      "role"
+    ]
+  },
+  "listMySessions": {
+    "name": "me sessions",
+    "summary": "Where this person is signed in",
+    "params": [],
+    "fields": [],
+    "answers": "list",
+    "json": [
+      "id",
+      "current",
+      "ip",
+      "userAgent",
+      "createdAt",
+      "lastSeenAt",
+      "expiresAt"
+    ],
+    "columns": [
+      "id",
+      "current",
+      "ip",
+      "userAgent",
+      "createdAt",
+      "lastSeenAt",
+      "expiresAt"
+    ]
+  },
+  "createOrganisation": {
+    "name": "org create",
+    "summary": "Create an organisation and own it",
+    "description": "Asked for twice within ten minutes under the same name, the second answer is the organisation of the first. A person owns at most ten.",
+    "params": [],
+    "fields": [
+      {
+        "key": "name",
+        "flag": "name",
+        "type": "text",
+        "describe": "the name",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "organisation",
+      "role",
+      "platformRoles"
+    ],
+    "columns": [
+      "role"
+    ]
   },
   "getOrganisation": {
     "name": "org get",

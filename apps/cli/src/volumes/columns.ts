@@ -2,6 +2,7 @@ import type { Context } from '../frame/context.ts';
 import type { Column } from '../frame/output.ts';
 import { relativeText } from '@millrace/sdk/text';
 import { perHourText } from '@millrace/sdk/text';
+import type { Answer } from '../sdk.ts';
 import type { Volume } from './find.ts';
 
 export function volumeColumns(context: Context): readonly Column<Volume>[] {
@@ -16,6 +17,19 @@ export function volumeColumns(context: Context): readonly Column<Volume>[] {
     { name: 'rentals', value: ({ attachedRentals }) => attachedRentals.join(', ') },
     { name: 'price', value: ({ costPerHour }) => perHourText(costPerHour), align: 'right' },
     { name: 'created', value: ({ createdAt }) => relativeText(createdAt, now), extra: true },
+  ];
+}
+
+/** All that is worth a line about one volume. */
+export function volumeDetailColumns(context: Context): readonly Column<Answer<'getStorageVolume'>>[] {
+  return [
+    ...volumeColumns(context),
+    { name: 'why', value: ({ statusReason }) => statusReason },
+    {
+      name: 'grows to',
+      value: ({ growingToGb }) => (growingToGb === null ? '' : `${growingToGb} GB`),
+    },
+    { name: 'kept until', value: ({ purgeAt }) => purgeAt },
   ];
 }
 

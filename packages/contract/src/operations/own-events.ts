@@ -38,12 +38,15 @@ const feedOperations = {
     scope: 'events:read',
     summary: 'Read the event feed, oldest first',
     description:
-      'Answers a page, or with `Accept: text/event-stream` stays open and sends every later event as it happens: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without a skip or a repeat.',
+      'Answers a page, or with `Accept: text/event-stream` stays open and sends every later event as it happens: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without a skip or a repeat. With `after=latest` only what happens from now on: the page is empty and tells the present position in `nextAfter`; the stream sends that position first, as an `id` without data, so that nothing is skipped if it breaks before the first event.',
     tags: ['events'],
     query: z.object({
-      after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).meta({
-        description: 'Answer events with a greater `seq`.',
-      }),
+      after: z
+        .union([z.literal('latest'), z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)])
+        .default(0)
+        .meta({
+          description: 'Answer events with a greater `seq`; `latest`: only those from now on.',
+        }),
       limit: z.coerce.number().int().min(1).max(pageSizeMax).default(pageSizeDefault),
     }),
     response: { status: 200, schema: eventsPage, sse: true, event: eventEnvelope },

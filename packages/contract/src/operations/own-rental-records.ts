@@ -32,6 +32,9 @@ export const rentalOption = z
     connectionType: networkType,
     costPerHour: z.number().nonnegative(),
     costPerHourCents: z.int().nonnegative().meta({ description: 'Rounded up to a whole cent; for display.' }),
+    pricePerHourNanoUsd: nanoUsd.meta({
+      description: 'The same to the nano-USD, as a decimal string: what the meter of a rental goes by.',
+    }),
     totalAvailable: z.int().nonnegative().meta({
       description: 'How many could be reserved now, one after the other; counted at most a second ago.',
     }),
@@ -85,6 +88,14 @@ export function createRentalDetail(providerData: ProviderDataSchema) {
       statusSince: timestamp,
       power: z.enum(['on', 'off', 'changing']),
       gpuHeld: z.boolean().meta({ description: 'False after a stop that released the GPUs.' }),
+      releasedCostPerHourNanoUsd: nanoUsd.nullable().meta({
+        description:
+          'What an hour costs after a stop that releases the GPUs: the disk that is kept. Null: this rental cannot release them.',
+      }),
+      billingPausedAt: timestamp.nullable().meta({
+        description:
+          'Since when it is not billed because its machine is not there for you. Null: it is not paused.',
+      }),
       ssh: z.array(
         z.object({
           host: z.string(),

@@ -200,6 +200,17 @@ function recordOperations(rental: RentalDetail) {
       response: { status: 200, schema: page(rental) },
       idempotency: 'none',
     }),
+    listRentals: own({
+      ...alpha('/v2/alpha/on-demand/rentals'),
+      id: 'listRentals',
+      method: 'GET',
+      scope: 'rentals:read',
+      summary: 'List rentals of both types that have not ended, newest first',
+      tags: ['rentals'],
+      query: pageQuery.extend({ status: rentalStatus.optional(), rentalType: rentalType.optional() }),
+      response: { status: 200, schema: page(rental) },
+      idempotency: 'none',
+    }),
     getRental: own({
       ...alpha('/v2/alpha/on-demand/rentals/{rentalId}'),
       ...readRental,

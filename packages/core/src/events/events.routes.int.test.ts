@@ -156,6 +156,21 @@ describe('GET /v2/events as pages', () => {
     });
   });
 
+  test('tells with after=latest where the feed is, and nothing of what was', async () => {
+    const orgId = testIds.next('org');
+    const headers = caller({ orgId });
+    const empty = { items: [], nextCursor: null };
+    expect((await get('?after=latest', headers)).body).toEqual({ ...empty, nextAfter: 0, lastSeq: 0 });
+    await write(orgId, ['a', 'b']);
+    await settled(orgId, 2);
+    const latest = await get('?after=latest', headers);
+    expect(latest.body).toEqual({ ...empty, nextAfter: 2, lastSeq: 2 });
+    await write(orgId, ['c']);
+    await settled(orgId, 3);
+    expect((await get('?after=2', headers)).body).toMatchObject({ items: [{ seq: 3 }] });
+    expect((await get('?after=newest', headers)).status).toBe(400);
+  });
+
   test('shows one organisation nothing of another', async () => {
     const orgId = testIds.next('org');
     await write(orgId, ['secret']);
@@ -237,6 +252,34 @@ describe('GET /v2/events as a stream', () => {
     await write(orgId, ['d']);
     const resumed = await openSse(`${url}?after=0`, { ...headers, 'last-event-id': '3' });
     expect((await take(resumed.events(), 1)).map(nameOf)).toEqual(['d']);
+    resumed.close();
+  });
+
+  test('follows with after=latest only what happens from then on, and tells the place that it began at', async () => {
+    const orgId = testIds.next('org');
+    const headers = caller({ orgId });
+    await write(orgId, ['a', 'b']);
+    await settled(orgId, 2);
+    const stream = await openSse(`${url}?after=latest`, headers);
+    const events = stream.events();
+    expect(await take(events, 1)).toEqual([{ id: '2', event: null, data: null }]);
+    await write(orgId, ['c']);
+    expect((await take(events, 1)).map((event) => [event.id, nameOf(event)])).toEqual([['3', 'c']]);
+    stream.close();
+  });
+
+  test('continues a stream with after=latest that broke from where it was, not from the latest', async () => {
+    const orgId = testIds.next('org');
+    const headers = caller({ orgId });
+    await write(orgId, ['a']);
+    await settled(orgId, 1);
+    const stream = await openSse(`${url}?after=latest`, headers);
+    const [place] = await take(stream.events(), 1);
+    stream.close();
+    await write(orgId, ['b', 'c']);
+    await settled(orgId, 3);
+    const resumed = await openSse(`${url}?after=latest`, { ...headers, 'last-event-id': place?.id ?? '' });
+    expect((await take(resumed.events(), 2)).map(nameOf)).toEqual(['b', 'c']);
     resumed.close();
   });
 

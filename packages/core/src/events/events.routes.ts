@@ -12,8 +12,13 @@ export function serveEvents(server: HttpServer, feed: Feed): void {
   server.serve(listEvents, async ({ query, context }) => {
     if (context.wantsEventStream) return streamEvents(feed, context, { after: query.after });
     const { orgId, mode } = requirePrincipal(context);
-    const { events, more, lastSeq } = await feed.page(orgId, { ...query, mode });
-    const nextAfter = events.at(-1)?.seq ?? query.after;
+    if (query.after === 'latest') {
+      const lastSeq = await feed.latest(orgId);
+      return { items: [], nextCursor: null, nextAfter: lastSeq, lastSeq };
+    }
+    const { after, limit } = query;
+    const { events, more, lastSeq } = await feed.page(orgId, { after, limit, mode });
+    const nextAfter = events.at(-1)?.seq ?? after;
     return { items: events.map(toWire), nextCursor: more ? String(nextAfter) : null, nextAfter, lastSeq };
   });
 }
@@ -25,10 +30,11 @@ export function serveEvents(server: HttpServer, feed: Feed): void {
 export async function streamEvents(
   feed: Feed,
   context: RequestContext,
-  from: { readonly after: number; readonly about?: ResourceRef },
+  from: { readonly after: number | 'latest'; readonly about?: ResourceRef },
 ): Promise<ReturnType<typeof sse>> {
   const { orgId, mode, keyId } = requirePrincipal(context);
-  const after = resumeAfter(context.header('last-event-id'), from.after);
+  const wanted = resumeAfter(context.header('last-event-id'), from.after);
+  const after = wanted === 'latest' ? await feed.latest(orgId) : wanted;
   const { about } = from;
   // The end of the caller's own key is listened for as well, and shown only to those who asked for everything.
   const things = about === undefined ? {} : { about: [about, { kind: 'api-key', id: keyId }] };
@@ -39,6 +45,8 @@ export async function streamEvents(
   return sse(async (stream) => {
     stream.signal.addEventListener('abort', () => leaving.abort(), { once: true });
     if (stream.signal.aborted) leaving.abort();
+    // Whoever asked for the latest does not know where that was, and could not go on from there after a break.
+    if (wanted === 'latest') await stream.send({ id: String(after) });
     for await (const event of events) {
       const shown = about === undefined || isAbout(event, about);
       const message = { id: String(event.seq), event: event.type, data: toWire(event) };
@@ -55,7 +63,7 @@ function endsOwnKey(event: FeedEvent, keyId: KeyId): boolean {
 }
 
 /** `Last-Event-ID` is what a browser sends when it reconnects; it knows better than the address it first called. */
-function resumeAfter(lastEventId: string | undefined, after: number): number {
+function resumeAfter(lastEventId: string | undefined, after: number | 'latest'): number | 'latest' {
   if (lastEventId === undefined || lastEventId === '') return after;
   const seq = /^[0-9]{1,16}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN;
   if (Number.isSafeInteger(seq)) return seq;

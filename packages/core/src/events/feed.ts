@@ -49,6 +49,8 @@ export interface FeedPage {
 }
 
 export interface Feed {
+  /** The number of the newest event, 0 before the first: who goes on after it misses nothing that is yet to come. */
+  latest(orgId: OrgId): Promise<number>;
   /** With the number of the newest event of all. */
   page(
     orgId: OrgId,
@@ -234,6 +236,7 @@ export function createFeed(options: FeedOptions): Feed {
   }
 
   return {
+    latest: async (orgId) => (await getFeedHead(db, orgId)).lastSeq,
     page: async (orgId, query) => {
       await refuseLostPlace(db, orgId, query.after);
       const events = await listEventsAfter(db, orgId, { ...query, limit: query.limit + 1 });

@@ -5,6 +5,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type RentalId, type UserId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import type { Selectable } from 'kysely';
+import { parseFrozenPrice } from '../prices/index.ts';
 import type { Maker, ShownMachine, ShownRental } from './records.ts';
 import type { PrivateCloud, RentalKind, RentalState, RentalStep, RentalTerm } from './rental.ts';
 import type { RentalRow } from './rentals.store.ts';
@@ -28,6 +29,7 @@ type ShownRow = Pick<
   | 'region'
   | 'gpu_type'
   | 'gpu_count'
+  | 'node_count'
   | 'connection_type'
   | 'name'
   | 'label'
@@ -50,6 +52,8 @@ type ShownRow = Pick<
   | 'expires_at'
   | 'max_nano_usd'
   | 'private_cloud'
+  | 'disk_price'
+  | 'billing_paused_at'
 > & {
   maker_name: string;
   maker_email: string;
@@ -88,6 +92,7 @@ function toShownRental(row: ShownRow, userId: UserId): ShownRental {
     region: row.region,
     gpuType: row.gpu_type,
     gpuCount: row.gpu_count,
+    nodeCount: row.node_count,
     connectionType: row.connection_type,
     name: row.name,
     label: row.label,
@@ -110,16 +115,18 @@ function toShownRental(row: ShownRow, userId: UserId): ShownRental {
     expiresAt: row.expires_at,
     maxNanoUsd: row.max_nano_usd === null ? null : nanoUsd(row.max_nano_usd),
     privateCloud: row.private_cloud as PrivateCloud | null,
+    diskPrice: row.disk_price === null ? null : parseFrozenPrice(row.disk_price),
+    billingPausedAt: row.billing_paused_at,
   };
 }
 
 const rentalColumns = `
   rental.id, rental.wire_id, rental.org_id, rental.mode, rental.kind, rental.user_id, rental.provider_id,
-  rental.region, rental.gpu_type, rental.gpu_count, rental.connection_type, rental.name, rental.label, rental.tags,
+  rental.region, rental.gpu_type, rental.gpu_count, rental.node_count, rental.connection_type, rental.name, rental.label, rental.tags,
   rental.image, rental.custom_ports, rental.monitoring, rental.convert_on_expiry, rental.status, rental.status_reason,
   rental.status_since, rental.power, rental.gpu_held, rental.attempt, rental.created_at, rental.updated_at,
   rental.started_at, rental.ended_at, rental.end_reason, rental.expires_at, rental.max_nano_usd,
-  rental.private_cloud`;
+  rental.private_cloud, rental.disk_price, rental.billing_paused_at`;
 
 const shownColumns = `${rentalColumns}, maker.name as maker_name, maker.email as maker_email,
          maker.image as maker_image, provider.variant`;
@@ -132,16 +139,18 @@ const leadsTo = `
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000';
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-// One descent of the index for each status, so that the rare ones are found without wading through the others.
+// One descent of the index for each kind and status, so that the rare ones are found without wading through the others.
 const liveStatement = defineStatement(
   'rentals-live-page',
   `
   select ${shownColumns}
     from (select rental.*
-            from unnest($4::text[]) as wanted (status)
+            from unnest($3::text[]) as sold (kind)
+           cross join unnest($4::text[]) as wanted (status)
            cross join lateral (
                  select * from rentals
-                  where org_id = $1 and mode = $2 and kind = $3 and status = wanted.status and status <> 'Terminated'
+                  where org_id = $1 and mode = $2 and kind = sold.kind and status = wanted.status
+                    and status <> 'Terminated'
                     and id < $5
                   order by id desc limit $6) as rental
            order by rental.id desc limit $6) as rental
@@ -150,7 +159,8 @@ const liveStatement = defineStatement(
 );
 
 export interface LivePage {
-  readonly kind: RentalKind;
+  /** Instances, or what is none, never both. */
+  readonly kinds: readonly RentalKind[];
   readonly statuses: readonly RentalState[];
   readonly after: RentalId | null;
   readonly limit: number;
@@ -164,7 +174,7 @@ export async function listLiveRentals(
   page: LivePage,
 ): Promise<readonly ListedRental[]> {
   const after = page.after === null ? LAST_UUID : toUuid(page.after);
-  const values = [toUuid(orgId), mode, page.kind, page.statuses, after, page.limit + 1];
+  const values = [toUuid(orgId), mode, page.kinds, page.statuses, after, page.limit + 1];
   return (await runStatement<ShownRow>(reader, liveStatement, values)).map(toListed);
 }
 

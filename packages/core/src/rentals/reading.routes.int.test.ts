@@ -114,6 +114,45 @@ describe('GET virtual-machine-rentals', () => {
   });
 });
 
+describe('GET rentals', () => {
+  const both = `${base}/rentals`;
+
+  it('shows both types in one order, newest first, whatever the size of the pages, and no instance', async () => {
+    const tenant = await world.tenant();
+    const kinds = ['virtual-machine', 'bare-metal', 'instance', 'virtual-machine', 'bare-metal'] as const;
+    const planted: PlantedRental[] = [];
+    for (const kind of kinds) {
+      const made = await api.plant(tenant, { live: 4, ended: 1, kind });
+      if (kind !== 'instance') planted.push(...made.slice(1));
+    }
+    await api.plant(tenant, { live: 2, mode: 'test' });
+    const newestFirst = wireIds(
+      planted.toSorted((one_, other) => (toUuid(one_.id) < toUuid(other.id) ? 1 : -1)),
+    );
+    for (const limit of [1, 3, 200]) expect(await walk(tenant, both, limit)).toEqual(newestFirst);
+    const { json } = await get(tenant, `${both}?limit=200`);
+    expect(new Set(json.items.map((item: { rentalType: string }) => item.rentalType))).toEqual(
+      new Set(['virtual-machine', 'bare-metal']),
+    );
+    const [first] = json.items;
+    expect((await get(tenant, one(first.id))).json).toEqual(first);
+  });
+
+  it('narrows by type and by status', async () => {
+    const tenant = await world.tenant();
+    const metal = (await api.plant(tenant, { live: 3, kind: 'bare-metal' })).map(({ wireId }) => wireId);
+    const machines = (await api.plant(tenant, { live: 3 })).map(({ wireId }) => wireId);
+    expect(new Set(await walk(tenant, `${both}?rentalType=bare-metal`, 2))).toEqual(new Set(metal));
+    expect(new Set(await walk(tenant, `${both}?rentalType=virtual-machine`, 2))).toEqual(new Set(machines));
+    const running = await get(tenant, `${both}?status=Running&limit=200`);
+    const all = await get(tenant, `${both}?limit=200`);
+    expect(running.json.items).toEqual(
+      all.json.items.filter((item: { status: string }) => item.status === 'Running'),
+    );
+    expect((await get(tenant, `${both}?status=Terminated`)).json.items).toEqual([]);
+  });
+});
+
 describe('GET rentals/history', () => {
   it('shows what has ended, the last to end first, in the time asked for', async () => {
     const tenant = await world.tenant();

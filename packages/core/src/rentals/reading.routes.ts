@@ -1,4 +1,4 @@
-import type { Answer, Contract, Region } from '@millrace/contract';
+import type { Answer, Contract, Query, Region } from '@millrace/contract';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
@@ -16,13 +16,14 @@ import { parseId, toUuid, type RentalId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import { streamEvents, toWireEvent, type Feed } from '../events/index.ts';
 import { keyCallOf, readCommitted } from '../identity/index.ts';
-import type { EndedPosition } from './listing.store.ts';
+import type { EndedPosition, LivePage } from './listing.store.ts';
 import {
   getCost,
   getRecord,
   listHistory,
   listRecords,
   requireRental,
+  type Asker,
   type CostAndHold,
   type HistoryEntry,
 } from './reading.service.ts';
@@ -49,19 +50,28 @@ const bothTypes = ['virtual-machine', 'bare-metal'] as const;
 export function serveRentalReading(routes: ReadingRoutes): void {
   const { server, operations, db, clock } = routes;
 
-  server.serve(operations.listVirtualMachineRentals, async ({ query, context }) => {
-    const asker = requirePrincipal(context);
+  const liveOf = async (
+    asker: Asker,
+    kinds: LivePage['kinds'],
+    query: Query<Operations['listVirtualMachineRentals']>,
+  ) => {
     const { limit, status } = query;
     const statuses = status === undefined ? liveStates : liveStates.filter((state) => state === status);
     const after = query.cursor === undefined ? null : decodeCursor(query.cursor, livePlace).live;
-    const page = { kind: 'virtual-machine', statuses, after, limit } as const;
     const now = clock.now();
     return toPage({
-      rows: await listRecords(db, asker, page, now),
+      rows: await listRecords(db, asker, { kinds, statuses, after, limit }, now),
       limit,
       toItem: (record) => toWireRental(record, now),
       positionOf: ({ rental }) => ({ live: rental.id }),
     });
+  };
+  server.serve(operations.listVirtualMachineRentals, ({ query, context }) =>
+    liveOf(requirePrincipal(context), ['virtual-machine'], query),
+  );
+  server.serve(operations.listRentals, ({ query, context }) => {
+    const { rentalType } = query;
+    return liveOf(requirePrincipal(context), rentalType === undefined ? bothTypes : [rentalType], query);
   });
 
   serveBareMetalList(routes);
@@ -116,7 +126,7 @@ function serveBareMetalList({ server, operations, db, clock }: ReadingRoutes): v
     const from = query.cursor === undefined ? null : decodeCursor(query.cursor, livePlace).live;
     const read = async (after: RentalId | null, limit: number) => {
       const now = clock.now();
-      const page = { kind: 'bare-metal', statuses: liveStates, after, limit } as const;
+      const page = { kinds: ['bare-metal'], statuses: liveStates, after, limit } as const;
       const records = await listRecords(db, asker, page, now);
       const shown = records.slice(0, limit);
       const next = records.length > limit ? (shown.at(-1)?.rental.id ?? null) : null;

@@ -19,6 +19,7 @@ export type ShownRental = Pick<
   | 'region'
   | 'gpuType'
   | 'gpuCount'
+  | 'nodeCount'
   | 'connectionType'
   | 'name'
   | 'label'
@@ -41,6 +42,8 @@ export type ShownRental = Pick<
   | 'expiresAt'
   | 'maxNanoUsd'
   | 'privateCloud'
+  | 'diskPrice'
+  | 'billingPausedAt'
 >;
 
 /** A machine of the rental's present attempt, also when it is gone by now. */

@@ -146,6 +146,30 @@ it('counts CPUs as each variant does', () => {
   }
 });
 
+describe('what a stop that gives the GPUs back leaves to pay', () => {
+  const diskPrice: FrozenPrice = { ...price, rateNanoUsdPerHour: '12000000' };
+  const reserved: RentalTerm = { ...onDemand, termType: 'reserved', effectiveAt: at(0), endsAt: at(1_000) };
+  const told = (rental: Rental, terms: readonly RentalTerm[] = [onDemand]) =>
+    toWireRental(recordOf('V2', { rental, terms }), at(10)).releasedCostPerHourNanoUsd;
+
+  it('is its disk, to the nano', () => {
+    expect(told(running({ diskPrice }))).toBe('12000000');
+    expect(told(running({ diskPrice: null }))).toBe('0');
+  });
+
+  it('is not told where that is refused: bare metal, and a reserved term', () => {
+    expect(told(running({ kind: 'bare-metal', diskPrice: null }))).toBeNull();
+    expect(told(running({ diskPrice }), [reserved])).toBeNull();
+    expect(told(running({ diskPrice, gpuHeld: false }), [reserved])).toBe('12000000');
+  });
+});
+
+it('says since when it is not billed', () => {
+  const paused = recordOf('V2', { rental: running({ status: 'Unknown', billingPausedAt: at(5) }) });
+  expect(toWireRental(paused, at(10)).billingPausedAt).toBe(at(5).toISOString());
+  expect(toWireRental(recordOf('V2', { rental: running() }), at(10)).billingPausedAt).toBeNull();
+});
+
 describe('ways into a machine', () => {
   it('are shown once the tenant is let in, and only then', () => {
     for (const state of ['wanted', 'made', 'proven', 'doomed', 'gone'] as const) {

@@ -1,11 +1,11 @@
 import type { Answer, Contract, GpuType, Region } from '@millrace/contract';
 import { toUuid } from '@millrace/platform/ids';
-import { ppm, toNearestUsdNumber, toPercentage } from '@millrace/platform/money';
+import { ppm, toNearestUsdNumber, toPercentage, zeroUsd } from '@millrace/platform/money';
 import { usualFormFactor } from '../fleet/index.ts';
 import { amountOf, rateOf } from '../prices/index.ts';
 import { entranceOf, gbOf, openPortsOf, providerDataOf, UNKNOWN_CPU } from './provider-data.ts';
 import type { RentalRecord } from './records.ts';
-import type { RentalTerm } from './rental.ts';
+import { isReleasable, type RentalTerm } from './rental.ts';
 import { reservationEndsAt } from './terms.ts';
 
 /** Rentals on the wire: the closed record that create answers, and all that our own operations show. */
@@ -131,6 +131,8 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
     statusSince: rental.statusSince.toISOString(),
     power: rental.power,
     gpuHeld: rental.gpuHeld,
+    releasedCostPerHourNanoUsd: releasedCostOf(record, now),
+    billingPausedAt: timeOf(rental.billingPausedAt),
     ssh: machines.flatMap((machine) => {
       const entrance = entranceOf(machine);
       if (entrance === null) return [];
@@ -151,6 +153,14 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
       message,
     })),
   };
+}
+
+/** What its disk alone costs; null where giving the GPUs back is refused, because it could not or would save nothing. */
+function releasedCostOf(record: RentalRecord, now: Date): string | null {
+  const { rental } = record;
+  const isReserved = currentTermOf(record, now).termType === 'reserved';
+  if (!isReleasable(rental) || (isReserved && rental.gpuHeld)) return null;
+  return String(rental.diskPrice === null ? zeroUsd : rateOf(rental.diskPrice));
 }
 
 /** The term that counts now: the last that has begun, and before the machine is proven the first. */

@@ -43,6 +43,17 @@ function idsOf(holders: readonly { readonly wireId: number }[] = []): readonly n
   return holders.map(({ wireId }) => wireId);
 }
 
+/** A volume of the asker's own, also one that is deleted and whose data is still kept. */
+export async function getRecord(
+  reader: Reader,
+  { orgId, mode }: Asker,
+  wireId: number,
+): Promise<VolumeRecord> {
+  const volume = isWireId(wireId) ? await findVolume(reader, orgId, mode, wireId) : null;
+  if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
+  return recordOf(reader, volume);
+}
+
 /** The snapshots of a volume of the asker's own, newest first, one more than the limit where there are. */
 export async function listOwnSnapshots(
   reader: Reader,

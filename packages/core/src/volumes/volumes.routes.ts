@@ -17,7 +17,7 @@ import { attachVolume, detachVolume } from './attach.service.ts';
 import { requireMaxUsd } from './create.ts';
 import { createVolume } from './create.service.ts';
 import { deleteVolume } from './life.service.ts';
-import { listOwnSnapshots, listRecords, recordOf } from './reading.service.ts';
+import { getRecord, listOwnSnapshots, listRecords, recordOf } from './reading.service.ts';
 import { createSnapshot, deleteSnapshot } from './snapshots.service.ts';
 import { updateVolume } from './update.service.ts';
 import { toWireCreated, toWireDetail, toWireSnapshot, toWireVolume } from './volumes.wire.ts';
@@ -71,6 +71,10 @@ function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes):
     });
     return reply([...items], nextCursor === null ? {} : { link: linkNext(context.url, nextCursor) });
   });
+
+  server.serve(operations.getStorageVolume, async ({ params, context }) =>
+    toWireDetail(await getRecord(db, requirePrincipal(context), params.storageVolumeId)),
+  );
 }
 
 const place = z.strictObject({

@@ -42,8 +42,8 @@ export interface SseEvent {
   /** What a client sends back as `Last-Event-ID` when it reconnects. */
   readonly id?: string;
   readonly event?: string;
-  /** Sent as JSON on one `data:` line. */
-  readonly data: unknown;
+  /** Sent as JSON on one `data:` line. Without it nothing has happened: the client only learns the id to come back with. */
+  readonly data?: unknown;
 }
 
 export interface SseStream {

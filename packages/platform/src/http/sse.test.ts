@@ -190,3 +190,7 @@ test('nothing in an id or a name can break out of its line', () => {
     'id: 1data: x\nevent: aid: 2\ndata: null\n\n',
   );
 });
+
+test('an id without data tells a client where to come back to, and is no event', () => {
+  expect(formatEvent({ id: '41' })).toBe('id: 41\n\n');
+});

@@ -83,7 +83,7 @@ async function send({ response }: SseOptions, signal: AbortSignal, text: string)
 
 /** One event on the wire. JSON holds no raw line breaks, so one `data:` line always does. */
 export function formatEvent(event: SseEvent): string {
-  const lines = [`data: ${JSON.stringify(event.data)}`];
+  const lines = event.data === undefined ? [] : [`data: ${JSON.stringify(event.data)}`];
   if (event.event !== undefined) lines.unshift(`event: ${oneLine(event.event)}`);
   if (event.id !== undefined) lines.unshift(`id: ${oneLine(event.id)}`);
   return `${lines.join('\n')}\n\n`;

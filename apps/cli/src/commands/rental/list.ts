@@ -1,14 +1,13 @@
 import { defineCommand } from '../../frame/command.ts';
-import type { Context } from '../../frame/context.ts';
 import { printList } from '../../frame/output.ts';
 import { rentalColumns, rentalJson } from '../../rentals/columns.ts';
-import type { Rental } from '../../rentals/find.ts';
 import { shownLine } from '../../text/shown.ts';
 
 export const command = defineCommand({
   name: 'rental list',
   summary: 'The rentals that have not ended',
-  description: 'Virtual machines first, then bare metal. Those that have ended: millrace rental history.',
+  description:
+    'Virtual machines and bare metal, newest first. Those that have ended: millrace rental history.',
   flags: {
     limit: {
       type: 'number',
@@ -24,10 +23,13 @@ export const command = defineCommand({
     { command: 'millrace rental list --columns id,name,address,ends', about: 'Other columns' },
     { command: 'millrace rental list --json', about: 'For a script' },
   ],
-  operations: ['listVirtualMachineRentals', 'listBareMetalRentals', 'getRental'],
+  operations: ['listRentals'],
   json: { ...rentalJson, kind: 'list' },
   async run(context, { flags }) {
-    const rentals = await takeRentals(context, flags.limit + 1);
+    const most = flags.limit + 1;
+    const { signal } = context;
+    const page = { limit: Math.min(200, most) };
+    const rentals = await context.client().rentals.list(page, { signal }).all({ max: most });
     const shown = rentals.slice(0, flags.limit);
     const footer = shownLine({
       shown: shown.length,
@@ -41,13 +43,3 @@ export const command = defineCommand({
     });
   },
 });
-
-async function takeRentals({ client, signal }: Context, most: number): Promise<readonly Rental[]> {
-  const { rentals } = client();
-  const page = Math.min(200, most);
-  const machines = await rentals.listVirtualMachines({ limit: page }, { signal }).all({ max: most });
-  const nodes = await rentals.listBareMetal({}, { signal }).all({ max: most - machines.length });
-  // The list of bare metal is the interface's own and says less of each.
-  const details = nodes.map(({ id }) => rentals.get({ rentalId: id }, { signal }));
-  return [...machines, ...(await Promise.all(details))];
-}

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printRecord } from '../../frame/output.ts';
-import { volumeColumns, volumeFields } from '../../volumes/columns.ts';
-import { findVolume } from '../../volumes/find.ts';
+import { volumeDetailColumns, volumeDetailFields } from '../../volumes/columns.ts';
+import { findVolumeId } from '../../volumes/find.ts';
 
 export const command = defineCommand({
   name: 'volume get',
@@ -11,11 +11,12 @@ export const command = defineCommand({
     { command: 'millrace volume get datasets', about: 'How to mount it, and what it costs' },
     { command: 'millrace volume get 7 --json', about: 'The whole record' },
   ],
-  operations: ['listStorageVolumes'],
-  json: { kind: 'record', fields: volumeFields },
+  operations: ['getStorageVolume', 'listStorageVolumes'],
+  json: { kind: 'record', fields: volumeDetailFields },
   async run(context, { args }) {
-    const volume = await findVolume(context, args.volume);
-    printRecord(context, volume, volumeColumns(context));
+    const storageVolumeId = await findVolumeId(context, args.volume);
+    const volume = await context.client().volumes.get({ storageVolumeId }, { signal: context.signal });
+    printRecord(context, volume, volumeDetailColumns(context));
     if (context.output.format === 'table' && volume.status === 'active') {
       context.note(
         `Mount it: sudo mount -t nfs4 -o vers=4.1,hard,proto=tcp ${volume.vip}:/volume /mnt/${volume.label}`,

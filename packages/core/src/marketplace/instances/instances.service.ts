@@ -148,7 +148,7 @@ export async function listInstances(db: Db, asker: Asker, at: Date): Promise<rea
   const all: ShownInstance[] = [];
   let after: RentalRecord['rental']['id'] | null = null;
   do {
-    const page = { kind: 'instance', statuses: liveStatuses, after, limit: READ_AT_ONCE } as const;
+    const page = { kinds: ['instance'], statuses: liveStatuses, after, limit: READ_AT_ONCE } as const;
     const rows: readonly RentalRecord[] = await listRecords(db, asker, page, at);
     const shown = rows.slice(0, READ_AT_ONCE);
     all.push(...(await withInstances(db, asker, shown, ({ rental }) => rental.id, toShown)));
