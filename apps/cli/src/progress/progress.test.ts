@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { creating, instanceCreating } from './plans.ts';
+import { creating, instanceCreating, type Step } from '@millrace/sdk/text';
 import { Progress } from './progress.ts';
-import { progressLines, type Step, type TimedStep } from './view.ts';
+import { progressLines, type TimedStep } from './view.ts';
 
 const plan = creating['virtual-machine'];
 const look = { columns: 80, color: false, nowMs: 0 };

@@ -1,5 +1,5 @@
-import type { Plan } from './plans.ts';
-import { changeLine, progressLines, type Step, type TimedStep } from './view.ts';
+import type { Plan, Step } from '@millrace/sdk/text';
+import { changeLine, progressLines, type TimedStep } from './view.ts';
 
 /** Where progress is shown: standard error, so that what is asked for can be piped on. */
 export interface ProgressScreen {

@@ -1,18 +1,7 @@
-import { elapsedText, exactDuration } from '@millrace/sdk/text';
-import { splitBy } from '@millrace/sdk/text';
+import { elapsedText, splitBy, usualText, type Plan, type PlannedStep, type Step } from '@millrace/sdk/text';
 import { cutTo, safeText } from '../frame/text.ts';
-import type { Plan, PlannedStep } from './plans.ts';
 
 /** How far something is, as lines of text. Pure. */
-
-/** A step as the API tells it. */
-export interface Step {
-  readonly name: string;
-  readonly status: 'waiting' | 'running' | 'done' | 'failed' | 'undone';
-  readonly startedAt: string | null;
-  readonly endedAt: string | null;
-  readonly message: string | null;
-}
 
 /** A step with how long it has lasted. A running one is timed by whoever watches: two clocks seldom agree. */
 export interface TimedStep extends Step {
@@ -74,7 +63,7 @@ const timeOf = ({ elapsedMs }: TimedStep): string => (elapsedMs === null ? '' : 
 function stepLine(step: TimedStep, planned: PlannedStep | undefined, widths: Widths, look: Look): string {
   const isRunning = step.status === 'running';
   const mark = isRunning ? spinnerAt(look.nowMs) : marks[step.status];
-  const usual = isRunning && planned !== undefined ? ` (${usualText(step, planned)})` : '';
+  const usual = isRunning && planned !== undefined ? ` (${usualText(step.elapsedMs, planned)})` : '';
   const parts = [
     `  ${mark} ${safeText(step.name).padEnd(widths.name)}`,
     timeOf(step).padStart(widths.time),
@@ -88,19 +77,12 @@ export function changeLine(plan: Plan, step: TimedStep): string {
   const planned = plan.find(({ name }) => name === step.name);
   const does = planned === undefined ? '' : `: ${planned.does}`;
   if (step.status === 'running') {
-    const usual = planned === undefined ? '' : ` (${usualText({ elapsedMs: 0 }, planned)})`;
+    const usual = planned === undefined ? '' : ` (${usualText(0, planned)})`;
     return `${step.name}${does}${usual}`;
   }
   const took = step.elapsedMs === null ? '' : ` after ${elapsedText(step.elapsedMs)}`;
   const why = step.status === 'failed' && step.message !== null ? `: ${safeText(step.message)}` : '';
   return `${step.name} ${step.status}${took}${why}`;
-}
-
-function usualText(step: { readonly elapsedMs: number | null }, { usualSeconds }: PlannedStep): string {
-  const [from, to] = usualSeconds;
-  const isLate = (step.elapsedMs ?? 0) > to * 1_000;
-  const range = from === 0 ? `up to ${exactDuration(to)}` : `${exactDuration(from)} to ${exactDuration(to)}`;
-  return isLate ? `longer than the usual ${exactDuration(to)}` : `usually ${range}`;
 }
 
 function waiting({ name }: PlannedStep): TimedStep {

@@ -1,9 +1,8 @@
 import type { Context } from '../frame/context.ts';
 import { SilentExit } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
-import type { Plan } from './plans.ts';
+import type { Plan, Step } from '@millrace/sdk/text';
 import { Progress } from './progress.ts';
-import type { Step } from './view.ts';
 
 const redrawMs = 100;
 

@@ -1,16 +1,10 @@
 import type { Context } from '../frame/context.ts';
 import type { JsonShape } from '../frame/command.ts';
 import type { Column } from '../frame/output.ts';
-import { relativeText } from '@millrace/sdk/text';
-import { perHourText, usdText } from '@millrace/sdk/text';
+import { perHourText, relativeText, rentalStateText as stateOf, usdText } from '@millrace/sdk/text';
 import type { Rental } from './find.ts';
 
-/** Statuses in words that say what matters: a rental that is off is Running to the API. */
-export function stateOf(rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'>): string {
-  if (rental.status !== 'Running' || rental.power === 'on') return rental.status.toLowerCase();
-  if (rental.power === 'changing') return 'switching';
-  return rental.gpuHeld ? 'off, GPUs held' : 'off, GPUs given back';
-}
+export { rentalStateText as stateOf } from '@millrace/sdk/text';
 
 const colors = {
   running: 'green',
@@ -136,6 +130,8 @@ const fields = [
   'statusSince',
   'power',
   'gpuHeld',
+  'releasedCostPerHourNanoUsd',
+  'billingPausedAt',
   'ssh',
   'ports',
   'image',

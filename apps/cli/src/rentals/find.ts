@@ -3,6 +3,8 @@ import { CliError, UsageError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
 import type { Answer } from '../sdk.ts';
 
+export { rentalHandle as handleOf } from '@millrace/sdk/text';
+
 export type Rental = Answer<'getRental'>;
 
 interface Named {
@@ -81,11 +83,4 @@ function named(
   rental: { readonly name: string | null; readonly label: string | null; readonly externalId: string },
 ): Named {
   return { id, names: [rental.name, rental.label, rental.externalId] };
-}
-
-/** How to write a rental in a command: by the name that people know it by, if no other has it. */
-export function handleOf({ id, name }: { readonly id: number; readonly name: string | null }): string {
-  return name !== null && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name) && !/^\d+$/.test(name)
-    ? name
-    : String(id);
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { fakeApi, runCli } from '../fixture.ts';
 import { sparkline } from '../text/sparkline.ts';
-import { measuredOf, stepSecondsOf } from './metrics.ts';
+import { stepSecondsOf } from '@millrace/sdk/text';
+import { measuredOf } from './metrics.ts';
 
 const at = '2026-03-01T11:30:00.000Z';
 const points = (...values: readonly (number | null)[]) => values.map((value) => ({ at, value }));

@@ -1,6 +1,6 @@
 import type { Context } from '../frame/context.ts';
 import { printDone } from '../frame/output.ts';
-import type { Plan } from '../progress/plans.ts';
+import type { Plan } from '@millrace/sdk/text';
 import { stateOf } from './columns.ts';
 import { handleOf, type Rental } from './find.ts';
 import { watchRental, wayIn, type Wait } from './watch.ts';

@@ -1,7 +1,7 @@
 import type { Context } from '../frame/context.ts';
 import { CliError } from '../frame/errors.ts';
 import { usdText } from '@millrace/sdk/text';
-import { creating, releasing, starting, type Plan } from '../progress/plans.ts';
+import { creating, releasing, starting, type Plan } from '@millrace/sdk/text';
 import { ownStep } from '../progress/own-step.ts';
 import { orUnwatched, withProgress } from '../progress/watch.ts';
 import { handleOf, type Rental } from './find.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { elapsedText, exactDuration, parseDuration, relativeText, roughDuration } from './duration.ts';
-import { shownLine } from './shown.ts';
 
 describe('spans of time', () => {
   it.each([
@@ -52,17 +51,5 @@ describe('spans of time', () => {
     const now = Date.parse('2026-08-01T12:00:00.000Z');
     expect(relativeText('2026-08-01T11:55:00.000Z', now)).toBe('5 min ago');
     expect(relativeText('2026-08-04T16:00:05.000Z', now)).toBe('in about 3 d 4 h');
-  });
-});
-
-describe('the line beneath a list', () => {
-  it('says how many there are and how to see them, and nothing beneath a whole list', () => {
-    expect(shownLine({ shown: 10, total: 99, noun: 'offers', more: 'All of them: --limit 99' })).toBe(
-      'Shown 10 of 99 offers. All of them: --limit 99',
-    );
-    expect(shownLine({ shown: 50, total: null, noun: 'rentals', more: 'More: --limit 100' })).toBe(
-      'Shown 50 rentals; there are more. More: --limit 100',
-    );
-    expect(shownLine({ shown: 3, total: 3, noun: 'offers', more: '' })).toBeNull();
   });
 });

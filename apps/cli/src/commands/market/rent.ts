@@ -7,7 +7,7 @@ import { hasTestKey } from '../../frame/profiles.ts';
 import { freeGpus, instanceFields } from '../../market/columns.ts';
 import { regionOf, type Instance, type Machine } from '../../market/find.ts';
 import { ownStep } from '../../progress/own-step.ts';
-import { instanceCreating } from '../../progress/plans.ts';
+import { instanceCreating } from '@millrace/sdk/text';
 import { orUnwatched, withProgress } from '../../progress/watch.ts';
 import { durationFlag, portFlags, tagFlags } from '../../rentals/flags.ts';
 import { noSuch } from '../../rentals/find.ts';

@@ -2,7 +2,8 @@ import { defineCommand } from '../../frame/command.ts';
 import { printJson, printList } from '../../frame/output.ts';
 import { findRentalId } from '../../rentals/find.ts';
 import { durationFlag } from '../../rentals/flags.ts';
-import { measuredOf, stepSecondsOf } from '../../rentals/metrics.ts';
+import { stepSecondsOf } from '@millrace/sdk/text';
+import { measuredOf } from '../../rentals/metrics.ts';
 
 const pointsShown = 30;
 

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { rebooting } from '../../progress/plans.ts';
+import { rebooting } from '@millrace/sdk/text';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
 import { afterSwitch, waitFlag } from '../../rentals/power.ts';

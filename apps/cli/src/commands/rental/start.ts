@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { starting, switchingOn } from '../../progress/plans.ts';
+import { starting, switchingOn } from '@millrace/sdk/text';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRental } from '../../rentals/find.ts';
 import { afterSwitch, waitFlag } from '../../rentals/power.ts';

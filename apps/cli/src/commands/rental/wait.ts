@@ -1,6 +1,6 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printDone } from '../../frame/output.ts';
-import { switchingOff } from '../../progress/plans.ts';
+import { switchingOff } from '@millrace/sdk/text';
 import { rentalJson, stateOf } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
 import { untilRunning, untilTerminated, watchRental, wayIn, type Wait } from '../../rentals/watch.ts';

@@ -2,7 +2,7 @@ import { defineCommand } from '../../frame/command.ts';
 import { CliError } from '../../frame/errors.ts';
 import { printDone } from '../../frame/output.ts';
 import { ownStep } from '../../progress/own-step.ts';
-import { volumeCreating } from '../../progress/plans.ts';
+import { volumeCreating } from '@millrace/sdk/text';
 import { orUnwatched, withProgress } from '../../progress/watch.ts';
 import { findRentalId } from '../../rentals/find.ts';
 import { tagFlags } from '../../rentals/flags.ts';

@@ -1,3 +1,5 @@
+import { exactDuration } from './duration.ts';
+
 /** The steps that something takes, in their order, with what happens in each and how long that usually is. */
 export interface PlannedStep {
   readonly name: string;
@@ -7,6 +9,24 @@ export interface PlannedStep {
 }
 
 export type Plan = readonly PlannedStep[];
+
+/** A step as the API tells it. */
+export interface Step {
+  readonly name: string;
+  readonly status: 'waiting' | 'running' | 'done' | 'failed' | 'undone';
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly message: string | null;
+}
+
+/** How long a step usually lasts, or that it has lasted longer than that: `usually 1 s to 30 s`. */
+export function usualText(elapsedMs: number | null, { usualSeconds }: PlannedStep): string {
+  const [from, to] = usualSeconds;
+  if ((elapsedMs ?? 0) > to * 1_000) return `longer than the usual ${exactDuration(to)}`;
+  return from === 0
+    ? `usually up to ${exactDuration(to)}`
+    : `usually ${exactDuration(from)} to ${exactDuration(to)}`;
+}
 
 const hostFound: PlannedStep = { name: 'place', does: 'a host is found', usualSeconds: [0, 1] };
 const handedOver: PlannedStep = {

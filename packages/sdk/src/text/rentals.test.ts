@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { measureText, stepSecondsOf } from './measures.ts';
+import { creating, usualText } from './plans.ts';
+import { rentalHandle, rentalStateText } from './rentals.ts';
+
+it.each([
+  ['Running', 'on', true, 'running'],
+  ['Running', 'changing', true, 'switching'],
+  ['Running', 'off', true, 'off, GPUs held'],
+  ['Running', 'off', false, 'off, GPUs given back'],
+  ['Pending', 'changing', false, 'pending'],
+  ['Unknown', 'off', true, 'unknown'],
+] as const)('%s with its power %s and GPUs held %s is %s', (status, power, gpuHeld, words) => {
+  expect(rentalStateText({ status, power, gpuHeld })).toBe(words);
+});
+
+it('a rental is written by its name, unless that would be taken for something else', () => {
+  expect(rentalHandle({ id: 7, name: 'train-1' })).toBe('train-1');
+  for (const name of [null, '1042', 'two words', '-rf', '']) expect(rentalHandle({ id: 7, name })).toBe('7');
+});
+
+it('a step says how long it usually lasts, and that it lasts longer', () => {
+  const [place, create] = creating['virtual-machine'];
+  if (place === undefined || create === undefined) throw new Error('There are no steps.');
+  expect(usualText(null, place)).toBe('usually up to 1 s');
+  expect(usualText(30_000, create)).toBe('usually 1 s to 30 s');
+  expect(usualText(30_001, create)).toBe('longer than the usual 30 s');
+});
+
+it('what is measured is shown with its unit, at a distance that the API takes', () => {
+  expect(measureText(85_899_345_920, 'bytes')).toBe('80.0 GiB');
+  expect(measureText(64.25, 'percent')).toBe('64.3 %');
+  expect(stepSecondsOf(86_400, 10_000)).toBe(10);
+  expect(stepSecondsOf(604_800, 1_000)).toBe(605);
+});
