@@ -1,20 +1,33 @@
+import { ApiError } from '@millrace/sdk';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { sleep } from '../api/clock.ts';
 import type { Noun } from '../api/queries.ts';
+import { followForever } from './feed.ts';
 import { useSessionIfAny } from './session.tsx';
 
-/** What may look different after an event, by the first word of its type. */
-const touched: Readonly<Record<string, readonly Noun[]>> = {
-  rental: ['rentals', 'money', 'catalog'],
-  volume: ['volumes', 'money'],
-  instance: ['instances', 'marketplace', 'money'],
-  machine: ['machines', 'supplier', 'marketplace'],
-  balance: ['money'],
-  budget: ['money'],
-  invoice: ['money'],
-  reservation: ['rentals'],
-  key: ['keys'],
-};
+/** Refused for good: whoever asks again is refused again. A limit of streams is no such refusal. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof ApiError && [401, 403, 404].includes(error.status);
+
+/**
+ * One tab of a browser follows for all of them: a browser keeps six connections to a server without HTTP/2, and each feed
+ * would take one for good. The next tab takes over when that one is closed.
+ */
+async function asTheOnlyOne(
+  name: string,
+  signal: AbortSignal,
+  work: (hasWaited: boolean) => Promise<void>,
+): Promise<void> {
+  // Absent where the page did not come over https, nor from this machine.
+  const locks = navigator.locks as LockManager | undefined;
+  if (locks === undefined) return work(false);
+  const isFree = await locks.request(name, { ifAvailable: true }, async (lock) => {
+    if (lock !== null) await work(false);
+    return lock !== null;
+  });
+  if (!isFree && !signal.aborted) await locks.request(name, { signal }, () => work(true));
+}
 
 /**
  * Follows the feed of events of the organisation: whatever it names is read again at once, so a change is on the screen
@@ -28,18 +41,37 @@ export function LiveUpdates() {
   const mayRead = session?.may('events:read') ?? false;
   useEffect(() => {
     if (client === undefined || place === undefined || !mayRead) return undefined;
+    const { organisationId, mode } = place;
+    const name = `millrace.feed ${organisationId} ${mode}`;
     const leaving = new AbortController();
-    const follow = async (): Promise<void> => {
-      const stream = client.events.stream({ after: 'latest' }, { signal: leaving.signal });
-      for await (const event of stream) {
-        for (const noun of touched[event.type.split('.', 1)[0] ?? ''] ?? []) {
-          void cache.invalidateQueries({ queryKey: [place.organisationId, place.mode, noun] });
-        }
-      }
+    const { signal } = leaving;
+    const told = new BroadcastChannel(name);
+    const readAgain = (nouns: readonly Noun[] | null): void => {
+      const keys = nouns === null ? [[]] : nouns.map((noun) => [noun]);
+      for (const key of keys) void cache.invalidateQueries({ queryKey: [organisationId, mode, ...key] });
     };
-    // A feed that is given up is no failure of the page: what changes is still looked at again, only later.
-    follow().catch(() => undefined);
-    return () => leaving.abort();
+    const tell = (nouns: readonly Noun[] | null): void => {
+      readAgain(nouns);
+      told.postMessage(nouns);
+    };
+    told.addEventListener('message', ({ data }: MessageEvent<readonly Noun[] | null>) => readAgain(data));
+    const follow = (hasWaited: boolean): Promise<void> => {
+      if (hasWaited) tell(null);
+      return followForever({
+        open: () => client.events.stream({ after: 'latest' }, { signal }),
+        onNouns: tell,
+        onGap: () => tell(null),
+        isFinal,
+        wait: (ms) => sleep(ms, signal).catch(() => undefined),
+        signal,
+      });
+    };
+    // Only leaving ends the wait for the turn otherwise, and then nobody is left to be told.
+    asTheOnlyOne(name, signal, follow).catch(() => undefined);
+    return () => {
+      leaving.abort();
+      told.close();
+    };
   }, [client, place, mayRead, cache]);
   return null;
 }

@@ -1,0 +1,63 @@
+import type { Noun } from '../api/queries.ts';
+
+/** What of the console may look different after an event, by the first word of its type. */
+const touched: Readonly<Record<string, readonly Noun[]>> = {
+  rental: ['rentals', 'volumes', 'money', 'catalog'],
+  volume: ['volumes', 'rentals', 'money'],
+  instance: ['instances', 'marketplace', 'money'],
+  machine: ['machines', 'supplier', 'marketplace'],
+  balance: ['money'],
+  budget: ['money'],
+  invoice: ['money'],
+  reservation: ['rentals'],
+  maintenance: ['rentals', 'instances'],
+  key: ['keys'],
+};
+
+const none: readonly Noun[] = [];
+
+export function nounsOf(eventType: string): readonly Noun[] {
+  return touched[eventType.split('.', 1)[0] ?? ''] ?? none;
+}
+
+export interface Following {
+  /** Opens the feed from now on. It heals short breaks by itself, and throws when it gives up. */
+  readonly open: (signal: AbortSignal) => AsyncIterable<{ readonly type: string }>;
+  readonly onNouns: (nouns: readonly Noun[]) => void;
+  /** Something may have been missed: everything is to be read again. */
+  readonly onGap: () => void;
+  /** Whether it is of no use to ask again, as when the session has ended. */
+  readonly isFinal: (error: unknown) => boolean;
+  /** Comes back early when the signal aborts. */
+  readonly wait: (ms: number) => Promise<unknown>;
+  readonly signal: AbortSignal;
+}
+
+const firstWaitMs = 1_000;
+const longestWaitMs = 30_000;
+
+/**
+ * Follows the feed for as long as the page is open. A feed that was given up is opened anew, ever more slowly, and what
+ * happened meanwhile is found by reading everything again.
+ */
+export async function followForever(following: Following): Promise<void> {
+  const { signal } = following;
+  let waitMs = firstWaitMs;
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    if (!isFirst) {
+      await following.wait(waitMs);
+      if (signal.aborted) return;
+      waitMs = Math.min(longestWaitMs, waitMs * 2);
+      following.onGap();
+    }
+    try {
+      for await (const { type } of following.open(signal)) {
+        waitMs = firstWaitMs;
+        const nouns = nounsOf(type);
+        if (nouns.length > 0) following.onNouns(nouns);
+      }
+    } catch (error) {
+      if (following.isFinal(error)) return;
+    }
+  }
+}
