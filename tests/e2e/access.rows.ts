@@ -7,6 +7,7 @@ import { enrolmentAccessRows } from './access.enrolments.rows.ts';
 import { fleetAccessRows } from './access.fleet.rows.ts';
 import { instanceAccessRows } from './access.instances.rows.ts';
 import { invoiceAccessRows } from './access.invoices.rows.ts';
+import { peopleAccessRows } from './access.people.rows.ts';
 import { rentalAccessRows } from './access.rentals.rows.ts';
 import { supplierMoneyAccessRows } from './access.supplier-money.rows.ts';
 import { supplierAccessRows } from './access.suppliers.rows.ts';
@@ -46,6 +47,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...fleetAccessRows,
   ...instanceAccessRows,
   ...invoiceAccessRows,
+  ...peopleAccessRows,
   ...rentalAccessRows,
   ...supplierAccessRows,
   ...supplierMoneyAccessRows,
@@ -54,6 +56,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...webhookAccessRows,
   getOpenapi: { own: nothing, others: 'none' },
   getOpenDocument: { own: async () => ({ params: { file: 'v2.json' } }), others: 'none' },
+  getCatalog: { own: nothing, others: 'none' },
   listMarketplaceMachines: {
     own: async ({ fixture }) => {
       while ((await fixture.api.listing.step()) === 'busy');

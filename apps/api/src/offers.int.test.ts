@@ -88,6 +88,7 @@ describe('GET rental-options', () => {
       connectionType: 'ethernet',
       costPerHour: 2.000000001,
       costPerHourCents: 201,
+      pricePerHourNanoUsd: '2000000001',
       totalAvailable: 16,
       enabled: true,
       nodes: [{ cpuModel: 'AMD EPYC 9654', vcpuCount: 24, ramGb: 256, storageGb: 3750, gpuCount: 1 }],

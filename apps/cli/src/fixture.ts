@@ -155,6 +155,7 @@ function madeUpSystem(options: RunOptions): {
     files: madeUpFiles(stored, modes, options.stdin ?? ''),
     fetch: options.fetch ?? (() => Promise.reject(new TypeError('This test has no network.'))),
     home: HOME,
+    hostname: 'laptop',
     version: '0.0.0-test',
     platform: 'linux',
   };

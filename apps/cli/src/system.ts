@@ -1,7 +1,7 @@
 import { execFile, spawn as spawnProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { constants, homedir } from 'node:os';
+import { constants, homedir, hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -260,6 +260,7 @@ export function createSystem(env: NodeJS.ProcessEnv, interrupts: Interrupts): Sy
     files,
     fetch: (input, init) => fetch(input, init),
     home: home(),
+    hostname: hostname(),
     version,
     platform: process.platform,
   };

@@ -96,6 +96,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const clusters: string[] = [];
   const windows: string[] = [];
   const budgets: string[] = [];
+  const invitations: string[] = [];
   const payments: string[] = [];
   const prices: string[] = [];
   const entitlements: string[] = [];
@@ -152,6 +153,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return someOf(operations);
       case 'idempotencyKey':
         return someOf(idempotencyKeys);
+      case 'invitationId':
+        return someOf(invitations);
       case 'budgetId':
         return someOf(budgets);
       case 'paymentId':
@@ -227,6 +230,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     keyId: 'key',
     sshKeyId: 'ssh',
     operationId: 'op',
+    invitationId: 'inv',
     budgetId: 'bdg',
     paymentId: 'pay',
     transferId: 'trf',
@@ -360,6 +364,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'createBudget') remember(budgets, answer.json.id);
       if (operationId === 'createTopUp') remember(payments, answer.json.paymentId);
       if (operationId === 'adminGrant' || operationId === 'adminAdjust') remember(transfers, answer.json.id);
+      if (operationId === 'inviteMember') remember(invitations, answer.json.id);
       if (operationId === 'adminCreatePrice') remember(prices, answer.json.id);
       if (operationId === 'adminCreateEntitlement') remember(entitlements, answer.json.id);
       if (operationId === 'adminCreateCluster') remember(clusters, answer.json.id);

@@ -36,7 +36,9 @@ const nobody = { apiKey: null, env: { MILLRACE_API_URL: '' } } as const;
 describe('logging in', () => {
   it('asks for address and key, checks them, and keeps them for this person alone', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
-    const run = await runCli(['login'], { ...nobody, ...api, tty: true, answers: [API_URL, typedKey] });
+    const run = await runCli(['login', '--with-key'], {
+      ...{ ...nobody, ...api, tty: true, answers: [API_URL, typedKey] },
+    });
     expect(run.code).toBe(0);
     expect(run.stdout).toBe('Logged in as ada@example.com of Lab, with a test key.\n');
     expect(run.stdout + run.stderr + run.questions.join('')).not.toContain(typedKey);

@@ -1,15 +1,29 @@
 import { askForKey, modeOf, travelsInTheOpen } from '../account/key-text.ts';
+import { signInForKey } from '../account/sign-in.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
+import { UsageError } from '../frame/errors.ts';
 import { printDone } from '../frame/output.ts';
 import { checkedUrl, profilesPath, readProfiles, writeProfiles } from '../frame/profiles.ts';
 
 export const command = defineCommand({
   name: 'login',
-  summary: 'Keep an API key for this machine',
+  summary: 'Sign in, and keep an API key for this machine',
   description:
-    'Asks for a key, checks it, and keeps it in a file that only you can read. With --profile several keys live side by side. Keys are made in the console, or with millrace key create.',
+    'Shows an address and a code, waits until you have allowed it in a browser, makes an API key for this machine with all that you may do, and keeps it in a file that only you can read. With --with-key or --key-stdin it takes a key that you have. With --profile several keys live side by side.',
   flags: {
+    organisation: {
+      type: 'text',
+      value: 'ORGANISATION',
+      describe: 'the id or short name of the organisation, if you belong to several',
+    },
+    mode: {
+      type: 'text',
+      value: 'MODE',
+      choices: ['live', 'test'],
+      describe: 'what the key is for: live, unless said, or test',
+    },
+    'with-key': { type: 'boolean', describe: 'ask for a key instead of signing in' },
     'key-stdin': { type: 'boolean', describe: 'read the key from standard input' },
     'inference-url': {
       type: 'text',
@@ -18,7 +32,11 @@ export const command = defineCommand({
     },
   },
   examples: [
-    { command: 'millrace login --api-url https://api.example.com', about: 'Asks for the key' },
+    { command: 'millrace login --api-url https://api.example.com', about: 'In the browser' },
+    {
+      command: 'millrace login --organisation acme --mode test --profile try',
+      about: 'A test key of one organisation, beside the others',
+    },
     {
       command: 'millrace login --profile ci --key-stdin < key.txt',
       about: 'Without questions, into a profile of its own',
@@ -28,6 +46,10 @@ export const command = defineCommand({
   json: { kind: 'record', fields: ['profile', 'apiUrl', 'inferenceUrl', 'email', 'organisation', 'mode'] },
   failure: 'Could not log in',
   async run(context, { flags }) {
+    const takesKey = flags['with-key'] === true || flags['key-stdin'] === true;
+    if (takesKey && (flags.organisation !== undefined || flags.mode !== undefined)) {
+      throw new UsageError('A key is of one organisation and one mode: neither can be chosen beside it.');
+    }
     const apiUrl = await chosenAddress(context);
     const named = flags['inference-url'] ?? context.env['MILLRACE_INFERENCE_URL'];
     const inferenceUrl =
@@ -35,35 +57,47 @@ export const command = defineCommand({
     for (const address of [apiUrl, inferenceUrl ?? apiUrl].filter(travelsInTheOpen)) {
       await context.confirm(`${address} is not encrypted: others may read the key on its way. Go on?`);
     }
-    const apiKey = await askForKey(context, flags['key-stdin'] === true);
-    const client = context.clientFor({ apiUrl, inferenceUrl: inferenceUrl ?? apiUrl, apiKey });
-    const me = await client.me.get({}, { signal: context.signal });
-
-    const { name } = context.profile;
-    const book = await readProfiles(context.files, context);
-    const profile = { apiUrl, apiKey, ...(inferenceUrl === undefined ? {} : { inferenceUrl }) };
-    await writeProfiles(context.files, context, {
-      current: name,
-      profiles: { ...book.profiles, [name]: profile },
-    });
-    printDone(
-      context,
-      `Logged in as ${me.user.email} of ${me.organisation.name}, with a ${modeOf(apiKey)} key.`,
-      {
-        profile: name,
-        apiUrl,
-        inferenceUrl: inferenceUrl ?? apiUrl,
-        email: me.user.email,
-        organisation: me.organisation.id,
-        mode: me.mode,
-      },
-    );
-    context.note(`Profile "${name}" is in use, and kept in ${profilesPath(context)}.`);
-    if (context.profile.keyFrom === 'environment') {
-      context.note('MILLRACE_API_KEY is set and comes first: unset it to use the profile.');
+    const keep = (apiKey: string) => keepKey(context, { apiUrl, inferenceUrl, apiKey });
+    if (takesKey) {
+      await keep(await askForKey(context, flags['key-stdin'] === true));
+      return;
     }
+    const { organisation, mode } = flags;
+    await signInForKey(context, { apiUrl, organisation, mode: mode ?? 'live' }, keep);
   },
 });
+
+/** Checks a key by using it, and keeps it only then. */
+async function keepKey(
+  context: Context,
+  { apiUrl, inferenceUrl, apiKey }: { apiUrl: string; inferenceUrl: string | undefined; apiKey: string },
+): Promise<void> {
+  const client = context.clientFor({ apiUrl, inferenceUrl: inferenceUrl ?? apiUrl, apiKey });
+  const me = await client.me.get({}, { signal: context.signal });
+  const { name } = context.profile;
+  const book = await readProfiles(context.files, context);
+  const profile = { apiUrl, apiKey, ...(inferenceUrl === undefined ? {} : { inferenceUrl }) };
+  await writeProfiles(context.files, context, {
+    current: name,
+    profiles: { ...book.profiles, [name]: profile },
+  });
+  printDone(
+    context,
+    `Logged in as ${me.user.email} of ${me.organisation.name}, with a ${modeOf(apiKey)} key.`,
+    {
+      profile: name,
+      apiUrl,
+      inferenceUrl: inferenceUrl ?? apiUrl,
+      email: me.user.email,
+      organisation: me.organisation.id,
+      mode: me.mode,
+    },
+  );
+  context.note(`Profile "${name}" is in use, and kept in ${profilesPath(context)}.`);
+  if (context.profile.keyFrom === 'environment') {
+    context.note('MILLRACE_API_KEY is set and comes first: unset it to use the profile.');
+  }
+}
 
 /** The address that was named by flag, environment or profile; else the person is asked. */
 async function chosenAddress(context: Context): Promise<string> {

@@ -68,6 +68,7 @@ export const command = defineCommand({
       'connectionType',
       'costPerHour',
       'costPerHourCents',
+      'pricePerHourNanoUsd',
       'totalAvailable',
       'enabled',
       'nodes',

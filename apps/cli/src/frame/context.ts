@@ -101,6 +101,8 @@ export interface System {
   readonly fetch: typeof fetch;
   readonly home: string;
   readonly version: string;
+  /** What the machine calls itself. */
+  readonly hostname: string;
   /** `linux`, `darwin`, `win32` … */
   readonly platform: string;
 }
@@ -111,6 +113,21 @@ export interface OutputOptions {
   readonly columns: readonly string[] | undefined;
 }
 
+/** Whom calls are made for. */
+export interface Account {
+  readonly apiUrl: string;
+  readonly inferenceUrl: string;
+  readonly apiKey?: string | undefined;
+  readonly session?: SessionAccount | undefined;
+}
+
+/** A person who is signed in; with an organisation, as a member of it. */
+export interface SessionAccount {
+  readonly token: string;
+  readonly organisation?: string;
+  readonly mode?: 'live' | 'test';
+}
+
 /** What a command works with. */
 export interface Context extends Omit<System, 'io'> {
   readonly io: Io;
@@ -118,12 +135,8 @@ export interface Context extends Omit<System, 'io'> {
   readonly client: () => Millrace;
   /** Without a key, for what may be read by anybody; with one if there is one. */
   readonly openClient: () => Millrace;
-  /** Another address or key than the profile's, for logging in. */
-  readonly clientFor: (account: {
-    readonly apiUrl: string;
-    readonly inferenceUrl: string;
-    readonly apiKey: string;
-  }) => Millrace;
+  /** Another address or key than the profile's, or somebody who has just signed in: for logging in. */
+  readonly clientFor: (account: Account) => Millrace;
   readonly profile: Profile;
   /** Every command, for those that speak of commands. */
   readonly manifest: Manifest;

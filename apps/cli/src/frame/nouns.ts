@@ -7,6 +7,7 @@ export const nounGroups: readonly {
     title: 'Rent machines',
     nouns: {
       offers: 'What can be rented now, where, at what price',
+      catalog: 'Offers, terms and models at list prices, without a key',
       quote: 'What a rental would cost',
       rental: 'Create, watch, stop and terminate rentals',
       ssh: 'Log in to a rental',
@@ -43,7 +44,7 @@ export const nounGroups: readonly {
   {
     title: 'Account',
     nouns: {
-      login: 'Keep an API key for this machine',
+      login: 'Sign in, and keep an API key for this machine',
       logout: 'Forget a key',
       whoami: 'Who you are and what your key may do',
       profile: 'Several installations or keys side by side',
@@ -51,6 +52,7 @@ export const nounGroups: readonly {
       'ssh-key': 'Keys that log in to rentals',
       org: 'Your organisations',
       member: 'People of an organisation',
+      invitation: 'People who were invited to an organisation',
       'audit-log': 'Who did what',
       me: 'Your own settings',
     },
@@ -63,6 +65,7 @@ export const nounGroups: readonly {
       operation: 'What became of a request',
       api: 'Call any operation of the API',
       document: 'The API as OpenAPI',
+      installation: 'What this installation offers to people',
       completion: 'Completions for your shell',
       help: 'Help on a command or a topic',
       version: 'The version of this program',

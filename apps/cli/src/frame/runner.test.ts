@@ -46,7 +46,7 @@ async function run(
       },
       exists: () => Promise.resolve(false),
     },
-    ...{ fetch: refuse, home: '/home/someone', version: '1.2.3', platform: 'linux' },
+    ...{ fetch: refuse, home: '/home/someone', version: '1.2.3', hostname: 'laptop', platform: 'linux' },
   };
   const manifest = commands.map((command) => ({
     name: command.name,

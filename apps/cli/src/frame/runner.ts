@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { Millrace } from '../sdk.ts';
 import type { Command } from './command.ts';
-import type { Context, Io, Paint, System } from './context.ts';
+import type { Account, Context, Io, Paint, System } from './context.ts';
 import { describeError, renderError } from './describe-error.ts';
 import { CancelledError, NotLoggedInError, UsageError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -11,10 +11,7 @@ import { nearest, parseGlobals, parseWords, splitWords, type GlobalValues, type 
 import { chooseProfile, readProfiles, type Profile } from './profiles.ts';
 import { safeLines, safePainted, safeText } from './text.ts';
 
-export interface ClientSettings {
-  readonly apiUrl: string;
-  readonly inferenceUrl: string;
-  readonly apiKey: string | undefined;
+export interface ClientSettings extends Account {
   readonly fetch: typeof fetch;
   readonly version: string;
 }

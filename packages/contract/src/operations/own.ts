@@ -7,6 +7,7 @@ import { adminRentalOperations } from './own-admin-rentals.ts';
 import { adminSupplierOperations } from './own-admin-suppliers.ts';
 import { adminOrganisationOperations } from './own-admin.ts';
 import { auditOperations } from './own-audit.ts';
+import { catalogOperations } from './own-catalog.ts';
 import { customerOperations } from './own-customer.ts';
 import { documentOperations } from './own-documents.ts';
 import { enrolmentOperations } from './own-enrolments.ts';
@@ -16,6 +17,7 @@ import { inferenceOperations } from './own-inference.ts';
 import { invoiceOperations } from './own-invoices.ts';
 import { keyOperations } from './own-keys.ts';
 import { marketplaceOwnOperations } from './own-marketplace.ts';
+import { membershipOperations } from './own-memberships.ts';
 import { noticeOperations } from './own-notices.ts';
 import { paymentOperations } from './own-payments.ts';
 import { peopleOperations } from './own-people.ts';
@@ -28,6 +30,7 @@ export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerD
   return {
     ...identityOperations,
     ...peopleOperations,
+    ...membershipOperations,
     ...noticeOperations,
     ...keyOperations,
     ...auditOperations,
@@ -40,6 +43,7 @@ export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerD
     ...marketplaceOwnOperations,
     ...inferenceOperations,
     ...documentOperations,
+    ...catalogOperations,
     ...supplierOperations,
     ...enrolmentOperations,
     ...adminOrganisationOperations,

@@ -45,7 +45,14 @@ export {
   type NodeShare,
   type Shape,
 } from './offers.ts';
-export { serveOffers, type OfferRoutes } from './offers.routes.ts';
+export {
+  inOrder,
+  serveOffers,
+  toWireRentalOption,
+  toWireReserveOption,
+  type OfferRoutes,
+} from './offers.routes.ts';
 export { readNetworks, readRegion, type RegionOffer } from './regions.store.ts';
 export { OfferBook } from './offers.service.ts';
+export { Recent } from './recent.ts';
 export { startFleetFigures } from './figures.ts';

@@ -32,10 +32,7 @@ export function serveOffers({ server, operations, db, clock }: OfferRoutes): voi
     const { limit, cursor, ...filter } = query;
     const after = cursor === undefined ? '' : decodeCursor(cursor, cursorShape).offer;
     const all = await offers.rentalOffers(requirePrincipal(context), filter);
-    const rows = all
-      .map((offer) => ({ offer, position: positionOf(offer) }))
-      .toSorted((one, other) => (one.position < other.position ? -1 : 1))
-      .filter(({ position }) => position > after);
+    const rows = inOrder(all).filter(({ position }) => position > after);
     return toPage({
       rows,
       limit,
@@ -60,6 +57,15 @@ export function serveOffers({ server, operations, db, clock }: OfferRoutes): voi
   });
 }
 
+/** As the list of offers shows them. */
+export function inOrder(
+  offers: readonly PricedOffer[],
+): readonly { readonly offer: PricedOffer; readonly position: string }[] {
+  return offers
+    .map((offer) => ({ offer, position: positionOf(offer) }))
+    .toSorted((one, other) => (one.position < other.position ? -1 : 1));
+}
+
 const COUNT_DIGITS = 6;
 
 function positionOf({ region, machineType, gpuType, connectionType, gpuCount }: PricedOffer): string {
@@ -67,7 +73,7 @@ function positionOf({ region, machineType, gpuType, connectionType, gpuCount }: 
   return `${region} ${machineType} ${gpuType} ${connectionType} ${count}`;
 }
 
-function toWireRentalOption(offer: PricedOffer): WireRentalOption {
+export function toWireRentalOption(offer: PricedOffer): WireRentalOption {
   const { gpuType, gpuCount, region, machineType, gpuFormFactor, connectionType } = offer;
   return {
     gpuType,
@@ -78,6 +84,7 @@ function toWireRentalOption(offer: PricedOffer): WireRentalOption {
     connectionType,
     costPerHour: toNearestUsdNumber(offer.costPerHour),
     costPerHourCents: Number(toCents(offer.costPerHour, 'up')),
+    pricePerHourNanoUsd: String(offer.costPerHour),
     totalAvailable: offer.totalAvailable,
     enabled: offer.enabled,
     nodes: offer.nodes.map(({ cpuModel, vcpuCount, ramGb, storageGb, gpuCount: gpus }) => ({
@@ -90,7 +97,12 @@ function toWireRentalOption(offer: PricedOffer): WireRentalOption {
   };
 }
 
-function toWireReserveOption({ option, perHour, originalPerHour, enabled }: ReserveOffer): WireReserveOption {
+export function toWireReserveOption({
+  option,
+  perHour,
+  originalPerHour,
+  enabled,
+}: ReserveOffer): WireReserveOption {
   return {
     id: option.id,
     machineType: option.machineType,

@@ -53,7 +53,8 @@ export interface OfferFilter {
 
 /** Who asks: prices are theirs, and their mode decides what they see. */
 export interface Asker {
-  readonly orgId: OrgId;
+  /** Null: somebody who has not signed in and is shown list prices. */
+  readonly orgId: OrgId | null;
   readonly mode: Mode;
 }
 

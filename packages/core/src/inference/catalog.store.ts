@@ -88,6 +88,17 @@ export async function listModels(reader: Reader, page: PageRequest<string>): Pro
   return rows.map(toModel);
 }
 
+/** Those that everybody may call, by name. */
+export async function listOpenModels(reader: Reader): Promise<readonly Model[]> {
+  const rows = await modelsQuery(reader)
+    .where('model.mode', '=', 'live')
+    .where('model.enabled', '=', true)
+    .where('model.visible_to', 'is', null)
+    .orderBy('model.name')
+    .execute();
+  return rows.map(toModel);
+}
+
 /** False when there is a model of that name. */
 export async function insertModel(
   tx: Tx,

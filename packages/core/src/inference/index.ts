@@ -22,4 +22,5 @@ export { ensureUsageStream, type UsageStreamOptions } from './usage-stream.ts';
 export { chargeCheckpoints } from './usage.service.ts';
 export { createBookSync, keepBook, type BookKeeperOptions, type BookSync } from './book-sync.ts';
 export { serveCatalog, type CatalogRoutes } from './catalog.routes.ts';
+export { readOpenModels, type OpenModel } from './open-models.ts';
 export { watchDeployments, type ProbedEngine, type ProbeEngine } from './deployment-health.ts';

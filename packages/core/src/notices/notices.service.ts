@@ -4,7 +4,7 @@ import type { Clock } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { parseId, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
-import type { Mailer } from '@millrace/platform/mail';
+import type { Letter, Mailer } from '@millrace/platform/mail';
 import { counter } from '@millrace/platform/telemetry';
 import { settlementOf, type Settlement } from './ladder.ts';
 import {
@@ -29,7 +29,7 @@ import {
   type NewMail,
   type Notice,
 } from './notices.store.ts';
-import { letterOf } from './render.ts';
+import { letterOf, mailboxLetterOf } from './render.ts';
 
 const letters = counter('millrace_mails_total', 'Letters to people, by what became of them.');
 const late = counter('millrace_notices_too_old_total', 'Notices that nobody addressed in time.');
@@ -126,6 +126,19 @@ async function sendOne(sending: Sending, mail: ClaimedMail): Promise<string | nu
   };
   const { notice, userId, role, name, email, orgName, category } = mail;
   const { type } = notice;
+  const sender = { from: mailer.from, consoleUrl };
+  const post = async (letter: Letter | null): Promise<string | null> => {
+    if (letter === null) {
+      const reason = 'The notice does not say what its type promises.';
+      await settle({ state: 'given_up', reason }, 'given_up');
+      return null;
+    }
+    const outcome = await mailer.send(letter);
+    const settlement = settlementOf(outcome, mail, clock.now());
+    await settle(settlement, settlement.state === 'waiting' ? outcome.kind : settlement.state);
+    return outcome.kind === 'unavailable' ? outcome.reason : null;
+  };
+  if (userId === null) return post(mailboxLetterOf(notice, email, sender));
   if (!isNoticeType(type)) {
     const outcome = { kind: 'unavailable', reason: 'This worker does not know its type.' } as const;
     await settle(settlementOf(outcome, mail, clock.now()), 'unknown');
@@ -135,17 +148,6 @@ async function sendOne(sending: Sending, mail: ClaimedMail): Promise<string | nu
     await settle({ state: 'skipped', reason: 'Not a member any more who may know it.' }, 'skipped');
     return null;
   }
-  const addressee = { userId, name, email, role, orgId: notice.orgId, orgName };
-  const letter = letterOf({ ...notice, type }, addressee, { from: mailer.from, consoleUrl });
-  if (letter === null) {
-    await settle(
-      { state: 'given_up', reason: 'The notice does not say what its type promises.' },
-      'given_up',
-    );
-    return null;
-  }
-  const outcome = await mailer.send(letter);
-  const settlement = settlementOf(outcome, mail, clock.now());
-  await settle(settlement, settlement.state === 'waiting' ? outcome.kind : settlement.state);
-  return outcome.kind === 'unavailable' ? outcome.reason : null;
+  const addressee = { userId, name: name ?? '', email, role, orgId: notice.orgId, orgName };
+  return post(letterOf({ ...notice, type }, addressee, sender));
 }

@@ -2,7 +2,7 @@ import type { NoticeCategory, Role } from '@millrace/contract';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
-import { sql } from 'kysely';
+import { sql, type NotNull } from 'kysely';
 import type { Settlement } from './ladder.ts';
 import type { Candidate, NoticeType } from './notices.ts';
 import { choicesOf, type ChoiceRow } from './preferences.store.ts';
@@ -100,7 +100,9 @@ export async function countRecent(
     .where('category', '=', category)
     .where('created_at', '>', since)
     .where('state', '<>', 'skipped')
+    .where('user_id', 'is not', null)
     .groupBy('user_id')
+    .$narrowType<{ user_id: NotNull }>()
     .execute();
   return new Map(rows.map((row) => [fromUuid('usr', row.user_id), Number(row.count)]));
 }
@@ -148,11 +150,14 @@ export async function closeNotice(tx: Tx, orgId: OrgId, id: NoticeId): Promise<v
 export interface ClaimedMail {
   readonly claim: string;
   readonly notice: Notice;
-  readonly userId: UserId;
+  /** The person, or else the mailbox, as the row is known by. */
+  readonly recipient: string;
+  /** Null: it goes to a mailbox, whoever reads that. */
+  readonly userId: UserId | null;
   readonly category: NoticeCategory;
   readonly attempts: number;
   readonly createdAt: Date;
-  readonly name: string;
+  readonly name: string | null;
   readonly email: string;
   readonly orgName: string;
   /** Null: not a member any more. */
@@ -161,7 +166,8 @@ export interface ClaimedMail {
 
 interface ClaimedRow {
   notice_id: string;
-  user_id: string;
+  recipient: string;
+  user_id: string | null;
   org_id: string;
   mode: Mode;
   category: NoticeCategory;
@@ -170,7 +176,7 @@ interface ClaimedRow {
   type: string;
   data: unknown;
   occurred_at: Date;
-  user_name: string;
+  user_name: string | null;
   email: string;
   org_name: string;
   role: Role | null;
@@ -186,7 +192,7 @@ export async function claimMails(
 ): Promise<readonly ClaimedMail[]> {
   const { rows } = await sql<ClaimedRow>`
     with due as (
-      select notice_id, user_id
+      select notice_id, recipient
         from notice_mails
        where state = 'waiting' and next_attempt_at <= ${wish.now}
          and coalesce(claimed_until <= clock_timestamp(), true)
@@ -199,18 +205,19 @@ export async function claimMails(
          set claim = ${wish.claim},
              claimed_until = clock_timestamp() + ${wish.leaseMs} * interval '1 millisecond'
         from due
-       where mail.notice_id = due.notice_id and mail.user_id = due.user_id
+       where mail.notice_id = due.notice_id and mail.recipient = due.recipient
       returning mail.*
     )
-    select claimed.notice_id, claimed.user_id, claimed.org_id, claimed.mode, claimed.category, claimed.attempts,
-           claimed.created_at, notice.type, notice.data, notice.occurred_at, person.name as user_name, person.email,
+    select claimed.notice_id, claimed.recipient, claimed.user_id, claimed.org_id, claimed.mode, claimed.category, claimed.attempts,
+           claimed.created_at, notice.type, notice.data, notice.occurred_at, person.name as user_name,
+           coalesce(person.email, claimed.email) as email,
            coalesce(organisation.name, '') as org_name, member.role
       from claimed
       join notices notice on notice.id = claimed.notice_id
-      join users person on person.id = claimed.user_id
+      left join users person on person.id = claimed.user_id
       left join organisations organisation on organisation.id = claimed.org_id
       left join members member on member.org_id = claimed.org_id and member.user_id = claimed.user_id
-     order by claimed.created_at, claimed.notice_id, claimed.user_id
+     order by claimed.created_at, claimed.notice_id, claimed.recipient
   `.execute(db.kysely);
   return rows.map((row) => ({
     claim: wish.claim,
@@ -222,7 +229,8 @@ export async function claimMails(
       data: row.data,
       occurredAt: row.occurred_at,
     },
-    userId: fromUuid('usr', row.user_id),
+    recipient: row.recipient,
+    userId: row.user_id === null ? null : fromUuid('usr', row.user_id),
     category: row.category,
     attempts: row.attempts,
     createdAt: row.created_at,
@@ -256,7 +264,7 @@ export async function settleMail(
     .updateTable('notice_mails')
     .set({ ...change, state: settlement.state, claim: null, claimed_until: null })
     .where('notice_id', '=', toUuid(mail.notice.id))
-    .where('user_id', '=', toUuid(mail.userId))
+    .where('recipient', '=', mail.recipient)
     .where('org_id', '=', toUuid(mail.notice.orgId))
     .where('claim', '=', mail.claim)
     .where('state', '=', 'waiting')

@@ -2,6 +2,7 @@ import type { Role } from '@millrace/contract';
 import { domainOf, oneLine, type Letter, type Mailbox } from '@millrace/platform/mail';
 import { toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { writers, type Message } from './letters.ts';
+import { INVITATIONS_PATH, invitationMessage, readMailboxLetter } from './mailbox-letters.ts';
 import { readData, type NoticeData, type NoticeType } from './notices.ts';
 
 /** A notice as the letter that somebody gets. Pure. */
@@ -36,6 +37,31 @@ export function letterOf(notice: ToldNotice, addressee: Addressee, sender: Sende
     messageId: `${toUuid(notice.id)}.${toUuid(addressee.userId)}@${domainOf(sender.from)}`,
     to: { name: addressee.name, address: addressee.email },
     subject: `[${oneLine(addressee.orgName)}] ${message.subject}`,
+    text: toText(parts),
+    html: toHtml(parts),
+    headers: { 'X-Millrace-Notice': notice.type },
+  };
+}
+
+/** The same to a mailbox; one letter to one mailbox, so the notice alone names it. */
+export function mailboxLetterOf(
+  notice: { readonly id: NoticeId; readonly type: string; readonly data: unknown },
+  email: string,
+  { from, consoleUrl }: Sender,
+): Letter | null {
+  const read = readMailboxLetter(notice.type, notice.data);
+  if (read === null) return null;
+  const message = invitationMessage(read);
+  const name = from.name ?? 'Millrace';
+  const parts = {
+    ...message,
+    link: consoleUrl === null ? null : `${consoleUrl.replace(/\/+$/, '')}${INVITATIONS_PATH}`,
+    footer: `You get this from ${name} because somebody named this mailbox. If you do not know them, ignore it.`,
+  };
+  return {
+    messageId: `${toUuid(notice.id)}@${domainOf(from)}`,
+    to: { name: null, address: email },
+    subject: oneLine(message.subject),
     text: toText(parts),
     html: toHtml(parts),
     headers: { 'X-Millrace-Notice': notice.type },

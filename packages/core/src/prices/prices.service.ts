@@ -228,8 +228,13 @@ export async function volumePriceFor(
 /** What an hour of one GPU costs, before any discount; null where the book has no price, so that it cannot be rented. */
 export type GpuPrices = (thing: Omit<PricedThing & { readonly kind: 'gpu' }, 'kind'>) => NanoUsd | null;
 
-/** The prices of all GPUs for this organisation as the book stands now, with one look at it. */
-export async function gpuPricesFor(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<GpuPrices> {
+/** The prices of all GPUs for this organisation as the book stands now, with one look at it. Null: list prices. */
+export async function gpuPricesFor(
+  reader: Reader,
+  orgId: OrgId | null,
+  mode: Mode,
+  now: Date,
+): Promise<GpuPrices> {
   if (mode === 'test') return () => zeroUsd;
   const book = await readGpuPrices(reader, orgId, now);
   return (thing) => resolvePrice(book, orgId, { kind: 'gpu', ...thing }, now)?.price ?? null;

@@ -192,7 +192,11 @@ export async function readRentalPrices(
 }
 
 /** What may count for any rental of this organisation, likewise: for those who price many at once. */
-export async function readGpuPrices(reader: Reader, orgId: OrgId, at: Date): Promise<readonly Price[]> {
+export async function readGpuPrices(
+  reader: Reader,
+  orgId: OrgId | null,
+  at: Date,
+): Promise<readonly Price[]> {
   const rows = await slice(reader, orgId, at).where('subject_kind', '=', 'gpu').execute();
   return rows.map(toPrice);
 }
@@ -235,11 +239,16 @@ export async function readPricesOfModels(
   })[];
 }
 
-function slice(reader: Reader, orgId: OrgId, at: Date) {
+function slice(reader: Reader, orgId: OrgId | null, at: Date) {
   return reader.kysely
     .selectFrom('prices')
     .selectAll()
-    .where((where) => where.or([where('org_id', 'is', null), where('org_id', '=', toUuid(orgId))]))
+    .where((where) =>
+      where.or([
+        where('org_id', 'is', null),
+        ...(orgId === null ? [] : [where('org_id', '=', toUuid(orgId))]),
+      ]),
+    )
     .where((where) => where.or([where('valid_until', 'is', null), where('valid_until', '>', at)]));
 }
 

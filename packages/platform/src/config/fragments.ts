@@ -301,6 +301,15 @@ export const docsConfig = fragment('docs', {
   },
 });
 
+export const catalogConfig = fragment('catalog', {
+  open: {
+    env: 'MILLRACE_OPEN_CATALOG',
+    schema: values.boolean.default(true),
+    expected: 'true to show offers and prices at /v2/catalog without signing in, or false',
+    example: 'true',
+  },
+});
+
 export const inferenceConfig = fragment('inference', {
   widePenalties: {
     env: 'MILLRACE_WIDE_PENALTIES',

@@ -42,6 +42,11 @@ export class Column {
     return this.#codes;
   }
 
+  /** What stands at a slot that has a machine. */
+  valuesAt(slot: number): readonly Value[] {
+    return this.#entries[this.#codes[slot] ?? 0]?.values ?? [];
+  }
+
   grow(slots: number): void {
     const codes = new Uint32Array(slots);
     codes.set(this.#codes);

@@ -5,7 +5,7 @@ import { Fault } from '@millrace/platform/fault';
 import { bytesReply, ignoredFieldsHeader, type BytesReply, type HttpServer } from '@millrace/platform/http';
 import { LongAnswers, sendSelection, sendSnapshot, takesGzip } from './answer.ts';
 import { readFilters, type ListingQuery, type Wish } from './filters.ts';
-import type { Listing } from './listing.ts';
+import { LISTING_MAX_AGE_MS, type Listing } from './listing.ts';
 
 export interface ListingRoutes {
   readonly server: HttpServer;
@@ -14,8 +14,6 @@ export interface ListingRoutes {
   readonly listing: Listing;
 }
 
-/** Nobody is shown what may have changed longer ago than this. */
-const MAX_AGE_MS = 5_000;
 const RETRY_AFTER_SECONDS = 2;
 
 /** Of one process: so many that memory and processor can bear them beside everything else. */
@@ -79,7 +77,7 @@ function ageOf(asOfMs: number, clock: Clock): number {
 }
 
 function fresh<Known extends { readonly asOfMs: number }>(known: Known | null, clock: Clock): Known {
-  if (known !== null && ageOf(known.asOfMs, clock) <= MAX_AGE_MS) return known;
+  if (known !== null && ageOf(known.asOfMs, clock) <= LISTING_MAX_AGE_MS) return known;
   throw new Fault('SERVICE_UNAVAILABLE', {
     message:
       known === null

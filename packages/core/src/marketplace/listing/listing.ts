@@ -10,6 +10,9 @@ import { forgetChanges, pageOfNodes, readChanges, readFacts, type FeedPlace } fr
 import { toRecord, type ListedRecord } from './machine.ts';
 import { Table } from './table.ts';
 
+/** Nobody is shown what may have changed longer ago than this. */
+export const LISTING_MAX_AGE_MS = 5_000;
+
 export interface ListingTuning {
   /** How often changes are asked for. */
   readonly lookEveryMs: number;

@@ -1,6 +1,6 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { NodeId } from '@millrace/platform/ids';
-import { Column, type Direction } from './column.ts';
+import { Column, type Direction, type Value } from './column.ts';
 import { SetDigest } from './digest.ts';
 import { columnReaders, fieldOf } from './fields.ts';
 import { readFilters, type ListingQuery, type Wish } from './filters.ts';
@@ -63,6 +63,12 @@ export class Table {
   /** Names the content. */
   get digest(): string {
     return this.#digest.toString();
+  }
+
+  /** What these columns hold, for each machine that everybody sees. */
+  *liveValues(...names: readonly string[]): Iterable<readonly (readonly Value[])[]> {
+    const columns = names.map((name) => this.#column(name));
+    for (const slot of this.#order(false)) yield columns.map((column) => column.valuesAt(slot));
   }
 
   /** Listed machines whose ids come after one and not after another; null is open. */

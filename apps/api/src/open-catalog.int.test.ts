@@ -1,0 +1,169 @@
+import { plantFleet, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+
+let fixture: ApiFixture;
+let operator: SeededOrganisation;
+let contractor: SeededOrganisation;
+
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+  contractor = await seedOrganisation(fixture.db);
+  await plantFleet(fixture.db, { nodes: 2 });
+  await plantFleet(fixture.db, { nodes: 1, mode: 'test' });
+  await price({ kind: 'gpu', region: null, gpuType: 'h100', machineType: 'virtual-machine' }, 'gpu_hour', {
+    priceNanoUsd: '2000000001',
+  });
+  await price({ kind: 'gpu', region: null, gpuType: 'h100', machineType: 'virtual-machine' }, 'gpu_hour', {
+    priceNanoUsd: '1500000000',
+    organisationId: contractor.organisation.id,
+  });
+  await asOperator('reserve-options', {
+    machineType: 'virtual-machine',
+    earlyTerminationRefundPercentage: 50,
+    gpuType: 'h100',
+    region: null,
+    termPeriodDays: 30,
+    discountPercentage: 20,
+  });
+  await model('open/chat', { modality: 'chat' });
+  await model('open/image', { modality: 'image' });
+  await model('closed/chat', { modality: 'chat', visibleTo: [contractor.organisation.id] });
+  await model('off/chat', { modality: 'chat', enabled: false });
+  await model('test/chat', { modality: 'chat', mode: 'test' });
+  const tokens = (priceNanoUsd: string, contractOf: object = {}) =>
+    price({ kind: 'model', model: 'open/chat', unit: 'prompt_token' }, 'million_tokens', {
+      priceNanoUsd,
+      ...contractOf,
+    });
+  await tokens('300000000');
+  await tokens('100000000', { organisationId: contractor.organisation.id });
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+});
+
+const get = (headers: Record<string, string> = {}, at = fixture) =>
+  at.call({ method: 'GET', path: '/v2/catalog', headers });
+
+async function asOperator(path: string, body: object): Promise<void> {
+  const { status, text } = await fixture.call({
+    method: 'POST',
+    path: `/v2/admin/${path}`,
+    key: operator.owner.key,
+    body,
+    headers: { 'idempotency-key': uniqueId() },
+  });
+  if (status !== 201) throw new Error(`${path} was refused: ${text}`);
+}
+
+const price = (subject: object, unit: string, fields: object) =>
+  asOperator('prices', {
+    subject,
+    unit,
+    validFrom: '2026-01-01T00:00:00Z',
+    reason: 'because of a test',
+    ...fields,
+  });
+const model = (name: string, fields: object) =>
+  asOperator('models', {
+    name,
+    mode: 'live',
+    inputModalities: ['text'],
+    contextLength: 8_192,
+    maxOutputTokens: null,
+    ownedBy: 'millrace',
+    enabled: true,
+    aliases: [],
+    fallbacks: [],
+    visibleTo: null,
+    requestsPerMinute: null,
+    ...fields,
+  });
+
+describe('GET /v2/catalog', () => {
+  it('shows offers of the live mode at list prices, as rental-options has them, without a key', async () => {
+    const { status, json } = await get();
+    expect(status).toBe(200);
+    const own = await fixture.call({
+      method: 'GET',
+      path: '/v2/on-demand/rental-options',
+      key: operator.owner.key,
+    });
+    expect(json.offers).toEqual(own.json.items);
+    expect(json.offers[0]).toMatchObject({
+      region: 'us-central-1',
+      gpuCount: 1,
+      costPerHour: 2.000000001,
+      pricePerHourNanoUsd: '2000000001',
+      totalAvailable: 16,
+    });
+    const terms = await fixture.call({
+      method: 'GET',
+      path: '/v2/on-demand/reserve-options',
+      key: operator.owner.key,
+    });
+    expect(json.reserveOptions).toEqual(terms.json.items);
+    expect(json.reserveOptions).toHaveLength(1);
+  });
+
+  it('shows the models that everybody may call, each with what it is sold by', async () => {
+    const { json } = await get();
+    expect(json.models).toEqual([
+      {
+        name: 'open/chat',
+        ownedBy: 'millrace',
+        modality: 'chat',
+        inputModalities: ['text'],
+        contextLength: 8_192,
+        maxOutputTokens: null,
+        promptNanoUsdPerMillionTokens: '300000000',
+        cachedPromptNanoUsdPerMillionTokens: '300000000',
+        completionNanoUsdPerMillionTokens: null,
+        imageNanoUsd: null,
+        characterNanoUsd: null,
+      },
+      expect.objectContaining({
+        name: 'open/image',
+        promptNanoUsdPerMillionTokens: null,
+        imageNanoUsd: '10000000',
+      }),
+    ]);
+  });
+
+  it('is read once for all who ask, says since when, and is not sent to those who have it', async () => {
+    const [first, second] = await Promise.all([get(), get()]);
+    expect(second.json.asOf).toBe(first.json.asOf);
+    expect(first.headers['cache-control']).toBe('public, max-age=10');
+    expect(Math.abs(Date.now() - Date.parse(first.json.asOf))).toBeLessThan(30_000);
+    const again = await get({ 'if-none-match': String(first.headers['etag']) });
+    expect([again.status, again.text]).toEqual([304, '']);
+  });
+
+  it('answers as what is not there where the operator closed it', async () => {
+    const closed = await startApiFixture({ openCatalog: false });
+    try {
+      const answer = await get({}, closed);
+      expect([answer.status, answer.json.reason]).toEqual([404, 'ROUTE_NOT_FOUND']);
+    } finally {
+      await closed[Symbol.asyncDispose]();
+    }
+  });
+
+  it('knows nothing of the marketplace before the listing is read, and then all of it by GPU', async () => {
+    const fresh = await startApiFixture();
+    try {
+      expect((await get({}, fresh)).json.marketplace).toBeNull();
+    } finally {
+      await fresh[Symbol.asyncDispose]();
+    }
+    const filled = await startApiFixture();
+    try {
+      while ((await filled.api.listing.step()) === 'busy');
+      expect((await get({}, filled)).json.marketplace).toEqual([]);
+    } finally {
+      await filled[Symbol.asyncDispose]();
+    }
+  });
+});

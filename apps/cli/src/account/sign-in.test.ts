@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import { API_URL, fakeApi, PROFILES_PATH, refusal, runCli, type FakeRequest } from '../fixture.ts';
+
+const nobody = { apiKey: null, tty: true } as const;
+const madeKey = 'mr_live_abcdefghijkl_secret';
+const token = 'A'.repeat(32);
+
+const organisation = (slug: string) => ({
+  id: `org_${slug}`,
+  name: slug.toUpperCase(),
+  slug,
+  status: 'active',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  updatedAt: '2026-01-01T00:00:00.000Z',
+});
+const membership = (slug: string) => ({ organisation: organisation(slug), role: 'owner', platformRoles: [] });
+const me = {
+  user: { id: 'usr_1', email: 'ada@example.com', name: 'Ada', picture: null },
+  organisation: organisation('lab'),
+  role: 'owner',
+  platformRoles: [],
+  mode: 'live',
+  scopes: ['rentals:read', 'rentals:write'],
+  key: null,
+};
+
+const pending = () => Response.json({ error: 'authorization_pending' }, { status: 400 });
+const allowed = () => Response.json({ access_token: token, token_type: 'Bearer' });
+
+/** A service where somebody signs in: `polls` are the answers to one poll after the other, the last one for ever. */
+function service(
+  polls: readonly (() => Response)[],
+  more: Readonly<Record<string, (request: FakeRequest) => unknown>> = {},
+) {
+  let polled = 0;
+  return fakeApi({
+    'POST /auth/device/code': () => ({
+      device_code: 'device-secret',
+      user_code: 'ABCD-EFGH',
+      verification_uri: 'https://cloud.example.com/console/device',
+      verification_uri_complete: 'https://cloud.example.com/console/device?user_code=ABCD-EFGH',
+      expires_in: 600,
+      interval: 5,
+    }),
+    'POST /auth/device/token': () => {
+      const answer = polls[Math.min(polled, polls.length - 1)];
+      polled += 1;
+      return answer?.();
+    },
+    'GET /v2/me/organisations': () => ({ items: [membership('lab')], nextCursor: null }),
+    'GET /v2/me': () => me,
+    'POST /v2/api-keys': ({ body }: FakeRequest) => ({ ...body, id: 'key_1', key: madeKey }),
+    'GET /v2/me/sessions': () => ({ items: [{ id: 'ses_1', current: true }] }),
+    'DELETE /v2/me/sessions/*': () => undefined,
+    ...more,
+  });
+}
+
+const paths = (api: { readonly requests: readonly FakeRequest[] }) =>
+  api.requests.map(({ method, path }) => `${method} ${path}`);
+const asked = (api: { readonly requests: readonly FakeRequest[] }, path: string) =>
+  api.requests.filter((request) => request.path === path);
+
+describe('signing in from a terminal', () => {
+  it('shows address and code, waits, makes a key of all that the person may do, keeps it and signs out', async () => {
+    const api = service([pending, pending, allowed]);
+    const run = await runCli(['login'], { ...nobody, ...api });
+    expect([run.code, run.stderr]).toEqual([0, run.stderr]);
+    expect(run.stdout).toBe('Logged in as ada@example.com of LAB, with a live key.\n');
+    expect(run.stderr).toContain('https://cloud.example.com/console/device?user_code=ABCD-EFGH');
+    expect(run.stderr).toContain('ABCD-EFGH');
+    expect(run.spawned).toEqual([]);
+    expect(asked(api, '/auth/device/token')).toHaveLength(3);
+    expect(asked(api, '/v2/api-keys')[0]?.body).toMatchObject({
+      name: 'millrace on laptop',
+      mode: 'live',
+      scopes: me.scopes,
+    });
+    expect(asked(api, '/v2/api-keys')[0]?.headers.get('millrace-organisation')).toBe('org_lab');
+    expect(paths(api).at(-1)).toBe('DELETE /v2/me/sessions/ses_1');
+    expect(String(run.files[PROFILES_PATH])).toContain(madeKey);
+    expect(run.modes[PROFILES_PATH]).toBe(0o600);
+    for (const secret of [madeKey, token, 'device-secret']) {
+      expect(run.stdout + run.stderr + run.questions.join('')).not.toContain(secret);
+    }
+  });
+
+  it('asks no sooner than it was told, and slower each time that it is told to be, or hears nothing', async () => {
+    const atMs: number[] = [];
+    const slow = () => Response.json({ error: 'slow_down' }, { status: 400 });
+    const broken = () => new Response('', { status: 502 });
+    const api = service([pending, slow, pending, broken, allowed]);
+    let nowMs = 0;
+    const clock = {
+      now: () => new Date(nowMs),
+      monotonicMs: () => nowMs,
+      sleep: (ms: number) => {
+        nowMs += ms;
+        return Promise.resolve();
+      },
+      every: () => () => undefined,
+    };
+    const fetch: typeof globalThis.fetch = (input, init) => {
+      if (String(input).endsWith('/auth/device/token')) atMs.push(nowMs);
+      return api.fetch(input, init);
+    };
+    const run = await runCli(['login'], { ...nobody, fetch, clock });
+    expect(run.code).toBe(0);
+    expect(atMs).toEqual([5_000, 10_000, 20_000, 30_000, 45_000]);
+  });
+
+  it('goes on when the network fails in between', async () => {
+    const fails = (): Response => {
+      throw new TypeError('fetch failed');
+    };
+    const run = await runCli(['login'], { ...nobody, ...service([pending, fails, allowed]) });
+    expect(run.code).toBe(0);
+  });
+
+  it('ends when the code has expired, by the word of the service or by the clock', async () => {
+    const late = () => Response.json({ error: 'expired_token' }, { status: 400 });
+    for (const polls of [[late], [pending]]) {
+      const api = service(polls);
+      const run = await runCli(['login'], { ...nobody, ...api });
+      expect(run.code).toBe(4);
+      expect(run.stderr).toContain('The code has expired.');
+      expect(asked(api, '/auth/device/token').length).toBeLessThanOrEqual(120);
+      expect(run.files).toEqual({});
+    }
+  });
+
+  it('ends when the person says no', async () => {
+    const denied = () => Response.json({ error: 'access_denied' }, { status: 400 });
+    const run = await runCli(['login'], { ...nobody, ...service([denied]) });
+    expect([run.code, run.stderr.includes('You said no in the browser.')]).toEqual([4, true]);
+  });
+
+  it('asks which organisation where there are several, and takes the one that is named', async () => {
+    const several = {
+      'GET /v2/me/organisations': () => ({
+        items: [membership('lab'), membership('shop')],
+        nextCursor: null,
+      }),
+    };
+    const asking = service([allowed], several);
+    expect((await runCli(['login'], { ...nobody, ...asking, answers: ['shop'] })).code).toBe(0);
+    expect(asked(asking, '/v2/api-keys')[0]?.headers.get('millrace-organisation')).toBe('org_shop');
+    const naming = service([allowed], several);
+    const args = ['login', '--organisation', 'shop', '--mode', 'test'];
+    const run = await runCli(args, { ...nobody, ...naming });
+    expect([run.code, run.questions]).toEqual([0, []]);
+    expect(asked(naming, '/v2/api-keys')[0]?.headers.get('millrace-mode')).toBe('test');
+    const unknown = service([allowed], several);
+    expect((await runCli(['login', '--organisation', 'none'], { ...nobody, ...unknown })).code).toBe(3);
+    expect(asked(unknown, '/v2/api-keys')).toEqual([]);
+    expect(paths(unknown).at(-1)).toBe('DELETE /v2/me/sessions/ses_1');
+  });
+
+  it('says what to do when the person belongs to no organisation', async () => {
+    const none = { 'GET /v2/me/organisations': () => ({ items: [], nextCursor: null }) };
+    const run = await runCli(['login'], { ...nobody, ...service([allowed], none) });
+    expect([run.code, run.stderr.includes('You belong to no organisation yet.')]).toEqual([1, true]);
+  });
+
+  it('leaves no key behind that could not be kept', async () => {
+    let calls = 0;
+    const api = service([allowed], {
+      'GET /v2/me': () => {
+        calls += 1;
+        return calls === 1 ? me : refusal(401, 'INVALID_API_KEY', 'There is no such key.');
+      },
+      'DELETE /v2/api-keys/*': () => undefined,
+    });
+    const run = await runCli(['login'], { ...nobody, ...api });
+    expect([run.code, run.files]).toEqual([4, {}]);
+    expect(paths(api)).toContain('DELETE /v2/api-keys/key_1');
+    expect(paths(api).at(-1)).toBe('DELETE /v2/me/sessions/ses_1');
+  });
+
+  it('says how to log in where nobody can sign in, or nobody sits there', async () => {
+    const closed = await runCli(['login'], { ...nobody, ...fakeApi({}) });
+    expect([closed.code, closed.stderr.includes('millrace login --with-key')]).toEqual([1, true]);
+    const api = service([allowed]);
+    const piped = await runCli(['login', '--api-url', API_URL], { ...nobody, tty: false, ...api });
+    expect([piped.code, api.requests.length]).toEqual([3, 0]);
+    expect(piped.stderr).toContain('--key-stdin');
+  });
+});

@@ -1,0 +1,116 @@
+import type { Context } from '../frame/context.ts';
+import { CancelledError, CliError, secretLost, UsageError } from '../frame/errors.ts';
+import type { Item, Millrace } from '../sdk.ts';
+import { signInByDevice } from './device.ts';
+
+type Membership = Item<'listMyOrganisations'>;
+
+interface Wish {
+  readonly apiUrl: string;
+  /** Its id or short name; undefined: the only one, or whichever the person says. */
+  readonly organisation: string | undefined;
+  readonly mode: 'live' | 'test';
+}
+
+/** Names of keys are at most this long. */
+const NAME_LENGTH = 100;
+
+/**
+ * Signs the person in, has a key made for this machine, and signs out again: what is kept is the key, which can be seen,
+ * limited and revoked, and no session. A key that could not be kept is revoked, so that none is left that nobody holds.
+ */
+export async function signInForKey(
+  context: Context,
+  wish: Wish,
+  keep: (apiKey: string) => Promise<void>,
+): Promise<void> {
+  requirePerson(context);
+  const token = await signInByDevice(context, wish.apiUrl);
+  const person = context.clientFor({ apiUrl: wish.apiUrl, inferenceUrl: wish.apiUrl, session: { token } });
+  try {
+    const { organisation } = await chosenOrganisation(context, person, wish.organisation);
+    const session = { token, organisation: organisation.id, mode: wish.mode };
+    const member = context.clientFor({ apiUrl: wish.apiUrl, inferenceUrl: wish.apiUrl, session });
+    await makeKey(context, member, wish.mode, keep);
+  } finally {
+    await signOut(context, person);
+  }
+}
+
+/** A code that nobody is there to enter would be waited for in vain. */
+function requirePerson({ io }: Context): void {
+  if (io.inIsTty) return;
+  throw new UsageError('Nobody can be asked to sign in, for the input is not a terminal.', {
+    fix: 'Pipe a key in: millrace login --key-stdin < key.txt',
+  });
+}
+
+async function makeKey(
+  context: Context,
+  member: Millrace,
+  mode: Wish['mode'],
+  keep: (apiKey: string) => Promise<void>,
+): Promise<void> {
+  const { signal } = context;
+  const { scopes } = await member.me.get({}, { signal });
+  const name = `millrace on ${context.hostname}`.slice(0, NAME_LENGTH);
+  const made = await member.keys.create({ name, mode, scopes }, { signal });
+  if (made.key === null) {
+    throw secretLost(
+      `Key "${made.name}" (${made.id}) was created`,
+      'Revoke it in the console, and log in again.',
+    );
+  }
+  try {
+    await keep(made.key);
+  } catch (error) {
+    // Also after Ctrl-C, whose signal would stop this call as well.
+    await member.keys.revoke({ keyId: made.id }).catch(() => {
+      context.note(`Key "${made.name}" (${made.id}) was made and is kept nowhere: revoke it in the console.`);
+    });
+    throw error;
+  }
+}
+
+async function chosenOrganisation(
+  context: Context,
+  person: Millrace,
+  named: string | undefined,
+): Promise<Membership> {
+  const all = await person.me.listOrganisations({ limit: 200 }, { signal: context.signal }).all();
+  const [first, ...others] = all;
+  if (first === undefined) {
+    throw new CliError('You belong to no organisation yet.', {
+      why: 'A key is always of an organisation.',
+      fix: 'Create one in the console, or accept an invitation there. Then: millrace login',
+    });
+  }
+  if (named !== undefined) return withName(all, named);
+  if (others.length === 0) return first;
+  context.note('You belong to several organisations:');
+  for (const { organisation, role } of all)
+    context.note(`  ${organisation.slug}  ${organisation.name}, as ${role}`);
+  const answer = await context.prompt.line(`Which one? [${first.organisation.slug}] `);
+  if (answer === null) throw new CancelledError('Cancelled. No key was made.');
+  return answer.trim() === '' ? first : withName(all, answer.trim());
+}
+
+function withName(all: readonly Membership[], name: string): Membership {
+  const found = all.find(({ organisation }) => organisation.id === name || organisation.slug === name);
+  if (found !== undefined) return found;
+  const slugs = all.map(({ organisation }) => organisation.slug).join(', ');
+  throw new UsageError(`You belong to no organisation ${JSON.stringify(name)}.`, {
+    fix: `Name one of yours: millrace login --organisation NAME, of ${slugs}`,
+  });
+}
+
+/** A session that could not be ended ends by itself in time; the key is what matters. */
+async function signOut(context: Context, person: Millrace): Promise<void> {
+  try {
+    const { items } = await person.me.listSessions();
+    const own = items.find(({ current }) => current);
+    if (own !== undefined) await person.me.endSession({ sessionId: own.id });
+  } catch {
+    context.note('The session of this sign-in could not be ended: see your sessions in the console.');
+  }
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { organisation, organisationName, platformRole, role } from './own-identity.ts';
+import {
+  noContent,
+  ofPerson,
+  organisationId,
+  own,
+  page,
+  pageQuery,
+  prefixedId,
+  timestamp,
+} from './own-kit.ts';
+
+/** What people do before, and beside, acting for an organisation: their organisations, and invitations to others. */
+
+const invitationId = prefixedId('inv', 'an invitation');
+
+/** One plain mailbox: nothing that could be read as two addresses, as a comment or as a header. */
+const email = z
+  .email()
+  .max(255)
+  .regex(/^[^\s@<>()[\]",;:\\]{1,64}@[^\s@<>()[\]",;:\\]{1,190}$/, 'must be one plain mail address')
+  .toLowerCase();
+
+const membership = z
+  .object({ organisation, role, platformRoles: z.array(platformRole) })
+  .meta({ id: 'Membership' });
+
+const inviter = z.object({ name: z.string().max(255), email: z.string().max(255) });
+
+const invitation = z
+  .object({
+    id: invitationId,
+    organisationId,
+    email: z.string().max(255),
+    role,
+    status: z.enum(['pending', 'expired']),
+    invitedBy: inviter,
+    createdAt: timestamp,
+    expiresAt: timestamp,
+  })
+  .meta({ id: 'Invitation' });
+
+const ownInvitation = z
+  .object({
+    id: invitationId,
+    organisation: z.object({ id: organisationId, name: organisationName }),
+    role,
+    invitedBy: inviter,
+    createdAt: timestamp,
+    expiresAt: timestamp,
+  })
+  .meta({ id: 'OwnInvitation' });
+
+const organisationParams = z.object({ organisationId });
+const invitationParams = z.object({ invitationId });
+
+/** Those of an organisation, for whoever looks after its members. */
+const organisationSide = {
+  listInvitations: own({
+    id: 'listInvitations',
+    method: 'GET',
+    path: '/v2/organisations/{organisationId}/invitations',
+    scope: 'members:read',
+    summary: 'List the invitations that nobody has answered',
+    tags: ['organisations'],
+    params: organisationParams,
+    query: pageQuery,
+    response: { status: 200, schema: page(invitation) },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  inviteMember: own({
+    id: 'inviteMember',
+    method: 'POST',
+    path: '/v2/organisations/{organisationId}/invitations',
+    scope: 'members:write',
+    summary: 'Invite somebody by mail',
+    description:
+      'Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. Nobody hands out more than they hold.',
+    tags: ['organisations'],
+    params: organisationParams,
+    body: z.object({ email, role }).meta({ id: 'NewInvitation' }),
+    response: { status: 201, schema: invitation },
+    refuses: [404, 409],
+    idempotency: 'key',
+    notFoundReason: 'ORGANISATION_NOT_FOUND',
+  }),
+  cancelInvitation: own({
+    id: 'cancelInvitation',
+    method: 'DELETE',
+    path: '/v2/organisations/{organisationId}/invitations/{invitationId}',
+    scope: 'members:write',
+    summary: 'Take an invitation back',
+    tags: ['organisations'],
+    params: z.object({ organisationId, invitationId }),
+    response: noContent,
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'INVITATION_NOT_FOUND',
+  }),
+} as const;
+
+const personSide = {
+  listMyOrganisations: ofPerson({
+    id: 'listMyOrganisations',
+    method: 'GET',
+    path: '/v2/me/organisations',
+    summary: 'List the organisations that you belong to',
+    tags: ['people'],
+    query: pageQuery,
+    response: { status: 200, schema: page(membership) },
+    idempotency: 'none',
+  }),
+  createOrganisation: ofPerson({
+    id: 'createOrganisation',
+    method: 'POST',
+    path: '/v2/organisations',
+    summary: 'Create an organisation and own it',
+    description:
+      'Asked for twice within ten minutes under the same name, the second answer is the organisation of the first. A person owns at most ten.',
+    tags: ['people'],
+    body: z.object({ name: organisationName }).meta({ id: 'NewOrganisation' }),
+    response: { status: 201, schema: membership },
+    refuses: [409],
+    idempotency: 'none',
+  }),
+  listMyInvitations: ofPerson({
+    id: 'listMyInvitations',
+    method: 'GET',
+    path: '/v2/me/invitations',
+    summary: 'List the invitations to your mailbox that are open',
+    tags: ['people'],
+    query: pageQuery,
+    response: { status: 200, schema: page(ownInvitation) },
+    idempotency: 'none',
+  }),
+  acceptInvitation: ofPerson({
+    id: 'acceptInvitation',
+    method: 'POST',
+    path: '/v2/me/invitations/{invitationId}/accept',
+    summary: 'Accept an invitation',
+    description: 'Accepting twice answers the same.',
+    tags: ['people'],
+    params: invitationParams,
+    response: { status: 200, schema: membership },
+    refuses: [404, 409],
+    idempotency: 'none',
+    notFoundReason: 'INVITATION_NOT_FOUND',
+  }),
+  declineInvitation: ofPerson({
+    id: 'declineInvitation',
+    method: 'POST',
+    path: '/v2/me/invitations/{invitationId}/decline',
+    summary: 'Decline an invitation',
+    tags: ['people'],
+    params: invitationParams,
+    response: noContent,
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'INVITATION_NOT_FOUND',
+  }),
+} as const;
+
+export const membershipOperations = { ...organisationSide, ...personSide } as const;

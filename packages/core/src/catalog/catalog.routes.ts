@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import type { Answer, Contract } from '@millrace/contract';
+import type { Clock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import { preparedReply, type HttpServer } from '@millrace/platform/http';
+import { inOrder, OfferBook, Recent, toWireRentalOption, toWireReserveOption } from '../fleet/index.ts';
+import { readOpenModels } from '../inference/index.ts';
+import { summaryOf, type Listing } from '../marketplace/index.ts';
+import { toWireCatalogModel, toWireMarketplaceGpu } from './catalog.wire.ts';
+
+export interface OpenCatalogRoutes {
+  readonly server: HttpServer;
+  readonly operations: Contract['operations'];
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly listing: Pick<Listing, 'table'>;
+  /** False: it answers as what is not there. */
+  readonly isOpen: boolean;
+}
+
+type Catalog = Answer<Contract['operations']['getCatalog']>;
+
+interface Prepared {
+  readonly body: Catalog;
+  readonly text: string;
+  readonly etag: string;
+}
+
+/** However many ask, all of it is read once in this time by each process. Caches in between may keep it for as long. */
+export const CATALOG_MAX_AGE_MS = 10_000;
+const CACHE_CONTROL = 'public, max-age=10';
+const DIGEST_CHARS = 27;
+
+/** Everybody: what there is, before they have an account. */
+export function serveOpenCatalog({ server, operations, isOpen, ...parts }: OpenCatalogRoutes): void {
+  const offers = new OfferBook(parts);
+  const latest = new Recent(parts.clock, async () => prepared(await readCatalog(parts, offers)));
+  server.serve(operations.getCatalog, async () => {
+    if (!isOpen) throw new Fault('ROUTE_NOT_FOUND');
+    const { etag, ...catalog } = await latest.get(CATALOG_MAX_AGE_MS);
+    return preparedReply(catalog, { etag, 'cache-control': CACHE_CONTROL });
+  });
+}
+
+/** What anybody could rent: list prices, and of the live mode alone. */
+const anybody = { orgId: null, mode: 'live' } as const;
+
+async function readCatalog(
+  { db, clock, listing }: Pick<OpenCatalogRoutes, 'db' | 'clock' | 'listing'>,
+  book: OfferBook,
+): Promise<Catalog> {
+  const asOf = clock.now();
+  const [offers, reserveOffers, models] = await Promise.all([
+    book.rentalOffers(anybody, {}),
+    book.reserveOffers(anybody, {}),
+    readOpenModels(db, asOf),
+  ]);
+  return {
+    asOf: asOf.toISOString(),
+    offers: inOrder(offers).map(({ offer }) => toWireRentalOption(offer)),
+    reserveOptions: reserveOffers.map(toWireReserveOption),
+    models: models.map(toWireCatalogModel),
+    marketplace: summaryOf(listing, clock)?.map(toWireMarketplaceGpu) ?? null,
+  };
+}
+
+function prepared(body: Catalog): Prepared {
+  const text = JSON.stringify(body);
+  const digest = createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_CHARS);
+  return { body, text, etag: `"${digest}"` };
+}

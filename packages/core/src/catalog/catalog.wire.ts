@@ -1,0 +1,38 @@
+import type { Answer, Contract } from '@millrace/contract';
+import { fromUsdNumber } from '@millrace/platform/money';
+import type { OpenModel } from '../inference/index.ts';
+import type { GpuSummary } from '../marketplace/index.ts';
+
+type Catalog = Answer<Contract['operations']['getCatalog']>;
+
+/** Only what the model is sold by: an image model has no price for tokens. */
+export function toWireCatalogModel({ model, price }: OpenModel): Catalog['models'][number] {
+  const { modality } = model;
+  const isByToken = modality === 'chat' || modality === 'completion';
+  return {
+    name: model.name,
+    ownedBy: model.ownedBy,
+    modality,
+    inputModalities: [...model.inputModalities],
+    contextLength: model.contextLength,
+    maxOutputTokens: model.maxOutputTokens,
+    promptNanoUsdPerMillionTokens: isByToken ? price.promptNanoUsdPerMillion : null,
+    cachedPromptNanoUsdPerMillionTokens: isByToken ? price.cachedPromptNanoUsdPerMillion : null,
+    completionNanoUsdPerMillionTokens: isByToken ? price.completionNanoUsdPerMillion : null,
+    imageNanoUsd: modality === 'image' ? price.imageNanoUsd : null,
+    characterNanoUsd: modality === 'audio' ? price.characterNanoUsd : null,
+  };
+}
+
+type WireGpu = NonNullable<Catalog['marketplace']>[number];
+
+export function toWireMarketplaceGpu({ gpuModel, machines, gpusFree, lowestPrice }: GpuSummary): WireGpu {
+  const exact = lowestPrice === null ? null : fromUsdNumber(lowestPrice);
+  return {
+    gpuModel,
+    machineCount: machines,
+    gpusFree,
+    lowestPricePerGpuHour: lowestPrice,
+    lowestPricePerGpuHourNanoUsd: exact === null ? null : String(exact),
+  };
+}

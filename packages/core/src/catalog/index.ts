@@ -1,0 +1,1 @@
+export { serveOpenCatalog, type OpenCatalogRoutes } from './catalog.routes.ts';

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { anyFacts, machine, nodeId, type AnyFacts } from './listing.fixture.ts';
+import { gpusAvailable } from './machine.ts';
+import { summarise, type GpuSummary } from './summary.ts';
+import { Table } from './table.ts';
+
+function tableOf(machines: readonly AnyFacts[]): Table {
+  const table = new Table();
+  table.apply(machines.map((facts, number) => [nodeId(number), machine(nodeId(number), facts)] as const));
+  return table;
+}
+
+/** The same by a plain look at every machine. */
+function naiveSummary(machines: readonly AnyFacts[]): readonly GpuSummary[] {
+  const records = machines
+    .map((facts, number) => machine(nodeId(number), facts))
+    .filter(({ mode }) => mode === 'live')
+    .map(({ record }) => record);
+  const modelOf = (record: (typeof records)[number]): string =>
+    [...new Set(record.hardware.gpus.map(({ model }) => model))].toSorted().join(' + ');
+  const names = [...new Set(records.map(modelOf))].filter((name) => name !== '').toSorted();
+  return names.map((gpuModel) => {
+    const same = records.filter((record) => modelOf(record) === gpuModel);
+    const free = same.filter((record) => gpusAvailable(record) > 0);
+    return {
+      gpuModel,
+      machines: same.length,
+      gpusFree: free.reduce((sum, record) => sum + gpusAvailable(record), 0),
+      lowestPrice: free.length === 0 ? null : Math.min(...free.map(({ pricing }) => pricing.price.amount)),
+    };
+  });
+}
+
+it('counts what a plain look at every machine counts, and nothing of test machines', () => {
+  fc.assert(
+    fc.property(fc.array(anyFacts, { maxLength: 40 }), (machines) => {
+      expect(summarise(tableOf(machines))).toEqual(naiveSummary(machines));
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,51 @@
+import { roleNames } from '@millrace/contract';
+import { z } from 'zod';
+import type { Message } from './letters.ts';
+import { instant } from './words.ts';
+
+/** What is written to somebody who is no member, and may have no account: to a mailbox. Pure. */
+
+export const mailboxTypes = {
+  'member.invited': z.object({
+    invitationId: z.string(),
+    organisation: z.string(),
+    role: z.enum(roleNames),
+    /** The mailbox of whoever invites: names are for everybody to choose. */
+    inviter: z.string(),
+    expiresAt: z.iso.datetime(),
+  }),
+} as const;
+
+export type MailboxType = keyof typeof mailboxTypes;
+type Invited = z.output<(typeof mailboxTypes)['member.invited']>;
+
+export interface MailboxLetter {
+  readonly type: MailboxType;
+  /** Lower case. */
+  readonly email: string;
+  readonly data: Invited;
+}
+
+/** Null when it does not say what its type promises, or is of a type that this version does not know. */
+export function readMailboxLetter(type: string, data: unknown): Invited | null {
+  if (!Object.hasOwn(mailboxTypes, type)) return null;
+  const read = mailboxTypes[type as MailboxType].safeParse(data);
+  return read.success ? read.data : null;
+}
+
+/** Where in the console an invitation is answered. */
+export const INVITATIONS_PATH = '/invitations';
+
+export function invitationMessage({ organisation, role, inviter, expiresAt }: Invited): Message {
+  return {
+    subject: `You are invited to ${organisation}`,
+    lead: `${inviter} invites you to join ${organisation} as ${role}.`,
+    facts: [
+      ['Organisation', organisation],
+      ['Role', role],
+      ['Invited by', inviter],
+      ['Open until', instant(expiresAt)],
+    ],
+    advice: 'Sign in, or sign up, with this mailbox to accept or decline. Nothing happens if you do neither.',
+  };
+}

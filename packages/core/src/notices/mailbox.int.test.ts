@@ -1,0 +1,76 @@
+import { testIds, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { callOffLetter, writeToMailbox } from './index.ts';
+import { sendDue } from './notices.service.ts';
+import { mailboxLetterOf } from './render.ts';
+import { openNoticesWorld, type NoticesWorld } from './world.fixture.ts';
+
+let world: NoticesWorld;
+beforeAll(async () => {
+  world = await openNoticesWorld();
+});
+afterAll(() => world.close());
+
+const isolation = 'read committed' as const;
+const lettersTo = (email: string) => world.smtp.letters.filter(({ to }) => to.includes(email));
+
+async function write(organisation = 'Acme') {
+  const { orgId } = await world.organisation('owner');
+  const email = `new-${uniqueId()}@example.com`;
+  const data = {
+    invitationId: testIds.next('inv'),
+    organisation,
+    role: 'member',
+    inviter: 'ada@example.com',
+    expiresAt: '2026-12-24T12:00:00.000Z',
+  } as const;
+  const noticeId = await world.db.transaction({ name: 'invite', isolation }, (tx) =>
+    writeToMailbox(tx, orgId, { type: 'member.invited', email, data }),
+  );
+  return { orgId, email, noticeId };
+}
+
+const consoleUrl = 'https://cloud.example.com/console/';
+const send = () =>
+  sendDue({ db: world.db, clock: world.clock, mailer: world.mailer, consoleUrl, leaseMs: 60_000, limit: 50 });
+
+test('a letter to somebody without an account goes out once, however many workers there are, and says where to answer', async () => {
+  const { email, orgId } = await write();
+  await Promise.all([send(), send(), send()]);
+  await send();
+  const [letter, ...others] = lettersTo(email);
+  expect(others).toEqual([]);
+  expect(letter?.headers['subject']).toBe('You are invited to Acme');
+  expect(letter?.body).toContain('https://cloud.example.com/console/invitations');
+  expect(letter?.body).toContain('ada@example.com');
+  expect(await world.mails(orgId)).toMatchObject([{ user_id: null, state: 'sent' }]);
+});
+
+test('a letter that was called off is not sent', async () => {
+  const { email, orgId, noticeId } = await write();
+  await world.db.transaction({ name: 'cancel', isolation }, (tx) =>
+    callOffLetter(tx, orgId, noticeId, 'It was taken back.'),
+  );
+  await send();
+  expect(lettersTo(email)).toEqual([]);
+  expect(await world.mails(orgId)).toMatchObject([{ state: 'skipped', last_error: 'It was taken back.' }]);
+});
+
+test('what a tenant calls an organisation is words in it, never markup and never a header', async () => {
+  const { email } = await write('Acme\r\nBcc: all@example.com <b>free</b>');
+  await send();
+  const [letter] = lettersTo(email);
+  expect(letter?.headers['bcc']).toBeUndefined();
+  expect(letter?.to).toEqual([email]);
+  const data = {
+    invitationId: 'inv_1',
+    organisation: '<b>free</b>',
+    role: 'member',
+    inviter: 'ada@example.com',
+    expiresAt: '2026-12-24T12:00:00.000Z',
+  };
+  const notice = { id: testIds.next('ntc'), type: 'member.invited', data };
+  const rendered = mailboxLetterOf(notice, email, { from: world.mailer.from, consoleUrl: null });
+  expect(rendered?.html).toContain('&lt;b&gt;free&lt;/b&gt;');
+  expect(rendered?.html).not.toContain('<b>free');
+});

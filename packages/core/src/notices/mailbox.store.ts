@@ -1,0 +1,69 @@
+import type { Tx } from '@millrace/platform/db';
+import { toUuid, type NoticeId, type OrgId } from '@millrace/platform/ids';
+import type { MailboxLetter } from './mailbox-letters.ts';
+
+/** All SQL about letters to mailboxes of people who are no members, and may have no account. */
+
+/** What such letters are counted by; nobody switches them on or off. */
+const CATEGORY = 'invitations';
+
+/** Writes the letter down as addressed already: there is nobody to look for. */
+export async function insertMailboxLetter(tx: Tx, orgId: OrgId, letter: MailboxLetter): Promise<NoticeId> {
+  const id = tx.ids.next('ntc');
+  const now = tx.clock.now();
+  const place = { org_id: toUuid(orgId), mode: 'live' as const };
+  await tx.kysely
+    .insertInto('notices')
+    .values({
+      ...place,
+      id: toUuid(id),
+      type: letter.type,
+      data: JSON.stringify(letter.data),
+      occurred_at: now,
+      addressed_at: now,
+    })
+    .execute();
+  await tx.kysely
+    .insertInto('notice_mails')
+    .values({
+      ...place,
+      notice_id: toUuid(id),
+      email: letter.email,
+      category: CATEGORY,
+      state: 'waiting',
+      next_attempt_at: now,
+      created_at: now,
+    })
+    .execute();
+  return id;
+}
+
+/** How many letters this mailbox was written since then, by whichever organisation. Those called off do not count. */
+export async function countMailboxLetters(tx: Tx, email: string, since: Date): Promise<number> {
+  const { count } = await tx.kysely
+    .selectFrom('notice_mails')
+    .select((of) => of.fn.countAll<bigint>().as('count'))
+    .where('email', '=', email)
+    .where('created_at', '>', since)
+    .where('state', '<>', 'skipped')
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Whatever of a notice has not been sent never is. One that is just being sent may arrive all the same. */
+export async function skipLetters(tx: Tx, orgId: OrgId, id: NoticeId, reason: string): Promise<void> {
+  await tx.kysely
+    .updateTable('notice_mails')
+    .set({
+      state: 'skipped',
+      next_attempt_at: null,
+      claim: null,
+      claimed_until: null,
+      done_at: tx.clock.now(),
+      last_error: reason,
+    })
+    .where('notice_id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(orgId))
+    .where('state', '=', 'waiting')
+    .execute();
+}

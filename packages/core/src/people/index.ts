@@ -1,0 +1,1 @@
+export { servePeople, type PeopleRoutes } from './people.routes.ts';

@@ -1,0 +1,229 @@
+import { toUuid, type InvitationId, type OrgId } from '@millrace/platform/ids';
+import { testIds, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  acceptInvitation,
+  cancelInvitation,
+  declineInvitation,
+  inviteMember,
+} from './invitations.service.ts';
+import {
+  INVITATION_LETTERS_A_DAY,
+  INVITATION_MS,
+  INVITATIONS_A_DAY,
+  PENDING_INVITATIONS_MAX,
+} from './people.ts';
+import { openPeopleWorld, type PeopleWorld, type TestPerson } from './people.fixture.ts';
+import { listOpenFor, listUnanswered } from './people.store.ts';
+
+let world: PeopleWorld;
+beforeAll(async () => {
+  world = await openPeopleWorld();
+});
+afterAll(() => world.close());
+
+const refused = (reason: string) => expect.objectContaining({ reason });
+const invite = (
+  { call }: Awaited<ReturnType<PeopleWorld['member']>>,
+  email: string,
+  role: 'owner' | 'admin' | 'member' | 'viewer' = 'member',
+) => world.inTx((tx) => inviteMember(tx, call, { email, role }));
+const accept = ({ cause, userId }: TestPerson, id: InvitationId) =>
+  world.inTx((tx) => acceptInvitation(tx, cause, userId, id));
+const decline = ({ cause, userId }: TestPerson, id: InvitationId) =>
+  world.inTx((tx) => declineInvitation(tx, cause, userId, id));
+const rolesOf = (orgId: OrgId, { userId }: TestPerson) =>
+  world.rows<{ role: string }>(
+    `select role from members where org_id = '${toUuid(orgId)}' and user_id = '${toUuid(userId)}'`,
+  );
+const lettersOf = (email: string) =>
+  world.rows<{ state: string }>(
+    `select state from notice_mails where email = '${email}' order by created_at, notice_id`,
+  );
+const actions = async (id: InvitationId) =>
+  (
+    await world.rows<{ action: string }>(
+      `select action from audit_log where resource_id = '${id}' order by occurred_at, id`,
+    )
+  ).map(({ action }) => action);
+
+async function scene(role: 'owner' | 'admin' = 'owner') {
+  const orgId = await world.organisation();
+  return { orgId, host: await world.member(orgId, role), guest: await world.person() };
+}
+
+describe('an invitation', () => {
+  test('makes its mailbox a member with the role that was offered, once, and leaves its lines in the audit log', async () => {
+    const { orgId, host, guest } = await scene();
+    const { id } = await invite(host, guest.email);
+    const open = await listOpenFor(world.db, guest.email, world.clock.now(), { limit: 10, after: null });
+    expect(open.map((each) => each.id)).toEqual([id]);
+    expect(await accept(guest, id)).toMatchObject({ role: 'member', organisation: { id: orgId } });
+    expect(await rolesOf(orgId, guest)).toEqual([{ role: 'member' }]);
+    expect(await actions(id)).toEqual(['invitation.created', 'invitation.accepted']);
+    expect(await listUnanswered(world.db, orgId, { limit: 10, after: null })).toEqual([]);
+  });
+
+  test('accepted from many windows at once makes one member, and each window hears the same', async () => {
+    const { orgId, host, guest } = await scene();
+    const { id } = await invite(host, guest.email);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => accept(guest, id)));
+    expect(new Set(answers.map(({ role }) => role))).toEqual(new Set(['member']));
+    expect(await rolesOf(orgId, guest)).toHaveLength(1);
+    expect(await actions(id)).toEqual(['invitation.created', 'invitation.accepted']);
+  });
+
+  test('accepted and declined at once is one of the two', async () => {
+    const { orgId, host, guest } = await scene();
+    const { id } = await invite(host, guest.email);
+    const [yes, no] = await Promise.allSettled([accept(guest, id), decline(guest, id)]);
+    expect([yes.status, no.status].toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(await rolesOf(orgId, guest)).toHaveLength(yes.status === 'fulfilled' ? 1 : 0);
+  });
+
+  test('to a mailbox that is invited already is the same one, with the newer role, also at once', async () => {
+    const { orgId, host, guest } = await scene();
+    const made = await Promise.all(Array.from({ length: 5 }, () => invite(host, guest.email, 'viewer')));
+    expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+    await world.clock.advance(1_000);
+    const again = await invite(host, guest.email, 'admin');
+    expect(again.expiresAt.getTime()).toBeGreaterThan(made[0]?.expiresAt.getTime() ?? Infinity);
+    expect(
+      (await listUnanswered(world.db, orgId, { limit: 10, after: null })).map(({ role }) => role),
+    ).toEqual(['admin']);
+    expect(await accept(guest, again.id)).toMatchObject({ role: 'admin' });
+  });
+
+  test('is over after seven days by the clock, and can be renewed', async () => {
+    const { host, guest } = await scene();
+    const { id } = await invite(host, guest.email);
+    await world.clock.advance(INVITATION_MS);
+    await expect(accept(guest, id)).rejects.toEqual(refused('INVITATION_NOT_FOUND'));
+    await expect(decline(guest, id)).rejects.toEqual(refused('INVITATION_NOT_FOUND'));
+    expect((await invite(host, guest.email)).id).toBe(id);
+    expect(await accept(guest, id)).toMatchObject({ role: 'member' });
+  });
+
+  test('that was taken back, declined, or is for another mailbox is not there', async () => {
+    const { orgId, host, guest } = await scene();
+    const first = await invite(host, guest.email);
+    const absent = refused('INVITATION_NOT_FOUND');
+    await expect(accept(await world.person(), first.id)).rejects.toEqual(absent);
+    await expect(accept(guest, testIds.next('inv'))).rejects.toEqual(absent);
+    const stranger = await scene();
+    await expect(world.inTx((tx) => cancelInvitation(tx, stranger.host.call, first.id))).rejects.toEqual(
+      absent,
+    );
+    await world.inTx((tx) => cancelInvitation(tx, host.call, first.id));
+    await expect(accept(guest, first.id)).rejects.toEqual(absent);
+    const second = await invite(host, guest.email);
+    expect(second.id).not.toBe(first.id);
+    await decline(guest, second.id);
+    await expect(accept(guest, second.id)).rejects.toEqual(absent);
+    expect(await rolesOf(orgId, guest)).toEqual([]);
+    expect(await actions(second.id)).toEqual(['invitation.created', 'invitation.declined']);
+  });
+
+  test('counts for nobody who has not shown that the mailbox is theirs', async () => {
+    const { host } = await scene();
+    const guest = await world.person({ isVerified: false });
+    const { id } = await invite(host, guest.email);
+    await expect(accept(guest, id)).rejects.toEqual(refused('EMAIL_NOT_VERIFIED'));
+  });
+});
+
+describe('nobody hands out more than they hold', () => {
+  test('when they invite', async () => {
+    const { host, guest } = await scene('admin');
+    await expect(invite(host, guest.email, 'owner')).rejects.toEqual(refused('SCOPE_ESCALATION'));
+    const orgId = await world.organisation();
+    const viewer = await world.member(orgId, 'viewer');
+    await expect(invite(viewer, guest.email)).rejects.toEqual(refused('INSUFFICIENT_SCOPE'));
+  });
+
+  test('nor when it is accepted: not after they were demoted, nor after they left', async () => {
+    const { orgId, host, guest } = await scene();
+    const { id } = await invite(host, guest.email, 'owner');
+    const where = `where org_id = '${toUuid(orgId)}' and user_id = '${toUuid(host.userId)}'`;
+    await world.rows(`update members set role = 'member' ${where}`);
+    await expect(accept(guest, id)).rejects.toEqual(refused('INVITATION_NOT_VALID'));
+    await world.rows(`delete from members ${where}`);
+    await expect(accept(guest, id)).rejects.toEqual(refused('INVITATION_NOT_VALID'));
+    expect(await rolesOf(orgId, guest)).toEqual([]);
+  });
+});
+
+describe('an organisation', () => {
+  test('that is suspended takes nobody in, and is not shown', async () => {
+    const { orgId, host, guest } = await scene();
+    const { id } = await invite(host, guest.email);
+    await world.rows(
+      `update organisations set status = 'suspended', suspended_at = now(), suspended_reason = 'test'
+        where id = '${toUuid(orgId)}'`,
+    );
+    await expect(accept(guest, id)).rejects.toEqual(refused('ORGANISATION_SUSPENDED'));
+    const shown = await listOpenFor(world.db, guest.email, world.clock.now(), { limit: 10, after: null });
+    expect(shown).toEqual([]);
+  });
+
+  test('does not invite who belongs to it', async () => {
+    const { orgId, host } = await scene();
+    const other = await world.member(orgId, 'viewer');
+    await expect(invite(host, other.email)).rejects.toEqual(refused('MEMBER_EXISTS'));
+  });
+
+  test('has so many open and makes so many a day, also asked for at once', async () => {
+    const { orgId, host } = await scene();
+    const many = (count: number) =>
+      Promise.allSettled(Array.from({ length: count }, () => invite(host, `x-${uniqueId()}@example.com`)));
+    const done = (answers: readonly PromiseSettledResult<unknown>[]) =>
+      answers.filter(({ status }) => status === 'fulfilled').length;
+    expect(done(await many(PENDING_INVITATIONS_MAX - 2))).toBe(PENDING_INVITATIONS_MAX - 2);
+    expect(done(await many(6))).toBe(2);
+    const close = () =>
+      world.rows(
+        `update invitations set status = 'canceled', answered_at = now()
+          where org_id = '${toUuid(orgId)}' and status = 'pending'`,
+      );
+    await close();
+    expect(done(await many(PENDING_INVITATIONS_MAX))).toBe(INVITATIONS_A_DAY - PENDING_INVITATIONS_MAX);
+    await close();
+    await expect(invite(host, 'one-more@example.com')).rejects.toEqual(refused('INVITATION_LIMIT_REACHED'));
+  });
+});
+
+describe('the letter', () => {
+  test('is a row of the same transaction: none without the invitation, and none when that is undone', async () => {
+    const { host, guest } = await scene();
+    await expect(
+      world.inTx(async (tx) => {
+        await inviteMember(tx, host.call, { email: guest.email, role: 'member' });
+        throw new Error('died before the commit');
+      }),
+    ).rejects.toThrow('died before the commit');
+    expect(await lettersOf(guest.email)).toEqual([]);
+    await invite(host, guest.email);
+    expect(await lettersOf(guest.email)).toEqual([{ state: 'waiting' }]);
+  });
+
+  test('that waits is called off with the invitation, and by a newer one', async () => {
+    const { host, guest } = await scene();
+    const { id } = await invite(host, guest.email);
+    await world.clock.advance(1_000);
+    await invite(host, guest.email);
+    expect(await lettersOf(guest.email)).toEqual([{ state: 'skipped' }, { state: 'waiting' }]);
+    await world.inTx((tx) => cancelInvitation(tx, host.call, id));
+    expect(await lettersOf(guest.email)).toEqual([{ state: 'skipped' }, { state: 'skipped' }]);
+  });
+
+  test('comes only so often to one mailbox, whoever invites; the invitation stands all the same', async () => {
+    const guest = await world.person();
+    for (let count = 0; count < INVITATION_LETTERS_A_DAY + 2; count += 1) {
+      const { host } = await scene();
+      await invite(host, guest.email);
+    }
+    expect(await lettersOf(guest.email)).toHaveLength(INVITATION_LETTERS_A_DAY);
+    const open = await listOpenFor(world.db, guest.email, world.clock.now(), { limit: 50, after: null });
+    expect(open).toHaveLength(INVITATION_LETTERS_A_DAY + 2);
+  });
+});

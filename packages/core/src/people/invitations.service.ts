@@ -1,0 +1,202 @@
+import { roles, type Role } from '@millrace/contract';
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { InvitationId, OrgId, UserId } from '@millrace/platform/ids';
+import {
+  appendAudit,
+  enterAs,
+  findMembership,
+  insertMember,
+  lockOrganisation,
+  mayChangeRole,
+  type Cause,
+  type KeyCall,
+} from '../identity/index.ts';
+import { callOffLetter, countLettersTo, writeToMailbox } from '../notices/index.ts';
+import { requireMembership, requireReachable } from './organisations.service.ts';
+import {
+  daysBefore,
+  INVITATION_LETTERS_A_DAY,
+  INVITATION_MS,
+  INVITATIONS_A_DAY,
+  isOpen,
+  PENDING_INVITATIONS_MAX,
+  type Invitation,
+  type KnownPerson,
+  type Membership,
+} from './people.ts';
+import {
+  answerInvitation,
+  countInvitations,
+  findInvitation,
+  findPending,
+  findPerson,
+  insertInvitation,
+  isMemberByEmail,
+  renewInvitation,
+  setLetter,
+} from './people.store.ts';
+
+/** Inviting, and answering. Everything about the invitations of one organisation takes turns on its row. */
+
+export async function inviteMember(
+  tx: Tx,
+  call: KeyCall,
+  wish: { readonly email: string; readonly role: Role },
+): Promise<Invitation> {
+  const { orgId, cause } = call;
+  const caller = await enterAs(tx, call, 'members:write');
+  if (!mayChangeRole(caller, null, wish.role)) {
+    throw new Fault('SCOPE_ESCALATION', {
+      message: 'The role that is offered holds more than you may hand out.',
+      suggestion: 'Ask an owner, or use a key that holds every scope of that role.',
+    });
+  }
+  if (await isMemberByEmail(tx, orgId, wish.email)) throw new Fault('MEMBER_EXISTS');
+  const terms = {
+    role: wish.role,
+    inviterId: caller.key.userId,
+    expiresAt: new Date(tx.clock.nowMs() + INVITATION_MS),
+  };
+  const before = await findPending(tx, orgId, wish.email);
+  if (before === null || !isOpen(before, tx.clock.now())) await requireRoom(tx, orgId);
+  if (before !== null) await renewInvitation(tx, orgId, before.id, terms);
+  const id = before?.id ?? (await insertInvitation(tx, orgId, wish.email, terms));
+  const invitation = await requireInvitation(tx, id, orgId);
+  await appendAudit(tx, orgId, cause, {
+    action: before === null ? 'invitation.created' : 'invitation.renewed',
+    resource: { kind: 'invitation', id },
+    ...(before === null ? {} : { before: { role: before.role } }),
+    after: { email: wish.email, role: wish.role, expiresAt: terms.expiresAt.toISOString() },
+  });
+  await tell(tx, invitation);
+  return invitation;
+}
+
+export async function cancelInvitation(tx: Tx, call: KeyCall, id: InvitationId): Promise<void> {
+  const { orgId, cause } = call;
+  await enterAs(tx, call, 'members:write');
+  const invitation = await findInvitation(tx, id, { orgId });
+  if (invitation?.status !== 'pending') throw new Fault('INVITATION_NOT_FOUND');
+  await close(tx, cause, invitation, 'canceled');
+}
+
+/**
+ * Accepting twice, or from two windows at once, answers the same membership. Whoever invited must still be somebody who may
+ * give that role: an invitation outlives neither their membership nor their own role.
+ */
+export async function acceptInvitation(
+  tx: Tx,
+  cause: Cause,
+  userId: UserId,
+  id: InvitationId,
+): Promise<Membership> {
+  const { invitation, person, isSuspended } = await enterAnswer(tx, userId, id);
+  const { orgId, role, inviter } = invitation;
+  if (invitation.status === 'accepted' && (await findMembership(tx, orgId, userId)) !== null)
+    return requireMembership(tx, orgId, userId);
+  if (!isOpen(invitation, tx.clock.now())) throw new Fault('INVITATION_NOT_FOUND');
+  if (isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
+  const sponsor = await findMembership(tx, orgId, inviter.id);
+  const held = sponsor === null ? null : sponsor.member.role;
+  if (held === null || !mayChangeRole({ role: held, scopes: new Set(roles[held]) }, null, role))
+    throw new Fault('INVITATION_NOT_VALID');
+  const user = { id: userId, name: person.name, email: person.email, image: null };
+  const member = await insertMember(tx, orgId, { user, role });
+  await close(tx, cause, invitation, 'accepted');
+  // Somebody whom an operator has added meanwhile keeps the role that they have.
+  if (member !== null) {
+    await appendAudit(tx, orgId, cause, {
+      action: 'member.added',
+      resource: { kind: 'member', id: member.id },
+      after: { userId, email: invitation.email, role, invitationId: id },
+    });
+  }
+  return requireMembership(tx, orgId, userId);
+}
+
+export async function declineInvitation(
+  tx: Tx,
+  cause: Cause,
+  userId: UserId,
+  id: InvitationId,
+): Promise<void> {
+  const { invitation } = await enterAnswer(tx, userId, id);
+  if (!isOpen(invitation, tx.clock.now())) throw new Fault('INVITATION_NOT_FOUND');
+  await close(tx, cause, invitation, 'rejected');
+}
+
+/** Finds whose it is, takes its turn there, and reads it again: what was seen before may be answered by now. */
+async function enterAnswer(
+  tx: Tx,
+  userId: UserId,
+  id: InvitationId,
+): Promise<{
+  readonly invitation: Invitation;
+  readonly person: KnownPerson;
+  readonly isSuspended: boolean;
+}> {
+  const person = requireReachable(await findPerson(tx, userId));
+  const { email } = person;
+  const seen = await findInvitation(tx, id, { email });
+  if (seen === null) throw new Fault('INVITATION_NOT_FOUND');
+  const organisation = await lockOrganisation(tx, seen.orgId);
+  const invitation = await findInvitation(tx, id, { email });
+  if (invitation === null || organisation === null) throw new Fault('INVITATION_NOT_FOUND');
+  return { invitation, person, isSuspended: organisation.status === 'suspended' };
+}
+
+async function requireInvitation(tx: Tx, id: InvitationId, orgId: OrgId): Promise<Invitation> {
+  const invitation = await findInvitation(tx, id, { orgId });
+  if (invitation === null) throw new Fault('INVITATION_NOT_FOUND');
+  return invitation;
+}
+
+async function requireRoom(tx: Tx, orgId: OrgId): Promise<void> {
+  const now = tx.clock.now();
+  const { open, recent } = await countInvitations(tx, orgId, { now, since: daysBefore(now, 1) });
+  if (open >= PENDING_INVITATIONS_MAX || recent >= INVITATIONS_A_DAY)
+    throw new Fault('INVITATION_LIMIT_REACHED');
+}
+
+const actions = {
+  accepted: 'invitation.accepted',
+  rejected: 'invitation.declined',
+  canceled: 'invitation.canceled',
+} as const;
+
+async function close(
+  tx: Tx,
+  cause: Cause,
+  { id, orgId, email, role }: Invitation,
+  status: keyof typeof actions,
+): Promise<void> {
+  if (!(await answerInvitation(tx, orgId, id, status))) throw new Fault('INVITATION_NOT_FOUND');
+  const letter = await setLetter(tx, orgId, id, null);
+  if (letter !== null) await callOffLetter(tx, orgId, letter, 'It was answered or taken back before.');
+  await appendAudit(tx, orgId, cause, {
+    action: actions[status],
+    resource: { kind: 'invitation', id },
+    after: { email, role },
+  });
+}
+
+/** The letter is a row of this transaction, which workers send: it survives whatever dies, and none is sent of what was undone. */
+async function tell(tx: Tx, invitation: Invitation): Promise<void> {
+  const { id, orgId, email, role, inviter, orgName, expiresAt } = invitation;
+  const sent = await countLettersTo(tx, email, daysBefore(tx.clock.now(), 1));
+  if (sent >= INVITATION_LETTERS_A_DAY) return;
+  const letter = await writeToMailbox(tx, orgId, {
+    type: 'member.invited',
+    email,
+    data: {
+      invitationId: id,
+      organisation: orgName,
+      role,
+      inviter: inviter.email,
+      expiresAt: expiresAt.toISOString(),
+    },
+  });
+  const before = await setLetter(tx, orgId, id, letter);
+  if (before !== null) await callOffLetter(tx, orgId, before, 'A newer letter says the same.');
+}

@@ -1,0 +1,76 @@
+import type { Role } from '@millrace/contract';
+import type { SimulatedClock } from '@millrace/platform/clock';
+import { createDb, type Db, type Tx } from '@millrace/platform/db';
+import { createIdSource, toUuid, type OrgId, type UserId } from '@millrace/platform/ids';
+import {
+  addMember,
+  createOrganisation,
+  createTestDatabase,
+  createUser,
+  hybridClock,
+  testClock,
+  testLog,
+  uniqueId,
+} from '@millrace/testing';
+import { issueFullKey, systemCause, type Cause, type KeyCall } from '../identity/index.ts';
+
+/** Real tables and a clock that a test moves by hand. */
+export interface PeopleWorld {
+  readonly db: Db;
+  readonly clock: SimulatedClock;
+  /** Somebody who has shown that the mailbox is theirs, unless said. */
+  person(options?: { readonly isVerified?: boolean }): Promise<TestPerson>;
+  organisation(): Promise<OrgId>;
+  /** A member with a key that may do all that the role may. */
+  member(orgId: OrgId, role: Role): Promise<TestPerson & { readonly call: KeyCall }>;
+  inTx<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  rows<Row>(text: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+export interface TestPerson {
+  readonly userId: UserId;
+  readonly email: string;
+  readonly cause: Cause;
+}
+
+export async function openPeopleWorld(): Promise<PeopleWorld> {
+  const database = await createTestDatabase();
+  const client = await database.connect();
+  const clock = testClock();
+  const ids = createIdSource({ clock, cell: 1 });
+  const db = createDb({
+    ...{ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log: testLog('people') },
+  });
+  const rows: PeopleWorld['rows'] = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+  const inTx: PeopleWorld['inTx'] = (work) =>
+    db.transaction({ name: 'test', isolation: 'read committed' }, work);
+  const person: PeopleWorld['person'] = async ({ isVerified = true } = {}) => {
+    const email = `ada-${uniqueId()}@example.com`;
+    const userId = await createUser(db, { email });
+    await rows(`update users set email_verified = ${String(isVerified)} where id = '${toUuid(userId)}'`);
+    const actor = { kind: 'user', id: userId } as const;
+    return { userId, email, cause: { actor, mode: 'live', requestId: null, ip: null } };
+  };
+  return {
+    db,
+    clock,
+    rows,
+    inTx,
+    person,
+    organisation: () => createOrganisation(db, { name: 'Acme' }),
+    member: async (orgId, role) => {
+      const someone = await person();
+      await addMember(db, orgId, someone.userId, role);
+      const user = { id: someone.userId, name: 'Ada Tester', email: someone.email, image: null };
+      const { key } = await inTx((tx) =>
+        issueFullKey(tx, systemCause('test', 'live'), { orgId, user, mode: 'live', name: 'test' }),
+      );
+      return { ...someone, call: { orgId, keyId: key.id, cause: someone.cause } };
+    },
+    close: async () => {
+      await Promise.all([client.end(), db.close()]);
+      await database.drop();
+    },
+  };
+}

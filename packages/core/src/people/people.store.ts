@@ -1,0 +1,287 @@
+import type { Role } from '@millrace/contract';
+import type { Reader, Tx } from '@millrace/platform/db';
+import {
+  fromUuid,
+  toUuid,
+  type InvitationId,
+  type NoticeId,
+  type OrgId,
+  type UserId,
+} from '@millrace/platform/ids';
+import { sql } from 'kysely';
+import type { Invitation, InvitationStatus, KnownPerson } from './people.ts';
+
+/** All SQL about invitations, and about what belongs to a person and to no organisation. */
+
+interface PageRequest<Position> {
+  readonly limit: number;
+  readonly after: Position | null;
+}
+
+/** Those who do something that is counted by person take turns. */
+export async function lockPerson(tx: Tx, userId: UserId): Promise<KnownPerson | null> {
+  const row = await tx.kysely
+    .selectFrom('users')
+    .select(['id', 'name', 'email', 'email_verified'])
+    .where('id', '=', toUuid(userId))
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return { userId, name: row.name, email: row.email, emailVerified: row.email_verified };
+}
+
+export async function findPerson(reader: Reader, userId: UserId): Promise<KnownPerson | null> {
+  const row = await reader.kysely
+    .selectFrom('users')
+    .select(['name', 'email', 'email_verified'])
+    .where('id', '=', toUuid(userId))
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return { userId, name: row.name, email: row.email, emailVerified: row.email_verified };
+}
+
+/** The ids of the organisations that somebody belongs to, in the order of those ids; one more than the limit. */
+export async function listOrganisationIds(
+  reader: Reader,
+  userId: UserId,
+  page: PageRequest<OrgId>,
+): Promise<readonly OrgId[]> {
+  let query = reader.kysely
+    .selectFrom('members')
+    .select('org_id')
+    .where('user_id', '=', toUuid(userId))
+    .orderBy('org_id')
+    .limit(page.limit + 1);
+  if (page.after !== null) query = query.where('org_id', '>', toUuid(page.after));
+  const rows = await query.execute();
+  return rows.map((row) => fromUuid('org', row.org_id));
+}
+
+export interface OwnedOrganisation {
+  readonly id: OrgId;
+  readonly name: string;
+  readonly createdAt: Date;
+}
+
+export async function listOwned(tx: Tx, userId: UserId): Promise<readonly OwnedOrganisation[]> {
+  const rows = await tx.kysely
+    .selectFrom('members')
+    .innerJoin('organisations', 'organisations.id', 'members.org_id')
+    .select(['organisations.id', 'organisations.name', 'organisations.created_at'])
+    .where('members.user_id', '=', toUuid(userId))
+    .where('members.role', '=', 'owner')
+    .execute();
+  return rows.map((row) => ({ id: fromUuid('org', row.id), name: row.name, createdAt: row.created_at }));
+}
+
+interface InvitationRow {
+  id: string;
+  org_id: string;
+  org_name: string;
+  email: string;
+  role: Role;
+  status: InvitationStatus;
+  inviter_id: string;
+  inviter_name: string;
+  inviter_email: string;
+  created_at: Date;
+  expires_at: Date;
+}
+
+function toInvitation(row: InvitationRow): Invitation {
+  return {
+    id: fromUuid('inv', row.id),
+    orgId: fromUuid('org', row.org_id),
+    orgName: row.org_name,
+    email: row.email,
+    role: row.role,
+    status: row.status,
+    inviter: { id: fromUuid('usr', row.inviter_id), name: row.inviter_name, email: row.inviter_email },
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
+}
+
+function invitationsQuery(reader: Reader) {
+  return reader.kysely
+    .selectFrom('invitations')
+    .innerJoin('organisations', 'organisations.id', 'invitations.org_id')
+    .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
+    .select([
+      'invitations.id',
+      'invitations.org_id',
+      'organisations.name as org_name',
+      'invitations.email',
+      'invitations.role',
+      'invitations.status',
+      'invitations.inviter_id',
+      'inviter.name as inviter_name',
+      'inviter.email as inviter_email',
+      'invitations.created_at',
+      'invitations.expires_at',
+    ]);
+}
+
+/** What an organisation waits for an answer to, expired ones included; newest first. */
+export async function listUnanswered(
+  reader: Reader,
+  orgId: OrgId,
+  page: PageRequest<InvitationId>,
+): Promise<readonly Invitation[]> {
+  let query = invitationsQuery(reader)
+    .where('invitations.org_id', '=', toUuid(orgId))
+    .where('invitations.status', '=', 'pending')
+    .orderBy('invitations.id', 'desc')
+    .limit(page.limit + 1);
+  if (page.after !== null) query = query.where('invitations.id', '<', toUuid(page.after));
+  return (await query.execute()).map(toInvitation);
+}
+
+/** What can be accepted now with this mailbox; newest first. Of suspended organisations nothing can. */
+export async function listOpenFor(
+  reader: Reader,
+  email: string,
+  now: Date,
+  page: PageRequest<InvitationId>,
+): Promise<readonly Invitation[]> {
+  let query = invitationsQuery(reader)
+    .where('invitations.email', '=', email)
+    .where('invitations.status', '=', 'pending')
+    .where('invitations.expires_at', '>', now)
+    .where('organisations.status', '=', 'active')
+    .orderBy('invitations.id', 'desc')
+    .limit(page.limit + 1);
+  if (page.after !== null) query = query.where('invitations.id', '<', toUuid(page.after));
+  return (await query.execute()).map(toInvitation);
+}
+
+/** Whose organisation it is and whom it is for are asked for with it: any other is as absent as one that never was. */
+export async function findInvitation(
+  reader: Reader,
+  id: InvitationId,
+  of: { readonly orgId: OrgId } | { readonly email: string },
+): Promise<Invitation | null> {
+  const query = invitationsQuery(reader).where('invitations.id', '=', toUuid(id));
+  const row = await (
+    'orgId' in of
+      ? query.where('invitations.org_id', '=', toUuid(of.orgId))
+      : query.where('invitations.email', '=', of.email)
+  ).executeTakeFirst();
+  return row === undefined ? null : toInvitation(row);
+}
+
+export async function findPending(tx: Tx, orgId: OrgId, email: string): Promise<Invitation | null> {
+  const row = await invitationsQuery(tx)
+    .where('invitations.org_id', '=', toUuid(orgId))
+    .where('invitations.email', '=', email)
+    .where('invitations.status', '=', 'pending')
+    .executeTakeFirst();
+  return row === undefined ? null : toInvitation(row);
+}
+
+/** How many are open, and how many were made since then. True while the caller holds the lock on the organisation. */
+export async function countInvitations(
+  tx: Tx,
+  orgId: OrgId,
+  at: { readonly now: Date; readonly since: Date },
+): Promise<{ readonly open: number; readonly recent: number }> {
+  const { rows } = await sql<{ open: number; recent: number }>`
+    select count(*) filter (where status = 'pending' and expires_at > ${at.now})::int as open,
+           count(*) filter (where created_at > ${at.since})::int as recent
+      from invitations
+     where org_id = ${toUuid(orgId)}
+       and ((status = 'pending' and expires_at > ${at.now}) or created_at > ${at.since})
+  `.execute(tx.kysely);
+  return rows[0] ?? { open: 0, recent: 0 };
+}
+
+/** Whether the person with this mailbox belongs to the organisation. */
+export async function isMemberByEmail(tx: Tx, orgId: OrgId, email: string): Promise<boolean> {
+  const row = await tx.kysely
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select('members.id')
+    .where('members.org_id', '=', toUuid(orgId))
+    .where('users.email', '=', email)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export interface InvitationTerms {
+  readonly role: Role;
+  readonly inviterId: UserId;
+  readonly expiresAt: Date;
+}
+
+export async function insertInvitation(
+  tx: Tx,
+  orgId: OrgId,
+  email: string,
+  terms: InvitationTerms,
+): Promise<InvitationId> {
+  const id = tx.ids.next('inv');
+  await tx.kysely
+    .insertInto('invitations')
+    .values({
+      id: toUuid(id),
+      org_id: toUuid(orgId),
+      email,
+      role: terms.role,
+      inviter_id: toUuid(terms.inviterId),
+      expires_at: terms.expiresAt,
+      created_at: tx.clock.now(),
+    })
+    .execute();
+  return id;
+}
+
+export async function renewInvitation(
+  tx: Tx,
+  orgId: OrgId,
+  id: InvitationId,
+  terms: InvitationTerms,
+): Promise<void> {
+  await tx.kysely
+    .updateTable('invitations')
+    .set({ role: terms.role, inviter_id: toUuid(terms.inviterId), expires_at: terms.expiresAt })
+    .where('id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(orgId))
+    .where('status', '=', 'pending')
+    .execute();
+}
+
+/** Which letter tells of it. Answers the one that did before. */
+export async function setLetter(
+  tx: Tx,
+  orgId: OrgId,
+  id: InvitationId,
+  noticeId: NoticeId | null,
+): Promise<NoticeId | null> {
+  const { rows } = await sql<{ before: string | null }>`
+    update invitations as invitation set notice_id = ${noticeId === null ? null : toUuid(noticeId)}
+      from (select id, notice_id from invitations
+             where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} for update) as old
+     where invitation.id = old.id
+    returning old.notice_id as before
+  `.execute(tx.kysely);
+  const before = rows[0]?.before ?? null;
+  return before === null ? null : fromUuid('ntc', before);
+}
+
+/** Writes the answer down, unless there is one already: then false. */
+export async function answerInvitation(
+  tx: Tx,
+  orgId: OrgId,
+  id: InvitationId,
+  status: Exclude<InvitationStatus, 'pending'>,
+): Promise<boolean> {
+  const row = await tx.kysely
+    .updateTable('invitations')
+    .set({ status, answered_at: tx.clock.now() })
+    .where('id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(orgId))
+    .where('status', '=', 'pending')
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}

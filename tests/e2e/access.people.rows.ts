@@ -1,0 +1,40 @@
+import { contract, type OperationId } from '@millrace/contract';
+import { testIds, uniqueId } from '@millrace/testing';
+import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { AccessRow } from './access.rows.ts';
+import { call, type Input, type World } from './world.ts';
+
+/** The rows of invitations, as organisations make them. */
+
+const { operations } = contract;
+const newInvitation = () => ({ email: `guest-${uniqueId()}@example.com`, role: 'member' });
+
+export const peopleAccessRows: Partial<Record<OperationId, AccessRow>> = {
+  listInvitations: invitationsRow(() => ({})),
+  inviteMember: invitationsRow(() => ({ body: newInvitation() })),
+  cancelInvitation: {
+    own: (world) => invitationOf(world, world.acme),
+    others: {
+      // Another organisation in the path is as absent as an invitation that never was.
+      absent: { params: { organisationId: testIds.next('org'), invitationId: testIds.next('inv') } },
+      foreign: (world) => invitationOf(world, world.other),
+    },
+  },
+};
+
+function invitationsRow(input: () => Input): AccessRow {
+  const of = (organisationId: string): Input => ({ ...input(), params: { organisationId } });
+  return {
+    own: async ({ acme }) => of(acme.organisation.id),
+    others: {
+      absent: of(testIds.next('org')),
+      foreign: async ({ other }) => of(other.organisation.id),
+    },
+  };
+}
+
+async function invitationOf(world: World, who: SeededOrganisation): Promise<Input> {
+  const params = { organisationId: who.organisation.id };
+  const made = await call(world, operations.inviteMember, { params, body: newInvitation() }, who.owner.key);
+  return { params: { ...params, invitationId: made.json.id as string } };
+}
