@@ -1,5 +1,139 @@
-import { PageHead } from '../../ui/page.tsx';
+import { Link } from '@tanstack/react-router';
+import { nowMs } from '../../api/clock.ts';
+import { useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { Money, PerHour } from '../../ui/money.tsx';
+import { Card, Figures, PageHead } from '../../ui/page.tsx';
+import { Note, Shown } from '../../ui/states.tsx';
+import { useNow } from '../../ui/time.tsx';
+import { LimitsCard } from './limits-card.tsx';
+import { RunningCard } from './running-card.tsx';
+import { overdraftNano, runwayText, warningOf, type Balance } from './runway.ts';
+import { SpendChart } from './spend-chart.tsx';
+import { daysOf, monthStart, spendSums, type SpendDay } from './spend.ts';
+import { TopUpCard } from './top-up-card.tsx';
 
-export function Page() {
-  return <PageHead title="Money" />;
+const dayMs = 86_400_000;
+const daysShown = 31;
+
+export function MoneyPage() {
+  const { place } = useSession();
+  const balance = useApiQuery(['money', 'balance'], (client, signal) => client.balance.get({}, { signal }), {
+    refetchMs: 10_000,
+  });
+  const days = useApiQuery(
+    ['money', 'spend-by-day'],
+    async (client, signal): Promise<readonly SpendDay[]> => {
+      const now = nowMs();
+      // The whole month even on its 31st day, and never fewer than the last 31 days.
+      const from = Math.min(monthStart(now), now - (daysShown - 1) * dayMs);
+      const since = `${new Date(from).toISOString().slice(0, 10)}T00:00:00.000Z`;
+      const rows = await client.usage.list({ groupBy: 'day', from: since, limit: 200 }, { signal }).all();
+      return daysOf(rows, from, now);
+    },
+    { refetchMs: 60_000 },
+  );
+  return (
+    <>
+      <PageHead
+        title="Balance"
+        about="What there is, how fast it goes, and how long it lasts. Every amount is exact."
+        actions={
+          <Link to="/ledger" className={buttonClass('plain')}>
+            Every change of it
+          </Link>
+        }
+      />
+      <Shown query={balance} what="balance">
+        {(data) => (
+          <>
+            <WarningNote balance={data} />
+            <BalanceFigures balance={data} days={days.data} />
+          </>
+        )}
+      </Shown>
+      <TopUpCard />
+      <Card title="Spent by day" about="Days in UTC, as in the books. The last bar is today so far.">
+        <Shown query={days} what="spend by day">
+          {(data) => <SpendChart days={data} />}
+        </Shown>
+      </Card>
+      <RunningCard />
+      <LimitsCard />
+      <CommandHint
+        command={place.mode === 'test' ? 'millrace balance' : 'millrace balance && millrace usage'}
+      />
+    </>
+  );
+}
+
+function WarningNote({ balance }: { readonly balance: Balance }) {
+  const { place } = useSession();
+  const warning = warningOf(balance, place.mode);
+  if (warning === null) return null;
+  return (
+    <div role="alert" className="mb-4">
+      <Note tone={warning.tone}>
+        <strong>{warning.title}</strong> {warning.advice}
+      </Note>
+    </div>
+  );
+}
+
+function BalanceFigures({
+  balance,
+  days,
+}: {
+  readonly balance: Balance;
+  readonly days: readonly SpendDay[] | undefined;
+}) {
+  const now = useNow(30_000);
+  const sums = days === undefined ? null : spendSums(days, balance.burnRateUsdPerHour, now);
+  const overdraft = overdraftNano(balance);
+  return (
+    <>
+      <Figures
+        items={[
+          {
+            label: 'Available',
+            value: <Money nano={balance.availableNanoUsd} />,
+            note:
+              overdraft === 0n ? (
+                'for new work'
+              ) : (
+                <>
+                  for new work, with an overdraft of <Money nano={overdraft} />
+                </>
+              ),
+          },
+          {
+            label: 'Held',
+            value: <Money nano={balance.heldNanoUsd} />,
+            note: 'set aside for what runs',
+          },
+          { label: 'Balance', value: <Money nano={balance.balanceNanoUsd} />, note: 'with what is held' },
+          {
+            label: 'Burn',
+            value: <PerHour usd={balance.burnRateUsdPerHour} />,
+            note: runwayText(balance.runwaySeconds, now),
+          },
+        ]}
+      />
+      {sums !== null && (
+        <Figures
+          items={[
+            { label: 'Spent today', value: <Money nano={sums.today} />, note: 'since midnight UTC' },
+            { label: 'Spent this month', value: <Money nano={sums.month} />, note: 'since the 1st, UTC' },
+            {
+              label: 'Projected for this month',
+              value: <Money nano={sums.projected} />,
+              note: `A guess: if what runs now runs on for the ${String(sums.hoursLeft)} h left. Models to come are not in it.`,
+            },
+          ]}
+        />
+      )}
+    </>
+  );
 }

@@ -1,10 +1,35 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
+import { ledgerSearch } from './ledger.ts';
 
 export const moneyRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'money',
-    component: lazyRouteComponent(() => import('./money-page.tsx'), 'Page'),
+    // Where somebody comes back to from paying. It proves nothing: what became of the payment is asked for.
+    validateSearch: ({ back }: Record<string, unknown>): { back?: 'paid' | 'cancelled' } =>
+      back === 'paid' || back === 'cancelled' ? { back } : {},
+    component: lazyRouteComponent(() => import('./money-page.tsx'), 'MoneyPage'),
+  }),
+  createRoute({
+    getParentRoute: () => insideRoute,
+    path: 'ledger',
+    validateSearch: ledgerSearch,
+    component: lazyRouteComponent(() => import('./ledger-page.tsx'), 'LedgerPage'),
+  }),
+  createRoute({
+    getParentRoute: () => insideRoute,
+    path: 'budgets',
+    component: lazyRouteComponent(() => import('./budgets-page.tsx'), 'BudgetsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => insideRoute,
+    path: 'invoices',
+    component: lazyRouteComponent(() => import('./invoices-page.tsx'), 'InvoicesPage'),
+  }),
+  createRoute({
+    getParentRoute: () => insideRoute,
+    path: 'invoices/$invoiceId',
+    component: lazyRouteComponent(() => import('./invoice-page.tsx'), 'InvoicePage'),
   }),
 ] as const;

@@ -1,0 +1,199 @@
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { When } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { BudgetForm } from './budget-form.tsx';
+import { consequences, periods, progressOf, type Budget } from './budgets.ts';
+
+type Open =
+  | { readonly what: 'create' }
+  | { readonly what: 'edit' | 'delete'; readonly budget: Budget }
+  | null;
+
+/** The names of keys, for budgets that count one key; without the right to see keys their ids are shown. */
+export function useKeyNames() {
+  const { may } = useSession();
+  return useApiQuery(
+    ['keys', 'names'],
+    async (client, signal): Promise<ReadonlyMap<string, string>> => {
+      const keys = await client.keys.list({ limit: 200 }, { signal }).all();
+      return new Map(keys.filter(({ revokedAt }) => revokedAt === null).map(({ id, name }) => [id, name]));
+    },
+    { enabled: may('api-keys:read') },
+  );
+}
+
+export function BudgetsPage() {
+  const { mayNot } = useSession();
+  const [open, setOpen] = useState<Open>(null);
+  const budgets = usePages(['money', 'budgets'], (client, signal) => client.budgets.list({}, { signal }), {
+    refetchMs: 15_000,
+  });
+  const names = useKeyNames();
+  const create = (
+    <Button
+      kind="primary"
+      icon={<Plus aria-hidden className="size-4" />}
+      off={mayNot('billing:write')}
+      onClick={() => setOpen({ what: 'create' })}
+    >
+      New budget
+    </Button>
+  );
+  const columns: readonly Column<Budget>[] = [
+    { head: 'Name', main: true, cell: ({ name }) => name },
+    {
+      head: 'Counts',
+      cell: ({ keyId }) =>
+        keyId === null ? 'the whole organisation' : `key ${names.data?.get(keyId) ?? keyId}`,
+    },
+    { head: 'Used', cell: (budget) => <ProgressCell budget={budget} /> },
+    {
+      head: 'Period',
+      cell: ({ period, periodEnd }) => (
+        <>
+          {periods[period]}
+          {periodEnd !== null && (
+            <span className="text-soft block text-xs">
+              begins anew <When at={periodEnd} />
+            </span>
+          )}
+        </>
+      ),
+    },
+    {
+      head: 'When used up',
+      cell: ({ onExceeded, thresholdsPercent }) => (
+        <>
+          <Badge tone={onExceeded === 'notify' ? 'info' : 'warn'}>{consequences[onExceeded].label}</Badge>
+          <span className="text-soft block text-xs">
+            {thresholdsPercent.length === 0
+              ? 'no warning before'
+              : `tells at ${thresholdsPercent.map((each) => `${String(each)} %`).join(', ')}`}
+          </span>
+        </>
+      ),
+    },
+    {
+      head: 'Do',
+      cell: (budget) => (
+        <span className="inline-flex flex-wrap gap-1">
+          <Button
+            size="small"
+            off={mayNot('billing:write')}
+            aria-label={`Change ${budget.name}`}
+            onClick={() => setOpen({ what: 'edit', budget })}
+          >
+            Change
+          </Button>
+          <Button
+            size="small"
+            kind="danger"
+            off={mayNot('billing:write')}
+            aria-label={`Delete ${budget.name}`}
+            onClick={() => setOpen({ what: 'delete', budget })}
+          >
+            Delete
+          </Button>
+        </span>
+      ),
+    },
+  ];
+  return (
+    <>
+      <PageHead
+        title="Budgets"
+        about="Be told before too much is spent, or have it stopped. Periods are those of UTC."
+        actions={create}
+      />
+      <Card flush>
+        <PagedTable
+          pages={budgets}
+          what="budgets"
+          caption="Budgets and how much of each is used"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty title="You have no budgets yet." action={create}>
+              A budget of a month with a warning at half of it is a good start.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace budget create --name monthly --period month --limit 500" />
+      {open?.what === 'create' && <BudgetForm names={names.data} onClose={() => setOpen(null)} />}
+      {open?.what === 'edit' && (
+        <BudgetForm budget={open.budget} names={names.data} onClose={() => setOpen(null)} />
+      )}
+      {open?.what === 'delete' && <DeleteBudget budget={open.budget} onClose={() => setOpen(null)} />}
+    </>
+  );
+}
+
+const fills = { good: 'bg-good', warn: 'bg-warn', bad: 'bg-bad' } as const;
+
+function ProgressCell({ budget }: { readonly budget: Budget }) {
+  const { percent, width, tone, left } = progressOf(budget);
+  return (
+    <span className="block min-w-40">
+      <span
+        role="progressbar"
+        aria-label={`Used of ${budget.name}`}
+        aria-valuenow={width}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuetext={`${String(percent)} percent`}
+        className="bg-raised block h-2 overflow-hidden rounded"
+      >
+        <span className={`block h-full ${fills[tone]}`} style={{ width: `${String(width)}%` }} />
+      </span>
+      <span className="mt-1 block text-xs">
+        <Money nano={budget.spentNanoUsd} /> of <Money nano={budget.limitNanoUsd} /> ({percent} %)
+      </span>
+      <span className="text-soft block text-xs">
+        {left === 0n ? (
+          'used up'
+        ) : (
+          <>
+            left: <Money nano={left} />
+          </>
+        )}
+      </span>
+    </span>
+  );
+}
+
+function DeleteBudget({ budget, onClose }: { readonly budget: Budget; readonly onClose: () => void }) {
+  const say = useSay();
+  const remove = useApiMutation((client, budgetId: string) => client.budgets.delete({ budgetId }), {
+    changes: ['money'],
+    onSuccess: () => say('Deleted', budget.name),
+  });
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Delete the budget ${budget.name}?`}
+      action="Delete"
+      doing="Deleting…"
+      onConfirm={() => remove.mutateAsync(budget.id)}
+    >
+      <p>
+        Nobody is warned or stopped by it any more
+        {budget.onExceeded === 'notify' ? '.' : ', and what it kept from starting can start again.'} What was
+        spent stays in the ledger; nothing that runs is touched.
+      </p>
+    </Confirm>
+  );
+}

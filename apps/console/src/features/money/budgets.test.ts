@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import {
+  budgetOf,
+  changesOf,
+  emptyBudget,
+  fieldsOf,
+  progressOf,
+  thresholdsOf,
+  type Budget,
+} from './budgets.ts';
+
+const budget: Budget = {
+  id: 'bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH',
+  name: 'ci',
+  keyId: null,
+  period: 'day',
+  limitNanoUsd: '1234500000001',
+  spentNanoUsd: '0',
+  periodStart: '2026-11-16T00:00:00Z',
+  periodEnd: '2026-11-17T00:00:00Z',
+  thresholdsPercent: [50, 100],
+  onExceeded: 'stop_new_work',
+  createdAt: '2026-11-01T00:00:00Z',
+};
+
+describe('how much of a budget is used', () => {
+  const of = (spentNanoUsd: string) =>
+    progressOf({ spentNanoUsd, limitNanoUsd: '1000', thresholdsPercent: [50] });
+
+  it('is never all of it while something is left', () => {
+    expect(of('999')).toEqual({ percent: 99, width: 99, tone: 'warn', left: 1n });
+  });
+
+  it('may be more than all, but its bar is not', () => {
+    expect(of('2500')).toEqual({ percent: 250, width: 100, tone: 'bad', left: 0n });
+  });
+
+  it('is well below the first threshold', () => {
+    expect(of('499').tone).toBe('good');
+    expect(of('500').tone).toBe('warn');
+  });
+});
+
+describe('thresholds', () => {
+  it.each([
+    ['100, 50,50', [50, 100]],
+    ['80%', [80]],
+    ['', []],
+  ])('%s', (typed, wanted) => {
+    expect(thresholdsOf(typed)).toEqual(wanted);
+  });
+
+  it.each(['0', '101', '50.5', 'half', '1 2 3 4 5 6 7 8 9 10 11'])('%s is refused', (typed) => {
+    expect(thresholdsOf(typed)).toBeNull();
+  });
+});
+
+describe('the form of a budget', () => {
+  it('gives what the service takes, exact', () => {
+    const made = budgetOf({ ...emptyBudget, name: ' Monthly ', limit: '$1,234.000000001' });
+    expect(made).toEqual({
+      body: {
+        name: 'Monthly',
+        period: 'month',
+        limitNanoUsd: '1234000000001',
+        thresholdsPercent: [50, 75, 100],
+        onExceeded: 'notify',
+      },
+    });
+  });
+
+  it('says what is wrong, all at once', () => {
+    const wrong = budgetOf({ ...emptyBudget, name: ' ', limit: '0', thresholds: 'x' });
+    expect(Object.keys('problems' in wrong ? wrong.problems : {})).toEqual(['name', 'limit', 'thresholds']);
+  });
+
+  it('shows a budget so that saving it unchanged changes nothing', () => {
+    const again = budgetOf(fieldsOf(budget));
+    expect('body' in again ? changesOf(again.body) : null).toEqual({
+      name: 'ci',
+      limitNanoUsd: '1234500000001',
+      thresholdsPercent: [50, 100],
+      onExceeded: 'stop_new_work',
+    });
+  });
+});

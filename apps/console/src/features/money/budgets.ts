@@ -1,0 +1,131 @@
+import type { Input, Item } from '@millrace/sdk';
+import { nanoOf, percentOf, usdText } from '@millrace/sdk/text';
+
+export type Budget = Item<'listBudgets'>;
+export type OnExceeded = Budget['onExceeded'];
+export type Period = Budget['period'];
+
+export const periods: Readonly<Record<Period, string>> = {
+  hour: 'an hour',
+  day: 'a day',
+  week: 'a week (from Monday)',
+  month: 'a calendar month',
+  total: 'in all, for ever',
+};
+
+export const consequences: Readonly<Record<OnExceeded, { readonly label: string; readonly about: string }>> =
+  {
+    notify: { label: 'Tell me', about: 'Everything goes on; you are told.' },
+    stop_new_work: {
+      label: 'Stop new work',
+      about:
+        'Nothing new is begun until the period ends. What runs goes on and may cost more than the budget.',
+    },
+    stop_everything: {
+      label: 'Stop everything',
+      about: 'Nothing new is begun, and what runs is stopped when the money set aside for it is used up.',
+    },
+  };
+
+export interface Progress {
+  readonly percent: number;
+  /** For the width of a bar: never beyond it. */
+  readonly width: number;
+  readonly tone: 'good' | 'warn' | 'bad';
+  readonly left: bigint;
+}
+
+export function progressOf({
+  spentNanoUsd,
+  limitNanoUsd,
+  thresholdsPercent,
+}: Pick<Budget, 'spentNanoUsd' | 'limitNanoUsd' | 'thresholdsPercent'>): Progress {
+  const [spent, limit] = [BigInt(spentNanoUsd), BigInt(limitNanoUsd)];
+  const percent = percentOf(spent, limit);
+  const first = Math.min(100, ...thresholdsPercent);
+  return {
+    percent,
+    width: Math.max(0, Math.min(100, percent)),
+    tone: spent >= limit ? 'bad' : percent >= first ? 'warn' : 'good',
+    left: limit > spent ? limit - spent : 0n,
+  };
+}
+
+export interface BudgetFields {
+  readonly name: string;
+  readonly keyId: string;
+  readonly period: string;
+  readonly limit: string;
+  readonly thresholds: string;
+  readonly onExceeded: string;
+}
+
+export type Problems = Partial<Record<keyof BudgetFields, string>>;
+
+/** Whole percentages, each once, ascending; null when one of them is none. */
+export function thresholdsOf(typed: string): number[] | null {
+  const words = typed.split(/[\s,;%]+/).filter((word) => word !== '');
+  const numbers = words.map(Number);
+  if (numbers.some((each) => !Number.isInteger(each) || each < 1 || each > 100)) return null;
+  const unique = [...new Set(numbers)].toSorted((a, b) => a - b);
+  return unique.length > 10 ? null : unique;
+}
+
+/** What was typed as the service takes it, or what is wrong with it. */
+export function budgetOf(
+  fields: BudgetFields,
+): { readonly body: Input<'createBudget'> } | { readonly problems: Problems } {
+  const limit = nanoOf(fields.limit);
+  const thresholdsPercent = thresholdsOf(fields.thresholds);
+  const name = fields.name.trim();
+  const problems: Problems = {
+    ...(name === '' ? { name: 'Give it a name.' } : {}),
+    ...(limit === null || limit <= 0n ? { limit: 'An amount in dollars above zero, such as 500.' } : {}),
+    ...(thresholdsPercent === null
+      ? { thresholds: 'Up to ten whole percentages from 1 to 100, such as 50, 75, 100.' }
+      : {}),
+  };
+  if (limit === null || thresholdsPercent === null || Object.keys(problems).length > 0) return { problems };
+  return {
+    body: {
+      name,
+      period: fields.period as Period,
+      limitNanoUsd: limit.toString(),
+      thresholdsPercent,
+      onExceeded: fields.onExceeded as OnExceeded,
+      ...(fields.keyId === '' ? {} : { keyId: fields.keyId }),
+    },
+  };
+}
+
+export const emptyBudget: BudgetFields = {
+  name: 'Monthly',
+  keyId: '',
+  period: 'month',
+  limit: '',
+  thresholds: '50, 75, 100',
+  onExceeded: 'notify',
+};
+
+/** A budget as its form shows it: the amount exact, without what only dresses it. */
+export function fieldsOf(budget: Budget): BudgetFields {
+  return {
+    name: budget.name,
+    keyId: budget.keyId ?? '',
+    period: budget.period,
+    limit: usdText(budget.limitNanoUsd).replaceAll(/[$,]/g, ''),
+    thresholds: budget.thresholdsPercent.join(', '),
+    onExceeded: budget.onExceeded,
+  };
+}
+
+/** What of a budget can be changed; its period and its key cannot. */
+export function changesOf(body: Input<'createBudget'>): Omit<Input<'updateBudget'>, 'budgetId'> {
+  const { name, limitNanoUsd, thresholdsPercent, onExceeded } = body;
+  return {
+    name,
+    limitNanoUsd,
+    ...(thresholdsPercent === undefined ? {} : { thresholdsPercent }),
+    ...(onExceeded === undefined ? {} : { onExceeded }),
+  };
+}

@@ -1,0 +1,109 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { useApiQuery } from '../../api/queries.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { CommandHint, Id } from '../../ui/copy.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, Facts, PageHead } from '../../ui/page.tsx';
+import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { When } from '../../ui/time.tsx';
+import { monthText, sumOfLines, type Invoice } from './invoice.ts';
+import { causeLink } from './ledger.ts';
+import { PdfButton } from './pdf-button.tsx';
+
+interface Line {
+  readonly nth: number;
+  readonly line: Invoice['lines'][number];
+}
+
+const columns: readonly Column<Line>[] = [
+  {
+    head: 'What',
+    main: true,
+    cell: ({ line: { description, cause } }) => {
+      const link = cause === null ? null : causeLink(cause);
+      return link === null ? (
+        <span className="font-normal">{description}</span>
+      ) : (
+        <Link to={link.to} className="font-normal underline">
+          {description}
+        </Link>
+      );
+    },
+  },
+  { head: 'Quantity', right: true, cell: ({ line: { quantity, unit } }) => `${quantity} ${unit}` },
+  { head: 'Amount', right: true, cell: ({ line: { amountNanoUsd } }) => <Money nano={amountNanoUsd} /> },
+];
+
+export function InvoicePage() {
+  const { invoiceId } = useParams({ from: '/shell/inside/invoices/$invoiceId' });
+  const invoice = useApiQuery(['money', 'invoice', invoiceId], (client, signal) =>
+    client.invoices.get({ invoiceId }, { signal }),
+  );
+  return (
+    <>
+      <PageHead
+        title={invoice.data === undefined ? 'Invoice' : `Invoice ${invoice.data.number}`}
+        back={
+          <Link to="/invoices" className="underline">
+            Invoices
+          </Link>
+        }
+        actions={
+          invoice.data !== undefined && <PdfButton invoiceId={invoiceId} number={invoice.data.number} />
+        }
+      />
+      <Shown query={invoice} what="invoice">
+        {(data) => <InvoiceShown invoice={data} />}
+      </Shown>
+      <CommandHint command={`millrace invoice download ${invoiceId}`} />
+    </>
+  );
+}
+
+function InvoiceShown({ invoice }: { readonly invoice: Invoice }) {
+  const rows = invoice.lines.map((line, nth) => ({ nth, line }));
+  const isSound = sumOfLines(invoice) === BigInt(invoice.totalNanoUsd);
+  return (
+    <>
+      <Card title={monthText(invoice.periodStart)}>
+        <Facts
+          items={[
+            ['Total', <Money key="total" nano={invoice.totalNanoUsd} />],
+            ['Status', <StateBadge key="status" state={invoice.status} />],
+            ['Billed to', invoice.billedTo],
+            [
+              'Issued by',
+              <span key="issuer" className="whitespace-pre-line">
+                {invoice.issuer}
+              </span>,
+            ],
+            invoice.finalizedAt === null
+              ? null
+              : ['Final since', <When key="final" at={invoice.finalizedAt} />],
+            ['Id', <Id key="id" value={invoice.id} what="id of the invoice" />],
+          ]}
+        />
+      </Card>
+      {!isSound && (
+        <div role="alert" className="mb-4">
+          <Note tone="bad">
+            The lines do not come to the total. Please tell the operator of this installation.
+          </Note>
+        </div>
+      )}
+      <Card title="Lines" about="They come to the total, to the billionth of a dollar." flush>
+        {rows.length === 0 ? (
+          <Empty title="This invoice has no lines." />
+        ) : (
+          <Table
+            caption={`Lines of ${invoice.number}`}
+            columns={columns}
+            rows={rows}
+            rowKey={({ nth }) => String(nth)}
+          />
+        )}
+      </Card>
+    </>
+  );
+}

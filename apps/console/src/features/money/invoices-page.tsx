@@ -1,0 +1,71 @@
+import type { Item } from '@millrace/sdk';
+import { Link } from '@tanstack/react-router';
+import { StateBadge } from '../../ui/badge.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { When } from '../../ui/time.tsx';
+import { monthText } from './invoice.ts';
+import { PdfButton } from './pdf-button.tsx';
+
+type Invoice = Item<'listInvoices'>;
+
+const columns: readonly Column<Invoice>[] = [
+  {
+    head: 'Number',
+    main: true,
+    cell: ({ id, number }) => (
+      <Link to="/invoices/$invoiceId" params={{ invoiceId: id }} className="underline">
+        {number}
+      </Link>
+    ),
+  },
+  { head: 'Month', cell: ({ periodStart }) => monthText(periodStart) },
+  { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
+  {
+    head: 'Final since',
+    cell: ({ finalizedAt }) => (finalizedAt === null ? '–' : <When at={finalizedAt} />),
+  },
+  { head: 'Total', right: true, cell: ({ totalNanoUsd }) => <Money nano={totalNanoUsd} /> },
+  {
+    head: 'File',
+    cell: ({ id, number }) => <PdfButton invoiceId={id} number={number} size="small" />,
+  },
+];
+
+export function InvoicesPage() {
+  const invoices = usePages(['money', 'invoices'], (client, signal) => client.invoices.list({}, { signal }));
+  return (
+    <>
+      <PageHead
+        title="Invoices"
+        about="One for each calendar month (UTC) in which something was charged, made some hours after its end."
+      />
+      <Card flush>
+        <PagedTable
+          pages={invoices}
+          what="invoices"
+          caption="Invoices, newest first"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty
+              title="You have no invoices yet."
+              action={
+                <Link to="/ledger" className="underline">
+                  What was charged so far
+                </Link>
+              }
+            >
+              The first comes after the end of the first month in which you spend something.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace invoice list" />
+    </>
+  );
+}

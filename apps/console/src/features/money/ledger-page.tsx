@@ -1,0 +1,219 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint, CopyButton } from '../../ui/copy.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty, Problem } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { When } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { download } from './download.ts';
+import {
+  causeKinds,
+  causeLink,
+  entryKinds,
+  kindWords,
+  ledgerCommand,
+  ledgerSearch,
+  periodOf,
+  type Entry,
+  type LedgerSearch,
+} from './ledger.ts';
+
+const columns: readonly Column<Entry>[] = [
+  { head: 'When', cell: ({ occurredAt }) => <When at={occurredAt} /> },
+  {
+    head: 'What for',
+    main: true,
+    cell: ({ id, kind, description, reverses }) => (
+      <span className="font-normal">
+        <Badge tone={kind === 'charge' ? 'plain' : 'info'}>{kindWords(kind)}</Badge> {description}
+        {reverses !== null && (
+          <span className="text-soft block text-xs">
+            undoes <code className="break-all">{reverses}</code>
+          </span>
+        )}
+        <CopyButton text={id} what={`id of the entry ${id}`} />
+      </span>
+    ),
+  },
+  { head: 'Cause', cell: ({ cause }) => <Cause cause={cause} /> },
+  { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} signed /> },
+  {
+    head: 'Balance after',
+    right: true,
+    cell: ({ balanceAfterNanoUsd }) => <Money nano={balanceAfterNanoUsd} />,
+  },
+];
+
+function Cause({ cause }: { readonly cause: Entry['cause'] }) {
+  const link = causeLink(cause);
+  if (link === null) return <span className="text-soft break-all">{`${cause.kind} ${cause.id}`}</span>;
+  return (
+    <Link to={link.to} className="break-words underline">
+      {link.label}
+    </Link>
+  );
+}
+
+const choicesOf = (words: Readonly<Record<string, string>>, all: string) => [
+  { value: '', label: all },
+  ...Object.entries(words).map(([value, label]) => ({ value, label })),
+];
+
+export function LedgerPage() {
+  const search = useSearch({ from: '/shell/inside/ledger' });
+  const { kind, causeKind, causeId } = search;
+  const entries = usePages(['money', 'ledger', search], (client, signal) =>
+    client.ledger.list(
+      {
+        ...periodOf(search),
+        ...(kind === undefined ? {} : { kind }),
+        ...(causeKind === undefined ? {} : { causeKind }),
+        ...(causeId === undefined ? {} : { causeId }),
+      },
+      { signal },
+    ),
+  );
+  const isFiltered = Object.keys(search).length > 0;
+  return (
+    <>
+      <PageHead
+        title="Ledger"
+        about="Every change of your balance with its cause, newest first, to the billionth of a dollar. Nothing is ever changed or removed."
+        actions={<ExportButton search={search} />}
+      />
+      <Filters search={search} />
+      <Card flush>
+        <PagedTable
+          pages={entries}
+          what="entries"
+          caption="Changes of the balance, newest first"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            isFiltered ? (
+              <Empty
+                title="No change of the balance fits these filters."
+                action={
+                  <Link to="/ledger" search={{}} className="underline">
+                    Show all
+                  </Link>
+                }
+              />
+            ) : (
+              <Empty
+                title="Your balance has not changed yet."
+                action={
+                  <Link to="/money" className="underline">
+                    Add money
+                  </Link>
+                }
+              />
+            )
+          }
+        />
+      </Card>
+      <CommandHint command={ledgerCommand(search)} />
+    </>
+  );
+}
+
+function Filters({ search }: { readonly search: LedgerSearch }) {
+  const navigate = useNavigate();
+  const set = (change: Readonly<Record<string, string>>): void => {
+    // An id belongs to its kind of cause.
+    const { causeId, ...rest } = search;
+    const kept = 'causeKind' in change || causeId === undefined ? rest : { ...rest, causeId };
+    void navigate({ to: '/ledger', search: ledgerSearch({ ...kept, ...change }), replace: true });
+  };
+  return (
+    <div role="search" aria-label="Filters" className="mb-4 grid grid-cols-2 gap-3 md:grid-cols-5">
+      <SelectField
+        label="Kind"
+        value={search.kind ?? ''}
+        choices={choicesOf(entryKinds, 'All kinds')}
+        onChange={(event) => set({ kind: event.target.value })}
+      />
+      <SelectField
+        label="Cause"
+        value={search.causeKind ?? ''}
+        choices={choicesOf(causeKinds, 'All causes')}
+        onChange={(event) => set({ causeKind: event.target.value })}
+      />
+      <CauseIdField key={search.causeId ?? ''} search={search} onSet={(causeId) => set({ causeId })} />
+      <TextField
+        label="From"
+        type="date"
+        value={search.from ?? ''}
+        onChange={(event) => set({ from: event.target.value })}
+      />
+      <TextField
+        label="To, included"
+        type="date"
+        value={search.until ?? ''}
+        onChange={(event) => set({ until: event.target.value })}
+      />
+    </div>
+  );
+}
+
+/** Asked for when one is done typing: half an id is no id. */
+function CauseIdField({
+  search,
+  onSet,
+}: {
+  readonly search: LedgerSearch;
+  readonly onSet: (causeId: string) => void;
+}) {
+  const off = search.causeKind === undefined;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const typed = new FormData(event.currentTarget).get('causeId');
+        onSet(typeof typed === 'string' ? typed.trim() : '');
+      }}
+    >
+      <TextField
+        label={off ? 'Its id (choose a cause first)' : 'Its id, then Enter'}
+        name="causeId"
+        defaultValue={search.causeId ?? ''}
+        disabled={off}
+        maxLength={100}
+        onBlur={(event) => {
+          if (event.target.value.trim() !== (search.causeId ?? '')) onSet(event.target.value.trim());
+        }}
+      />
+    </form>
+  );
+}
+
+function ExportButton({ search }: { readonly search: LedgerSearch }) {
+  const { mayNot } = useSession();
+  const say = useSay();
+  const save = useApiMutation(
+    async (client, period: ReturnType<typeof periodOf>) =>
+      download(await client.usage.exportCosts(period).asResponse(), 'costs.csv'),
+    { changes: [], onSuccess: (name) => say('Exported', name) },
+  );
+  return (
+    <>
+      <Button
+        icon={<Download aria-hidden className="size-4" />}
+        off={mayNot('billing:read')}
+        busy={save.isPending && 'Exporting…'}
+        onClick={() => save.mutate(periodOf(search))}
+      >
+        {search.from === undefined ? 'Export costs of this month (CSV)' : 'Export costs of these days (CSV)'}
+      </Button>
+      {save.error !== null && <Problem error={save.error} doing="export the costs" />}
+    </>
+  );
+}

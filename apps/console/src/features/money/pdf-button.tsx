@@ -1,0 +1,36 @@
+import { FileDown } from 'lucide-react';
+import { useApiMutation } from '../../api/queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { download } from './download.ts';
+
+/** Fetched as everything else is, so that who may read an invoice is decided in one place. */
+export function PdfButton({
+  invoiceId,
+  number,
+  size,
+}: {
+  readonly invoiceId: string;
+  readonly number: string;
+  readonly size?: 'small' | 'medium';
+}) {
+  const save = useApiMutation(
+    async (client, id: string) =>
+      download(await client.invoices.getPdf({ invoiceId: id }).asResponse(), `${number}.pdf`),
+    { changes: [] },
+  );
+  return (
+    <>
+      <Button
+        {...(size === undefined ? {} : { size })}
+        icon={<FileDown aria-hidden className="size-4" />}
+        aria-label={`Download ${number} as PDF`}
+        busy={save.isPending && 'Downloading…'}
+        onClick={() => save.mutate(invoiceId)}
+      >
+        PDF
+      </Button>
+      {save.error !== null && <Problem error={save.error} doing={`download ${number}`} />}
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+import { Link } from '@tanstack/react-router';
+import { useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { dearestFirst, instanceCost, rentalCost, volumeCost, type RunningCost } from './running-costs.ts';
+
+const columns: readonly Column<RunningCost>[] = [
+  {
+    head: 'What',
+    main: true,
+    cell: ({ name, to }) => (
+      <Link to={to} className="underline">
+        {name}
+      </Link>
+    ),
+  },
+  { head: 'Kind', cell: ({ kind }) => <Badge>{kind}</Badge> },
+  { head: 'Note', cell: ({ note }) => <span className="text-soft">{note ?? '–'}</span> },
+  {
+    head: 'Cost per hour',
+    right: true,
+    cell: ({ perHour }) => (
+      <>
+        <Money nano={perHour} />
+        <span className="text-soft">/h</span>
+      </>
+    ),
+  },
+];
+
+/** Lists that one may not read are left out, and the card says so. */
+export function RunningCard() {
+  const { may } = useSession();
+  const [rentals, volumes, instances] = [may('rentals:read'), may('volumes:read'), may('marketplace:read')];
+  const costs = useApiQuery(
+    ['money', 'running', rentals, volumes, instances],
+    async (client, signal): Promise<readonly RunningCost[]> => {
+      const [ofRentals, ofVolumes, ofInstances] = await Promise.all([
+        rentals ? client.rentals.list({ limit: 200 }, { signal }).all() : [],
+        volumes ? client.volumes.list({}, { signal }).all() : [],
+        instances ? client.marketplace.instances.list({}, { signal }).all() : [],
+      ]);
+      return dearestFirst([
+        ...ofRentals.map(rentalCost),
+        ...ofVolumes.map(volumeCost),
+        ...ofInstances.map(instanceCost),
+      ]);
+    },
+    { refetchMs: 15_000 },
+  );
+  const hidden = [
+    rentals ? null : 'rentals',
+    volumes ? null : 'volumes',
+    instances ? null : 'marketplace instances',
+  ].filter((what) => what !== null);
+  return (
+    <Card title="What is there now" about="And what each costs in an hour." flush>
+      {hidden.length > 0 && (
+        <div className="p-4">
+          <Note>
+            Your role does not show {hidden.join(', ')}, so they are not listed. The burn above counts all.
+          </Note>
+        </div>
+      )}
+      <Shown query={costs} what="things that run">
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty
+              title="Nothing is there that costs by the hour."
+              action={
+                <Link to="/" className="underline">
+                  Pick a machine from the catalog
+                </Link>
+              }
+            />
+          ) : (
+            <Table
+              caption="What is there now and what it costs in an hour"
+              columns={columns}
+              rows={rows}
+              rowKey={({ key }) => key}
+            />
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}

@@ -1,0 +1,131 @@
+import { scaled, usdText } from '@millrace/sdk/text';
+import { Link } from '@tanstack/react-router';
+import { Money } from '../../ui/money.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { mostOf, productsIn, type Product, type SpendDay } from './spend.ts';
+
+const fills: Readonly<Record<Product, string>> = {
+  rentals: 'bg-accent',
+  volumes: 'bg-info',
+  instances: 'bg-warn',
+  inference: 'bg-good',
+  other: 'bg-soft',
+};
+
+/** Thousandths of the height of the chart. */
+const tall = 1_000;
+
+/** A bar for each day, put together of products; the same figures stand in a table below it. */
+export function SpendChart({ days }: { readonly days: readonly SpendDay[] }) {
+  const most = mostOf(days);
+  const shown = productsIn(days);
+  if (shown.length === 0) {
+    return (
+      <Empty
+        title="Nothing was spent in these days."
+        action={
+          <Link to="/" className="underline">
+            See what can be rented
+          </Link>
+        }
+      />
+    );
+  }
+  return (
+    <figure className="min-w-0">
+      <div aria-hidden>
+        <p className="text-soft mb-1 text-xs">
+          The highest day: <Money nano={most} />
+        </p>
+        <div className="border-line flex h-40 items-end gap-px border-b">
+          {days.map(({ day, total, parts }) => (
+            <div
+              key={day}
+              title={`${day}: ${usdText(total)}`}
+              className="hover:bg-raised flex h-full min-w-0 flex-1 flex-col justify-end"
+            >
+              {shown.toReversed().map(([product]) => {
+                const height = scaled(parts[product], most, tall);
+                return height === 0 ? null : (
+                  <div
+                    key={product}
+                    className={fills[product]}
+                    style={{ height: `calc(${String(height)}% * 0.1)`, minHeight: '1px' }}
+                  />
+                );
+              })}
+            </div>
+          ))}
+        </div>
+        <div className="text-soft mt-1 flex justify-between text-xs">
+          <span>{days[0]?.day}</span>
+          <span>{days.at(-1)?.day}</span>
+        </div>
+        <ul className="mt-2 flex flex-wrap gap-x-4 gap-y-1 text-xs">
+          {shown.map(([product, label]) => (
+            <li key={product} className="flex items-center gap-1.5">
+              <span className={`size-2.5 rounded-sm ${fills[product]}`} /> {label}
+            </li>
+          ))}
+        </ul>
+      </div>
+      <DayTable days={days} shown={shown} />
+    </figure>
+  );
+}
+
+function DayTable({
+  days,
+  shown,
+}: {
+  readonly days: readonly SpendDay[];
+  readonly shown: ReturnType<typeof productsIn>;
+}) {
+  return (
+    <details className="text-soft mt-3 text-xs">
+      <summary>Spend by day as a table</summary>
+      {/* It may be wider than a small screen, and the keyboard must be able to scroll it. */}
+      <div
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
+        role="region"
+        aria-label="Spend by day as a table"
+        className="max-h-60 overflow-auto"
+      >
+        <table className="w-full text-left">
+          <caption className="sr-only">Spend by day and product</caption>
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              {shown.map(([product, label]) => (
+                <th key={product} scope="col" className="px-2 text-right">
+                  {label}
+                </th>
+              ))}
+              <th scope="col" className="text-right">
+                Total
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {days.toReversed().map(({ day, total, parts }) => (
+              <tr key={day}>
+                <th scope="row" className="font-normal whitespace-nowrap">
+                  {day}
+                </th>
+                {shown.map(([product]) => (
+                  <td key={product} className="px-2 text-right">
+                    <Money nano={parts[product]} />
+                  </td>
+                ))}
+                <td className="text-right">
+                  <Money nano={total} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

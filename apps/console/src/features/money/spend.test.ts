@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { daysOf, monthStart, mostOf, productsIn, spendSums, type UsageRow } from './spend.ts';
+
+const row = (group: string, parts: Partial<UsageRow['products']>): UsageRow => {
+  const all = { rentals: '0', volumes: '0', instances: '0', inference: '0', other: '0', ...parts };
+  const amount = Object.values(all).reduce((sum, part) => sum + BigInt(part), 0n);
+  return {
+    group,
+    amountNanoUsd: amount.toString(),
+    products: all,
+    gpuSeconds: 0,
+    volumeGbSeconds: 0,
+    requestCount: 0,
+    tokensPrompt: 0,
+    tokensCompletion: 0,
+  };
+};
+const at = (text: string): number => Date.parse(text);
+
+describe('days', () => {
+  it('come oldest first, with those on which nothing was spent', () => {
+    const rows = [row('2026-11-03', { rentals: '7', inference: '1' }), row('2026-11-01', { volumes: '2' })];
+    const days = daysOf(rows, at('2026-11-01T09:00:00Z'), at('2026-11-03T00:00:00Z'));
+    expect(days.map(({ day, total }) => [day, total])).toEqual([
+      ['2026-11-01', 2n],
+      ['2026-11-02', 0n],
+      ['2026-11-03', 8n],
+    ]);
+    expect(mostOf(days)).toBe(8n);
+    expect(productsIn(days).map(([product]) => product)).toEqual(['rentals', 'volumes', 'inference']);
+  });
+
+  it('keep amounts that no number can hold', () => {
+    const rows = [row('2026-11-01', { rentals: '9007199254740993' })];
+    const moment = at('2026-11-01T00:00:00Z');
+    expect(daysOf(rows, moment, moment)[0]?.parts.rentals).toBe(9_007_199_254_740_993n);
+  });
+});
+
+describe('sums', () => {
+  const now = at('2026-11-30T21:30:00Z');
+  const rows = [
+    row('2026-10-31', { rentals: '1000' }),
+    row('2026-11-01', { rentals: '20' }),
+    row('2026-11-30', { inference: '3' }),
+  ];
+  const days = daysOf(rows, at('2026-10-31T00:00:00Z'), now);
+
+  it('are of today and of this month alone', () => {
+    expect(spendSums(days, 0, now)).toEqual({ today: 3n, month: 23n, projected: 23n, hoursLeft: 3 });
+  });
+
+  it('project what runs now to the end of the month, an hour that has begun as a whole one', () => {
+    expect(spendSums(days, 2.49, now).projected).toBe(23n + 3n * 2_490_000_000n);
+  });
+
+  it('know where a year ends', () => {
+    expect(spendSums([], 1, at('2026-12-31T23:00:00Z')).projected).toBe(1_000_000_000n);
+    expect(new Date(monthStart(at('2026-12-31T23:00:00Z'))).toISOString()).toBe('2026-12-01T00:00:00.000Z');
+  });
+});

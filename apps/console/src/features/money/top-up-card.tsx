@@ -1,0 +1,206 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useState, type FormEvent } from 'react';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useInstallation, useSession } from '../../app/session.tsx';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { Id } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { useNow, When } from '../../ui/time.tsx';
+import {
+  isUnderWay,
+  proposedAmounts,
+  returnUrls,
+  topUpAmount,
+  topUpToWatch,
+  topUpWords,
+  type TopUp,
+} from './top-up.ts';
+
+/** Adding money: by card where the installation takes cards, and otherwise by whoever runs it. */
+export function TopUpCard() {
+  const { place } = useSession();
+  const installation = useInstallation();
+  if (place.mode === 'test') {
+    return (
+      <Card title="Add money">
+        <p>Test mode is free, so there is nothing to pay. Switch to live to add money.</p>
+      </Card>
+    );
+  }
+  return (
+    <Card title="Add money">
+      <Shown query={installation} what="ways to pay">
+        {({ topUp, name }) => (topUp ? <ByCard /> : <ByOperator operator={name} />)}
+      </Shown>
+    </Card>
+  );
+}
+
+function ByOperator({ operator }: { readonly operator: string }) {
+  const { me } = useSession();
+  return (
+    <div className="flex flex-col gap-2">
+      <p>
+        {operator} takes no cards. Whoever runs it credits you, for example after a bank transfer: ask them,
+        and name your organisation.
+      </p>
+      <p>
+        <Id value={me.organisation.id} what="id of your organisation" />
+      </p>
+      <p className="text-soft">
+        What they credit is in your balance at once, and in the ledger as their credit.
+      </p>
+    </div>
+  );
+}
+
+function ByCard() {
+  const { mayNot } = useSession();
+  const [amount, setAmount] = useState('25');
+  const [wrong, setWrong] = useState<string | undefined>();
+  const start = useApiMutation(
+    (client, amountCents: number) =>
+      client.topUps.create({ amountCents, ...returnUrls(globalThis.location.href) }),
+    {
+      changes: ['money'],
+      onSuccess: ({ checkoutUrl }) => {
+        // The payment provider's own page: card numbers never come near ours.
+        if (checkoutUrl !== null) globalThis.location.assign(checkoutUrl);
+      },
+    },
+  );
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const wish = topUpAmount(amount);
+    setWrong('wrong' in wish ? wish.wrong : undefined);
+    if ('cents' in wish) start.mutate(wish.cents);
+  };
+  return (
+    <div className="flex flex-col gap-4">
+      <LastTopUp />
+      <form onSubmit={submit} className="flex max-w-md flex-col gap-3">
+        <div role="group" aria-label="Amounts to choose from" className="flex flex-wrap gap-2">
+          {proposedAmounts.map((each) => (
+            <Button key={each} size="small" aria-pressed={amount === each} onClick={() => setAmount(each)}>
+              ${each}
+            </Button>
+          ))}
+        </div>
+        <TextField
+          label="Amount in US dollars"
+          hint="From $5 to $10,000. You pay on the page of the payment provider and come back here."
+          inputMode="decimal"
+          value={amount}
+          error={wrong}
+          onChange={(event) => setAmount(event.target.value)}
+        />
+        {start.error !== null && <Problem error={start.error} doing="start the top-up" />}
+        <div>
+          <Button
+            kind="primary"
+            type="submit"
+            off={mayNot('billing:write')}
+            busy={(start.isPending || start.isSuccess) && 'Opening the page to pay on…'}
+          >
+            Pay by card
+          </Button>
+        </div>
+      </form>
+      <TopUps />
+    </div>
+  );
+}
+
+/** What became of the payment that somebody may just have come back from. The address proves nothing, so it is asked. */
+function LastTopUp() {
+  const { back } = useSearch({ from: '/shell/inside/money' });
+  const navigate = useNavigate();
+  const now = useNow(30_000);
+  const newest = useApiQuery(
+    ['money', 'top-ups', 'newest'],
+    async (client, signal): Promise<readonly TopUp[]> =>
+      (await client.topUps.list({ limit: 1 }, { signal })).items,
+    { refetchMs: (data) => ((data ?? []).some(isUnderWay) ? 2_000 : false) },
+  );
+  const topUp = topUpToWatch(newest.data ?? [], now);
+  const settled = topUp !== null && !isUnderWay(topUp);
+  useEffect(() => {
+    // Said once: the address is clean again when the page is reloaded or shared.
+    if (back !== undefined && settled) void navigate({ to: '/money', search: {}, replace: true });
+  }, [back, settled, navigate]);
+  if (topUp === null) return null;
+  const tone = topUp.state === 'paid' ? 'good' : isUnderWay(topUp) ? 'info' : 'warn';
+  return (
+    <div role="status">
+      <Note tone={tone}>
+        <strong>
+          Your last top-up, <Money nano={topUp.amountNanoUsd} />:
+        </strong>{' '}
+        {back === 'paid' && topUp.state === 'open'
+          ? 'You are back from paying; waiting for the payment provider to confirm it.'
+          : topUpWords(topUp.state)}{' '}
+        {topUp.checkoutUrl !== null && back !== 'paid' && (
+          <a className="underline" href={topUp.checkoutUrl}>
+            Go on paying
+          </a>
+        )}
+      </Note>
+    </div>
+  );
+}
+
+const columns: readonly Column<TopUp>[] = [
+  { head: 'When', main: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
+  { head: 'State', cell: ({ state }) => <StateBadge state={state} /> },
+  {
+    head: 'What became of it',
+    cell: ({ state, refundedNanoUsd }) => (
+      <>
+        {topUpWords(state)}
+        {refundedNanoUsd !== '0' && (
+          <>
+            {' '}
+            Paid back: <Money nano={refundedNanoUsd} />
+          </>
+        )}
+      </>
+    ),
+  },
+  {
+    head: 'Pay',
+    cell: ({ checkoutUrl }) =>
+      checkoutUrl === null ? (
+        '–'
+      ) : (
+        <a className={buttonClass('plain', 'small')} href={checkoutUrl}>
+          Go on paying
+        </a>
+      ),
+  },
+];
+
+function TopUps() {
+  const topUps = usePages(['money', 'top-ups'], (client, signal) =>
+    client.topUps.list({ limit: 10 }, { signal }),
+  );
+  return (
+    <div className="border-line -mx-4 -mb-4 border-t">
+      <h3 className="px-4 pt-3">Top-ups so far</h3>
+      <PagedTable
+        pages={topUps}
+        what="top-ups"
+        caption="Top-ups, newest first"
+        columns={columns}
+        rowKey={({ paymentId }) => paymentId}
+        empty={<Empty title="No top-ups yet.">Choose an amount above to make the first.</Empty>}
+      />
+    </div>
+  );
+}
