@@ -1,20 +1,6 @@
-import { perSecond } from '@millrace/sdk/text';
-import { usdText } from '@millrace/sdk/text';
+import { tokensPerSecond, usdText, type AnswerUsage, type Timing } from '@millrace/sdk/text';
 
 /** What an answer came to: tokens, cost, latency. */
-
-export interface AnswerUsage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly prompt_tokens_details?: { readonly cached_tokens: number } | undefined;
-  readonly cost_nano_usd?: number | undefined;
-}
-
-export interface Timing {
-  /** Until the first word was there; null when none came. */
-  readonly firstMs: number | null;
-  readonly totalMs: number;
-}
 
 /** `12 tokens in (4 cached), 40 out · $0.0000123 · first after 0.2 s, 1.4 s in all (33.3 tokens/s)` */
 export function footer(usage: AnswerUsage | null, timing: Timing): string {
@@ -31,13 +17,11 @@ function usageTexts(usage: AnswerUsage): string[] {
   return [tokens, ...(usage.cost_nano_usd === undefined ? [] : [usdText(BigInt(usage.cost_nano_usd))])];
 }
 
-function timingText(usage: AnswerUsage | null, { firstMs, totalMs }: Timing): string {
-  const all = secondsText(totalMs);
-  if (firstMs === null) return all;
-  const out = usage?.completion_tokens ?? 0;
-  // One token has no speed: nothing came after it.
-  const speed = out < 2 || totalMs <= firstMs ? '' : ` (${perSecond(out - 1, totalMs - firstMs)} tokens/s)`;
-  return `first after ${secondsText(firstMs)}, ${all} in all${speed}`;
+function timingText(usage: AnswerUsage | null, timing: Timing): string {
+  const all = secondsText(timing.totalMs);
+  if (timing.firstMs === null) return all;
+  const speed = tokensPerSecond(usage, timing);
+  return `first after ${secondsText(timing.firstMs)}, ${all} in all${speed === null ? '' : ` (${speed} tokens/s)`}`;
 }
 
 const secondsText = (ms: number): string => `${(ms * 0.001).toFixed(2)} s`;

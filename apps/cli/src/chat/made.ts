@@ -1,9 +1,7 @@
 import type { Millrace } from '../sdk.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
-import { elapsedText } from '@millrace/sdk/text';
-import { usdText } from '@millrace/sdk/text';
-import { bookedUsage } from './answer.ts';
+import { bookedUsage, elapsedText, usdText } from '@millrace/sdk/text';
 
 /** Files that models make: where they go, and what they came to. */
 

@@ -1,14 +1,8 @@
+import { bookedUsage, readAnswer, usageOfBooks, type AnswerEnd, type AnswerPart } from '@millrace/sdk/text';
 import type { Millrace } from '../sdk.ts';
 import type { Context } from '../frame/context.ts';
 import { nearest } from '../frame/parse.ts';
-import {
-  bookedUsage,
-  readAnswer,
-  safeAnswer,
-  usageOfBooks,
-  type AnswerEnd,
-  type AnswerPart,
-} from './answer.ts';
+import { safeAnswer } from './answer.ts';
 import { chatHelp, messagesFor, readLine, withAnswer, type Conversation, type Line } from './conversation.ts';
 import { addAnswer, footer, noTotals, totalsText, type Totals } from './footer.ts';
 

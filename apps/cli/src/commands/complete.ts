@@ -1,4 +1,5 @@
-import { readAnswer, safeAnswer } from '../chat/answer.ts';
+import { readAnswer } from '@millrace/sdk/text';
+import { safeAnswer } from '../chat/answer.ts';
 import { footer } from '../chat/footer.ts';
 import { chooseModel, modelFlag } from '../chat/model.ts';
 import { shortfall } from '../chat/session.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { centsOf, nanoOf, signedUsd, usdOfNumber, usdText } from './usd.ts';
+import { centsOf, nanoOf, partOfPrice, signedUsd, usdOfNumber, usdText } from './usd.ts';
 
 describe('money', () => {
   test.each([
@@ -57,4 +57,10 @@ describe('amounts that people type', () => {
     expect(nanoOf('0.000000001')).toBe(1n);
     expect(nanoOf('0.0000000001')).toBeNull();
   });
+});
+
+test('a part of something that has a price is rounded up to the nano, and never more than that', () => {
+  expect(partOfPrice(100n, 1n, 3n)).toBe(34n);
+  expect(partOfPrice(100n, 3n, 3n)).toBe(100n);
+  expect(partOfPrice(100n, 0n, 3n)).toBe(0n);
 });

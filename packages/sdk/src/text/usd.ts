@@ -56,3 +56,9 @@ export function centsOf(text: string): number | null {
   if (cents === undefined || !cents.endsWith('0000000')) return null;
   return Number(cents.slice(0, -7) || '0');
 }
+
+/** What a part costs of something whose whole has a price; a fraction of a nano-USD counts as one, as in every charge. */
+export function partOfPrice(nanoUsd: bigint, part: bigint, whole: bigint): bigint {
+  // oxlint-disable-next-line house/divide-only-in-money -- a price told before it is charged, rounded as the charge is
+  return (nanoUsd * part + whole - 1n) / whole;
+}

@@ -1,0 +1,150 @@
+import { perSecond } from './units.ts';
+
+/** One answer of a model, word by word, and what it came to: tokens, cost, latency. */
+
+export interface AnswerUsage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly prompt_tokens_details?: { readonly cached_tokens: number } | undefined;
+  readonly cost_nano_usd?: number | undefined;
+}
+
+export interface Timing {
+  /** Until the first word was there; null when none came. */
+  readonly firstMs: number | null;
+  readonly totalMs: number;
+}
+
+export interface AnswerPart {
+  readonly text: string;
+  /** What a reasoning model thinks before it answers: shown to a person, never part of the answer. */
+  readonly thought: string;
+}
+
+export interface AnswerEnd {
+  readonly text: string;
+  readonly usage: AnswerUsage | null;
+  readonly timing: Timing;
+  readonly requestId: string | null;
+  readonly finishReason: string | null;
+  /** The person ended it. */
+  readonly stopped: boolean;
+}
+
+/** What is read of an event of either stream. */
+interface Chunk {
+  readonly id: string;
+  readonly choices: readonly {
+    readonly text?: string | undefined;
+    readonly delta?: {
+      readonly content?: string | undefined;
+      readonly reasoning_content?: string | undefined;
+    };
+    readonly finish_reason: string | null;
+  }[];
+  readonly usage?: AnswerUsage | null | undefined;
+}
+
+/**
+ * Reads a stream to its end. A stream that breaks is an error, for what came is not all; one that the person ended, by
+ * `signal`, is an answer with less in it.
+ */
+export async function readAnswer(
+  chunks: AsyncIterable<Chunk>,
+  reading: {
+    readonly clock: { monotonicMs(): number };
+    readonly signal: AbortSignal;
+    readonly show: (part: AnswerPart) => void;
+    /** When it was asked; now, unless said. */
+    readonly startedMs?: number;
+  },
+): Promise<AnswerEnd> {
+  const { clock, signal, show } = reading;
+  const startedMs = reading.startedMs ?? clock.monotonicMs();
+  let text = '';
+  let firstMs: number | null = null;
+  let last: Chunk | null = null;
+  let usage: AnswerUsage | null = null;
+  let finishReason: string | null = null;
+  const sinceMs = (): number => Math.round(clock.monotonicMs() - startedMs);
+  try {
+    for await (const chunk of chunks) {
+      last = chunk;
+      usage = chunk.usage ?? usage;
+      const choice = chunk.choices[0];
+      finishReason = choice?.finish_reason ?? finishReason;
+      const part = {
+        text: choice?.text ?? choice?.delta?.content ?? '',
+        thought: choice?.delta?.reasoning_content ?? '',
+      };
+      if (part.text === '' && part.thought === '') continue;
+      firstMs ??= sinceMs();
+      text += part.text;
+      show(part);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  const timing = { firstMs, totalMs: sinceMs() };
+  return { text, usage, timing, requestId: last?.id ?? null, finishReason, stopped: signal.aborted };
+}
+
+/** How fast the words came, after the first: `33.3`. Null where that says nothing: one token has no speed. */
+export function tokensPerSecond(usage: AnswerUsage | null, { firstMs, totalMs }: Timing): string | null {
+  const out = usage?.completion_tokens ?? 0;
+  return firstMs === null || out < 2 || totalMs <= firstMs ? null : perSecond(out - 1, totalMs - firstMs);
+}
+
+/** What there is of a request in the books, which know it about a second after its end. */
+export interface BookedRequest {
+  readonly tokens_prompt: number;
+  readonly tokens_completion: number;
+  readonly tokens_cached: number;
+  readonly cost_nano_usd: number;
+}
+
+const bookedTries = 8;
+const bookedEveryMs = 400;
+
+/** Null when the books do not have it in time, or the asker may not read them. */
+export async function bookedUsage<Booked extends BookedRequest>(
+  client: {
+    readonly usage: {
+      getRequest(
+        input: { readonly requestId: string },
+        options: { readonly signal?: AbortSignal },
+      ): PromiseLike<Booked>;
+    };
+  },
+  requestId: string | null,
+  waiting: {
+    readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<unknown> };
+    readonly signal?: AbortSignal;
+  },
+): Promise<Booked | null> {
+  if (requestId === null) return null;
+  for (let tried = 0; tried < bookedTries; tried += 1) {
+    try {
+      return await client.usage.getRequest(
+        { requestId },
+        waiting.signal === undefined ? {} : { signal: waiting.signal },
+      );
+    } catch (error) {
+      const isYetToCome = error instanceof Error && 'status' in error && error.status === 404;
+      if (!isYetToCome) return null;
+      await waiting.clock.sleep(bookedEveryMs, waiting.signal);
+    }
+  }
+  return null;
+}
+
+/** The counts of the books in the words of an answer. */
+export const usageOfBooks = (booked: BookedRequest | null): AnswerUsage | null =>
+  booked === null
+    ? null
+    : {
+        prompt_tokens: booked.tokens_prompt,
+        completion_tokens: booked.tokens_completion,
+        prompt_tokens_details: { cached_tokens: booked.tokens_cached },
+        cost_nano_usd: booked.cost_nano_usd,
+      };
