@@ -187,7 +187,7 @@ export function createApi(deps: ApiDeps): Api {
   serveSessions({ server, operations, db, clock, forgetPerson });
   deps.signIn?.mount(server, deps.limiter);
   serveIdentity({ server, operations, db, keys, members, announce, homeCell: deps.cell });
-  servePeople({ server, operations, db, clock, homeCell: deps.cell });
+  servePeople({ server, operations, db, clock, homeCell: deps.cell, invitationsUrl: invitationsUrlOf(deps) });
   serveNotices({ server, operations, db });
   serveBilling({ server, operations, db, clock, burnOf, recallMoney: deps.recallMoney });
   serveInvoices({ server, operations, db, clock, issuer: deps.invoiceIssuer ?? 'Millrace' });
@@ -270,6 +270,12 @@ function fleetSettingsOf({ knowsCredential = () => false, maintenanceDrainMs }: 
     knowsCredential,
     ...(maintenanceDrainMs === undefined ? {} : { drainBeforeMs: maintenanceDrainMs }),
   };
+}
+
+/** The console is the api's own, unless the operator says that it is elsewhere. */
+function invitationsUrlOf({ consoleUrl = null, publicUrl = null }: ApiDeps): string | null {
+  const base = consoleUrl ?? (publicUrl === null ? null : `${publicUrl}/console`);
+  return base === null ? null : `${base.replace(/\/+$/, '')}/invitations`;
 }
 
 function guardOf({ marketplaceNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {

@@ -13,6 +13,8 @@ export const mailboxTypes = {
     /** The mailbox of whoever invites: names are for everybody to choose. */
     inviter: z.string(),
     expiresAt: z.iso.datetime(),
+    /** Where it is answered; null: the installation has not said where it is. */
+    link: z.string().nullable(),
   }),
 } as const;
 
@@ -32,9 +34,6 @@ export function readMailboxLetter(type: string, data: unknown): Invited | null {
   const read = mailboxTypes[type as MailboxType].safeParse(data);
   return read.success ? read.data : null;
 }
-
-/** Where in the console an invitation is answered. */
-export const INVITATIONS_PATH = '/invitations';
 
 export function invitationMessage({ organisation, role, inviter, expiresAt }: Invited): Message {
   return {

@@ -23,6 +23,7 @@ async function write(organisation = 'Acme') {
     role: 'member',
     inviter: 'ada@example.com',
     expiresAt: '2026-12-24T12:00:00.000Z',
+    link: 'https://cloud.example.com/console/invitations',
   } as const;
   const noticeId = await world.db.transaction({ name: 'invite', isolation }, (tx) =>
     writeToMailbox(tx, orgId, { type: 'member.invited', email, data }),
@@ -30,9 +31,15 @@ async function write(organisation = 'Acme') {
   return { orgId, email, noticeId };
 }
 
-const consoleUrl = 'https://cloud.example.com/console/';
 const send = () =>
-  sendDue({ db: world.db, clock: world.clock, mailer: world.mailer, consoleUrl, leaseMs: 60_000, limit: 50 });
+  sendDue({
+    db: world.db,
+    clock: world.clock,
+    mailer: world.mailer,
+    consoleUrl: null,
+    leaseMs: 60_000,
+    limit: 50,
+  });
 
 test('a letter to somebody without an account goes out once, however many workers there are, and says where to answer', async () => {
   const { email, orgId } = await write();
@@ -68,9 +75,10 @@ test('what a tenant calls an organisation is words in it, never markup and never
     role: 'member',
     inviter: 'ada@example.com',
     expiresAt: '2026-12-24T12:00:00.000Z',
+    link: null,
   };
   const notice = { id: testIds.next('ntc'), type: 'member.invited', data };
-  const rendered = mailboxLetterOf(notice, email, { from: world.mailer.from, consoleUrl: null });
+  const rendered = mailboxLetterOf(notice, email, world.mailer.from);
   expect(rendered?.html).toContain('&lt;b&gt;free&lt;/b&gt;');
   expect(rendered?.html).not.toContain('<b>free');
 });

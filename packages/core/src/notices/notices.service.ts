@@ -138,7 +138,7 @@ async function sendOne(sending: Sending, mail: ClaimedMail): Promise<string | nu
     await settle(settlement, settlement.state === 'waiting' ? outcome.kind : settlement.state);
     return outcome.kind === 'unavailable' ? outcome.reason : null;
   };
-  if (userId === null) return post(mailboxLetterOf(notice, email, sender));
+  if (userId === null) return post(mailboxLetterOf(notice, email, mailer.from));
   if (!isNoticeType(type)) {
     const outcome = { kind: 'unavailable', reason: 'This worker does not know its type.' } as const;
     await settle(settlementOf(outcome, mail, clock.now()), 'unknown');

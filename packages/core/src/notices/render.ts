@@ -2,7 +2,7 @@ import type { Role } from '@millrace/contract';
 import { domainOf, oneLine, type Letter, type Mailbox } from '@millrace/platform/mail';
 import { toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { writers, type Message } from './letters.ts';
-import { INVITATIONS_PATH, invitationMessage, readMailboxLetter } from './mailbox-letters.ts';
+import { invitationMessage, readMailboxLetter } from './mailbox-letters.ts';
 import { readData, type NoticeData, type NoticeType } from './notices.ts';
 
 /** A notice as the letter that somebody gets. Pure. */
@@ -47,7 +47,7 @@ export function letterOf(notice: ToldNotice, addressee: Addressee, sender: Sende
 export function mailboxLetterOf(
   notice: { readonly id: NoticeId; readonly type: string; readonly data: unknown },
   email: string,
-  { from, consoleUrl }: Sender,
+  from: Mailbox,
 ): Letter | null {
   const read = readMailboxLetter(notice.type, notice.data);
   if (read === null) return null;
@@ -55,7 +55,7 @@ export function mailboxLetterOf(
   const name = from.name ?? 'Millrace';
   const parts = {
     ...message,
-    link: consoleUrl === null ? null : `${consoleUrl.replace(/\/+$/, '')}${INVITATIONS_PATH}`,
+    link: read.link,
     footer: `You get this from ${name} because somebody named this mailbox. If you do not know them, ignore it.`,
   };
   return {

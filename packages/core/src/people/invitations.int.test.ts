@@ -27,7 +27,7 @@ const invite = (
   { call }: Awaited<ReturnType<PeopleWorld['member']>>,
   email: string,
   role: 'owner' | 'admin' | 'member' | 'viewer' = 'member',
-) => world.inTx((tx) => inviteMember(tx, call, { email, role }));
+) => world.inTx((tx) => inviteMember(tx, call, { email, role, link: null }));
 const accept = ({ cause, userId }: TestPerson, id: InvitationId) =>
   world.inTx((tx) => acceptInvitation(tx, cause, userId, id));
 const decline = ({ cause, userId }: TestPerson, id: InvitationId) =>
@@ -197,7 +197,7 @@ describe('the letter', () => {
     const { host, guest } = await scene();
     await expect(
       world.inTx(async (tx) => {
-        await inviteMember(tx, host.call, { email: guest.email, role: 'member' });
+        await inviteMember(tx, host.call, { email: guest.email, role: 'member', link: null });
         throw new Error('died before the commit');
       }),
     ).rejects.toThrow('died before the commit');

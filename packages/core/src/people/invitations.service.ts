@@ -42,7 +42,7 @@ import {
 export async function inviteMember(
   tx: Tx,
   call: KeyCall,
-  wish: { readonly email: string; readonly role: Role },
+  wish: { readonly email: string; readonly role: Role; readonly link: string | null },
 ): Promise<Invitation> {
   const { orgId, cause } = call;
   const caller = await enterAs(tx, call, 'members:write');
@@ -69,7 +69,7 @@ export async function inviteMember(
     ...(before === null ? {} : { before: { role: before.role } }),
     after: { email: wish.email, role: wish.role, expiresAt: terms.expiresAt.toISOString() },
   });
-  await tell(tx, invitation);
+  await tell(tx, invitation, wish.link);
   return invitation;
 }
 
@@ -182,7 +182,7 @@ async function close(
 }
 
 /** The letter is a row of this transaction, which workers send: it survives whatever dies, and none is sent of what was undone. */
-async function tell(tx: Tx, invitation: Invitation): Promise<void> {
+async function tell(tx: Tx, invitation: Invitation, link: string | null): Promise<void> {
   const { id, orgId, email, role, inviter, orgName, expiresAt } = invitation;
   const sent = await countLettersTo(tx, email, daysBefore(tx.clock.now(), 1));
   if (sent >= INVITATION_LETTERS_A_DAY) return;
@@ -195,6 +195,7 @@ async function tell(tx: Tx, invitation: Invitation): Promise<void> {
       role,
       inviter: inviter.email,
       expiresAt: expiresAt.toISOString(),
+      link,
     },
   });
   const before = await setLetter(tx, orgId, id, letter);

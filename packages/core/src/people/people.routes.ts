@@ -22,6 +22,8 @@ export interface PeopleRoutes {
   readonly clock: Clock;
   /** The cell new organisations are at home in. */
   readonly homeCell: number;
+  /** Where people answer invitations; null: letters do not say. */
+  readonly invitationsUrl: string | null;
 }
 
 /** The organisations of people, and invitations to them. */
@@ -51,7 +53,7 @@ function serveOwnOrganisations({ server, operations, db, homeCell }: PeopleRoute
   );
 }
 
-function serveInvitations({ server, operations, db, clock }: PeopleRoutes): void {
+function serveInvitations({ server, operations, db, clock, invitationsUrl: link }: PeopleRoutes): void {
   server.serve(operations.listInvitations, async ({ params, query: { limit, cursor }, context }) => {
     const orgId = ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
     const rows = await listUnanswered(db, orgId, { limit, after: positionIn('inv', cursor) });
@@ -62,7 +64,7 @@ function serveInvitations({ server, operations, db, clock }: PeopleRoutes): void
   server.serve(operations.inviteMember, ({ params, body, context, transact }) => {
     ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
     return transact({ name: 'invite member', isolation: readCommitted }, async (tx) => {
-      const invitation = await inviteMember(tx, keyCallOf(context), body);
+      const invitation = await inviteMember(tx, keyCallOf(context), { ...body, link });
       return {
         body: toWireInvitation(invitation, tx.clock.now()),
         resource: { kind: 'invitation', id: invitation.id },

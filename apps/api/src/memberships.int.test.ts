@@ -1,0 +1,142 @@
+import { testIds, uniqueId } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import type { SignedIn } from './people.fixture.ts';
+
+let fixture: ApiFixture;
+let ours: SeededOrganisation;
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  ours = await seedOrganisation(fixture.db);
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+/** Somebody who is signed in and belongs to nothing of `ours`. */
+async function somebody(): Promise<{ session: SignedIn; email: string }> {
+  const { owner, organisation } = await seedOrganisation(fixture.db);
+  const session = await fixture.signInAs(owner.userId);
+  await query(
+    `update users set email_verified = true where id = (select user_id from members m
+    join organisations o on o.id = m.org_id where o.slug = $1 limit 1)`,
+    [organisation.slug],
+  );
+  const me = await fixture.call({ method: 'GET', path: '/v2/me', headers: session.headers(organisation.id) });
+  return { session, email: me.json.user.email as string };
+}
+
+async function query(text: string, values: unknown[]) {
+  const client = await fixture.database.connect();
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const as = (session: SignedIn, method: 'GET' | 'POST', path: string, body?: object) =>
+  fixture.call({ method, path, headers: session.headers(), ...(body === undefined ? {} : { body }) });
+const invitations = () => `/v2/organisations/${ours.organisation.id}/invitations`;
+const invite = (email: string, headers: Record<string, string> = {}) =>
+  fixture.call({
+    method: 'POST',
+    path: invitations(),
+    key: ours.owner.key,
+    body: { email, role: 'member' },
+    headers,
+  });
+
+describe('people', () => {
+  it('create an organisation, find it in their list, and act in it at once', async () => {
+    const { session } = await somebody();
+    const made = await as(session, 'POST', '/v2/organisations', { name: 'A new lab' });
+    expect([made.status, made.json.role]).toEqual([201, 'owner']);
+    const { items } = (await as(session, 'GET', '/v2/me/organisations')).json;
+    expect(items).toHaveLength(2);
+    const { id } = made.json.organisation;
+    const acting = await fixture.call({ method: 'GET', path: '/v2/me', headers: session.headers(id) });
+    expect([acting.status, acting.json.organisation.name]).toEqual([200, 'A new lab']);
+    const first = (await as(session, 'GET', '/v2/me/organisations?limit=1')).json;
+    const second = await as(session, 'GET', `/v2/me/organisations?limit=1&cursor=${first.nextCursor}`);
+    expect([...first.items, ...second.json.items]).toEqual(items);
+  });
+
+  it('are invited by mail, whatever the case of its letters, and answer where they are signed in', async () => {
+    const { session, email } = await somebody();
+    const made = await invite(email.toUpperCase());
+    expect([made.status, made.json.email, made.json.status]).toEqual([201, email, 'pending']);
+    const mine = (await as(session, 'GET', '/v2/me/invitations')).json.items;
+    expect(mine).toEqual([
+      {
+        id: made.json.id,
+        organisation: { id: ours.organisation.id, name: ours.organisation.name },
+        role: 'member',
+        invitedBy: made.json.invitedBy,
+        createdAt: made.json.createdAt,
+        expiresAt: made.json.expiresAt,
+      },
+    ]);
+    const letters = await query('select data from notices where type = $1 and data->>$2 = $3', [
+      'member.invited',
+      'invitationId',
+      made.json.id,
+    ]);
+    expect(letters[0].data.link).toBe('https://console.example.com/invitations');
+    const accept = () => as(session, 'POST', `/v2/me/invitations/${made.json.id}/accept`);
+    const answers = await Promise.all([accept(), accept()]);
+    expect(answers.map(({ status, json }) => [status, json.role])).toEqual([
+      [200, 'member'],
+      [200, 'member'],
+    ]);
+    const acting = await fixture.call({
+      method: 'GET',
+      path: '/v2/me',
+      headers: session.headers(ours.organisation.id),
+    });
+    expect(acting.json.role).toBe('member');
+    expect((await as(session, 'GET', '/v2/me/invitations')).json.items).toEqual([]);
+  });
+
+  it('answer no invitation of others: it is as absent as one that never was, byte for byte', async () => {
+    const [guest, stranger] = [await somebody(), await somebody()];
+    const { json } = await invite(guest.email);
+    for (const verb of ['accept', 'decline']) {
+      const path = (id: string) => `/v2/me/invitations/${id}/${verb}`;
+      const foreign = await as(stranger.session, 'POST', path(json.id));
+      const absent = await as(stranger.session, 'POST', path(testIds.next('inv')));
+      const less = (text: string) => text.replace(/req_[0-9A-Z]{26}/g, '');
+      expect([foreign.status, less(foreign.text)]).toEqual([404, less(absent.text)]);
+      expect(foreign.json.reason).toBe('INVITATION_NOT_FOUND');
+    }
+    expect((await as(guest.session, 'POST', `/v2/me/invitations/${json.id}/decline`)).status).toBe(204);
+  });
+});
+
+describe('an organisation', () => {
+  it('sees whom it invited, takes it back, and is answered the same for the same request', async () => {
+    const email = `guest-${uniqueId()}@example.com`;
+    const headers = { 'idempotency-key': uniqueId() };
+    const [first, second] = [await invite(email, headers), await invite(email, headers)];
+    expect(second.headers['idempotent-replayed']).toBe('true');
+    expect(second.json).toEqual(first.json);
+    const listed = await fixture.call({ method: 'GET', path: invitations(), key: ours.owner.key });
+    expect(listed.json.items).toContainEqual(first.json);
+    const path = `${invitations()}/${first.json.id}`;
+    const cancel = () => fixture.call({ method: 'DELETE', path, key: ours.owner.key });
+    expect((await cancel()).status).toBe(204);
+    expect((await cancel()).json.reason).toBe('INVITATION_NOT_FOUND');
+    const sent = await query('select state from notice_mails where email = $1', [email]);
+    expect(sent).toEqual([{ state: 'skipped' }]);
+  });
+
+  it('takes one plain mailbox, and nothing that could be two or hold a line of a header', async () => {
+    for (const email of [
+      'a@b.example,c@d.example',
+      'a@b.example\r\nBcc: x@y.example',
+      '<a@b.example>',
+      'nobody',
+    ]) {
+      const answer = await invite(email);
+      expect([email, answer.json.reason]).toEqual([email, 'VALIDATION_FAILED']);
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/fixture.ts';
+import { fixturePublicUrl, type SignedIn } from '../../apps/api/src/people.fixture.ts';
+import { PROFILES_PATH, runCli } from '../../apps/cli/src/fixture.ts';
+
+/** `millrace login` against the real api: its sign-in, its sessions, its keys. */
+
+let fixture: ApiFixture;
+let apiUrl: string;
+beforeAll(async () => {
+  fixture = await startApiFixture();
+  const { host, port } = await fixture.api.server.listen({ host: '127.0.0.1', port: 0 });
+  apiUrl = `http://${host}:${port}`;
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+/** What the page of the console does with the code that somebody enters. */
+async function answerCode(session: SignedIn, verb: 'approve' | 'deny', userCode: string): Promise<void> {
+  const headers = { ...session.headers(), origin: fixturePublicUrl };
+  const shown = await fixture.call({
+    method: 'GET',
+    path: `/auth/device?user_code=${userCode}`,
+    headers,
+  });
+  expect([shown.status, shown.text]).toEqual([200, shown.text]);
+  const done = await fixture.call({
+    method: 'POST',
+    path: `/auth/device/${verb}`,
+    headers,
+    body: { userCode },
+  });
+  expect([done.status, done.text]).toEqual([200, done.text]);
+}
+
+/** Runs the command; the person enters the code as soon as there is one. */
+async function login(args: readonly string[], session: SignedIn, verb: 'approve' | 'deny' = 'approve') {
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const response = await globalThis.fetch(input, init);
+    if (String(input).endsWith('/auth/device/code')) {
+      const { user_code: userCode } = (await response.clone().json()) as { user_code: string };
+      await answerCode(session, verb, userCode);
+    }
+    return response;
+  };
+  return runCli(['login', ...args], { apiKey: null, apiUrl, fetch, tty: true, env: {} });
+}
+
+test('somebody who allows the code in a browser has a key on this machine, and no session is left', async () => {
+  const { organisation, owner } = await seedOrganisation(fixture.db);
+  const browser = await fixture.signInAs(owner.userId);
+  const run = await login(['--mode', 'test', '--json'], browser);
+  expect([run.code, run.stderr]).toEqual([0, run.stderr]);
+  expect(run.json()).toMatchObject({ organisation: organisation.id, mode: 'test' });
+  const kept = JSON.parse(String(run.files[PROFILES_PATH])) as {
+    profiles: Record<string, { apiKey: string }>;
+  };
+  const { apiKey = '' } = kept.profiles['default'] ?? {};
+  expect(apiKey).toMatch(/^mr_test_/);
+
+  const me = await fixture.call({ method: 'GET', path: '/v2/me', key: apiKey });
+  expect([me.status, me.json.user.id, me.json.key.name]).toEqual([200, owner.userId, 'millrace on laptop']);
+  const sessions = await fixture.call({ method: 'GET', path: '/v2/me/sessions', headers: browser.headers() });
+  expect(sessions.json.items.map(({ id }: { id: string }) => id)).toEqual([browser.sessionId]);
+
+  const later = await runCli(['whoami', '--json'], {
+    ...{ apiKey: null, fetch: globalThis.fetch, files: run.files, env: { MILLRACE_API_URL: '' } },
+  });
+  expect([later.code, later.json().organisation.id]).toEqual([0, organisation.id]);
+});
+
+test('somebody who declines it leaves nothing', async () => {
+  const { owner } = await seedOrganisation(fixture.db);
+  const browser = await fixture.signInAs(owner.userId);
+  const run = await login([], browser, 'deny');
+  expect([run.code, run.files]).toEqual([4, {}]);
+  expect(run.stderr).toContain('You said no in the browser.');
+  const sessions = await fixture.call({ method: 'GET', path: '/v2/me/sessions', headers: browser.headers() });
+  expect(sessions.json.items).toHaveLength(1);
+});
