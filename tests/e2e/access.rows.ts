@@ -57,6 +57,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   getOpenapi: { own: nothing, others: 'none' },
   getOpenDocument: { own: async () => ({ params: { file: 'v2.json' } }), others: 'none' },
   getCatalog: { own: nothing, others: 'none' },
+  getInstallation: { own: nothing, others: 'none' },
   listMarketplaceMachines: {
     own: async ({ fixture }) => {
       while ((await fixture.api.listing.step()) === 'busy');
@@ -142,10 +143,10 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
     others: 'none',
   },
   adminGetOrganisation: adminRow(() => undefined),
+  adminListMembers: adminRow(() => undefined),
   adminListAuditLog: { caller: 'operator', own: nothing, others: 'none' },
   adminAddMember: adminRow(() => ({ email: `added-${uniqueId()}@example.com`, role: 'member' })),
   adminSuspendOrganisation: adminRow(() => ({ reason: 'unpaid' })),
-  adminListMembers: adminRow(() => undefined),
   adminResumeOrganisation: adminRow(() => ({ reason: 'paid' })),
   adminListPrices: { caller: 'operator', own: nothing, others: 'none' },
   adminCreatePrice: { caller: 'operator', own: async () => ({ body: newPrice() }), others: 'none' },

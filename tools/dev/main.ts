@@ -1,15 +1,19 @@
 import { join } from 'node:path';
+import { buildConsole } from '@millrace/console-tools';
 import { migrate } from '@millrace/platform/db';
 import { ensureUp, Failure, isPortFree, portHolder, type Endpoints } from '@millrace/services';
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
+import { collectMail } from './src/mail.ts';
 import { DEMO_MODEL, seedModel } from './src/models.ts';
 import { sealingSettings } from './src/sealing.ts';
 import { PLAY_MONEY_USD, readDemo, seedDemo, type Demo } from './src/seed.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const demoFile = join(root, '.millrace', 'dev.json');
+const mailFolder = join(root, '.millrace', 'mail');
 const sealingFile = join(root, '.millrace', 'dev-sealing.key');
+const MAIL_FROM = 'Millrace demo <demo@millrace.example>';
 const print = (text: string): void => void process.stdout.write(text);
 const environment = process.env;
 
@@ -27,6 +31,7 @@ async function main(words: readonly string[]): Promise<number> {
     return 0;
   }
   await requireFreePorts(options);
+  if (options.console) prepareConsole();
   const engines = ['postgres', 'valkey', 'nats', 'restate', ...(options.llama ? ['llama'] : [])];
   const endpoints = await ensureUp(engines, {
     note: (engine, message) => print(`${engine.padEnd(9)} ${message}\n`),
@@ -41,12 +46,25 @@ async function main(words: readonly string[]): Promise<number> {
   return run(options, endpoints, demo);
 }
 
+/** The rest is of use without it, so a console that does not build is told of and left out. */
+function prepareConsole(): void {
+  try {
+    if (buildConsole() === 'built') print('The console is built.\n');
+  } catch (error) {
+    print(`${messageOf(error)}\nThe rest starts without it.\n`);
+  }
+}
+
 async function run(options: DevOptions, endpoints: Endpoints, demo: Demo): Promise<number> {
   const interrupted = new Promise<'interrupted'>((resolve) => {
     process.once('SIGINT', () => resolve('interrupted'));
     process.once('SIGTERM', () => resolve('interrupted'));
   });
-  const children = startChildren(childSpecs(options, endpoints), { root, watch: options.watch, print });
+  // Where people really get mail, it goes there.
+  const ownServer = environment['MILLRACE_SMTP_URL'] !== undefined;
+  await using mail = ownServer ? null : await collectMail({ folder: mailFolder, print });
+  const specs = childSpecs(options, endpoints, mail?.url ?? null);
+  const children = startChildren(specs, { root, watch: options.watch, print });
   try {
     const early = await Promise.race([children.ready(), interrupted]);
     if (early === 'interrupted') return 0;
@@ -71,7 +89,7 @@ async function run(options: DevOptions, endpoints: Endpoints, demo: Demo): Promi
 }
 
 /** What each process is told. Whatever is set outside wins over nothing here but the addresses of the engines. */
-function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSpec[] {
+function childSpecs(options: DevOptions, endpoints: Endpoints, smtpUrl: string | null): readonly ChildSpec[] {
   const sealing = sealingSettings(sealingFile);
   const { health, handlers } = workerPorts(options);
   const gateway = gatewayPorts(options);
@@ -79,6 +97,7 @@ function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSp
     MILLRACE_RATE_LIMIT_DEFAULT_RPM: '600',
     ...sealing,
     ...environment,
+    ...(smtpUrl === null ? {} : { MILLRACE_SMTP_URL: smtpUrl, MILLRACE_MAIL_FROM: MAIL_FROM }),
     MILLRACE_POSTGRES_URL: endpoints.postgresUrl,
     MILLRACE_VALKEY_URL: endpoints.valkeyUrl,
     MILLRACE_POT_VALKEY_URL: endpoints.valkeyUrl,
@@ -95,9 +114,11 @@ function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSp
       env: {
         MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
         MILLRACE_OPEN_DOCS: 'true',
+        MILLRACE_HTTP_PUBLIC_URL: addressOf(options),
         ...shared,
         MILLRACE_HTTP_HOST: options.host,
         MILLRACE_HTTP_PORT: String(options.port),
+        ...(options.console ? {} : { MILLRACE_CONSOLE: 'off' }),
       },
     },
     {
@@ -116,6 +137,7 @@ function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSp
       entry: 'apps/gateway/src/main.ts',
       readyUrl: `http://127.0.0.1:${gateway.health}/readyz`,
       env: {
+        MILLRACE_CONSOLE_ORIGINS: consoleOrigins(options).join(','),
         ...shared,
         MILLRACE_HTTP_HOST: options.host,
         MILLRACE_HTTP_PORT: String(gateway.serves),
@@ -123,6 +145,14 @@ function childSpecs(options: DevOptions, endpoints: Endpoints): readonly ChildSp
       },
     },
   ];
+}
+
+/** Where pages of the console are from: the api, by either of its names, and the server of `npm run console:dev`. */
+function consoleOrigins({ host, port }: DevOptions): readonly string[] {
+  const local = ['localhost', '127.0.0.1'].flatMap((name) =>
+    [port, 5173].map((each) => ({ host: name, port: each })),
+  );
+  return [...new Set([{ host, port }, ...local].map(addressOf))];
 }
 
 function gatewayPorts({ port }: DevOptions): { readonly serves: number; readonly health: string } {

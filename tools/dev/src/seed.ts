@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { grant, noBurn } from '@millrace/core/billing';
 import {
@@ -10,6 +11,7 @@ import {
   systemCause,
   type KeyMode,
 } from '@millrace/core/identity';
+import { passwordHash, setPassword } from '@millrace/platform/auth';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, type Db } from '@millrace/platform/db';
 import { createIdSource } from '@millrace/platform/ids';
@@ -20,6 +22,8 @@ import { nanoPerUsd, nanoUsd } from '@millrace/platform/money';
 export interface Demo {
   readonly organisation: string;
   readonly email: string;
+  /** Of the demo person, for the console. */
+  readonly password: string;
   readonly liveKey: string;
   readonly testKey: string;
 }
@@ -45,7 +49,9 @@ export async function seedDemo(postgresUrl: string, file: string): Promise<Demo>
     const liveKey = await keepOrIssue(db, known?.liveKey, 'live');
     const testKey = await keepOrIssue(db, known?.testKey, 'test');
     await givePlayMoney(db);
-    const demo: Demo = { organisation: SLUG, email: EMAIL, liveKey, testKey };
+    const password = known?.password ?? randomBytes(12).toString('base64url');
+    await letSignIn(db, password);
+    const demo: Demo = { organisation: SLUG, email: EMAIL, password, liveKey, testKey };
     writeDemo(file, demo);
     return demo;
   } finally {
@@ -71,6 +77,15 @@ async function keepOrIssue(db: Db, known: string | undefined, mode: KeyMode): Pr
     const name = `demo ${mode} key`;
     const issued = await issueFullKey(tx, { ...cause, mode }, { orgId: organisation.id, user, mode, name });
     return issued.text;
+  });
+}
+
+/** The demo person has this password, whatever it was before, and no letter is needed to confirm the mailbox. */
+async function letSignIn(db: Db, password: string): Promise<void> {
+  const hash = await passwordHash(password);
+  await db.transaction({ name: 'let the demo person sign in', isolation: 'read committed' }, async (tx) => {
+    const { id } = await ensureUser(tx, { email: EMAIL });
+    await setPassword(tx, id, hash);
   });
 }
 

@@ -1,4 +1,5 @@
-import type { Reader } from '../db/index.ts';
+import type { Reader, Tx } from '../db/index.ts';
+import { toUuid, type UserId } from '../ids/index.ts';
 
 /** The little SQL of the sign-in that the library does not write itself. */
 
@@ -23,6 +24,31 @@ export async function markVerified(reader: Reader, userUuid: string): Promise<vo
     .where('id', '=', userUuid)
     .where('email_verified', '=', false)
     .execute();
+}
+
+/**
+ * Gives a person a password and takes their mailbox as confirmed, for whoever makes people without the sign-in: a demo, an
+ * operator at the console of the machine.
+ */
+export async function setPassword(tx: Tx, userId: UserId, hash: string): Promise<void> {
+  const id = toUuid(userId);
+  const at = tx.clock.now();
+  await tx.kysely
+    .insertInto('accounts')
+    .values({
+      id: toUuid(tx.ids.next('acc')),
+      user_id: id,
+      account_id: id,
+      provider_id: 'credential',
+      password: hash,
+      created_at: at,
+      updated_at: at,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['provider_id', 'account_id']).doUpdateSet({ password: hash, updated_at: at }),
+    )
+    .execute();
+  await markVerified(tx, id);
 }
 
 /** Removes what the clock has ended. The library does so for what somebody asks for again, and leaves the rest. */

@@ -1,0 +1,201 @@
+import {
+  contract,
+  operationsOf,
+  pendingOperations,
+  processOf,
+  roleNames,
+  scopesOf,
+  type Operation,
+  type Role,
+} from '@millrace/contract';
+import { testIds } from '@millrace/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallAnswer, SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { SignedIn } from '../../apps/api/src/people.fixture.ts';
+import { personRows, somePerson, type PersonRow } from './access.persons.rows.ts';
+import { accessRows, type AccessRow } from './access.rows.ts';
+import { call, startWorld, type Input, type World } from './world.ts';
+
+// What people who are signed in may do, over every operation of the contract and every role. Its rows are those of
+// access.int.test.ts: an operation that has one there is judged here as well.
+
+const roles: readonly Role[] = roleNames;
+let world: World;
+let persons: ReadonlyMap<Role, SignedIn>;
+let owners: { readonly acme: SignedIn; readonly other: SignedIn; readonly operator: SignedIn };
+let stranger: SignedIn;
+
+beforeAll(async () => {
+  world = await startWorld();
+  const { fixture, acme, other, operator } = world;
+  const made = new Map<Role, SignedIn>();
+  for (const role of roles) made.set(role, await fixture.signInAs((await acme.addPerson(role)).userId));
+  persons = made;
+  owners = {
+    acme: await fixture.signInAs(acme.owner.userId),
+    other: await fixture.signInAs(other.owner.userId),
+    operator: await fixture.signInAs(operator.owner.userId),
+  };
+  stranger = await fixture.signInAs(other.owner.userId);
+});
+afterAll(() => world.fixture[Symbol.asyncDispose]());
+
+const served = operationsOf(contract).filter(
+  (operation) => processOf(operation) === 'api' && !Object.hasOwn(pendingOperations, operation.id),
+);
+const ofOrganisations = served.filter(({ auth }) => auth === 'key');
+const ofPeople = served.filter(({ auth }) => auth === 'person');
+
+function organisationRowOf({ id }: Operation): AccessRow {
+  const row = (accessRows as Readonly<Record<string, AccessRow>>)[id];
+  if (row === undefined) throw new Error(`${id} has no row in tests/e2e/access.rows.ts`);
+  return row;
+}
+
+function rowOf({ id }: Operation): PersonRow {
+  const row = (personRows as Readonly<Record<string, PersonRow>>)[id];
+  if (row === undefined) throw new Error(`${id} has no row in tests/e2e/access.persons.rows.ts`);
+  return row;
+}
+
+/** Any value for each path parameter: enough for calls that must be refused before anyone looks. */
+const placeholders = (operation: Operation): Input => ({
+  params: Object.fromEntries([...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, '1'])),
+  ...(operation.method === 'POST' ? { body: {} } : {}),
+});
+
+const callAs = (
+  operation: Operation,
+  input: Input,
+  headers: Readonly<Record<string, string>>,
+): Promise<CallAnswer> =>
+  call(world, operation, { ...input, headers: { ...input.headers, ...headers } }, undefined);
+
+const outcome = ({ status, json }: CallAnswer) => [status, json?.reason];
+
+function personOf(role: Role): SignedIn {
+  const person = persons.get(role);
+  if (person === undefined) throw new Error(`nobody is ${role}`);
+  return person;
+}
+
+/** Owners and admins of a supplier act as one. */
+function mayDo(role: Role, { scope }: Operation): boolean {
+  const supplies = role === 'owner' || role === 'admin';
+  return scope === null || scopesOf(role, supplies ? ['supplier'] : []).includes(scope);
+}
+
+describe.each(ofOrganisations.map((operation) => [operation.id, operation] as const))(
+  '%s',
+  (_, operation) => {
+    test('a session is let in exactly where its role has the scope', async () => {
+      for (const role of roles) {
+        const headers = personOf(role).headers(world.acme.organisation.id);
+        const answer = await callAs(operation, placeholders(operation), headers);
+        const refused = answer.status === 403 && answer.json.reason === 'INSUFFICIENT_SCOPE';
+        expect([role, refused]).toEqual([role, !mayDo(role, operation)]);
+        if (refused) expect(answer.json.message).not.toContain('API key');
+      }
+    });
+
+    test('the owner succeeds by a session as by a key', async () => {
+      const row = organisationRowOf(operation);
+      const isOperator = row.caller === 'operator';
+      const who: SeededOrganisation = isOperator ? world.operator : world.acme;
+      const session = isOperator ? owners.operator : owners.acme;
+      const answer = await callAs(operation, await row.own(world), session.headers(who.organisation.id));
+      expect([answer.status, answer.text]).toEqual([operation.response.status, answer.text]);
+    });
+
+    test('a session is of no use for an organisation that the person is not in', async () => {
+      const input = placeholders(operation);
+      const foreign = await callAs(operation, input, stranger.headers(world.acme.organisation.id));
+      const absent = await callAs(operation, input, stranger.headers(testIds.next('org')));
+      expect(outcome(foreign)).toEqual([403, 'NOT_A_MEMBER']);
+      expect(less(foreign)).toEqual(less(absent));
+    });
+
+    test('a session of one organisation does not reach what another one has', async () => {
+      const { others } = organisationRowOf(operation);
+      if (others === 'none' || others.foreign === 'operators see all') return;
+      const headers = owners.acme.headers(world.acme.organisation.id);
+      const foreign = await callAs(operation, await others.foreign(world), headers);
+      const absent = await callAs(operation, others.absent, headers);
+      expect(foreign.status).toBeGreaterThanOrEqual(400);
+      expect(less(foreign)).toEqual(less(absent));
+    });
+
+    test('it needs a session that lasts, an organisation, and a page of ours', async () => {
+      const input = placeholders(operation);
+      const own = owners.acme.headers(world.acme.organisation.id);
+      const { cookie = '' } = own;
+      const nobody = { 'millrace-organisation': world.acme.organisation.id };
+      expect(outcome(await callAs(operation, input, nobody))).toEqual([401, 'SESSION_ENDED']);
+      expect(outcome(await callAs(operation, input, owners.acme.headers()))).toEqual([
+        400,
+        'ORGANISATION_REQUIRED',
+      ]);
+      expect(outcome(await callAs(operation, input, { ...own, 'sec-fetch-site': 'cross-site' }))).toEqual([
+        403,
+        'CROSS_SITE_REQUEST',
+      ]);
+      expect(outcome(await callAs(operation, input, { ...nobody, cookie }))).toEqual([
+        403,
+        'CROSS_SITE_REQUEST',
+      ]);
+    });
+  },
+);
+
+describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
+  test('it takes people and no keys', async () => {
+    const input = placeholders(operation);
+    const byKey = await call(world, operation, input, world.acme.owner.key);
+    expect(outcome(byKey)).toEqual([403, 'PERSON_REQUIRED']);
+    expect(outcome(await call(world, operation, input, undefined))).toEqual([401, 'SESSION_ENDED']);
+  });
+
+  test('a person succeeds, in no organisation, by the cookie and by the token', async () => {
+    for (const how of ['headers', 'bearer'] as const) {
+      const person = await somePerson(world);
+      const answer = await callAs(
+        operation,
+        await rowOf(operation).own(world, person),
+        person.session[how](),
+      );
+      expect([answer.status, answer.text]).toEqual([operation.response.status, answer.text]);
+    }
+  });
+
+  test('what is somebody else\u2019s is as absent as what never was', async () => {
+    const { own, others } = rowOf(operation);
+    const names = Object.keys(operation.params?.shape ?? {});
+    if (others === 'none') {
+      expect(names, 'ids in a path need others').toEqual([]);
+      return;
+    }
+    const [mine, theirs] = [await somePerson(world), await somePerson(world)];
+    const foreign = await callAs(operation, await own(world, theirs), mine.session.headers());
+    const absent = await callAs(operation, others.absent, mine.session.headers());
+    expect(outcome(absent)).toEqual([404, operation.notFoundReason]);
+    expect(less(foreign)).toEqual(less(absent));
+  });
+
+  test('it needs a page of ours', async () => {
+    const { cookie = '' } = owners.acme.headers();
+    const refused = await callAs(operation, placeholders(operation), {
+      cookie,
+      'sec-fetch-site': 'same-site',
+    });
+    expect(outcome(refused)).toEqual([403, 'CROSS_SITE_REQUEST']);
+  });
+});
+
+test('every operation of a person has a row', () => {
+  expect(Object.keys(personRows).toSorted()).toEqual(ofPeople.map(({ id }) => id).toSorted());
+});
+
+/** What a caller can compare, less what differs on every call. */
+function less({ status, text, json }: CallAnswer): unknown {
+  return { status, body: text.replace(String(json.requestId ?? json.request_id), 'req') };
+}

@@ -1,0 +1,65 @@
+import { contract, type OperationId } from '@millrace/contract';
+import { ensureUser } from '@millrace/core/identity';
+import { toUuid } from '@millrace/platform/ids';
+import { testIds, uniqueId } from '@millrace/testing';
+import type { SignedIn } from '../../apps/api/src/people.fixture.ts';
+import { call, type Input, type World } from './world.ts';
+
+/** Somebody who is signed in and belongs to no organisation yet. */
+export interface SomePerson {
+  readonly email: string;
+  readonly session: SignedIn;
+}
+
+/** One row per operation of a person, as access.rows.ts has one per operation of an organisation. */
+export interface PersonRow {
+  readonly own: (world: World, person: SomePerson) => Promise<Input>;
+  /** `none`: the operation names nothing that could be someone else's. */
+  readonly others: 'none' | { readonly absent: Input };
+}
+
+const nothing = async (): Promise<Input> => ({});
+
+export const personRows: Partial<Record<OperationId, PersonRow>> = {
+  listMyOrganisations: { own: nothing, others: 'none' },
+  createOrganisation: { own: async () => ({ body: { name: `Of ${uniqueId()}` } }), others: 'none' },
+  listMyInvitations: { own: nothing, others: 'none' },
+  acceptInvitation: invitationRow(),
+  declineInvitation: invitationRow(),
+  listMySessions: { own: nothing, others: 'none' },
+  endMySession: {
+    own: async (_world, { session }) => ({ params: { sessionId: session.sessionId } }),
+    others: { absent: { params: { sessionId: testIds.next('ses') } } },
+  },
+};
+
+function invitationRow(): PersonRow {
+  return {
+    own: async (world, { email }) => {
+      const params = { organisationId: world.acme.organisation.id };
+      const body = { email, role: 'member' };
+      const made = await call(
+        world,
+        contract.operations.inviteMember,
+        { params, body },
+        world.acme.owner.key,
+      );
+      return { params: { invitationId: made.json.id as string } };
+    },
+    others: { absent: { params: { invitationId: testIds.next('inv') } } },
+  };
+}
+
+export async function somePerson({ fixture }: World): Promise<SomePerson> {
+  const { db } = fixture;
+  const email = `person-${uniqueId()}@example.com`;
+  const user = await db.transaction({ name: 'seed person', isolation: 'read committed' }, (tx) =>
+    ensureUser(tx, { email, name: 'Somebody' }),
+  );
+  await db.kysely
+    .updateTable('users')
+    .set({ email_verified: true })
+    .where('id', '=', toUuid(user.id))
+    .execute();
+  return { email, session: await fixture.signInAs(user.id) };
+}
