@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { z } from 'zod';
-import { contract, operationsOf, type Operation } from '@millrace/contract';
+import { contract, operationsOf, type Operation, type OperationId } from '@millrace/contract';
 import type { Random } from '@millrace/kits';
 import {
   plantAuditReport,
@@ -11,10 +11,12 @@ import {
   plantSupplier,
   plantSupplierMachine,
 } from '@millrace/testing';
+import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
 import { chargeOf } from '../../e2e/access.billing.rows.ts';
 import { newDaemon } from '../../e2e/access.enrolments.rows.ts';
 import { plantedProvider } from '../../e2e/access.fleet.rows.ts';
 import { machineForRent } from '../../e2e/access.instances.rows.ts';
+import { personRows, somePerson } from '../../e2e/access.persons.rows.ts';
 import {
   briefRentalOf,
   goneRentalOf,
@@ -125,8 +127,7 @@ export async function fuzz(
       const tally = tallies.get(operation.id);
       if (sample === undefined || tally === undefined) continue;
       const input = toInput(operation, sample, pools, random);
-      const key = operation.document === 'admin' ? world.operator.owner.key : world.acme.owner.key;
-      const answer = await call(world, operation, input, key);
+      const answer = await callAsWhoMay(world, operation, input, random);
       pools.note(operation.id, answer);
       tally.calls += 1;
       if (input.body !== undefined) tally.bodies += 1;
@@ -142,6 +143,23 @@ export async function fuzz(
     if (tally.succeeded === 0) failures.push(`${id}: none of ${tally.calls} calls succeeded`);
   }
   return { tallies, failures };
+}
+
+/** What is of people alone takes no key. Each call has a person of its own, who may end the session that makes it. */
+async function callAsWhoMay(
+  world: World,
+  operation: Operation,
+  input: Input,
+  random: Random,
+): Promise<CallAnswer> {
+  const key = operation.document === 'admin' ? world.operator.owner.key : world.acme.owner.key;
+  if (operation.auth !== 'person') return call(world, operation, input, key);
+  const person = await somePerson(world);
+  const own = await personRows[operation.id as OperationId]?.own(world, person);
+  // What a person may name is theirs: half of the time it is, and otherwise it is as sampled.
+  const named = own?.params !== undefined && random.chance(0.5) ? { params: own.params } : {};
+  const headers = { ...input.headers, ...person.session.bearer() };
+  return call(world, operation, { ...input, ...named, headers }, undefined);
 }
 
 /** Those without a body have their turns spread over the whole run: most of them need what others have made. */

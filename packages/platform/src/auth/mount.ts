@@ -66,11 +66,28 @@ async function answer(
   const attempt = await countTry(limiter, path, { clientIp, email: emailIn(request.body) });
   const response = await handle(toRequest(origin, request, clientIp));
   if (response.status < 400) await attempt.giveBack();
-  const body = await response.text();
-  for (const [name, value] of response.headers) if (name !== 'set-cookie') reply.header(name, value);
+  const body = readable(await response.text(), response, path);
+  for (const [name, value] of response.headers) {
+    if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value);
+  }
   for (const cookie of response.headers.getSetCookie()) reply.header('set-cookie', cookie);
   reply.header('cache-control', 'no-store');
   await reply.code(response.status).send(body);
+}
+
+/**
+ * The token of a session is in the cookie, where no script of a page can read it, so it is not in the answer as well. Only
+ * a program that waits for one is given it.
+ */
+function readable(text: string, response: Response, path: AuthPath): string {
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  if (path.answersToken === true || !isJson || text === '') return text;
+  const answer: unknown = JSON.parse(text);
+  if (typeof answer !== 'object' || answer === null) return text;
+  const { token: _token, ...rest } = answer as Record<string, unknown>;
+  if (typeof rest['session'] !== 'object' || rest['session'] === null) return JSON.stringify(rest);
+  const { token: _sessionToken, ...session } = rest['session'] as Record<string, unknown>;
+  return JSON.stringify({ ...rest, session });
 }
 
 /** Headers that the library has a use for; the rest could only mislead it about where the request came from. */

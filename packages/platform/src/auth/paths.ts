@@ -8,6 +8,8 @@ export interface AuthPath {
   readonly counted?: 'password' | 'letter' | 'code';
   /** People come here from other sites: from a letter, or back from an outside provider. */
   readonly isLanding?: true;
+  /** Programs get the token of their session in the answer; browsers in a cookie, and nowhere else. */
+  readonly answersToken?: true;
 }
 
 const paths: Readonly<Record<string, AuthPath>> = {
@@ -38,7 +40,7 @@ const paths: Readonly<Record<string, AuthPath>> = {
   'POST /passkey/delete-passkey': {},
   'POST /passkey/update-passkey': {},
   'POST /device/code': { counted: 'code' },
-  'POST /device/token': {},
+  'POST /device/token': { answersToken: true },
   'GET /device': { counted: 'code' },
   'POST /device/approve': { counted: 'code' },
   'POST /device/deny': { counted: 'code' },

@@ -61,7 +61,11 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     database: () => adapter,
     logger: {
       level: 'warn',
-      log: (level, message) => log[level === 'error' ? 'error' : 'warn']({ message }, 'sign-in'),
+      // What went wrong, and never with which values: those are passwords, mailboxes and tokens.
+      log: (level, message, ...details) => {
+        const [cause] = details.flatMap((each) => (each instanceof Error ? [each.message] : []));
+        log[level === 'error' ? 'error' : 'warn']({ said: message, cause }, 'the sign-in complains');
+      },
     },
   });
   const { authCookies } = await auth.$context;

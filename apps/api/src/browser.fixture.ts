@@ -1,0 +1,92 @@
+import { createHmac } from 'node:crypto';
+import { eventually } from '@millrace/testing';
+import type { ApiFixture, CallAnswer } from './fixture.ts';
+import { fixturePublicUrl } from './people.fixture.ts';
+
+/** What a page of the console does in a browser: it keeps cookies, and says where its requests come from. For tests only. */
+export interface Browser {
+  readonly cookies: ReadonlyMap<string, string>;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<CallAnswer>;
+  post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<CallAnswer>;
+  /** The `Set-Cookie` lines of the last answer. */
+  readonly lastSet: readonly string[];
+}
+
+export function openBrowser(fixture: ApiFixture): Browser {
+  const cookies = new Map<string, string>();
+  let lastSet: readonly string[] = [];
+
+  const send = async (
+    method: 'GET' | 'POST',
+    path: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<CallAnswer> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const answer = await fixture.call({
+      method,
+      path,
+      headers: {
+        'sec-fetch-site': 'same-origin',
+        ...(method === 'POST' ? { origin: fixturePublicUrl } : {}),
+        ...(cookie === '' ? {} : { cookie }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    const set = answer.headers['set-cookie'];
+    lastSet = Array.isArray(set) ? set : set === undefined ? [] : [String(set)];
+    for (const line of lastSet) keep(cookies, line);
+    return answer;
+  };
+
+  return {
+    cookies,
+    get lastSet() {
+      return lastSet;
+    },
+    get: (path, headers = {}) => send('GET', path, undefined, headers),
+    post: (path, body, headers = {}) => send('POST', path, body, headers),
+  };
+}
+
+function keep(cookies: Map<string, string>, line: string): void {
+  const [pair = ''] = line.split(';', 1);
+  const at = pair.indexOf('=');
+  const [name, value] = [pair.slice(0, at), pair.slice(at + 1)];
+  if (value === '' || /max-age=0\b/i.test(line)) cookies.delete(name);
+  else cookies.set(name, value);
+}
+
+/** The latest letter to a mailbox whose subject fits. */
+export async function letterTo(fixture: ApiFixture, email: string, subject: RegExp): Promise<string> {
+  let body = '';
+  await eventually({ what: `a letter to ${email} about ${String(subject)}` }, async () => {
+    const letter = fixture.smtp?.letters.findLast(
+      ({ to, headers }) => to.includes(email) && subject.test(headers['subject'] ?? ''),
+    );
+    body = letter?.body ?? '';
+    return letter !== undefined;
+  });
+  return body;
+}
+
+/** The path that a letter asks its reader to open. */
+export function pathIn(letter: string): string {
+  const [link = ''] = /https:\/\/cloud\.example\.com\/[^\s"<]+/.exec(letter) ?? [];
+  return link.replaceAll('&amp;', '&').slice(fixturePublicUrl.length);
+}
+
+/** What an authenticator app shows, by RFC 6238. */
+export function totpAt(secret: string, nowMs: number): string {
+  const bits = [...secret.replaceAll('=', '')]
+    .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('');
+  const bytes = bits.match(/.{8}/g) ?? [];
+  const key = Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(nowMs / 30_000)));
+  const mac = createHmac('sha1', key).update(counter).digest();
+  const offset = (mac.at(-1) ?? 0) & 0xf;
+  return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+}
