@@ -13,7 +13,7 @@ import { Empty, Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { When } from '../../ui/time.tsx';
 import { useSay } from '../../ui/toast.tsx';
-import { download } from './download.ts';
+import { download } from '../../api/download.ts';
 import {
   causeKinds,
   causeLink,

@@ -2,7 +2,7 @@ import { FileDown } from 'lucide-react';
 import { useApiMutation } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { download } from './download.ts';
+import { download } from '../../api/download.ts';
 
 /** Fetched as everything else is, so that who may read an invoice is decided in one place. */
 export function PdfButton({

@@ -1,10 +1,12 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
+import { readUsageSearch } from './search.ts';
 
 export const usageRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'usage',
-    component: lazyRouteComponent(() => import('./usage-page.tsx'), 'Page'),
+    validateSearch: readUsageSearch,
+    component: lazyRouteComponent(() => import('./usage-page.tsx'), 'UsagePage'),
   }),
 ] as const;

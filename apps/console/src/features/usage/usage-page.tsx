@@ -1,5 +1,230 @@
-import { PageHead } from '../../ui/page.tsx';
+import { usdOfNumber } from '@millrace/sdk/text';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { nowMs } from '../../api/clock.ts';
+import { download } from '../../api/download.ts';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { Chart } from '../../ui/chart.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, Figures, PageHead } from '../../ui/page.tsx';
+import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import { RequestCard } from './request-card.tsx';
+import {
+  groupings,
+  periodOf,
+  ranges,
+  type Grouping,
+  type Period,
+  type Range,
+  type UsageSearch,
+} from './search.ts';
+import { chartOf, lineOf, totalOf, usageCommand, type UsageRow } from './sums.ts';
+import { UsageTable } from './usage-table.tsx';
 
-export function Page() {
-  return <PageHead title="Usage" />;
+const rangeWords: Readonly<Record<Range, string>> = {
+  '7d': 'The last 7 days',
+  '31d': 'The last 31 days',
+  '90d': 'The last 90 days',
+  '366d': 'The last 366 days',
+  month: 'This month',
+  'last-month': 'The month before',
+  days: 'Days of your choice',
+};
+const groupWords: Readonly<Record<Grouping, string>> = {
+  day: 'By day',
+  product: 'By product',
+  model: 'By model',
+  key: 'By API key',
+  rental: 'By rental',
+  volume: 'By volume',
+};
+
+export function UsagePage() {
+  const session = useSession();
+  const search = useSearch({ from: '/shell/inside/usage' });
+  const refusal = session.mayNot('billing:read');
+  return (
+    <>
+      <PageHead
+        title="Usage"
+        about="What was used, by whom, and what it cost. Days are days in UTC."
+        actions={<ExportButton search={search} off={refusal} />}
+      />
+      <RequestCard requestId={search.request} />
+      {refusal === false ? <Sums search={search} /> : <Note tone="warn">{refusal}</Note>}
+    </>
+  );
+}
+
+function usePeriod(search: UsageSearch): Period {
+  const [now] = useState(nowMs);
+  const { range, from, to } = search;
+  return useMemo(
+    () => periodOf({ ...(range && { range }), ...(from && { from }), ...(to && { to }) }, now),
+    [range, from, to, now],
+  );
+}
+
+function ExportButton({ search, off }: { readonly search: UsageSearch; readonly off: string | false }) {
+  const { from, until } = usePeriod(search);
+  const save = useApiMutation(
+    async (client, period: { readonly from: string; readonly until: string }) =>
+      download(await client.usage.exportCosts(period).asResponse(), 'costs.csv'),
+    { changes: [] },
+  );
+  return (
+    <div className="flex flex-col items-end gap-2">
+      <Button
+        icon={<Download aria-hidden className="size-4" />}
+        off={off}
+        busy={save.isPending && 'Preparing the file…'}
+        onClick={() => save.mutate({ from, until })}
+      >
+        Download as CSV (FOCUS)
+      </Button>
+      {save.error !== null && <Problem error={save.error} doing="download the costs" />}
+    </div>
+  );
+}
+
+function Sums({ search }: { readonly search: UsageSearch }) {
+  const period = usePeriod(search);
+  const by = search.by ?? 'day';
+  const { from, until } = period;
+  const days = useApiQuery(
+    ['usage', 'day', from, until],
+    (client, signal) => client.usage.list({ groupBy: 'day', from, until, limit: 200 }, { signal }).all(),
+    { refetchMs: 30_000, keepPrevious: true },
+  );
+  return (
+    <>
+      <Filters search={search} period={period} />
+      <Shown query={days} what="usage">
+        {(rows: readonly UsageRow[]) =>
+          rows.length === 0 ? (
+            <NothingUsed />
+          ) : (
+            <>
+              <Totals days={rows} />
+              <SpendChart days={rows} period={period} />
+              <UsageTable by={by} period={period} days={rows} />
+            </>
+          )
+        }
+      </Shown>
+      <CommandHint command={usageCommand(by, period)} />
+    </>
+  );
+}
+
+function Filters({ search, period }: { readonly search: UsageSearch; readonly period: Period }) {
+  const navigate = useNavigate();
+  const { by = 'day', range = '31d' } = search;
+  const go = (next: UsageSearch): void =>
+    void navigate({ to: '/usage', search: { ...search, ...next }, replace: true });
+  return (
+    <div className="mb-4 flex flex-wrap items-end gap-3">
+      <SelectField
+        label="When"
+        value={range}
+        choices={ranges.map((value) => ({ value, label: rangeWords[value] }))}
+        onChange={(event) => {
+          const value = event.target.value as Range;
+          go(
+            value === 'days' ? { range: value, from: period.firstDay, to: period.lastDay } : { range: value },
+          );
+        }}
+      />
+      {range === 'days' && (
+        <>
+          <TextField
+            label="First day"
+            type="date"
+            value={period.firstDay}
+            max={period.lastDay}
+            onChange={(event) => event.target.value !== '' && go({ from: event.target.value })}
+          />
+          <TextField
+            label="Last day"
+            type="date"
+            value={period.lastDay}
+            min={period.firstDay}
+            onChange={(event) => event.target.value !== '' && go({ to: event.target.value })}
+          />
+        </>
+      )}
+      <SelectField
+        label="Lines"
+        value={by}
+        choices={groupings.map((value) => ({ value, label: groupWords[value] }))}
+        onChange={(event) => go({ by: event.target.value as Grouping })}
+      />
+      <p className="text-soft pb-2 text-xs">
+        {period.firstDay} to {period.lastDay}
+      </p>
+    </div>
+  );
+}
+
+function Totals({ days }: { readonly days: readonly UsageRow[] }) {
+  const { amount, requests, tokensIn, tokensOut } = totalOf(days.map(lineOf));
+  return (
+    <Figures
+      items={[
+        { label: 'Spent', value: <Money nano={amount} /> },
+        { label: 'Requests', value: requests.toLocaleString() },
+        { label: 'Tokens in', value: tokensIn.toLocaleString() },
+        { label: 'Tokens out', value: tokensOut.toLocaleString() },
+      ]}
+    />
+  );
+}
+
+function SpendChart({ days, period }: { readonly days: readonly UsageRow[]; readonly period: Period }) {
+  const { firstDay, lastDay } = period;
+  const chart = useMemo(() => {
+    const { seconds, usd } = chartOf(days, { firstDay, lastDay });
+    return { seconds, series: [{ label: 'Spent', values: usd }] };
+  }, [days, firstDay, lastDay]);
+  return (
+    <Card title="Spent each day">
+      <Chart label="Spent each day" kind="bars" {...chart} format={usdOfNumber} />
+    </Card>
+  );
+}
+
+function NothingUsed() {
+  const session = useSession();
+  return (
+    <Card>
+      {session.place.mode === 'test' ? (
+        <Empty
+          title="In test mode nothing costs anything."
+          action={
+            <Button kind="primary" onClick={() => session.go({ mode: 'live' })}>
+              See the usage of live mode
+            </Button>
+          }
+        >
+          So there is nothing to sum up. Single requests can be looked up above.
+        </Empty>
+      ) : (
+        <Empty
+          title="Nothing was used in these days."
+          action={
+            <Link to="/playground" className={buttonClass('primary')}>
+              Try a model
+            </Link>
+          }
+        >
+          Choose other days above, or use something.
+        </Empty>
+      )}
+    </Card>
+  );
 }

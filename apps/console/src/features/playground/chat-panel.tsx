@@ -1,0 +1,253 @@
+import { tokensPerSecond } from '@millrace/sdk/text';
+import { RotateCcw, Send, Square, Trash2 } from 'lucide-react';
+import { useState, type KeyboardEvent } from 'react';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextArea, TextField } from '../../ui/field.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty, Problem } from '../../ui/states.tsx';
+import {
+  messagesFor,
+  readSettings,
+  shortfallOf,
+  totalsOf,
+  type ChatSettings,
+  type Exchange,
+} from './chat.ts';
+import { Columns, RequestLink, secondsText, Stats, ViewCode, type PanelProps } from './parts.tsx';
+import { ModelPrice } from './model-price.tsx';
+import { useChat } from './use-chat.ts';
+
+const unset: ChatSettings = { system: '', temperature: '', maxTokens: '' };
+
+export function ChatPanel({ gateway, model, select }: PanelProps) {
+  const chat = useChat(gateway);
+  const [settings, setSettings] = useState(unset);
+  const [question, setQuestion] = useState('');
+  const read = readSettings(settings, model.max_output_tokens);
+  const numbers = read.ok ? read.numbers : {};
+  const asking = { model: model.id, system: settings.system, numbers };
+  const off =
+    (chat.isAnswering && 'Wait for the answer, or stop it.') ||
+    (!read.ok && 'One of the settings is not right.') ||
+    (question.trim() === '' && 'Type something first.');
+  const send = (): void => {
+    if (off !== false) return;
+    chat.ask(question.trim(), asking);
+    setQuestion('');
+  };
+  const messages = messagesFor(settings.system, chat.exchanges, question.trim() || 'Tell me of the mill.');
+  const last = chat.exchanges.at(-1);
+  return (
+    <Columns
+      side={
+        <>
+          {select}
+          <ModelPrice model={model} />
+          <Settings settings={settings} onChange={setSettings} read={read} most={model.max_output_tokens} />
+          <ViewCode wish={{ kind: 'chat', model: model.id, messages, ...numbers }} />
+        </>
+      }
+      main={
+        <Card
+          title="Conversation"
+          about={<Totals exchanges={chat.exchanges} />}
+          actions={
+            <Button
+              size="small"
+              kind="quiet"
+              icon={<Trash2 aria-hidden className="size-3.5" />}
+              off={chat.exchanges.length === 0 && 'There is nothing to clear.'}
+              onClick={chat.clear}
+            >
+              Clear
+            </Button>
+          }
+        >
+          {chat.exchanges.length === 0 ? (
+            <Empty title="Ask something.">The answer comes word by word, with what it cost below it.</Empty>
+          ) : (
+            <ol className="mb-4 flex flex-col gap-5">
+              {chat.exchanges.map((exchange) => (
+                <li key={exchange.id}>
+                  <Spoken
+                    exchange={exchange}
+                    again={
+                      exchange.id === last?.id && !chat.isAnswering
+                        ? () => chat.again(exchange.id, asking)
+                        : null
+                    }
+                  />
+                </li>
+              ))}
+            </ol>
+          )}
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              send();
+            }}
+          >
+            <TextArea
+              label="Your message"
+              hint="Enter sends, Shift Enter begins a new line."
+              rows={3}
+              value={question}
+              onChange={(event) => setQuestion(event.target.value)}
+              onKeyDown={(event: KeyboardEvent) => {
+                if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+                event.preventDefault();
+                send();
+              }}
+            />
+            <div className="mt-2 flex justify-end gap-2">
+              {chat.isAnswering && (
+                <Button icon={<Square aria-hidden className="size-3.5" />} onClick={chat.stop}>
+                  Stop
+                </Button>
+              )}
+              <Button kind="primary" type="submit" icon={<Send aria-hidden className="size-4" />} off={off}>
+                Send
+              </Button>
+            </div>
+          </form>
+        </Card>
+      }
+    />
+  );
+}
+
+function Settings({
+  settings,
+  onChange,
+  read,
+  most,
+}: {
+  readonly settings: ChatSettings;
+  readonly onChange: (settings: ChatSettings) => void;
+  readonly read: ReturnType<typeof readSettings>;
+  readonly most: number | null;
+}) {
+  const set = (field: keyof ChatSettings) => (event: { readonly target: { readonly value: string } }) =>
+    onChange({ ...settings, [field]: event.target.value });
+  return (
+    <>
+      <TextArea
+        label="System prompt"
+        hint="What the model is told before everything else."
+        rows={3}
+        value={settings.system}
+        onChange={set('system')}
+      />
+      <TextField
+        label="Temperature"
+        hint="How freely it chooses its words, 0 to 2. Empty: as the model likes."
+        inputMode="decimal"
+        value={settings.temperature}
+        onChange={set('temperature')}
+        error={read.ok ? undefined : read.temperature}
+      />
+      <TextField
+        label="Most tokens"
+        hint={most === null ? 'The longest answer.' : `The longest answer, up to ${most.toLocaleString()}.`}
+        inputMode="numeric"
+        value={settings.maxTokens}
+        onChange={set('maxTokens')}
+        error={read.ok ? undefined : read.maxTokens}
+      />
+    </>
+  );
+}
+
+function Totals({ exchanges }: { readonly exchanges: readonly Exchange[] }) {
+  const { mode } = useSession().place;
+  const { tokensIn, tokensOut, costNanoUsd, uncounted } = totalsOf(exchanges);
+  if (mode === 'test') return <>Answers are imitated here, and cost nothing.</>;
+  return (
+    <>
+      {tokensIn} tokens in, {tokensOut} out, <Money nano={costNanoUsd} />
+      {uncounted > 0 && `, and what ${String(uncounted)} more cost`}
+    </>
+  );
+}
+
+function Spoken({ exchange, again }: { readonly exchange: Exchange; readonly again: (() => void) | null }) {
+  const { question, answer, thought, state, error } = exchange;
+  const isComing = state === 'asked' || state === 'answering';
+  return (
+    <article aria-label={`You: ${question.slice(0, 60)}`}>
+      <h3 className="text-soft mb-1 text-xs">You</h3>
+      <p className="bg-raised mb-3 rounded-md px-3 py-2 break-words whitespace-pre-wrap">{question}</p>
+      <h3 className="text-soft mb-1 text-xs">Model</h3>
+      {thought !== '' && (
+        <details className="text-soft mb-2 text-xs">
+          <summary>What it thought</summary>
+          <p className="mt-1 break-words whitespace-pre-wrap">{thought}</p>
+        </details>
+      )}
+      <div aria-live="polite" aria-busy={isComing}>
+        {answer !== '' && <p className="break-words whitespace-pre-wrap">{answer}</p>}
+        {isComing && answer === '' && <p className="text-soft">Waiting for the first word…</p>}
+      </div>
+      {state === 'failed' && (
+        <div className="mt-2">
+          <Problem error={error} doing="answer" {...(again === null ? {} : { retry: again })} />
+        </div>
+      )}
+      {state === 'answered' && <CameTo exchange={exchange} again={again} />}
+    </article>
+  );
+}
+
+/** What an answer came to: tokens, cost to the nano, and how long one waited. */
+function CameTo({ exchange, again }: { readonly exchange: Exchange; readonly again: (() => void) | null }) {
+  const { end, usage } = exchange;
+  if (end === null) return null;
+  const { timing } = end;
+  const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
+  const speed = tokensPerSecond(usage, timing);
+  const shortfall = shortfallOf(end);
+  return (
+    <div className="mt-2 flex flex-col gap-1">
+      {shortfall !== null && <p className="text-warn text-xs">{shortfall}</p>}
+      <Stats
+        items={[
+          usage === null
+            ? null
+            : [
+                'Tokens in',
+                cached === 0
+                  ? usage.prompt_tokens
+                  : `${String(usage.prompt_tokens)} (${String(cached)} cached)`,
+              ],
+          usage === null ? null : ['Tokens out', usage.completion_tokens],
+          [
+            'Cost',
+            usage?.cost_nano_usd === undefined ? (
+              'not known yet'
+            ) : (
+              <Money key="cost" nano={String(usage.cost_nano_usd)} />
+            ),
+          ],
+          timing.firstMs === null ? null : ['First token', secondsText(timing.firstMs)],
+          ['In all', secondsText(timing.totalMs)],
+          speed === null ? null : ['Tokens/s', speed],
+        ]}
+      />
+      <div className="flex flex-wrap items-center gap-2">
+        {end.requestId !== null && <RequestLink requestId={end.requestId} />}
+        {again !== null && (
+          <Button
+            size="small"
+            kind="quiet"
+            icon={<RotateCcw aria-hidden className="size-3.5" />}
+            onClick={again}
+          >
+            Ask again
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}

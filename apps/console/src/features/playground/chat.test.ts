@@ -1,0 +1,115 @@
+import type { AnswerEnd } from '@millrace/sdk/text';
+import { describe, expect, test } from 'vitest';
+import {
+  messagesFor,
+  nextExchanges,
+  readSettings,
+  shortfallOf,
+  totalsOf,
+  type ChatEvent,
+  type Exchange,
+} from './chat.ts';
+
+const usage = { prompt_tokens: 10, completion_tokens: 4, cost_nano_usd: 1_234 };
+const end: AnswerEnd = {
+  text: 'Hi.',
+  usage,
+  timing: { firstMs: 10, totalMs: 20 },
+  requestId: 'req_1',
+  finishReason: 'stop',
+  stopped: false,
+};
+const after = (...events: readonly ChatEvent[]): readonly Exchange[] =>
+  events.reduce<readonly Exchange[]>(nextExchanges, []);
+const exchange = (id: number, question: string, answer: string): readonly ChatEvent[] => [
+  { kind: 'asked', id, question },
+  { kind: 'part', id, part: { text: answer, thought: '' } },
+  { kind: 'ended', id, end },
+];
+
+describe('a conversation', () => {
+  test('goes on as parts come, and thoughts are no part of the answer', () => {
+    const [only] = after(
+      { kind: 'asked', id: 1, question: 'Hello' },
+      { kind: 'part', id: 1, part: { text: '', thought: 'They greet.' } },
+      { kind: 'part', id: 1, part: { text: 'Hi', thought: '' } },
+      { kind: 'part', id: 1, part: { text: '.', thought: '' } },
+    );
+    expect(only).toMatchObject({ answer: 'Hi.', thought: 'They greet.', state: 'answering' });
+  });
+
+  test('sends what was said, after what the model is told first; what failed was not said', () => {
+    const exchanges = after(
+      ...exchange(1, 'Hello', 'Hi.'),
+      { kind: 'asked', id: 2, question: 'Lost' },
+      { kind: 'failed', id: 2, error: new Error('away') },
+    );
+    expect(messagesFor('Be brief.', exchanges, 'And now?')).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: 'Hi.' },
+      { role: 'user', content: 'And now?' },
+    ]);
+    expect(messagesFor('  ', [], 'Hello')).toEqual([{ role: 'user', content: 'Hello' }]);
+  });
+
+  test('taking one back forgets it and what followed', () => {
+    const exchanges = after(...exchange(1, 'a', 'A'), ...exchange(2, 'b', 'B'), ...exchange(3, 'c', 'C'), {
+      kind: 'taken-back',
+      id: 2,
+    });
+    expect(exchanges.map(({ id }) => id)).toEqual([1]);
+    expect(nextExchanges(exchanges, { kind: 'taken-back', id: 9 })).toBe(exchanges);
+    expect(nextExchanges(exchanges, { kind: 'cleared' })).toEqual([]);
+  });
+
+  test('late news of one that was taken back changes nothing', () => {
+    const exchanges = after(...exchange(1, 'a', 'A'), { kind: 'taken-back', id: 1 });
+    expect(nextExchanges(exchanges, { kind: 'booked', id: 1, usage })).toEqual([]);
+  });
+});
+
+describe('what it came to', () => {
+  test('is the sum, and says what is missing from it', () => {
+    const stopped: AnswerEnd = { ...end, usage: null, stopped: true };
+    const exchanges = after(
+      ...exchange(1, 'a', 'A'),
+      { kind: 'asked', id: 2, question: 'b' },
+      { kind: 'ended', id: 2, end: stopped },
+    );
+    expect(totalsOf(exchanges)).toEqual({ tokensIn: 10, tokensOut: 4, costNanoUsd: 1_234n, uncounted: 1 });
+    const booked = nextExchanges(exchanges, { kind: 'booked', id: 2, usage });
+    expect(totalsOf(booked)).toEqual({ tokensIn: 20, tokensOut: 8, costNanoUsd: 2_468n, uncounted: 0 });
+    expect(nextExchanges(booked, { kind: 'booked', id: 2, usage: null })).toEqual(booked);
+  });
+
+  test('says why an answer is short', () => {
+    expect(shortfallOf(end)).toBeNull();
+    expect(shortfallOf({ ...end, stopped: true })).toMatch(/You stopped/);
+    expect(shortfallOf({ ...end, finishReason: 'length' })).toMatch(/most tokens/);
+  });
+});
+
+describe('settings', () => {
+  const read = (temperature: string, maxTokens: string, most: number | null = 1_024) =>
+    readSettings({ system: '', temperature, maxTokens }, most);
+
+  test('what is left empty is left to the model', () => {
+    expect(read('', ' ')).toEqual({ ok: true, numbers: {} });
+    expect(read('0.7', '200')).toEqual({ ok: true, numbers: { temperature: 0.7, max_tokens: 200 } });
+  });
+
+  test.each([
+    ['2.1', '', 'temperature'],
+    ['-1', '', 'temperature'],
+    ['warm', '', 'temperature'],
+    ['', '0', 'maxTokens'],
+    ['', '1.5', 'maxTokens'],
+    ['', '1025', 'maxTokens'],
+    ['', '1e3', 'maxTokens'],
+  ])('%j and %j: %s is wrong', (temperature, maxTokens, field) => {
+    const result = read(temperature, maxTokens);
+    expect(Object.keys(result)).toEqual(['ok', field]);
+    expect(result.ok).toBe(false);
+  });
+});

@@ -1,0 +1,155 @@
+import type { AnswerEnd, AnswerPart, AnswerUsage } from '@millrace/sdk/text';
+
+/** A conversation as values. Who draws it and who asks the model is elsewhere. */
+
+export interface Exchange {
+  readonly id: number;
+  readonly question: string;
+  readonly answer: string;
+  /** What a reasoning model thought before it answered. */
+  readonly thought: string;
+  readonly state: 'asked' | 'answering' | 'answered' | 'failed';
+  readonly end: AnswerEnd | null;
+  /** From the answer; of one that was stopped, from the books a moment later. */
+  readonly usage: AnswerUsage | null;
+  readonly error: unknown;
+}
+
+export type ChatEvent =
+  | { readonly kind: 'asked'; readonly id: number; readonly question: string }
+  | { readonly kind: 'part'; readonly id: number; readonly part: AnswerPart }
+  | { readonly kind: 'ended'; readonly id: number; readonly end: AnswerEnd }
+  | { readonly kind: 'booked'; readonly id: number; readonly usage: AnswerUsage | null }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: unknown }
+  /** Forgets one and everything after it, so that it can be asked anew. */
+  | { readonly kind: 'taken-back'; readonly id: number }
+  | { readonly kind: 'cleared' };
+
+function ofId(
+  exchanges: readonly Exchange[],
+  id: number,
+  change: (exchange: Exchange) => Partial<Exchange>,
+): readonly Exchange[] {
+  return exchanges.map((exchange) => (exchange.id === id ? { ...exchange, ...change(exchange) } : exchange));
+}
+
+export function nextExchanges(exchanges: readonly Exchange[], event: ChatEvent): readonly Exchange[] {
+  switch (event.kind) {
+    case 'asked': {
+      const { id, question } = event;
+      const begun = { answer: '', thought: '', state: 'asked', end: null, usage: null, error: null } as const;
+      return [...exchanges, { id, question, ...begun }];
+    }
+    case 'part':
+      return ofId(exchanges, event.id, ({ answer, thought }) => ({
+        answer: answer + event.part.text,
+        thought: thought + event.part.thought,
+        state: 'answering',
+      }));
+    case 'ended':
+      return ofId(exchanges, event.id, () => ({ state: 'answered', end: event.end, usage: event.end.usage }));
+    case 'booked':
+      return ofId(exchanges, event.id, ({ usage }) => ({ usage: event.usage ?? usage }));
+    case 'failed':
+      return ofId(exchanges, event.id, () => ({ state: 'failed', error: event.error }));
+    case 'taken-back': {
+      const at = exchanges.findIndex(({ id }) => id === event.id);
+      return at < 0 ? exchanges : exchanges.slice(0, at);
+    }
+    case 'cleared':
+      return [];
+  }
+}
+
+export interface Message {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** What is sent for a question: everything before it that was answered, also an answer that was stopped. */
+export function messagesFor(system: string, exchanges: readonly Exchange[], question: string): Message[] {
+  const said = exchanges
+    .filter(({ state, answer }) => state === 'answered' && answer !== '')
+    .flatMap((exchange): Message[] => [
+      { role: 'user', content: exchange.question },
+      { role: 'assistant', content: exchange.answer },
+    ]);
+  const told: Message[] = system.trim() === '' ? [] : [{ role: 'system', content: system }];
+  return [...told, ...said, { role: 'user', content: question }];
+}
+
+export interface ChatTotals {
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  readonly costNanoUsd: bigint;
+  /** Answers whose cost is not known, and not in the sum. */
+  readonly uncounted: number;
+}
+
+export function totalsOf(exchanges: readonly Exchange[]): ChatTotals {
+  const none: ChatTotals = { tokensIn: 0, tokensOut: 0, costNanoUsd: 0n, uncounted: 0 };
+  return exchanges.reduce((sum, { state, usage }) => {
+    if (state !== 'answered') return sum;
+    if (usage?.cost_nano_usd === undefined) return { ...sum, uncounted: sum.uncounted + 1 };
+    return {
+      ...sum,
+      tokensIn: sum.tokensIn + usage.prompt_tokens,
+      tokensOut: sum.tokensOut + usage.completion_tokens,
+      costNanoUsd: sum.costNanoUsd + BigInt(usage.cost_nano_usd),
+    };
+  }, none);
+}
+
+/** Why an answer is not as long as it might have been; null when it came to its own end. */
+export function shortfallOf(end: AnswerEnd): string | null {
+  if (end.stopped) return 'You stopped it.';
+  return end.finishReason === 'length' ? 'It reached the most tokens that it may have.' : null;
+}
+
+/** Settings of a chat as they are typed: a field that is empty is left to the model. */
+export interface ChatSettings {
+  readonly system: string;
+  readonly temperature: string;
+  readonly maxTokens: string;
+}
+
+export interface ChatNumbers {
+  readonly temperature?: number;
+  readonly max_tokens?: number;
+}
+
+/** The numbers of the settings, or what is wrong with which field. */
+export function readSettings(
+  settings: ChatSettings,
+  mostTokens: number | null,
+):
+  | { readonly ok: true; readonly numbers: ChatNumbers }
+  | { readonly ok: false; readonly temperature?: string; readonly maxTokens?: string } {
+  const temperature = numberOf(settings.temperature);
+  const maxTokens = numberOf(settings.maxTokens);
+  const most = mostTokens ?? 16_777_216;
+  const wrongTemperature = temperature !== null && !(temperature >= 0 && temperature <= 2);
+  const wrongTokens =
+    maxTokens !== null && !(Number.isInteger(maxTokens) && maxTokens >= 1 && maxTokens <= most);
+  if (wrongTemperature || wrongTokens) {
+    return {
+      ok: false,
+      ...(wrongTemperature && { temperature: 'A number from 0 to 2.' }),
+      ...(wrongTokens && { maxTokens: `A whole number from 1 to ${most.toLocaleString('en')}.` }),
+    };
+  }
+  return {
+    ok: true,
+    numbers: {
+      ...(temperature !== null && { temperature }),
+      ...(maxTokens !== null && { max_tokens: maxTokens }),
+    },
+  };
+}
+
+/** Null for nothing; not a number for what is none. */
+export function numberOf(text: string): number | null {
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  return /^-?\d+(?:\.\d+)?$/.test(trimmed) ? Number(trimmed) : Number.NaN;
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { createGateway, leftovers } from './gateway.ts';
+
+const hourMs = 3_600_000;
+const refused = (status: number): Error => Object.assign(new Error('refused'), { status });
+
+/** A world whose time moves only while somebody sleeps. */
+function world(options: { readonly knownAfterMs?: number } = {}) {
+  const state = { nowMs: 0, made: 0, waits: [] as number[], revoked: new Set<string>(), failMaking: false };
+  const bornMs = new Map<string, number>();
+  const gateway = createGateway<string>({
+    makeKey: async () => {
+      await Promise.resolve();
+      if (state.failMaking) throw new Error('not now');
+      state.made += 1;
+      const secret = `key ${String(state.made)}`;
+      bornMs.set(secret, state.nowMs);
+      return { secret, expiresAtMs: state.nowMs + hourMs };
+    },
+    clientOf: (secret) => secret,
+    nowMs: () => state.nowMs,
+    sleep: async (ms) => {
+      state.waits.push(ms);
+      state.nowMs += ms;
+    },
+  });
+  /** What a gateway does: it knows a key some time after it was made, until it is revoked. */
+  const use = async (secret: string): Promise<string> => {
+    const ageMs = state.nowMs - (bornMs.get(secret) ?? 0);
+    if (ageMs < (options.knownAfterMs ?? 0) || state.revoked.has(secret)) throw refused(401);
+    return secret;
+  };
+  return { state, gateway, use };
+}
+
+describe('calling a gateway', () => {
+  test('makes one key for all calls, also for those that begin at once', async () => {
+    const { state, gateway, use } = world();
+    expect(await Promise.all([gateway.call(use), gateway.call(use), gateway.call(use)])).toEqual([
+      'key 1',
+      'key 1',
+      'key 1',
+    ]);
+    expect(await gateway.call(use)).toBe('key 1');
+    expect(state.made).toBe(1);
+  });
+
+  test('waits for a new key to reach the gateways, and tells nobody', async () => {
+    const { state, gateway, use } = world({ knownAfterMs: 650 });
+    expect(await gateway.call(use)).toBe('key 1');
+    expect(state.waits).toEqual([100, 200, 400]);
+  });
+
+  test('gives up on a key that never arrives, and does not make one after the other', async () => {
+    const { state, gateway, use } = world({ knownAfterMs: hourMs });
+    await expect(gateway.call(use)).rejects.toMatchObject({ status: 401 });
+    expect(state.made).toBe(1);
+    expect(state.waits).toHaveLength(5);
+  });
+
+  test('makes another in time before the hour is over', async () => {
+    const { state, gateway, use } = world();
+    await gateway.call(use);
+    state.nowMs = hourMs - 30_000;
+    expect(await Promise.all([gateway.call(use), gateway.call(use)])).toEqual(['key 2', 'key 2']);
+    expect(state.made).toBe(2);
+  });
+
+  test('makes another where somebody revoked it, once', async () => {
+    const { state, gateway, use } = world();
+    await gateway.call(use);
+    state.nowMs = 60_000;
+    state.revoked.add('key 1');
+    expect(await Promise.all([gateway.call(use), gateway.call(use)])).toEqual(['key 2', 'key 2']);
+    state.nowMs = 120_000;
+    state.revoked.add('key 2').add('key 3');
+    await expect(gateway.call(use)).rejects.toMatchObject({ status: 401 });
+    expect(state.made).toBe(3);
+  });
+
+  test('leaves other refusals alone', async () => {
+    const { state, gateway } = world();
+    const broke = gateway.call(async () => Promise.reject(refused(402)));
+    await expect(broke).rejects.toMatchObject({ status: 402 });
+    expect(state.waits).toEqual([]);
+  });
+
+  test('a key that could not be made is tried again with the next call', async () => {
+    const { state, gateway, use } = world();
+    state.failMaking = true;
+    await expect(gateway.call(use)).rejects.toThrow('not now');
+    state.failMaking = false;
+    expect(await gateway.call(use)).toBe('key 1');
+  });
+});
+
+test('only own keys of earlier visits that have ended are tidied up', () => {
+  const key = {
+    id: 'key_a',
+    name: 'Playground',
+    createdBy: 'usr_me',
+    expiresAt: '2026-01-01T00:00:00Z',
+    revokedAt: null,
+  };
+  const keys = [
+    key,
+    { ...key, id: 'key_b', createdBy: 'usr_other' },
+    { ...key, id: 'key_c', name: 'Mine' },
+    { ...key, id: 'key_d', revokedAt: '2026-01-01T00:00:00Z' },
+    { ...key, id: 'key_e', expiresAt: '2026-01-03T00:00:00Z' },
+    { ...key, id: 'key_f', expiresAt: null },
+  ];
+  expect(leftovers(keys, 'usr_me', Date.parse('2026-01-02T00:00:00Z'))).toEqual(['key_a']);
+});

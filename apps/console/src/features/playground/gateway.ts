@@ -1,0 +1,108 @@
+/**
+ * The way from the browser to a gateway. Gateways take API keys and nothing else, so the console makes one that lasts an hour
+ * and can do nothing but call models, keeps it in memory alone, and makes the next when it is needed.
+ */
+
+export interface MadeKey {
+  readonly secret: string;
+  readonly expiresAtMs: number;
+}
+
+export interface GatewayParts<Client> {
+  makeKey(): Promise<MadeKey>;
+  clientOf(secret: string): Client;
+  nowMs(): number;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Gateway<Client> {
+  /** Calls with a key that works. What `use` does must be safe to do again after a 401: nothing has happened then. */
+  call<Result>(use: (client: Client) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+}
+
+/** A key that ends within a minute is not begun with. */
+const marginMs = 60_000;
+/** A new key is known to all gateways after this. */
+const youngMs = 10_000;
+/** Waits while a new key is on its way to the gateways; few, for refused keys are counted. */
+const waitsMs = [100, 200, 400, 800, 1_600] as const;
+
+interface Held<Client> {
+  readonly client: Client;
+  readonly madeAtMs: number;
+  readonly expiresAtMs: number;
+  /** It worked once and does no more: somebody revoked it. */
+  isRefused: boolean;
+}
+
+export function createGateway<Client>(parts: GatewayParts<Client>): Gateway<Client> {
+  // A promise, so that two calls at once make one key.
+  let held: Promise<Held<Client>> | null = null;
+
+  async function make(): Promise<Held<Client>> {
+    const { secret, expiresAtMs } = await parts.makeKey();
+    return { client: parts.clientOf(secret), madeAtMs: parts.nowMs(), expiresAtMs, isRefused: false };
+  }
+
+  async function current(): Promise<Held<Client>> {
+    const before = held;
+    const known = (await before?.catch(() => null)) ?? null;
+    if (known !== null && !known.isRefused && known.expiresAtMs - marginMs > parts.nowMs()) return known;
+    // Whoever waited for the same one and came first has begun to make the next.
+    if (held === null || held === before) held = make();
+    return held;
+  }
+
+  return {
+    async call(use, signal) {
+      let key = await current();
+      let renewed = false;
+      for (let tried = 0; ; tried += 1) {
+        try {
+          return await use(key.client);
+        } catch (error) {
+          if (!isUnauthenticated(error)) throw error;
+          const waitMs = waitsMs[tried];
+          const isYoung = parts.nowMs() - key.madeAtMs < youngMs;
+          if (isYoung && waitMs !== undefined) {
+            await parts.sleep(waitMs, signal);
+            continue;
+          }
+          if (isYoung || renewed) throw error;
+          renewed = true;
+          tried = -1;
+          key.isRefused = true;
+          key = await current();
+        }
+      }
+    },
+  };
+}
+
+function isUnauthenticated(error: unknown): boolean {
+  return error instanceof Error && 'status' in error && error.status === 401;
+}
+
+interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly createdBy: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+}
+
+export const playgroundKeyName = 'Playground';
+
+/** Keys of earlier visits that have ended. They do no harm but count against how many an organisation may have. */
+export function leftovers(keys: readonly ListedKey[], userId: string, nowMs: number): readonly string[] {
+  return keys
+    .filter(
+      ({ name, createdBy, expiresAt, revokedAt }) =>
+        name === playgroundKeyName &&
+        createdBy === userId &&
+        revokedAt === null &&
+        expiresAt !== null &&
+        Date.parse(expiresAt) <= nowMs,
+    )
+    .map(({ id }) => id);
+}

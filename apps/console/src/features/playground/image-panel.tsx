@@ -1,0 +1,195 @@
+import { ImagePlus, Square } from 'lucide-react';
+import { useState } from 'react';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { MadeFiles } from './made-files.tsx';
+import {
+  bytesOfBase64,
+  imagePrice,
+  imageSizes,
+  pictureKind,
+  readImageFields,
+  stepsDefault,
+  type ImageErrors,
+  type ImageFields,
+  type ImageWish,
+} from './media.ts';
+import { ModelPrice } from './model-price.tsx';
+import { Columns, ViewCode, type PanelProps } from './parts.tsx';
+import { useModelPrice } from './use-gateway.ts';
+import { useMade } from './use-made.ts';
+
+const unset: ImageFields = { size: '1024x1024', steps: String(stepsDefault), count: '1', seed: '' };
+
+export function ImagePanel({ gateway, model, select }: PanelProps) {
+  const { state, make, stop } = useMade(gateway);
+  const [fields, setFields] = useState(unset);
+  const [prompt, setPrompt] = useState('');
+  const read = readImageFields(fields);
+  const errors = read.ok ? {} : read.errors;
+  const isMaking = state.kind === 'making';
+  const off =
+    (!read.ok && 'One of the settings is not right.') ||
+    (prompt.trim() === '' && 'Say first what is to be seen.');
+  const send = (): void => {
+    if (off !== false || isMaking || !read.ok) return;
+    const { wish, seed } = read;
+    void make(prompt, async (models, signal) => {
+      const { data, requestId } = await models.images
+        .create(
+          {
+            model: model.id,
+            prompt: prompt.trim(),
+            size: fields.size,
+            n: wish.count,
+            num_inference_steps: wish.steps,
+            ...(seed !== null && { seed }),
+          },
+          { signal },
+        )
+        .withResponse();
+      const blobs = data.data.map(({ b64_json }, index) => {
+        const bytes = bytesOfBase64(b64_json);
+        const { type, ending } = pictureKind(bytes);
+        return { blob: new Blob([bytes], { type }), name: `image-${String(index + 1)}.${ending}` };
+      });
+      return { blobs, requestId };
+    });
+  };
+  const { steps, count } = read.ok ? read.wish : { steps: stepsDefault, count: 1 };
+  return (
+    <Columns
+      side={
+        <>
+          {select}
+          <ModelPrice model={model} />
+          <Settings fields={fields} onChange={setFields} errors={errors} />
+          <ViewCode
+            wish={{
+              kind: 'image',
+              model: model.id,
+              prompt: prompt.trim() || 'a water mill at dusk',
+              size: fields.size,
+              n: count,
+              steps,
+              ...(read.ok && read.seed !== null && { seed: read.seed }),
+            }}
+          />
+        </>
+      }
+      main={
+        <Card title="Picture">
+          <form
+            className="mb-4"
+            onSubmit={(event) => {
+              event.preventDefault();
+              send();
+            }}
+          >
+            <TextArea
+              label="What is to be seen"
+              rows={3}
+              maxLength={20_000}
+              value={prompt}
+              onChange={(event) => setPrompt(event.target.value)}
+            />
+            <div className="mt-2 flex flex-wrap items-center justify-end gap-3">
+              <Cost model={model.id} wish={read.ok ? read.wish : null} />
+              {isMaking && (
+                <Button icon={<Square aria-hidden className="size-3.5" />} onClick={stop}>
+                  Stop
+                </Button>
+              )}
+              <Button
+                kind="primary"
+                type="submit"
+                icon={<ImagePlus aria-hidden className="size-4" />}
+                off={off}
+                busy={isMaking && 'Making it…'}
+              >
+                Make the picture
+              </Button>
+            </div>
+          </form>
+          <MadeFiles
+            state={state}
+            what="picture"
+            empty={
+              <Empty title="No picture yet.">
+                Say what is to be seen. What it costs stands beside the button.
+              </Empty>
+            }
+            show={({ url }, about) => (
+              <img src={url} alt={about} className="border-line max-h-[70vh] max-w-full rounded-md border" />
+            )}
+          />
+        </Card>
+      }
+    />
+  );
+}
+
+function Settings({
+  fields,
+  onChange,
+  errors,
+}: {
+  readonly fields: ImageFields;
+  readonly onChange: (fields: ImageFields) => void;
+  readonly errors: ImageErrors;
+}) {
+  const set = (field: keyof ImageFields) => (event: { readonly target: { readonly value: string } }) =>
+    onChange({ ...fields, [field]: event.target.value });
+  return (
+    <>
+      <SelectField
+        label="Size"
+        value={fields.size}
+        onChange={set('size')}
+        error={errors.size}
+        choices={imageSizes.map((size) => ({ value: size, label: size.replace('x', ' x ') }))}
+      />
+      <TextField
+        label="Steps"
+        hint="How often it is refined."
+        inputMode="numeric"
+        value={fields.steps}
+        onChange={set('steps')}
+        error={errors.steps}
+      />
+      <TextField
+        label="How many"
+        inputMode="numeric"
+        value={fields.count}
+        onChange={set('count')}
+        error={errors.count}
+      />
+      <TextField
+        label="Seed"
+        hint="The same seed gives the same picture. Empty: another each time."
+        inputMode="numeric"
+        value={fields.seed}
+        onChange={set('seed')}
+        error={errors.seed}
+      />
+    </>
+  );
+}
+
+/** What the picture will cost, before it is asked for. */
+function Cost({ model, wish }: { readonly model: string; readonly wish: ImageWish | null }) {
+  const { mode } = useSession().place;
+  const { data: price } = useModelPrice(model);
+  if (mode === 'test') return <span className="text-soft">Free in test mode</span>;
+  const each = price?.image_nano_usd ?? null;
+  if (each === null || wish === null) return null;
+  return (
+    <span>
+      Costs <Money nano={imagePrice(BigInt(each), wish)} />
+    </span>
+  );
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import {
+  bytesOfBase64,
+  charactersOf,
+  imagePrice,
+  pictureKind,
+  readImageFields,
+  speechPrice,
+} from './media.ts';
+
+describe('the price of a picture', () => {
+  const price = 10_000_000n;
+
+  test('is the price of the model for 1024 x 1024 in 25 steps', () => {
+    expect(imagePrice(price, { width: 1_024, height: 1_024, steps: 25, count: 1 })).toBe(price);
+    expect(imagePrice(price, { width: 1_024, height: 1_024, steps: 25, count: 4 })).toBe(4n * price);
+  });
+
+  test('grows with each side and with steps', () => {
+    expect(imagePrice(price, { width: 512, height: 512, steps: 50, count: 1 })).toBe(5_000_000n);
+    expect(imagePrice(price, { width: 1_024, height: 1_024, steps: 30, count: 1 })).toBe(12_000_000n);
+  });
+
+  test('a part of a nano is one, once for all pictures together', () => {
+    expect(imagePrice(1n, { width: 512, height: 512, steps: 25, count: 1 })).toBe(1n);
+    expect(imagePrice(1n, { width: 512, height: 512, steps: 25, count: 5 })).toBe(2n);
+  });
+});
+
+test('speech is sold by the character as people count them', () => {
+  expect(charactersOf('Mühle 🌊')).toBe(7);
+  expect(speechPrice(5_000n, 'Mühle 🌊')).toBe(35_000n);
+});
+
+describe('what is typed for a picture', () => {
+  const fields = { size: '768x1024', steps: '', count: '2', seed: '' };
+
+  test('what is left empty is what most have', () => {
+    expect(readImageFields(fields)).toEqual({
+      ok: true,
+      wish: { width: 768, height: 1_024, steps: 30, count: 2 },
+      seed: null,
+    });
+    expect(readImageFields({ ...fields, seed: '7' })).toMatchObject({ ok: true, seed: 7 });
+  });
+
+  test('all that is wrong is told at once', () => {
+    const read = readImageFields({ size: '64x9000', steps: '0', count: '11', seed: '1.5' });
+    expect(read.ok || Object.keys(read.errors)).toEqual(['size', 'steps', 'count', 'seed']);
+  });
+});
+
+test('a picture is known by how it begins', () => {
+  expect(pictureKind(bytesOfBase64('iVBORw0KGgo='))).toMatchObject({ type: 'image/png', ending: 'png' });
+  expect(pictureKind(bytesOfBase64('/9j/4AAQ'))).toMatchObject({ ending: 'jpg' });
+  expect(pictureKind(bytesOfBase64('AAAA'))).toMatchObject({ ending: 'bin' });
+});

@@ -1,0 +1,98 @@
+import type { Item } from '@millrace/sdk';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useSession } from '../../app/session.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { SelectField } from '../../ui/field.tsx';
+import { PageHead } from '../../ui/page.tsx';
+import { Empty, Loading, Note, Shown } from '../../ui/states.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { ChatPanel } from './chat-panel.tsx';
+import { ImagePanel } from './image-panel.tsx';
+import { chooseModel, type Kind } from './search.ts';
+import { SpeechPanel } from './speech-panel.tsx';
+import { useCallableModels, useGateway } from './use-gateway.ts';
+
+export type CallableModel = Item<'listModels'>;
+
+const words: Readonly<Record<Kind, string>> = { chat: 'chat', image: 'image', speech: 'speech' };
+
+export function PlaygroundPage() {
+  const session = useSession();
+  const search = useSearch({ from: '/shell/inside/playground' });
+  const navigate = useNavigate();
+  const refusal = session.mayNot('inference:write') || session.mayNot('api-keys:write');
+  const kind = search.kind ?? 'chat';
+  const open = (id: string): void => void navigate({ to: '/playground', search: { kind: id as Kind } });
+  return (
+    <>
+      <PageHead
+        title="Playground"
+        about="Try a model, see what it costs and how fast it is, and take the code with you."
+      />
+      {refusal === false ? (
+        <Tabs
+          label="What to try"
+          open={kind}
+          onOpen={open}
+          tabs={[
+            { id: 'chat', label: 'Chat', content: () => <Side kind="chat" /> },
+            { id: 'image', label: 'Image', content: () => <Side kind="image" /> },
+            { id: 'speech', label: 'Speech', content: () => <Side kind="speech" /> },
+          ]}
+        />
+      ) : (
+        <Note tone="warn">{refusal}</Note>
+      )}
+    </>
+  );
+}
+
+function Side({ kind }: { readonly kind: Kind }) {
+  const { model: wanted } = useSearch({ from: '/shell/inside/playground' });
+  const navigate = useNavigate();
+  const gateway = useGateway();
+  const models = useCallableModels();
+  return (
+    <Shown query={models} what="models">
+      {(all: readonly CallableModel[]) => {
+        const { fitting, chosen } = chooseModel(all, kind, wanted);
+        if (chosen === undefined) return <NoModels kind={kind} />;
+        if (gateway === null) return <Loading what="the gateway" />;
+        const select = (
+          <SelectField
+            label="Model"
+            value={chosen.id}
+            choices={fitting.map(({ id }) => ({ value: id, label: id }))}
+            onChange={(event) =>
+              void navigate({ to: '/playground', search: { kind, model: event.target.value } })
+            }
+          />
+        );
+        const shared = { gateway, model: chosen, select };
+        switch (kind) {
+          case 'chat':
+            return <ChatPanel {...shared} />;
+          case 'image':
+            return <ImagePanel {...shared} />;
+          case 'speech':
+            return <SpeechPanel {...shared} />;
+        }
+      }}
+    </Shown>
+  );
+}
+
+function NoModels({ kind }: { readonly kind: Kind }) {
+  return (
+    <Empty
+      title={`There is no ${words[kind]} model here yet.`}
+      action={
+        <Link to="/models" className={buttonClass()}>
+          See all models
+        </Link>
+      }
+    >
+      As soon as the operator offers one, it can be tried here.
+    </Empty>
+  );
+}

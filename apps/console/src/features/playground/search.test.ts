@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { chooseModel, readSearch } from './search.ts';
+
+test('an address that says nonsense opens the chat', () => {
+  expect(readSearch({})).toEqual({});
+  expect(readSearch({ kind: 'poem', model: 7 })).toEqual({});
+  expect(readSearch({ kind: 'image', model: 'acme/image' })).toEqual({ kind: 'image', model: 'acme/image' });
+});
+
+test('each side shows the models that are for it, and takes the one that was named or the first', () => {
+  const models = [
+    { id: 'a', modality: 'chat' },
+    { id: 'b', modality: 'image' },
+    { id: 'c', modality: 'chat' },
+    { id: 'd', modality: 'completion' },
+  ] as const;
+  expect(chooseModel(models, 'chat', 'c')).toMatchObject({
+    fitting: [{ id: 'a' }, { id: 'c' }],
+    chosen: { id: 'c' },
+  });
+  expect(chooseModel(models, 'chat', 'b').chosen?.id).toBe('a');
+  expect(chooseModel(models, 'speech', 'a')).toEqual({ fitting: [], chosen: undefined });
+});

@@ -1,0 +1,141 @@
+import { AudioLines, Square } from 'lucide-react';
+import { useState } from 'react';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextArea, TextField } from '../../ui/field.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { numberOf } from './chat.ts';
+import { MadeFiles } from './made-files.tsx';
+import { charactersOf, speechMax, speechPrice } from './media.ts';
+import { ModelPrice } from './model-price.tsx';
+import { Columns, ViewCode, type PanelProps } from './parts.tsx';
+import { useModelPrice } from './use-gateway.ts';
+import { useMade } from './use-made.ts';
+
+export function SpeechPanel({ gateway, model, select }: PanelProps) {
+  const { state, make, stop } = useMade(gateway);
+  const [text, setText] = useState('');
+  const [voice, setVoice] = useState('alloy');
+  const [speed, setSpeed] = useState('');
+  const input = text.trim();
+  const fast = numberOf(speed);
+  const isWrong = fast !== null && !(fast >= 0.25 && fast <= 4);
+  const isMaking = state.kind === 'making';
+  const tooLong = input.length > speechMax && `At most ${String(speechMax)} signs at a time.`;
+  const off =
+    (input === '' && 'Type first what is to be said.') ||
+    tooLong ||
+    (voice.trim() === '' && 'Name a voice first.') ||
+    (isWrong && 'The speed is not right.');
+  const wish = {
+    model: model.id,
+    input: input || 'The wheel turns.',
+    voice: voice.trim(),
+    ...(fast !== null && !isWrong && { speed: fast }),
+  };
+  const send = (): void => {
+    if (off !== false || isMaking) return;
+    void make(input, async (models, signal) => {
+      const { data, requestId } = await models.audio.createSpeech(wish, { signal }).withResponse();
+      const blob = new Blob([new Uint8Array(data)], { type: 'audio/mpeg' });
+      return { blobs: [{ blob, name: 'speech.mp3' }], requestId };
+    });
+  };
+  return (
+    <Columns
+      side={
+        <>
+          {select}
+          <ModelPrice model={model} />
+          <TextField
+            label="Voice"
+            hint="By the name that the model has for it."
+            maxLength={100}
+            value={voice}
+            onChange={(event) => setVoice(event.target.value)}
+          />
+          <TextField
+            label="Speed"
+            hint="0.25 to 4. Empty: as people speak."
+            inputMode="decimal"
+            value={speed}
+            onChange={(event) => setSpeed(event.target.value)}
+            error={isWrong ? 'A number from 0.25 to 4.' : undefined}
+          />
+          <ViewCode wish={{ kind: 'speech', ...wish }} />
+        </>
+      }
+      main={
+        <Card title="Speech">
+          <form
+            className="mb-4"
+            onSubmit={(event) => {
+              event.preventDefault();
+              send();
+            }}
+          >
+            <TextArea
+              label="What is to be said"
+              hint={`${String(charactersOf(input))} of at most ${String(speechMax)} characters`}
+              rows={5}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+              error={tooLong === false ? undefined : tooLong}
+            />
+            <div className="mt-2 flex flex-wrap items-center justify-end gap-3">
+              <Cost model={model.id} text={input} />
+              {isMaking && (
+                <Button icon={<Square aria-hidden className="size-3.5" />} onClick={stop}>
+                  Stop
+                </Button>
+              )}
+              <Button
+                kind="primary"
+                type="submit"
+                icon={<AudioLines aria-hidden className="size-4" />}
+                off={off}
+                busy={isMaking && 'Speaking…'}
+              >
+                Speak it
+              </Button>
+            </div>
+          </form>
+          <MadeFiles
+            state={state}
+            what="speech"
+            empty={
+              <Empty title="No speech yet.">
+                Type what is to be said. What it costs stands beside the button.
+              </Empty>
+            }
+            show={({ url }, about) => (
+              // What it says stands in the field above it.
+              // oxlint-disable-next-line jsx-a11y/media-has-caption
+              <audio
+                controls
+                src={url}
+                aria-label={`Speech: ${about.slice(0, 60)}`}
+                className="w-80 max-w-full"
+              />
+            )}
+          />
+        </Card>
+      }
+    />
+  );
+}
+
+function Cost({ model, text }: { readonly model: string; readonly text: string }) {
+  const { mode } = useSession().place;
+  const { data: price } = useModelPrice(model);
+  if (mode === 'test') return <span className="text-soft">Free in test mode</span>;
+  const each = price?.character_nano_usd ?? null;
+  if (each === null) return null;
+  return (
+    <span>
+      Costs <Money nano={speechPrice(BigInt(each), text)} />
+    </span>
+  );
+}

@@ -1,0 +1,81 @@
+import type { Millrace } from '@millrace/sdk';
+import { bookedUsage, readAnswer, usageOfBooks, type AnswerEnd, type AnswerPart } from '@millrace/sdk/text';
+import { useEffect, useReducer, useRef } from 'react';
+import { monotonicMs, sleep } from '../../api/clock.ts';
+import { useSession } from '../../app/session.tsx';
+import { messagesFor, nextExchanges, type ChatNumbers, type Exchange } from './chat.ts';
+import type { Gateway } from './gateway.ts';
+
+export interface Asking {
+  readonly model: string;
+  readonly system: string;
+  readonly numbers: ChatNumbers;
+}
+
+const clock = { monotonicMs, sleep };
+
+/** A conversation with a model, and what can be done with it. */
+export function useChat(gateway: Gateway<Millrace>) {
+  const { client } = useSession();
+  const [exchanges, dispatch] = useReducer(nextExchanges, []);
+  const running = useRef<AbortController | null>(null);
+  const lastId = useRef(0);
+  // Whoever leaves the page leaves the answer: the engine stops, and what it made by then is charged.
+  useEffect(() => () => running.current?.abort(), []);
+
+  async function answer(id: number, before: readonly Exchange[], question: string, asking: Asking) {
+    const leaving = new AbortController();
+    running.current = leaving;
+    const { signal } = leaving;
+    const startedMs = monotonicMs();
+    let end: AnswerEnd;
+    try {
+      const messages = messagesFor(asking.system, before, question);
+      const stream = await gateway.call(
+        async (models) =>
+          models.chat.create({ model: asking.model, messages, ...asking.numbers, stream: true }, { signal }),
+        signal,
+      );
+      const show = (part: AnswerPart): void => dispatch({ kind: 'part', id, part });
+      end = await readAnswer(stream, { clock, signal, show, startedMs });
+    } catch (error) {
+      if (!signal.aborted) {
+        dispatch({ kind: 'failed', id, error });
+        return;
+      }
+      const timing = { firstMs: null, totalMs: Math.round(monotonicMs() - startedMs) };
+      end = { text: '', usage: null, timing, requestId: null, finishReason: null, stopped: true };
+    } finally {
+      if (running.current === leaving) running.current = null;
+    }
+    dispatch({ kind: 'ended', id, end });
+    if (!end.stopped) return;
+    const booked = await bookedUsage(client, end.requestId, { clock });
+    dispatch({ kind: 'booked', id, usage: usageOfBooks(booked) });
+  }
+
+  function ask(before: readonly Exchange[], question: string, asking: Asking): void {
+    lastId.current += 1;
+    dispatch({ kind: 'asked', id: lastId.current, question });
+    void answer(lastId.current, before, question, asking);
+  }
+
+  return {
+    exchanges,
+    isAnswering: exchanges.some(({ state }) => state === 'asked' || state === 'answering'),
+    ask: (question: string, asking: Asking) => ask(exchanges, question, asking),
+    /** Asks the same again, and forgets what was said since. */
+    again(id: number, asking: Asking): void {
+      const at = exchanges.findIndex((exchange) => exchange.id === id);
+      const exchange = exchanges[at];
+      if (exchange === undefined) return;
+      dispatch({ kind: 'taken-back', id });
+      ask(exchanges.slice(0, at), exchange.question, asking);
+    },
+    stop: () => running.current?.abort(),
+    clear(): void {
+      running.current?.abort();
+      dispatch({ kind: 'cleared' });
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import type { Millrace } from '@millrace/sdk';
+import { bookedUsage } from '@millrace/sdk/text';
+import { useEffect, useRef, useState } from 'react';
+import { monotonicMs, sleep } from '../../api/clock.ts';
+import { useSession } from '../../app/session.tsx';
+import type { Gateway } from './gateway.ts';
+
+/** A file that a model made, as the browser can show and save it. */
+export interface MadeFile {
+  readonly url: string;
+  readonly name: string;
+}
+
+export interface Made {
+  readonly files: readonly MadeFile[];
+  readonly about: string;
+  readonly requestId: string | null;
+  readonly totalMs: number;
+  /** Null until the books know it. */
+  readonly costNanoUsd: number | null;
+}
+
+interface Answered {
+  readonly blobs: readonly { readonly blob: Blob; readonly name: string }[];
+  readonly requestId: string | null;
+}
+
+type State =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'making' }
+  | { readonly kind: 'made'; readonly made: Made }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/** Has a model make files; the last ones stay until the next are there. */
+export function useMade(gateway: Gateway<Millrace>) {
+  const { client } = useSession();
+  const [state, setState] = useState<State>({ kind: 'nothing' });
+  const running = useRef<AbortController | null>(null);
+  const urls = useRef<readonly string[]>([]);
+  const forget = (): void => {
+    for (const url of urls.current) URL.revokeObjectURL(url);
+    urls.current = [];
+  };
+  useEffect(
+    () => () => {
+      running.current?.abort();
+      forget();
+    },
+    [],
+  );
+
+  async function make(
+    about: string,
+    use: (models: Millrace, signal: AbortSignal) => Promise<Answered>,
+  ): Promise<void> {
+    const leaving = new AbortController();
+    running.current = leaving;
+    const { signal } = leaving;
+    setState({ kind: 'making' });
+    const startedMs = monotonicMs();
+    try {
+      const { blobs, requestId } = await gateway.call((models) => use(models, signal), signal);
+      const totalMs = Math.round(monotonicMs() - startedMs);
+      forget();
+      const files = blobs.map(({ blob, name }) => ({ url: URL.createObjectURL(blob), name }));
+      urls.current = files.map(({ url }) => url);
+      const made: Made = { files, about, requestId, totalMs, costNanoUsd: null };
+      setState({ kind: 'made', made });
+      const booked = await bookedUsage(client, requestId, { clock: { sleep }, signal });
+      if (booked === null || signal.aborted) return;
+      setState({ kind: 'made', made: { ...made, costNanoUsd: booked.cost_nano_usd } });
+    } catch (error) {
+      if (running.current === leaving)
+        setState(signal.aborted ? { kind: 'nothing' } : { kind: 'failed', error });
+    }
+  }
+
+  return { state, make, stop: () => running.current?.abort() };
+}

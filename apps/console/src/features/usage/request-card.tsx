@@ -1,0 +1,135 @@
+import type { Answer } from '@millrace/sdk';
+import { bookedUsage, perSecond } from '@millrace/sdk/text';
+import { useNavigate } from '@tanstack/react-router';
+import { Search } from 'lucide-react';
+import { useState } from 'react';
+import { sleep } from '../../api/clock.ts';
+import { useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint, Id } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, Facts } from '../../ui/page.tsx';
+import { Shown } from '../../ui/states.tsx';
+import { Table } from '../../ui/table.tsx';
+import { When } from '../../ui/time.tsx';
+
+type RequestUsage = Answer<'getRequestUsage'>;
+
+/** Looks up one request of a model by its id: how it ran and what it cost. */
+export function RequestCard({ requestId }: { readonly requestId: string | undefined }) {
+  const session = useSession();
+  const navigate = useNavigate();
+  const [typed, setTyped] = useState(requestId ?? '');
+  const wanted = typed.trim();
+  return (
+    <Card title="One request" about="Every answer of a model names its request: x-inference-request-id.">
+      <form
+        className="flex flex-wrap items-end gap-2"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (wanted !== '')
+            void navigate({ to: '/usage', search: (before) => ({ ...before, request: wanted }) });
+        }}
+      >
+        <div className="min-w-0 flex-1 basis-72">
+          <TextField
+            label="Request id"
+            placeholder="req_…"
+            value={typed}
+            spellCheck={false}
+            autoComplete="off"
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        </div>
+        <Button
+          type="submit"
+          icon={<Search aria-hidden className="size-4" />}
+          off={session.mayNot('usage:read') || (wanted === '' && 'Type or paste an id first.')}
+        >
+          Look it up
+        </Button>
+      </form>
+      {requestId !== undefined && session.may('usage:read') && <Found requestId={requestId} />}
+    </Card>
+  );
+}
+
+function Found({ requestId }: { readonly requestId: string }) {
+  const request = useApiQuery(['usage', 'request', requestId], async (client, signal) => {
+    // The books know a request about a second after its end, and one often comes here sooner.
+    const booked = await bookedUsage(client, requestId, { clock: { sleep }, signal });
+    return booked ?? client.usage.getRequest({ requestId }, { signal });
+  });
+  return (
+    <div className="mt-4">
+      <Shown query={request} what="request">
+        {(found: RequestUsage) => <RequestFacts found={found} />}
+      </Shown>
+    </div>
+  );
+}
+
+const msText = (ms: number | null): string => (ms === null ? '–' : `${ms.toLocaleString()} ms`);
+
+function ending({ cancelled, finish_reason: reason }: RequestUsage) {
+  if (cancelled) return <Badge tone="warn">the client left</Badge>;
+  if (reason === 'error') return <Badge tone="bad">failed</Badge>;
+  return <Badge tone="good">{reason ?? 'ended'}</Badge>;
+}
+
+function RequestFacts({ found }: { readonly found: RequestUsage }) {
+  const speed =
+    found.generation_ms === null || found.tokens_completion < 2
+      ? null
+      : perSecond(found.tokens_completion - 1, found.generation_ms);
+  return (
+    <div className="flex flex-col gap-4">
+      <Facts
+        items={[
+          ['Request', <Id key="id" value={found.id} what="request id" />],
+          ['Model', found.model],
+          ['When', <When key="when" at={found.created_at} />],
+          ['How it ended', ending(found)],
+          ['Cost', <Money key="cost" nano={String(found.cost_nano_usd)} />],
+          [
+            'Tokens',
+            `${found.tokens_prompt.toLocaleString()} in, ${found.tokens_cached.toLocaleString()} of them cached; ${found.tokens_completion.toLocaleString()} out`,
+          ],
+          ['First token after', msText(found.ttft_ms)],
+          ['In all', `${msText(found.latency_ms)}${found.streamed ? ', as a stream' : ''}`],
+          speed === null ? null : ['Speed', `${speed} tokens/s`],
+        ]}
+      />
+      {found.attempts.length > 0 && (
+        <div className="border-line overflow-hidden rounded-md border">
+          <Table
+            caption="Attempts at engines"
+            rows={found.attempts.map((attempt, index) => ({ ...attempt, index }))}
+            rowKey={({ index }) => String(index)}
+            columns={[
+              { head: 'Attempt', main: true, cell: ({ index }) => `Attempt ${String(index + 1)}` },
+              { head: 'Engine', cell: ({ deployment }) => <code className="break-all">{deployment}</code> },
+              { head: 'Began', cell: ({ started_at: at }) => <When at={at} /> },
+              { head: 'Took', right: true, cell: ({ duration_ms: ms }) => msText(ms) },
+              {
+                head: 'Outcome',
+                cell: ({ status, error }) =>
+                  error === null ? (
+                    <Badge tone="good">answered</Badge>
+                  ) : (
+                    <Badge tone="bad">
+                      {error} {status ?? ''}
+                    </Badge>
+                  ),
+              },
+            ]}
+          />
+        </div>
+      )}
+      <CommandHint command={`millrace usage request ${found.id}`} />
+    </div>
+  );
+}

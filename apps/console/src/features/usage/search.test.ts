@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest';
+import { periodOf, readUsageSearch } from './search.ts';
+
+const nowMs = Date.parse('2026-11-16T02:30:00Z');
+const days = (search: Parameters<typeof periodOf>[0]): string => {
+  const { firstDay, lastDay } = periodOf(search, nowMs);
+  return `${firstDay} to ${lastDay}`;
+};
+
+test('what the address does not know is left out of it', () => {
+  expect(readUsageSearch({ by: 'weather', range: '8d', from: 'x', to: '2026-13-40', request: '' })).toEqual(
+    {},
+  );
+  const whole = { by: 'model', range: 'days', from: '2026-11-01', to: '2026-11-05', request: 'req_1' };
+  expect(readUsageSearch(whole)).toEqual(whole);
+});
+
+describe('days', () => {
+  test.each([
+    [{}, '2026-10-17 to 2026-11-16'],
+    [{ range: '7d' }, '2026-11-10 to 2026-11-16'],
+    [{ range: 'month' }, '2026-11-01 to 2026-11-16'],
+    [{ range: 'last-month' }, '2026-10-01 to 2026-10-31'],
+    [{ range: 'days', from: '2026-11-05', to: '2026-11-01' }, '2026-11-01 to 2026-11-05'],
+    [{ range: 'days', from: '2026-11-05' }, '2026-11-05 to 2026-11-16'],
+    [{ range: 'days', to: '2026-11-05' }, '2026-10-06 to 2026-11-05'],
+    [{ range: 'days', from: '2027-01-01', to: '2027-02-01' }, '2026-11-16 to 2026-11-16'],
+  ] as const)('%j are %s', (search, text) => expect(days(search)).toBe(text));
+
+  test('never more of them than the interface sums up', () => {
+    const { from, until } = periodOf({ range: 'days', from: '2020-01-01', to: '2026-11-16' }, nowMs);
+    expect(from).toBe('2025-11-16T00:00:00.000Z');
+    expect(until).toBe('2026-11-17T00:00:00.000Z');
+  });
+
+  test('last month in January is of the year before', () => {
+    const { firstDay, lastDay } = periodOf({ range: 'last-month' }, Date.parse('2026-01-10T00:00:00Z'));
+    expect(`${firstDay} to ${lastDay}`).toBe('2025-12-01 to 2025-12-31');
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import {
+  chartOf,
+  inOrder,
+  lineOf,
+  productLines,
+  shareText,
+  totalOf,
+  usageCommand,
+  type UsageRow,
+} from './sums.ts';
+
+const row = (group: string, inference: string, rentals = '0'): UsageRow => ({
+  group,
+  amountNanoUsd: (BigInt(inference) + BigInt(rentals)).toString(),
+  products: { rentals, volumes: '0', instances: '0', inference, other: '0' },
+  gpuSeconds: 10,
+  volumeGbSeconds: 3,
+  requestCount: 2,
+  tokensPrompt: 100,
+  tokensCompletion: 7,
+});
+const rows = [row('2026-11-16', '9007199254740993'), row('2026-11-14', '1', '2')];
+
+test('the total is the sum of its lines, to the nano, beyond what a number can hold', () => {
+  expect(totalOf(rows.map(lineOf))).toEqual({
+    group: '',
+    amount: 9_007_199_254_740_996n,
+    gpuSeconds: 20,
+    gbSeconds: 6,
+    requests: 4,
+    tokensIn: 200,
+    tokensOut: 14,
+  });
+  expect(totalOf([]).amount).toBe(0n);
+});
+
+test('products come to the same total, and those without a charge are left out', () => {
+  const lines = productLines(rows);
+  expect(lines.map(({ group, amount }) => [group, amount])).toEqual([
+    ['Rentals', 2n],
+    ['Inference', 9_007_199_254_740_994n],
+  ]);
+  expect(totalOf(lines).amount).toBe(totalOf(rows.map(lineOf)).amount);
+});
+
+test('days stay in their order, the rest begins with the dearest', () => {
+  const lines = [row('b', '1'), row('a', '1'), row('c', '5')].map(lineOf);
+  expect(inOrder(lines, 'model').map(({ group }) => group)).toEqual(['c', 'a', 'b']);
+  expect(inOrder(lines, 'day')).toBe(lines);
+});
+
+test('the picture has every day', () => {
+  const { seconds, usd } = chartOf([row('2026-11-16', '2000000000')], {
+    firstDay: '2026-11-14',
+    lastDay: '2026-11-16',
+  });
+  expect(seconds.map((second) => new Date(second * 1000).toISOString().slice(0, 10))).toEqual([
+    '2026-11-14',
+    '2026-11-15',
+    '2026-11-16',
+  ]);
+  expect(usd).toEqual([0, 0, 2]);
+});
+
+describe('words', () => {
+  test('a share that is something is never nothing', () => {
+    expect(shareText(1n, 1_000n)).toBe('under 1 %');
+    expect(shareText(0n, 1_000n)).toBe('0 %');
+    expect(shareText(999n, 1_000n)).toBe('99 %');
+  });
+
+  test('the command shows the same', () => {
+    const period = {
+      firstDay: '2026-11-01',
+      lastDay: '2026-11-16',
+      from: '2026-11-01T00:00:00.000Z',
+      until: '2026-11-17T00:00:00.000Z',
+    };
+    expect(usageCommand('model', period)).toBe(
+      'millrace usage --by model --from 2026-11-01 --until 2026-11-17',
+    );
+    expect(usageCommand('product', period)).toContain('--by day');
+  });
+});

@@ -1,0 +1,102 @@
+import type { Item } from '@millrace/sdk';
+import { percentOf, splitBy } from '@millrace/sdk/text';
+import { products } from '../money/spend.ts';
+import type { Grouping, Period } from './search.ts';
+
+/** What was used, line by line, and what the lines come to. All money is exact. */
+
+export type UsageRow = Item<'getUsage'>;
+
+export interface UsageLine {
+  readonly group: string;
+  readonly amount: bigint;
+  readonly gpuSeconds: number;
+  readonly gbSeconds: number;
+  readonly requests: number;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+}
+
+export const nothing: Omit<UsageLine, 'group'> = {
+  amount: 0n,
+  gpuSeconds: 0,
+  gbSeconds: 0,
+  requests: 0,
+  tokensIn: 0,
+  tokensOut: 0,
+};
+
+export function lineOf(row: UsageRow): UsageLine {
+  return {
+    group: row.group,
+    amount: BigInt(row.amountNanoUsd),
+    gpuSeconds: row.gpuSeconds,
+    gbSeconds: row.volumeGbSeconds,
+    requests: row.requestCount,
+    tokensIn: row.tokensPrompt,
+    tokensOut: row.tokensCompletion,
+  };
+}
+
+/** A line for each product that anything was spent on, from the lines of days. */
+export function productLines(days: readonly UsageRow[]): readonly UsageLine[] {
+  return products
+    .map(([product, label]): UsageLine => {
+      const amount = days.reduce((sum, row) => sum + BigInt(row.products[product]), 0n);
+      return { ...nothing, group: label, amount };
+    })
+    .filter(({ amount }) => amount !== 0n);
+}
+
+/** Days as they come, everything else the dearest first. */
+export function inOrder(lines: readonly UsageLine[], by: Grouping): readonly UsageLine[] {
+  if (by === 'day') return lines;
+  return lines.toSorted((a, b) =>
+    a.amount === b.amount ? (a.group < b.group ? -1 : 1) : a.amount > b.amount ? -1 : 1,
+  );
+}
+
+export function totalOf(lines: readonly UsageLine[]): UsageLine {
+  return lines.reduce<UsageLine>(
+    (sum, line) => ({
+      group: sum.group,
+      amount: sum.amount + line.amount,
+      gpuSeconds: sum.gpuSeconds + line.gpuSeconds,
+      gbSeconds: sum.gbSeconds + line.gbSeconds,
+      requests: sum.requests + line.requests,
+      tokensIn: sum.tokensIn + line.tokensIn,
+      tokensOut: sum.tokensOut + line.tokensOut,
+    }),
+    { ...nothing, group: '' },
+  );
+}
+
+/** Every day of a period, those without a charge too: a picture must not leave them out. */
+export function chartOf(
+  days: readonly UsageRow[],
+  { firstDay, lastDay }: Pick<Period, 'firstDay' | 'lastDay'>,
+): { readonly seconds: readonly number[]; readonly usd: readonly number[] } {
+  const byDay = new Map(days.map(({ group, amountNanoUsd }) => [group, amountNanoUsd]));
+  const seconds: number[] = [];
+  const usd: number[] = [];
+  const [last] = splitBy(Date.parse(lastDay), 1000);
+  const [first] = splitBy(Date.parse(firstDay), 1000);
+  for (let second = first; second <= last; second += 86_400) {
+    seconds.push(second);
+    // For the height of a bar; the exact amount stands in the table.
+    usd.push(Number(byDay.get(new Date(second * 1000).toISOString().slice(0, 10)) ?? '0') * 1e-9);
+  }
+  return { seconds, usd };
+}
+
+/** `12 %`, and `under 1 %` for what is something. */
+export function shareText(amount: bigint, of: bigint): string {
+  const percent = percentOf(amount, of);
+  return percent === 0 && amount > 0n ? 'under 1 %' : `${String(percent)} %`;
+}
+
+/** What the page shows, as a command. */
+export function usageCommand(by: Grouping, { from, until }: Period): string {
+  const group = by === 'product' ? 'day' : by;
+  return `millrace usage --by ${group} --from ${from.slice(0, 10)} --until ${until.slice(0, 10)}`;
+}

@@ -1,0 +1,216 @@
+import { exactDuration, scaled } from '@millrace/sdk/text';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Id } from '../../ui/copy.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty, Shown } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import type { Grouping, Period } from './search.ts';
+import { inOrder, lineOf, productLines, shareText, totalOf, type UsageLine, type UsageRow } from './sums.ts';
+
+const heads: Readonly<Record<Grouping, string>> = {
+  day: 'Day',
+  product: 'Product',
+  model: 'Model',
+  key: 'API key',
+  rental: 'Rental',
+  volume: 'Volume',
+};
+
+/** What has no such line, for the rest that a grouping leaves out. */
+const leftOut: Readonly<Record<Grouping, string>> = {
+  day: '',
+  product: '',
+  model: 'is of other things than models',
+  key: 'was not used by a key',
+  rental: 'is of other things than rentals',
+  volume: 'is of other things than volumes',
+};
+
+/** No more lines are read: a table that nobody reads to its end helps nobody. */
+const linesMax = 1_000;
+
+/** Exact lines, and below them what they come to. */
+export function UsageTable({
+  by,
+  period,
+  days,
+}: {
+  readonly by: Grouping;
+  readonly period: Period;
+  readonly days: readonly UsageRow[];
+}) {
+  const { from, until } = period;
+  const isOfDays = by === 'day' || by === 'product';
+  const grouped = useApiQuery(
+    ['usage', by, from, until],
+    (client, signal) =>
+      isOfDays
+        ? Promise.resolve([])
+        : client.usage.list({ groupBy: by, from, until, limit: 200 }, { signal }).all({ max: linesMax }),
+    { refetchMs: isOfDays ? false : 30_000, enabled: !isOfDays },
+  );
+  const whole = totalOf(days.map(lineOf)).amount;
+  const show = (lines: readonly UsageLine[]) => <Lines by={by} lines={inOrder(lines, by)} whole={whole} />;
+  return (
+    <Card title={`What it was spent on: ${heads[by].toLowerCase()} by ${heads[by].toLowerCase()}`} flush>
+      {by === 'day' && show(days.map(lineOf))}
+      {by === 'product' && show(productLines(days))}
+      {!isOfDays && (
+        <Shown query={grouped} what="lines">
+          {(rows: readonly UsageRow[]) => show(rows.map(lineOf))}
+        </Shown>
+      )}
+    </Card>
+  );
+}
+
+function Lines({
+  by,
+  lines,
+  whole,
+}: {
+  readonly by: Grouping;
+  readonly lines: readonly UsageLine[];
+  /** What was spent in all, by whatever it is grouped. */
+  readonly whole: bigint;
+}) {
+  const names = useKeyNames(by === 'key');
+  const total = totalOf(lines).amount;
+  if (lines.length === 0) {
+    return (
+      <Empty title={`Nothing with a ${heads[by].toLowerCase()} was used in these days.`}>
+        What was spent <Money nano={whole} /> {leftOut[by]}.
+      </Empty>
+    );
+  }
+  const most = lines.reduce((high, { amount }) => (amount > high ? amount : high), 0n);
+  const columns: readonly (Column<UsageLine> & { readonly when?: boolean })[] = [
+    { head: heads[by], main: true, cell: ({ group }) => <Name by={by} group={group} names={names} /> },
+    { head: 'Spent', right: true, cell: ({ amount }) => <Money nano={amount} /> },
+    { head: 'Share', cell: ({ amount }) => <Share amount={amount} most={most} total={total} /> },
+    {
+      head: 'Requests',
+      right: true,
+      when: by !== 'product',
+      cell: ({ requests }) => requests.toLocaleString(),
+    },
+    {
+      head: 'Tokens in',
+      right: true,
+      when: by !== 'product',
+      cell: ({ tokensIn }) => tokensIn.toLocaleString(),
+    },
+    {
+      head: 'Tokens out',
+      right: true,
+      when: by !== 'product',
+      cell: ({ tokensOut }) => tokensOut.toLocaleString(),
+    },
+    {
+      head: 'GPU time',
+      right: true,
+      when: by !== 'product' && by !== 'model',
+      cell: ({ gpuSeconds }) => exactDuration(gpuSeconds),
+    },
+  ];
+  return (
+    <>
+      <Table
+        caption={`Usage by ${heads[by].toLowerCase()}`}
+        columns={columns.filter(({ when }) => when ?? true)}
+        rows={lines}
+        rowKey={({ group }) => group}
+      />
+      <p className="border-line border-t px-4 py-2.5 font-medium">
+        {lines.length === 1 ? 'One line' : `${String(lines.length)} lines`}: <Money nano={total} />
+        {total !== whole && leftOut[by] !== '' && (
+          <span className="text-soft font-normal">
+            {' '}
+            of <Money nano={whole} />; the rest <Money nano={whole - total} /> {leftOut[by]}
+          </span>
+        )}
+      </p>
+      {lines.length >= linesMax && (
+        <p className="text-soft px-4 pb-3 text-xs">
+          These are the first {linesMax} lines. The file above has all of them.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** How much of the whole a line is; the bar is for the eye, the words for everybody. */
+function Share({
+  amount,
+  most,
+  total,
+}: {
+  readonly amount: bigint;
+  readonly most: bigint;
+  readonly total: bigint;
+}) {
+  return (
+    <span className="inline-flex items-center gap-2 whitespace-nowrap">
+      <span aria-hidden className="bg-raised hidden h-2 w-16 overflow-hidden rounded-sm md:inline-block">
+        <span className="bg-accent block h-full" style={{ width: `${String(scaled(amount, most, 64))}px` }} />
+      </span>
+      <span className="tabular-nums">{shareText(amount, total)}</span>
+    </span>
+  );
+}
+
+/** Keys by their names, where one may read them. */
+function useKeyNames(wanted: boolean): ReadonlyMap<string, string> | null {
+  const session = useSession();
+  const { data } = useApiQuery(
+    ['keys', 'names'],
+    async (client, signal) => {
+      const keys = await client.keys.list({ limit: 100 }, { signal }).all({ max: linesMax });
+      return new Map(keys.map(({ id, name }) => [id, name]));
+    },
+    { enabled: wanted && session.may('api-keys:read') },
+  );
+  return data ?? null;
+}
+
+function Name({
+  by,
+  group,
+  names,
+}: {
+  readonly by: Grouping;
+  readonly group: string;
+  readonly names: ReadonlyMap<string, string> | null;
+}): ReactNode {
+  switch (by) {
+    case 'rental':
+      return (
+        <Link to="/rentals/$rentalId" params={{ rentalId: group }} className="underline">
+          Rental {group}
+        </Link>
+      );
+    case 'volume':
+      return (
+        <Link to="/volumes" className="underline">
+          Volume {group}
+        </Link>
+      );
+    case 'key':
+      return (
+        <span className="flex flex-col">
+          {names === null ? null : (names.get(group) ?? 'Somebody who was signed in')}
+          <span className="text-soft text-xs font-normal">
+            <Id value={group} what="key id" />
+          </span>
+        </span>
+      );
+    case 'day':
+    case 'product':
+    case 'model':
+      return group;
+  }
+}

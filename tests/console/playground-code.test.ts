@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { shellQuoted, snippetsOf, type CodeWish } from '../../apps/console/src/features/playground/code.ts';
+
+const places = { apiUrl: 'https://api.example.com', inferenceUrl: 'https://models.example.com' };
+const nasty = `It's "quoted" $HOME \`id\` \\n\nnext 'line' — 水`;
+const wishes: readonly CodeWish[] = [
+  {
+    kind: 'chat',
+    model: 'acme/chat',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: nasty },
+    ],
+    temperature: 0.5,
+    max_tokens: 200,
+  },
+  { kind: 'image', model: 'acme/image', prompt: nasty, size: '512x512', n: 2, steps: 30, seed: 7 },
+  { kind: 'speech', model: 'acme/speech', input: nasty, voice: 'alloy', speed: 1.5 },
+];
+const codeOf = (wish: CodeWish, id: string): string =>
+  snippetsOf(wish, places).find((snippet) => snippet.id === id)?.code ?? '';
+
+describe.each(wishes.map((wish) => [wish.kind, wish] as const))('code for %s', (_, wish) => {
+  test('names the model, and takes the key from the environment', () => {
+    for (const { id, code } of snippetsOf(wish, places)) {
+      expect(code, id).toContain(wish.model);
+      if (id !== 'cli') expect(code, id).toContain('MILLRACE_API_KEY');
+      if (id !== 'cli') expect(code, id).toContain('https://models.example.com');
+    }
+  });
+
+  // What a shell and Node make of it, in their own hands.
+  test('curl sends exactly what was filled in, whatever signs are in it', () => {
+    const shell = codeOf(wish, 'curl').replace(/^curl/, 'printf "%s\\0"');
+    const words = execFileSync('sh', ['-c', shell], { env: { MILLRACE_API_KEY: 'k' }, encoding: 'utf8' });
+    const body = JSON.parse(words.split('\0').at(-2) ?? '') as Record<string, unknown>;
+    expect(body['model']).toBe(wish.model);
+    expect(JSON.stringify(body)).toContain(JSON.stringify(nasty).slice(1, -1));
+    expect(words).toContain('Authorization: Bearer k');
+  });
+
+  test('the command line is one command with the words as they are', () => {
+    const shell = codeOf(wish, 'cli').replace(/^millrace/, 'printf "%s\\0"');
+    const words = execFileSync('sh', ['-c', shell], { encoding: 'utf8' }).split('\0');
+    expect(words).toContain(nasty);
+    expect(words).toContain(wish.model);
+  });
+
+  test('Node understands it', () => {
+    const input = codeOf(wish, 'javascript');
+    const checked = execFileSync(process.execPath, ['--check', '--input-type=module', '-'], {
+      input,
+      encoding: 'utf8',
+    });
+    expect(checked).toBe('');
+    expect(input).toContain("from '@millrace/sdk'");
+  });
+});
+
+test('Python writes texts and lists as JSON does, and true in its own way', () => {
+  const wish: CodeWish = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'It\'s\n"so"' }] };
+  expect(codeOf(wish, 'python')).toBe(String.raw`import os
+
+from openai import OpenAI
+
+client = OpenAI(
+    base_url="https://models.example.com/v1",
+    api_key=os.environ["MILLRACE_API_KEY"],
+)
+
+stream = client.chat.completions.create(
+    model="m",
+    messages=[
+        {
+            "role": "user",
+            "content": "It's\n\"so\""
+        }
+    ],
+    stream=True,
+)
+for chunk in stream:
+    if chunk.choices:
+        print(chunk.choices[0].delta.content or "", end="", flush=True)
+`);
+});
+
+test('what was left to the model is not in the code', () => {
+  const plain: CodeWish = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
+  expect(codeOf(plain, 'curl')).not.toMatch(/temperature|max_tokens/);
+  expect(codeOf(plain, 'cli')).toBe('millrace chat Hi --model m');
+});
+
+test('a shell gets a word as it is', () => {
+  expect(shellQuoted('plain-word_1.png')).toBe('plain-word_1.png');
+  expect(shellQuoted('')).toBe("''");
+  expect(shellQuoted("it's")).toBe(String.raw`'it'\''s'`);
+});
