@@ -36,7 +36,7 @@ async function answerCode(session: SignedIn, verb: 'approve' | 'deny', userCode:
 async function login(args: readonly string[], session: SignedIn, verb: 'approve' | 'deny' = 'approve') {
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const response = await globalThis.fetch(input, init);
-    if (String(input).endsWith('/auth/device/code')) {
+    if (response.url.endsWith('/auth/device/code')) {
       const { user_code: userCode } = (await response.clone().json()) as { user_code: string };
       await answerCode(session, verb, userCode);
     }

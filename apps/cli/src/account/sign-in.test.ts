@@ -101,7 +101,7 @@ describe('signing in from a terminal', () => {
       every: () => () => undefined,
     };
     const fetch: typeof globalThis.fetch = (input, init) => {
-      if (String(input).endsWith('/auth/device/token')) atMs.push(nowMs);
+      if (new Request(input).url.endsWith('/auth/device/token')) atMs.push(nowMs);
       return api.fetch(input, init);
     };
     const run = await runCli(['login'], { ...nobody, fetch, clock });
