@@ -12,9 +12,14 @@ import { Table, type Column } from './table.tsx';
 export function usePages<Item>(
   key: readonly [Noun, ...unknown[]],
   read: (client: Millrace, signal: AbortSignal) => PagePromise<Item>,
-  options: { readonly refetchMs?: number; readonly enabled?: boolean } = {},
+  options: {
+    /** How often to look again: a number, or a function of what is shown, so that what is settled is left alone. */
+    readonly refetchMs?: number | ((items: readonly Item[]) => number | false);
+    readonly enabled?: boolean;
+  } = {},
 ) {
   const { client, place } = useSession();
+  const { refetchMs } = options;
   return useInfiniteQuery({
     queryKey: [place.organisationId, place.mode, ...key],
     initialPageParam: null as Page<Item> | null,
@@ -25,7 +30,14 @@ export function usePages<Item>(
     },
     getNextPageParam: (last: Page<Item>) => (last.nextCursor === null ? undefined : last),
     enabled: options.enabled ?? true,
-    ...(options.refetchMs === undefined ? {} : { refetchInterval: options.refetchMs }),
+    ...(refetchMs === undefined
+      ? {}
+      : {
+          refetchInterval:
+            typeof refetchMs === 'function'
+              ? (query) => refetchMs((query.state.data?.pages ?? []).flatMap(({ items }) => items))
+              : refetchMs,
+        }),
   });
 }
 
@@ -37,6 +49,7 @@ export function PagedTable<Item>({
   columns,
   rowKey,
   empty,
+  keep,
 }: {
   readonly pages: ReturnType<typeof usePages<Item>>;
   /** What is listed, such as `rentals`. */
@@ -45,6 +58,8 @@ export function PagedTable<Item>({
   readonly columns: readonly Column<Item>[];
   readonly rowKey: (item: Item) => string;
   readonly empty: ReactNode;
+  /** What of the pages is shown; the rest is only counted. */
+  readonly keep?: (item: Item) => boolean;
 }) {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = pages;
   if (data === undefined) {
@@ -55,8 +70,11 @@ export function PagedTable<Item>({
       </div>
     );
   }
-  const rows = data.pages.flatMap((page) => [...page.items]);
-  if (rows.length === 0) return <>{empty}</>;
+  const all = data.pages.flatMap((page) => [...page.items]);
+  const rows = keep === undefined ? all : all.filter((item) => keep(item));
+  // Later pages may hold something to show even where these do not.
+  if (rows.length === 0 && !hasNextPage) return <>{empty}</>;
+  const hidden = all.length - rows.length;
   return (
     <>
       <Table caption={caption} columns={columns} rows={rows} rowKey={rowKey} />
@@ -68,6 +86,7 @@ export function PagedTable<Item>({
       <div className="border-line text-soft flex items-center justify-between gap-2 border-t px-4 py-2 text-xs">
         <span>
           {hasNextPage ? `The first ${String(rows.length)} ${what}` : `All ${String(rows.length)} ${what}`}
+          {hidden > 0 && `; ${String(hidden)} not shown`}
         </span>
         {hasNextPage && (
           <Button

@@ -1,5 +1,246 @@
-import { PageHead } from '../../ui/page.tsx';
+import type { Answer } from '@millrace/sdk';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useApiQuery } from '../../api/queries.ts';
+import { useInstallation, useSession } from '../../app/session.tsx';
+import { Badge, StateBadge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock, CommandHint, CopyButton } from '../../ui/copy.tsx';
+import { CheckField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { SecretOnce } from '../../ui/secret.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Ago, useNow, When } from '../../ui/time.tsx';
+import { CreateKey } from './create-key.tsx';
+import { RevokeKey, RotateKey } from './key-actions.tsx';
+import { keySnippet, keyState, limitLines, type ApiKey } from './key-form.ts';
+import { scopesText } from './scope-choice.ts';
 
-export function Page() {
-  return <PageHead title="Keys" />;
+type NewKey = Answer<'createApiKey'>;
+
+type Open =
+  | { readonly what: 'create' }
+  | { readonly what: 'rotate' | 'revoke'; readonly key: ApiKey }
+  | { readonly what: 'made'; readonly made: NewKey; readonly previousUntil: string | null }
+  | null;
+
+/** Names of the people who made keys; without the right to see members their ids are shown. */
+function useMemberNames() {
+  const { may, place } = useSession();
+  return useApiQuery(
+    ['team', 'names'],
+    async (client, signal): Promise<ReadonlyMap<string, string>> => {
+      const { organisationId } = place;
+      const members = await client.members.list({ organisationId, limit: 200 }, { signal }).all();
+      return new Map(members.map(({ userId, name, email }) => [userId, name ?? email]));
+    },
+    { enabled: may('members:read') },
+  );
+}
+
+export function KeysPage() {
+  const { mayNot } = useSession();
+  const { show } = useSearch({ from: '/shell/inside/keys' });
+  const navigate = useNavigate();
+  const now = useNow(30_000);
+  const [open, setOpen] = useState<Open>(null);
+  const keys = usePages(['keys', 'list'], (client, signal) => client.keys.list({}, { signal }));
+  const columns = useColumns(now, setOpen);
+  const close = (): void => setOpen(null);
+  const create = (
+    <Button
+      kind="primary"
+      icon={<Plus aria-hidden className="size-4" />}
+      off={mayNot('api-keys:write')}
+      onClick={() => setOpen({ what: 'create' })}
+    >
+      New API key
+    </Button>
+  );
+  return (
+    <>
+      <PageHead
+        title="API keys"
+        about="For programs and the command line. Each does what you let it, and no more than you may yourself."
+        actions={create}
+      />
+      <div className="mb-3">
+        <CheckField
+          label="Show keys that no longer work too"
+          checked={show === 'all'}
+          onChange={(event) =>
+            void navigate({ to: '/keys', search: event.target.checked ? { show: 'all' } : {}, replace: true })
+          }
+        />
+      </div>
+      <Card flush>
+        <PagedTable
+          pages={keys}
+          what="API keys"
+          caption="API keys, newest first"
+          columns={columns}
+          rowKey={({ id }) => id}
+          {...(show === 'all' ? {} : { keep: (key: ApiKey) => keyState(key, now) === 'active' })}
+          empty={
+            <Empty title="You have no API keys that work." action={create}>
+              Make one to use the command line, the SDK or models from your own programs.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace key list" />
+      {open?.what === 'create' && (
+        <CreateKey onClose={close} onMade={(made) => setOpen({ what: 'made', made, previousUntil: null })} />
+      )}
+      {open?.what === 'rotate' && (
+        <RotateKey
+          apiKey={open.key}
+          onClose={close}
+          onMade={(made) => setOpen({ what: 'made', made, previousUntil: made.previous.expiresAt })}
+        />
+      )}
+      {open?.what === 'revoke' && <RevokeKey apiKey={open.key} onClose={close} />}
+      {open?.what === 'made' && (
+        <MadeKey made={open.made} previousUntil={open.previousUntil} onClose={close} />
+      )}
+    </>
+  );
+}
+
+function useColumns(now: number, onOpen: (open: Open) => void): readonly Column<ApiKey>[] {
+  const { may, mayNot } = useSession();
+  const people = useMemberNames();
+  return [
+    {
+      head: 'Name',
+      main: true,
+      cell: ({ name, prefix }) => (
+        <>
+          {name}
+          <span className="text-soft flex items-center font-normal">
+            <code className="break-all">{prefix}…</code>
+            <CopyButton text={prefix} what={`start of the key ${name}`} />
+          </span>
+        </>
+      ),
+    },
+    {
+      head: 'State',
+      cell: (key) => (
+        <span className="inline-flex flex-wrap gap-1">
+          <StateBadge state={keyState(key, now)} />
+          <Badge tone={key.mode === 'test' ? 'warn' : 'plain'}>{key.mode}</Badge>
+        </span>
+      ),
+    },
+    { head: 'May', cell: ({ scopes }) => <span title={scopes.join(', ')}>{scopesText(scopes, may)}</span> },
+    {
+      head: 'Limits',
+      cell: ({ limits, allowedIps }) => {
+        const lines = [
+          ...limitLines(limits),
+          ...(allowedIps.length === 0 ? [] : [`from ${allowedIps.join(', ')}`]),
+        ];
+        return lines.length === 0 ? (
+          <span className="text-soft">none of its own</span>
+        ) : (
+          <ul>
+            {lines.map((line) => (
+              <li key={line}>{line}</li>
+            ))}
+          </ul>
+        );
+      },
+    },
+    {
+      head: 'Last used',
+      cell: ({ lastUsedAt }) =>
+        lastUsedAt === null ? <span className="text-soft">never</span> : <Ago at={lastUsedAt} />,
+    },
+    {
+      head: 'Expires',
+      cell: ({ expiresAt }) =>
+        expiresAt === null ? <span className="text-soft">never</span> : <When at={expiresAt} />,
+    },
+    {
+      head: 'Made by',
+      cell: ({ createdBy, createdAt }) => (
+        <>
+          {people.data?.get(createdBy) ?? <code className="break-all">{createdBy}</code>}{' '}
+          <span className="text-soft text-xs">
+            <Ago at={createdAt} />
+          </span>
+        </>
+      ),
+    },
+    {
+      head: 'Do',
+      cell: (key) => {
+        const state = keyState(key, now);
+        const off = mayNot('api-keys:write') || (state !== 'active' && `This key is ${state} already.`);
+        return (
+          <span className="inline-flex flex-wrap gap-1">
+            <Button
+              size="small"
+              off={off}
+              aria-label={`Rotate ${key.name}`}
+              onClick={() => onOpen({ what: 'rotate', key })}
+            >
+              Rotate
+            </Button>
+            <Button
+              size="small"
+              kind="danger"
+              off={off}
+              aria-label={`Revoke ${key.name}`}
+              onClick={() => onOpen({ what: 'revoke', key })}
+            >
+              Revoke
+            </Button>
+          </span>
+        );
+      },
+    },
+  ];
+}
+
+function MadeKey({
+  made,
+  previousUntil,
+  onClose,
+}: {
+  readonly made: NewKey;
+  readonly previousUntil: string | null;
+  readonly onClose: () => void;
+}) {
+  const { data: installation } = useInstallation();
+  const urls = {
+    api: installation?.publicUrl ?? globalThis.location.origin,
+    inference: installation?.inferenceUrl ?? null,
+  };
+  return (
+    <SecretOnce
+      title={`The key ${made.name}`}
+      what="API key"
+      secret={made.key}
+      lost={`The key was made, but its answer was lost on the way, and a key is told only once. Rotate ${made.name} to get one that you can see.`}
+      onClose={onClose}
+    >
+      {made.key !== null && (
+        <CodeBlock
+          code={keySnippet(made.key, made.scopes, urls)}
+          what="request to try the key"
+          label="Try it"
+        />
+      )}
+      {previousUntil !== null && (
+        <p>
+          The key before it works until <When at={previousUntil} />.
+        </p>
+      )}
+    </SecretOnce>
+  );
 }

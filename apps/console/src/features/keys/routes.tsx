@@ -5,6 +5,12 @@ export const keyRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'keys',
-    component: lazyRouteComponent(() => import('./keys-page.tsx'), 'Page'),
+    validateSearch: ({ show }: Record<string, unknown>): { show?: 'all' } => (show === 'all' ? { show } : {}),
+    component: lazyRouteComponent(() => import('./keys-page.tsx'), 'KeysPage'),
+  }),
+  createRoute({
+    getParentRoute: () => insideRoute,
+    path: 'ssh-keys',
+    component: lazyRouteComponent(() => import('./ssh-keys-page.tsx'), 'SshKeysPage'),
   }),
 ] as const;

@@ -1,0 +1,153 @@
+import { scopes as scopeWords, type Scope } from '@millrace/contract/scopes';
+import type { Answer } from '@millrace/sdk';
+import { useState, type FormEvent } from 'react';
+import { nowMs } from '../../api/clock.ts';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { emptyKey, expiries, keyOf, type KeyFields, type KeyProblems } from './key-form.ts';
+import { KeyLimitFields } from './key-limit-fields.tsx';
+import { presetsFor, sameScopes, scopeGroups } from './scope-choice.ts';
+
+export function CreateKey({
+  onClose,
+  onMade,
+}: {
+  readonly onClose: () => void;
+  readonly onMade: (made: Answer<'createApiKey'>) => void;
+}) {
+  const { may, place } = useSession();
+  const [fields, setFields] = useState<KeyFields>(() => {
+    const first = presetsFor(may).find(({ scopes }) => scopes.length > 0);
+    return emptyKey(place.mode, first?.scopes ?? [], 'My key');
+  });
+  const [problems, setProblems] = useState<KeyProblems>({});
+  const create = useApiMutation(
+    (client, body: Parameters<typeof client.keys.create>[0]) => client.keys.create(body),
+    { changes: ['keys', 'money'], onSuccess: onMade },
+  );
+  const set = (change: Partial<KeyFields>): void => setFields({ ...fields, ...change });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const made = keyOf(fields, nowMs());
+    setProblems('problems' in made ? made.problems : {});
+    if ('body' in made) create.mutate(made.body);
+  };
+  return (
+    <Dialog open onClose={onClose} title="New API key" about="It is shown once, when it is made.">
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <TextField
+          label="Name"
+          hint="What it is for, so that you know what breaks when you revoke it."
+          value={fields.name}
+          maxLength={100}
+          error={problems.name ?? issueOf(create.error, 'name')}
+          onChange={(event) => set({ name: event.target.value })}
+        />
+        <SelectField
+          label="Mode"
+          hint={
+            place.mode === 'test'
+              ? 'You are in test mode, so the key is a test key.'
+              : 'A test key reaches imitated machines and models alone, and costs nothing.'
+          }
+          value={fields.mode}
+          disabled={place.mode === 'test'}
+          choices={[
+            { value: 'live', label: 'Live' },
+            { value: 'test', label: 'Test' },
+          ]}
+          onChange={(event) => set({ mode: event.target.value === 'test' ? 'test' : 'live' })}
+        />
+        <ScopeFields
+          chosen={fields.scopes}
+          error={problems.scopes ?? issueOf(create.error, 'scopes')}
+          onChoose={(scopes) => set({ scopes })}
+        />
+        <SelectField
+          label="Expires"
+          value={fields.expires}
+          choices={expiries}
+          onChange={(event) => set({ expires: event.target.value })}
+        />
+        <KeyLimitFields fields={fields} problems={problems} onSet={set} />
+        {create.error !== null && <Problem error={create.error} doing="create the key" />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" busy={create.isPending && 'Creating…'}>
+            Create key
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function ScopeFields({
+  chosen,
+  error,
+  onChoose,
+}: {
+  readonly chosen: ReadonlySet<Scope>;
+  readonly error: string | undefined;
+  readonly onChoose: (scopes: ReadonlySet<Scope>) => void;
+}) {
+  const { may } = useSession();
+  const toggle = (scope: Scope, on: boolean): void => {
+    const next = new Set(chosen);
+    if (on) next.add(scope);
+    else next.delete(scope);
+    onChoose(next);
+  };
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="font-medium">What it may do</legend>
+      <div className="flex flex-wrap gap-2">
+        {presetsFor(may).map(({ id, label, about, scopes }) => (
+          <Button
+            key={id}
+            size="small"
+            title={about}
+            aria-pressed={sameScopes(chosen, scopes)}
+            kind={sameScopes(chosen, scopes) ? 'primary' : 'plain'}
+            off={scopes.length === 0 && 'Your role includes nothing of this.'}
+            onClick={() => onChoose(new Set(scopes))}
+          >
+            {label}
+          </Button>
+        ))}
+      </div>
+      {error !== undefined && (
+        <div role="alert" className="text-bad text-xs">
+          {error}
+        </div>
+      )}
+      <details>
+        <summary className="text-soft">
+          {chosen.size === 1 ? '1 right chosen' : `${String(chosen.size)} rights chosen`}; choose one by one
+        </summary>
+        {scopeGroups.map(({ label, scopes }) => {
+          const own = scopes.filter(may);
+          return own.length === 0 ? null : (
+            <fieldset key={label} className="mt-3 flex flex-col gap-1.5">
+              <legend className="text-soft text-xs">{label}</legend>
+              {own.map((scope) => (
+                <CheckField
+                  key={scope}
+                  label={scope}
+                  hint={scopeWords[scope]}
+                  checked={chosen.has(scope)}
+                  onChange={(event) => toggle(scope, event.target.checked)}
+                />
+              ))}
+            </fieldset>
+          );
+        })}
+      </details>
+    </fieldset>
+  );
+}

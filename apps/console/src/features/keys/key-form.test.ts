@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { emptyKey, keyOf, keySnippet, keyState, limitLines, type KeyFields } from './key-form.ts';
+
+const now = Date.parse('2026-11-16T12:00:00Z');
+const fields = (change: Partial<KeyFields> = {}): KeyFields => ({
+  ...emptyKey('live', ['inference:read', 'inference:write'], 'laptop'),
+  ...change,
+});
+const noLimits = {
+  maxUsdPerHour: null,
+  maxLiveRentals: null,
+  maxRentalSeconds: null,
+  budget: null,
+  rpm: null,
+  tpm: null,
+  models: null,
+  regions: null,
+  gpuTypes: null,
+};
+
+describe('the form of a key', () => {
+  it('has no limits but its end unless told', () => {
+    expect(keyOf(fields(), now)).toEqual({
+      body: {
+        name: 'laptop',
+        scopes: ['inference:read', 'inference:write'],
+        mode: 'live',
+        limits: noLimits,
+        allowedIps: [],
+        expiresAt: '2027-02-14T12:00:00.000Z',
+      },
+    });
+  });
+
+  it('takes every limit', () => {
+    const made = keyOf(
+      fields({
+        maxUsdPerHour: '$20.50',
+        maxLiveRentals: '0',
+        maxRentalTime: '12h',
+        budgetUsd: '1,000',
+        budgetPeriod: 'day',
+        rpm: '60',
+        tpm: '1 000',
+        models: 'millrace-*, other',
+        regions: 'eu-west-1',
+        gpuTypes: 'H100',
+        allowedIps: '10.0.0.0/8\n2001:db8::/32',
+        expires: '',
+      }),
+      now,
+    );
+    expect(made).toMatchObject({
+      body: {
+        limits: {
+          maxUsdPerHour: 20.5,
+          maxLiveRentals: 0,
+          maxRentalSeconds: 43_200,
+          budget: { usd: 1_000, period: 'day' },
+          rpm: 60,
+          tpm: 1_000,
+          models: ['millrace-*', 'other'],
+          regions: ['eu-west-1'],
+          gpuTypes: ['h100'],
+        },
+        allowedIps: ['10.0.0.0/8', '2001:db8::/32'],
+        expiresAt: null,
+      },
+    });
+  });
+
+  it.each([
+    ['name', { name: '  ' }],
+    ['scopes', { scopes: new Set<never>() }],
+    ['maxUsdPerHour', { maxUsdPerHour: '-1' }],
+    ['maxLiveRentals', { maxLiveRentals: '1.5' }],
+    ['maxRentalTime', { maxRentalTime: '10s' }],
+    ['budgetUsd', { budgetUsd: '0' }],
+    ['rpm', { rpm: '0' }],
+    ['tpm', { tpm: 'many' }],
+  ] as const)('says what is wrong with %s', (field, change) => {
+    const made = keyOf(fields(change), now);
+    expect(Object.keys('problems' in made ? made.problems : {})).toEqual([field]);
+  });
+});
+
+it('limits are told in words', () => {
+  expect(limitLines(noLimits)).toEqual([]);
+  expect(
+    limitLines({ ...noLimits, budget: { usd: 50, period: 'total' }, maxRentalSeconds: 3_600, rpm: 60 }),
+  ).toEqual(['$50.00 in all', 'each rental up to 1 h', '60 requests a minute']);
+});
+
+it('a key is revoked, or over, or works', () => {
+  const at = (revokedAt: string | null, expiresAt: string | null) => keyState({ revokedAt, expiresAt }, now);
+  expect(at(null, null)).toBe('active');
+  expect(at(null, '2026-11-16T12:00:00Z')).toBe('expired');
+  expect(at('2026-11-16T11:00:00Z', '2026-11-16T11:30:00Z')).toBe('revoked');
+});
+
+it('the snippet asks what any key may ask, and the gateway only where there is one to ask', () => {
+  const urls = { api: 'https://api.example.com/', inference: 'https://ai.example.com' };
+  expect(keySnippet('mr_live_X', ['rentals:read'], urls)).toBe(
+    "curl -fsS 'https://api.example.com/v2/me' -H 'Authorization: Bearer mr_live_X'",
+  );
+  expect(keySnippet('mr_live_X', ['inference:read'], urls)).toContain("'https://ai.example.com/v1/models'");
+  expect(keySnippet('k', ['inference:read'], { ...urls, inference: null }).split('\n')).toHaveLength(1);
+});

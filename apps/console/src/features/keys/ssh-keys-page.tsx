@@ -1,0 +1,182 @@
+import type { Item } from '@millrace/sdk';
+import { useState, type FormEvent } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock, CommandHint, CopyButton, Id } from '../../ui/copy.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { TextArea, TextField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty, Problem } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { When } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { proposedName, readPasted } from './ssh-key.ts';
+
+type SshKey = Item<'listSshPublicKeys'>;
+
+export function SshKeysPage() {
+  const { mayNot } = useSession();
+  const [going, setGoing] = useState<SshKey | null>(null);
+  const keys = usePages(['ssh-keys'], (client, signal) => client.sshKeys.list({}, { signal }));
+  const columns: readonly Column<SshKey>[] = [
+    {
+      head: 'Name',
+      main: true,
+      cell: ({ name, publicKey }) => (
+        <span className="inline-flex items-center gap-1">
+          {name} <CopyButton text={publicKey} what={`public key ${name}`} />
+        </span>
+      ),
+    },
+    { head: 'Type', cell: ({ algorithm }) => <Badge>{algorithm}</Badge> },
+    {
+      head: 'Fingerprint',
+      cell: ({ fingerprint, name }) => <Id value={fingerprint} what={`fingerprint of ${name}`} />,
+    },
+    { head: 'Added', cell: ({ createdAt }) => <When at={createdAt} /> },
+    {
+      head: 'Do',
+      cell: (key) => (
+        <Button
+          size="small"
+          kind="danger"
+          off={mayNot('ssh-keys:write')}
+          aria-label={`Delete ${key.name}`}
+          onClick={() => setGoing(key)}
+        >
+          Delete
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <>
+      <PageHead
+        title="SSH keys"
+        about="Your own public keys. Machines that you rent from now on let you in with them."
+      />
+      <AddKey />
+      <Card title="Your keys" flush>
+        <PagedTable
+          pages={keys}
+          what="SSH keys"
+          caption="Your SSH public keys"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty title="You have no SSH keys yet.">
+              Paste your public key above: without one you cannot log in to machines that you rent.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace ssh-key add ~/.ssh/id_ed25519.pub" />
+      {going !== null && <DeleteKey sshKey={going} onClose={() => setGoing(null)} />}
+    </>
+  );
+}
+
+function AddKey() {
+  const { mayNot } = useSession();
+  const say = useSay();
+  const [text, setText] = useState('');
+  const [name, setName] = useState<string | null>(null);
+  const pasted = readPasted(text);
+  const add = useApiMutation(
+    (client, key: { readonly name: string; readonly publicKey: string }) => client.sshKeys.create(key),
+    {
+      changes: ['ssh-keys'],
+      onSuccess: (key) => {
+        setText('');
+        setName(null);
+        say('Added', `${key.name}, ${key.fingerprint}`);
+      },
+    },
+  );
+  const shownName = name ?? (pasted.kind === 'public' ? proposedName(pasted) : '');
+  const off =
+    mayNot('ssh-keys:write') ||
+    (pasted.kind === 'empty' && 'Paste a public key first.') ||
+    (pasted.problem ?? false);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    // A private key stays on this page.
+    if (pasted.kind === 'public') add.mutate({ name: shownName.trim(), publicKey: text.trim() });
+  };
+  return (
+    <Card title="Add a key">
+      <form onSubmit={submit} className="flex flex-col gap-3">
+        <TextArea
+          label="Public key"
+          hint="One line that begins with ssh-ed25519, ssh-rsa or ecdsa-. PEM and PuTTY forms are read too."
+          rows={3}
+          spellCheck={false}
+          autoComplete="off"
+          className="font-mono"
+          placeholder="ssh-ed25519 AAAA… you@laptop"
+          value={text}
+          error={pasted.problem ?? issueOf(add.error, 'publicKey')}
+          onChange={(event) => {
+            setText(event.target.value);
+            add.reset();
+          }}
+        />
+        <TextField
+          label="Name"
+          hint="The comment of the key unless you say otherwise."
+          value={shownName}
+          maxLength={100}
+          required
+          error={issueOf(add.error, 'name')}
+          onChange={(event) => setName(event.target.value)}
+        />
+        {add.error !== null && <Problem error={add.error} doing="add the key" />}
+        <div>
+          <Button kind="primary" type="submit" off={off} busy={add.isPending && 'Adding…'}>
+            Add key
+          </Button>
+        </div>
+      </form>
+      <details className="mt-4">
+        <summary className="text-soft">I have no key yet</summary>
+        <div className="mt-2 flex flex-col gap-2">
+          <CodeBlock
+            code="ssh-keygen -t ed25519"
+            what="command that makes a key"
+            label="Make one, in a terminal"
+          />
+          <CodeBlock
+            code="cat ~/.ssh/id_ed25519.pub"
+            what="command that shows the public key"
+            label="Show its public half, and paste that here"
+          />
+        </div>
+      </details>
+    </Card>
+  );
+}
+
+function DeleteKey({ sshKey, onClose }: { readonly sshKey: SshKey; readonly onClose: () => void }) {
+  const say = useSay();
+  const remove = useApiMutation((client, sshKeyId: string) => client.sshKeys.delete({ sshKeyId }), {
+    changes: ['ssh-keys'],
+    onSuccess: () => say('Deleted', sshKey.name),
+  });
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Delete ${sshKey.name}?`}
+      action="Delete"
+      doing="Deleting…"
+      onConfirm={() => remove.mutateAsync(sshKey.id)}
+    >
+      <p>New machines no longer let you in with it. Machines that run already keep it until they end.</p>
+      <p className="text-soft break-all">{sshKey.fingerprint}</p>
+    </Confirm>
+  );
+}
