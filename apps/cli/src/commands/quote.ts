@@ -37,6 +37,7 @@ export const command = defineCommand({
       'holdNanoUsd',
       'totalNanoUsd',
       'term',
+      'released',
       'runwaySeconds',
       'available',
       'affordable',

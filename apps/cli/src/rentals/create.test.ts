@@ -16,6 +16,7 @@ const quote = {
   holdNanoUsd: '15920000001',
   totalNanoUsd: null,
   term: null,
+  released: { diskGb: 7_000, costPerHourNanoUsd: '959000000' },
   runwaySeconds: 273_605,
   available: true,
   affordable: true,
@@ -84,6 +85,9 @@ describe('an order', () => {
     expect(asked).toMatchObject({ code: 2, questions: ['Create it? [y/N] '] });
     expect(asked.stderr).toContain('price          $15.92/h');
     expect(asked.stderr).toContain('set aside now  $15.920000001');
+    expect(asked.stderr).toContain(
+      'while stopped  $0.959/h once its GPUs are given back: its disk, at least 7000 GB',
+    );
     expect(asked.stderr).toContain('balance lasts  about 3 d 4 h');
     expect(sent(asked)).toBeUndefined();
   });

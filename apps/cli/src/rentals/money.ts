@@ -47,6 +47,14 @@ export function quoteLines(
     ...(quote.totalNanoUsd === null || seconds === undefined
       ? []
       : ([[`for ${roughDuration(seconds)}`, usdText(quote.totalNanoUsd)]] as const)),
+    ...(quote.released === null
+      ? []
+      : ([
+          [
+            'while stopped',
+            `${usdText(quote.released.costPerHourNanoUsd)}/h once its GPUs are given back: its disk, at least ${quote.released.diskGb} GB`,
+          ],
+        ] as const)),
     ['set aside now', usdText(quote.holdNanoUsd)],
     ...(quote.runwaySeconds === null
       ? []

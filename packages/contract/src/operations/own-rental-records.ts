@@ -170,6 +170,18 @@ export const quote = z
         }),
       })
       .nullable(),
+    released: z
+      .object({
+        diskGb: z.int().positive().meta({
+          description: 'What its disk has at least; on a host that has more it has more.',
+        }),
+        costPerHourNanoUsd: nanoUsd.meta({ description: 'An hour of a disk of that size.' }),
+      })
+      .nullable()
+      .meta({
+        description:
+          'What it costs after a stop that gave its GPUs back: its disk alone. Null: they cannot be given back, so that it costs the same whether it is on or off; or nothing is known of such machines.',
+      }),
     runwaySeconds: z.int().nonnegative().nullable().meta({
       description:
         'How long the balance would last with this beside what runs now; null when nothing costs anything.',

@@ -19,12 +19,14 @@ import {
   cudaNumber,
   isOutdated,
   isRentable,
+  leastDiskOf,
   offersOf,
   poolsOf,
   shapeOf,
   type Hardware,
   type MachineType,
   type Pool,
+  type PoolKey,
   type RentalOffer,
 } from './offers.ts';
 import { readAvailability, readHardware } from './offers.store.ts';
@@ -159,6 +161,15 @@ export class OfferBook {
     return judge(wish, isRentable(wish), facts).placeable;
   }
 
+  /** The disk that a machine gets at least, as the list of offers tells it; null where there are no such machines. */
+  async leastDiskGb({ mode }: Pick<Asker, 'mode'>, asked: RentalWish): Promise<number | null> {
+    const wish = wishOf(mode, asked);
+    const shape = shapeOf(wish.machineType, wish.gpuCount);
+    const { pools } = await this.#snapshot.get(OFFERS_MAX_AGE_MS);
+    const pool = pools.find((each) => isSamePool(each, wish));
+    return shape === null || pool === undefined ? null : leastDiskOf(pool, shape);
+  }
+
   async #load(): Promise<Snapshot> {
     const now = await readAvailability(this.#db, watchedSinceAt(this.#clock.now()));
     let hardware = await this.#hardware.get(HARDWARE_MAX_AGE_MS);
@@ -183,6 +194,16 @@ function wishOf(mode: Mode, asked: RentalWish): Wish {
     gpuCount,
     cuda: cudaNumber(asked.cudaVersion),
   };
+}
+
+function isSamePool(pool: PoolKey, wish: Wish): boolean {
+  return (
+    pool.mode === wish.mode &&
+    pool.machineType === wish.machineType &&
+    pool.region === wish.region &&
+    pool.gpuType === wish.gpuType &&
+    pool.connectionType === wish.connectionType
+  );
 }
 
 function matches(thing: Pick<Pool, 'gpuType' | 'region' | 'machineType'>, filter: OfferFilter): boolean {

@@ -263,6 +263,13 @@ export function offersOf(pools: readonly Pool[]): readonly RentalOffer[] {
   });
 }
 
+/** The disk of a machine of this shape, at least; a machine has one of everything. Null: no node of the pool could hold it. */
+export function leastDiskOf(pool: Pick<Pool, 'hardware'>, shape: Shape): number | null {
+  const able = pool.hardware.filter(({ gpusTotal }) => hasSize(gpusTotal, shape));
+  if (able.length === 0) return null;
+  return Math.max(1, leastShare(able, shape.gpusPerNode).storageGb);
+}
+
 /** Where no engine told. Sync names it for every model that rentals offer. */
 export const usualFormFactor: Readonly<Record<GpuType, GpuFormFactor>> = {
   h100: 'sxm5',

@@ -1,5 +1,6 @@
 import type { Answer, Body, Contract } from '@millrace/contract';
 import { ppm, toNearestUsdNumber, toPercentage } from '@millrace/platform/money';
+import type { FrozenPrice } from './frozen.ts';
 import type { Entitlement, Price, PriceSubject, ReserveOption } from './prices.ts';
 import type { Quote } from './quote.ts';
 
@@ -55,8 +56,14 @@ export function toWireEntitlement(entitlement: Entitlement): WireEntitlement {
   };
 }
 
-/** `available`: whether it could be placed now, which the price book does not know. */
-export function toWireQuote(quote: Quote, available: boolean): WireQuote {
+/** What the price book does not know: whether it could be placed now, and the disk that it would keep without its GPUs. */
+export interface QuoteFacts {
+  readonly available: boolean;
+  /** Null: it never is without its GPUs. */
+  readonly disk: FrozenPrice | null;
+}
+
+export function toWireQuote(quote: Quote, { available, disk }: QuoteFacts): WireQuote {
   const { term } = quote;
   return {
     costPerHour: toNearestUsdNumber(quote.perHour),
@@ -81,6 +88,7 @@ export function toWireQuote(quote: Quote, available: boolean): WireQuote {
             earlyTerminationRefundPercentage: toPercentage(ppm(term.refundPpm)),
             onDemandCostPerHourNanoUsd: term.onDemandNanoUsdPerHour,
           },
+    released: disk === null ? null : { diskGb: disk.quantity, costPerHourNanoUsd: disk.rateNanoUsdPerHour },
     runwaySeconds: quote.runwaySeconds,
     available,
     affordable: quote.affordable,

@@ -265,6 +265,30 @@ describe('POST quote', () => {
     expect(String((await world.balance(tenant.orgId)).held)).toBe(quote['holdNanoUsd']);
   });
 
+  it('says what the disk costs once the GPUs are given back, as the rental then has it, and of nothing else', async () => {
+    const tenant = await world.tenant();
+    const { json: quote } = await api.send(tenant, 'live', { path, body: wish });
+    await api.send(tenant, 'live', { path: vms, body: { ...order, gpuCount: 2 } });
+    const [row] = await world.rows<{ disk_price: { quantity: number; rateNanoUsdPerHour: string } }>(
+      `select disk_price from rentals where org_id = '${toUuid(tenant.orgId)}'`,
+    );
+    expect(quote['released']).toEqual({
+      diskGb: row?.disk_price.quantity,
+      costPerHourNanoUsd: row?.disk_price.rateNanoUsdPerHour,
+    });
+    expect(quote['released']).toMatchObject({ costPerHourNanoUsd: expect.stringMatching(/^[1-9]/) });
+    await world.offerTerm(7);
+    const cases = [
+      { ...wish, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 },
+      { ...wish, rentalType: 'bare-metal', gpuCount: 8 },
+      { ...wish, region: 'jp-east-1' },
+    ];
+    for (const body of cases) {
+      const { json } = await api.send(tenant, 'live', { path, body });
+      expect({ body, released: json['released'] }).toEqual({ body, released: null });
+    }
+  });
+
   it('is available exactly where create finds room', async () => {
     const tenant = await world.tenant({ balanceUsd: 100_000 });
     const cases = [

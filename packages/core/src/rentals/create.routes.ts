@@ -6,7 +6,7 @@ import { OfferBook } from '../fleet/index.ts';
 import { keyCallOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
 import { readBalance } from '../ledger/index.ts';
 import { burnOf } from '../metering/index.ts';
-import { quoteFor, toWireQuote } from '../prices/index.ts';
+import { diskPriceFor, quoteFor, toWireQuote } from '../prices/index.ts';
 import { createBareMetal } from './bare-metal.service.ts';
 import { HOLD_WINDOW_MS, orderOfBareMetal, orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
@@ -14,7 +14,7 @@ import { createOrdering, createVolumeIds, type OrderingParts } from './ordering.
 import { serveRentalOverview } from './overview.routes.ts';
 import { servePrivateClouds } from './private-cloud.routes.ts';
 import { readRecord } from './reading.service.ts';
-import type { Rental } from './rental.ts';
+import { isReleasable, type Rental } from './rental.ts';
 import { toWireRentalRecord } from './rentals.wire.ts';
 import { requestReservation } from './reservations.service.ts';
 import { listReservationRequests } from './reservations.store.ts';
@@ -80,10 +80,13 @@ function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): vo
   server.serve(operations.quoteRental, async ({ body: wish, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const now = clock.now();
-    const [{ available }, burn, isAvailable] = await Promise.all([
+    // A term is paid for to its end, so its GPUs are not given back.
+    const mayRelease = wish.termType === 'on-demand' && isReleasable({ kind: wish.rentalType, nodeCount: 1 });
+    const [{ available }, burn, isAvailable, diskGb] = await Promise.all([
       readBalance(db, orgId, mode, now),
       burnOf(db, orgId, mode, now),
       offers.canPlace({ mode }, wish),
+      mayRelease ? offers.leastDiskGb({ mode }, wish) : null,
     ]);
     const quote = await quoteFor(db, orgId, mode, {
       wish,
@@ -92,7 +95,11 @@ function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): vo
       holdWindowMs: HOLD_WINDOW_MS,
       now,
     });
-    return toWireQuote(quote, isAvailable);
+    const disk =
+      diskGb === null
+        ? null
+        : await diskPriceFor(db, orgId, mode, { region: wish.region, sizeGb: diskGb, now });
+    return toWireQuote(quote, { available: isAvailable, disk });
   });
 }
 
