@@ -19,7 +19,7 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         // What every page needs and what changes with React alone is kept apart, so that a release of ours keeps it cached.
-        advancedChunks: {
+        codeSplitting: {
           groups: [
             { name: 'react', test: /node_modules\/(?:react|react-dom|scheduler)\// },
             { name: 'tanstack', test: /node_modules\/@tanstack\// },
