@@ -5,10 +5,11 @@ import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
+import { overlaps } from '../../ui/overlaps.ts';
 import { Problem } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useSay } from '../../ui/toast.tsx';
-import { overlaps, type ApiKey } from './key-form.ts';
+import type { ApiKey } from './key-form.ts';
 
 export function RotateKey({
   apiKey,

@@ -186,10 +186,3 @@ export function keySnippet(
     ...(gateway !== undefined && scopes.includes('inference:read') ? [ask(`${gateway}/v1/models`)] : []),
   ].join('\n');
 }
-
-export const overlaps = [
-  { value: '0', label: 'At once' },
-  { value: '3600', label: 'After an hour' },
-  { value: '86400', label: 'After a day' },
-  { value: '604800', label: 'After 7 days' },
-] as const;

@@ -1,10 +1,20 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
+import { deliveryStatuses, type DeliveryStatus } from './webhook-words.ts';
 
 export const webhookRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'webhooks',
-    component: lazyRouteComponent(() => import('./webhooks-page.tsx'), 'Page'),
+    component: lazyRouteComponent(() => import('./webhooks-page.tsx'), 'WebhooksPage'),
+  }),
+  createRoute({
+    getParentRoute: () => insideRoute,
+    path: 'webhooks/$webhookId',
+    validateSearch: (search: Record<string, unknown>): { status?: DeliveryStatus } => {
+      const status = deliveryStatuses.find((each) => each === search['status']);
+      return status === undefined ? {} : { status };
+    },
+    component: lazyRouteComponent(() => import('./webhook-page.tsx'), 'WebhookPage'),
   }),
 ] as const;

@@ -1,5 +1,115 @@
-import { PageHead } from '../../ui/page.tsx';
+import type { Answer } from '@millrace/sdk';
+import { Link } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useSession } from '../../app/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock, CommandHint } from '../../ui/copy.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { typesText } from './event-groups.ts';
+import { SigningSecret } from './signing-secret.tsx';
+import { WebhookForm } from './webhook-form.tsx';
+import { healthOf, standardSnippet, verifySnippet, type Webhook } from './webhook-words.ts';
 
-export function Page() {
-  return <PageHead title="Webhooks" />;
+const columns: readonly Column<Webhook>[] = [
+  {
+    head: 'Address',
+    main: true,
+    cell: ({ id, url, description }) => (
+      <>
+        <Link to="/webhooks/$webhookId" params={{ webhookId: id }} className="break-all underline">
+          {url}
+        </Link>
+        {description !== '' && <span className="text-soft block font-normal">{description}</span>}
+      </>
+    ),
+  },
+  {
+    head: 'State',
+    cell: (webhook) => {
+      const { tone, label, why } = healthOf(webhook);
+      return (
+        <>
+          <Badge tone={tone}>{label}</Badge>
+          {why !== null && <span className="text-soft block text-xs">{why}</span>}
+        </>
+      );
+    },
+  },
+  {
+    head: 'Gets',
+    cell: ({ eventTypes }) => <span title={eventTypes.join(', ')}>{typesText(eventTypes)}</span>,
+  },
+  {
+    head: 'Last accepted',
+    cell: ({ lastSucceededAt }) =>
+      lastSucceededAt === null ? <span className="text-soft">never</span> : <Ago at={lastSucceededAt} />,
+  },
+];
+
+export function WebhooksPage() {
+  const { mayNot } = useSession();
+  const [isOpen, setOpen] = useState(false);
+  const [made, setMade] = useState<Answer<'createWebhook'> | null>(null);
+  const webhooks = usePages(['webhooks', 'list'], (client, signal) => client.webhooks.list({}, { signal }), {
+    refetchMs: 15_000,
+  });
+  const create = (
+    <Button
+      kind="primary"
+      icon={<Plus aria-hidden className="size-4" />}
+      off={mayNot('webhooks:write')}
+      onClick={() => setOpen(true)}
+    >
+      New webhook
+    </Button>
+  );
+  return (
+    <>
+      <PageHead
+        title="Webhooks"
+        about="Have your own program called when something happens: a rental runs, money runs low, an invoice is there."
+        actions={create}
+      />
+      <Card flush>
+        <PagedTable
+          pages={webhooks}
+          what="webhooks"
+          caption="Webhooks"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty title="You have no webhooks yet." action={create}>
+              To try it on your own machine first, run <code>millrace webhook listen 3000</code>.
+            </Empty>
+          }
+        />
+      </Card>
+      <Card
+        title="Verify what arrives"
+        about="Deliveries follow Standard Webhooks, so any library for that will do."
+      >
+        <div className="flex flex-col gap-3">
+          <CodeBlock code={verifySnippet} what="program in TypeScript" label="TypeScript" />
+          <CodeBlock code={standardSnippet} what="program in Python" label="Python" />
+        </div>
+      </Card>
+      <CommandHint command="millrace webhook create https://example.com/hooks/millrace" />
+      {isOpen && (
+        <WebhookForm
+          onClose={() => setOpen(false)}
+          onMade={(webhook) => {
+            setOpen(false);
+            setMade(webhook);
+          }}
+        />
+      )}
+      {made !== null && <SigningSecret secret={made.secret} onClose={() => setMade(null)} />}
+    </>
+  );
 }

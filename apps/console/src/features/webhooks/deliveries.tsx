@@ -1,0 +1,206 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock, Id } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Ago, When } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import {
+  attemptText,
+  deliveryStatuses,
+  isMoving,
+  statusWords,
+  type Delivery,
+  type DeliveryStatus,
+  type Webhook,
+} from './webhook-words.ts';
+
+const choices = [
+  { value: '', label: 'All' },
+  ...deliveryStatuses.map((value) => ({ value, label: statusWords[value] })),
+];
+
+export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
+  const { status } = useSearch({ from: '/shell/inside/webhooks/$webhookId' });
+  const navigate = useNavigate();
+  const [shown, setShown] = useState<Delivery | null>(null);
+  const [moving, setMoving] = useState(true);
+  const { id: webhookId } = webhook;
+  const deliveries = usePages(
+    ['webhooks', webhookId, 'deliveries', status],
+    (client, signal) =>
+      client.webhooks.listDeliveries({ webhookId, ...(status === undefined ? {} : { status }) }, { signal }),
+    { refetchMs: moving ? 2_000 : 15_000 },
+  );
+  const anyMoving = isMoving(deliveries.data?.pages.flatMap((page) => [...page.items]) ?? []);
+  if (anyMoving !== moving) setMoving(anyMoving);
+  const columns: readonly Column<Delivery>[] = [
+    {
+      head: 'Event',
+      main: true,
+      cell: (delivery) => (
+        <>
+          {delivery.eventType} <span className="text-soft font-normal">no. {delivery.seq}</span>
+        </>
+      ),
+    },
+    { head: 'State', cell: (delivery) => <StateBadge state={delivery.status} /> },
+    {
+      head: 'Last attempt',
+      cell: ({ attempts }) => {
+        const last = attempts.at(-1);
+        return last === undefined ? <span className="text-soft">none yet</span> : attemptText(last);
+      },
+    },
+    { head: 'Attempts', right: true, cell: ({ attempts }) => attempts.length },
+    {
+      head: 'Next try',
+      cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? '–' : <Ago at={nextAttemptAt} />),
+    },
+    { head: 'Noted', cell: ({ createdAt }) => <When at={createdAt} /> },
+    {
+      head: 'Do',
+      cell: (delivery) => (
+        <span className="inline-flex flex-wrap gap-1">
+          <Button
+            size="small"
+            aria-label={`Look at the delivery of event ${String(delivery.seq)}`}
+            onClick={() => setShown(delivery)}
+          >
+            Look
+          </Button>
+          <ReplayButton webhook={webhook} delivery={delivery} />
+        </span>
+      ),
+    },
+  ];
+  return (
+    <Card
+      title="Deliveries"
+      about="Newest first, kept for 30 days. A failure is tried again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 14 h."
+      actions={
+        <SelectField
+          label="Show deliveries"
+          hideLabel
+          value={status ?? ''}
+          choices={choices}
+          onChange={(event) => {
+            const next = deliveryStatuses.find((each): each is DeliveryStatus => each === event.target.value);
+            void navigate({
+              to: '/webhooks/$webhookId',
+              params: { webhookId },
+              search: next === undefined ? {} : { status: next },
+              replace: true,
+            });
+          }}
+        />
+      }
+      flush
+    >
+      <PagedTable
+        pages={deliveries}
+        what="deliveries"
+        caption="Deliveries, newest first"
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty title={status === undefined ? 'Nothing was sent yet.' : 'No delivery is in this state.'}>
+            Send an event again below to see whether your program gets it.
+          </Empty>
+        }
+      />
+      {shown !== null && <DeliveryDialog delivery={shown} onClose={() => setShown(null)} />}
+    </Card>
+  );
+}
+
+function ReplayButton({ webhook, delivery }: { readonly webhook: Webhook; readonly delivery: Delivery }) {
+  const { mayNot } = useSession();
+  const say = useSay();
+  const replay = useApiMutation(
+    (client, deliveryId: string) => client.webhooks.replayDelivery({ webhookId: webhook.id, deliveryId }),
+    { changes: ['webhooks'], onSuccess: ({ eventType }) => say('Being sent again', eventType) },
+  );
+  const off =
+    mayNot('webhooks:write') || (webhook.status === 'disabled' && 'The webhook is off. Switch it on first.');
+  return (
+    <>
+      <Button
+        size="small"
+        off={off}
+        busy={replay.isPending && 'Sending…'}
+        aria-label={`Send event ${String(delivery.seq)} again`}
+        onClick={() => replay.mutate(delivery.id)}
+      >
+        Send again
+      </Button>
+      {replay.error !== null && <Problem error={replay.error} doing="send it again" />}
+    </>
+  );
+}
+
+function DeliveryDialog({
+  delivery,
+  onClose,
+}: {
+  readonly delivery: Delivery;
+  readonly onClose: () => void;
+}) {
+  const { may } = useSession();
+  const { seq, attempts } = delivery;
+  const mayRead = may('events:read');
+  // The body of a delivery is the event itself, so it is read where events are kept.
+  const event = useApiQuery(
+    ['webhooks', 'event', seq],
+    async (client, signal) => {
+      const page = await client.events.list({ after: seq - 1, limit: 1 }, { signal });
+      return page.items.find((each) => each.id === delivery.eventId) ?? null;
+    },
+    { enabled: mayRead },
+  );
+  return (
+    <Dialog open onClose={onClose} title={delivery.eventType} about={statusWords[delivery.status]}>
+      <div className="flex flex-col gap-4">
+        <div>
+          <h3>Attempts</h3>
+          {attempts.length === 0 ? (
+            <p className="text-soft">None yet.</p>
+          ) : (
+            <ol className="list-decimal pl-5">
+              {attempts.map((attempt) => (
+                <li key={attempt.at}>
+                  <When at={attempt.at} />: {attemptText(attempt)}
+                </li>
+              ))}
+            </ol>
+          )}
+        </div>
+        <div>
+          <h3 className="mb-1">What is sent</h3>
+          {mayRead ? (
+            <Shown query={event} what="event">
+              {(data) =>
+                data === null ? (
+                  <Note>This event is no longer kept.</Note>
+                ) : (
+                  <CodeBlock code={JSON.stringify(data, null, 2)} what="body of the delivery" />
+                )
+              }
+            </Shown>
+          ) : (
+            <Note>Your role does not include reading events (events:read).</Note>
+          )}
+        </div>
+        <Id value={delivery.id} what="id of the delivery" />
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,28 @@
+import { CodeBlock } from '../../ui/copy.tsx';
+import { SecretOnce } from '../../ui/secret.tsx';
+import { verifySnippet } from './webhook-words.ts';
+
+/** The secret of a webhook, this once, and what to do with it. */
+export function SigningSecret({
+  secret,
+  onClose,
+}: {
+  readonly secret: string | null;
+  readonly onClose: () => void;
+}) {
+  return (
+    <SecretOnce
+      title="The signing secret"
+      what="signing secret"
+      secret={secret}
+      lost="The webhook has a secret, but its answer was lost on the way, and a secret is told only once. Rotate it to get one that you can see."
+      onClose={onClose}
+    >
+      <CodeBlock
+        code={verifySnippet}
+        what="program that verifies a delivery"
+        label="Verify before you believe"
+      />
+    </SecretOnce>
+  );
+}

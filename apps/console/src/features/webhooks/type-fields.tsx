@@ -1,0 +1,57 @@
+import type { EventType } from '@millrace/contract/event-types';
+import { CheckField } from '../../ui/field.tsx';
+import { eventGroups } from './event-groups.ts';
+
+export type Types = ReadonlySet<'*' | EventType>;
+
+/** Every event, or those of some types. */
+export function TypeFields({
+  chosen,
+  error,
+  onChoose,
+}: {
+  readonly chosen: Types;
+  readonly error: string | undefined;
+  readonly onChoose: (types: Types) => void;
+}) {
+  const all = chosen.has('*');
+  const toggle = (type: EventType, on: boolean): void => {
+    const next = new Set(chosen);
+    if (on) next.add(type);
+    else next.delete(type);
+    onChoose(next);
+  };
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="font-medium">Events</legend>
+      <CheckField
+        label="Every event"
+        hint="Also of types that are added later."
+        checked={all}
+        onChange={(event) =>
+          onChoose(new Set(event.target.checked ? ['*'] : ['rental.running', 'rental.terminated']))
+        }
+      />
+      {error !== undefined && (
+        <div role="alert" className="text-bad text-xs">
+          {error}
+        </div>
+      )}
+      {!all &&
+        eventGroups.map(({ label, types }) => (
+          <fieldset key={label} className="mt-1 flex flex-col gap-1.5">
+            <legend className="text-soft text-xs">{label}</legend>
+            {types.map(({ type, about }) => (
+              <CheckField
+                key={type}
+                label={type}
+                hint={about}
+                checked={chosen.has(type)}
+                onChange={(event) => toggle(type, event.target.checked)}
+              />
+            ))}
+          </fieldset>
+        ))}
+    </fieldset>
+  );
+}

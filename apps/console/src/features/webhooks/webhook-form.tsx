@@ -1,0 +1,96 @@
+import type { Answer } from '@millrace/sdk';
+import { useState, type FormEvent } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation } from '../../api/queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { TypeFields, type Types } from './type-fields.tsx';
+import { urlProblem, type Webhook } from './webhook-words.ts';
+
+type Made = Answer<'createWebhook'>;
+
+interface Wish {
+  readonly url: string;
+  readonly description: string;
+  readonly eventTypes: Made['eventTypes'];
+}
+
+/** Makes a webhook, or changes one. */
+export function WebhookForm({
+  webhook,
+  onClose,
+  onMade,
+}: {
+  readonly webhook?: Webhook;
+  readonly onClose: () => void;
+  /** With the secret, of a new one; otherwise null. */
+  readonly onMade: (made: Made | null) => void;
+}) {
+  const [url, setUrl] = useState(webhook?.url ?? '');
+  const [description, setDescription] = useState(webhook?.description ?? '');
+  const [types, setTypes] = useState<Types>(new Set(webhook?.eventTypes ?? ['*']));
+  const [problems, setProblems] = useState<{ url?: string | undefined; types?: string | undefined }>({});
+  const save = useApiMutation(
+    async (client, wish: Wish): Promise<Made | null> => {
+      if (webhook === undefined) return client.webhooks.create(wish);
+      await client.webhooks.update({ webhookId: webhook.id, ...wish });
+      return null;
+    },
+    { changes: ['webhooks'], onSuccess: onMade },
+  );
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const found = {
+      url: urlProblem(url),
+      types: types.size === 0 ? 'Choose at least one type.' : undefined,
+    };
+    setProblems(found);
+    if (found.url !== undefined || found.types !== undefined) return;
+    save.mutate({ url: url.trim(), description: description.trim(), eventTypes: [...types] });
+  };
+  const isNew = webhook === undefined;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={isNew ? 'New webhook' : 'Change the webhook'}
+      about="We call your program whenever something happens, signed so that you can tell it is us."
+    >
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <TextField
+          label="Address"
+          hint="https, and on the public internet. Redirects are not followed."
+          type="url"
+          inputMode="url"
+          placeholder="https://example.com/hooks/millrace"
+          value={url}
+          maxLength={2048}
+          error={problems.url ?? issueOf(save.error, 'url')}
+          onChange={(event) => setUrl(event.target.value)}
+        />
+        <TextField
+          label="What it is for"
+          hint="For yourself; may stay empty."
+          value={description}
+          maxLength={255}
+          error={issueOf(save.error, 'description')}
+          onChange={(event) => setDescription(event.target.value)}
+        />
+        <TypeFields
+          chosen={types}
+          error={problems.types ?? issueOf(save.error, 'eventTypes')}
+          onChoose={setTypes}
+        />
+        {save.error !== null && <Problem error={save.error} doing="save the webhook" />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" busy={save.isPending && 'Saving…'}>
+            {isNew ? 'Create webhook' : 'Save'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,142 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint, Id } from '../../ui/copy.tsx';
+import { Card, Facts, PageHead } from '../../ui/page.tsx';
+import { Problem, Shown } from '../../ui/states.tsx';
+import { When } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { ReplayCard } from './replay-card.tsx';
+import { SigningSecret } from './signing-secret.tsx';
+import { DeleteWebhook, DisableWebhook, RotateSecret } from './webhook-actions.tsx';
+import { WebhookForm } from './webhook-form.tsx';
+import { healthOf, type Webhook } from './webhook-words.ts';
+
+type Open = 'edit' | 'rotate' | 'disable' | 'delete' | null;
+
+export function WebhookPage() {
+  const { webhookId } = useParams({ from: '/shell/inside/webhooks/$webhookId' });
+  const webhook = useApiQuery(
+    ['webhooks', webhookId],
+    (client, signal) => client.webhooks.get({ webhookId }, { signal }),
+    { refetchMs: 10_000 },
+  );
+  return (
+    <Shown query={webhook} what="webhook">
+      {(data) => <WebhookShown webhook={data} />}
+    </Shown>
+  );
+}
+
+function WebhookShown({ webhook }: { readonly webhook: Webhook }) {
+  const { mayNot } = useSession();
+  const [open, setOpen] = useState<Open>(null);
+  // Undefined: none to show. Null: one was made, and its answer was lost.
+  const [secret, setSecret] = useState<string | null | undefined>();
+  const close = (): void => setOpen(null);
+  const off = mayNot('webhooks:write');
+  return (
+    <>
+      <PageHead
+        title={webhook.url}
+        about={webhook.description === '' ? undefined : webhook.description}
+        back={
+          <Link to="/webhooks" className="underline">
+            Webhooks
+          </Link>
+        }
+        actions={
+          <>
+            <Button off={off} onClick={() => setOpen('edit')}>
+              Change
+            </Button>
+            <Button off={off} onClick={() => setOpen('rotate')}>
+              Rotate secret
+            </Button>
+            {webhook.status === 'disabled' ? (
+              <EnableButton webhook={webhook} />
+            ) : (
+              <Button off={off} onClick={() => setOpen('disable')}>
+                Switch off
+              </Button>
+            )}
+            <Button kind="danger" off={off} onClick={() => setOpen('delete')}>
+              Delete
+            </Button>
+          </>
+        }
+      />
+      <WebhookFacts webhook={webhook} />
+      <Deliveries webhook={webhook} />
+      <ReplayCard webhook={webhook} />
+      <CommandHint command={`millrace webhook deliveries ${webhook.id}`} />
+      {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} onMade={close} />}
+      {open === 'rotate' && (
+        <RotateSecret
+          webhook={webhook}
+          onClose={close}
+          onMade={(made) => {
+            close();
+            setSecret(made);
+          }}
+        />
+      )}
+      {open === 'disable' && <DisableWebhook webhook={webhook} onClose={close} />}
+      {open === 'delete' && <DeleteWebhook webhook={webhook} onClose={close} />}
+      {secret !== undefined && <SigningSecret secret={secret} onClose={() => setSecret(undefined)} />}
+    </>
+  );
+}
+
+function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
+  const { tone, label, why } = healthOf(webhook);
+  const { failingSince, lastSucceededAt, eventTypes } = webhook;
+  return (
+    <Card title="State">
+      <Facts
+        items={[
+          [
+            'State',
+            <span key="state">
+              <Badge tone={tone}>{label}</Badge> {why}
+            </span>,
+          ],
+          failingSince === null ? null : ['Failing since', <When key="failing" at={failingSince} />],
+          ['Last accepted', lastSucceededAt === null ? 'never' : <When key="last" at={lastSucceededAt} />],
+          ['Gets', eventTypes.includes('*') ? 'every event' : eventTypes.join(', ')],
+          ['Made', <When key="made" at={webhook.createdAt} />],
+          ['Id', <Id key="id" value={webhook.id} what="id of the webhook" />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function EnableButton({ webhook }: { readonly webhook: Webhook }) {
+  const { mayNot } = useSession();
+  const say = useSay();
+  const enable = useApiMutation(
+    (client, webhookId: string) => client.webhooks.update({ webhookId, status: 'enabled' }),
+    {
+      changes: ['webhooks'],
+      onSuccess: () => say('Switched on', 'Events from now on are sent. Replay sends those from before.'),
+    },
+  );
+  return (
+    <>
+      <Button
+        kind="primary"
+        off={mayNot('webhooks:write')}
+        busy={enable.isPending && 'Switching on…'}
+        onClick={() => enable.mutate(webhook.id)}
+      >
+        Switch on
+      </Button>
+      {enable.error !== null && <Problem error={enable.error} doing="switch the webhook on" />}
+    </>
+  );
+}
