@@ -1,5 +1,201 @@
-import { PageHead } from '../../ui/page.tsx';
+import { ApiError } from '@millrace/sdk';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { openClient } from '../../api/client.ts';
+import { useSessionIfAny } from '../../app/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { CommandHint, CopyButton } from '../../ui/copy.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Table } from '../../ui/table.tsx';
+import { ViewCode } from '../playground/parts.tsx';
+import { kindOf, type Modality } from '../playground/search.ts';
+import {
+  codeWishOf,
+  modalities,
+  modalityWords,
+  modelSorts,
+  narrowed,
+  priceLines,
+  type CatalogModel,
+  type ModelSearch,
+} from './models.ts';
 
-export function Page() {
-  return <PageHead title="Models" />;
+/** Often enough for something that changes a few times a month. */
+const everyMs = 60_000;
+
+function useModels() {
+  return useQuery({
+    queryKey: ['catalog', 'models'],
+    queryFn: async ({ signal }): Promise<readonly CatalogModel[]> =>
+      (await openClient.catalog.get({}, { signal })).models,
+    refetchInterval: everyMs,
+  });
+}
+
+export function ModelsPage() {
+  const models = useModels();
+  const session = useSessionIfAny();
+  const isClosed = models.error instanceof ApiError && models.error.status === 404;
+  return (
+    <>
+      <PageHead
+        title="Models"
+        about="Models that can be called now, and their list prices. They answer clients made for OpenAI unchanged."
+      />
+      {session?.place.mode === 'test' && (
+        <div className="mb-4">
+          <Note>In test mode each of these is imitated, and costs nothing.</Note>
+        </div>
+      )}
+      {isClosed ? (
+        <Note>
+          Models are shown to members here.{' '}
+          <Link to="/playground" className="underline">
+            {session === null ? 'Sign in to see them' : 'See them in the playground'}
+          </Link>
+          .
+        </Note>
+      ) : (
+        <Card flush>
+          <Shown query={models} what="models">
+            {(all: readonly CatalogModel[]) => <Listing models={all} />}
+          </Shown>
+        </Card>
+      )}
+      <CommandHint command="millrace models" />
+    </>
+  );
+}
+
+function Listing({ models }: { readonly models: readonly CatalogModel[] }) {
+  const search = useSearch({ from: '/shell/models' });
+  const shown = narrowed(models, search);
+  if (models.length === 0) {
+    return (
+      <Empty title="No model is on offer yet.">They appear here as soon as the operator sells some.</Empty>
+    );
+  }
+  return (
+    <>
+      <Filters search={search} />
+      {shown.length === 0 ? (
+        <Empty
+          title="No model matches."
+          action={
+            <Link to="/models" search={{}} className={buttonClass()}>
+              Show all {models.length}
+            </Link>
+          }
+        />
+      ) : (
+        <Table
+          caption="Models and their prices"
+          rows={shown}
+          rowKey={({ name }) => name}
+          columns={[
+            { head: 'Model', main: true, cell: (model) => <Name model={model} /> },
+            { head: 'For', cell: ({ modality }) => <Badge>{modalityWords[modality]}</Badge> },
+            { head: 'Price', cell: (model) => <Prices model={model} /> },
+            {
+              head: 'Context',
+              right: true,
+              cell: ({ contextLength: length }) => length?.toLocaleString() ?? '–',
+            },
+            {
+              head: 'Longest answer',
+              right: true,
+              cell: ({ maxOutputTokens: most }) => most?.toLocaleString() ?? '–',
+            },
+            { head: 'Do', cell: (model) => <Actions model={model} /> },
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+function Filters({ search }: { readonly search: ModelSearch }) {
+  const navigate = useNavigate();
+  const go = (next: { [Name in keyof ModelSearch]: ModelSearch[Name] | undefined }): void => {
+    const merged = Object.entries({ ...search, ...next }).filter(([, value]) => value !== undefined);
+    void navigate({ to: '/models', search: Object.fromEntries(merged), replace: true });
+  };
+  return (
+    <div className="border-line flex flex-wrap items-end gap-3 border-b p-4">
+      <TextField
+        label="Name"
+        type="search"
+        placeholder="llama"
+        value={search.name ?? ''}
+        onChange={(event) => go({ name: event.target.value || undefined })}
+      />
+      <SelectField
+        label="For"
+        value={search.kind ?? ''}
+        choices={[
+          { value: '', label: 'Everything' },
+          ...modalities.map((value) => ({ value, label: modalityWords[value] })),
+        ]}
+        onChange={(event) => go({ kind: (event.target.value || undefined) as Modality | undefined })}
+      />
+      <SelectField
+        label="Order"
+        value={search.sort ?? 'name'}
+        choices={[
+          { value: 'name', label: 'By name' },
+          { value: 'price', label: 'The cheapest first' },
+          { value: 'context', label: 'The longest context first' },
+        ]}
+        onChange={(event) => go({ sort: modelSorts.find((sort) => sort === event.target.value) })}
+      />
+    </div>
+  );
+}
+
+function Name({ model }: { readonly model: CatalogModel }) {
+  return (
+    <span className="flex flex-col">
+      <span className="inline-flex items-center gap-1 break-all">
+        {model.name} <CopyButton text={model.name} what="name of the model" />
+      </span>
+      <span className="text-soft text-xs font-normal">by {model.ownedBy}</span>
+    </span>
+  );
+}
+
+function Prices({ model }: { readonly model: CatalogModel }) {
+  const lines = priceLines(model);
+  if (lines.length === 0) return <span className="text-soft">No price yet</span>;
+  return (
+    <ul>
+      {lines.map(({ nano, unit }) => (
+        <li key={unit}>
+          <Money nano={nano} /> <span className="text-soft text-xs">{unit}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Actions({ model }: { readonly model: CatalogModel }) {
+  const kind = kindOf(model.modality);
+  const wish = codeWishOf(model);
+  if (kind === null || wish === null) return <span className="text-soft">By its interface</span>;
+  return (
+    <span className="flex flex-wrap justify-end gap-2 md:justify-start">
+      <Link
+        to="/playground"
+        search={{ ...(kind !== 'chat' && { kind }), model: model.name }}
+        aria-label={`Try ${model.name}`}
+        className={buttonClass('primary')}
+      >
+        Try it
+      </Link>
+      <ViewCode wish={wish} />
+    </span>
+  );
 }
