@@ -2,6 +2,7 @@ import { createRouter } from '@tanstack/react-router';
 import { accountRoutes, signInRoutes } from '../features/account/routes.tsx';
 import { auditRoutes } from '../features/audit/routes.tsx';
 import { catalogRoutes } from '../features/catalog/routes.tsx';
+import { createRoutes } from '../features/create/routes.tsx';
 import { keyRoutes } from '../features/keys/routes.tsx';
 import { marketplaceRoutes } from '../features/marketplace/routes.tsx';
 import { modelRoutes } from '../features/models/routes.tsx';
@@ -23,6 +24,7 @@ const routeTree = rootRoute.addChildren([
     ...catalogRoutes,
     ...modelRoutes,
     insideRoute.addChildren([
+      ...createRoutes,
       ...rentalRoutes,
       ...volumeRoutes,
       ...marketplaceRoutes,

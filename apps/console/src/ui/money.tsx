@@ -11,9 +11,9 @@ export function Money({ nano, signed }: { readonly nano: string | bigint; readon
   );
 }
 
-/** A price that the interface sends as a number of dollars an hour. */
-export function PerHour({ usd }: { readonly usd: number }) {
-  const nano = nanoOfNumber(usd);
+/** A price of an hour: in nano-USD where the interface tells them, else the number of dollars that it sends. */
+export function PerHour(price: { readonly usd: number } | { readonly nano: string | bigint }) {
+  const nano = 'nano' in price ? BigInt(price.nano) : nanoOfNumber(price.usd);
   return (
     <span className="whitespace-nowrap tabular-nums">
       <data value={nano.toString()}>{usdText(nano)}</data>

@@ -1,5 +1,114 @@
+import { useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { usePerson, useSessionIfAny } from '../../app/session.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
 import { PageHead } from '../../ui/page.tsx';
+import { Empty, Loading, Note, Shown } from '../../ui/states.tsx';
+import { useNow } from '../../ui/time.tsx';
+import { FamilyCard } from './family-card.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import { isNarrowed, offersCommand } from './filters.ts';
+import { Hero } from './hero.tsx';
+import { ageSeconds, choicesOf, factsOf, familiesOf, narrowed, OLD_AFTER_MS, type Offer } from './offers.ts';
+import { SoldOut } from './sold-out.tsx';
+import { isClosed, useOpenOffers, useOwnOffers, type Offers } from './use-offers.ts';
 
-export function Page() {
-  return <PageHead title="Catalog" />;
+/** What can be rented now. Everybody may look; who is signed in sees their own prices. */
+export function CatalogPage() {
+  const { person } = usePerson();
+  const session = useSessionIfAny();
+  const isMember = person.state === 'in' && person.memberships.length > 0;
+  if (isMember) return session === null ? <Loading what="your organisation" /> : <OwnCatalog />;
+  return <OpenCatalog isKnown={person.state !== 'unknown'} />;
+}
+
+function OwnCatalog() {
+  const offers = useOwnOffers();
+  return (
+    <>
+      <PageHead title="Catalog" about="What can be rented now, where, and what it costs your organisation." />
+      <Shown query={offers} what="offers">
+        {(data) => <Listing data={data} />}
+      </Shown>
+    </>
+  );
+}
+
+/** Asked for at once, so that a visitor does not wait for it; shown when it is known that nobody is signed in. */
+function OpenCatalog({ isKnown }: { readonly isKnown: boolean }) {
+  const offers = useOpenOffers(true);
+  if (!isKnown) return <Loading what="the catalog" />;
+  if (isClosed(offers.error)) {
+    return (
+      <>
+        <Hero facts={null} />
+        <Note>What can be rented here is shown to members. Sign in to see it.</Note>
+      </>
+    );
+  }
+  return (
+    <>
+      <Hero facts={offers.data === undefined ? null : factsOf(offers.data.offers)} />
+      <Shown query={offers} what="offers">
+        {(data) => <Listing data={data} />}
+      </Shown>
+    </>
+  );
+}
+
+function Listing({ data }: { readonly data: Offers }) {
+  const filters = useSearch({ from: '/shell/' });
+  const [soldOut, setSoldOut] = useState<Offer | null>(null);
+  const shown = narrowed(data.offers, filters);
+  const families = familiesOf(shown, filters.sort ?? 'price');
+  return (
+    <>
+      <FilterBar filters={filters} choices={choicesOf(data.offers)} />
+      <Age asOfMs={data.asOfMs} shown={shown.length} total={data.offers.length} />
+      {families.map((family) => (
+        <FamilyCard key={family.id} family={family} onSoldOut={setSoldOut} />
+      ))}
+      {families.length === 0 &&
+        (isNarrowed(filters) ? (
+          <Empty title="Nothing matches these filters.">Clear some of them to see what else there is.</Empty>
+        ) : (
+          <Empty title="Nothing is on offer yet.">
+            Machines appear here as soon as the operator sells some.
+          </Empty>
+        ))}
+      <CommandHint command={offersCommand(filters, shown.length)} />
+      {soldOut !== null && <SoldOut offer={soldOut} onClose={() => setSoldOut(null)} />}
+    </>
+  );
+}
+
+/** How old the figures are; what is too old says so in so many words. */
+function Age({
+  asOfMs,
+  shown,
+  total,
+}: {
+  readonly asOfMs: number;
+  readonly shown: number;
+  readonly total: number;
+}) {
+  const now = useNow(1_000);
+  const age = ageSeconds(asOfMs, now);
+  if (now - asOfMs > OLD_AFTER_MS) {
+    return (
+      <div className="mb-3">
+        <Note tone="warn">
+          These figures are {age} s old: newer ones could not be had. What is free may have changed; prices
+          are checked again before anything is rented.
+        </Note>
+      </div>
+    );
+  }
+  const count =
+    shown === total ? `All ${String(total)} offers` : `${String(shown)} of ${String(total)} offers`;
+  return (
+    <p className="text-soft mb-3 text-xs">
+      {count}, as of {age} s ago.
+    </p>
+  );
 }

@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { filtersOf, isNarrowed, offersCommand, type Filters } from './filters.ts';
+
+describe('filters in the address', () => {
+  it('are read back as they were written, whether numbers and yes come as themselves or as text', () => {
+    const filters: Filters = {
+      gpu: 'h100',
+      region: 'us-central-1',
+      type: 'bare-metal',
+      count: 8,
+      available: true,
+      sort: 'free',
+    };
+    expect(filtersOf({ ...filters })).toEqual(filters);
+    expect(filtersOf({ ...filters, count: '8', available: 'true' })).toEqual(filters);
+    expect(filtersOf({ gpu: 'H100' })).toEqual({ gpu: 'h100' });
+  });
+
+  it('leave out what goes without saying and whatever nobody could mean', () => {
+    expect(filtersOf({ sort: 'price', available: false })).toEqual({});
+    const odd = { gpu: '"; rm', region: 7, type: 'vm', count: 1.5, sort: 'name', more: 1 };
+    expect(filtersOf(odd)).toEqual({});
+    for (const count of [0, -1, '1e3', 1_000_000, null, Number.NaN]) expect(filtersOf({ count })).toEqual({});
+  });
+
+  it('never fail, and once read stay as they are', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom('gpu', 'region', 'type', 'count', 'sort'), fc.anything()),
+        (search) => {
+          const once = filtersOf(search);
+          expect(filtersOf({ ...once })).toEqual(once);
+        },
+      ),
+    );
+  });
+
+  it('narrow the list, except by its order', () => {
+    expect(isNarrowed({})).toBe(false);
+    expect(isNarrowed({ sort: 'free' })).toBe(false);
+    expect(isNarrowed({ available: true })).toBe(true);
+    expect(isNarrowed({ count: 1 })).toBe(true);
+  });
+});
+
+describe('the same from a terminal', () => {
+  it('shows what is sold out as the page does, and all of a long list', () => {
+    expect(offersCommand({}, 4)).toBe('millrace offers --all');
+    expect(offersCommand({ gpu: 'h100', available: true }, 11)).toBe('millrace offers --gpu h100 --limit 11');
+    expect(offersCommand({ count: 8, region: 'eu-west-1', type: 'bare-metal' }, 1)).toBe(
+      'millrace offers --count 8 --region eu-west-1 --type bare-metal --all',
+    );
+  });
+});

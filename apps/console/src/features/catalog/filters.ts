@@ -1,0 +1,74 @@
+/** What of the catalog somebody wants to see. It lives in the address, so that it survives a reload and can be shared. */
+
+export type MachineType = 'virtual-machine' | 'bare-metal';
+export type Sort = 'price' | 'free' | 'region';
+
+export interface Filters {
+  readonly gpu?: string;
+  readonly region?: string;
+  readonly type?: MachineType;
+  /** Machines of just so many GPUs. */
+  readonly count?: number;
+  /** Only what could be had now. */
+  readonly available?: true;
+  /** By the price of a GPU unless told. */
+  readonly sort?: Exclude<Sort, 'price'>;
+}
+
+/** Words of the interface: a GPU type or a region. New ones come with the service, so they are not listed here. */
+const word = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+export function wordOf(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value.toLowerCase() : '';
+  return word.test(text) ? text : undefined;
+}
+
+export function wholeOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= 100_000
+    ? number
+    : undefined;
+}
+
+export function machineTypeOf(value: unknown): MachineType | undefined {
+  return value === 'virtual-machine' || value === 'bare-metal' ? value : undefined;
+}
+
+/** What an address says. Whatever it should not say is left out, and so is what goes without saying. */
+export function filtersOf(search: Readonly<Record<string, unknown>>): Filters {
+  const { available, sort } = search;
+  const gpu = wordOf(search['gpu']);
+  const region = wordOf(search['region']);
+  const type = machineTypeOf(search['type']);
+  const count = wholeOf(search['count']);
+  return {
+    ...(gpu !== undefined && { gpu }),
+    ...(region !== undefined && { region }),
+    ...(type !== undefined && { type }),
+    ...(count !== undefined && { count }),
+    ...((available === true || available === 'true') && { available: true as const }),
+    ...((sort === 'free' || sort === 'region') && { sort }),
+  };
+}
+
+/** Whether anything is hidden by them; an order hides nothing. */
+export function isNarrowed({ gpu, region, type, count, available }: Filters): boolean {
+  return [gpu, region, type, count, available].some((each) => each !== undefined);
+}
+
+const cliLimit = 10;
+
+/** The same list from a terminal, which leaves out what is sold out unless told, and shows the first ten. */
+export function offersCommand({ gpu, region, type, count, available }: Filters, shown: number): string {
+  return [
+    'millrace offers',
+    gpu === undefined ? '' : `--gpu ${gpu}`,
+    count === undefined ? '' : `--count ${String(count)}`,
+    region === undefined ? '' : `--region ${region}`,
+    type === undefined ? '' : `--type ${type}`,
+    available === true ? '' : '--all',
+    shown > cliLimit ? `--limit ${String(shown)}` : '',
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}

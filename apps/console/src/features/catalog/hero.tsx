@@ -1,0 +1,62 @@
+import { Link } from '@tanstack/react-router';
+import { useInstallation } from '../../app/session.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Figures, PageHead } from '../../ui/page.tsx';
+import type { Facts } from './offers.ts';
+
+/** For those who have never been here: what this is, three facts, and the way in. */
+export function Hero({ facts }: { readonly facts: Facts | null }) {
+  const { data: installation } = useInstallation();
+  const isOpen = installation?.signUp !== 'closed';
+  return (
+    <>
+      <PageHead
+        title="GPUs that are there now, at the price you see"
+        about="Rent a virtual machine or whole nodes, log in by SSH within minutes, and stop when you are done. Look around: nobody needs an account for that."
+        actions={
+          <>
+            <Link to="/sign-in" className={buttonClass('plain')}>
+              Sign in
+            </Link>
+            {isOpen && (
+              <Link to="/sign-up" className={buttonClass('primary')}>
+                Sign up
+              </Link>
+            )}
+          </>
+        }
+      />
+      {facts !== null && (
+        <Figures
+          items={[
+            {
+              label: 'A GPU from',
+              value:
+                facts.lowestPerGpuNano === null ? (
+                  'no price yet'
+                ) : (
+                  <>
+                    <Money nano={facts.lowestPerGpuNano} />
+                    <span className="text-soft text-sm font-normal"> an hour</span>
+                  </>
+                ),
+              note: 'To the millisecond, from when the machine is proven usable',
+            },
+            {
+              label: 'Free this moment',
+              value: facts.gpusFree === 1 ? '1 GPU' : `${String(facts.gpusFree)} GPUs`,
+              note:
+                facts.regionsWithRoom === 1 ? 'In one region' : `In ${String(facts.regionsWithRoom)} regions`,
+            },
+            {
+              label: 'If it cannot be made',
+              value: 'It costs nothing',
+              note: 'And what a review says is what the ledger says',
+            },
+          ]}
+        />
+      )}
+    </>
+  );
+}

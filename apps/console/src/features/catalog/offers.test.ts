@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { offer } from './offers.fixture.ts';
+import { ageSeconds, choicesOf, factsOf, familiesOf, hardwareText, narrowed, perGpuNano } from './offers.ts';
+
+const one = offer();
+const two = offer({ gpuCount: 2, totalAvailable: 2 });
+const soldOut = offer({ region: 'eu-west-1', totalAvailable: 0 });
+const closed = offer({ region: 'ca-east-1', enabled: false, totalAvailable: 3 });
+const dear = offer({ region: 'us-east-1', pricePerHourNanoUsd: '3000000001', totalAvailable: 9 });
+const metal = offer({
+  machineType: 'bare-metal',
+  gpuCount: 16,
+  connectionType: 'infiniband',
+  totalAvailable: 1,
+  pricePerHourNanoUsd: '32000000016',
+});
+const all = [soldOut, two, closed, metal, dear, one];
+
+describe('offers', () => {
+  it('have the price of one GPU to the nano', () => {
+    expect(perGpuNano(two)).toBe(2_490_000_000n);
+    expect(perGpuNano(metal)).toBe(2_000_000_001n);
+    expect(perGpuNano(offer({ gpuCount: 8, pricePerHourNanoUsd: '0' }))).toBe(0n);
+  });
+
+  it('are put together by GPU and type of machine, then by place, smallest machine first', () => {
+    const families = familiesOf(all, 'price');
+    expect(families.map(({ id, gpusFree, regionCount }) => ({ id, gpusFree, regionCount }))).toEqual([
+      { id: 'h100 bare-metal', gpusFree: 16, regionCount: 1 },
+      { id: 'h100 virtual-machine', gpusFree: 13, regionCount: 4 },
+    ]);
+    const [, machines] = families;
+    expect(machines?.spots[0]?.sizes).toEqual([one, two]);
+    // Both sizes are cut from the same four GPUs.
+    expect(machines?.spots[0]?.gpusFree).toBe(4);
+    expect(machines?.lowestPerGpuNano).toBe(2_490_000_000n);
+  });
+
+  it('put what could be had before what could not, which stays in the list', () => {
+    const places = (sort: 'price' | 'free' | 'region') =>
+      familiesOf(all, sort)
+        .find(({ machineType }) => machineType === 'virtual-machine')
+        ?.spots.map(({ region }) => region);
+    expect(places('price')).toEqual(['us-central-1', 'us-east-1', 'ca-east-1', 'eu-west-1']);
+    expect(places('free')).toEqual(['us-east-1', 'us-central-1', 'ca-east-1', 'eu-west-1']);
+    expect(places('region')).toEqual(['ca-east-1', 'eu-west-1', 'us-central-1', 'us-east-1']);
+  });
+
+  it('are narrowed by every filter alone and by all together', () => {
+    expect(narrowed(all, {})).toEqual(all);
+    expect(narrowed(all, { available: true })).toEqual([two, metal, dear, one]);
+    expect(narrowed(all, { count: 2 })).toEqual([two]);
+    expect(narrowed(all, { type: 'bare-metal' })).toEqual([metal]);
+    expect(narrowed(all, { region: 'us-east-1', gpu: 'h100', count: 1, available: true })).toEqual([dear]);
+    expect(narrowed(all, { gpu: 'b200' })).toEqual([]);
+  });
+
+  it('say what filters can be set to', () => {
+    expect(choicesOf(all)).toEqual({
+      gpus: ['h100'],
+      regions: ['ca-east-1', 'eu-west-1', 'us-central-1', 'us-east-1'],
+      counts: [1, 2, 16],
+    });
+  });
+
+  it('say in three figures what there is, counting nothing that is closed or sold out', () => {
+    expect(factsOf(all)).toEqual({ lowestPerGpuNano: 2_000_000_001n, gpusFree: 29, regionsWithRoom: 2 });
+    expect(factsOf([soldOut])).toEqual({ lowestPerGpuNano: 2_490_000_000n, gpusFree: 0, regionsWithRoom: 0 });
+    expect(factsOf([])).toEqual({ lowestPerGpuNano: null, gpusFree: 0, regionsWithRoom: 0 });
+  });
+
+  it('say what a machine has, node by node', () => {
+    expect(hardwareText(one)).toBe('16 vCPU · 128 GB RAM · 500 GB disk');
+    expect(hardwareText({ nodes: [...one.nodes, ...one.nodes] })).toBe(
+      '2 nodes, each 16 vCPU · 128 GB RAM · 500 GB disk',
+    );
+    expect(hardwareText({ nodes: [] })).toBe('');
+  });
+});
+
+describe('the age of the figures', () => {
+  it('is in whole seconds and never below zero', () => {
+    expect(ageSeconds(1_000, 5_900)).toBe(4);
+    expect(ageSeconds(5_000, 1_000)).toBe(0);
+  });
+});

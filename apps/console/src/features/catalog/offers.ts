@@ -1,0 +1,201 @@
+import type { Item } from '@millrace/sdk';
+import { splitBy } from '@millrace/sdk/text';
+import type { Filters, Sort } from './filters.ts';
+
+/** What can be rented, put in the order in which people ask: which GPU, where, how many, for how much. */
+
+export type Offer = Item<'listRentalOptions'>;
+
+/** Figures older than this are not to be trusted, and the page says so. */
+export const OLD_AFTER_MS = 30_000;
+export const REFRESH_MS = 10_000;
+
+/** Whether one could be had now. */
+export function isFree({ enabled, totalAvailable }: Pick<Offer, 'enabled' | 'totalAvailable'>): boolean {
+  return enabled && totalAvailable > 0;
+}
+
+/**
+ * What one GPU of it costs an hour. An offer costs so many times the price of one GPU, so nothing is left over; the amounts
+ * are far below what a number holds exactly.
+ */
+export function perGpuNano({
+  pricePerHourNanoUsd,
+  gpuCount,
+}: Pick<Offer, 'pricePerHourNanoUsd' | 'gpuCount'>): bigint {
+  return BigInt(splitBy(Number(pricePerHourNanoUsd), gpuCount)[0]);
+}
+
+/** One region and network in which a type of machine is sold, with the sizes that are listed there. */
+export interface Spot {
+  readonly region: Offer['region'];
+  readonly network: Offer['connectionType'];
+  readonly perGpuNano: bigint;
+  /** GPUs that could be had now in machines of one of the sizes. */
+  readonly gpusFree: number;
+  /** False: closed to new work. */
+  readonly isOpen: boolean;
+  /** Smallest first. */
+  readonly sizes: readonly Offer[];
+}
+
+/** All places in which one type of GPU is sold as one type of machine. */
+export interface Family {
+  readonly id: string;
+  readonly gpuType: Offer['gpuType'];
+  readonly machineType: Offer['machineType'];
+  readonly formFactors: readonly Offer['gpuFormFactor'][];
+  readonly lowestPerGpuNano: bigint;
+  readonly gpusFree: number;
+  readonly regionCount: number;
+  readonly spots: readonly Spot[];
+}
+
+export function narrowed(offers: readonly Offer[], filters: Filters): readonly Offer[] {
+  return offers.filter(
+    (offer) =>
+      (filters.gpu === undefined || offer.gpuType === filters.gpu) &&
+      (filters.region === undefined || offer.region === filters.region) &&
+      (filters.type === undefined || offer.machineType === filters.type) &&
+      (filters.count === undefined || offer.gpuCount === filters.count) &&
+      (filters.available === undefined || isFree(offer)),
+  );
+}
+
+function compareNano(one: bigint, other: bigint): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+function compareText(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+/** What could be had comes before what could not, whatever the order: that is what people look for. */
+function compareSpots(sort: Sort): (one: Spot, other: Spot) => number {
+  return (one, other) => {
+    const byFree = Number(other.gpusFree > 0) - Number(one.gpusFree > 0);
+    const byPrice = compareNano(one.perGpuNano, other.perGpuNano);
+    const byAmount = other.gpusFree - one.gpusFree;
+    const byName = compareText(`${one.region} ${one.network}`, `${other.region} ${other.network}`);
+    if (sort === 'region') return byName;
+    return byFree || (sort === 'free' ? byAmount || byPrice : byPrice || byAmount) || byName;
+  };
+}
+
+function spotOf(sizes: readonly Offer[]): Spot | null {
+  const sorted = sizes.toSorted((one, other) => one.gpuCount - other.gpuCount);
+  const [first] = sorted;
+  if (first === undefined) return null;
+  return {
+    region: first.region,
+    network: first.connectionType,
+    perGpuNano: perGpuNano(first),
+    gpusFree: gpusFreeIn(sorted),
+    isOpen: sorted.some(({ enabled }) => enabled),
+    sizes: sorted,
+  };
+}
+
+/** Sizes share the same GPUs, so they do not add up: it is the most that machines of one size come to. */
+function gpusFreeIn(sizes: readonly Offer[]): number {
+  return Math.max(
+    0,
+    ...sizes.filter(isFree).map(({ totalAvailable, gpuCount }) => totalAvailable * gpuCount),
+  );
+}
+
+function familyOf(id: string, offers: readonly Offer[], sort: Sort): Family | null {
+  const places = Map.groupBy(offers, ({ region, connectionType }) => `${region} ${connectionType}`);
+  const spots = [...places.values()]
+    .map(spotOf)
+    .filter((spot) => spot !== null)
+    .toSorted(compareSpots(sort));
+  const [first] = offers;
+  const [cheapest] = spots.toSorted((one, other) => compareNano(one.perGpuNano, other.perGpuNano));
+  if (first === undefined || cheapest === undefined) return null;
+  return {
+    id,
+    gpuType: first.gpuType,
+    machineType: first.machineType,
+    formFactors: [...new Set(offers.map(({ gpuFormFactor }) => gpuFormFactor))],
+    lowestPerGpuNano: cheapest.perGpuNano,
+    gpusFree: spots.reduce((sum, { gpusFree }) => sum + gpusFree, 0),
+    regionCount: new Set(spots.map(({ region }) => region)).size,
+    spots,
+  };
+}
+
+function compareFamilies(sort: Sort): (one: Family, other: Family) => number {
+  return (one, other) => {
+    const byFree = Number(other.gpusFree > 0) - Number(one.gpusFree > 0);
+    const byPrice = compareNano(one.lowestPerGpuNano, other.lowestPerGpuNano);
+    const byName = compareText(one.id, other.id);
+    if (sort === 'region') return byName;
+    return byFree || (sort === 'free' ? other.gpusFree - one.gpusFree : byPrice) || byName;
+  };
+}
+
+export function familiesOf(offers: readonly Offer[], sort: Sort): readonly Family[] {
+  return [...Map.groupBy(offers, ({ gpuType, machineType }) => `${gpuType} ${machineType}`)]
+    .map(([id, members]) => familyOf(id, members, sort))
+    .filter((family) => family !== null)
+    .toSorted(compareFamilies(sort));
+}
+
+/** What the filters can be set to: what there is at all, so that a choice never leads to a place that is not known. */
+export interface Choices {
+  readonly gpus: readonly string[];
+  readonly regions: readonly string[];
+  readonly counts: readonly number[];
+}
+
+export function choicesOf(offers: readonly Offer[]): Choices {
+  const texts = (values: readonly string[]): readonly string[] => [...new Set(values)].toSorted(compareText);
+  return {
+    gpus: texts(offers.map(({ gpuType }) => gpuType)),
+    regions: texts(offers.map(({ region }) => region)),
+    counts: [...new Set(offers.map(({ gpuCount }) => gpuCount))].toSorted((one, other) => one - other),
+  };
+}
+
+/** The three figures that somebody who has never been here wants to know. */
+export interface Facts {
+  /** Null: nothing has a price. */
+  readonly lowestPerGpuNano: bigint | null;
+  readonly gpusFree: number;
+  readonly regionsWithRoom: number;
+}
+
+export function factsOf(offers: readonly Offer[]): Facts {
+  const free = offers.filter(isFree);
+  const families = familiesOf(free, 'price');
+  const [cheapest] = (free.length > 0 ? free : offers).map(perGpuNano).toSorted(compareNano);
+  return {
+    lowestPerGpuNano: cheapest ?? null,
+    gpusFree: families.reduce((sum, { gpusFree }) => sum + gpusFree, 0),
+    regionsWithRoom: new Set(free.map(({ region }) => region)).size,
+  };
+}
+
+/** How old the figures are, in whole seconds. A clock that is behind the service's does not make them come from the future. */
+export function ageSeconds(asOfMs: number, nowMs: number): number {
+  return splitBy(Math.max(0, nowMs - asOfMs), 1_000)[0];
+}
+
+/** What a machine of this size has, as one reads it. */
+export function hardwareText({ nodes }: Pick<Offer, 'nodes'>): string {
+  const [node] = nodes;
+  if (node === undefined) return '';
+  const each = `${String(node.vcpuCount)} vCPU · ${String(node.ramGb)} GB RAM · ${String(node.storageGb)} GB disk`;
+  return nodes.length > 1 ? `${String(nodes.length)} nodes, each ${each}` : each;
+}
+
+export function machineWords(machineType: Offer['machineType']): string {
+  return machineType === 'bare-metal' ? 'bare metal' : 'virtual machine';
+}
+
+export function networkWords(network: Offer['connectionType']): string {
+  return network === 'infiniband' ? 'InfiniBand' : 'Ethernet';
+}

@@ -1,0 +1,300 @@
+import { ApiError, ConnectionError } from '@millrace/sdk';
+import { describe, expect, it } from 'vitest';
+import { attemptFor, pickFrom } from './attempt.ts';
+import { blockersOf, isRefusal, stepFor, type Budget, type Quote, type Standing } from './blockers.ts';
+import { partLines, reviewLines, termsFor, type Purse } from './summary.ts';
+import { whyNot } from './why-not.ts';
+
+const quote: Quote = {
+  costPerHour: 2.49,
+  costPerHourNanoUsd: '2490000000',
+  originalCostPerHour: 2.49,
+  discountPercentage: 0,
+  costPerSecondNanoUsd: '691667',
+  lines: [{ kind: 'gpu', description: '1 × h100', costPerHourNanoUsd: '2490000000' }],
+  minimumBalanceNanoUsd: '200000000',
+  holdNanoUsd: '200000000',
+  totalNanoUsd: null,
+  term: null,
+  released: { diskGb: 500, costPerHourNanoUsd: '68500000' },
+  runwaySeconds: 7_200,
+  available: true,
+  affordable: true,
+  validUntil: '2026-08-01T00:00:00.000Z',
+};
+
+const budget: Budget = {
+  id: 'bdg_1' as Budget['id'],
+  name: 'August',
+  keyId: null,
+  period: 'month',
+  limitNanoUsd: '1000000000',
+  spentNanoUsd: '900000000',
+  periodStart: '2026-08-01T00:00:00.000Z',
+  periodEnd: null,
+  thresholdsPercent: [],
+  onExceeded: 'stop_new_work',
+  createdAt: '2026-08-01T00:00:00.000Z',
+};
+
+const fine: Standing = {
+  mayNot: false,
+  isSuspended: false,
+  isFrozen: false,
+  wish: {
+    gpu: 'h100',
+    type: 'virtual-machine',
+    count: 1,
+    region: 'us-central-1',
+    network: 'ethernet',
+    days: null,
+  },
+  issues: {},
+  keysChosen: 1,
+  priced: { state: 'told', quote },
+  availableNanoUsd: '5000000000',
+  budgets: [],
+  maxNanoUsd: null,
+  ttlSeconds: null,
+};
+const told = (change: Partial<Quote>): Partial<Standing> => ({
+  priced: { state: 'told', quote: { ...quote, ...change } },
+});
+const why = (change: Partial<Standing>) => blockersOf({ ...fine, ...change });
+
+describe('what keeps Create from being pressed', () => {
+  it('is nothing when every rule holds', () => {
+    expect(why({})).toEqual([]);
+  });
+
+  it.each<[string, Partial<Standing>, string, string | null]>([
+    ['the role', { mayNot: 'Your role is viewer.' }, 'Your role is viewer.', 'team'],
+    ['a suspended organisation', { isSuspended: true }, 'suspended', null],
+    ['frozen money', { isFrozen: true }, 'frozen', null],
+    ['a field', { issues: { ttl: 'At least a minute.' } }, 'Time to live: At least a minute.', null],
+    ['no SSH key', { keysChosen: 0 }, 'SSH key', 'ssh-key'],
+    ['keys that are not known yet', { keysChosen: null }, 'SSH keys…', null],
+    ['a price that is not known yet', { priced: { state: 'waiting' } }, 'Asking for the price', null],
+    [
+      'a price that was refused',
+      { priced: { state: 'refused', message: 'No price.', reason: 'PRICE_NOT_AVAILABLE' } },
+      'No price.',
+      'catalog',
+    ],
+    ['no capacity', told({ available: false }), 'No host can take it', 'alternatives'],
+    [
+      'no balance',
+      told({ affordable: false }),
+      '$0.20 must be available to begin with. You have $5.00.',
+      'top-up',
+    ],
+    [
+      'a budget',
+      { budgets: [budget] },
+      'The budget "August" leaves $0.10, and $0.20 would be set aside.',
+      'budgets',
+    ],
+  ])('says so of %s, and what to do', (_, change, text, step) => {
+    const [first, ...others] = why(change);
+    expect(others).toEqual([]);
+    expect(first?.why).toContain(text);
+    expect(first?.step).toBe(step);
+  });
+
+  it('is the number of GPUs alone where no price can be asked for', () => {
+    const wish = { ...fine.wish, type: 'bare-metal' as const, count: 9 };
+    expect(why({ wish, priced: { state: 'waiting' } })).toHaveLength(1);
+  });
+
+  it('tells all of it at once, the most decisive first', () => {
+    const both = why({ mayNot: 'No.', keysChosen: 0, ...told({ available: false, affordable: false }) });
+    expect(both.map(({ step }) => step)).toEqual(['team', 'ssh-key', 'alternatives', 'top-up']);
+  });
+
+  it('does not guess what a balance is that nobody told', () => {
+    const [first] = why({ ...told({ affordable: false }), availableNanoUsd: null });
+    expect(first?.why).toBe('$0.20 must be available to begin with.');
+  });
+
+  it('is no budget that only tells, counts a single key, or leaves just enough', () => {
+    const harmless: readonly Partial<Budget>[] = [
+      { onExceeded: 'notify' },
+      { keyId: 'key_1' as Budget['keyId'] },
+      { spentNanoUsd: '800000000' },
+    ];
+    for (const change of harmless) expect(why({ budgets: [{ ...budget, ...change }] })).toEqual([]);
+    expect(why({ budgets: [budget], ...told({ holdNanoUsd: '0' }) })).toEqual([]);
+    const over = why({ budgets: [{ ...budget, spentNanoUsd: '1500000000' }] });
+    expect(over[0]?.why).toContain('leaves $0.00');
+  });
+
+  it('is the own limit where what is certain to be paid exceeds it', () => {
+    const term = {
+      termPeriodDays: 30,
+      committedNanoUsd: '1000000001',
+      earlyTerminationRefundPercentage: 50,
+      onDemandCostPerHourNanoUsd: '2490000000',
+    };
+    expect(why({ maxNanoUsd: 1_000_000_000n, ...told({ term }) })).toHaveLength(1);
+    expect(why({ maxNanoUsd: 1_000_000_001n, ...told({ term }) })).toEqual([]);
+    const total = told({ totalNanoUsd: '1000000001' });
+    expect(why({ maxNanoUsd: 1_000_000_000n, ttlSeconds: 60, ...total })).toHaveLength(1);
+    // Without an end the limit itself ends it.
+    expect(why({ maxNanoUsd: 1n })).toEqual([]);
+  });
+});
+
+describe('refusals', () => {
+  it('are told apart from failures that may have come after the deed', () => {
+    const answer = (status: number) =>
+      new ApiError({
+        status,
+        headers: new Headers(),
+        message: 'No.',
+        reason: null,
+        suggestion: null,
+        requestId: null,
+        docUrl: null,
+        issues: [],
+        body: null,
+      });
+    expect(isRefusal(answer(400))).toBe(true);
+    expect(isRefusal(answer(503))).toBe(false);
+    expect(isRefusal(new ConnectionError('gone'))).toBe(false);
+    expect(isRefusal(null)).toBe(false);
+  });
+
+  it('lead to where something can be done about them', () => {
+    expect(stepFor('INSUFFICIENT_BALANCE')).toBe('top-up');
+    expect(stepFor('NO_PUBLIC_KEY')).toBe('ssh-key');
+    expect(stepFor('INSUFFICIENT_CAPACITY')).toBe('alternatives');
+    expect(stepFor('toString')).toBeNull();
+    expect(stepFor(null)).toBeNull();
+  });
+
+  it('of placement are told by the obstacle that the nearest hosts met', () => {
+    const obstacles = [
+      { code: 'NODE_DRAINING', message: 'They take nothing new.', nodeCount: 1 },
+      { code: 'NO_FREE_GPUS', message: 'Their GPUs are taken.', nodeCount: 11 },
+    ];
+    expect(whyNot({ placeable: false, nodesConsidered: 12, obstacles })).toBe(
+      'Of the 12 hosts there, 11 came nearest: Their GPUs are taken.',
+    );
+    const nowhere = [{ code: 'NO_NODES_IN_REGION', message: 'There are no hosts.', nodeCount: 0 }];
+    expect(whyNot({ placeable: false, nodesConsidered: 0, obstacles: nowhere })).toBe('There are no hosts.');
+    expect(whyNot({ placeable: false, nodesConsidered: 3, obstacles: [] })).toContain('No host');
+    expect(whyNot({ placeable: true, nodesConsidered: 3, obstacles: [] })).toContain('can be had');
+  });
+});
+
+const purse: Purse = { availableNanoUsd: '5000000000', ttlSeconds: null, maxNanoUsd: null, convert: true };
+const lineOf = (label: string, change: Partial<Quote> = {}, of: Partial<Purse> = {}) =>
+  reviewLines({ ...quote, ...change }, { ...purse, ...of }).find((line) => line.label === label);
+
+describe('the summary', () => {
+  it('has parts that add up to the price, to the nano', () => {
+    const lines = [
+      { kind: 'gpu' as const, description: '1 × h100', costPerHourNanoUsd: '2490000003' },
+      { kind: 'discount' as const, description: '10 % off', costPerHourNanoUsd: '-249000000' },
+      { kind: 'storage' as const, description: '256 GB of storage', costPerHourNanoUsd: '7' },
+    ];
+    const sum = partLines({ ...quote, lines }).reduce(
+      (total, { value }) => total + (typeof value === 'string' ? 0n : value.nano),
+      0n,
+    );
+    expect(sum).toBe(2_241_000_010n);
+  });
+
+  it('says what it costs while stopped, with its GPUs and without', () => {
+    expect(lineOf('While stopped, GPUs kept')?.value).toEqual({ nano: 2_490_000_000n, unit: '/h' });
+    expect(lineOf('While stopped, GPUs given back')?.value).toEqual({ nano: 68_500_000n, unit: '/h' });
+    expect(lineOf('While stopped, GPUs given back', { released: null })).toBeUndefined();
+  });
+
+  it('says what is needed, what is left and how long that lasts', () => {
+    expect(lineOf('Needed to begin')?.value).toEqual({ nano: 200_000_000n, unit: '' });
+    expect(lineOf('Available afterwards')?.value).toEqual({ nano: 4_800_000_000n, unit: '' });
+    expect(lineOf('Balance then lasts')?.value).toBe('2 h');
+    expect(lineOf('Balance then lasts', { runwaySeconds: null })?.value).toBe('nothing costs anything');
+    expect(lineOf('Available now', {}, { availableNanoUsd: null })).toBeUndefined();
+  });
+
+  it('says what a term commits to, what is given back of it and what follows', () => {
+    const term = {
+      termPeriodDays: 30,
+      committedNanoUsd: '1613520000000',
+      earlyTerminationRefundPercentage: 50,
+      onDemandCostPerHourNanoUsd: '2490000000',
+    };
+    expect(lineOf('Commitment')?.value).toBe('none');
+    expect(lineOf('Commitment for 30 days', { term })).toEqual({
+      label: 'Commitment for 30 days',
+      value: { nano: 1_613_520_000_000n, unit: '' },
+      note: 'Ended early, 50 % of the rest is given back.',
+    });
+    expect(lineOf('After the term', { term })?.value).toEqual({ nano: 2_490_000_000n, unit: '/h' });
+    expect(lineOf('After the term', { term }, { convert: false })?.value).toBe('it ends');
+  });
+
+  it('says what a time to live comes to, and what the own limit is', () => {
+    expect(lineOf('For 8 h', { totalNanoUsd: '19920000000' }, { ttlSeconds: 28_800 })?.value).toEqual({
+      nano: 19_920_000_000n,
+      unit: '',
+    });
+    expect(lineOf('At most', {}, { maxNanoUsd: 5n })?.value).toEqual({ nano: 5n, unit: '' });
+  });
+});
+
+describe('terms', () => {
+  const option = (
+    termPeriodDays: number,
+    region: string | null,
+    discountPercentage: number,
+    enabled = true,
+  ) => ({
+    machineType: 'virtual-machine',
+    gpuType: 'h100',
+    region,
+    termPeriodDays,
+    discountPercentage,
+    earlyTerminationRefundPercentage: 50,
+    enabled,
+  });
+
+  it('are those of the machine and the region, its own before those of all, shortest first', () => {
+    const options = [
+      option(30, null, 10),
+      option(30, 'us-central-1', 12),
+      option(7, null, 5),
+      option(7, null, 4),
+      option(90, 'eu-west-1', 30),
+      option(365, null, 40, false),
+      { ...option(14, null, 8), gpuType: 'h200' },
+    ];
+    expect(
+      termsFor(options, fine.wish).map(({ days, discountPercentage }) => [days, discountPercentage]),
+    ).toEqual([
+      [7, 5],
+      [30, 12],
+    ]);
+  });
+});
+
+describe('an attempt', () => {
+  const keys = ['one', 'two', 'three'];
+  it('keeps its key while the order stays the same, and takes another for another', () => {
+    let index = 0;
+    const newKey = () => keys[index++] ?? '';
+    const first = attemptFor(null, { count: 1 }, newKey);
+    expect(attemptFor(first, { count: 1 }, newKey)).toBe(first);
+    const other = attemptFor(first, { count: 2 }, newKey);
+    expect(other.key).toBe('two');
+    // Back to the first order: what became of that attempt was seen, so this is a new wish.
+    expect(attemptFor(other, { count: 1 }, newKey).key).toBe('three');
+  });
+
+  it('is named by what chance picks', () => {
+    expect(pickFrom(() => 4_294_967_295)(10)).toBe(5);
+    expect(pickFrom(() => 3)(10)).toBe(3);
+  });
+});

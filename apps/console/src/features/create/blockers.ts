@@ -1,0 +1,157 @@
+import { ApiError, type Answer, type Item } from '@millrace/sdk';
+import { usdText } from '@millrace/sdk/text';
+import type { Field, Issues } from './draft.ts';
+import { countIssue, type Wish } from './picks.ts';
+
+/** Why Create cannot be pressed: everything that the service would refuse and that is known before asking it. */
+
+export type Quote = Answer<'quoteRental'>;
+export type Budget = Item<'listBudgets'>;
+
+/** Where to go, or what to do here, about it. */
+export type Step = 'top-up' | 'budgets' | 'ssh-key' | 'alternatives' | 'catalog' | 'team';
+
+export interface Blocker {
+  readonly why: string;
+  readonly step: Step | null;
+}
+
+/** What is known of the price: not yet, refused, or told. */
+export type Priced =
+  | { readonly state: 'waiting' }
+  | { readonly state: 'refused'; readonly message: string; readonly reason: string | null }
+  | { readonly state: 'told'; readonly quote: Quote };
+
+export interface Standing {
+  readonly mayNot: string | false;
+  readonly isSuspended: boolean;
+  /** The money of the organisation cannot be spent for now. */
+  readonly isFrozen: boolean;
+  readonly wish: Wish;
+  readonly issues: Issues;
+  /** Of the person's keys those that will be let in; null: not known yet. */
+  readonly keysChosen: number | null;
+  readonly priced: Priced;
+  /** What new work may use now; null: not known, or not for this person to see. */
+  readonly availableNanoUsd: string | null;
+  readonly budgets: readonly Budget[];
+  readonly maxNanoUsd: bigint | null;
+  readonly ttlSeconds: number | null;
+}
+
+const blocker = (why: string, step: Step | null = null): Blocker => ({ why, step });
+
+/** What each field is called on the page. */
+const fieldNames: Partial<Readonly<Record<Field, string>>> = {
+  name: 'Name',
+  ttl: 'Time to live',
+  maxUsd: 'Cost limit',
+  idleAfter: 'Idle',
+  tags: 'Tags',
+  ports: 'Ports',
+  userData: 'User data',
+  volumeId: 'Volume',
+  volumeLabel: 'Label of the new volume',
+  volumeGb: 'Size of the new volume',
+};
+
+/** Most decisive first; the button tells the first, the list below it all of them. */
+export function blockersOf(standing: Standing): readonly Blocker[] {
+  const { mayNot, isSuspended, isFrozen, wish, issues, keysChosen, priced } = standing;
+  const count = countIssue(wish);
+  return [
+    ...(mayNot === false ? [] : [blocker(mayNot, 'team')]),
+    ...(isSuspended ? [blocker('Your organisation is suspended. Ask the operator why.')] : []),
+    ...(isFrozen
+      ? [blocker('The account is frozen, as after a disputed payment. Settle it, or ask the operator.')]
+      : []),
+    ...(count === null ? [] : [blocker(count)]),
+    ...Object.entries(issues).map(([field, text]) =>
+      blocker(`${fieldNames[field as Field] ?? field}: ${text}`),
+    ),
+    ...(keysChosen === 0
+      ? [blocker('Choose at least one SSH key: nobody could log in without.', 'ssh-key')]
+      : []),
+    ...(keysChosen === null ? [blocker('Looking up your SSH keys…')] : []),
+    ...(count === null ? pricedBlockers(priced, standing) : []),
+  ];
+}
+
+function pricedBlockers(priced: Priced, standing: Standing): readonly Blocker[] {
+  switch (priced.state) {
+    case 'waiting':
+      return [blocker('Asking for the price…')];
+    case 'refused':
+      return [blocker(priced.message, stepFor(priced.reason))];
+    case 'told':
+      return [...roomBlockers(priced.quote), ...moneyBlockers(priced.quote, standing)];
+  }
+}
+
+function roomBlockers({ available }: Quote): readonly Blocker[] {
+  return available ? [] : [blocker('No host can take it at the moment.', 'alternatives')];
+}
+
+function moneyBlockers(quote: Quote, standing: Standing): readonly Blocker[] {
+  const { availableNanoUsd, budgets, maxNanoUsd } = standing;
+  const hold = BigInt(quote.holdNanoUsd);
+  const has = availableNanoUsd === null ? '' : ` You have ${usdText(availableNanoUsd)}.`;
+  const known = knownCost(quote, standing.ttlSeconds);
+  return [
+    ...(quote.affordable
+      ? []
+      : [
+          blocker(`${usdText(quote.minimumBalanceNanoUsd)} must be available to begin with.${has}`, 'top-up'),
+        ]),
+    ...budgets
+      .filter((budget) => refuses(budget, hold))
+      .map(({ name, limitNanoUsd, spentNanoUsd }) =>
+        blocker(
+          `The budget "${name}" leaves ${usdText(leftOf(limitNanoUsd, spentNanoUsd))}, and ${usdText(hold)} would be set aside.`,
+          'budgets',
+        ),
+      ),
+    ...(maxNanoUsd !== null && known !== null && known > maxNanoUsd
+      ? [blocker(`It would cost ${usdText(known)}, which is more than your limit of ${usdText(maxNanoUsd)}.`)]
+      : []),
+  ];
+}
+
+function leftOf(limitNanoUsd: string, spentNanoUsd: string): bigint {
+  const left = BigInt(limitNanoUsd) - BigInt(spentNanoUsd);
+  return left < 0n ? 0n : left;
+}
+
+/** Budgets of single keys say nothing of people who are signed in; those that only tell refuse nobody. */
+function refuses({ keyId, onExceeded, limitNanoUsd, spentNanoUsd }: Budget, hold: bigint): boolean {
+  return keyId === null && onExceeded !== 'notify' && hold > 0n && hold > leftOf(limitNanoUsd, spentNanoUsd);
+}
+
+/** What is certain to be paid: the whole of a term, or of a time to live. */
+function knownCost({ term, totalNanoUsd }: Quote, ttlSeconds: number | null): bigint | null {
+  if (term !== null) return BigInt(term.committedNanoUsd);
+  return ttlSeconds === null || totalNanoUsd === null ? null : BigInt(totalNanoUsd);
+}
+
+const steps: Readonly<Record<string, Step>> = {
+  INSUFFICIENT_BALANCE: 'top-up',
+  BUDGET_EXCEEDED: 'budgets',
+  NO_PUBLIC_KEY: 'ssh-key',
+  SSH_KEY_NOT_FOUND: 'ssh-key',
+  INSUFFICIENT_CAPACITY: 'alternatives',
+  NETWORK_TYPE_NOT_SUPPORTED: 'alternatives',
+  REGION_DISABLED: 'alternatives',
+  PRICE_NOT_AVAILABLE: 'catalog',
+  RESERVE_OPTION_NOT_FOUND: 'catalog',
+  INSUFFICIENT_SCOPE: 'team',
+};
+
+/** What to do about a refusal; null where its own words say all there is. */
+export function stepFor(reason: string | null): Step | null {
+  return reason !== null && Object.hasOwn(steps, reason) ? (steps[reason] ?? null) : null;
+}
+
+/** Whether the service said no. A failure, or silence, may have come after it was carried out. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.status < 500;
+}

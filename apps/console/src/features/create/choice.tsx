@@ -1,0 +1,48 @@
+import type { ReactNode } from 'react';
+
+/** One of several, as a tile that can be clicked as a whole. */
+export function ChoiceTile({
+  name,
+  checked,
+  onChoose,
+  children,
+}: {
+  /** What is chosen; the same for all tiles of one choice. */
+  readonly name: string;
+  readonly checked: boolean;
+  readonly onChoose: () => void;
+  readonly children: ReactNode;
+}) {
+  return (
+    <label
+      className={`flex h-full cursor-pointer items-start gap-2 rounded-md border px-3 py-2 ${checked ? 'border-accent bg-accent-soft' : 'border-line hover:bg-raised'}`}
+    >
+      <input
+        type="radio"
+        name={name}
+        checked={checked}
+        onChange={onChoose}
+        className="accent-accent mt-0.5 size-4 shrink-0"
+      />
+      <span className="flex min-w-0 flex-col gap-0.5">{children}</span>
+    </label>
+  );
+}
+
+export function ChoiceGroup({
+  legend,
+  hint,
+  children,
+}: {
+  readonly legend: string;
+  readonly hint?: ReactNode;
+  readonly children: ReactNode;
+}) {
+  return (
+    <fieldset className="min-w-0">
+      <legend className="font-medium">{legend}</legend>
+      {hint !== undefined && <p className="text-soft text-xs">{hint}</p>}
+      <div className="mt-1 grid grid-cols-1 gap-2 sm:grid-cols-2">{children}</div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,208 @@
+import { newName } from '@millrace/sdk/text';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { PageHead } from '../../ui/page.tsx';
+import { Empty, Problem, Shown } from '../../ui/states.tsx';
+import { useOwnOffers } from '../catalog/use-offers.ts';
+import { machineWords, type Offer } from '../catalog/offers.ts';
+import { attemptFor, pickFrom, type Attempt } from './attempt.ts';
+import { blockersOf } from './blockers.ts';
+import { createCommand, USER_DATA_FILE } from './command.ts';
+import { newDraft, readDraft, type Draft, type Order } from './draft.ts';
+import { FORM } from './form.ts';
+import { KeysCard } from './keys-card.tsx';
+import { MachineCard } from './machine-card.tsx';
+import { MoreCard, NameCard } from './more-card.tsx';
+import { picksOfWish, wishOf, type Picks, type Wish } from './picks.ts';
+import { SummaryPanel } from './summary-panel.tsx';
+import { termsFor } from './summary.ts';
+import { TermCard } from './term-card.tsx';
+import { pricedWish, usePurse, useReview } from './use-review.ts';
+import { useVolumes, VolumeCard } from './volume-card.tsx';
+
+/** Rent a machine: choose on the left, see what it costs on the right, agree once. */
+export function CreatePage() {
+  const offers = useOwnOffers();
+  const picks = useSearch({ from: '/shell/inside/rent' });
+  return (
+    <>
+      <PageHead
+        title="Rent a machine"
+        back={
+          <Link to="/" className="underline">
+            Catalog
+          </Link>
+        }
+      />
+      <Shown query={offers} what="offers">
+        {(data) => <Picked picks={picks} offers={data.offers} />}
+      </Shown>
+    </>
+  );
+}
+
+function Picked({ picks, offers }: { readonly picks: Picks; readonly offers: readonly Offer[] }) {
+  const navigate = useNavigate();
+  const wish = wishOf(picks, offers);
+  const whole = wish === null ? null : JSON.stringify(picksOfWish(wish));
+  const isWhole = whole === JSON.stringify(picks);
+  useEffect(() => {
+    // What was left open is settled once: it must not change under the person when something else becomes cheaper.
+    if (whole !== null && !isWhole) {
+      void navigate({ to: '/rent', search: JSON.parse(whole) as Picks, replace: true });
+    }
+  }, [whole, isWhole, navigate]);
+  if (wish === null) {
+    return (
+      <Empty title="Nothing is on offer yet.">Machines appear here as soon as the operator sells some.</Empty>
+    );
+  }
+  return <OrderForm wish={wish} offers={offers} />;
+}
+
+function random32(): number {
+  return globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
+}
+
+function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: readonly Offer[] }) {
+  const navigate = useNavigate();
+  const { mayNot, me } = useSession();
+  const [draft, setDraft] = useState(() => newDraft(newName(pickFrom(random32))));
+  const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
+  const pick = (next: Picks): void => {
+    // Another type of machine is sold elsewhere: the place is chosen anew.
+    const kept = next.type === undefined ? picksOfWish(wish) : {};
+    void navigate({ to: '/rent', search: { ...kept, ...next }, replace: true, resetScroll: false });
+  };
+  const pickDays = (days: number | null): void => {
+    const { days: _, ...kept } = picksOfWish(wish);
+    void navigate({
+      to: '/rent',
+      search: { ...kept, ...(days !== null && { days }) },
+      replace: true,
+      resetScroll: false,
+    });
+  };
+  const read = readDraft(draft, wish);
+  const asked = pricedWish(wish, draft, read);
+  const review = useReview(asked, wish);
+  const purse = usePurse();
+  const keys = useApiQuery(['ssh-keys', 'all'], async (client, signal) =>
+    client.sshKeys.list({ limit: 200 }, { signal }).all(),
+  );
+  const reserve = useApiQuery(
+    ['catalog', 'reserve', wish.gpu, wish.type],
+    async (client, signal) =>
+      client.options.listReserve({ gpuType: wish.gpu, machineType: wish.type, limit: 200 }, { signal }).all(),
+    { keepPrevious: true },
+  );
+  const volumes = useVolumes(draft.volume === 'existing');
+  const create = useCreate();
+  const blockers = blockersOf({
+    mayNot: mayNot('rentals:write'),
+    isSuspended: me.organisation.status === 'suspended',
+    isFrozen: purse.isFrozen,
+    wish,
+    issues: read.issues,
+    keysChosen: keys.data === undefined ? null : (draft.sshKeyIds ?? keys.data).length,
+    priced: review.priced,
+    availableNanoUsd: purse.availableNanoUsd,
+    budgets: purse.budgets,
+    maxNanoUsd: read.maxNanoUsd,
+    ttlSeconds: read.ttlSeconds,
+  });
+  const command = createCommand(
+    read.order,
+    wish,
+    volumes.data?.find(({ id }) => id === draft.volumeId)?.label ?? null,
+  );
+  return (
+    <div className="lg:grid lg:grid-cols-[1fr_21rem] lg:gap-6">
+      <form
+        id={FORM}
+        aria-label={`Rent a ${machineWords(wish.type)}`}
+        className="hidden"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (blockers.length === 0) create.send(read.order);
+        }}
+      />
+      <div className="min-w-0">
+        <MachineCard wish={wish} offers={offers} onPick={pick} />
+        <TermCard
+          wish={wish}
+          terms={termsFor(reserve.data ?? [], wish)}
+          convert={draft.convert}
+          onDays={pickDays}
+          onConvert={(convert) => change({ convert })}
+        />
+        <Shown query={keys} what="SSH keys">
+          {(all) => (
+            <KeysCard keys={all} chosen={draft.sshKeyIds} onChoose={(sshKeyIds) => change({ sshKeyIds })} />
+          )}
+        </Shown>
+        <NameCard draft={draft} issues={read.issues} onChange={change} />
+        {wish.type === 'bare-metal' && (
+          <VolumeCard wish={wish} draft={draft} issues={read.issues} onChange={change} />
+        )}
+        <MoreCard wish={wish} draft={draft} issues={read.issues} onChange={change} />
+        {reserve.error !== null && (
+          <div className="mb-4">
+            <Problem
+              error={reserve.error}
+              doing="load the reserved terms"
+              retry={() => void reserve.refetch()}
+            />
+          </div>
+        )}
+        <CommandHint command={command} />
+        {draft.userData.trim() !== '' && (
+          <p className="text-soft mt-1 text-xs">The user data goes into the file {USER_DATA_FILE} first.</p>
+        )}
+      </div>
+      <SummaryPanel
+        wish={wish}
+        quote={review.shown}
+        isCurrent={review.isCurrent}
+        quoteError={review.error}
+        onRetry={review.retry}
+        purse={{ ...purse, ttlSeconds: read.ttlSeconds, maxNanoUsd: read.maxNanoUsd, convert: draft.convert }}
+        blockers={blockers}
+        explained={review.explained}
+        isCreating={create.isCreating}
+        createError={create.error}
+      />
+    </div>
+  );
+}
+
+/** Sends the order, once however often the button is pressed, and goes to the page of what came of it. */
+function useCreate() {
+  const navigate = useNavigate();
+  const attempt = useRef<Attempt | null>(null);
+  const mutation = useApiMutation(
+    async (client, { order, key }: { readonly order: Order; readonly key: string }) => {
+      const options = { idempotencyKey: key };
+      return order.type === 'bare-metal'
+        ? client.rentals.createBareMetal(order.body, options)
+        : client.rentals.createVirtualMachine(order.body, options);
+    },
+    {
+      changes: ['rentals', 'money', 'catalog', 'volumes'],
+      onSuccess: ({ id }) =>
+        void navigate({ to: '/rentals/$rentalId', params: { rentalId: String(id) }, replace: true }),
+    },
+  );
+  return {
+    send: (order: Order): void => {
+      if (mutation.isPending) return;
+      attempt.current = attemptFor(attempt.current, order, () => globalThis.crypto.randomUUID());
+      mutation.mutate({ order, key: attempt.current.key });
+    },
+    isCreating: mutation.isPending || mutation.isSuccess,
+    error: mutation.error,
+  };
+}

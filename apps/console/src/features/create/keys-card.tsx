@@ -1,0 +1,129 @@
+import type { Item } from '@millrace/sdk';
+import { useState } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CheckField, TextArea, TextField } from '../../ui/field.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Note, Problem } from '../../ui/states.tsx';
+import { FORM } from './form.ts';
+
+export type SshKey = Item<'listSshPublicKeys'>;
+
+/** Whose login is let in: the person's own keys, all of them unless told; one can be added right here. */
+export function KeysCard({
+  keys,
+  chosen,
+  onChoose,
+}: {
+  readonly keys: readonly SshKey[];
+  /** Null: all of them. */
+  readonly chosen: readonly string[] | null;
+  readonly onChoose: (ids: readonly string[] | null) => void;
+}) {
+  const [isAdding, setAdding] = useState(false);
+  const ids = chosen ?? keys.map(({ id }) => id);
+  const toggle = (id: string, on: boolean): void => {
+    const next = on ? [...ids, id] : ids.filter((each) => each !== id);
+    onChoose(next.length === keys.length ? null : next);
+  };
+  const isOpen = isAdding || keys.length === 0;
+  return (
+    <Card
+      title="SSH keys"
+      about="Who may log in. Access is by key alone; there are no passwords."
+      actions={
+        !isOpen && (
+          <Button size="small" onClick={() => setAdding(true)}>
+            Add a key
+          </Button>
+        )
+      }
+    >
+      <div className="flex flex-col gap-3" id="ssh-keys">
+        {keys.length === 0 && (
+          <Note tone="warn">You have no SSH key yet. Add one here; it is kept for the next time.</Note>
+        )}
+        {keys.map(({ id, name, fingerprint }) => (
+          <CheckField
+            key={id}
+            form={FORM}
+            label={name}
+            hint={<code className="break-all">{fingerprint}</code>}
+            checked={ids.includes(id)}
+            onChange={(event) => toggle(id, event.target.checked)}
+          />
+        ))}
+        {isOpen && (
+          <AddKey
+            onAdded={(id) => {
+              setAdding(false);
+              // One that was just added is meant to be used.
+              if (chosen !== null) onChoose([...chosen, id]);
+            }}
+          />
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function AddKey({ onAdded }: { readonly onAdded: (id: string) => void }) {
+  const { mayNot } = useSession();
+  const [name, setName] = useState('My computer');
+  const [publicKey, setPublicKey] = useState('');
+  const add = useApiMutation(
+    (client, key: { readonly name: string; readonly publicKey: string }) => client.sshKeys.create(key),
+    { changes: ['ssh-keys'], onSuccess: ({ id }) => onAdded(id) },
+  );
+  const isReady = name.trim() !== '' && publicKey.trim() !== '';
+  const nameError = issueOf(add.error, 'name');
+  const keyError = issueOf(add.error, 'publicKey');
+  return (
+    <form
+      className="border-line flex flex-col gap-3 rounded-md border p-3"
+      aria-label="Add an SSH key"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isReady && !add.isPending) add.mutate({ name: name.trim(), publicKey });
+      }}
+    >
+      <TextField
+        label="Name of the key"
+        value={name}
+        maxLength={100}
+        onChange={(event) => setName(event.target.value)}
+        error={nameError}
+      />
+      <TextArea
+        label="Public key"
+        rows={3}
+        spellCheck={false}
+        className="font-mono"
+        value={publicKey}
+        placeholder="ssh-ed25519 AAAA…"
+        onChange={(event) => setPublicKey(event.target.value)}
+        error={keyError}
+        hint={
+          <>
+            What <code>cat ~/.ssh/id_ed25519.pub</code> prints. None yet? <code>ssh-keygen -t ed25519</code>{' '}
+            makes one. Never paste a private key.
+          </>
+        }
+      />
+      {add.error !== null && nameError === undefined && keyError === undefined && (
+        <Problem error={add.error} doing="add the key" />
+      )}
+      <div>
+        <Button
+          type="submit"
+          busy={add.isPending && 'Adding…'}
+          off={mayNot('ssh-keys:write') || (!isReady && 'Name it and paste the public key first.')}
+        >
+          Add this key
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,149 @@
+import { usdText } from '@millrace/sdk/text';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { PerHour } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { choicesOf, hardwareText, isFree, networkWords, type Offer } from '../catalog/offers.ts';
+import { ChoiceGroup, ChoiceTile } from './choice.tsx';
+import { FORM } from './form.ts';
+import { countIssue, GPUS_OF_A_NODE, placeOf, placesFor, sizesFor, type Picks, type Wish } from './picks.ts';
+
+/** What is rented, and where. Every choice goes into the address. */
+export function MachineCard({
+  wish,
+  offers,
+  onPick,
+}: {
+  readonly wish: Wish;
+  readonly offers: readonly Offer[];
+  readonly onPick: (change: Picks) => void;
+}) {
+  const places = placesFor(wish, offers);
+  const isListed = places.some(({ value }) => value === placeOf(wish));
+  return (
+    <Card title="Machine">
+      <div className="flex flex-col gap-4">
+        <div className="grid gap-3 sm:grid-cols-2">
+          <SelectField
+            label="GPU"
+            form={FORM}
+            value={wish.gpu}
+            onChange={(event) => onPick({ gpu: event.target.value })}
+            choices={withChosen(choicesOf(offers).gpus, wish.gpu).map((value) => ({
+              value,
+              label: value.toUpperCase(),
+            }))}
+          />
+          <SelectField
+            label="Machine type"
+            form={FORM}
+            value={wish.type}
+            onChange={(event) => onPick(picksOfType(event.target.value, wish))}
+            choices={[
+              { value: 'virtual-machine', label: 'Virtual machine' },
+              { value: 'bare-metal', label: 'Bare metal: whole nodes, nobody else on them' },
+            ]}
+          />
+        </div>
+        <SelectField
+          label="Region and network"
+          form={FORM}
+          value={placeOf(wish)}
+          onChange={(event) => {
+            const place = places.find(({ value }) => value === event.target.value);
+            if (place !== undefined) onPick({ region: place.region, network: place.network });
+          }}
+          hint={wish.network === 'infiniband' ? 'All nodes are on one InfiniBand fabric.' : undefined}
+          choices={[
+            ...(isListed
+              ? []
+              : [
+                  {
+                    value: placeOf(wish),
+                    label: `${wish.region}, ${networkWords(wish.network)} (not on offer)`,
+                  },
+                ]),
+            ...places.map(({ value, region, network, perGpuNano, hasRoom, isOpen }) => ({
+              value,
+              label: `${region}, ${networkWords(network)}: ${usdText(perGpuNano)} per GPU and hour, ${roomWords(hasRoom, isOpen)}`,
+            })),
+          ]}
+        />
+        <Sizes wish={wish} sizes={sizesFor(wish, offers)} onPick={onPick} />
+      </div>
+    </Card>
+  );
+}
+
+function withChosen(values: readonly string[], chosen: string): readonly string[] {
+  return values.includes(chosen) ? values : [...values, chosen];
+}
+
+function roomWords(hasRoom: boolean, isOpen: boolean): string {
+  if (!isOpen) return 'closed';
+  return hasRoom ? 'free now' : 'none of this size free';
+}
+
+/** Another type of machine is sold elsewhere and in other sizes, so the place is chosen anew. */
+function picksOfType(value: string, wish: Wish): Picks {
+  return value === 'bare-metal'
+    ? { type: 'bare-metal', gpu: wish.gpu, count: Math.max(GPUS_OF_A_NODE, wish.count) }
+    : { type: 'virtual-machine', gpu: wish.gpu, count: Math.min(GPUS_OF_A_NODE, wish.count) };
+}
+
+function Sizes({
+  wish,
+  sizes,
+  onPick,
+}: {
+  readonly wish: Wish;
+  readonly sizes: readonly Offer[];
+  readonly onPick: (change: Picks) => void;
+}) {
+  const isMetal = wish.type === 'bare-metal';
+  return (
+    <>
+      {sizes.length > 0 && (
+        <ChoiceGroup legend={isMetal ? 'Nodes' : 'GPUs'}>
+          {sizes.map((offer) => (
+            <ChoiceTile
+              key={offer.gpuCount}
+              name="size"
+              checked={offer.gpuCount === wish.count}
+              onChoose={() => onPick({ count: offer.gpuCount })}
+            >
+              <span className="flex flex-wrap justify-between gap-x-3 font-medium">
+                {sizeWords(offer)}
+                <PerHour nano={offer.pricePerHourNanoUsd} />
+              </span>
+              <span className="text-soft text-xs">{hardwareText(offer)}</span>
+              <span className={`text-xs ${isFree(offer) ? 'text-good' : 'text-warn'}`}>
+                {isFree(offer) ? `${String(offer.totalAvailable)} free now` : 'none free'}
+              </span>
+            </ChoiceTile>
+          ))}
+        </ChoiceGroup>
+      )}
+      <TextField
+        label={isMetal ? 'GPUs in all' : 'Number of GPUs'}
+        hint={isMetal ? 'In eights: a node has 8 GPUs.' : 'Sizes between those above can be had too.'}
+        form={FORM}
+        type="number"
+        min={isMetal ? GPUS_OF_A_NODE : 1}
+        step={isMetal ? GPUS_OF_A_NODE : 1}
+        value={wish.count}
+        onChange={(event) => {
+          const count = event.target.valueAsNumber;
+          if (Number.isInteger(count) && count >= 1) onPick({ count });
+        }}
+        error={countIssue(wish) ?? undefined}
+        className="max-w-32"
+      />
+    </>
+  );
+}
+
+function sizeWords({ gpuCount, nodes }: Offer): string {
+  const gpus = gpuCount === 1 ? '1 GPU' : `${String(gpuCount)} GPUs`;
+  if (nodes.length <= 1) return gpus;
+  return `${String(nodes.length)} nodes, ${gpus}`;
+}

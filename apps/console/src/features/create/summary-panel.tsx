@@ -1,0 +1,230 @@
+import type { Answer } from '@millrace/sdk';
+import { Link } from '@tanstack/react-router';
+import { ChevronDown, ChevronUp } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../ui/button.tsx';
+import { Money, PerHour } from '../../ui/money.tsx';
+import { Loading, Note, Problem } from '../../ui/states.tsx';
+import { isRefusal, stepFor, type Blocker, type Quote, type Step } from './blockers.ts';
+import { Explanation } from './explanation.tsx';
+import { FORM } from './form.ts';
+import type { Wish } from './picks.ts';
+import { partLines, reviewLines, type Line, type Purse } from './summary.ts';
+import { problemOf } from '../../api/problem.ts';
+
+export interface Summary {
+  readonly wish: Wish;
+  readonly quote: Quote | undefined;
+  /** False: the quote is of what was chosen a moment ago. */
+  readonly isCurrent: boolean;
+  readonly quoteError: Error | null;
+  readonly onRetry: () => void;
+  readonly purse: Purse;
+  readonly blockers: readonly Blocker[];
+  readonly explained: Answer<'explainPlacement'> | undefined;
+  readonly isCreating: boolean;
+  readonly createError: Error | null;
+}
+
+/** What is about to be agreed to, always in view: beside the form, or at the bottom of a small screen. */
+export function SummaryPanel(summary: Summary) {
+  return (
+    <>
+      <aside
+        aria-label="Summary"
+        className="hidden lg:sticky lg:top-6 lg:block lg:max-h-[calc(100dvh-3rem)] lg:self-start lg:overflow-y-auto"
+      >
+        <section className="border-line bg-surface flex flex-col gap-3 rounded-lg border p-4">
+          <h2>Summary</h2>
+          <Figures {...summary} />
+          <CreateButton {...summary} />
+          <Obstacles {...summary} />
+        </section>
+      </aside>
+      <BottomBar {...summary} />
+    </>
+  );
+}
+
+function BottomBar(summary: Summary) {
+  const [isOpen, setOpen] = useState(false);
+  const [first] = summary.blockers;
+  return (
+    <aside
+      aria-label="Summary"
+      className="border-line bg-surface sticky bottom-0 z-20 -mx-4 border-t px-4 py-3 sm:-mx-6 sm:px-6 lg:hidden"
+    >
+      {isOpen && (
+        <div className="mb-3 flex max-h-[60dvh] flex-col gap-3 overflow-y-auto">
+          <Figures {...summary} />
+          <Obstacles {...summary} />
+        </div>
+      )}
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+          className="flex min-w-0 items-center gap-1.5 text-left"
+        >
+          {isOpen ? (
+            <ChevronDown aria-hidden className="size-4" />
+          ) : (
+            <ChevronUp aria-hidden className="size-4" />
+          )}
+          <span className="flex flex-col">
+            <span className="text-base font-semibold">
+              {summary.quote === undefined ? '…' : <PerHour nano={summary.quote.costPerHourNanoUsd} />}
+            </span>
+            <span className="text-soft text-xs">{isOpen ? 'Hide the figures' : 'All figures'}</span>
+          </span>
+        </button>
+        <CreateButton {...summary} />
+      </div>
+      {!isOpen && first !== undefined && <p className="text-soft mt-1 text-xs">{first.why}</p>}
+      {!isOpen && summary.createError !== null && (
+        <div className="mt-2">
+          <Refusal {...summary} />
+        </div>
+      )}
+    </aside>
+  );
+}
+
+function CreateButton({ blockers, isCreating, wish }: Summary) {
+  return (
+    <Button
+      type="submit"
+      form={FORM}
+      kind="primary"
+      busy={isCreating && 'Creating…'}
+      off={blockers[0]?.why}
+      className="lg:w-full"
+    >
+      {wish.type === 'bare-metal' ? 'Create the machines' : 'Create the machine'}
+    </Button>
+  );
+}
+
+function Figures({ quote, isCurrent, quoteError, onRetry, purse }: Summary) {
+  if (quoteError !== null) return <Problem error={quoteError} doing="find out the price" retry={onRetry} />;
+  if (quote === undefined) return <Loading what="the price" />;
+  return (
+    <div aria-busy={!isCurrent} className={isCurrent ? '' : 'opacity-60'}>
+      <p className="text-2xl font-semibold">
+        <PerHour nano={quote.costPerHourNanoUsd} />
+      </p>
+      <p className="text-soft text-xs">
+        {isCurrent ? 'To the millisecond, from when it is proven usable.' : 'Asking for the price of this…'}
+      </p>
+      <Lines lines={partLines(quote)} />
+      <hr className="border-line my-2" />
+      <Lines lines={reviewLines(quote, purse)} />
+    </div>
+  );
+}
+
+function Lines({ lines }: { readonly lines: readonly Line[] }) {
+  return (
+    <dl className="mt-2 flex flex-col gap-1.5">
+      {lines.map(({ label, value, note }) => (
+        <div key={label}>
+          <div className="flex flex-wrap items-baseline justify-between gap-x-3">
+            <dt className="text-soft min-w-0 break-words">{label}</dt>
+            <dd className="ml-auto text-right font-medium">
+              <Value value={value} />
+            </dd>
+          </div>
+          {note !== undefined && <dd className="text-soft text-xs">{note}</dd>}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Value({ value }: Pick<Line, 'value'>) {
+  if (typeof value === 'string') return value;
+  return value.unit === '/h' ? <PerHour nano={value.nano} /> : <Money nano={value.nano} />;
+}
+
+function Obstacles(summary: Summary) {
+  const { wish, blockers, explained, createError } = summary;
+  return (
+    <>
+      {createError !== null && <Refusal {...summary} />}
+      {blockers.length > 0 && (
+        <div>
+          <h3>Before you can create it</h3>
+          <ul className="mt-1 flex list-disc flex-col gap-1 pl-4">
+            {blockers.map(({ why, step }) => (
+              <li key={why}>
+                {why} <StepLink step={step} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {explained !== undefined && (
+        <Note tone="warn">
+          <Explanation wish={wish} explained={explained} />
+        </Note>
+      )}
+    </>
+  );
+}
+
+/** What the service said to the order, and what to do about that. */
+function Refusal({ createError }: Summary) {
+  const step = stepFor(problemOf(createError).reason);
+  return (
+    <div className="flex flex-col gap-1">
+      <Problem error={createError} doing="create it" />
+      <p>
+        {isRefusal(createError)
+          ? 'Nothing was created and nothing is charged.'
+          : 'Whether it was created is not known. Press again: the same order is never carried out twice.'}{' '}
+        <StepLink step={step} />
+      </p>
+    </div>
+  );
+}
+
+/** Where to go about it, or what to do on this page. */
+function StepLink({ step }: { readonly step: Step | null }) {
+  switch (step) {
+    case 'top-up':
+      return (
+        <Link to="/money" className="underline">
+          Top up
+        </Link>
+      );
+    case 'budgets':
+      return (
+        <Link to="/budgets" className="underline">
+          Change the budget
+        </Link>
+      );
+    case 'ssh-key':
+      return (
+        <a href="#ssh-keys" className="underline">
+          Add or choose a key
+        </a>
+      );
+    case 'alternatives':
+      return <span>Choose another size or region, or one of what could be had instead.</span>;
+    case 'catalog':
+      return (
+        <Link to="/" className="underline">
+          See what is on offer
+        </Link>
+      );
+    case 'team':
+      return (
+        <Link to="/team" className="underline">
+          See who can change your role
+        </Link>
+      );
+    case null:
+      return null;
+  }
+}

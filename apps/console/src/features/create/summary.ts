@@ -1,0 +1,166 @@
+import { roughDuration } from '@millrace/sdk/text';
+import type { Quote } from './blockers.ts';
+
+/** What a rental will cost, as it is read before anybody agrees to it. Every amount is the service's own. */
+
+export interface Line {
+  readonly label: string;
+  /** An amount, exact; or words where there is none. */
+  readonly value: { readonly nano: bigint; readonly unit: '' | '/h' } | string;
+  readonly note?: string;
+}
+
+const amount = (nano: string | bigint): Line['value'] => ({ nano: BigInt(nano), unit: '' });
+const perHour = (nano: string | bigint): Line['value'] => ({ nano: BigInt(nano), unit: '/h' });
+
+/** What the price of an hour is made of. */
+export function partLines(quote: Quote): readonly Line[] {
+  return quote.lines.map(({ description, costPerHourNanoUsd }) => ({
+    label: description,
+    value: perHour(costPerHourNanoUsd),
+  }));
+}
+
+function termLines({ term }: Quote, convert: boolean): readonly Line[] {
+  if (term === null) {
+    return [
+      { label: 'Commitment', value: 'none', note: 'Terminate whenever you like; billing stops that moment.' },
+    ];
+  }
+  const { termPeriodDays, committedNanoUsd, earlyTerminationRefundPercentage: refund } = term;
+  return [
+    {
+      label: `Commitment for ${String(termPeriodDays)} days`,
+      value: amount(committedNanoUsd),
+      note:
+        refund === 0
+          ? 'Ended early, nothing of the rest is given back.'
+          : `Ended early, ${String(refund)} % of the rest is given back.`,
+    },
+    convert
+      ? {
+          label: 'After the term',
+          value: perHour(term.onDemandCostPerHourNanoUsd),
+          note: 'On demand, until you end it.',
+        }
+      : { label: 'After the term', value: 'it ends' },
+  ];
+}
+
+/** Stopped machines that keep their GPUs cost what they cost; nobody should find that out from the ledger. */
+function stoppedLines({ released, costPerHourNanoUsd }: Quote): readonly Line[] {
+  const kept: Line = {
+    label: 'While stopped, GPUs kept',
+    value: perHour(costPerHourNanoUsd),
+    note: 'The same: nobody else can use them meanwhile.',
+  };
+  if (released === null) return [kept];
+  return [
+    kept,
+    {
+      label: 'While stopped, GPUs given back',
+      value: perHour(released.costPerHourNanoUsd),
+      note: `Its disk, of at least ${String(released.diskGb)} GB. On a host with more it is more; starting again needs free GPUs.`,
+    },
+  ];
+}
+
+export interface Purse {
+  /** What new work may use now; null: not known, or not for this person to see. */
+  readonly availableNanoUsd: string | null;
+  readonly ttlSeconds: number | null;
+  readonly maxNanoUsd: bigint | null;
+  /** What happens after a reserved term. */
+  readonly convert: boolean;
+}
+
+function limitLines(quote: Quote, { ttlSeconds, maxNanoUsd }: Purse): readonly Line[] {
+  return [
+    ...(ttlSeconds === null || quote.term !== null || quote.totalNanoUsd === null
+      ? []
+      : [
+          {
+            label: `For ${roughDuration(ttlSeconds)}`,
+            value: amount(quote.totalNanoUsd),
+            note: 'Then it ends by itself.',
+          },
+        ]),
+    ...(maxNanoUsd === null
+      ? []
+      : [{ label: 'At most', value: amount(maxNanoUsd), note: 'It is ended before it costs more.' }]),
+  ];
+}
+
+function balanceLines(quote: Quote, { availableNanoUsd }: Purse): readonly Line[] {
+  const hold = BigInt(quote.holdNanoUsd);
+  return [
+    {
+      label: 'Needed to begin',
+      value: amount(quote.minimumBalanceNanoUsd),
+      note: 'Set aside at once, for the first minutes or the term.',
+    },
+    ...(availableNanoUsd === null
+      ? []
+      : [
+          { label: 'Available now', value: amount(availableNanoUsd) },
+          { label: 'Available afterwards', value: amount(BigInt(availableNanoUsd) - hold) },
+        ]),
+    {
+      label: 'Balance then lasts',
+      value: quote.runwaySeconds === null ? 'nothing costs anything' : roughDuration(quote.runwaySeconds),
+      ...(quote.runwaySeconds !== null && { note: 'With everything that runs now beside it.' }),
+    },
+  ];
+}
+
+export function reviewLines(quote: Quote, purse: Purse): readonly Line[] {
+  return [
+    ...limitLines(quote, purse),
+    ...termLines(quote, purse.convert),
+    ...stoppedLines(quote),
+    ...balanceLines(quote, purse),
+  ];
+}
+
+export interface TermOption {
+  readonly days: number;
+  readonly discountPercentage: number;
+  readonly refundPercentage: number;
+}
+
+/** The terms on offer for a wish: one for the region counts before one for all, then the newest, as the list has them. */
+export function termsFor(
+  options: readonly {
+    readonly machineType: string;
+    readonly gpuType: string;
+    readonly region: string | null;
+    readonly termPeriodDays: number;
+    readonly discountPercentage: number;
+    readonly earlyTerminationRefundPercentage: number;
+    readonly enabled: boolean;
+  }[],
+  wish: { readonly type: string; readonly gpu: string; readonly region: string },
+): readonly TermOption[] {
+  const fitting = options.filter(
+    ({ machineType, gpuType, region, enabled }) =>
+      enabled &&
+      machineType === wish.type &&
+      gpuType === wish.gpu &&
+      (region === null || region === wish.region),
+  );
+  const byDays = Map.groupBy(fitting, ({ termPeriodDays }) => termPeriodDays);
+  return [...byDays]
+    .toSorted(([one], [other]) => one - other)
+    .flatMap(([days, all]) => {
+      const best = all.find(({ region }) => region !== null) ?? all[0];
+      return best === undefined
+        ? []
+        : [
+            {
+              days,
+              discountPercentage: best.discountPercentage,
+              refundPercentage: best.earlyTerminationRefundPercentage,
+            },
+          ];
+    });
+}

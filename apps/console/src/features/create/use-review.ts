@@ -1,0 +1,90 @@
+import { useApiQuery } from '../../api/queries.ts';
+import { problemOf } from '../../api/problem.ts';
+import { useSession } from '../../app/session.tsx';
+import { useSettled } from '../../ui/settled.ts';
+import type { Budget, Priced } from './blockers.ts';
+import type { Draft, Read } from './draft.ts';
+import { countIssue, wireWishOf, type WireWish, type Wish } from './picks.ts';
+
+/** What is asked of the service while somebody chooses: the price, the room, the money. */
+
+const SETTLE_MS = 250;
+const LOOK_AGAIN_MS = 10_000;
+
+/** All that the price depends on. */
+export function pricedWish(
+  wish: Wish,
+  draft: Pick<Draft, 'cuda'>,
+  read: Pick<Read, 'ttlSeconds' | 'newVolumeGb'>,
+): WireWish {
+  return {
+    ...wireWishOf(wish),
+    ...(wish.type === 'bare-metal' && draft.cuda !== '' && { cudaVersion: draft.cuda }),
+    ...(read.newVolumeGb !== null && read.newVolumeGb >= 256 && { storageSizeInGb: read.newVolumeGb }),
+    ...(read.ttlSeconds !== null && wish.days === null && { durationSeconds: read.ttlSeconds }),
+  };
+}
+
+/** The price of just this wish: what was told of another is not taken for it, though it may still be shown, greyed. */
+export function useReview(asked: WireWish, wish: Wish) {
+  const text = JSON.stringify(asked);
+  const settled = useSettled(text, SETTLE_MS);
+  const isAsked = countIssue(wish) === null;
+  const quote = useApiQuery(
+    ['catalog', 'quote', settled],
+    (client, signal) => client.options.quote(JSON.parse(settled) as WireWish, { signal }),
+    { enabled: isAsked, keepPrevious: true, refetchMs: LOOK_AGAIN_MS },
+  );
+  const isCurrent = settled === text && !quote.isPlaceholderData;
+  const isFull = isAsked && isCurrent && quote.data?.available === false;
+  const explained = useApiQuery(
+    ['catalog', 'explain', settled],
+    (client, signal) => client.options.explain(JSON.parse(settled) as WireWish, { signal }),
+    { enabled: isFull, refetchMs: LOOK_AGAIN_MS },
+  );
+  return {
+    priced: pricedOf(isCurrent, quote),
+    shown: isAsked ? quote.data : undefined,
+    isCurrent,
+    error: isCurrent ? quote.error : null,
+    retry: () => void quote.refetch(),
+    explained: isFull ? explained.data : undefined,
+  };
+}
+
+function pricedOf(
+  isCurrent: boolean,
+  {
+    data,
+    error,
+  }: { readonly data: Extract<Priced, { state: 'told' }>['quote'] | undefined; readonly error: Error | null },
+): Priced {
+  if (!isCurrent) return { state: 'waiting' };
+  if (error !== null) {
+    const { title, reason } = problemOf(error);
+    return { state: 'refused', message: title, reason };
+  }
+  return data === undefined ? { state: 'waiting' } : { state: 'told', quote: data };
+}
+
+const noBudgets: readonly Budget[] = [];
+
+/** What the organisation has and what its budgets leave, for those who may see it. */
+export function usePurse() {
+  const { may } = useSession();
+  const enabled = may('billing:read');
+  const balance = useApiQuery(['money', 'balance'], (client, signal) => client.balance.get({}, { signal }), {
+    enabled,
+    refetchMs: LOOK_AGAIN_MS,
+  });
+  const budgets = useApiQuery(
+    ['money', 'budgets', 'all'],
+    async (client, signal) => client.budgets.list({ limit: 200 }, { signal }).all(),
+    { enabled },
+  );
+  return {
+    availableNanoUsd: balance.data?.availableNanoUsd ?? null,
+    isFrozen: balance.data?.frozen === true,
+    budgets: budgets.data ?? noBudgets,
+  };
+}

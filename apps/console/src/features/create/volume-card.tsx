@@ -1,0 +1,136 @@
+import type { Item } from '@millrace/sdk';
+import { useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { PerHour } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Note, Shown } from '../../ui/states.tsx';
+import { ChoiceGroup, ChoiceTile } from './choice.tsx';
+import type { Draft, Issues, VolumeChoice } from './draft.ts';
+import { FORM } from './form.ts';
+import type { Wish } from './picks.ts';
+
+export type Volume = Item<'listStorageVolumes'>;
+
+export function useVolumes(enabled: boolean) {
+  return useApiQuery(
+    ['volumes', 'all'],
+    async (client, signal) => client.volumes.list({}, { signal }).all(),
+    { enabled },
+  );
+}
+
+const choices: readonly (readonly [VolumeChoice, string, string])[] = [
+  ['none', 'No volume', 'One can be attached later.'],
+  ['existing', 'A volume that you have', 'It must be in the same region.'],
+  ['new', 'A new volume', 'Made along with the machines. It stays, and costs, after they are gone.'],
+];
+
+/** Storage that outlives the machines: bare metal can have it from the start. */
+export function VolumeCard({
+  wish,
+  draft,
+  issues,
+  onChange,
+}: {
+  readonly wish: Wish;
+  readonly draft: Draft;
+  readonly issues: Issues;
+  readonly onChange: (change: Partial<Draft>) => void;
+}) {
+  const { mayNot } = useSession();
+  const refused = mayNot('volumes:write');
+  return (
+    <Card title="Storage volume" about="Shared by all nodes, and kept when they end.">
+      <div className="flex flex-col gap-3">
+        {refused !== false && <Note>{refused}</Note>}
+        <ChoiceGroup legend="Volume">
+          {choices
+            .filter(([value]) => value === 'none' || refused === false)
+            .map(([value, label, about]) => (
+              <ChoiceTile
+                key={value}
+                name="volume"
+                checked={draft.volume === value}
+                onChoose={() => onChange({ volume: value })}
+              >
+                <span className="font-medium">{label}</span>
+                <span className="text-soft text-xs">{about}</span>
+              </ChoiceTile>
+            ))}
+        </ChoiceGroup>
+        {draft.volume === 'existing' && (
+          <Existing wish={wish} draft={draft} issue={issues.volumeId} onChange={onChange} />
+        )}
+        {draft.volume === 'new' && (
+          <div className="grid gap-3 sm:grid-cols-2">
+            <TextField
+              label="Label"
+              form={FORM}
+              value={draft.volumeLabel}
+              onChange={(event) => onChange({ volumeLabel: event.target.value })}
+              error={issues.volumeLabel}
+            />
+            <TextField
+              label="Size in GB"
+              form={FORM}
+              inputMode="numeric"
+              value={draft.volumeGb}
+              onChange={(event) => onChange({ volumeGb: event.target.value })}
+              error={issues.volumeGb}
+            />
+          </div>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function Existing({
+  wish,
+  draft,
+  issue,
+  onChange,
+}: {
+  readonly wish: Wish;
+  readonly draft: Draft;
+  readonly issue: string | undefined;
+  readonly onChange: (change: Partial<Draft>) => void;
+}) {
+  const volumes = useVolumes(true);
+  return (
+    <Shown query={volumes} what="volumes">
+      {(all) => {
+        const here = all.filter(({ region, status }) => region === wish.region && status === 'active');
+        const chosen = here.find(({ id }) => id === draft.volumeId);
+        if (here.length === 0)
+          return <Note>You have no active volume in {wish.region}. Make a new one instead.</Note>;
+        return (
+          <>
+            <SelectField
+              label="Which one"
+              form={FORM}
+              value={chosen === undefined ? '' : String(chosen.id)}
+              onChange={(event) =>
+                onChange({ volumeId: event.target.value === '' ? null : Number(event.target.value) })
+              }
+              error={chosen === undefined ? 'Choose a volume.' : issue}
+              choices={[
+                { value: '', label: 'Choose…' },
+                ...here.map(({ id, label, sizeInGb }) => ({
+                  value: String(id),
+                  label: `${label} (${String(sizeInGb)} GB)`,
+                })),
+              ]}
+            />
+            {chosen !== undefined && (
+              <p className="text-soft text-xs">
+                It costs <PerHour usd={chosen.costPerHour} /> already, which is not part of the price here.
+              </p>
+            )}
+          </>
+        );
+      }}
+    </Shown>
+  );
+}

@@ -1,0 +1,18 @@
+import type { Answer } from '@millrace/sdk';
+
+/**
+ * Obstacles come in the order in which they are looked at, so whoever the last one stops came nearest: that is the one worth
+ * telling.
+ */
+export function whyNot({
+  placeable,
+  nodesConsidered,
+  obstacles,
+}: Pick<Answer<'explainPlacement'>, 'placeable' | 'nodesConsidered' | 'obstacles'>): string {
+  if (placeable) return 'It can be had now.';
+  const nearest = obstacles.at(-1);
+  if (nearest === undefined) return 'No host can take it at the moment.';
+  if (nearest.nodeCount === 0 || nodesConsidered === 0) return nearest.message;
+  const hosts = nodesConsidered === 1 ? 'the one host' : `the ${String(nodesConsidered)} hosts`;
+  return `Of ${hosts} there, ${String(nearest.nodeCount)} came nearest: ${nearest.message}`;
+}
