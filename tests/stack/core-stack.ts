@@ -142,7 +142,12 @@ async function programsOf(
     name: 'api',
     entry: 'apps/api/src/main.ts',
     readyUrl: `${apiUrl}/readyz`,
-    env: { ...env, MILLRACE_HTTP_PORT: String(apiPort), MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000' },
+    env: {
+      ...env,
+      MILLRACE_HTTP_PORT: String(apiPort),
+      MILLRACE_HTTP_PUBLIC_URL: apiUrl,
+      MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+    },
   });
   const workers = healthPorts.map((healthPort, index) =>
     supervise({

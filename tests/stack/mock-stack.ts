@@ -34,12 +34,25 @@ export interface MockStack extends AsyncDisposable {
 export const MOCK_REGION = 'mock-region';
 export const MOCK_MODEL = 'millrace-tiny';
 
-export async function openMockStack({ gateway = true } = {}): Promise<MockStack> {
+export interface MockStackOptions {
+  /** With models, unless said. */
+  readonly gateway?: boolean;
+  /** Over what all processes are told. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export async function openMockStack(options: MockStackOptions = {}): Promise<MockStack> {
+  const { gateway = true } = options;
   const database = await createTestDatabase();
   const names = testNames();
-  const env = { MILLRACE_PROVIDERS: JSON.stringify(mockProviders()), MILLRACE_FLEET_READ_MS: '1000' };
-  const [port = 0, healthPort = 0] = await freePorts(2);
+  const [port = 0, healthPort = 0, apiPort = 0] = await freePorts(3);
   const gatewayUrl = `http://127.0.0.1:${port}`;
+  const env = {
+    MILLRACE_INFERENCE_PUBLIC_URL: gatewayUrl,
+    MILLRACE_PROVIDERS: JSON.stringify(mockProviders()),
+    MILLRACE_FLEET_READ_MS: '1000',
+    ...options.env,
+  };
   const startGateway = (): Promise<TestProcess> =>
     startProcess({
       name: 'gateway',
@@ -49,11 +62,14 @@ export async function openMockStack({ gateway = true } = {}): Promise<MockStack>
         MILLRACE_HTTP_PORT: String(port),
         MILLRACE_GATEWAY_HEALTH_PORT: String(healthPort),
         MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+        // The console's playground asks it from the browser.
+        MILLRACE_CONSOLE_ORIGINS: `http://127.0.0.1:${apiPort}`,
+        ...options.env,
       },
       readyUrl: `http://127.0.0.1:${healthPort}/readyz`,
     });
   const [api, worker, ...programs] = await Promise.all([
-    startApiProcess({ database, names, env }),
+    startApiProcess({ database, names, env: { ...env, MILLRACE_HTTP_PORT: String(apiPort) } }),
     startWorkerProcess({ database, names, env }),
     ...(gateway ? [startGateway()] : []),
   ]);

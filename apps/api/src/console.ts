@@ -165,7 +165,7 @@ function guardHeaders({ inferenceUrl, https }: ConsoleOptions): Readonly<Record<
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy':
-      'camera=(), microphone=(), geolocation=(), payment=(), usb=(), serial=(), bluetooth=(), display-capture=()',
+      'camera=(), microphone=(), geolocation=(), payment=(), usb=(), serial=(), display-capture=()',
     'x-frame-options': 'DENY',
     ...(https ? { 'strict-transport-security': `max-age=${YEAR_SECONDS}` } : {}),
   };

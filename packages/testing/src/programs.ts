@@ -84,14 +84,16 @@ export interface ApiProcess extends TestProcess {
 
 /** An api as a process of its own, ready when this resolves. Rate limits are out of the way unless `env` sets them. */
 export async function startApiProcess(options: ProgramOptions): Promise<ApiProcess> {
-  const [port] = await freePorts(1);
+  const [free] = await freePorts(1);
+  const port = options.env?.['MILLRACE_HTTP_PORT'] ?? String(free);
   const url = `http://127.0.0.1:${port}`;
   const started = await startProcess({
     name: options.name ?? 'api',
     entry: 'apps/api/src/main.ts',
     env: {
       ...engineEnv(options),
-      MILLRACE_HTTP_PORT: String(port),
+      MILLRACE_HTTP_PORT: port,
+      MILLRACE_HTTP_PUBLIC_URL: url,
       MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
       MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
       ...options.env,

@@ -1,0 +1,143 @@
+import type { Db } from '@millrace/platform/db';
+import {
+  addMember,
+  ensureUser,
+  grantPlatformRole,
+  issueFullKey,
+  markSupplier,
+  systemCause,
+  type KeyMode,
+} from '@millrace/core/identity';
+import { parseId, type OrgId } from '@millrace/platform/ids';
+import { eventually, uniqueId, type TestSmtp } from '@millrace/testing';
+import { someAddress, type Session } from './browser.ts';
+
+/** People with accounts, made over HTTP as the console makes them, without the clicks. */
+
+export interface Place {
+  readonly apiUrl: string;
+  readonly db: Db;
+  readonly smtp: TestSmtp;
+}
+
+export interface Person {
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+  /** For a tab that is signed in from the start. */
+  readonly session: Session;
+}
+
+export interface Owner extends Person {
+  readonly orgId: OrgId;
+  /** Calls the API with a key that has everything the owner may do. */
+  key(mode: KeyMode): Promise<string>;
+}
+
+const password = 'a mill by the quiet river';
+
+/** The link in the newest letter to this mailbox that leads to such a path. */
+export async function linkFor(smtp: TestSmtp, email: string, path: RegExp): Promise<string> {
+  return eventually({ what: `a letter to ${email}`, timeoutMs: 20_000 }, async () => {
+    const letters = smtp.letters.filter(({ to }) => to.includes(email)).toReversed();
+    const links = letters.flatMap(({ body }) => body.match(/https?:\/\/[^\s"'<>]+/g) ?? []);
+    return links.map((link) => link.replaceAll('&amp;', '&')).find((link) => path.test(link));
+  });
+}
+
+/** Somebody with a mailbox that is confirmed, signed in, who belongs nowhere yet. */
+export async function newPerson(place: Place, name = 'Ada Miller'): Promise<Person> {
+  const email = `${name.split(' ', 1)[0]?.toLowerCase()}-${uniqueId()}@example.com`;
+  await post(place, '/auth/sign-up/email', { name, email, password, callbackURL: '/console/verified' });
+  const confirmed = await fetch(await linkFor(place.smtp, email, /verify-email/), { redirect: 'manual' });
+  if (confirmed.status >= 400) throw new Error(`The mailbox was not confirmed: ${await confirmed.text()}`);
+  const signedIn = await post(place, '/auth/sign-in/email', { email, password });
+  return { name, email, password, session: sessionOf(place.apiUrl, signedIn.headers.getSetCookie()) };
+}
+
+/** The same with an organisation of their own. */
+export async function newOwner(
+  place: Place,
+  options: {
+    readonly name?: string;
+    readonly organisation?: string;
+    readonly isOperator?: boolean;
+    readonly supplies?: boolean;
+  } = {},
+): Promise<Owner> {
+  const person = await newPerson(place, options.name);
+  const cookie = person.session.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const name = options.organisation ?? 'Quiet River';
+  const made = await post(place, '/v2/organisations', { name }, { cookie });
+  const { organisation } = (await made.json()) as { readonly organisation: { readonly id: string } };
+  const orgId = parseId('org', organisation.id);
+  if (orgId === null) throw new Error(`The organisation has no id: ${organisation.id}`);
+  const { db } = place;
+  const committed = 'read committed' as const;
+  await db.transaction({ name: 'give rights', isolation: committed }, async (tx) => {
+    const user = await ensureUser(tx, { email: person.email });
+    if (options.isOperator === true) await grantPlatformRole(tx, user.id, 'operator');
+    if (options.supplies === true) await markSupplier(tx, orgId);
+  });
+  return {
+    ...person,
+    orgId,
+    key: (mode) =>
+      db.transaction({ name: 'seed key', isolation: committed }, async (tx) => {
+        const user = await ensureUser(tx, { email: person.email });
+        const cause = systemCause('test', mode);
+        const { text } = await issueFullKey(tx, cause, { orgId, user, mode, name: 'seeded' });
+        return text;
+      }),
+  };
+}
+
+export async function addColleague(place: Place, owner: Owner, email: string): Promise<void> {
+  await place.db.transaction({ name: 'seed member', isolation: 'read committed' }, (tx) =>
+    addMember(tx, systemCause('test', 'live'), owner.orgId, { email, role: 'member' }),
+  );
+}
+
+/** In the mode in which a tab begins. */
+export function inMode(session: Session, url: string, orgId: OrgId, mode: KeyMode): Session {
+  const value = JSON.stringify({ organisationId: orgId, mode });
+  return { ...session, origins: [{ origin: url, localStorage: [{ name: 'millrace.place', value }] }] };
+}
+
+async function post(
+  place: Place,
+  path: string,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const response = await fetch(place.apiUrl + path, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      origin: place.apiUrl,
+      'x-forwarded-for': someAddress(),
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${await response.text()}`);
+  return response;
+}
+
+function sessionOf(url: string, setCookies: readonly string[]): Session {
+  const cookies = setCookies.map((line) => {
+    const [pair = ''] = line.split(';', 1);
+    const at = pair.indexOf('=');
+    return {
+      name: pair.slice(0, at),
+      value: pair.slice(at + 1),
+      domain: new URL(url).hostname,
+      path: '/',
+      expires: -1,
+      httpOnly: true,
+      secure: false,
+      sameSite: 'Lax' as const,
+    };
+  });
+  return { cookies, origins: [] };
+}

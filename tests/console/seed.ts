@@ -1,0 +1,204 @@
+import { newProofKey } from '@millrace/compute/proof';
+import {
+  eventually,
+  plantAuditReport,
+  plantFleet,
+  plantInvoice,
+  plantMarketplaceProvider,
+  plantStatement,
+  plantSupplierMachine,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from '@millrace/testing';
+import { MOCK_MODEL, MOCK_REGION } from '../stack/mock-stack.ts';
+import type { ConsoleStack } from './console-stack.ts';
+import { addColleague, newOwner, newPerson, type Owner, type Person } from './person.ts';
+
+/**
+ * An organisation to look at: something of everything, made over the API where the API can make it in a test's time, and planted where
+ * it takes a month.
+ */
+export interface Seeded extends AsyncDisposable {
+  /** Owner of the organisation, who also supplies machines and is an operator: sees every page. */
+  readonly owner: Owner;
+  /** Signed in, and a member of nothing. */
+  readonly newcomer: Person;
+  /** By their names. */
+  readonly rentals: Readonly<Record<'train' | 'paused' | 'broken' | 'old' | 'warming', number>>;
+  readonly volumeId: number;
+  readonly webhookId: string;
+  readonly keyId: string;
+  readonly invoiceId: string;
+  readonly statementId: string;
+  readonly reportId: string;
+  readonly machineId: string;
+  readonly nodeId: string;
+  readonly requestId: string;
+  readonly organisationId: string;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a seed reads fields of answers that it depends on
+type Json = any;
+type Call = (method: string, path: string, body?: object) => Promise<Json>;
+
+function callerOf(apiUrl: string, key: string): Call {
+  return async (method, path, body) => {
+    const answer = await fetch(apiUrl + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text === '' ? null : JSON.parse(text);
+  };
+}
+
+const rentals = '/v2/on-demand/virtual-machine-rentals';
+const HOUR_USD = '2000000000';
+
+export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
+  const owner = await newOwner(stack, { organisation: 'Quiet River Labs', isOperator: true, supplies: true });
+  const test = callerOf(stack.apiUrl, await owner.key('test'));
+  const live = callerOf(stack.apiUrl, await owner.key('live'));
+  const receiver = await startWebhookReceiver();
+  const money = await seedMoney(live, owner);
+  const fleet = await seedFleet(stack, live, owner);
+  const machines = await seedMachines(test);
+  const people = await seedPeople(stack, live, owner);
+  const requestId = await askModel(stack, test);
+  return {
+    owner,
+    newcomer: await newPerson(stack, 'Grace Newcomer'),
+    organisationId: owner.orgId,
+    requestId,
+    ...machines,
+    ...money,
+    ...fleet,
+    ...people,
+    webhookId: await seedWebhook(live, receiver),
+    invoiceId: await plantInvoice(stack.db, owner.orgId),
+    statementId: await plantStatement(stack.db, owner.orgId),
+    reportId: await plantAuditReport(stack.db, owner.orgId),
+    [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
+  };
+}
+
+/** Rentals in the states that people meet, and what hangs on one of them. */
+async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volumeId'>> {
+  const { publicKey } = newProofKey();
+  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey });
+  const rent = async (name: string, more: object = {}): Promise<number> => {
+    const wish = { region: MOCK_REGION, gpuType: 'h100', gpuCount: 1, name, ...more };
+    return ((await call('POST', rentals, wish)) as { id: number }).id;
+  };
+  const fault = (name: string, more: object = {}): object => ({
+    tags: { 'millrace.fault': name, ...more },
+  });
+  const [train, paused, broken, old, warming] = await Promise.all([
+    rent('train', { gpuCount: 2, monitoringEnabled: true, tags: { team: 'research' } }),
+    rent('paused'),
+    rent('broken', fault('boot-fails')),
+    rent('old'),
+    rent('warming', fault('slow-boot', { 'millrace.fault.after_ms': '3600000' })),
+  ]);
+  await Promise.all([train, paused, old].map((id) => until(call, id, 'Running')));
+  const end = { rentalId: old, reason: 'done' };
+  await Promise.all([
+    call('POST', `/v2/on-demand/rentals/${paused}/stop`, { release: true }),
+    call('POST', `${rentals}/terminate`, end),
+  ]);
+  const volume = await call('POST', '/v2/on-demand/storage-volumes', {
+    region: MOCK_REGION,
+    label: 'datasets',
+    name: 'datasets',
+    sizeInGb: 512,
+  });
+  await Promise.all([until(call, old, 'Terminated'), until(call, paused, 'off')]);
+  return { rentals: { train, paused, broken, old, warming }, volumeId: volume.id as number };
+}
+
+async function until(call: Call, id: number, status: string): Promise<void> {
+  await eventually({ what: `rental ${id} to be ${status}`, timeoutMs: 60_000 }, async () => {
+    const rental = await call('GET', `/v2/on-demand/rentals/${id}`);
+    return rental.status === status || rental.power === status;
+  });
+}
+
+async function seedMoney(call: Call, { orgId }: Owner): Promise<Pick<Seeded, 'keyId'>> {
+  const admin = `/v2/admin/organisations/${orgId}`;
+  await call('POST', `${admin}/grants`, { amountNanoUsd: '250000000000', reason: 'Welcome credit' });
+  await call('POST', `${admin}/adjustments`, { amountNanoUsd: '-1250000001', reason: 'Correction of June' });
+  await call('POST', '/v2/customer/budgets', {
+    name: 'Research',
+    period: 'month',
+    limitNanoUsd: '500000000000',
+  });
+  const scopes = ['rentals:read', 'rentals:write', 'inference:write'];
+  const { id } = await call('POST', '/v2/api-keys', { name: 'build robot', scopes });
+  await call('POST', '/v2/api-keys', { name: 'notebook', scopes: ['inference:write'] });
+  return { keyId: id as string };
+}
+
+async function seedFleet(
+  stack: ConsoleStack,
+  call: Call,
+  { orgId }: Owner,
+): Promise<Pick<Seeded, 'machineId' | 'nodeId'>> {
+  await plantMarketplaceProvider(stack.db);
+  const { machineId } = await plantSupplierMachine(stack.db, {
+    orgId,
+    provider: 'marketplace',
+    region: 'us-central-1',
+    pricePerGpuHourNanoUsd: 1_900_000_000n,
+  });
+  const { nodeIds } = await plantFleet(stack.db, { nodes: 2 });
+  for (const gpuType of ['h100', 'h200', 'b200']) {
+    await call('POST', '/v2/admin/prices', {
+      subject: { kind: 'gpu', gpuType, machineType: 'virtual-machine', region: null },
+      unit: 'gpu_hour',
+      priceNanoUsd: HOUR_USD,
+      validFrom: new Date().toISOString(),
+      reason: 'The list of this year',
+    });
+  }
+  const [nodeId = ''] = nodeIds;
+  return { machineId, nodeId };
+}
+
+async function seedPeople(stack: ConsoleStack, call: Call, owner: Owner): Promise<Record<never, never>> {
+  await addColleague(stack, owner, `lin-${owner.email}`);
+  await call('POST', `/v2/organisations/${owner.orgId}/invitations`, {
+    email: `guest-${owner.email}`,
+    role: 'member',
+  });
+  return {};
+}
+
+async function seedWebhook(call: Call, receiver: WebhookReceiver): Promise<string> {
+  // Nobody trusts its certificate, so that there is a delivery that failed, to look at.
+  const url = `https://127.0.0.1:${receiver.port}/hook`;
+  const { id } = await call('POST', '/v2/webhooks', { url, description: 'The chat room', eventTypes: ['*'] });
+  const { id: spare } = await call('POST', '/v2/api-keys', { name: 'spare', scopes: ['events:read'] });
+  await call('DELETE', `/v2/api-keys/${spare}`);
+  return id as string;
+}
+
+async function askModel({ gatewayUrl }: ConsoleStack, call: Call): Promise<string> {
+  const { key } = await call('POST', '/v2/api-keys', {
+    name: 'chat',
+    scopes: ['inference:write'],
+    mode: 'test',
+  });
+  const answer = await fetch(`${gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: MOCK_MODEL,
+      messages: [{ role: 'user', content: 'Tell me of the mill.' }],
+    }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`The model did not answer: ${text}`);
+  return answer.headers.get('x-request-id') ?? '';
+}
