@@ -5,6 +5,7 @@ import {
   Boxes,
   BrainCircuit,
   Building2,
+  CalendarClock,
   ChartColumn,
   ClipboardList,
   Cpu,
@@ -135,6 +136,20 @@ export const groups: readonly Group[] = [
     label: 'Operator',
     places: [
       { to: '/operator', label: 'Fleet', icon: Network, needs: 'admin:read', words: 'nodes gpus drain map' },
+      {
+        to: '/operator/maintenance',
+        label: 'Maintenance',
+        icon: CalendarClock,
+        needs: 'admin:read',
+        words: 'windows announce',
+      },
+      {
+        to: '/operator/rentals',
+        label: 'All rentals',
+        icon: Server,
+        needs: 'admin:read',
+        words: 'instances reservation requests everybody',
+      },
       {
         to: '/operator/providers',
         label: 'Providers',

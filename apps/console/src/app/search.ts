@@ -12,9 +12,7 @@ export function oneOf<const Word extends string>(value: unknown, words: readonly
 }
 
 /** The object without what is absent, so that the URL names only what was chosen. */
-export function chosen<Search extends object>(
-  search: Search,
-): { [Name in keyof Search]?: Exclude<Search[Name], undefined> } {
+export function chosen<Search extends object>(search: Search): Partial<Search> {
   const entries = Object.entries(search).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [Name in keyof Search]?: Exclude<Search[Name], undefined> };
+  return Object.fromEntries(entries) as Partial<Search>;
 }

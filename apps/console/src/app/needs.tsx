@@ -1,0 +1,48 @@
+import type { Scope } from '@millrace/contract/scopes';
+import type { ReactNode } from 'react';
+import { Button } from '../ui/button.tsx';
+import { Card, PageHead } from '../ui/page.tsx';
+import { Empty } from '../ui/states.tsx';
+import { useSession } from './session.tsx';
+
+/** Shows a page to those who may see it, and tells the others which role they would need and who gives it. */
+export function Needs({
+  scope,
+  title,
+  who,
+  children,
+}: {
+  readonly scope: Scope;
+  /** The title of the page. */
+  readonly title: string;
+  /** Whose page it is and how one becomes that. */
+  readonly who: ReactNode;
+  readonly children: ReactNode;
+}) {
+  const session = useSession();
+  if (session.may(scope)) return children;
+  const { organisation, role } = session.me;
+  const isTest = session.place.mode === 'test';
+  return (
+    <>
+      <PageHead title={title} />
+      <Card>
+        <Empty
+          title={isTest ? 'This page works in live mode only' : 'Your role does not include this page'}
+          action={
+            isTest && (
+              <Button kind="primary" onClick={() => session.go({ mode: 'live' })}>
+                Switch to live mode
+              </Button>
+            )
+          }
+        >
+          <p>{who}</p>
+          <p className="mt-1">
+            You are {role} of {organisation.name}. What is missing is the permission <code>{scope}</code>.
+          </p>
+        </Empty>
+      </Card>
+    </>
+  );
+}

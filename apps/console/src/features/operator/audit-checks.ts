@@ -1,0 +1,24 @@
+import type { Answer } from '@millrace/sdk';
+
+type Report = Answer<'adminGetAuditReport'>;
+
+export interface CheckResult {
+  readonly check: string;
+  readonly rule: string;
+  readonly lookedAt: number;
+  /** Of the findings that are listed; a check with many lists only the first. */
+  readonly errors: number;
+  readonly notices: number;
+}
+
+/** Each check with what it found; what is off stands first. */
+export function checksOf(report: Pick<Report, 'checks' | 'findings'>): readonly CheckResult[] {
+  const found = Map.groupBy(report.findings, ({ check }) => check);
+  return report.checks
+    .map((each) => {
+      const own = found.get(each.check) ?? [];
+      const errors = own.filter(({ severity }) => severity === 'error').length;
+      return { ...each, errors, notices: own.length - errors };
+    })
+    .toSorted((a, b) => b.errors - a.errors || b.notices - a.notices);
+}

@@ -1,0 +1,231 @@
+import type { Item } from '@millrace/sdk';
+import { splitBy } from '@millrace/sdk/text';
+
+/** The fleet as a picture: which cell each GPU is, how nodes are grouped, and the shapes that are drawn. */
+
+export type FleetNode = Item<'adminListNodes'>;
+export type FleetCluster = Item<'adminListClusters'>;
+type FleetGpu = FleetNode['gpus'][number];
+
+export const cellStates = [
+  'free',
+  'sold',
+  'draining',
+  'registering',
+  'offline',
+  'quarantined',
+  'broken',
+] as const;
+export type CellState = (typeof cellStates)[number];
+
+export const cellWords: Readonly<Record<CellState, string>> = {
+  free: 'free: can be rented now',
+  sold: 'sold: somebody has it',
+  draining: 'draining: empty, and takes nothing new',
+  registering: 'registering: its hardware is being read',
+  offline: 'offline: its node is not seen',
+  quarantined: 'quarantined: kept from new work',
+  broken: 'out of use: missing, faulty or replaced',
+};
+
+/**
+ * What a GPU looks like. A node that is away or locked up is more important than who rents on it, and a GPU that is in use
+ * more than a node that takes nothing new.
+ */
+export function cellOf(
+  node: Pick<FleetNode, 'status'>,
+  gpu: Pick<FleetGpu, 'state' | 'allocatedTo'>,
+): CellState {
+  if (node.status === 'node_offline') return 'offline';
+  if (node.status === 'node_quarantined') return 'quarantined';
+  if (gpu.allocatedTo !== null) return 'sold';
+  if (gpu.state !== 'present') return 'broken';
+  if (node.status === 'node_registering') return 'registering';
+  return node.status === 'node_draining' ? 'draining' : 'free';
+}
+
+export type Counts = Readonly<Record<CellState, number>> & {
+  readonly nodes: number;
+  readonly gpus: number;
+  /** Everything that somebody has, also on nodes that are away. */
+  readonly rented: number;
+};
+
+export function countsOf(nodes: readonly FleetNode[]): Counts {
+  const counts = { nodes: nodes.length, gpus: 0, rented: 0 } as Record<keyof Counts, number>;
+  for (const state of cellStates) counts[state] = 0;
+  for (const node of nodes) {
+    for (const gpu of node.gpus) {
+      counts.gpus += 1;
+      counts[cellOf(node, gpu)] += 1;
+      if (gpu.allocatedTo !== null) counts.rented += 1;
+    }
+  }
+  return counts;
+}
+
+/** `8 GPUs: 5 sold, 3 free`. What there is none of is not mentioned. */
+export function countWords(counts: Counts): string {
+  const parts = cellStates
+    .filter((state) => counts[state] > 0)
+    .map((state) => `${String(counts[state])} ${state === 'broken' ? 'out of use' : state}`);
+  const gpus = `${String(counts.gpus)} ${counts.gpus === 1 ? 'GPU' : 'GPUs'}`;
+  return parts.length === 0 ? 'no GPUs known yet' : `${gpus}: ${parts.join(', ')}`;
+}
+
+export const statusWords = (status: string): string => status.replace(/^node_/, '').replaceAll('_', ' ');
+
+/** A node in one line, for those who do not see the picture. */
+export function nodeWords(node: FleetNode): string {
+  return `${node.name}: ${statusWords(node.status)}, ${countWords(countsOf([node]))}`;
+}
+
+export interface ClusterGroup {
+  readonly id: string;
+  readonly name: string;
+  readonly providerId: string;
+  /** Null where only its nodes are known. */
+  readonly cluster: FleetCluster | null;
+  readonly nodes: readonly FleetNode[];
+  readonly counts: Counts;
+}
+
+export interface RegionGroup {
+  readonly region: string;
+  readonly clusters: readonly ClusterGroup[];
+  readonly counts: Counts;
+}
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
+  a.name.localeCompare(b.name, 'en', { numeric: true });
+
+/** Regions, their clusters and their nodes, each in the order of their names. Clusters without nodes are there too. */
+export function groupFleet(
+  clusters: readonly FleetCluster[],
+  nodes: readonly FleetNode[],
+  { withEmpty }: { readonly withEmpty: boolean },
+): readonly RegionGroup[] {
+  const nodesOf = Map.groupBy(nodes, ({ clusterId }) => clusterId);
+  const known = new Map(clusters.map((cluster) => [cluster.id, cluster]));
+  const ids = new Set([...nodesOf.keys(), ...(withEmpty ? known.keys() : [])]);
+  const groups: (ClusterGroup & { readonly region: string })[] = [];
+  for (const id of ids) {
+    const own = (nodesOf.get(id) ?? []).toSorted(byName);
+    const cluster = known.get(id) ?? null;
+    const [first] = own;
+    const { name, providerId, region } =
+      cluster ??
+      (first === undefined
+        ? { name: id, providerId: '', region: '' }
+        : { name: first.clusterName, providerId: first.providerId, region: first.region });
+    groups.push({ id, name, providerId, region, cluster, nodes: own, counts: countsOf(own) });
+  }
+  return [...Map.groupBy(groups, ({ region }) => region)]
+    .map(([region, own]) => ({
+      region,
+      clusters: own.toSorted(byName),
+      counts: countsOf(own.flatMap((group) => group.nodes)),
+    }))
+    .toSorted((a, b) => a.region.localeCompare(b.region, 'en', { numeric: true }));
+}
+
+export interface FleetFilter {
+  readonly region?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly status?: string | undefined;
+  readonly gpu?: string | undefined;
+  /** A part of the node's or the cluster's name, or an id. */
+  readonly find?: string | undefined;
+}
+
+export function filterNodes(nodes: readonly FleetNode[], filter: FleetFilter): readonly FleetNode[] {
+  const find = filter.find?.trim().toLowerCase();
+  return nodes.filter(
+    (node) =>
+      (filter.region === undefined || node.region === filter.region) &&
+      (filter.provider === undefined || node.providerId === filter.provider) &&
+      (filter.status === undefined || node.status === filter.status) &&
+      (filter.gpu === undefined || node.gpus.some(({ gpuType }) => gpuType === filter.gpu)) &&
+      (find === undefined ||
+        find === '' ||
+        [node.name, node.clusterName, node.id, node.statusReason ?? ''].some((text) =>
+          text.toLowerCase().includes(find),
+        )),
+  );
+}
+
+/** The values that a filter can take. */
+export function fleetChoices(nodes: readonly FleetNode[]): {
+  readonly regions: readonly string[];
+  readonly providers: readonly string[];
+  readonly gpus: readonly string[];
+} {
+  const sorted = (values: Iterable<string>): readonly string[] => [...new Set(values)].toSorted();
+  return {
+    regions: sorted(nodes.map(({ region }) => region)),
+    providers: sorted(nodes.map(({ providerId }) => providerId)),
+    gpus: sorted(nodes.flatMap(({ gpus }) => gpus.map(({ gpuType }) => gpuType))),
+  };
+}
+
+const cell = 10;
+const gap = 3;
+const step = cell + gap;
+const perRow = 8;
+
+/** The shape of one cell at a place; each state has another, so that it can be told without its colour. */
+function shapeAt(state: CellState, x: number, y: number): string {
+  const [x1, y1] = [x + cell, y + cell];
+  const box = `M${x} ${y}H${x1}V${y1}H${x}Z`;
+  const [mx, my] = [x + cell * 0.5, y + cell * 0.5];
+  switch (state) {
+    case 'sold':
+      return box;
+    case 'free':
+      // A frame: the inner square runs the other way and is left out of the fill.
+      return `${box}M${x + 2} ${y + 2}V${y1 - 2}H${x1 - 2}V${y + 2}Z`;
+    case 'draining':
+      return `M${x} ${y}V${y1}H${x1}Z`;
+    case 'registering':
+      return `M${x} ${my}H${x1}V${y1}H${x}Z`;
+    case 'offline':
+      return `M${x} ${y + 2}L${x + 2} ${y}L${mx} ${my - 2}L${x1 - 2} ${y}L${x1} ${y + 2}L${mx + 2} ${my}L${x1} ${y1 - 2}L${x1 - 2} ${y1}L${mx} ${my + 2}L${x + 2} ${y1}L${x} ${y1 - 2}L${mx - 2} ${my}Z`;
+    case 'quarantined':
+      return `M${mx} ${y}L${x1} ${my}L${mx} ${y1}L${x} ${my}Z`;
+    case 'broken':
+      return `M${x} ${my - 1}H${x1}V${my + 1}H${x}Z`;
+  }
+}
+
+export interface NodePicture {
+  readonly width: number;
+  readonly height: number;
+  /** One shape for all cells of a state: a node is a handful of elements, however many GPUs it has. */
+  readonly shapes: readonly { readonly state: CellState; readonly path: string }[];
+}
+
+/** Eight cells in a row. A node of which nothing is known yet has one row without cells. */
+export function pictureOf(node: Pick<FleetNode, 'status' | 'gpus'>): NodePicture {
+  const paths = new Map<CellState, string>();
+  node.gpus.forEach((gpu, index) => {
+    const [row, column] = splitBy(index, perRow);
+    const state = cellOf(node, gpu);
+    paths.set(state, (paths.get(state) ?? '') + shapeAt(state, column * step, row * step));
+  });
+  const [rows] = splitBy(node.gpus.length + perRow - 1, perRow);
+  return {
+    width: Math.min(perRow, Math.max(1, node.gpus.length)) * step - gap,
+    height: Math.max(1, rows) * step - gap,
+    shapes: [...paths].map(([state, path]) => ({ state, path })),
+  };
+}
+
+/** One cell alone, for the legend. */
+export function legendPicture(state: CellState): NodePicture {
+  return { width: cell, height: cell, shapes: [{ state, path: shapeAt(state, 0, 0) }] };
+}
+
+/** How often a fleet is looked at again: a small one at once, a large one more seldom, because all of it is sent. */
+export function refreshMs(nodeCount: number): number {
+  return nodeCount <= 200 ? 2_000 : 10_000;
+}

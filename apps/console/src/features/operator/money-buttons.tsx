@@ -1,0 +1,251 @@
+import type { Answer, Item } from '@millrace/sdk';
+import { usdText } from '@millrace/sdk/text';
+import { useState } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { TextField } from '../../ui/field.tsx';
+import { Money } from '../../ui/money.tsx';
+import { ActButton } from './act-button.tsx';
+import { instantOfLocal } from './local-time.ts';
+import { changeOf, overdraftChange, readAmount, readRefund } from './money-acts.ts';
+import { MoneyChangeNote } from './money-change.tsx';
+
+type Organisation = Answer<'adminGetOrganisation'>;
+type Balance = Answer<'adminGetBalance'>;
+type Transfer = Item<'adminListTransfers'>;
+
+interface MoneyProps {
+  readonly organisation: Organisation;
+  readonly balance: Balance;
+}
+
+const changes = ['admin', 'money'] as const;
+
+/** Credit as a present; with an end it is promotional and spent first. */
+export function GrantButton({ organisation, balance }: MoneyProps) {
+  const [amount, setAmount] = useState('');
+  const [expires, setExpires] = useState('');
+  const read = readAmount(amount);
+  const expiresAt = instantOfLocal(expires);
+  return (
+    <ActButton
+      act={(client, reason) =>
+        client.admin.organisations.grant({
+          organisationId: organisation.id,
+          amountNanoUsd: 'nano' in read ? read.nano.toString() : '',
+          ...(expiresAt == null ? {} : { expiresAt }),
+          reason,
+        })
+      }
+      label="Grant credit"
+      title={`Grant credit to ${organisation.name}`}
+      needs="admin:money"
+      doing="Granting…"
+      done={(transfer) => `Granted ${usdText(transfer.amountNanoUsd)}.`}
+      changes={changes}
+      wait={('lack' in read && read.lack) || (expiresAt === undefined && 'The end is no moment.')}
+      onDone={() => setAmount('')}
+    >
+      {(error: unknown) => (
+        <>
+          <TextField
+            label="Amount in dollars"
+            inputMode="decimal"
+            placeholder="25"
+            value={amount}
+            error={issueOf(error, 'amountNanoUsd')}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+          <TextField
+            label="Expires (optional)"
+            hint="With an end it is promotional: spent before paid credit, and gone then."
+            type="datetime-local"
+            value={expires}
+            error={issueOf(error, 'expiresAt')}
+            onChange={(event) => setExpires(event.target.value)}
+          />
+          {'nano' in read && (
+            <MoneyChangeNote change={changeOf(balance, read.nano)} whose={organisation.name} />
+          )}
+        </>
+      )}
+    </ActButton>
+  );
+}
+
+/** A correction, up or down. */
+export function AdjustButton({ organisation, balance }: MoneyProps) {
+  const [amount, setAmount] = useState('');
+  const read = readAmount(amount, { signed: true });
+  const change = 'nano' in read ? changeOf(balance, read.nano) : null;
+  return (
+    <ActButton
+      act={(client, reason) =>
+        client.admin.organisations.adjust({
+          organisationId: organisation.id,
+          amountNanoUsd: 'nano' in read ? read.nano.toString() : '',
+          reason,
+        })
+      }
+      label="Correct"
+      title={`Correct the balance of ${organisation.name}`}
+      needs="admin:money"
+      doing="Correcting…"
+      done={(transfer) => `Corrected by ${usdText(transfer.amountNanoUsd)}.`}
+      changes={changes}
+      wait={('lack' in read && read.lack) || change?.lack}
+      onDone={() => setAmount('')}
+    >
+      {(error: unknown) => (
+        <>
+          <TextField
+            label="Amount in dollars"
+            hint="With a minus it is taken away. A balance is never taken below its floor."
+            placeholder="-12.50"
+            value={amount}
+            error={issueOf(error, 'amountNanoUsd')}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+          {change !== null && <MoneyChangeNote change={change} whose={organisation.name} />}
+        </>
+      )}
+    </ActButton>
+  );
+}
+
+export function OverdraftButton({ organisation, balance }: MoneyProps) {
+  const [amount, setAmount] = useState('');
+  const change = overdraftChange(balance, amount);
+  return (
+    <ActButton
+      label="Set overdraft"
+      title={`How far below zero ${organisation.name} may go`}
+      needs="admin:money"
+      doing="Setting…"
+      done="The overdraft is set."
+      changes={changes}
+      wait={change.lack}
+      onOpen={() => setAmount(usdText(balance.maxOverdraftNanoUsd).slice(1))}
+      act={(client, reason) =>
+        client.admin.organisations.setOverdraft({
+          organisationId: organisation.id,
+          maxOverdraftNanoUsd: (change.nano ?? 0n).toString(),
+          reason,
+        })
+      }
+    >
+      {(error: unknown) => (
+        <>
+          <TextField
+            label="Overdraft in dollars"
+            hint={`Now ${usdText(balance.maxOverdraftNanoUsd)}. 0 takes it away.`}
+            inputMode="decimal"
+            value={amount}
+            error={issueOf(error, 'maxOverdraftNanoUsd')}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+          {change.nano !== null && <MoneyChangeNote change={change} whose={organisation.name} />}
+        </>
+      )}
+    </ActButton>
+  );
+}
+
+/** Gives back a charge, or a part of it. */
+export function RefundButton({
+  organisation,
+  balance,
+  transfer,
+}: MoneyProps & { readonly transfer: Transfer }) {
+  const [amount, setAmount] = useState('');
+  const read = readRefund(transfer.amountNanoUsd, amount);
+  const isWhole = amount.trim() === '';
+  return (
+    <ActButton
+      act={(client, reason) =>
+        client.admin.organisations.refund({
+          organisationId: organisation.id,
+          transferId: transfer.id,
+          ...(isWhole || 'lack' in read ? {} : { amountNanoUsd: read.nano.toString() }),
+          reason,
+        })
+      }
+      label="Refund"
+      title={`Refund ${transfer.description} to ${organisation.name}`}
+      needs="admin:money"
+      doing="Refunding…"
+      done={(made) => `Refunded ${usdText(made.amountNanoUsd)}.`}
+      changes={changes}
+      wait={'lack' in read && read.lack}
+    >
+      {(error: unknown) => (
+        <>
+          <p>
+            The charge was <Money nano={-BigInt(transfer.amountNanoUsd)} />. All refunds of it together never
+            exceed it.
+          </p>
+          <TextField
+            label="Amount in dollars (optional)"
+            hint="Empty: all that was not refunded yet."
+            inputMode="decimal"
+            value={amount}
+            error={issueOf(error, 'amountNanoUsd')}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+          {'nano' in read && (
+            <MoneyChangeNote
+              change={changeOf(balance, read.nano)}
+              whose={
+                isWhole ? `${organisation.name}, if nothing of it was refunded before` : organisation.name
+              }
+            />
+          )}
+        </>
+      )}
+    </ActButton>
+  );
+}
+
+export function ReverseButton({
+  organisation,
+  balance,
+  transfer,
+}: MoneyProps & { readonly transfer: Transfer }) {
+  const change = changeOf(balance, -BigInt(transfer.amountNanoUsd));
+  return (
+    <ActButton
+      label="Reverse"
+      title={`Reverse: ${transfer.description}`}
+      kind="danger"
+      needs="admin:money"
+      doing="Reversing…"
+      done="Reversed."
+      off={transfer.reverses !== null && 'It undoes another movement itself.'}
+      changes={changes}
+      act={(client, reason) => client.admin.transfers.reverse({ transferId: transfer.id, reason })}
+    >
+      <p>
+        The exact opposite of this movement is booked: <Money nano={-BigInt(transfer.amountNanoUsd)} signed />
+        . Both stay in the ledger.
+      </p>
+      <MoneyChangeNote change={change} whose={organisation.name} />
+    </ActButton>
+  );
+}
+
+export function UnfreezeButton({ organisation }: { readonly organisation: Organisation }) {
+  return (
+    <ActButton
+      label="Unfreeze"
+      title={`Unfreeze the account of ${organisation.name}`}
+      needs="admin:money"
+      doing="Unfreezing…"
+      done={`${organisation.name} can begin new work again.`}
+      changes={changes}
+      act={(client, reason) =>
+        client.admin.organisations.unfreeze({ organisationId: organisation.id, reason })
+      }
+    >
+      <p>New work is admitted again. Do this once the disputed payment is settled.</p>
+    </ActButton>
+  );
+}

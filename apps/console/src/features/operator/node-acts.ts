@@ -1,0 +1,39 @@
+import { machineStates, verdictOn, type MachineState } from '@millrace/contract/states';
+import { statusWords } from './fleet-layout.ts';
+
+/** Why an act is not possible on a node in its state; false where it is. The rules are those of the service. */
+
+export type NodeAct = 'drain' | 'resume' | 'quarantine' | 'remove';
+
+const already: Readonly<Record<NodeAct, string>> = {
+  drain: 'It drains already.',
+  resume: 'It is in use already.',
+  quarantine: 'It is quarantined already.',
+  remove: 'It is removed already.',
+};
+
+const first: Readonly<Record<NodeAct, string>> = {
+  drain: 'Put it back into use first.',
+  resume: 'Its hardware is being read; it is ready by itself then.',
+  quarantine: '',
+  remove: 'Drain it first.',
+};
+
+export function nodeActLack(
+  act: NodeAct,
+  node: { readonly status: MachineState; readonly liveRentalCount: number },
+): string | false {
+  const verdict = verdictOn(machineStates, act, node.status);
+  if (verdict === 'repeat') return already[act];
+  if (verdict !== 'allowed') return `It is ${statusWords(node.status)}. ${first[act]}`.trim();
+  if (act === 'remove' && node.liveRentalCount > 0) {
+    return `${rentalsWords(node.liveRentalCount)} still on it. Wait until it is empty.`;
+  }
+  return false;
+}
+
+/** `One rental is`, `3 rentals are`. */
+export function rentalsWords(count: number): string {
+  if (count === 0) return 'No rental is';
+  return count === 1 ? 'One rental is' : `${String(count)} rentals are`;
+}

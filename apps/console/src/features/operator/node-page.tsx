@@ -1,0 +1,281 @@
+import type { Answer, Item } from '@millrace/sdk';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useApiQuery } from '../../api/queries.ts';
+import { Badge, StateBadge } from '../../ui/badge.tsx';
+import { CommandHint, Id } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Card, Facts, PageHead } from '../../ui/page.tsx';
+import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago, When } from '../../ui/time.tsx';
+import { ActButton } from './act-button.tsx';
+import { countsOf, countWords } from './fleet-layout.ts';
+import { instantOfLocal } from './local-time.ts';
+import { AnnounceButton, WindowTable } from './maintenance-parts.tsx';
+import { nodeActLack, rentalsWords } from './node-acts.ts';
+import { OperatorsOnly } from './operators-only.tsx';
+import { RentalTable } from './rental-table.tsx';
+
+const route = getRouteApi('/shell/inside/operator/nodes/$nodeId');
+
+type Node = Answer<'adminGetNode'>;
+type Gpu = Node['gpus'][number];
+
+export function NodePage() {
+  return (
+    <OperatorsOnly title="Node">
+      <NodeLoaded />
+    </OperatorsOnly>
+  );
+}
+
+function NodeLoaded() {
+  const { nodeId } = route.useParams();
+  const node = useApiQuery(
+    ['admin', 'node', nodeId],
+    (client, signal) => client.admin.nodes.get({ nodeId }, { signal }),
+    { refetchMs: 2_000 },
+  );
+  return (
+    <Shown query={node} what="node">
+      {(loaded) => <NodeDetail node={loaded} />}
+    </Shown>
+  );
+}
+
+function NodeDetail({ node }: { readonly node: Node }) {
+  return (
+    <>
+      <PageHead
+        title={node.name}
+        back={
+          <Link to="/operator" className="underline">
+            Fleet
+          </Link>
+        }
+        about={
+          <>
+            <StateBadge state={node.status} /> since <Ago at={node.statusSince} />
+            {node.statusReason !== null && <>: {node.statusReason}</>}
+          </>
+        }
+        actions={<Acts node={node} />}
+      />
+      {node.drainDeadlineAt !== null && (
+        <div className="mb-4">
+          <Note tone="warn">
+            It should be empty by <When at={node.drainDeadlineAt} />. {rentalsWords(node.liveRentalCount)}{' '}
+            still on it; nothing is ended at that moment.
+          </Note>
+        </div>
+      )}
+      <Hardware node={node} />
+      <Card title="GPUs" about={countWords(countsOf([node]))} flush>
+        <Gpus node={node} />
+      </Card>
+      <Card title="Who is on it" about={`${rentalsWords(node.liveRentalCount)} on this node.`} flush>
+        <RentalTable filter={{ nodeId: node.id }} empty={<Empty title="Nobody is on this node" />} />
+      </Card>
+      <Card title="Maintenance" flush actions={<AnnounceButton nodes={[node]} />}>
+        <WindowTable filter={{ nodeId: node.id }} />
+      </Card>
+      <History node={node} />
+      <CommandHint command={`millrace admin node get ${node.id}`} />
+    </>
+  );
+}
+
+function Acts({ node }: { readonly node: Node }) {
+  const { id: nodeId, name } = node;
+  const [deadline, setDeadline] = useState('');
+  const deadlineAt = instantOfLocal(deadline);
+  return (
+    <>
+      <ActButton
+        label="Drain"
+        title={`Drain ${name}`}
+        doing="Draining…"
+        done={`${name} is draining.`}
+        off={nodeActLack('drain', node)}
+        wait={deadlineAt === undefined && 'The moment is not complete.'}
+        act={(client, reason) =>
+          client.admin.nodes.drain({ nodeId, reason, ...(deadlineAt == null ? {} : { deadlineAt }) })
+        }
+      >
+        <p>
+          Nothing new is placed on it. {rentalsWords(node.liveRentalCount)} on it now; what runs goes on and
+          goes on being billed.
+        </p>
+        <TextField
+          label="Should be empty by (optional)"
+          hint="Shown with the node. Nothing is ended then."
+          type="datetime-local"
+          value={deadline}
+          onChange={(event) => setDeadline(event.target.value)}
+        />
+      </ActButton>
+      <ActButton
+        label={node.status === 'node_quarantined' ? 'Return to use' : 'Resume'}
+        title={`Put ${name} back into use`}
+        doing="Putting it back…"
+        done={`${name} is back in use.`}
+        off={nodeActLack('resume', node)}
+        act={(client, reason) => client.admin.nodes.resume({ nodeId, reason })}
+      >
+        <p>It takes new rentals again from now on.</p>
+      </ActButton>
+      <ActButton
+        label="Quarantine"
+        title={`Quarantine ${name}`}
+        kind="danger"
+        doing="Quarantining…"
+        done={`${name} is quarantined.`}
+        off={nodeActLack('quarantine', node)}
+        act={(client, reason) => client.admin.nodes.quarantine({ nodeId, reason })}
+      >
+        <p>
+          It is kept from new work until an operator returns it. {rentalsWords(node.liveRentalCount)} on it
+          now; what runs goes on.
+        </p>
+      </ActButton>
+      <ActButton
+        label="Remove"
+        title={`Remove ${name} from the fleet`}
+        kind="danger"
+        doing="Removing…"
+        done={`${name} is out of the fleet.`}
+        off={nodeActLack('remove', node)}
+        act={(client, reason) => client.admin.nodes.remove({ nodeId, reason })}
+      >
+        <p>It leaves the fleet for good. Its name is free again once the engine has stopped listing it.</p>
+      </ActButton>
+    </>
+  );
+}
+
+function Hardware({ node }: { readonly node: Node }) {
+  const isRead = node.hardwareReadAt !== null;
+  return (
+    <Card title="Machine">
+      <Facts
+        items={[
+          ['Id', <Id key="id" value={node.id} what="node id" />],
+          ['Where', `${node.region}, cluster ${node.clusterName}, provider ${node.providerId}`],
+          node.supplierId === null
+            ? null
+            : [
+                'Supplied by',
+                <Link
+                  key="supplier"
+                  to="/operator/organisations/$organisationId"
+                  params={{ organisationId: node.supplierId }}
+                  className="underline"
+                >
+                  {node.supplierId}
+                </Link>,
+              ],
+          ['Address', node.address ?? 'none known'],
+          ['CPU', isRead ? `${node.cpuModel}, ${String(node.cpuCount)} cores` : 'not read yet'],
+          [
+            'Memory and disk',
+            isRead ? `${String(node.ramGb)} GB, ${String(node.storageGb)} GB` : 'not read yet',
+          ],
+          [
+            'Driver',
+            node.driverVersion === null
+              ? 'not known'
+              : `${node.driverVersion}, CUDA ${node.cudaVersion ?? 'unknown'}`,
+          ],
+          ['Last seen', node.lastSeenAt === null ? 'never' : <Ago key="seen" at={node.lastSeenAt} />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Gpus({ node }: { readonly node: Node }) {
+  const columns: readonly Column<Gpu>[] = [
+    {
+      head: 'GPU',
+      main: true,
+      cell: ({ model, gpuType, ramMb }) => `${model} (${gpuType}${ramMb > 0 ? `, ${String(ramMb)} MB` : ''})`,
+    },
+    { head: 'PCI address', cell: ({ pciAddress }) => <code>{pciAddress}</code> },
+    {
+      head: 'State',
+      cell: ({ state, stateReason }) => (
+        <>
+          <Badge tone={state === 'present' ? 'good' : 'bad'}>{state}</Badge>
+          {stateReason !== null && <span className="text-soft block text-xs">{stateReason}</span>}
+        </>
+      ),
+    },
+    {
+      head: 'Sold to',
+      cell: ({ allocatedTo }) => (allocatedTo === null ? 'nobody' : `rental ${allocatedTo}`),
+    },
+    { head: 'Act', cell: (gpu) => <MarkGpu node={node} gpu={gpu} /> },
+  ];
+  if (node.gpus.length === 0) return <Empty title="No GPUs are known yet" />;
+  return (
+    <Table caption={`GPUs of ${node.name}`} columns={columns} rows={node.gpus} rowKey={({ id }) => id} />
+  );
+}
+
+function MarkGpu({ node, gpu }: { readonly node: Node; readonly gpu: Gpu }) {
+  const isFaulty = gpu.state === 'faulty';
+  const label = isFaulty ? 'Put back' : 'Mark faulty';
+  return (
+    <ActButton
+      label={label}
+      title={`${label}: GPU ${gpu.pciAddress} of ${node.name}`}
+      kind={isFaulty ? 'plain' : 'danger'}
+      doing="Marking…"
+      done={isFaulty ? 'The GPU is sold again.' : 'The GPU is out of use.'}
+      off={!isFaulty && gpu.state !== 'present' && `It is ${gpu.state} already.`}
+      act={(client, reason) =>
+        client.admin.nodes.markGpu({ nodeId: node.id, gpuId: gpu.id, faulty: !isFaulty, reason })
+      }
+    >
+      <p>
+        {isFaulty
+          ? 'It is sold again from now on.'
+          : 'Whoever rents it keeps it and goes on paying; it is not sold again until it is put back.'}
+      </p>
+    </ActButton>
+  );
+}
+
+const historyColumns: readonly Column<Item<'adminListNodeTransitions'>>[] = [
+  { head: 'When', main: true, cell: ({ at }) => <When at={at} /> },
+  {
+    head: 'Change',
+    cell: ({ from, to }) => (
+      <span className="inline-flex flex-wrap gap-1">
+        {from === null ? 'new' : <StateBadge state={from} />} to <StateBadge state={to} />
+      </span>
+    ),
+  },
+  { head: 'Reason', cell: ({ reason }) => reason },
+  { head: 'By', cell: ({ actor }) => actor },
+];
+
+function History({ node }: { readonly node: Node }) {
+  const pages = usePages(['admin', 'node', node.id, 'transitions', node.statusSince], (client, signal) =>
+    client.admin.nodes.listTransitions({ nodeId: node.id, limit: 20 }, { signal }),
+  );
+  return (
+    <Card title="History" flush>
+      <PagedTable
+        pages={pages}
+        what="changes"
+        caption={`What happened to ${node.name}`}
+        columns={historyColumns}
+        rowKey={({ seq }) => String(seq)}
+        empty={<Empty title="Nothing has happened to it yet" />}
+      />
+    </Card>
+  );
+}

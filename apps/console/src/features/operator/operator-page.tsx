@@ -1,5 +1,0 @@
-import { PageHead } from '../../ui/page.tsx';
-
-export function Page() {
-  return <PageHead title="Operator" />;
-}

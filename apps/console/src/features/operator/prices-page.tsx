@@ -1,0 +1,197 @@
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { nowMs } from '../../api/clock.ts';
+import { useApiQuery } from '../../api/queries.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { When } from '../../ui/time.tsx';
+import { ActButton } from './act-button.tsx';
+import { AddPrice } from './add-price.tsx';
+import { OperatorsOnly } from './operators-only.tsx';
+import { priceWords, subjectWords, unitWords, type Price } from './price-words.ts';
+import { ReserveOptions } from './reserve-options.tsx';
+
+const route = getRouteApi('/shell/inside/operator/prices');
+const tabs = ['now', 'coming', 'all', 'reserve'] as const;
+
+export function PricesPage() {
+  return (
+    <OperatorsOnly title="Price book">
+      <Prices />
+    </OperatorsOnly>
+  );
+}
+
+/** As the book stands now. Asked for anew every minute, and whenever something was changed. */
+function usePricesNow() {
+  return useApiQuery(
+    ['admin', 'prices', 'now'],
+    (client, signal) =>
+      client.admin.prices.list({ at: new Date(nowMs()).toISOString(), limit: 200 }, { signal }).all(),
+    { refetchMs: 60_000 },
+  );
+}
+
+function Prices() {
+  const { tab = 'now', organisation } = route.useSearch();
+  const navigate = route.useNavigate();
+  const now = usePricesNow();
+  return (
+    <>
+      <PageHead
+        title="Price book"
+        about="It only grows: what runs keeps the price that was frozen when it began."
+        actions={<AddPrice now={now.data ?? []} organisationId={organisation ?? null} />}
+      />
+      {organisation !== undefined && (
+        <div className="mb-4">
+          <Note>
+            Contract prices of <code>{organisation}</code> only.{' '}
+            <Link to="/operator/prices" search={{}} className="underline">
+              Show all
+            </Link>
+          </Note>
+        </div>
+      )}
+      <Tabs
+        label="Parts of the price book"
+        open={tab}
+        onOpen={(id) => {
+          const next = tabs.find((each) => each === id);
+          void navigate({ search: (before) => ({ ...before, tab: next }) });
+        }}
+        tabs={[
+          {
+            id: 'now',
+            label: 'Now',
+            content: () => (
+              <Card flush>
+                <Shown query={now} what="prices">
+                  {(prices) => (
+                    <PriceTable prices={ofOrganisation(prices, organisation)} none="Nothing is priced now" />
+                  )}
+                </Shown>
+              </Card>
+            ),
+          },
+          { id: 'coming', label: 'To come', content: () => <Coming organisation={organisation} /> },
+          { id: 'all', label: 'All entries', content: () => <All organisation={organisation} /> },
+          { id: 'reserve', label: 'Reserve options', content: () => <ReserveOptions /> },
+        ]}
+      />
+      <CommandHint command="millrace admin price list" />
+    </>
+  );
+}
+
+const ofOrganisation = (prices: readonly Price[], organisation: string | undefined): readonly Price[] =>
+  organisation === undefined ? prices : prices.filter((price) => price.organisationId === organisation);
+
+function EndPrice({ price }: { readonly price: Price }) {
+  const isOver = price.validUntil !== null && Date.parse(price.validUntil) <= nowMs();
+  return (
+    <ActButton
+      label="End"
+      title={`End the price of ${subjectWords(price.subject)}`}
+      kind="danger"
+      doing="Ending…"
+      done="The price is ended."
+      off={isOver && 'It has ended already.'}
+      changes={['admin', 'catalog']}
+      act={(client, reason) => client.admin.prices.end({ priceId: price.id, reason })}
+    >
+      <p>
+        Nothing new is sold at {priceWords(price)}. The price that it covered counts again: an older one for
+        the same, or one that is less specific. Without any it is not sold. What runs keeps its price.
+      </p>
+    </ActButton>
+  );
+}
+
+const columns: readonly Column<Price>[] = [
+  {
+    head: 'For',
+    main: true,
+    cell: ({ subject, organisationId }) => (
+      <>
+        {subjectWords(subject)}{' '}
+        {organisationId !== null && (
+          <Link to="/operator/organisations/$organisationId" params={{ organisationId }}>
+            <Badge tone="info">contract</Badge>
+          </Link>
+        )}
+      </>
+    ),
+  },
+  {
+    head: 'Price',
+    right: true,
+    cell: ({ priceNanoUsd, unit }) => (
+      <>
+        <Money nano={priceNanoUsd} />
+        <span className="text-soft block text-xs">{unitWords(unit)}</span>
+      </>
+    ),
+  },
+  { head: 'From', cell: ({ validFrom }) => <When at={validFrom} /> },
+  { head: 'Until', cell: ({ validUntil }) => (validUntil === null ? 'open' : <When at={validUntil} />) },
+  { head: 'Act', cell: (price) => <EndPrice price={price} /> },
+];
+
+function PriceTable({ prices, none }: { readonly prices: readonly Price[]; readonly none: string }) {
+  if (prices.length === 0) {
+    return <Empty title={none}>Set a price with the button above; it is exact to the nano-dollar.</Empty>;
+  }
+  return <Table caption="Prices" columns={columns} rows={prices} rowKey={({ id }) => id} />;
+}
+
+function Coming({ organisation }: { readonly organisation: string | undefined }) {
+  const all = useApiQuery(['admin', 'prices', 'all', organisation], (client, signal) =>
+    client.admin.prices
+      .list(
+        { limit: 200, ...(organisation === undefined ? {} : { organisationId: organisation }) },
+        { signal },
+      )
+      .all(),
+  );
+  return (
+    <Card flush>
+      <Shown query={all} what="prices">
+        {(prices) => (
+          <PriceTable
+            prices={prices
+              .filter(({ validFrom }) => Date.parse(validFrom) > nowMs())
+              .toSorted((a, b) => a.validFrom.localeCompare(b.validFrom))}
+            none="No change of price is to come"
+          />
+        )}
+      </Shown>
+    </Card>
+  );
+}
+
+function All({ organisation }: { readonly organisation: string | undefined }) {
+  const pages = usePages(['admin', 'prices', 'pages', organisation], (client, signal) =>
+    client.admin.prices.list(
+      { limit: 50, ...(organisation === undefined ? {} : { organisationId: organisation }) },
+      { signal },
+    ),
+  );
+  return (
+    <Card flush>
+      <PagedTable
+        pages={pages}
+        what="entries"
+        caption="All entries of the price book"
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Empty title="The price book is empty">Set a price with the button above.</Empty>}
+      />
+    </Card>
+  );
+}

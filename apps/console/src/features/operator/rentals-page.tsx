@@ -1,0 +1,137 @@
+import type { Item } from '@millrace/sdk';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { CommandHint } from '../../ui/copy.tsx';
+import { SelectField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { When } from '../../ui/time.tsx';
+import { OperatorsOnly } from './operators-only.tsx';
+import { RentalTable } from './rental-table.tsx';
+import { rentalStatuses } from './searches.ts';
+
+const route = getRouteApi('/shell/inside/operator/rentals');
+
+export function AllRentalsPage() {
+  return (
+    <OperatorsOnly title="All rentals">
+      <AllRentals />
+    </OperatorsOnly>
+  );
+}
+
+function AllRentals() {
+  const { tab = 'rentals' } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <PageHead title="All rentals" about="Rentals, instances and wishes of every organisation." />
+      <Tabs
+        label="What is shown"
+        open={tab}
+        onOpen={(id) => void navigate({ search: id === 'reservations' ? { tab: 'reservations' } : {} })}
+        tabs={[
+          { id: 'rentals', label: 'Rentals', content: () => <Rentals /> },
+          { id: 'reservations', label: 'Reservation requests', content: () => <Requests /> },
+        ]}
+      />
+    </>
+  );
+}
+
+function Rentals() {
+  const { status, mode, organisation, node } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <Card>
+        <form
+          role="search"
+          className="grid grid-cols-2 gap-3 sm:max-w-md"
+          onSubmit={(event) => event.preventDefault()}
+        >
+          <SelectField
+            label="State"
+            value={status ?? ''}
+            choices={[
+              { value: '', label: 'All that have not ended' },
+              ...rentalStatuses.map((value) => ({ value, label: value })),
+            ]}
+            onChange={(event) => {
+              const next = rentalStatuses.find((each) => each === event.target.value);
+              void navigate({ search: (before) => ({ ...before, status: next }) });
+            }}
+          />
+          <SelectField
+            label="Mode"
+            value={mode ?? ''}
+            choices={[
+              { value: '', label: 'Live and test' },
+              { value: 'live', label: 'Live' },
+              { value: 'test', label: 'Test' },
+            ]}
+            onChange={(event) => {
+              const next = (['live', 'test'] as const).find((each) => each === event.target.value);
+              void navigate({ search: (before) => ({ ...before, mode: next }) });
+            }}
+          />
+        </form>
+      </Card>
+      <Card flush>
+        <RentalTable
+          filter={{
+            ...(status === undefined ? {} : { status }),
+            ...(mode === undefined ? {} : { mode }),
+            ...(organisation === undefined ? {} : { organisationId: organisation }),
+            ...(node === undefined ? {} : { nodeId: node }),
+          }}
+          empty={
+            <Empty title="No rental fits">Nobody has anything rented that these filters let through.</Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace admin rental list" />
+    </>
+  );
+}
+
+const columns: readonly Column<Item<'adminListReservationRequests'>>[] = [
+  { head: 'When', main: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  {
+    head: 'Organisation',
+    cell: ({ organisationId }) => (
+      <Link to="/operator/organisations/$organisationId" params={{ organisationId }} className="underline">
+        <code>{organisationId}</code>
+      </Link>
+    ),
+  },
+  { head: 'GPUs', right: true, cell: ({ gpuCount }) => gpuCount },
+  { head: 'Asked by', cell: ({ requestedBy }) => <code>{requestedBy}</code> },
+];
+
+function Requests() {
+  const pages = usePages(['admin', 'reservation-requests'], (client, signal) =>
+    client.admin.reservationRequests.list({ limit: 50 }, { signal }),
+  );
+  return (
+    <>
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="requests"
+          caption="Requests for large reservations"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty title="Nobody has asked for a large reservation">
+              Requests that people make for more GPUs than the catalog offers appear here.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace admin reservation list" />
+    </>
+  );
+}
