@@ -115,6 +115,7 @@ function childSpecs(options: DevOptions, endpoints: Endpoints, smtpUrl: string |
         MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
         MILLRACE_OPEN_DOCS: 'true',
         MILLRACE_HTTP_PUBLIC_URL: addressOf(options),
+        MILLRACE_INFERENCE_PUBLIC_URL: addressOf({ host: options.host, port: gateway.serves }),
         ...shared,
         MILLRACE_HTTP_HOST: options.host,
         MILLRACE_HTTP_PORT: String(options.port),
@@ -195,12 +196,22 @@ function addressOf({ host, port }: Pick<DevOptions, 'host' | 'port'>): string {
   return `${scheme}://${host}:${String(port)}`;
 }
 
+function consoleWords(address: string, { email, password }: Demo): string {
+  return `
+  Console       ${address}/console/
+  Sign in as    ${email}
+  Password      ${password}
+
+The console's mail goes to nobody: it is kept in .millrace/mail, and its links are printed here. Or sign up as somebody else.
+`;
+}
+
 function whatToTry(options: DevOptions, demo: Demo): string {
   const address = addressOf(options);
   const chat = addressOf({ host: options.host, port: gatewayPorts(options).serves });
   return `
 Millrace is ready at ${address}
-
+${options.console ? consoleWords(address, demo) : ''}
   Organisation  ${demo.organisation}, owned by ${demo.email}, who is also an operator here
   Live key      ${demo.liveKey}
   Test key      ${demo.testKey}

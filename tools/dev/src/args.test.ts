@@ -9,12 +9,14 @@ describe('npm run dev', () => {
       llama: false,
       once: false,
       watch: false,
+      console: true,
       key: undefined,
       help: false,
     });
-    expect(readArgs(['--port', '9000', '--once'], false)).toMatchObject({
+    expect(readArgs(['--port', '9000', '--once', '--no-console'], false)).toMatchObject({
       port: 9000,
       once: true,
+      console: false,
     });
   });
 

@@ -10,6 +10,8 @@ export interface DevOptions {
   readonly watch: boolean;
   /** Also start a llama-server, so that live keys chat with a real model. */
   readonly llama: boolean;
+  /** Build and serve the console. */
+  readonly console: boolean;
   /** Print this key of the demo and do nothing else. */
   readonly key: 'live' | 'test' | undefined;
   readonly help: boolean;
@@ -20,15 +22,17 @@ export class DevUsageError extends Error {}
 /** The worker's health is one port above the api, the gateway two and three, the handlers for Restate a thousand above. */
 const highestPort = 64_535;
 
-export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--llama] [--watch] [--once]
+export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--llama] [--no-console] [--watch] [--once]
 npm run --silent dev -- --key live
 
-Brings up the engines, migrates the database, seeds a small demo and runs the api, the worker and the gateway.
+Brings up the engines, migrates the database, seeds a small demo, builds the console if its files changed, and runs the api,
+the worker and the gateway. Mail goes to nobody: it lies in .millrace/mail, and its links are printed.
 
   --port PORT   where the api listens, 8080 if left out; the worker takes PORT + 1 (health) and
                 PORT + 1000 (Restate), the gateway PORT + 2 and PORT + 3 (health)
   --host HOST   loopback only, unless TLS is configured (MILLRACE_HTTP_TLS_CERT_FILE, MILLRACE_HTTP_TLS_KEY_FILE)
   --llama       also start a llama-server with a tiny model of our own, for live keys; test keys chat with a mock
+  --no-console  leave the console out
   --watch       restart a process when its files change
   --key MODE    print the demo's key, live or test, and do nothing else
   --once        start, wait until everything is ready, print what to try, and stop again
@@ -52,10 +56,11 @@ export function readArgs(words: readonly string[], tlsConfigured: boolean): DevO
     );
   }
   const { host, llama, once, watch, key, help } = values;
+  const withConsole = !values['no-console'];
   if (key !== undefined && key !== 'live' && key !== 'test') {
     throw new DevUsageError(`--key is ${JSON.stringify(key)}; use live or test.`);
   }
-  return { host, port, llama, once, watch, key, help };
+  return { host, port, llama, once, watch, console: withConsole, key, help };
 }
 
 function parse(words: readonly string[]) {
@@ -68,6 +73,7 @@ function parse(words: readonly string[]) {
         llama: { type: 'boolean', default: false },
         once: { type: 'boolean', default: false },
         watch: { type: 'boolean', default: false },
+        'no-console': { type: 'boolean', default: false },
         key: { type: 'string' },
         help: { type: 'boolean', default: false },
       },

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { announcementOf, fileNameOf } from './mail.ts';
+
+const letter = {
+  from: 'notices@example.com',
+  to: ['demo@example.com'],
+  headers: { subject: 'Confirm your mailbox: ../../etc' },
+  raw: '',
+  body: 'Open http://127.0.0.1:8080/console/verify?token=a&x=1\n<a href="http://127.0.0.1:8080/console/verify?token=a&amp;x=1">',
+};
+
+it('says for whom a letter is, and each link of it once', () => {
+  expect(announcementOf(letter)).toBe(
+    'mail    | to demo@example.com: Confirm your mailbox: ../../etc\n' +
+      'mail    | http://127.0.0.1:8080/console/verify?token=a&x=1\n',
+  );
+});
+
+it('keeps a letter under a name that leads nowhere else', () => {
+  const name = fileNameOf(letter, new Date('2026-01-02T03:04:05.006Z'));
+  expect(name).toBe('2026-01-02T030405.006Z-demo@example.com-Confirm-your-mailbox-..-..-etc.eml');
+});
