@@ -1,7 +1,8 @@
-import type { Scope } from '@millrace/contract/scopes';
+import { roles, type Scope } from '@millrace/contract/scopes';
 import { ApiError, type Answer, type Millrace } from '@millrace/sdk';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, use, useMemo, useState, type ReactNode } from 'react';
+import { authCall } from '../api/auth.ts';
 import { clientFor, openClient, type Mode, type Place } from '../api/client.ts';
 
 export type Me = Answer<'getMe'>;
@@ -26,6 +27,8 @@ export function usePerson(): {
   const { data, error } = useQuery({
     queryKey: personKey,
     queryFn: async (): Promise<Person> => {
+      // Asked first, since for nobody it has an answer, where an operation would be refused.
+      if ((await authCall('GET', '/get-session')) === null) return { state: 'out' };
       try {
         const memberships = await openClient.me.listOrganisations().all();
         return { state: 'in', memberships };
@@ -118,6 +121,14 @@ export function usePlace(
   return [place, go];
 }
 
+/** Why a person may not do something here: test mode leaves people, money and organisations alone, and roles differ. */
+function whyNot(me: Me, { mode }: Place, scope: Scope): string {
+  if (mode === 'test' && roles[me.role].includes(scope)) {
+    return 'This cannot be changed in test mode. Switch back to live mode in the menu of your organisation.';
+  }
+  return `Your role in ${me.organisation.name} is ${me.role}, which does not include this (${scope}). Ask an owner or admin.`;
+}
+
 export function SessionProvider({
   place,
   me,
@@ -139,9 +150,7 @@ export function SessionProvider({
       me,
       memberships,
       may: (scope) => scopes.has(scope),
-      mayNot: (scope) =>
-        !scopes.has(scope) &&
-        `Your role in ${me.organisation.name} is ${me.role}, which does not include this (${scope}). Ask an owner or admin.`,
+      mayNot: (scope) => !scopes.has(scope) && whyNot(me, place, scope),
       go,
     };
   }, [place, me, memberships, go]);

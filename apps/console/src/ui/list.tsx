@@ -30,15 +30,17 @@ export function usePages<Item>(
     },
     getNextPageParam: (last: Page<Item>) => (last.nextCursor === null ? undefined : last),
     enabled: options.enabled ?? true,
-    ...(refetchMs === undefined
-      ? {}
-      : {
-          refetchInterval:
-            typeof refetchMs === 'function'
-              ? (query) => refetchMs((query.state.data?.pages ?? []).flatMap(({ items }) => items))
-              : refetchMs,
-        }),
+    ...(refetchMs === undefined ? {} : { refetchInterval: intervalOf(refetchMs) }),
   });
+}
+
+interface PagesRead<Item> {
+  readonly state: { readonly data?: { readonly pages: readonly Page<Item>[] } | undefined };
+}
+
+function intervalOf<Item>(every: number | ((items: readonly Item[]) => number | false)) {
+  if (typeof every === 'number') return every;
+  return ({ state }: PagesRead<Item>) => every((state.data?.pages ?? []).flatMap(({ items }) => items));
 }
 
 /** The one list of the console: loading, empty, failed, shown, and more on demand. */
@@ -85,7 +87,9 @@ export function PagedTable<Item>({
       )}
       <div className="border-line text-soft flex items-center justify-between gap-2 border-t px-4 py-2 text-xs">
         <span>
-          {hasNextPage ? `The first ${String(rows.length)} ${what}` : `All ${String(rows.length)} ${what}`}
+          {hasNextPage
+            ? `${String(rows.length)} shown, there are more`
+            : `${String(rows.length)} shown, that is all`}
           {hidden > 0 && `; ${String(hidden)} not shown`}
         </span>
         {hasNextPage && (

@@ -67,9 +67,9 @@ export function Figures({
   readonly items: readonly { readonly label: string; readonly value: ReactNode; readonly note?: ReactNode }[];
 }) {
   return (
-    <dl className="border-line bg-line mb-4 grid grid-cols-[repeat(auto-fit,minmax(9.5rem,1fr))] gap-px overflow-hidden rounded-lg border">
+    <dl className="border-line bg-line mb-4 flex flex-wrap gap-px overflow-hidden rounded-lg border">
       {items.map(({ label, value, note }) => (
-        <div key={label} className="bg-surface px-4 py-3">
+        <div key={label} className="bg-surface flex-[1_1_9.5rem] px-4 py-3">
           <dt className="text-soft text-xs">{label}</dt>
           <dd className="mt-0.5 text-lg font-semibold break-words tabular-nums">{value}</dd>
           {note !== undefined && <dd className="text-soft text-xs">{note}</dd>}
