@@ -20,6 +20,11 @@ export const steps: readonly Step[] = [
     finds: 'type errors of the console, which runs in a browser',
     command: ['tsc', '--noEmit', '-p', 'apps/console/tsconfig.json'],
   },
+  {
+    name: 'console-size',
+    finds: 'a console that does not build, or whose first load is too heavy',
+    command: ['tools/console/main.ts', 'size'],
+  },
   { name: 'dead-code', finds: 'files, exports and dependencies nobody uses', command: ['knip'] },
   {
     name: 'boundaries',
