@@ -23,6 +23,13 @@ export const instanceAccessRows: Partial<Record<OperationId, AccessRow>> = {
   listMarketplaceInstances: { own: nothing, others: 'none' },
   listMarketplaceInstancesByPost: { own: nothing, others: 'none' },
   listMarketplaceInstanceHistory: { own: nothing, others: 'none' },
+  getMarketplaceInstance: {
+    own: async (world) => ({ params: { name: await instanceOf(world, world.acme) } }),
+    others: {
+      absent: { params: { name: 'no-such-instance' } },
+      foreign: async (world) => ({ params: { name: await instanceOf(world, world.other) } }),
+    },
+  },
   terminateMarketplaceInstance: {
     own: async (world) => ({ body: { id: await instanceOf(world, world.acme) } }),
     others: {

@@ -520,6 +520,11 @@ export const manifest: Manifest = [
     load: () => generated('listMarketplaceInstancesByPost'),
   },
   {
+    name: 'market instance get',
+    summary: 'One marketplace instance: how it came up, what it costs and has cost',
+    load: () => generated('getMarketplaceInstance'),
+  },
+  {
     name: 'market instances',
     summary: 'Your instances on the marketplace',
     load: () => import('./commands/market/instances.ts').then((module) => module.command),
@@ -540,39 +545,9 @@ export const manifest: Manifest = [
     load: () => import('./commands/market/terminate.ts').then((module) => module.command),
   },
   {
-    name: 'me accept-invitation',
-    summary: 'Accept an invitation',
-    load: () => generated('acceptInvitation'),
-  },
-  {
-    name: 'me decline-invitation',
-    summary: 'Decline an invitation',
-    load: () => generated('declineInvitation'),
-  },
-  {
-    name: 'me end-session',
-    summary: 'Sign this person out somewhere',
-    load: () => generated('endMySession'),
-  },
-  {
-    name: 'me invitations',
-    summary: 'List the invitations to your mailbox that are open',
-    load: () => generated('listMyInvitations'),
-  },
-  {
     name: 'me notices',
     summary: 'What you are told by mail, and choose it',
     load: () => import('./commands/me/notices.ts').then((module) => module.command),
-  },
-  {
-    name: 'me organisations',
-    summary: 'List the organisations that you belong to',
-    load: () => generated('listMyOrganisations'),
-  },
-  {
-    name: 'me sessions',
-    summary: 'Where this person is signed in',
-    load: () => generated('listMySessions'),
   },
   {
     name: 'member list',
@@ -613,11 +588,6 @@ export const manifest: Manifest = [
     name: 'operation get',
     summary: 'What became of a request, by its record',
     load: () => import('./commands/operation/get.ts').then((module) => module.command),
-  },
-  {
-    name: 'org create',
-    summary: 'Create an organisation and own it',
-    load: () => generated('createOrganisation'),
   },
   {
     name: 'org get',

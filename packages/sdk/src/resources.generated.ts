@@ -294,6 +294,12 @@ export interface VolumesResource extends VolumeWaiters {
    * Also one that was deleted, for as long as its data is kept.
    */
   get(input: Input<'getStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'getStorageVolume'>>;
+  /**
+   * What a volume of a size costs.
+   *
+   * As the price book stands now. Nothing is reserved by asking.
+   */
+  quote(input: Input<'quoteStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'quoteStorageVolume'>>;
   /** Relabel a volume or let it grow. */
   update(input: Input<'updateStorageVolume'>, options?: RequestOptions): ApiPromise<Answer<'updateStorageVolume'>>;
   /**
@@ -327,6 +333,12 @@ export interface MarketplaceInstancesResource extends InstanceWaiters {
    * The last to end first, 1000 at a time unless fewer are asked for.
    */
   listHistory(input?: Input<'listMarketplaceInstanceHistory'>, options?: RequestOptions): PagePromise<Item<'listMarketplaceInstanceHistory'>, Answer<'listMarketplaceInstanceHistory'>>;
+  /**
+   * One marketplace instance: how it came up, what it costs and has cost.
+   *
+   * Also after it has ended.
+   */
+  get(input: Input<'getMarketplaceInstance'>, options?: RequestOptions): ApiPromise<Answer<'getMarketplaceInstance'>>;
   /**
    * Terminate a marketplace instance.
    *

@@ -216,6 +216,8 @@ export function createPools(world: World, random: Random, given: Given): Pools {
           : sent.webhookId;
       case 'deliveryId':
         return sent.deliveryId;
+      case 'name':
+        return operationId === 'getMarketplaceInstance' ? someOf(instances) : undefined;
       case 'rentalId':
         if (operationId === 'adminTerminateRental') return someOf(ending);
         return someOf(Object.hasOwn(readied, operationId) ? readied[operationId as ReadiedFor] : rentals);
@@ -268,6 +270,9 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     fill(operationId, body) {
       if (typeof body !== 'object' || body === null) return body;
       if (operationId === 'createSshPublicKey') return { ...body, publicKey: newSshPublicKey() };
+      // No sampled text is a plain mailbox, and a few that repeat are invited anew.
+      if (operationId === 'inviteMember' && random.chance(0.8))
+        return { ...body, email: `guest-${random.int(0, 20)}@example.com` };
       if (operationId === 'adminRefund') return { ...body, transferId: someOf(charges), amountNanoUsd: '1' };
       if (operationId === 'adminCreatePrice' && random.chance(0.5)) {
         // A unit fits one kind of subject, which no schema says.
@@ -361,10 +366,10 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       }
       if (operationId === 'supplierRequestPayout') remember(payouts, answer.json.id);
       if (operationId === 'createMarketplaceInstance') remember(instances, answer.json.instance_name);
+      if (operationId === 'inviteMember') remember(invitations, answer.json.id);
       if (operationId === 'createBudget') remember(budgets, answer.json.id);
       if (operationId === 'createTopUp') remember(payments, answer.json.paymentId);
       if (operationId === 'adminGrant' || operationId === 'adminAdjust') remember(transfers, answer.json.id);
-      if (operationId === 'inviteMember') remember(invitations, answer.json.id);
       if (operationId === 'adminCreatePrice') remember(prices, answer.json.id);
       if (operationId === 'adminCreateEntitlement') remember(entitlements, answer.json.id);
       if (operationId === 'adminCreateCluster') remember(clusters, answer.json.id);

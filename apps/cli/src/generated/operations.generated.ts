@@ -3044,141 +3044,51 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     ],
     "hidden": true
   },
-  "acceptInvitation": {
-    "name": "me accept-invitation",
-    "summary": "Accept an invitation",
-    "description": "Accepting twice answers the same.",
+  "getMarketplaceInstance": {
+    "name": "market instance get",
+    "summary": "One marketplace instance: how it came up, what it costs and has cost",
+    "description": "Also after it has ended.",
     "params": [
-      {
-        "key": "invitationId",
-        "describe": "the id of an invitation"
-      }
-    ],
-    "fields": [],
-    "answers": "record",
-    "json": [
-      "organisation",
-      "role",
-      "platformRoles"
-    ],
-    "columns": [
-      "role"
-    ]
-  },
-  "declineInvitation": {
-    "name": "me decline-invitation",
-    "summary": "Decline an invitation",
-    "params": [
-      {
-        "key": "invitationId",
-        "describe": "the id of an invitation"
-      }
-    ],
-    "fields": [],
-    "answers": "nothing",
-    "json": [],
-    "columns": []
-  },
-  "endMySession": {
-    "name": "me end-session",
-    "summary": "Sign this person out somewhere",
-    "description": "It is refused everywhere within a second. Ending the session that asks signs it out.",
-    "params": [
-      {
-        "key": "sessionId",
-        "describe": "the id of a session"
-      }
-    ],
-    "fields": [],
-    "answers": "nothing",
-    "json": [],
-    "columns": [],
-    "asks": true
-  },
-  "listMyInvitations": {
-    "name": "me invitations",
-    "summary": "List the invitations to your mailbox that are open",
-    "params": [],
-    "fields": [],
-    "answers": "list",
-    "json": [
-      "id",
-      "organisation",
-      "role",
-      "invitedBy",
-      "createdAt",
-      "expiresAt"
-    ],
-    "columns": [
-      "id",
-      "role",
-      "createdAt",
-      "expiresAt"
-    ]
-  },
-  "listMyOrganisations": {
-    "name": "me organisations",
-    "summary": "List the organisations that you belong to",
-    "params": [],
-    "fields": [],
-    "answers": "list",
-    "json": [
-      "organisation",
-      "role",
-      "platformRoles"
-    ],
-    "columns": [
-      "role"
-    ]
-  },
-  "listMySessions": {
-    "name": "me sessions",
-    "summary": "Where this person is signed in",
-    "params": [],
-    "fields": [],
-    "answers": "list",
-    "json": [
-      "id",
-      "current",
-      "ip",
-      "userAgent",
-      "createdAt",
-      "lastSeenAt",
-      "expiresAt"
-    ],
-    "columns": [
-      "id",
-      "current",
-      "ip",
-      "userAgent",
-      "createdAt",
-      "lastSeenAt",
-      "expiresAt"
-    ]
-  },
-  "createOrganisation": {
-    "name": "org create",
-    "summary": "Create an organisation and own it",
-    "description": "Asked for twice within ten minutes under the same name, the second answer is the organisation of the first. A person owns at most ten.",
-    "params": [],
-    "fields": [
       {
         "key": "name",
-        "flag": "name",
-        "type": "text",
-        "describe": "the name",
-        "required": true
+        "describe": "the name"
       }
     ],
-    "hasBody": true,
+    "fields": [],
     "answers": "record",
     "json": [
-      "organisation",
-      "role",
-      "platformRoles"
+      "name",
+      "status",
+      "statusReason",
+      "statusSince",
+      "createdAt",
+      "startedAt",
+      "endedAt",
+      "nodeName",
+      "clusterName",
+      "region",
+      "supplierId",
+      "gpuModel",
+      "gpuCount",
+      "costPerHourNanoUsd",
+      "costSoFarNanoUsd",
+      "billingPausedAt",
+      "sshCommand",
+      "ports",
+      "image",
+      "tags",
+      "expiresAt",
+      "maxUsd",
+      "steps"
     ],
     "columns": [
-      "role"
+      "name",
+      "status",
+      "statusReason",
+      "statusSince",
+      "createdAt",
+      "startedAt",
+      "endedAt"
     ]
   },
   "getOrganisation": {

@@ -68,7 +68,7 @@ export const reserveOption = z
   })
   .meta({ id: 'ReserveOption' });
 
-const step = z.object({
+export const rentalStep = z.object({
   name: z.string(),
   status: z.enum(['waiting', 'running', 'done', 'failed', 'undone']),
   startedAt: timestamp.nullable(),
@@ -111,7 +111,7 @@ export function createRentalDetail(providerData: ProviderDataSchema) {
       expiresAt: timestamp.nullable().meta({ description: 'The end of its time to live.' }),
       maxUsd: z.number().positive().nullable(),
       costSoFarNanoUsd: nanoUsd.meta({ description: 'As `totalNanoUsd` of its cost, at this moment.' }),
-      steps: z.array(step).meta({
+      steps: z.array(rentalStep).meta({
         description: 'How it was brought up, switched and ended, step by step: the last 50, oldest first.',
       }),
     })

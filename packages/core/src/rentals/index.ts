@@ -23,7 +23,7 @@ export type { EndedPosition } from './listing.store.ts';
 export { createOrdering, type Ordering, type OrderingParts } from './ordering.ts';
 export { defaultPolicy as defaultRentalPolicy } from './policy.ts';
 export { entranceOf, openPortsOf } from './provider-data.ts';
-export { listHistory, listRecords, type HistoryEntry } from './reading.service.ts';
+export { getInstanceRecord, listHistory, listRecords, type HistoryEntry } from './reading.service.ts';
 export { serveRentalReading, type ReadingRoutes } from './reading.routes.ts';
 export { driveForsaken, redriveDue } from './redrive.ts';
 export { dryRun, formatDryRun, type DryRun } from './dry-run.ts';

@@ -178,14 +178,14 @@ export async function listLiveRentals(
   return (await runStatement<ShownRow>(reader, liveStatement, values)).map(toListed);
 }
 
-const oneStatement = defineStatement(
-  'rentals-one',
-  `
+const oneOf = (kinds: string): string => `
   select ${shownColumns}
     from rentals as rental
     ${leadsTo}
-   where rental.wire_id = $3 and rental.org_id = $1 and rental.mode = $2 and rental.kind <> 'instance'`,
-);
+   where rental.wire_id = $3 and rental.org_id = $1 and rental.mode = $2 and rental.kind ${kinds}`;
+
+const oneStatement = defineStatement('rentals-one', oneOf("<> 'instance'"));
+const instanceStatement = defineStatement('rentals-one-instance', oneOf("= 'instance'"));
 
 export async function findListedRental(
   reader: Reader,
@@ -194,6 +194,17 @@ export async function findListedRental(
   wireId: number,
 ): Promise<ListedRental | null> {
   const [row] = await runStatement<ShownRow>(reader, oneStatement, [toUuid(orgId), mode, wireId]);
+  return row === undefined ? null : toListed(row);
+}
+
+/** The rental behind an instance, which the operations of rentals do not show. */
+export async function findListedInstance(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  wireId: number,
+): Promise<ListedRental | null> {
+  const [row] = await runStatement<ShownRow>(reader, instanceStatement, [toUuid(orgId), mode, wireId]);
   return row === undefined ? null : toListed(row);
 }
 

@@ -7,6 +7,7 @@ import { listTransfersOf, readHeldFor } from '../ledger/index.ts';
 import { costsOf, listMetersOf } from '../metering/index.ts';
 import { costOf, type RentalCost } from './cost.ts';
 import {
+  findListedInstance,
   findListedRental,
   listEndedRentals,
   listLiveRentals,
@@ -60,6 +61,21 @@ export async function readRecord(
   if (listed === null) return null;
   const [record] = await complete(reader, asker, [listed], at);
   return record ?? null;
+}
+
+/** The rental behind an instance; null when the organisation has none of this id in this mode. */
+export function getInstanceRecord(
+  db: Db,
+  asker: Asker,
+  wireId: number,
+  at: Date,
+): Promise<RentalRecord | null> {
+  return db.transaction(asOneMoment, async (tx) => {
+    const listed = await findListedInstance(tx, asker.orgId, asker.mode, wireId);
+    if (listed === null) return null;
+    const [record] = await complete(tx, asker, [listed], at);
+    return record ?? null;
+  });
 }
 
 async function complete(

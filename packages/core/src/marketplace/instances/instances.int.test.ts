@@ -71,6 +71,34 @@ describe('creating an instance', () => {
     expect(await list(await market.tenant())).toEqual([]);
   });
 
+  it('is told in full by its name: what an hour costs, what it has cost, and how it comes up, also after its end', async () => {
+    const tenant = await market.tenant();
+    const machine = await market.machine();
+    const { json } = await market.create(tenant, machine, { gpu_count: 2, tags: { team: 'mill' } });
+    const one = async (who: MarketTenant) =>
+      market.send(who, { path: `/v2/marketplace/instances/${json.instance_name}`, method: 'GET' });
+    const created = await one(tenant);
+    expect(created.status).toBe(200);
+    expect(created.json).toMatchObject({
+      name: json.instance_name,
+      status: 'creating',
+      nodeName: machine.node_name,
+      clusterName: 'c1',
+      gpuCount: 2,
+      costPerHourNanoUsd: String(GPU_HOUR * 2n),
+      costSoFarNanoUsd: '0',
+      startedAt: null,
+      endedAt: null,
+      sshCommand: null,
+      ports: [],
+      tags: { team: 'mill' },
+    });
+    expect(created.json.steps).not.toEqual([]);
+    expect((await one(await market.tenant())).status).toBe(404);
+    await markEnded(json.instance_name);
+    expect((await one(tenant)).json).toMatchObject({ status: 'terminated', endedAt: expect.any(String) });
+  });
+
   it('freezes the price, the fee and the split, and sets money aside at that price', async () => {
     const tenant = await market.tenant();
     const machine = await market.machine();

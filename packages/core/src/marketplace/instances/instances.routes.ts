@@ -1,5 +1,6 @@
 import type { Contract } from '@millrace/contract';
 import type { Clock } from '@millrace/platform/clock';
+import { Fault } from '@millrace/platform/fault';
 import {
   decodeCursor,
   linkNext,
@@ -13,8 +14,14 @@ import { parseId, type RentalId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import { keyCallOf, readCommitted } from '../../identity/index.ts';
 import { createOrdering, type OrderingParts } from '../../rentals/index.ts';
-import { createInstance, listEndedInstances, listInstances, terminateInstance } from './instances.service.ts';
-import { toWireEnded, toWireInstance } from './instances.wire.ts';
+import {
+  createInstance,
+  getInstance,
+  listEndedInstances,
+  listInstances,
+  terminateInstance,
+} from './instances.service.ts';
+import { toWireDetail, toWireEnded, toWireInstance } from './instances.wire.ts';
 
 export interface InstanceRoutes extends OrderingParts {
   readonly server: HttpServer;
@@ -35,6 +42,12 @@ export function serveInstances(routes: InstanceRoutes): void {
   };
   server.serve(operations.listMarketplaceInstances, list);
   server.serve(operations.listMarketplaceInstancesByPost, list);
+
+  server.serve(operations.getMarketplaceInstance, async ({ params, context }) => {
+    const shown = await getInstance(db, requirePrincipal(context), params.name, clock.now());
+    if (shown === null) throw new Fault('INSTANCE_NOT_FOUND');
+    return toWireDetail(shown, domain);
+  });
 
   server.serve(operations.listMarketplaceInstanceHistory, async ({ query, context }) => {
     const { limit = HISTORY_MAX } = query;

@@ -9,6 +9,7 @@ import { findCluster, findNode } from '../../fleet/index.ts';
 import { enterAs, type KeyCall } from '../../identity/index.ts';
 import {
   acceptOrder,
+  getInstanceRecord,
   listHistory,
   listRecords,
   terminateOwn,
@@ -136,6 +137,20 @@ export type Asker = Parameters<typeof listRecords>[1];
 export interface ShownInstance {
   readonly instance: Instance;
   readonly record: RentalRecord;
+}
+
+/** One of them, also after it has ended; null when the organisation has none of this name in this mode. */
+export async function getInstance(
+  db: Db,
+  asker: Asker,
+  name: string,
+  at: Date,
+): Promise<ShownInstance | null> {
+  const wireId = await findWireId(db, asker.orgId, asker.mode, name);
+  const record = wireId === null ? null : await getInstanceRecord(db, asker, wireId, at);
+  if (record === null) return null;
+  const [shown] = await withInstances(db, asker, [record], ({ rental }) => rental.id, toShown);
+  return shown ?? null;
 }
 
 const liveStatuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;

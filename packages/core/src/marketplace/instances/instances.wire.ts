@@ -1,4 +1,5 @@
 import type { Answer, Contract } from '@millrace/contract';
+import { timesUsd, toNearestUsdNumber } from '@millrace/platform/money';
 import { entranceOf, openPortsOf, type RentalRecord } from '../../rentals/index.ts';
 import { portMappingsOf, sshCommandOf } from '../names/names.ts';
 import type { EndedInstance, ShownInstance } from './instances.service.ts';
@@ -8,6 +9,7 @@ import { stateOf, type Instance } from './instances.ts';
 
 type Operations = Contract['operations'];
 type WireInstance = Answer<Operations['listMarketplaceInstances']>['instances'][number];
+type WireDetail = Answer<Operations['getMarketplaceInstance']>;
 type WireEnded = Answer<Operations['listMarketplaceInstanceHistory']>['instance_history'][number];
 
 /** `domain`: what the HTTPS names of ports end with; null where the operator gives none. */
@@ -30,6 +32,45 @@ export function toWireInstance({ instance, record }: ShownInstance, domain: stri
       gpu_count: rental.gpuCount,
       owner: instance.orgId,
     },
+  };
+}
+
+/** All that is known of one, also after its end. */
+export function toWireDetail(shown: ShownInstance, domain: string | null): WireDetail {
+  const { instance, record } = shown;
+  const { rental } = record;
+  const { sshCommand, portMappings, start, end, created } = toWireInstance(shown, domain);
+  const { machine } = instance;
+  return {
+    name: instance.name,
+    status: stateOf({ status: rental.status, machines: record.machines }),
+    statusReason: rental.statusReason,
+    statusSince: rental.statusSince.toISOString(),
+    createdAt: created,
+    startedAt: start,
+    endedAt: end,
+    nodeName: instance.nodeId,
+    clusterName: instance.clusterName,
+    region: machine.location.region,
+    supplierId: machine.supplier_id,
+    gpuModel: machine.hardware.gpus[0]?.model ?? 'GPU',
+    gpuCount: rental.gpuCount,
+    costPerHourNanoUsd: String(timesUsd(instance.pricePerGpuHour, BigInt(rental.gpuCount))),
+    costSoFarNanoUsd: String(record.cost),
+    billingPausedAt: rental.billingPausedAt?.toISOString() ?? null,
+    sshCommand,
+    ports: portMappings,
+    image: rental.image,
+    tags: { ...rental.tags },
+    expiresAt: rental.expiresAt?.toISOString() ?? null,
+    maxUsd: rental.maxNanoUsd === null ? null : toNearestUsdNumber(rental.maxNanoUsd),
+    steps: record.steps.map(({ name, status, startedAt, endedAt, message }) => ({
+      name,
+      status,
+      startedAt: startedAt.toISOString(),
+      endedAt: endedAt?.toISOString() ?? null,
+      message,
+    })),
   };
 }
 
