@@ -103,8 +103,8 @@ describe('somebody at a terminal', () => {
     expect(nobody.screen).toContain('Try: millrace login');
 
     await terminal.clear();
-    await terminal.enter(`millrace login --api-url ${scene.api.url}`);
-    await terminal.shows(/key/i);
+    await terminal.enter(`millrace login --with-key --api-url ${scene.api.url}`);
+    await terminal.shows(/API key \(not shown/);
     await terminal.enter(scene.key);
     const loggedIn = await terminal.shows('Logged in as');
     expect(loggedIn).not.toContain(scene.key);

@@ -24,7 +24,9 @@ it('the generated files are those that the commands and the contract give: npm r
 
 it('every operation of the contract is reached by a command', () => {
   const reached = new Set(commands.flatMap(({ operations }) => operations));
+  // What is of a person alone is done in the console: it takes no key, and login keeps no session.
   const missing = operationsOf(contract)
+    .filter(({ auth }) => auth !== 'person')
     .map(({ id }) => id)
     .filter((id) => !reached.has(id));
   // The list may only shrink: what is in it and reached is as wrong as what is not in it and not reached.

@@ -187,7 +187,10 @@ function columnsOf(all: ReadonlyMap<string, Schema>, root: Schema): readonly str
   return [...telling, ...simple.filter((key) => !telling.includes(key))].slice(0, MOST_COLUMNS);
 }
 
-/** The table of the operations that no command made by hand reaches. */
+/**
+ * The table of the operations that no command made by hand reaches. What is of a person alone takes no key, and keys are all
+ * that the command line keeps: a command for it could only be refused.
+ */
 export function generatedOperations(
   covered: ReadonlySet<string>,
   taken: ReadonlySet<string>,
@@ -196,7 +199,7 @@ export function generatedOperations(
     new Map([...wordsOf(namespaces)].map(({ operation, path }) => [operation, spokenName(path)])),
   );
   const rows = operationsOf(contract)
-    .filter(({ id }) => names.has(id) && !covered.has(id))
+    .filter(({ id, auth }) => names.has(id) && !covered.has(id) && auth !== 'person')
     .map((operation) => [operation.id, rowOf(operation, names.get(operation.id) ?? '')] as const)
     .toSorted(([, one], [, other]) => (one.name < other.name ? -1 : 1));
   for (const [id, { name }] of rows) {

@@ -17,15 +17,8 @@ export async function loadClient(): Promise<(settings: ClientSettings) => Millra
     });
 }
 
-/** A session travels where a key does, and names the organisation beside it. */
-function signedIn({ token, organisation, mode }: SessionAccount) {
-  return {
-    apiKey: token,
-    headers: {
-      ...(organisation === undefined ? {} : { 'millrace-organisation': organisation }),
-      ...(mode === undefined ? {} : { 'millrace-mode': mode }),
-    },
-  };
+function signedIn({ token, ...session }: SessionAccount) {
+  return { sessionToken: token, session };
 }
 
 /** Every operation that can be called, by its id. */

@@ -42,7 +42,7 @@ export const command = defineCommand({
       about: 'Without questions, into a profile of its own',
     },
   ],
-  operations: [],
+  operations: ['listMyOrganisations', 'listMySessions', 'endMySession'],
   json: { kind: 'record', fields: ['profile', 'apiUrl', 'inferenceUrl', 'email', 'organisation', 'mode'] },
   failure: 'Could not log in',
   async run(context, { flags }) {
