@@ -1,7 +1,13 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomInt } from 'node:crypto';
 import { eventually } from '@millrace/testing';
 import type { ApiFixture, CallAnswer } from './fixture.ts';
 import { fixturePublicUrl } from './people.fixture.ts';
+
+/** An address that no other test has, so that what one counts does not bear on another: they share one Valkey. */
+export function newAddress(): { readonly 'x-forwarded-for': string } {
+  const block = () => randomInt(0x10000).toString(16);
+  return { 'x-forwarded-for': `2001:db8:${block()}:${block()}::1` };
+}
 
 /** What a page of the console does in a browser: it keeps cookies, and says where its requests come from. For tests only. */
 export interface Browser {
@@ -14,6 +20,7 @@ export interface Browser {
 
 export function openBrowser(fixture: ApiFixture): Browser {
   const cookies = new Map<string, string>();
+  const address = newAddress();
   let lastSet: readonly string[] = [];
 
   const send = async (
@@ -28,6 +35,7 @@ export function openBrowser(fixture: ApiFixture): Browser {
       path,
       headers: {
         'sec-fetch-site': 'same-origin',
+        ...address,
         ...(method === 'POST' ? { origin: fixturePublicUrl } : {}),
         ...(cookie === '' ? {} : { cookie }),
         ...headers,

@@ -34,7 +34,7 @@ import {
   type TestSmtp,
 } from '@millrace/testing';
 import { createApi, type Api } from './app.ts';
-import { signInAs, startFixturePeople, type SignedIn } from './people.fixture.ts';
+import { givePassword, signInAs, startFixturePeople, type SignedIn } from './people.fixture.ts';
 
 /** The control plane in the test's own process, on real engines, with a database of its own. For tests only. */
 export interface ApiFixture {
@@ -48,6 +48,8 @@ export interface ApiFixture {
   readonly smtp: TestSmtp | null;
   /** Signs a person in, as the console would. */
   signInAs(userId: string): Promise<SignedIn>;
+  /** Gives a person a password, and their mailbox as confirmed. */
+  givePassword(userId: string, password: string): Promise<void>;
   /** Everything logged so far. */
   readonly logs: () => string;
   call(request: CallRequest): Promise<CallAnswer>;
@@ -138,6 +140,7 @@ export async function startApiFixture(
     stripe,
     smtp: people.smtp,
     signInAs: (userId) => signInAs(db, userId),
+    givePassword: (userId, password) => givePassword(db, userId, password),
     logs: () => logged,
     call: (request) => callInProcess(api, request),
     [Symbol.asyncDispose]: async () => {

@@ -1,6 +1,12 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { KeyMode } from '@millrace/core/identity';
-import { createSignIn, type SignIn, type SignInDeps } from '@millrace/platform/auth';
+import {
+  createSignIn,
+  passwordHash,
+  setPassword,
+  type SignIn,
+  type SignInDeps,
+} from '@millrace/platform/auth';
 import type { Db } from '@millrace/platform/db';
 import { createIdSource, parseId, toUuid } from '@millrace/platform/ids';
 import { systemClock } from '@millrace/platform/clock';
@@ -33,6 +39,7 @@ export async function startFixturePeople(
     secret: fixtureSecret,
     signUp: options.signUp,
     oidc: [],
+    addressTries: 100,
   };
   const signIn = await createSignIn(settings, { ...deps, mailer });
   return { signIn, smtp, close: async () => smtp?.close() };
@@ -86,6 +93,15 @@ export async function signInAs(
     }),
     bearer: (organisationId, mode) => ({ authorization: `Bearer ${token}`, ...naming(organisationId, mode) }),
   };
+}
+
+export async function givePassword(db: Db, userId: string, password: string): Promise<void> {
+  const user = parseId('usr', userId);
+  if (user === null) throw new TypeError(`${userId} is no user.`);
+  const hash = await passwordHash(password);
+  await db.transaction({ name: 'give password', isolation: 'read committed' }, (tx) =>
+    setPassword(tx, user, hash),
+  );
 }
 
 export function sessionCookie(token: string): string {

@@ -1,6 +1,6 @@
 import { uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { letterTo, openBrowser, pathIn, totpAt, type Browser } from './browser.fixture.ts';
+import { letterTo, newAddress, openBrowser, pathIn, totpAt, type Browser } from './browser.fixture.ts';
 import { seedOrganisation, startApiFixture, type ApiFixture } from './fixture.ts';
 
 // People from the first letter to the last session, over HTTP, with real mail.
@@ -221,6 +221,7 @@ describe('a terminal', () => {
     fixture.call({
       method: 'POST',
       path: '/auth/device/token',
+      headers: newAddress(),
       body: {
         grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
         device_code: deviceCode,
@@ -228,7 +229,12 @@ describe('a terminal', () => {
       },
     });
   const ask = () =>
-    fixture.call({ method: 'POST', path: '/auth/device/code', body: { client_id: 'millrace-cli' } });
+    fixture.call({
+      method: 'POST',
+      path: '/auth/device/code',
+      headers: newAddress(),
+      body: { client_id: 'millrace-cli' },
+    });
   /** As if the pause between two questions had passed. */
   const pausePasses = () =>
     fixture.db.kysely.updateTable('device_codes').set({ last_polled_at: null }).execute();

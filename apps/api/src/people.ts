@@ -7,7 +7,7 @@ export async function signInOf(
   { auth, http, mail }: Pick<ApiConfig, 'auth' | 'http' | 'mail'>,
   deps: Omit<SignInDeps, 'mailer'>,
 ): Promise<SignIn | null> {
-  const { name, secret, oidc } = auth;
+  const { name, secret, oidc, addressTries } = auth;
   const { publicUrl } = http;
   if (secret === null) return null;
   if (publicUrl === null) {
@@ -19,5 +19,5 @@ export async function signInOf(
       ? null
       : createSmtpMailer({ url: mail.smtpUrl, from: mail.from });
   const signUp = auth.signUp ?? (mailer === null ? 'closed' : 'open');
-  return createSignIn({ name, publicUrl, secret, signUp, oidc }, { ...deps, mailer });
+  return createSignIn({ name, publicUrl, secret, signUp, oidc, addressTries }, { ...deps, mailer });
 }

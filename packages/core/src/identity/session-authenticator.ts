@@ -85,8 +85,9 @@ export function createSessionAuthenticator(options: SessionAuthenticatorOptions)
           throw refuse('ORGANISATION_REQUIRED');
         }
         const known = requireLive(await lookUp(members, nameOf(hashToken(token), orgId, mode)));
-        if (known.membership === null || known.principal === null) throw refuse('NOT_A_MEMBER');
-        if (known.membership.orgStatus === 'suspended') throw refuse('ORGANISATION_SUSPENDED');
+        // Only its members learn that an organisation is suspended.
+        if (known.membership?.orgStatus === 'suspended') throw refuse('ORGANISATION_SUSPENDED');
+        if (known.principal === null) throw refuse('NOT_A_MEMBER');
         return { principal: known.principal, person: known.person };
       },
     },

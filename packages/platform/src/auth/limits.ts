@@ -13,16 +13,22 @@ import type { AuthPath } from './paths.ts';
 const windowMs = 15 * 60_000;
 const MAILBOX_TRIES = 10;
 const MAILBOX_LETTERS = 5;
-const ADDRESS_TRIES = 100;
+
+/** Who tries, and how many tries their address has in a quarter of an hour. */
+export interface Trier {
+  readonly clientIp: string;
+  readonly email: string | null;
+  readonly addressTries: number;
+}
 
 /** What a try costs, by whom it is counted. Each is asked for by itself: a tag keeps one slot of Valkey. */
-function requestsOf(path: AuthPath, clientIp: string, email: string | null): readonly RateRequest[] {
+function requestsOf(path: AuthPath, { clientIp, email, addressTries }: Trier): readonly RateRequest[] {
   const block = addressBlock(clientIp);
   const byAddress: RatePolicy = {
     name: 'sign-in-address',
     scope: 'ip',
     subject: block,
-    limit: ADDRESS_TRIES,
+    limit: addressTries,
     windowMs,
   };
   const requests: RateRequest[] = [{ tag: block, policies: [byAddress] }];
@@ -45,13 +51,9 @@ export interface Try {
   giveBack(): Promise<void>;
 }
 
-export async function countTry(
-  limiter: GivingLimiter,
-  path: AuthPath,
-  who: { readonly clientIp: string; readonly email: string | null },
-): Promise<Try> {
+export async function countTry(limiter: GivingLimiter, path: AuthPath, who: Trier): Promise<Try> {
   if (path.counted === undefined) return { giveBack: async () => undefined };
-  const requests = requestsOf(path, who.clientIp, who.email);
+  const requests = requestsOf(path, who);
   for (const request of requests) {
     const decision = await limiter.consume(request);
     if (decision.refusedBy !== null) throw rateLimitFault(decision.refusedBy);

@@ -13,6 +13,7 @@ export interface MountOptions {
   readonly server: HttpServer;
   readonly limiter: GivingLimiter;
   readonly origin: string;
+  readonly addressTries: number;
   readonly handle: (request: Request) => Promise<Response>;
 }
 
@@ -57,13 +58,13 @@ function requireOwnPage(origin: string, request: FastifyRequest, path: AuthPath)
 }
 
 async function answer(
-  { server, limiter, origin, handle }: MountOptions,
+  { server, limiter, origin, addressTries, handle }: MountOptions,
   path: AuthPath,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const clientIp = server.clientIpOf(request);
-  const attempt = await countTry(limiter, path, { clientIp, email: emailIn(request.body) });
+  const attempt = await countTry(limiter, path, { clientIp, email: emailIn(request.body), addressTries });
   const response = await handle(toRequest(origin, request, clientIp));
   if (response.status < 400) await attempt.giveBack();
   const body = readable(await response.text(), response, path);
@@ -84,6 +85,8 @@ function readable(text: string, response: Response, path: AuthPath): string {
   if (path.answersToken === true || !isJson || text === '') return text;
   const answer: unknown = JSON.parse(text);
   if (typeof answer !== 'object' || answer === null) return text;
+  // A list stays a list.
+  if (Array.isArray(answer)) return text;
   const { token: _token, ...rest } = answer as Record<string, unknown>;
   if (typeof rest['session'] !== 'object' || rest['session'] === null) return JSON.stringify(rest);
   const { token: _sessionToken, ...session } = rest['session'] as Record<string, unknown>;

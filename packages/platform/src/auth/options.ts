@@ -24,6 +24,8 @@ export interface SignInSettings {
   readonly secret: string;
   readonly signUp: 'open' | 'closed';
   readonly oidc: readonly OidcProvider[];
+  /** Tries to sign in, and letters, of one address in a quarter of an hour. */
+  readonly addressTries: number;
 }
 
 export interface OptionDeps {
@@ -32,6 +34,8 @@ export interface OptionDeps {
   readonly post: Post | null;
   /** Whether somebody who was invited may sign up although it is closed. */
   readonly isInvited: (email: string) => Promise<boolean>;
+  /** Told of everything that is refused or fails. */
+  readonly onError: (error: unknown) => void;
   /** A letter reached the person, so the mailbox is theirs. */
   readonly markVerified: (userId: string) => Promise<void>;
   /** Writes a letter with which an account that was never confirmed gets a password of its owner's choice. */
@@ -62,8 +66,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
     telemetry: { enabled: false },
     // Limits are ours, in Valkey, by address and by mailbox: see limits.ts.
     rateLimit: { enabled: false },
-    logger: { disabled: true },
-    onAPIError: { throw: false, errorURL: `${console}/sign-in` },
+    onAPIError: { throw: false, errorURL: `${console}/sign-in`, onError: deps.onError },
     emailAndPassword: {
       enabled: true,
       requireEmailVerification: post !== null,
@@ -132,6 +135,9 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
     },
     advanced: {
       cookiePrefix: 'millrace',
+      // Said aloud, because the library leaves them out when it takes itself to be under test.
+      disableOriginCheck: false,
+      disableCSRFCheck: false,
       useSecureCookies: publicUrl.startsWith('https://'),
       // Put there by our own server, which knows its proxies; whatever a client sends under this name is dropped.
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },

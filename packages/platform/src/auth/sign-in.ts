@@ -1,12 +1,14 @@
 import { betterAuth } from 'better-auth';
+import { APIError } from 'better-auth/api';
 import { hashPassword } from 'better-auth/crypto';
 import { getAdapter } from 'better-auth/db/adapter';
 import type { Clock } from '../clock/index.ts';
 import type { Db } from '../db/index.ts';
+import { Fault } from '../fault/index.ts';
 import type { HttpServer, Sessions } from '../http/index.ts';
 import type { IdSource } from '../ids/index.ts';
 import type { GivingLimiter } from '../limiter/index.ts';
-import type { Logger } from '../log/index.ts';
+import { logFailure, type Logger } from '../log/index.ts';
 import type { Mailer } from '../mail/index.ts';
 import { createCookieReader } from './cookie.ts';
 import { hashSecretsIn } from './hashed-adapter.ts';
@@ -47,6 +49,7 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     {
       ids,
       post,
+      onError: (error) => logFailureOf(log, error),
       isInvited: (email) => isInvited(db, email, clock.now()),
       markVerified: (userId) => markVerified(db, userId),
       offerPassword: async (email) => {
@@ -60,14 +63,21 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     ...options,
     database: () => adapter,
     logger: {
-      level: 'warn',
+      level: 'error',
       // What went wrong, and never with which values: those are passwords, mailboxes and tokens.
       log: (level, message, ...details) => {
         const [cause] = details.flatMap((each) => (each instanceof Error ? [each.message] : []));
-        log[level === 'error' ? 'error' : 'warn']({ said: message, cause }, 'the sign-in complains');
+        log.warn({ level, said: message, cause }, 'the sign-in complains');
       },
     },
   });
+  const handle = async (request: Request): Promise<Response> => {
+    const response = await auth.handler(request);
+    if (response.status < 500) return response;
+    // What failed was logged. If it was the database, this fails as well, and is answered as on every other path.
+    await db.ping();
+    throw new Fault('INTERNAL', { internal: 'the sign-in failed' });
+  };
   const { authCookies } = await auth.$context;
   const tokenIn = createCookieReader({ name: authCookies.sessionToken.name, secret: settings.secret });
   return {
@@ -75,10 +85,17 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     oidc: settings.oidc.map(({ id, name }) => ({ id, name })),
     hasMail: post !== null,
     door: { origin, tokenIn },
-    mount: (server, limiter) => mountSignIn({ server, limiter, origin, handle: auth.handler }),
+    mount: (server, limiter) =>
+      mountSignIn({ server, limiter, origin, addressTries: settings.addressTries, handle }),
     sweep: () => forgetExpired(db, clock.now()),
     settled: async () => post?.settled(),
   };
+}
+
+/** What a person did wrong is theirs to know; what is ours goes to the log, without the values it was about. */
+function logFailureOf(log: Logger, error: unknown): void {
+  if (error instanceof APIError && error.statusCode < 500) return;
+  logFailure(log, error, 'the sign-in failed');
 }
 
 /** A password as the sign-in keeps it, for whoever makes people without it: a demo, a test. */

@@ -47,6 +47,12 @@ export const authConfig = fragment('auth', {
       '[{"id":"example","name":"Example","discoveryUrl":"https://id.example.com/.well-known/openid-configuration","clientId":"…","clientSecret":"…"}]',
     secret: true,
   },
+  addressTries: {
+    env: 'MILLRACE_SIGN_IN_ADDRESS_TRIES',
+    schema: values.wholeNumber(1, 1_000_000_000).default(100),
+    expected: 'how often one address may try to sign in, or have a letter sent, in 15 minutes',
+    example: '100',
+  },
   inferenceUrl: {
     env: 'MILLRACE_INFERENCE_PUBLIC_URL',
     schema: values.url('http', 'https').nullable().default(null),
