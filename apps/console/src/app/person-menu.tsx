@@ -14,6 +14,13 @@ export function PersonMenu() {
   const { person } = usePerson();
   const session = useSessionIfAny();
   if (session !== null) return <Signed session={session} />;
+  if (person.state === 'in' && person.memberships.length === 0) {
+    return (
+      <Link to="/welcome" className={`${buttonClass('primary')} mx-2`}>
+        Name your organisation
+      </Link>
+    );
+  }
   if (person.state !== 'out') return <div className="h-9" />;
   return (
     <div className="mx-2 grid grid-cols-2 gap-2">

@@ -19,9 +19,11 @@ export function SignInPage() {
   const [needsCode, setNeedsCode] = useState(false);
   const arrive = async (): Promise<void> => {
     await again();
-    goTo(next);
+    if (next !== undefined) goTo(next);
   };
-  if (person.state === 'in' && !needsCode) return <Navigate to="/" replace />;
+  if (person.state === 'in' && !needsCode) {
+    return <Navigate to={person.memberships.length === 0 ? '/welcome' : '/'} replace />;
+  }
   if (needsCode) return <SecondFactor onDone={arrive} />;
   const closed = installation?.signUp === 'closed';
   return (
