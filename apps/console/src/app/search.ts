@@ -16,3 +16,10 @@ export function chosen<Search extends object>(search: Search): Partial<Search> {
   const entries = Object.entries(search).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Partial<Search>;
 }
+
+/** The same for a search whose type says that what is not chosen is not there at all. */
+export function present<Search extends object>(
+  search: Search,
+): { [Name in keyof Search]?: Exclude<Search[Name], undefined> } {
+  return chosen(search) as { [Name in keyof Search]?: Exclude<Search[Name], undefined> };
+}

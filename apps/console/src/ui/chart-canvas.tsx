@@ -31,7 +31,9 @@ function colour(name: string): string {
   return color;
 }
 
-function optionsOf({ kind, series, format, height = 200 }: ChartProps, width: number): uPlot.Options {
+type Drawing = Required<Pick<ChartProps, 'kind' | 'series' | 'format' | 'height'>>;
+
+function optionsOf({ kind, series, format, height }: Drawing, width: number): uPlot.Options {
   const axis = {
     stroke: colour('--color-soft'),
     grid: { stroke: colour('--color-line') },
@@ -67,21 +69,22 @@ const rowsMax = 200;
 
 export function ChartCanvas(props: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
-  const { seconds, series, label, format } = props;
+  const { seconds, series, label, format, kind = 'line', height = 200 } = props;
+  // Drawn anew only when what is drawn has changed: pages are drawn every second, and ten thousand points are not.
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
     const data: uPlot.AlignedData = [[...seconds], ...series.map(({ values }) => [...values])];
-    const plot = new uPlot(optionsOf(props, element.clientWidth), data, element);
+    const plot = new uPlot(optionsOf({ kind, series, format, height }, element.clientWidth), data, element);
     const watcher = new ResizeObserver(() => {
-      if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: props.height ?? 200 });
+      if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height });
     });
     watcher.observe(element);
     return () => {
       watcher.disconnect();
       plot.destroy();
     };
-  }, [props, seconds, series]);
+  }, [kind, seconds, series, format, height]);
   const rows = seconds.slice(-rowsMax);
   const skipped = seconds.length - rows.length;
   return (

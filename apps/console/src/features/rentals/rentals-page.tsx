@@ -1,5 +1,52 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useSession } from '../../app/session.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
 import { PageHead } from '../../ui/page.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { HistoryList } from './history-list.tsx';
+import { LiveList } from './live-list.tsx';
 
-export function Page() {
-  return <PageHead title="Rentals" />;
+/** All rentals of the organisation: those that live, and those that have ended. */
+export function RentalsPage() {
+  const search = useSearch({ from: '/shell/inside/rentals' });
+  const navigate = useNavigate();
+  const session = useSession();
+  const lacks = session.mayNot('rentals:read');
+  const isHistory = search.view === 'history';
+  return (
+    <>
+      <PageHead
+        title="Rentals"
+        about="Your virtual machines and bare metal: what runs, what it costs, and what ran before."
+        actions={
+          <Link to="/" className={buttonClass('primary')}>
+            Rent a machine
+          </Link>
+        }
+      />
+      {lacks !== false && <Problem error={new Error(lacks)} doing="list the rentals" />}
+      {lacks === false && (
+        <Tabs
+          label="Which rentals"
+          open={isHistory ? 'history' : 'live'}
+          onOpen={(id) =>
+            void navigate({
+              to: '/rentals',
+              search: {
+                ...(id === 'history' ? { view: 'history' } : {}),
+                ...(search.type === undefined ? {} : { type: search.type }),
+              },
+            })
+          }
+          tabs={[
+            { id: 'live', label: 'Now', content: () => <LiveList search={search} /> },
+            { id: 'history', label: 'History', content: () => <HistoryList search={search} /> },
+          ]}
+        />
+      )}
+      <CommandHint command={isHistory ? 'millrace rental history' : 'millrace rental list'} />
+    </>
+  );
 }

@@ -5,6 +5,11 @@ export const volumeRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'volumes',
-    component: lazyRouteComponent(() => import('./volumes-page.tsx'), 'Page'),
+    component: lazyRouteComponent(() => import('./volumes-page.tsx'), 'VolumesPage'),
+  }),
+  createRoute({
+    getParentRoute: () => insideRoute,
+    path: 'volumes/$volumeId',
+    component: lazyRouteComponent(() => import('./volume-page.tsx'), 'VolumePage'),
   }),
 ] as const;

@@ -1,5 +1,104 @@
-import { PageHead } from '../../ui/page.tsx';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Needs } from '../../app/needs.tsx';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { PerHour } from '../../ui/money.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { CreateVolume } from './create-volume.tsx';
+import { phaseOf, type Volume } from './volume.ts';
+import { VolumeState } from './volume-state.tsx';
 
-export function Page() {
-  return <PageHead title="Volumes" />;
+/** Storage that outlives rentals. */
+export function VolumesPage() {
+  return (
+    <Needs scope="volumes:read" title="Volumes" who="Owners, admins and members see the volumes.">
+      <Volumes />
+    </Needs>
+  );
+}
+
+function Volumes() {
+  const [isCreating, setCreating] = useState(false);
+  const lacks = useSession().mayNot('volumes:write');
+  const pages = usePages<Volume>(
+    ['volumes', 'list'],
+    (client, signal) => client.volumes.list({ limit: 50 }, { signal }),
+    { refetchMs: (volumes) => (volumes.some((volume) => phaseOf(volume) === 'being made') ? 2_000 : 15_000) },
+  );
+  const create = (
+    <Button kind="primary" off={lacks} onClick={() => setCreating(true)}>
+      Create a volume
+    </Button>
+  );
+  return (
+    <>
+      <PageHead
+        title="Volumes"
+        about="Storage that bare-metal rentals of its region mount over NFS, several at once. It keeps its data when they end."
+        actions={create}
+      />
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="volumes"
+          caption="Volumes"
+          rowKey={({ id }) => String(id)}
+          empty={
+            <Empty title="You have no volumes yet." action={create}>
+              Make one for data that should outlive the machine it is used on.
+            </Empty>
+          }
+          columns={[
+            {
+              head: 'Label',
+              main: true,
+              cell: ({ id, label }) => (
+                <Link
+                  to="/volumes/$volumeId"
+                  params={{ volumeId: String(id) }}
+                  className="text-accent underline-offset-2 hover:underline"
+                >
+                  {label}
+                </Link>
+              ),
+            },
+            { head: 'State', cell: (volume) => <VolumeState volume={volume} /> },
+            { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
+            { head: 'Where', cell: ({ region }) => region },
+            {
+              head: 'Attached to',
+              cell: ({ attachedRentals }) =>
+                attachedRentals.length === 0 ? 'nothing' : <Rentals ids={attachedRentals} />,
+            },
+            { head: 'Price', right: true, cell: ({ costPerHour }) => <PerHour usd={costPerHour} /> },
+            { head: 'Made', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+          ]}
+        />
+      </Card>
+      <CommandHint command="millrace volume list" />
+      {isCreating && <CreateVolume onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+function Rentals({ ids }: { readonly ids: readonly number[] }) {
+  return (
+    <span className="flex flex-wrap gap-x-2">
+      {ids.map((id) => (
+        <Link
+          key={id}
+          to="/rentals/$rentalId"
+          params={{ rentalId: String(id) }}
+          className="text-accent hover:underline"
+        >
+          {String(id)}
+        </Link>
+      ))}
+    </span>
+  );
 }

@@ -1,0 +1,46 @@
+import { Link } from '@tanstack/react-router';
+import { Money } from '../../ui/money.tsx';
+import { Table } from '../../ui/table.tsx';
+import { When } from '../../ui/time.tsx';
+import { lastedText, meterWords, type CostLine } from './receipt.ts';
+import type { RentalCost } from './rental.ts';
+
+/** The lines that add up to what a rental cost, each with its entries of the ledger. */
+export function CostLines({ cost, rentalId }: { readonly cost: RentalCost; readonly rentalId: number }) {
+  return (
+    <div className="border-line -mx-4 border-y">
+      <Table<CostLine>
+        caption="What it cost, line by line"
+        rows={cost.lines}
+        rowKey={({ meter, from, amountNanoUsd }) => `${meter} ${from} ${amountNanoUsd}`}
+        columns={[
+          { head: 'For', main: true, cell: ({ meter }) => meterWords(meter) },
+          { head: 'From', cell: ({ from }) => <When at={from} /> },
+          { head: 'Until', cell: ({ until }) => (until === null ? 'goes on' : <When at={until} />) },
+          { head: 'Time', right: true, cell: lastedText },
+          {
+            head: 'Per hour',
+            right: true,
+            cell: ({ costPerHourNanoUsd }) => <Money nano={costPerHourNanoUsd} />,
+          },
+          { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
+          { head: 'Ledger', cell: ({ transferIds }) => <Entries ids={transferIds} rentalId={rentalId} /> },
+        ]}
+      />
+    </div>
+  );
+}
+
+function Entries({ ids, rentalId }: { readonly ids: readonly string[]; readonly rentalId: number }) {
+  if (ids.length === 0) return <span className="text-soft">not posted yet</span>;
+  return (
+    <Link
+      to="/ledger"
+      search={{ causeKind: 'rental', causeId: String(rentalId) }}
+      className="text-accent underline"
+      title={ids.join(', ')}
+    >
+      {ids.length === 1 ? '1 entry' : `${String(ids.length)} entries`}
+    </Link>
+  );
+}

@@ -1,0 +1,94 @@
+import type { Answer } from '@millrace/sdk';
+import { measureText, splitBy, stepSecondsOf, type MeasureUnit } from '@millrace/sdk/text';
+
+/** What a rental does, as charts: one for each thing that is measured, with a line for each device. */
+
+export type Metrics = Answer<'getRentalMetrics'>;
+
+export interface MetricChart {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: MeasureUnit;
+  readonly seconds: readonly number[];
+  readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[];
+}
+
+export const periods = {
+  '1h': { label: 'Last hour', seconds: 3_600 },
+  '6h': { label: 'Last 6 hours', seconds: 21_600 },
+  '24h': { label: 'Last day', seconds: 86_400 },
+  '7d': { label: 'Last week', seconds: 604_800 },
+} as const;
+
+export type Period = keyof typeof periods;
+export const periodNames = Object.keys(periods) as readonly Period[];
+
+/** Machines of a rental share what the API gives at once. */
+const pointsAtOnce = 1_900;
+/** How often a machine is asked; closer points would be invented. */
+const sampledSeconds = 30;
+
+export function askFor(
+  period: Period,
+  machineCount: number,
+  nowMs: number,
+): { readonly from: string; readonly until: string; readonly stepSeconds: number } {
+  const { seconds } = periods[period];
+  const [points] = splitBy(pointsAtOnce, Math.max(1, machineCount));
+  const stepSeconds = Math.max(sampledSeconds, stepSecondsOf(seconds, points));
+  return {
+    from: new Date(nowMs - seconds * 1_000).toISOString(),
+    until: new Date(nowMs).toISOString(),
+    stepSeconds,
+  };
+}
+
+const titles: Readonly<Record<string, string>> = {
+  'gpu.utilisation': 'GPU',
+  'gpu.memory_used': 'GPU memory',
+  'cpu.utilisation': 'CPU',
+  'memory.used': 'Memory',
+  'disk.used': 'Disk',
+  'network.received': 'Network, received',
+  'network.sent': 'Network, sent',
+};
+/** What one looks for first stands first. */
+const order = Object.keys(titles);
+
+/** Only what was measured at all; of several machines each has its line. */
+export function chartsOf(metrics: Metrics): readonly MetricChart[] {
+  const byName = new Map<string, Metrics['series'][number][]>();
+  for (const series of metrics.series) {
+    if (series.points.every(({ value }) => value === null)) continue;
+    const group = byName.get(series.name);
+    if (group === undefined) byName.set(series.name, [series]);
+    else group.push(series);
+  }
+  const charts = [...byName].map(([name, group]) => chartOf(name, group));
+  return charts.toSorted((one, other) => place(one.name) - place(other.name));
+}
+
+function place(name: string): number {
+  const index = order.indexOf(name);
+  return index < 0 ? order.length : index;
+}
+
+/** The points of all series of an answer stand on one grid. */
+function chartOf(name: string, group: readonly Metrics['series'][number][]): MetricChart {
+  const [first] = group;
+  const title = titles[name] ?? name;
+  return {
+    name,
+    title,
+    unit: first?.unit ?? 'count',
+    seconds: (first?.points ?? []).map(({ at }) => Math.floor(Date.parse(at) * 0.001)),
+    lines: group.map(({ device, points }) => ({
+      label: device ?? title,
+      values: points.map(({ value }) => value),
+    })),
+  };
+}
+
+export function formatFor(unit: MeasureUnit): (value: number) => string {
+  return (value) => measureText(value, unit);
+}

@@ -1,0 +1,20 @@
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { stateWord } from './actions.ts';
+import type { Rental } from './rental.ts';
+
+const tones: Readonly<Record<Rental['status'], Tone>> = {
+  Pending: 'info',
+  Running: 'good',
+  Unknown: 'warn',
+  Failed: 'bad',
+  Terminating: 'info',
+  Terminated: 'plain',
+};
+
+/** The state of a rental in a word: one that is off is not shown as running. */
+export function RentalState({ rental }: { readonly rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'> }) {
+  const { status, power } = rental;
+  const tone =
+    status !== 'Running' || power === 'on' ? tones[status] : power === 'changing' ? 'info' : 'plain';
+  return <Badge tone={tone}>{stateWord(rental)}</Badge>;
+}

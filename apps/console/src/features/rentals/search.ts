@@ -1,0 +1,63 @@
+import { present, oneOf, textOf } from '../../app/search.ts';
+import { periodNames, type Period } from './metrics.ts';
+
+/** What the URL of the rentals says. */
+
+export const liveStatuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;
+export const rentalTypes = ['virtual-machine', 'bare-metal'] as const;
+
+export interface RentalsSearch {
+  /** Those that live unless told. */
+  readonly view?: 'history';
+  readonly status?: (typeof liveStatuses)[number];
+  readonly type?: (typeof rentalTypes)[number];
+  /** Days, as `2026-11-16`, in the reader's zone. History only. */
+  readonly from?: string;
+  readonly until?: string;
+}
+
+function dayOf(value: unknown): string | undefined {
+  const text = textOf(value);
+  return text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
+    ? text
+    : undefined;
+}
+
+export function rentalsSearch(search: Readonly<Record<string, unknown>>): RentalsSearch {
+  return present({
+    view: oneOf(search['view'], ['history']),
+    status: oneOf(search['status'], liveStatuses),
+    type: oneOf(search['type'], rentalTypes),
+    from: dayOf(search['from']),
+    until: dayOf(search['until']),
+  });
+}
+
+/** A period of whole days: `until` is the end of its day. */
+export function periodOf({ from, until }: Pick<RentalsSearch, 'from' | 'until'>): {
+  readonly from?: string;
+  readonly until?: string;
+} {
+  return present({
+    from: from === undefined ? undefined : new Date(`${from}T00:00:00`).toISOString(),
+    until: until === undefined ? undefined : nextDay(until).toISOString(),
+  });
+}
+
+function nextDay(day: string): Date {
+  const start = new Date(`${day}T00:00:00`);
+  start.setDate(start.getDate() + 1);
+  return start;
+}
+
+export const rentalTabs = ['overview', 'cost', 'metrics', 'console', 'events', 'settings'] as const;
+export type RentalTab = (typeof rentalTabs)[number];
+
+export interface RentalSearch {
+  readonly tab?: RentalTab;
+  readonly period?: Period;
+}
+
+export function rentalSearch(search: Readonly<Record<string, unknown>>): RentalSearch {
+  return present({ tab: oneOf(search['tab'], rentalTabs), period: oneOf(search['period'], periodNames) });
+}

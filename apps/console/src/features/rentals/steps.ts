@@ -1,0 +1,115 @@
+import {
+  creating,
+  releasing,
+  starting,
+  switchingOn,
+  usualText,
+  type Plan,
+  type Step,
+} from '@millrace/sdk/text';
+import type { Rental } from './rental.ts';
+
+/** How far a rental is: the steps that happened, the one that happens, those to come. */
+export interface ShownStep {
+  readonly key: string;
+  readonly name: string;
+  readonly does: string | null;
+  readonly status: Step['status'];
+  readonly elapsedMs: number | null;
+  /** How long it usually lasts, or that it lasts longer; of what runs now alone. */
+  readonly usual: string | null;
+  readonly message: string | null;
+}
+
+type Fields = Pick<
+  Rental,
+  'status' | 'rentalType' | 'startedAt' | 'steps' | 'statusSince' | 'updatedAt' | 'power'
+>;
+
+/** The plan that is being followed, and the steps of it that are told so far; null when nothing is under way. */
+function underWay(rental: Fields): { readonly plan: Plan; readonly steps: readonly Step[] } | null {
+  const { status, steps } = rental;
+  if (status === 'Terminating')
+    return { plan: releasing, steps: [runningSince('release', rental.statusSince)] };
+  if (status === 'Pending' && rental.startedAt === null) {
+    return { plan: creating[rental.rentalType], steps };
+  }
+  if (status === 'Pending') {
+    return { plan: starting, steps: steps.slice(firstSince(steps, rental.statusSince)) };
+  }
+  if (status === 'Running' && rental.power === 'changing') {
+    return { plan: switching, steps: [runningSince('switch', rental.updatedAt ?? rental.statusSince)] };
+  }
+  return null;
+}
+
+/** The API does not tell whether it goes on or off. */
+const switching: Plan = switchingOn.map((step) => ({
+  ...step,
+  name: 'switch',
+  does: 'the machine is switched',
+}));
+
+/** Where what began then begins among all steps; their end when nothing of it is told yet. */
+function firstSince(steps: readonly Step[], since: string): number {
+  const index = steps.findIndex(({ startedAt }) => startedAt !== null && startedAt >= since);
+  return index < 0 ? steps.length : index;
+}
+
+function runningSince(name: string, startedAt: string): Step {
+  return { name, status: 'running', startedAt, endedAt: null, message: null };
+}
+
+function elapsedMs({ status, startedAt, endedAt }: Step, nowMs: number): number | null {
+  if (startedAt === null) return null;
+  const endMs = status === 'running' ? nowMs : endedAt === null ? null : Date.parse(endedAt);
+  // Two clocks seldom agree: what has just begun never lasts less than nothing.
+  return endMs === null ? null : Math.max(0, endMs - Date.parse(startedAt));
+}
+
+function shown(step: Step, index: number, plan: Plan, nowMs: number): ShownStep {
+  const planned = plan.find(({ name }) => name === step.name);
+  const lastsMs = elapsedMs(step, nowMs);
+  return {
+    key: `${step.name} ${step.startedAt ?? String(index)}`,
+    name: step.name,
+    does: planned?.does ?? null,
+    status: step.status,
+    elapsedMs: lastsMs,
+    usual: step.status === 'running' && planned !== undefined ? usualText(lastsMs, planned) : null,
+    message: step.message,
+  };
+}
+
+/** Every step that is told, and after it what is still to come; nothing follows what failed. */
+export function progressOf(rental: Fields, nowMs: number): readonly ShownStep[] | null {
+  const way = underWay(rental);
+  if (way === null) return null;
+  const { plan, steps } = way;
+  const last = steps.at(-1);
+  const position = plan.findLastIndex(({ name }) => name === last?.name);
+  const ahead = last?.status === 'failed' ? [] : plan.slice(position + 1);
+  const toCome = ahead.map(({ name, does }): ShownStep => ({
+    key: `to come: ${name}`,
+    name,
+    does,
+    status: 'waiting',
+    elapsedMs: null,
+    usual: null,
+    message: null,
+  }));
+  return [...steps.map((step, index) => shown(step, index, plan, nowMs)), ...toCome];
+}
+
+/** How it was brought up, for whoever looks later. */
+export function pastSteps(rental: Pick<Rental, 'steps' | 'rentalType'>, nowMs: number): readonly ShownStep[] {
+  const plan = [...creating[rental.rentalType], ...starting, ...releasing];
+  return rental.steps.map((step, index) => shown(step, index, plan, nowMs));
+}
+
+/** Ending takes seconds; whoever waits for much longer is told that it is stuck, and that it costs nothing. */
+export const stuckAfterMs = 120_000;
+
+export function isStuckEnding(rental: Pick<Rental, 'status' | 'statusSince'>, nowMs: number): boolean {
+  return rental.status === 'Terminating' && nowMs - Date.parse(rental.statusSince) > stuckAfterMs;
+}

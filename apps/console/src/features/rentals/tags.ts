@@ -1,0 +1,24 @@
+/** Labels of the tenant's own, one a line as people type them: `team=vision`. */
+
+export type Tags = Readonly<Record<string, string>>;
+
+export function tagLines(tags: Tags): string {
+  return Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
+}
+
+/** The tags of some lines, or what is wrong with the first line that is none. */
+export function tagsOf(text: string): { readonly tags: Tags } | { readonly problem: string } {
+  const tags: Record<string, string> = {};
+  for (const line of text.split('\n')) {
+    const words = line.trim();
+    if (words === '') continue;
+    const at = words.indexOf('=');
+    if (at < 1) return { problem: `“${words}” is no tag. Write name=value, one a line.` };
+    const name = words.slice(0, at).trim();
+    if (Object.hasOwn(tags, name)) return { problem: `“${name}” is there twice.` };
+    tags[name] = words.slice(at + 1).trim();
+  }
+  return { tags };
+}

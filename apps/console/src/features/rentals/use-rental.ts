@@ -1,0 +1,26 @@
+import { useApiQuery } from '../../api/queries.ts';
+import { isOver, lookAgainMs, type Rental, type RentalCost } from './rental.ts';
+import { unposted } from './receipt.ts';
+
+/** One rental, looked at again as often as its state deserves. */
+export function useRental(rentalId: number) {
+  return useApiQuery<Rental>(
+    ['rentals', 'one', rentalId],
+    (client, signal) => client.rentals.get({ rentalId }, { signal }),
+    { refetchMs: lookAgainMs },
+  );
+}
+
+const costMs = 5_000;
+
+/** What it has cost: grows while it is billed, and is final once everything is in the ledger. */
+export function useRentalCost(rental: Pick<Rental, 'id' | 'status'>) {
+  const { id: rentalId } = rental;
+  return useApiQuery<RentalCost>(
+    ['rentals', 'one', rentalId, 'cost'],
+    (client, signal) => client.rentals.getCost({ rentalId }, { signal }),
+    {
+      refetchMs: (cost) => (isOver(rental) && cost !== undefined && unposted(cost) === 0n ? false : costMs),
+    },
+  );
+}

@@ -1,0 +1,145 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { SelectField } from '../../ui/field.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Problem, Shown } from '../../ui/states.tsx';
+import { Table } from '../../ui/table.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { attachChoices } from './attach.ts';
+import { whyNot, type VolumeDetail } from './volume.ts';
+
+/** Who may mount it, and who else could. */
+export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
+  const session = useSession();
+  const lacks = session.mayNot('volumes:write');
+  const [detaching, setDetaching] = useState<number | null>(null);
+  const say = useSay();
+  const detach = useApiMutation(
+    (client, rentalId: number) =>
+      client.volumes.detach({ storageVolumeId: volume.id, rentalIds: [rentalId] }),
+    {
+      changes: ['volumes', 'rentals'],
+      onSuccess: (_, rentalId) => say(`${volume.label} is closed to rental ${String(rentalId)}`),
+    },
+  );
+  return (
+    <Card title="Rentals" about="Those that may mount it.">
+      {volume.attachedRentals.length === 0 ? (
+        <p className="mb-3">It is attached to no rental.</p>
+      ) : (
+        <div className="border-line -mx-4 mb-3 border-b">
+          <Table
+            caption="Rentals that may mount this volume"
+            rows={volume.attachedRentals}
+            rowKey={(id) => String(id)}
+            columns={[
+              {
+                head: 'Rental',
+                main: true,
+                cell: (id) => (
+                  <Link
+                    to="/rentals/$rentalId"
+                    params={{ rentalId: String(id) }}
+                    className="text-accent hover:underline"
+                  >
+                    Rental {String(id)}
+                  </Link>
+                ),
+              },
+              {
+                head: 'Actions',
+                right: true,
+                cell: (id) => (
+                  <Button size="small" off={whyNot('detach', volume, lacks)} onClick={() => setDetaching(id)}>
+                    Detach
+                  </Button>
+                ),
+              },
+            ]}
+          />
+        </div>
+      )}
+      {session.may('rentals:read') && <Attach volume={volume} lacks={lacks} />}
+      <Confirm
+        title={`Detach ${volume.label} from rental ${String(detaching ?? '')}?`}
+        open={detaching !== null}
+        onClose={() => setDetaching(null)}
+        action="Detach"
+        doing="Detaching…"
+        onConfirm={async () => {
+          if (detaching !== null) await detach.mutateAsync(detaching);
+        }}
+      >
+        <p>
+          Unmount it there first. Within about a second the storage server refuses that rental, also with
+          files open: what was not written yet is lost.
+        </p>
+        <p>The volume and its data stay, and cost on.</p>
+      </Confirm>
+    </Card>
+  );
+}
+
+function Attach({ volume, lacks }: { readonly volume: VolumeDetail; readonly lacks: string | false }) {
+  const say = useSay();
+  const [chosen, setChosen] = useState('');
+  const rentals = useApiQuery(['rentals', 'for-volumes'], (client, signal) =>
+    client.rentals.list({ limit: 200 }, { signal }).all({ max: 400 }),
+  );
+  const attach = useApiMutation(
+    (client, rentalId: number) =>
+      client.volumes.attach({ storageVolumeId: volume.id, rentalIds: [rentalId] }),
+    {
+      changes: ['volumes', 'rentals'],
+      onSuccess: ({ message }) => {
+        say('Attached', message);
+        setChosen('');
+      },
+    },
+  );
+  return (
+    <Shown query={rentals} what="rentals">
+      {(all) => {
+        const choices = attachChoices(all, volume);
+        const first = choices.find(({ disabled }) => disabled !== true)?.value ?? '';
+        const value = choices.some((choice) => choice.value === chosen) ? chosen : first;
+        const none =
+          value === '' &&
+          `You have no bare metal that runs in ${volume.region}. Rent some there to use the volume.`;
+        return (
+          <form
+            className="flex flex-col gap-3"
+            onSubmit={(event) => {
+              event.preventDefault();
+              attach.mutate(Number(value));
+            }}
+          >
+            <div className="flex flex-wrap items-end gap-3">
+              <div className="min-w-52 flex-1">
+                <SelectField
+                  label="Attach to"
+                  value={value}
+                  onChange={({ target }) => setChosen(target.value)}
+                  choices={value === '' ? [{ value: '', label: 'No rental fits' }, ...choices] : choices}
+                />
+              </div>
+              <Button
+                type="submit"
+                busy={attach.isPending && 'Attaching…'}
+                off={whyNot('attach', volume, lacks) || none}
+              >
+                Attach
+              </Button>
+            </div>
+            {none !== false && <p className="text-soft text-xs">{none}</p>}
+            {attach.error !== null && <Problem error={attach.error} doing="attach it" />}
+          </form>
+        );
+      }}
+    </Shown>
+  );
+}

@@ -1,0 +1,35 @@
+import type { Item } from '@millrace/sdk';
+import type { Choice } from '../../ui/field.tsx';
+import type { Volume } from './volume.ts';
+
+/** Which rentals could have a volume, and why the others could not. */
+
+type Rental = Pick<
+  Item<'listRentals'>,
+  'id' | 'name' | 'label' | 'region' | 'status' | 'rentalType' | 'supportsFeature'
+>;
+
+function whyNot(rental: Rental, volume: Pick<Volume, 'region' | 'attachedRentals'>): string | null {
+  if (volume.attachedRentals.includes(rental.id)) return 'has it already';
+  if (rental.rentalType !== 'bare-metal') return 'virtual machines cannot mount volumes';
+  if (!rental.supportsFeature.attachedStorage) return 'runs under a contract';
+  if (rental.region !== volume.region) return `is in ${rental.region}`;
+  return rental.status === 'Running' ? null : `is ${rental.status.toLowerCase()}`;
+}
+
+/** Those that can first; the others are shown with the reason. */
+export function attachChoices(
+  rentals: readonly Rental[],
+  volume: Pick<Volume, 'region' | 'attachedRentals'>,
+): readonly Choice[] {
+  const all = rentals.map((rental) => {
+    const why = whyNot(rental, volume);
+    const title = rental.name ?? rental.label ?? `Rental ${String(rental.id)}`;
+    return {
+      value: String(rental.id),
+      label: why === null ? title : `${title} (${why})`,
+      disabled: why !== null,
+    };
+  });
+  return all.toSorted((one, other) => Number(one.disabled) - Number(other.disabled));
+}

@@ -1,0 +1,124 @@
+import { newName } from '@millrace/sdk/text';
+import type { Input } from '@millrace/sdk';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { randomBelow } from '../../api/random.ts';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { Problem, Shown } from '../../ui/states.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { labelProblem, sizeProblem, stepGb } from './volume.ts';
+import { VolumePrice } from './volume-price.tsx';
+
+type Wish = Input<'createStorageVolume'>;
+
+/** Where bare metal is sold, since that is what mounts volumes. */
+function useRegions() {
+  return useApiQuery(
+    ['catalog', 'metal-regions'],
+    async (client, signal) => {
+      const options = await client.options.list({ machineType: 'bare-metal', limit: 200 }, { signal }).all();
+      return [...new Set(options.map(({ region }) => region))].toSorted();
+    },
+    { refetchMs: 60_000 },
+  );
+}
+
+export function CreateVolume({ onClose }: { readonly onClose: () => void }) {
+  const regions = useRegions();
+  return (
+    <Dialog
+      title="Create a volume"
+      about="It costs by its size from when it is active, attached or not, until it is deleted."
+      open
+      onClose={onClose}
+    >
+      <Shown query={regions} what="regions">
+        {(names) =>
+          names.length === 0 ? (
+            <p>No region rents bare metal at the moment, and nothing else can mount a volume.</p>
+          ) : (
+            <CreateForm regions={names} onClose={onClose} />
+          )
+        }
+      </Shown>
+    </Dialog>
+  );
+}
+
+function CreateForm({
+  regions,
+  onClose,
+}: {
+  readonly regions: readonly string[];
+  readonly onClose: () => void;
+}) {
+  const navigate = useNavigate();
+  const say = useSay();
+  const [label, setLabel] = useState(() => newName(randomBelow));
+  const [region, setRegion] = useState(regions[0] ?? '');
+  const [size, setSize] = useState(String(stepGb));
+  const create = useApiMutation((client, wish: Wish) => client.volumes.create(wish), {
+    changes: ['volumes', 'money'],
+    onSuccess: ({ storageVolumeId, message }) => {
+      say('The volume is being made', message);
+      onClose();
+      void navigate({ to: '/volumes/$volumeId', params: { volumeId: String(storageVolumeId) } });
+    },
+  });
+  const wrongLabel = labelProblem(label);
+  const wrongSize = sizeProblem(size, stepGb);
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate({ region: region as Wish['region'], label, sizeInGb: Number(size) });
+      }}
+    >
+      <TextField
+        label="Label"
+        hint="Letters, digits, _ and -. No other of your volumes has it."
+        value={label}
+        onChange={({ target }) => setLabel(target.value)}
+        error={wrongLabel ?? issueOf(create.error, 'label')}
+      />
+      <SelectField
+        label="Region"
+        hint="Rentals there can mount it. It cannot be moved."
+        value={region}
+        onChange={({ target }) => setRegion(target.value)}
+        choices={regions.map((value) => ({ value, label: value }))}
+        error={issueOf(create.error, 'region')}
+      />
+      <TextField
+        label="Size in GB"
+        hint={`In steps of ${String(stepGb)}. It can grow later, and never shrinks.`}
+        type="number"
+        min={stepGb}
+        step={stepGb}
+        value={size}
+        onChange={({ target }) => setSize(target.value)}
+        error={wrongSize ?? issueOf(create.error, 'sizeInGb')}
+      />
+      {wrongSize === null && <VolumePrice region={region} sizeInGb={Number(size)} />}
+      {create.error !== null && <Problem error={create.error} doing="make the volume" />}
+      <CommandHint command={`millrace volume create ${label} --region ${region} --size-gb ${size}`} />
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Not now</Button>
+        <Button
+          type="submit"
+          kind="primary"
+          busy={create.isPending && 'Making it…'}
+          off={wrongLabel ?? wrongSize ?? false}
+        >
+          Create
+        </Button>
+      </div>
+    </form>
+  );
+}

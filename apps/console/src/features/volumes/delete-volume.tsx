@@ -1,0 +1,61 @@
+import { useApiMutation } from '../../api/queries.ts';
+import { Confirm } from '../../ui/dialog.tsx';
+import { PerHour } from '../../ui/money.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { phaseOf, type VolumeDetail } from './volume.ts';
+
+const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** Data is destroyed here, so the label has to be typed. */
+export function DeleteVolume({
+  volume,
+  open,
+  onClose,
+  onDeleted,
+}: {
+  readonly volume: VolumeDetail;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly onDeleted: () => void;
+}) {
+  const say = useSay();
+  const remove = useApiMutation(
+    (client, storageVolumeId: number) => client.volumes.delete({ storageVolumeId }),
+    {
+      changes: ['volumes', 'money'],
+      onSuccess: ({ purgeAt, label }) => {
+        const until =
+          purgeAt === null
+            ? undefined
+            : `Its data is kept, and costs, until ${when.format(new Date(purgeAt))}.`;
+        say(`${label} is deleted`, until);
+        onDeleted();
+      },
+    },
+  );
+  return (
+    <Confirm
+      title={`Delete ${volume.label}?`}
+      open={open}
+      onClose={onClose}
+      action="Delete"
+      doing="Deleting…"
+      typed={volume.label}
+      onConfirm={() => remove.mutateAsync(volume.id)}
+    >
+      <p>
+        All that is on it, {volume.sizeInGb} GB, and all of its snapshots are destroyed. Nobody can use it
+        from now on, and you cannot take this back.
+      </p>
+      {phaseOf(volume) === 'being made' ? (
+        <p>It is not active yet, so it has cost nothing.</p>
+      ) : (
+        <p>
+          Its data is kept for up to 72 hours in case the operator has to help you, or shorter where the money
+          does not reach, and costs on as it is until then: <PerHour usd={volume.costPerHour} />. After that
+          it costs nothing.
+        </p>
+      )}
+    </Confirm>
+  );
+}

@@ -1,0 +1,141 @@
+import { useState } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Id } from '../../ui/copy.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { PerHour } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty, Problem } from '../../ui/states.tsx';
+import { When } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { whyNot, type Snapshot, type VolumeDetail } from './volume.ts';
+
+/** What the volume held at an instant. */
+export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
+  const { id: storageVolumeId } = volume;
+  const lacks = useSession().mayNot('volumes:write');
+  const [losing, setLosing] = useState<Snapshot | null>(null);
+  const say = useSay();
+  const pages = usePages<Snapshot>(
+    ['volumes', 'one', storageVolumeId, 'snapshots'],
+    (client, signal) => client.volumes.listSnapshots({ storageVolumeId, limit: 50 }, { signal }),
+    {
+      refetchMs: (snapshots) =>
+        snapshots.some(({ status }) => status === 'creating' || status === 'deleting') ? 2_000 : 30_000,
+    },
+  );
+  const remove = useApiMutation(
+    (client, snapshotId: string) => client.volumes.deleteSnapshot({ storageVolumeId, snapshotId }),
+    { changes: ['volumes', 'money'], onSuccess: () => say('The snapshot is deleted') },
+  );
+  return (
+    <Card title="Snapshots" about="What it held at an instant. Each costs by what it takes." flush>
+      <NewSnapshot volume={volume} off={whyNot('snapshot', volume, lacks)} />
+      <PagedTable
+        pages={pages}
+        what="snapshots"
+        caption="Snapshots of this volume, newest first"
+        rowKey={({ id }) => id}
+        empty={
+          <Empty title="There are no snapshots of it.">
+            Take one before you change much, or to keep a state.
+          </Empty>
+        }
+        columns={[
+          {
+            head: 'Label',
+            main: true,
+            cell: ({ label, id }) => (
+              <>
+                {label}
+                <span className="text-soft block text-xs font-normal">
+                  <Id value={id} what="id of the snapshot" />
+                </span>
+              </>
+            ),
+          },
+          { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
+          { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
+          { head: 'Price', right: true, cell: ({ costPerHour }) => <PerHour usd={costPerHour} /> },
+          { head: 'Taken', cell: ({ createdAt }) => <When at={createdAt} /> },
+          {
+            head: 'Actions',
+            cell: (snapshot) => (
+              <Button
+                size="small"
+                kind="danger"
+                off={lacks || (snapshot.status === 'deleting' && 'It is being deleted.')}
+                onClick={() => setLosing(snapshot)}
+              >
+                Delete
+              </Button>
+            ),
+          },
+        ]}
+      />
+      <Confirm
+        title={`Delete the snapshot ${losing?.label ?? ''}?`}
+        open={losing !== null}
+        onClose={() => setLosing(null)}
+        action="Delete"
+        doing="Deleting…"
+        {...(losing === null ? {} : { typed: losing.label })}
+        onConfirm={async () => {
+          if (losing !== null) await remove.mutateAsync(losing.id);
+        }}
+      >
+        <p>What {volume.label} held then is destroyed. The volume itself stays as it is, and costs on.</p>
+        <p>The snapshot costs nothing afterwards.</p>
+      </Confirm>
+    </Card>
+  );
+}
+
+function NewSnapshot({ volume, off }: { readonly volume: VolumeDetail; readonly off: string | false }) {
+  const [label, setLabel] = useState('');
+  const say = useSay();
+  const create = useApiMutation(
+    (client, name: string) =>
+      client.volumes.createSnapshot({
+        storageVolumeId: volume.id,
+        ...(name === '' ? {} : { label: name }),
+      }),
+    {
+      changes: ['volumes', 'money'],
+      onSuccess: ({ label: made }) => {
+        say('A snapshot is being taken', made);
+        setLabel('');
+      },
+    },
+  );
+  return (
+    <form
+      className="border-line flex flex-col gap-3 border-b p-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate(label.trim());
+      }}
+    >
+      <div className="flex flex-wrap items-end gap-3">
+        <div className="min-w-52 flex-1">
+          <TextField
+            label="Label of a new snapshot"
+            placeholder="one is made up"
+            value={label}
+            onChange={({ target }) => setLabel(target.value)}
+            error={issueOf(create.error, 'label')}
+          />
+        </div>
+        <Button type="submit" busy={create.isPending && 'Taking it…'} off={off}>
+          Take a snapshot
+        </Button>
+      </div>
+      {create.error !== null && <Problem error={create.error} doing="take a snapshot" />}
+    </form>
+  );
+}

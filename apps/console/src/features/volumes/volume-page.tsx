@@ -1,0 +1,187 @@
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { CodeBlock, CommandHint, Id } from '../../ui/copy.tsx';
+import { PerHour } from '../../ui/money.tsx';
+import { Card, Facts, Figures, PageHead } from '../../ui/page.tsx';
+import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Ago, When } from '../../ui/time.tsx';
+import { AttachCard } from './attach-card.tsx';
+import { ChangeVolume } from './change-volume.tsx';
+import { DeleteVolume } from './delete-volume.tsx';
+import { SnapshotsCard } from './snapshots-card.tsx';
+import {
+  fstabLine,
+  lookAgainMs,
+  meaningOf,
+  mountCommands,
+  phaseOf,
+  whyNot,
+  type VolumeDetail,
+} from './volume.ts';
+import { VolumeState } from './volume-state.tsx';
+
+const back = (
+  <Link to="/volumes" className="text-soft hover:underline">
+    ← Volumes
+  </Link>
+);
+
+export function VolumePage() {
+  const { volumeId } = useParams({ from: '/shell/inside/volumes/$volumeId' });
+  if (/^\d{1,10}$/.test(volumeId)) return <Found storageVolumeId={Number(volumeId)} />;
+  return (
+    <>
+      <PageHead title="There is no such volume" back={back} />
+      <Empty
+        title="Volumes have numbers, and this is none."
+        action={
+          <Link to="/volumes" className={buttonClass('primary')}>
+            See your volumes
+          </Link>
+        }
+      />
+    </>
+  );
+}
+
+function Found({ storageVolumeId }: { readonly storageVolumeId: number }) {
+  const query = useApiQuery<VolumeDetail>(
+    ['volumes', 'one', storageVolumeId],
+    (client, signal) => client.volumes.get({ storageVolumeId }, { signal }),
+    { refetchMs: lookAgainMs },
+  );
+  if (query.data === undefined) {
+    return (
+      <>
+        <PageHead title={`Volume ${String(storageVolumeId)}`} back={back} />
+        <Shown query={query} what="volume">
+          {() => null}
+        </Shown>
+      </>
+    );
+  }
+  return (
+    <>
+      <VolumeHead volume={query.data} />
+      <Shown query={query} what="volume">
+        {(volume) => <Parts volume={volume} />}
+      </Shown>
+      <CommandHint command={`millrace volume get ${query.data.label}`} />
+    </>
+  );
+}
+
+function VolumeHead({ volume }: { readonly volume: VolumeDetail }) {
+  const [asking, setAsking] = useState<'change' | 'delete' | null>(null);
+  const navigate = useNavigate();
+  const lacks = useSession().mayNot('volumes:write');
+  return (
+    <PageHead
+      title={volume.label}
+      back={back}
+      about={
+        <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
+          <VolumeState volume={volume} />
+          <span>
+            {volume.sizeInGb} GB in {volume.region}
+          </span>
+          <Id value={String(volume.id)} what="number of the volume" />
+        </span>
+      }
+      actions={
+        <>
+          <Button off={whyNot('update', volume, lacks)} onClick={() => setAsking('change')}>
+            Grow or rename
+          </Button>
+          <Button kind="danger" off={whyNot('delete', volume, lacks)} onClick={() => setAsking('delete')}>
+            Delete
+          </Button>
+          {asking === 'change' && <ChangeVolume volume={volume} onClose={() => setAsking(null)} />}
+          <DeleteVolume
+            volume={volume}
+            open={asking === 'delete'}
+            onClose={() => setAsking(null)}
+            onDeleted={() => void navigate({ to: '/volumes' })}
+          />
+        </>
+      }
+    />
+  );
+}
+
+function Parts({ volume }: { readonly volume: VolumeDetail }) {
+  const phase = phaseOf(volume);
+  return (
+    <>
+      <section aria-label="State" className="border-line bg-surface mb-4 rounded-lg border p-4">
+        <p>
+          <strong>{`${phase.slice(0, 1).toUpperCase()}${phase.slice(1)}:`}</strong> {meaningOf(volume)}
+        </p>
+        {volume.statusReason !== null && <p className="text-soft">{volume.statusReason}</p>}
+        {volume.purgeAt !== null && (
+          <div className="mt-3">
+            <Note tone="warn">
+              Its data is destroyed <Ago at={volume.purgeAt} />, at <When at={volume.purgeAt} />.
+            </Note>
+          </div>
+        )}
+        {volume.growingToGb !== null && (
+          <p role="status" className="mt-2">
+            It grows to {volume.growingToGb} GB, and costs by that once it has it.
+          </p>
+        )}
+      </section>
+      <Figures
+        items={[
+          {
+            label: 'Price',
+            value: <PerHour usd={volume.costPerHour} />,
+            note: 'for its size, attached or not',
+          },
+          { label: 'Size', value: `${String(volume.sizeInGb)} GB` },
+          { label: 'Attached to', value: `${String(volume.attachedRentals.length)} rentals` },
+          { label: 'Made', value: <Ago at={volume.createdAt} /> },
+        ]}
+      />
+      <AttachCard volume={volume} />
+      {phase === 'active' && <MountCard volume={volume} />}
+      <SnapshotsCard volume={volume} />
+      <Card title="About it">
+        <Facts
+          items={[
+            ['Address', <Id key="vip" value={volume.vip} what="address of the volume" />],
+            ['Made at', <When key="made" at={volume.createdAt} />],
+            volume.startedAt === null ? null : ['Billed since', <When key="since" at={volume.startedAt} />],
+            Object.keys(volume.tags).length === 0
+              ? null
+              : [
+                  'Tags',
+                  Object.entries(volume.tags)
+                    .map(([name, value]) => `${name}=${value}`)
+                    .join(', '),
+                ],
+            ['Id', <Id key="id" value={volume.externalId} what="id of the volume" />],
+          ]}
+        />
+      </Card>
+    </>
+  );
+}
+
+function MountCard({ volume }: { readonly volume: VolumeDetail }) {
+  return (
+    <Card title="Mount it" about="On a rental that it is attached to.">
+      <div className="flex flex-col gap-3">
+        <CodeBlock code={mountCommands(volume)} what="mount commands" label="Now" />
+        <CodeBlock
+          code={fstabLine(volume)}
+          what="line for /etc/fstab"
+          label="After every reboot: a line in /etc/fstab"
+        />
+      </div>
+    </Card>
+  );
+}

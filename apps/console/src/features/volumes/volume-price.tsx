@@ -1,0 +1,35 @@
+import type { Input } from '@millrace/sdk';
+import { useApiQuery } from '../../api/queries.ts';
+import { Money } from '../../ui/money.tsx';
+import { useSettled } from '../../ui/settled.ts';
+import { Shown } from '../../ui/states.tsx';
+
+/** What a volume of a size costs, as the service says, to the nano. */
+export function VolumePrice({ region, sizeInGb }: { readonly region: string; readonly sizeInGb: number }) {
+  const wish = { region: useSettled(region, 250), sizeInGb: useSettled(sizeInGb, 250) };
+  const quote = useApiQuery(
+    ['catalog', 'volume-quote', wish],
+    (client, signal) => client.volumes.quote(wish as Input<'quoteStorageVolume'>, { signal }),
+    { keepPrevious: true },
+  );
+  return (
+    <Shown query={quote} what="price">
+      {({ costPerHourNanoUsd, costPer30DaysNanoUsd }) => (
+        <dl className="bg-raised grid grid-cols-2 gap-2 rounded-md px-3 py-2">
+          <div>
+            <dt className="text-soft text-xs">An hour</dt>
+            <dd className="font-semibold">
+              <Money nano={costPerHourNanoUsd} />
+            </dd>
+          </div>
+          <div>
+            <dt className="text-soft text-xs">30 days</dt>
+            <dd className="font-semibold">
+              <Money nano={costPer30DaysNanoUsd} />
+            </dd>
+          </div>
+        </dl>
+      )}
+    </Shown>
+  );
+}
