@@ -41,6 +41,13 @@ export const volumeAccessRows: Partial<Record<OperationId, AccessRow>> = {
     },
   },
   listStorageVolumes: { own: async () => ({}), others: 'none' },
+  quoteStorageVolume: {
+    own: async (world) => {
+      await readyToStore(world, world.acme);
+      return { query: { region: plantedProvider.region, sizeInGb: '512' } };
+    },
+    others: 'none',
+  },
   getStorageVolume: volumeRow(),
   attachStorageVolume: linkRow(linkOf),
   detachStorageVolume: linkRow(attachedOf),

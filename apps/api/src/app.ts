@@ -218,7 +218,13 @@ export function createApi(deps: ApiDeps): Api {
   serveOpenCatalog({ server, operations, db, clock, listing, isOpen: deps.openCatalog ?? true });
   const { cell, recallMoney, marketplaceDomain: domain = null } = deps;
   serveInstances({ server, operations, db, clock, cell, recallMoney, domain });
-  serveVolumes({ server, operations, db, ordering: createOrdering({ db, cell, recallMoney }, 'volume') });
+  serveVolumes({
+    server,
+    operations,
+    db,
+    clock,
+    ordering: createOrdering({ db, cell, recallMoney }, 'volume'),
+  });
   if (deps.console != null) serveConsole(server, deps.console);
   serveHealth(server.fastify, deps.lifecycle);
 

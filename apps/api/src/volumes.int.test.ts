@@ -114,6 +114,16 @@ describe('a volume on the wire', () => {
     });
   });
 
+  it('has a price before it is made, and none at a size that there is not', async () => {
+    const ask = (query: string) => fixture.call({ method: 'GET', path: `${volumes}/quote?${query}`, key });
+    const nothing = { costPerHourNanoUsd: '0', costPer30DaysNanoUsd: '0', holdNanoUsd: '0' };
+    const quoted = await ask('region=mock-region&sizeInGb=512');
+    expect(quoted).toMatchObject({ status: 200, json: { costPerHour: 0, ...nothing } });
+    for (const wrong of ['region=mock-region&sizeInGb=300', 'region=nowhere&sizeInGb=256', 'sizeInGb=256']) {
+      expect(await ask(wrong)).toMatchObject({ status: 400, json: { reason: 'VALIDATION_FAILED' } });
+    }
+  });
+
   it('is listed in pages that show each once', async () => {
     for (let made = 0; made < 5; made += 1) await create(newVolume());
     const all = (await list()).json.map((one: { id: number }) => one.id);

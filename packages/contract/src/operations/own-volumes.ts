@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { positiveInt, volumeLabel, volumeSizeInGb } from '../records/vocabulary.ts';
+import { positiveInt, volumeLabel, volumeRegion, volumeSizeInGb } from '../records/vocabulary.ts';
 import { storageVolume } from '../records/volume.ts';
-import { alpha, noContent, own, page, pageQuery, prefixedId, tags, timestamp } from './own-kit.ts';
+import { alpha, nanoUsd, noContent, own, page, pageQuery, prefixedId, tags, timestamp } from './own-kit.ts';
 import { wireId } from './own-rentals.ts';
 
 /** Storage volumes beyond the interface's own operations. */
@@ -36,7 +36,31 @@ const snapshot = z
   })
   .meta({ id: 'Snapshot' });
 
+const volumeQuote = z
+  .object({
+    costPerHour: z.number().nonnegative(),
+    costPerHourNanoUsd: nanoUsd.meta({ description: 'The same to the nano-USD: what its meter goes by.' }),
+    costPer30DaysNanoUsd: nanoUsd,
+    holdNanoUsd: nanoUsd.meta({ description: 'What create takes out of the available balance at once.' }),
+  })
+  .meta({ id: 'StorageVolumeQuote' });
+
 export const volumeOperations = {
+  quoteStorageVolume: own({
+    ...alpha('/v2/alpha/on-demand/storage-volumes/quote'),
+    id: 'quoteStorageVolume',
+    method: 'GET',
+    scope: 'catalog:read',
+    summary: 'What a volume of a size costs',
+    description: 'As the price book stands now. Nothing is reserved by asking.',
+    tags: ['volumes'],
+    query: z.object({
+      region: volumeRegion,
+      sizeInGb: z.coerce.number().int().min(256).max(64_000).multipleOf(256),
+    }),
+    response: { status: 200, schema: volumeQuote },
+    idempotency: 'none',
+  }),
   detachStorageVolume: own({
     ...alpha('/v2/alpha/on-demand/storage-volumes/detach'),
     id: 'detachStorageVolume',

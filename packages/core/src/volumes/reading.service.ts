@@ -2,8 +2,11 @@ import type { Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId, SnapshotId, VolumeId } from '@millrace/platform/ids';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { holdAtCreate, rateOf, volumePriceFor } from '../prices/index.ts';
 import { isWireId } from './attach.service.ts';
 import { listHolders } from './attachments.store.ts';
+import { HOLD_WINDOW_MS } from './policy.ts';
 import { listSnapshots } from './snapshots.store.ts';
 import type { Snapshot, Volume } from './volume.ts';
 import { findVolume, listVolumes } from './volumes.store.ts';
@@ -52,6 +55,29 @@ export async function getRecord(
   const volume = isWireId(wireId) ? await findVolume(reader, orgId, mode, wireId) : null;
   if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
   return recordOf(reader, volume);
+}
+
+export interface VolumeQuote {
+  readonly perHour: NanoUsd;
+  readonly per30Days: NanoUsd;
+  readonly hold: NanoUsd;
+}
+
+const HOURS_OF_30_DAYS = 720n;
+
+/** What a volume would cost, as it is sold now, and what its order would set aside. */
+export async function quoteVolume(
+  reader: Reader,
+  { orgId, mode }: Asker,
+  volume: { readonly region: string; readonly sizeGb: number; readonly now: Date },
+): Promise<VolumeQuote> {
+  const price = await volumePriceFor(reader, orgId, mode, volume);
+  const perHour = rateOf(price);
+  return {
+    perHour,
+    per30Days: nanoUsd(perHour * HOURS_OF_30_DAYS),
+    hold: holdAtCreate(price, HOLD_WINDOW_MS),
+  };
 }
 
 /** The snapshots of a volume of the asker's own, newest first, one more than the limit where there are. */

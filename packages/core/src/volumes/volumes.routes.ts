@@ -1,4 +1,5 @@
 import type { Contract } from '@millrace/contract';
+import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
@@ -17,15 +18,16 @@ import { attachVolume, detachVolume } from './attach.service.ts';
 import { requireMaxUsd } from './create.ts';
 import { createVolume } from './create.service.ts';
 import { deleteVolume } from './life.service.ts';
-import { getRecord, listOwnSnapshots, listRecords, recordOf } from './reading.service.ts';
+import { getRecord, listOwnSnapshots, listRecords, quoteVolume, recordOf } from './reading.service.ts';
 import { createSnapshot, deleteSnapshot } from './snapshots.service.ts';
 import { updateVolume } from './update.service.ts';
-import { toWireCreated, toWireDetail, toWireSnapshot, toWireVolume } from './volumes.wire.ts';
+import { toWireCreated, toWireDetail, toWireQuote, toWireSnapshot, toWireVolume } from './volumes.wire.ts';
 
 export interface VolumeRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
+  readonly clock: Clock;
   /** What every order goes through before its transaction: an id that nobody has, and money that was lent out. */
   readonly ordering: <T>(
     who: { readonly orgId: OrgId; readonly mode: Mode },
@@ -44,7 +46,7 @@ export function serveVolumes(routes: VolumeRoutes): void {
   serveSnapshots(routes);
 }
 
-function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes): void {
+function serveCreateAndList({ server, operations, db, clock, ordering }: VolumeRoutes): void {
   server.serve(operations.createStorageVolume, ({ body, context, transact }) => {
     const { region, label, sizeInGb: sizeGb, rentalIds = [], name = null, tags = {} } = body;
     const order = { region, label, sizeGb, rentalIds, name, tags, maxUsd: requireMaxUsd(body.maxUsd) };
@@ -70,6 +72,12 @@ function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes):
       positionOf: ({ volume }) => ({ volume: volume.id }),
     });
     return reply([...items], nextCursor === null ? {} : { link: linkNext(context.url, nextCursor) });
+  });
+
+  server.serve(operations.quoteStorageVolume, async ({ query, context }) => {
+    const { region, sizeInGb: sizeGb } = query;
+    const wish = { region, sizeGb, now: clock.now() };
+    return toWireQuote(await quoteVolume(db, requirePrincipal(context), wish));
   });
 
   server.serve(operations.getStorageVolume, async ({ params, context }) =>

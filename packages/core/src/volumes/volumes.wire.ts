@@ -2,7 +2,7 @@ import type { Answer, Contract } from '@millrace/contract';
 import { toUuid } from '@millrace/platform/ids';
 import { toNearestUsdNumber } from '@millrace/platform/money';
 import { rateOf } from '../prices/index.ts';
-import type { VolumeRecord } from './reading.service.ts';
+import type { VolumeQuote, VolumeRecord } from './reading.service.ts';
 import type { Snapshot, Volume } from './volume.ts';
 
 /** Volumes on the wire: the closed record of the interface, and what our own operations show beside it. */
@@ -79,5 +79,18 @@ export function toWireSnapshot(snapshot: Snapshot, storageVolumeId: number): Wir
     // Only what is there costs.
     costPerHour: status === 'ready' ? toNearestUsdNumber(rateOf(snapshot.price)) : 0,
     createdAt: snapshot.createdAt.toISOString(),
+  };
+}
+
+export function toWireQuote({
+  perHour,
+  per30Days,
+  hold,
+}: VolumeQuote): Answer<Operations['quoteStorageVolume']> {
+  return {
+    costPerHour: toNearestUsdNumber(perHour),
+    costPerHourNanoUsd: String(perHour),
+    costPer30DaysNanoUsd: String(per30Days),
+    holdNanoUsd: String(hold),
   };
 }

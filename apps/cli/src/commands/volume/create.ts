@@ -43,7 +43,7 @@ export const command = defineCommand({
   operations: [
     'createStorageVolume',
     'listStorageVolumes',
-    'quoteRental',
+    'quoteStorageVolume',
     'listVirtualMachineRentals',
     'listBareMetalRentals',
   ],
@@ -54,8 +54,7 @@ export const command = defineCommand({
     const region = flags.region as Input<'createStorageVolume'>['region'];
     const rentalIds = await Promise.all(flags.attach.map((words) => findRentalId(context, words)));
     const price = await volumePrice(context, region, flags['size-gb']);
-    const cost = price ?? 'a price that is told once it is made';
-    context.note(`${args.label}: ${flags['size-gb']} GB in ${region} for ${cost}, until it is deleted`);
+    context.note(`${args.label}: ${flags['size-gb']} GB in ${region} for ${price}, until it is deleted`);
     await context.confirm('Make it?');
     const made = await context.client().volumes.create(
       {
