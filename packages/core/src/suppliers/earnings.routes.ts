@@ -8,7 +8,7 @@ import { parseNanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
 import { readEarned } from '../ledger/index.ts';
 import { earningsPeriod, PERIOD_DAYS_MAX, type Period } from './earnings.ts';
-import { sumAccrued, sumEarnings } from './earnings.store.ts';
+import { listDailyEarnings, sumAccrued } from './earnings.store.ts';
 import {
   toWireAdminPayout,
   toWireEarnings,
@@ -40,13 +40,13 @@ function serveEarnings({ server, operations, db, clock }: SupplierMoneyRoutes): 
     const { orgId } = requirePrincipal(context);
     const now = clock.now();
     const period = requirePeriod(query, now);
-    const [account, accrued, { paid: paidOut }, machines] = await Promise.all([
+    const [account, accrued, { paid: paidOut }, daily] = await Promise.all([
       readEarned(db, orgId, 'live'),
       sumAccrued(db, orgId, now),
       sumPayouts(db, orgId),
-      sumEarnings(db, orgId, period),
+      listDailyEarnings(db, orgId, period),
     ]);
-    return toWireEarnings({ account, accrued, paidOut, period, machines });
+    return toWireEarnings({ account, accrued, paidOut, period, daily });
   });
 }
 

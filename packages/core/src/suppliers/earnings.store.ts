@@ -3,27 +3,37 @@ import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 import { firstIdAfter, firstIdOf } from '../ledger/index.ts';
-import type { MachineEarnings, Period } from './earnings.ts';
+import { byMachine, type DailyEarnings, type MachineEarnings, type Period } from './earnings.ts';
 
 /** What suppliers earned, read from meters and the ledger. Nothing is decided by it. */
 
 interface EarningsRow {
   node_id: string | null;
+  day: Date;
   gpu_ms: string;
   fee: string;
   earned: string;
 }
 
-/**
- * By machine, what was posted in the period, less what was given back or refunded in it. The entries of a supplier's
- * account cannot be looked up by the account, on purpose: they are found through the things that its meters run for, and
- * through the few transfers that undo others.
- */
+/** By machine, what was posted in the period, less what was given back or refunded in it. */
 export async function sumEarnings(
   reader: Reader,
   orgId: OrgId,
-  { from, until }: Period,
+  period: Period,
 ): Promise<readonly MachineEarnings[]> {
+  return byMachine(await listDailyEarnings(reader, orgId, period));
+}
+
+/**
+ * By machine and day (UTC), what was posted in the period, less what was given back or refunded in it. The entries of a supplier's
+ * account cannot be looked up by the account, on purpose: they are found through the things that its meters run for, and
+ * through the few transfers that undo others.
+ */
+export async function listDailyEarnings(
+  reader: Reader,
+  orgId: OrgId,
+  { from, until }: Period,
+): Promise<readonly DailyEarnings[]> {
   const supplier = toUuid(orgId);
   const inPeriod = sql`t.id >= ${firstIdOf(from)} and t.id < ${firstIdAfter(until)}
                        and t.occurred_at >= ${from} and t.occurred_at < ${until} and t.mode = 'live'`;
@@ -46,7 +56,7 @@ export async function sumEarnings(
     -- One look at the index for each thing and each transfer, however many others there are: the offset keeps it so.
     moved as materialized (
       select posted.* from things m cross join lateral (
-        select t.id, t.cause_id,
+        select t.id, t.cause_id, t.occurred_at,
                case t.kind when 'charge' then 1 else -1 end * coalesce((t.usage ->> 'gpuMs')::numeric, 0) as gpu_ms
           from ledger_transfers t
          where t.org_id = m.org_id and t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
@@ -54,7 +64,7 @@ export async function sumEarnings(
            and t.idempotency_key < m.cause_kind || ':' || m.cause_id || ':meter;' collate "C"
            and t.kind in ('charge', 'credit') and ${inPeriod} offset 0) as posted
        union all
-      select t.id, undone.cause_id, 0
+      select t.id, undone.cause_id, t.occurred_at, 0
         from ledger_transfers t cross join lateral (
           select source.cause_id from ledger_transfers source
            where source.id = t.reverses and source.kind <> 'payout' offset 0) as undone
@@ -63,7 +73,7 @@ export async function sumEarnings(
                where e.transfer_id = t.id and e.account_id = (select id from payable)) > 0
     ),
     legs as (
-      select moved.cause_id, moved.gpu_ms, coalesce(entered.fee, 0) as fee, coalesce(entered.earned, 0) as earned
+      select moved.cause_id, date_trunc('day', moved.occurred_at, 'UTC') as day, moved.gpu_ms, coalesce(entered.fee, 0) as fee, coalesce(entered.earned, 0) as earned
         from moved cross join lateral (
           select sum(e.amount_nano_usd) filter (where e.account_id = any ((select ids from fees)::uuid[])) as fee,
                  sum(e.amount_nano_usd) filter (where e.account_id = (select id from payable)) as earned
@@ -72,20 +82,22 @@ export async function sumEarnings(
        where entered.fee is not null or entered.earned is not null
     ),
     by_thing as (
-      select cause_id, sum(gpu_ms) as gpu_ms, sum(earned) as earned, sum(fee) as fee from legs group by cause_id
+      select cause_id, day, sum(gpu_ms) as gpu_ms, sum(earned) as earned, sum(fee) as fee from legs
+       group by cause_id, day
     )
-    select instance.node_id, trim_scale(sum(gpu_ms))::text as gpu_ms, sum(earned)::text as earned, sum(fee)::text as fee
+    select instance.node_id, by_thing.day, trim_scale(sum(gpu_ms))::text as gpu_ms, sum(earned)::text as earned, sum(fee)::text as fee
       from by_thing
       -- Things are called by their numbers in the ledger.
       left join rentals rental
         on rental.wire_id = case when by_thing.cause_id ~ '^[1-9][0-9]{0,9}$' then by_thing.cause_id::bigint end
       left join instances instance on instance.rental_id = rental.id
-     group by instance.node_id
+     group by instance.node_id, by_thing.day
     having sum(gpu_ms) <> 0 or sum(earned) <> 0 or sum(fee) <> 0
-     order by instance.node_id
+     order by instance.node_id, by_thing.day
   `.execute(reader.kysely);
   return rows.map((row) => ({
     machineId: row.node_id === null ? null : fromUuid('nod', row.node_id),
+    day: row.day,
     gpuMs: BigInt(row.gpu_ms),
     gross: nanoUsd(BigInt(row.earned) + BigInt(row.fee)),
     fee: nanoUsd(BigInt(row.fee)),

@@ -2,7 +2,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
 import { monthAfter, monthOf } from '../ledger/index.ts';
-import { earningsPeriod, gpuSecondsOf, totalsOf } from './earnings.ts';
+import { byDay, byMachine, earningsPeriod, gpuSecondsOf, totalsOf } from './earnings.ts';
 import { statementOf } from './statements.ts';
 
 const at = (text: string): Date => new Date(text);
@@ -82,5 +82,37 @@ describe('a statement', () => {
     expect(totalsOf([])).toEqual({ gross: 0n, fee: 0n, earned: 0n });
     const wrong = { ...machine(9n, 1n), gross: nanoUsd(11n) };
     expect(() => statementOf(testIds.next('stm'), period, [wrong])).toThrow('does not add up');
+  });
+});
+
+describe('daily earnings', () => {
+  const [first, second] = [testIds.next('nod'), testIds.next('nod')];
+  const [monday, tuesday] = [at('2026-03-09T00:00:00Z'), at('2026-03-10T00:00:00Z')];
+  const entry = (machineId: typeof first, day: Date, earned: bigint) => ({
+    machineId,
+    day,
+    gpuMs: earned * 10n,
+    gross: nanoUsd(earned + 1n),
+    fee: nanoUsd(1n),
+    earned: nanoUsd(earned),
+  });
+  const daily = [entry(first, monday, 5n), entry(first, tuesday, 7n), entry(second, monday, 3n)];
+
+  it('are the same money by machine as by day', () => {
+    expect(byMachine(daily).map(({ machineId, earned, gross }) => [machineId, earned, gross])).toEqual([
+      [first, 12n, 14n],
+      [second, 3n, 4n],
+    ]);
+    expect(byDay(daily)).toEqual([
+      { day: monday, gpuMs: 80n, earned: 8n },
+      { day: tuesday, gpuMs: 70n, earned: 7n },
+    ]);
+  });
+
+  it('leave out what was wholly given back, by machine, and show on which day it was', () => {
+    const back = { ...entry(first, tuesday, -5n), gross: nanoUsd(-6n), fee: nanoUsd(-1n) };
+    const undone = [entry(first, monday, 5n), back];
+    expect(byMachine(undone)).toEqual([]);
+    expect(byDay(undone).map(({ earned }) => earned)).toEqual([5n, -5n]);
   });
 });

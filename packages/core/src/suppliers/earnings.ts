@@ -21,6 +21,39 @@ export interface MachineEarnings {
   readonly earned: NanoUsd;
 }
 
+/** The same of one day. */
+export interface DailyEarnings extends MachineEarnings {
+  /** Its first instant, in UTC. */
+  readonly day: Date;
+}
+
+/** What several parts are together; null where they are nothing at all. */
+function together(parts: readonly MachineEarnings[]): Omit<MachineEarnings, 'machineId'> | null {
+  const gpuMs = parts.reduce((sum, part) => sum + part.gpuMs, 0n);
+  const sums = { gpuMs, ...totalsOf(parts) };
+  return gpuMs === 0n && sums.gross === 0n && sums.fee === 0n && sums.earned === 0n ? null : sums;
+}
+
+/** In the order in which the machines come. What was wholly given back is left out. */
+export function byMachine(daily: readonly DailyEarnings[]): readonly MachineEarnings[] {
+  return [...Map.groupBy(daily, ({ machineId }) => machineId)].flatMap(([machineId, parts]) => {
+    const sums = together(parts);
+    return sums === null ? [] : [{ machineId, ...sums }];
+  });
+}
+
+/** Oldest first. Days on which nothing was earned are left out. */
+export function byDay(
+  daily: readonly DailyEarnings[],
+): readonly { readonly day: Date; readonly gpuMs: bigint; readonly earned: NanoUsd }[] {
+  return [...Map.groupBy(daily, ({ day }) => day.getTime())]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([day, parts]) => {
+      const sums = together(parts);
+      return sums === null ? [] : [{ day: new Date(day), gpuMs: sums.gpuMs, earned: sums.earned }];
+    });
+}
+
 export interface EarningsTotals {
   readonly gross: NanoUsd;
   readonly fee: NanoUsd;

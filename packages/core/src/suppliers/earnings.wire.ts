@@ -1,6 +1,6 @@
 import type { EarnedBalance } from '../ledger/index.ts';
 import { subtractUsd, type NanoUsd } from '@millrace/platform/money';
-import { gpuSecondsOf, type MachineEarnings, type Period } from './earnings.ts';
+import { byDay, byMachine, gpuSecondsOf, type DailyEarnings, type Period } from './earnings.ts';
 import type { Payout } from './payouts.ts';
 import type { Statement, StatementSummary } from './statements.ts';
 
@@ -11,7 +11,7 @@ export function toWireEarnings(found: {
   readonly accrued: NanoUsd;
   readonly paidOut: NanoUsd;
   readonly period: Period;
-  readonly machines: readonly MachineEarnings[];
+  readonly daily: readonly DailyEarnings[];
 }) {
   const { account, period } = found;
   return {
@@ -21,8 +21,13 @@ export function toWireEarnings(found: {
     paidOutNanoUsd: found.paidOut.toString(),
     from: period.from.toISOString(),
     until: period.until.toISOString(),
-    machines: found.machines.map(({ machineId, gpuMs, earned }) => ({
+    machines: byMachine(found.daily).map(({ machineId, gpuMs, earned }) => ({
       machineId,
+      gpuSeconds: gpuSecondsOf(gpuMs),
+      earnedNanoUsd: earned.toString(),
+    })),
+    days: byDay(found.daily).map(({ day, gpuMs, earned }) => ({
+      day: day.toISOString(),
       gpuSeconds: gpuSecondsOf(gpuMs),
       earnedNanoUsd: earned.toString(),
     })),
