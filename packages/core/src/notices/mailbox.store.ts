@@ -1,5 +1,6 @@
 import type { Tx } from '@millrace/platform/db';
 import { toUuid, type NoticeId, type OrgId } from '@millrace/platform/ids';
+import { sql } from 'kysely';
 import type { MailboxLetter } from './mailbox-letters.ts';
 
 /** All SQL about letters to mailboxes of people who are no members, and may have no account. */
@@ -38,8 +39,12 @@ export async function insertMailboxLetter(tx: Tx, orgId: OrgId, letter: MailboxL
   return id;
 }
 
-/** How many letters this mailbox was written since then, by whichever organisation. Those called off do not count. */
+/**
+ * How many letters this mailbox was written since then, by whichever organisation. Those called off do not count. Whoever
+ * counts holds the mailbox until the transaction ends: two organisations at once would not see each other's letter.
+ */
 export async function countMailboxLetters(tx: Tx, email: string, since: Date): Promise<number> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`mailbox ${email}`}, 0))`.execute(tx.kysely);
   const { count } = await tx.kysely
     .selectFrom('notice_mails')
     .select((of) => of.fn.countAll<bigint>().as('count'))
