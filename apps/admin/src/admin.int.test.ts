@@ -75,6 +75,32 @@ describe('millrace-admin', () => {
     expect(await rows(`select 1 from users where email = 'nobody@example.com'`)).toEqual([]);
   });
 
+  it('gives a person a password, signs everybody out, and leaves a line in the audit log', async () => {
+    const before = await rows(`select id from users where email = 'bob@example.com'`);
+    const id = String(before[0]?.['id']);
+    const token = 'a'.repeat(64);
+    await rows(
+      `insert into sessions (id, user_id, token, expires_at) values ('${id}', '${id}', '${token}', now())`,
+    );
+    const given = await run(['user', 'password', '--email', 'Bob@example.com']);
+    expect(given.code).toBe(exitCodes.ok);
+    const [, password = ''] = /\n {2}(\S{20})\n/.exec(given.out) ?? [];
+    expect(password).not.toBe('');
+    const [account] = await rows(`select password from accounts where user_id = '${id}'`);
+    expect(String(account?.['password'])).toMatch(/^[0-9a-f]{32}:[0-9a-f]{128}$/);
+    expect(await rows('select id from sessions')).toEqual([]);
+    expect(await rows(`select email_verified from users where id = '${id}'`)).toEqual([
+      { email_verified: true },
+    ]);
+    expect(await rows(`select org_id from audit_log where action = 'user.password_reset'`)).toEqual([
+      { org_id: null },
+    ]);
+    const again = await run(['user', 'password', '--email', 'bob@example.com']);
+    expect(again.out).not.toContain(password);
+    const nobody = await run(['user', 'password', '--email', 'nobody@example.com']);
+    expect(nobody).toMatchObject({ code: exitCodes.refused, out: '' });
+  });
+
   it('migrates, and says when there is nothing to do', async () => {
     expect(await run(['migrate'])).toMatchObject({
       code: exitCodes.ok,

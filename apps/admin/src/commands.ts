@@ -11,6 +11,7 @@ import {
 } from '@millrace/core/identity';
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
 import { auditCommand } from './audit.ts';
+import { userPasswordCommand } from './password.ts';
 import { allowReapingCommand, reconcileCommand } from './reconcile.ts';
 import { emailOf, oneOf, optionalText, Refusal, text, type Command, type CommandContext } from './command.ts';
 
@@ -161,6 +162,7 @@ export const commands: readonly Command[] = [
   migrateCommand,
   organisationAddCommand,
   userAddCommand,
+  userPasswordCommand,
   keyCreateCommand,
   auditCommand,
   reconcileCommand,

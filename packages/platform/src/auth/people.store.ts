@@ -1,5 +1,5 @@
 import type { Reader, Tx } from '../db/index.ts';
-import { toUuid, type UserId } from '../ids/index.ts';
+import { fromUuid, toUuid, type UserId } from '../ids/index.ts';
 
 /** The little SQL of the sign-in that the library does not write itself. */
 
@@ -49,6 +49,25 @@ export async function setPassword(tx: Tx, userId: UserId, hash: string): Promise
     )
     .execute();
   await markVerified(tx, id);
+}
+
+/**
+ * A password that an operator gives. Whoever was signed in as this person is signed out, and a second factor that was lost
+ * with the password is gone. Null when nobody has the mailbox.
+ */
+export async function resetPassword(tx: Tx, email: string, hash: string): Promise<string | null> {
+  const user = await tx.kysely
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', email)
+    .forUpdate()
+    .executeTakeFirst();
+  if (user === undefined) return null;
+  await setPassword(tx, fromUuid('usr', user.id), hash);
+  await tx.kysely.deleteFrom('sessions').where('user_id', '=', user.id).execute();
+  await tx.kysely.deleteFrom('two_factors').where('user_id', '=', user.id).execute();
+  await tx.kysely.updateTable('users').set({ two_factor_enabled: false }).where('id', '=', user.id).execute();
+  return user.id;
 }
 
 /** Removes what the clock has ended. The library does so for what somebody asks for again, and leaves the rest. */
