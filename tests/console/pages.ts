@@ -33,6 +33,11 @@ const rental =
   ({ rentals }: Seeded): string =>
     `/rentals/${String(rentals[name])}`;
 
+const tab =
+  (name: keyof Seeded['rentals'], open: string) =>
+  (seeded: Seeded): string =>
+    `${rental(name)(seeded)}?tab=${open}`;
+
 export const pages: readonly ConsolePage[] = [
   { route: '/sign-in', who: 'anyone' },
   { route: '/sign-up', who: 'anyone' },
@@ -54,7 +59,27 @@ export const pages: readonly ConsolePage[] = [
   { route: '/rentals/$rentalId', mode: 'test', at: rental('broken'), as: 'rental-failed' },
   { route: '/rentals/$rentalId', mode: 'test', at: rental('warming'), as: 'rental-pending' },
   { route: '/rentals/$rentalId', mode: 'test', at: rental('old'), as: 'rental-ended' },
+  { route: '/rentals', mode: 'test', at: () => '/rentals?view=history', as: 'rentals-history' },
+  { route: '/rentals/$rentalId', mode: 'test', at: tab('train', 'cost'), as: 'rental-cost' },
+  { route: '/rentals/$rentalId', mode: 'test', at: tab('train', 'metrics'), as: 'rental-metrics' },
+  { route: '/rentals/$rentalId', mode: 'test', at: tab('train', 'console'), as: 'rental-console' },
+  { route: '/rentals/$rentalId', mode: 'test', at: tab('train', 'events'), as: 'rental-events' },
+  { route: '/rentals/$rentalId', mode: 'test', at: tab('train', 'settings'), as: 'rental-settings' },
+  {
+    route: '/rentals/$rentalId',
+    mode: 'test',
+    at: rental('train'),
+    prepare: press('Stop'),
+    as: 'rental-stop',
+  },
   { route: '/volumes', mode: 'test' },
+  { route: '/volumes', mode: 'test', prepare: press('Create a volume'), as: 'volume-create' },
+  {
+    route: '/volumes/$volumeId',
+    mode: 'test',
+    at: ({ volumeId }) => `/volumes/${String(volumeId)}`,
+    as: 'volume',
+  },
   { route: '/marketplace', mode: 'test' },
   { route: '/usage', mode: 'test' },
   { route: '/money' },
@@ -70,8 +95,34 @@ export const pages: readonly ConsolePage[] = [
   { route: '/audit' },
   { route: '/account' },
   { route: '/supplier' },
+  { route: '/supplier', at: () => '/supplier?tab=join', as: 'supplier-join' },
+  {
+    route: '/supplier',
+    at: () => '/supplier?tab=join',
+    prepare: press('Let a host join'),
+    as: 'supplier-token',
+  },
+  {
+    route: '/supplier/machines/$machineId',
+    at: ({ machineId }) => `/supplier/machines/${machineId}`,
+    as: 'supplier-machine',
+  },
+  { route: '/supplier/earnings' },
+  { route: '/supplier/earnings', at: () => '/supplier/earnings?tab=payouts', as: 'supplier-payouts' },
+  {
+    route: '/supplier/statements/$statementId',
+    at: ({ statementId }) => `/supplier/statements/${statementId}`,
+    as: 'supplier-statement',
+  },
   { route: '/operator' },
   { route: '/operator/nodes/$nodeId', at: ({ nodeId }) => `/operator/nodes/${nodeId}`, as: 'operator-node' },
+  { route: '/operator', at: () => '/operator?view=table', as: 'operator-table' },
+  {
+    route: '/operator/nodes/$nodeId',
+    at: ({ nodeId }) => `/operator/nodes/${nodeId}`,
+    prepare: press('Drain'),
+    as: 'operator-drain',
+  },
   { route: '/operator/maintenance' },
   { route: '/operator/rentals' },
   { route: '/operator/providers' },
@@ -82,7 +133,20 @@ export const pages: readonly ConsolePage[] = [
     at: ({ organisationId }) => `/operator/organisations/${organisationId}`,
     as: 'operator-organisation',
   },
+  {
+    route: '/operator/organisations/$organisationId',
+    at: ({ organisationId }) => `/operator/organisations/${organisationId}`,
+    prepare: press('Correct'),
+    as: 'operator-correct',
+  },
+  {
+    route: '/operator/organisations/$organisationId',
+    at: ({ organisationId }) => `/operator/organisations/${organisationId}?tab=members`,
+    as: 'operator-members',
+  },
+  { route: '/operator/prices', prepare: press('Set a price'), as: 'operator-set-price' },
   { route: '/operator/suppliers' },
+  { route: '/operator/suppliers', at: () => '/operator/suppliers?tab=machines', as: 'operator-machines' },
   { route: '/operator/models' },
   { route: '/operator/auditor' },
   {

@@ -35,6 +35,8 @@ export interface Place {
   readonly icon: LucideIcon;
   /** Shown only to those whose role has it; null: to everybody. */
   readonly needs: Scope | null;
+  /** Also shown to those who have this instead. */
+  readonly orNeeds?: Scope;
   /** Further words that one may look for in the palette. */
   readonly words?: string;
 }
@@ -122,7 +124,15 @@ export const groups: readonly Group[] = [
   {
     label: 'Supplier',
     places: [
-      { to: '/supplier', label: 'My machines', icon: Truck, needs: 'supplier:read', words: 'hosts nodes' },
+      {
+        to: '/supplier',
+        label: 'My machines',
+        icon: Truck,
+        needs: 'supplier:read',
+        // Owners apply here to become a supplier.
+        orNeeds: 'organisation:write',
+        words: 'hosts nodes become a supplier apply',
+      },
       {
         to: '/supplier/earnings',
         label: 'Earnings',
@@ -193,6 +203,11 @@ export const groups: readonly Group[] = [
 /** The groups with what this person may see. */
 export function groupsFor(may: (scope: Scope) => boolean): readonly Group[] {
   return groups
-    .map((group) => ({ ...group, places: group.places.filter(({ needs }) => needs === null || may(needs)) }))
+    .map((group) => ({
+      ...group,
+      places: group.places.filter(
+        ({ needs, orNeeds }) => needs === null || may(needs) || (orNeeds !== undefined && may(orNeeds)),
+      ),
+    }))
     .filter(({ places }) => places.length > 0);
 }

@@ -1,5 +1,144 @@
-import { PageHead } from '../../ui/page.tsx';
+import type { Item } from '@millrace/sdk';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { Badge, StateBadge } from '../../ui/badge.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { SuppliersOnly, type Account } from './account.tsx';
+import { Enrolments } from './enrolments.tsx';
+import { JoinTokens } from './join-tokens.tsx';
+import { percentText } from './trust.ts';
 
-export function Page() {
-  return <PageHead title="Supplier" />;
+const route = getRouteApi('/shell/inside/supplier');
+
+type Machine = Item<'supplierListMachines'>;
+
+export function SupplierPage() {
+  return <SuppliersOnly title="My machines">{(account) => <Machines account={account} />}</SuppliersOnly>;
+}
+
+function Machines({ account }: { readonly account: Account }) {
+  const { tab = 'machines' } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <PageHead
+        title="My machines"
+        about={`${account.name} on the marketplace. The operator keeps ${String(account.feePercentage)} % of each charge.`}
+        actions={
+          <Link to="/supplier" search={{ tab: 'join' }} className={buttonClass('primary')}>
+            Add a machine
+          </Link>
+        }
+      />
+      <Tabs
+        label="What is shown"
+        open={tab}
+        onOpen={(id) => void navigate({ search: id === 'join' ? { tab: 'join' } : {} })}
+        tabs={[
+          { id: 'machines', label: 'Machines', content: () => <MachineList /> },
+          {
+            id: 'join',
+            label: 'Joining',
+            content: () => (
+              <>
+                <JoinTokens />
+                <Enrolments />
+              </>
+            ),
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+const columns: readonly Column<Machine>[] = [
+  {
+    head: 'Machine',
+    main: true,
+    cell: ({ id, name, clusterName, region }) => (
+      <>
+        <Link to="/supplier/machines/$machineId" params={{ machineId: id }} className="underline">
+          {name}
+        </Link>
+        <span className="text-soft block text-xs font-normal">
+          {clusterName}, {region}
+        </span>
+      </>
+    ),
+  },
+  { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
+  {
+    head: 'On the marketplace',
+    cell: ({ shown, notShownBecause }) =>
+      shown ? (
+        <Badge tone="good">shown</Badge>
+      ) : (
+        <>
+          <Badge tone="warn">not shown</Badge>
+          <span className="text-soft block text-xs">{notShownBecause}</span>
+        </>
+      ),
+  },
+  {
+    head: 'Price',
+    right: true,
+    cell: ({ pricePerGpuHourNanoUsd }) =>
+      pricePerGpuHourNanoUsd === null ? (
+        'none yet'
+      ) : (
+        <>
+          <Money nano={pricePerGpuHourNanoUsd} />
+          <span className="text-soft block text-xs">for one GPU and hour</span>
+        </>
+      ),
+  },
+  {
+    head: 'In use',
+    cell: ({ gpus, gpusRented }) => `${String(gpusRented)} of ${String(gpus.length)} GPUs`,
+  },
+  {
+    head: 'Trust',
+    cell: ({ reliability }) => (reliability === null ? 'not measured yet' : percentText(reliability.score)),
+  },
+];
+
+function MachineList() {
+  const pages = usePages(
+    ['supplier', 'machines'],
+    (client, signal) => client.supplier.machines.list({ limit: 50 }, { signal }),
+    { refetchMs: 5_000 },
+  );
+  return (
+    <>
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="machines"
+          caption="My machines"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty
+              title="You have no machines yet"
+              action={
+                <Link to="/supplier" search={{ tab: 'join' }} className={buttonClass('primary')}>
+                  Add a machine
+                </Link>
+              }
+            >
+              Make a join token, run one command on the host, and it appears here.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace supplier machine list" />
+    </>
+  );
 }

@@ -1,0 +1,199 @@
+import { ApiError, type Answer } from '@millrace/sdk';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useState, type ReactNode } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { TextArea, TextField } from '../../ui/field.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Loading, Note, Problem, Shown } from '../../ui/states.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { When } from '../../ui/time.tsx';
+import { Needs } from '../../app/needs.tsx';
+
+export type Account = Answer<'supplierGetAccount'>;
+
+/** The account as a supplier; null where nobody has applied. */
+function useAccount() {
+  return useApiQuery(
+    ['supplier', 'account'],
+    async (client, signal): Promise<Account | null> => {
+      try {
+        return await client.supplier.getAccount({ signal });
+      } catch (error) {
+        if (error instanceof ApiError && error.reason === 'SUPPLIER_NOT_FOUND') return null;
+        throw error;
+      }
+    },
+    { refetchMs: (account) => (account?.status === 'applied' ? 5_000 : false) },
+  );
+}
+
+/** Pages of suppliers: those who are none yet are shown how to become one, and those who wait what they wait for. */
+export function SuppliersOnly({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: (account: Account) => ReactNode;
+}) {
+  return (
+    <Needs
+      scope="organisation:read"
+      title={title}
+      who="How an organisation stands as a supplier is for its members to see."
+    >
+      <Gate title={title}>{children}</Gate>
+    </Needs>
+  );
+}
+
+function Gate({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: (account: Account) => ReactNode;
+}) {
+  const session = useSession();
+  const account = useAccount();
+  const { data } = account;
+  if (data == null || data.status === 'applied' || data.status === 'rejected') {
+    return (
+      <>
+        <PageHead title={title} about="Rent out your own machines with GPUs on the marketplace." />
+        <Shown query={account} what="supplier account">
+          {(known) => <NotYet account={known} />}
+        </Shown>
+        <CommandHint command="millrace supplier account" />
+      </>
+    );
+  }
+  if (session.place.mode === 'live' && !session.may('supplier:read')) return <FreshRights title={title} />;
+  return (
+    <Needs
+      scope="supplier:read"
+      title={title}
+      who="This page is for owners and admins of an organisation that supplies machines. Ask an owner to change your role."
+    >
+      {data.status === 'suspended' && (
+        <div className="mb-4">
+          <Note tone="bad">
+            Your account as a supplier is suspended{data.statusReason !== null && `: ${data.statusReason}`}.
+            Nothing of yours is shown or rented anew; what is rented goes on and goes on earning.
+          </Note>
+        </div>
+      )}
+      {children(data)}
+    </Needs>
+  );
+}
+
+/** Rights change when the operator approves: what this person may do is asked for anew, once. */
+function FreshRights({ title }: { readonly title: string }) {
+  const cache = useQueryClient();
+  const { place } = useSession();
+  const [isAsked, setAsked] = useState(false);
+  useEffect(() => {
+    void cache
+      .refetchQueries({ queryKey: [place.organisationId, place.mode, 'me'] })
+      .then(() => setAsked(true));
+  }, [cache, place]);
+  if (!isAsked) return <Loading what="your rights as a supplier" />;
+  return (
+    <Needs
+      scope="supplier:read"
+      title={title}
+      who="This page is for owners and admins of an organisation that supplies machines. Ask an owner to change your role."
+    >
+      {null}
+    </Needs>
+  );
+}
+
+function NotYet({ account }: { readonly account: Account | null }) {
+  if (account?.status === 'applied') {
+    return (
+      <Card title="Your application">
+        <Note>
+          {account.name} applied on <When at={account.appliedAt} />. The operator decides; this page shows it
+          as soon as it happens.
+        </Note>
+      </Card>
+    );
+  }
+  return <Apply refused={account} />;
+}
+
+function Apply({ refused }: { readonly refused: Account | null }) {
+  const { me, mayNot } = useSession();
+  const say = useSay();
+  const [name, setName] = useState(refused?.name ?? me.organisation.name);
+  const [about, setAbout] = useState(refused?.about ?? '');
+  const apply = useApiMutation(
+    (client, wish: { readonly name: string; readonly about: string }) => client.supplier.apply(wish),
+    { changes: ['supplier'], onSuccess: () => say('Applied', 'The operator decides about it.') },
+  );
+  return (
+    <Card title="Become a supplier">
+      <div className="flex max-w-xl flex-col gap-3">
+        {refused !== null && (
+          <Note tone="warn">
+            Your last application was refused{refused.statusReason !== null && `: ${refused.statusReason}`}.
+            You may apply again.
+          </Note>
+        )}
+        <ol className="text-soft list-decimal pl-5">
+          <li>You apply, and the operator approves it and says which fee it keeps.</li>
+          <li>You run one command on each host. Millrace gets one project of its Incus daemon, no more.</li>
+          <li>You set a price for one GPU and hour. You are paid for each second, less the fee.</li>
+        </ol>
+        <form
+          className="flex flex-col gap-3"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (name.trim() !== '') apply.mutate({ name: name.trim(), about: about.trim() });
+          }}
+        >
+          <TextField
+            label="Name on the marketplace"
+            value={name}
+            maxLength={100}
+            error={issueOf(apply.error, 'name')}
+            onChange={(event) => setName(event.target.value)}
+          />
+          <TextArea
+            label="About you (optional)"
+            hint="Which machines, where, how they are connected. The operator reads it."
+            rows={3}
+            maxLength={2_000}
+            value={about}
+            error={issueOf(apply.error, 'about')}
+            onChange={(event) => setAbout(event.target.value)}
+          />
+          {apply.error !== null && <Problem error={apply.error} doing="apply" />}
+          <div>
+            <Button
+              type="submit"
+              kind="primary"
+              busy={apply.isPending && 'Applying…'}
+              off={mayNot('organisation:write') || (name.trim() === '' && 'Give a name first.')}
+            >
+              Apply
+            </Button>
+          </div>
+        </form>
+        <p className="text-soft text-xs">
+          What tenants see is on the{' '}
+          <Link to="/marketplace" className="underline">
+            marketplace
+          </Link>
+          .
+        </p>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,202 @@
+import type { Answer } from '@millrace/sdk';
+import { exactDuration, usdText } from '@millrace/sdk/text';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { nowMs } from '../../api/clock.ts';
+import { useApiQuery } from '../../api/queries.ts';
+import { Chart } from '../../ui/chart.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, Figures, PageHead } from '../../ui/page.tsx';
+import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { When } from '../../ui/time.tsx';
+import { SuppliersOnly } from './account.tsx';
+import { dayChart, dayText, periodOf } from './earnings.ts';
+import { Payouts, RequestPayout } from './payouts.tsx';
+import { moneyTabs } from './tabs.ts';
+import { Statements } from './statements.tsx';
+
+const route = getRouteApi('/shell/inside/supplier/earnings');
+
+type Earnings = Answer<'supplierGetEarnings'>;
+type MachineEarning = Earnings['machines'][number];
+type DayEarning = Earnings['days'][number];
+
+export function EarningsPage() {
+  return <SuppliersOnly title="Earnings">{() => <EarningsAndPayouts />}</SuppliersOnly>;
+}
+
+function EarningsAndPayouts() {
+  const { tab = 'earnings', from, until } = route.useSearch();
+  const navigate = route.useNavigate();
+  const period = periodOf({ from, until });
+  const earnings = useApiQuery(
+    ['supplier', 'earnings', from, until],
+    (client, signal) => client.supplier.earnings.get(period ?? {}, { signal }),
+    { refetchMs: 10_000, keepPrevious: true, enabled: period !== null },
+  );
+  return (
+    <>
+      <PageHead
+        title="Earnings"
+        about="For each second that a tenant pays you get the price less the fee, to the nano-dollar."
+        actions={<RequestPayout payableNanoUsd={earnings.data?.payableNanoUsd} />}
+      />
+      {earnings.data !== undefined && <Totals earnings={earnings.data} />}
+      <Tabs
+        label="What is shown"
+        open={tab}
+        onOpen={(id) => {
+          const next = moneyTabs.find((each) => each === id);
+          void navigate({ search: (before) => ({ ...before, tab: next === 'earnings' ? undefined : next }) });
+        }}
+        tabs={[
+          {
+            id: 'earnings',
+            label: 'Earnings',
+            content: () => (
+              <>
+                <PeriodFields />
+                {period === null ? (
+                  <Note tone="warn">The period must begin before it ends.</Note>
+                ) : (
+                  <Shown query={earnings} what="earnings">
+                    {(loaded) => <Shares earnings={loaded} />}
+                  </Shown>
+                )}
+                <CommandHint command="millrace supplier earnings" />
+              </>
+            ),
+          },
+          { id: 'statements', label: 'Statements', content: () => <Statements /> },
+          { id: 'payouts', label: 'Payouts', content: () => <Payouts /> },
+        ]}
+      />
+    </>
+  );
+}
+
+function Totals({ earnings }: { readonly earnings: Earnings }) {
+  const isBelow = BigInt(earnings.payableNanoUsd) < 0n;
+  return (
+    <>
+      <Figures
+        items={[
+          {
+            label: 'Running up',
+            value: <Money nano={earnings.accruedNanoUsd} />,
+            note: 'on machines in use',
+          },
+          { label: 'Payable', value: <Money nano={earnings.payableNanoUsd} />, note: 'can be asked for' },
+          { label: 'Asked for', value: <Money nano={earnings.requestedNanoUsd} />, note: 'not settled yet' },
+          { label: 'Paid out', value: <Money nano={earnings.paidOutNanoUsd} />, note: 'so far' },
+        ]}
+      />
+      {isBelow && (
+        <div className="mb-4">
+          <Note tone="warn">
+            Tenants were given back what had been paid out to you. What you earn next makes up for it.
+          </Note>
+        </div>
+      )}
+    </>
+  );
+}
+
+function PeriodFields() {
+  const { from = '', until = '' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const set = (change: { from?: string | undefined; until?: string | undefined }): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  const today = new Date(nowMs()).toISOString().slice(0, 10);
+  return (
+    <Card>
+      <form className="flex flex-wrap items-end gap-3" onSubmit={(event) => event.preventDefault()}>
+        <TextField
+          label="From (UTC)"
+          type="date"
+          max={today}
+          value={from}
+          onChange={(event) => set({ from: event.target.value === '' ? undefined : event.target.value })}
+        />
+        <TextField
+          label="Up to and with (UTC)"
+          type="date"
+          max={today}
+          value={until}
+          onChange={(event) => set({ until: event.target.value === '' ? undefined : event.target.value })}
+        />
+        <p className="text-soft pb-2 text-xs">Empty: this month so far.</p>
+      </form>
+    </Card>
+  );
+}
+
+const machineColumns: readonly Column<MachineEarning>[] = [
+  {
+    head: 'Machine',
+    main: true,
+    cell: ({ machineId }) =>
+      machineId === null ? (
+        'not known'
+      ) : (
+        <Link to="/supplier/machines/$machineId" params={{ machineId }} className="break-all underline">
+          {machineId}
+        </Link>
+      ),
+  },
+  { head: 'GPU time', right: true, cell: ({ gpuSeconds }) => exactDuration(Math.max(0, gpuSeconds)) },
+  { head: 'Earned', right: true, cell: ({ earnedNanoUsd }) => <Money nano={earnedNanoUsd} /> },
+];
+
+const dayColumns: readonly Column<DayEarning>[] = [
+  { head: 'Day (UTC)', main: true, cell: ({ day }) => dayText(day) },
+  { head: 'GPU time', right: true, cell: ({ gpuSeconds }) => exactDuration(Math.max(0, gpuSeconds)) },
+  { head: 'Earned', right: true, cell: ({ earnedNanoUsd }) => <Money nano={earnedNanoUsd} /> },
+];
+
+const dollars = (value: number): string => usdText(BigInt(Math.round(value * 1e9)));
+
+function Shares({ earnings }: { readonly earnings: Earnings }) {
+  const { machines, days, from, until } = earnings;
+  const chart = useMemo(() => dayChart(days), [days]);
+  if (machines.length === 0 && days.length === 0) {
+    return (
+      <Card>
+        <Empty title="Nothing was earned in this time">
+          Machines that are listed and rented earn by the second.
+        </Empty>
+      </Card>
+    );
+  }
+  return (
+    <>
+      <p className="text-soft mb-3 text-xs">
+        What was posted from <When at={from} /> to <When at={until} />, less what was given back.
+      </p>
+      <Card title="By day">
+        <Chart
+          label="Earned by day"
+          kind="bars"
+          seconds={chart.seconds}
+          series={chart.series}
+          format={dollars}
+        />
+      </Card>
+      <Card title="By day, exactly" flush>
+        <Table caption="Earned by day" columns={dayColumns} rows={days} rowKey={({ day }) => day} />
+      </Card>
+      <Card title="By machine" flush>
+        <Table
+          caption="Earned by machine"
+          columns={machineColumns}
+          rows={machines}
+          rowKey={({ machineId }) => machineId ?? 'not known'}
+        />
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { dayChart, dayText, periodOf } from './earnings.ts';
+
+describe('the period of earnings', () => {
+  it('has its last day in it', () => {
+    expect(periodOf({ from: '2026-08-01', until: '2026-08-01' })).toEqual({
+      from: '2026-08-01T00:00:00.000Z',
+      until: '2026-08-02T00:00:00.000Z',
+    });
+  });
+
+  it('is left to the service where nothing sensible is said', () => {
+    expect(periodOf({})).toEqual({});
+    expect(periodOf({ from: 'yesterday', until: '2026-13-45' })).toEqual({});
+  });
+
+  it('does not end before it begins', () => {
+    expect(periodOf({ from: '2026-08-02', until: '2026-08-01' })).toBeNull();
+  });
+});
+
+describe('the chart of days', () => {
+  it('has a bar for each day, also for those on which nothing was earned', () => {
+    const day = (text: string, earnedNanoUsd: string) => ({
+      day: `${text}T00:00:00.000Z`,
+      gpuSeconds: 1,
+      earnedNanoUsd,
+    });
+    const chart = dayChart([day('2026-08-01', '1500000000'), day('2026-08-03', '-500000000')]);
+    expect(chart.seconds).toHaveLength(3);
+    expect(chart.series[0]?.values).toEqual([1.5, 0, -0.5]);
+    expect(dayChart([]).seconds).toEqual([]);
+    expect(dayText('2026-08-01T00:00:00.000Z')).toBe('2026-08-01');
+  });
+});

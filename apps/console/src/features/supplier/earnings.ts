@@ -1,0 +1,45 @@
+import type { Answer } from '@millrace/sdk';
+
+type Day = Answer<'supplierGetEarnings'>['days'][number];
+
+const dayMs = 86_400_000;
+const isDay = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+
+/** Days of the URL as a period of the interface, which ends before its last instant. Null: it ends before it begins. */
+export function periodOf(search: {
+  readonly from?: string | undefined;
+  readonly until?: string | undefined;
+}): { readonly from?: string; readonly until?: string } | null {
+  const from = search.from !== undefined && isDay(search.from) ? Date.parse(search.from) : null;
+  const until = search.until !== undefined && isDay(search.until) ? Date.parse(search.until) + dayMs : null;
+  if (from !== null && until !== null && from >= until) return null;
+  return {
+    ...(from === null ? {} : { from: new Date(from).toISOString() }),
+    ...(until === null ? {} : { until: new Date(until).toISOString() }),
+  };
+}
+
+/** `2026-08-01`: days of the books are those of UTC, whatever the reader's zone. */
+export function dayText(day: string): string {
+  return day.slice(0, 10);
+}
+
+/** Bars for every day from the first to the last; the picture rounds, the table beside it does not. */
+export function dayChart(days: readonly Day[]): {
+  readonly seconds: readonly number[];
+  readonly series: readonly { readonly label: string; readonly values: readonly number[] }[];
+} {
+  const known = new Map(
+    days.map(({ day, earnedNanoUsd }) => [Date.parse(day), Number(earnedNanoUsd) * 1e-9]),
+  );
+  const [first, last] = [days[0], days.at(-1)];
+  const seconds: number[] = [];
+  const values: number[] = [];
+  if (first !== undefined && last !== undefined) {
+    for (let ms = Date.parse(first.day); ms <= Date.parse(last.day); ms += dayMs) {
+      seconds.push(ms * 0.001);
+      values.push(known.get(ms) ?? 0);
+    }
+  }
+  return { seconds, series: [{ label: 'Earned', values }] };
+}

@@ -1,0 +1,122 @@
+import type { Item } from '@millrace/sdk';
+import { Link } from '@tanstack/react-router';
+import { Check, Circle, LoaderCircle, X } from 'lucide-react';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+
+type Enrolment = Item<'supplierListEnrolments'>;
+type Step = Enrolment['steps'][number];
+
+const tones: Readonly<Record<Enrolment['stage'], Tone>> = {
+  trusting: 'info',
+  inspecting: 'info',
+  testing: 'info',
+  enrolled: 'good',
+  refused: 'bad',
+  withdrawn: 'plain',
+};
+
+const stepWords: Readonly<Record<Step['name'], string>> = {
+  trusting: 'trust is exchanged',
+  inspecting: 'hardware is read',
+  testing: 'a machine is tried on it',
+};
+
+const icons: Readonly<Record<Step['status'], typeof Check>> = {
+  done: Check,
+  'under-way': LoaderCircle,
+  'to-do': Circle,
+  failed: X,
+};
+
+function Steps({ steps }: { readonly steps: readonly Step[] }) {
+  return (
+    <ol className="flex flex-col gap-0.5 text-left">
+      {steps.map(({ name, status }) => {
+        const Icon = icons[status];
+        return (
+          <li key={name} className="flex items-center gap-1.5">
+            <Icon aria-hidden className={`size-3.5 ${status === 'under-way' ? 'animate-spin' : ''}`} />
+            {stepWords[name]}
+            <span className="text-soft text-xs">{status.replaceAll('-', ' ')}</span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+const columns: readonly Column<Enrolment>[] = [
+  {
+    head: 'Host',
+    main: true,
+    cell: ({ name, endpoint, machineId }) => (
+      <>
+        {machineId === null ? (
+          name
+        ) : (
+          <Link to="/supplier/machines/$machineId" params={{ machineId }} className="underline">
+            {name}
+          </Link>
+        )}
+        <span className="text-soft block text-xs font-normal break-all">{endpoint}</span>
+      </>
+    ),
+  },
+  {
+    head: 'Stage',
+    cell: ({ stage, problem, deadlineAt }) => (
+      <>
+        <Badge tone={tones[stage]}>{stage}</Badge>
+        {problem !== null && <span className="block text-xs">{problem}</span>}
+        {deadlineAt !== null && (
+          <span className="text-soft block text-xs">
+            given up <Ago at={deadlineAt} />
+          </span>
+        )}
+      </>
+    ),
+  },
+  { head: 'Steps', cell: ({ steps }) => <Steps steps={steps} /> },
+  {
+    head: 'Measured',
+    cell: ({ tests }) =>
+      tests === null
+        ? 'not yet'
+        : `${String(tests.gpu.count)} GPUs, disk ${String(tests.disk.mibPerSecond)} MiB/s, net ${String(tests.network.downMbps)}/${String(tests.network.upMbps)} Mbit/s`,
+  },
+  { head: 'Asked', cell: ({ joinedAt }) => <Ago at={joinedAt} /> },
+];
+
+/** Hosts that asked to join, with the steps that they go through. */
+export function Enrolments() {
+  const pages = usePages(
+    ['supplier', 'enrolments'],
+    (client, signal) => client.supplier.enrolments.list({ limit: 20 }, { signal }),
+    { refetchMs: 2_000 },
+  );
+  return (
+    <>
+      <Card title="Hosts that join" about="Trusted, inspected and tested, one after the other." flush>
+        <PagedTable
+          pages={pages}
+          what="hosts"
+          caption="Hosts that asked to join"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty title="No host has asked to join">
+              It appears here within seconds of the command that you run on it.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace supplier enrolment list" />
+    </>
+  );
+}

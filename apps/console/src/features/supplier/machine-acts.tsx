@@ -1,0 +1,91 @@
+import type { Answer } from '@millrace/sdk';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { machineLack } from './machine-lack.ts';
+
+type Machine = Answer<'supplierGetMachine'>;
+
+/** What suppliers do with a machine of theirs. */
+export function MachineActs({ machine }: { readonly machine: Machine }) {
+  const { mayNot } = useSession();
+  const say = useSay();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<'drain' | 'withdraw' | null>(null);
+  const { id, name } = machine;
+  const changes = ['supplier', 'marketplace'] as const;
+  const drain = useApiMutation((client, machineId: string) => client.supplier.machines.drain({ machineId }), {
+    changes,
+    onSuccess: () => say(`${name} takes nothing new`),
+  });
+  const resume = useApiMutation(
+    (client, machineId: string) => client.supplier.machines.resume({ machineId }),
+    {
+      changes,
+      onSuccess: () => say(`${name} is back in use`),
+    },
+  );
+  const withdraw = useApiMutation(
+    (client, machineId: string) => client.supplier.machines.withdraw({ machineId }),
+    {
+      changes,
+      onSuccess: () => {
+        say(`${name} is withdrawn`);
+        void navigate({ to: '/supplier' });
+      },
+    },
+  );
+  const noWrite = mayNot('supplier:write');
+  const close = (): void => setAsked(null);
+  return (
+    <>
+      <Button off={noWrite || machineLack('drain', machine)} onClick={() => setAsked('drain')}>
+        Drain
+      </Button>
+      <Button
+        busy={resume.isPending && 'Putting it back…'}
+        off={noWrite || machineLack('resume', machine)}
+        onClick={() =>
+          resume.mutate(id, { onError: (error) => say('It could not be put back', error.message) })
+        }
+      >
+        Resume
+      </Button>
+      <Button
+        kind="danger"
+        off={noWrite || machineLack('withdraw', machine)}
+        onClick={() => setAsked('withdraw')}
+      >
+        Withdraw
+      </Button>
+      <Confirm
+        title={`Drain ${name}?`}
+        open={asked === 'drain'}
+        onClose={close}
+        action="Drain"
+        doing="Draining…"
+        onConfirm={() => drain.mutateAsync(id)}
+      >
+        <p>
+          Nobody rents it anew. {machine.gpusRented} GPUs are rented now; they go on and go on earning until
+          their tenants end it.
+        </p>
+      </Confirm>
+      <Confirm
+        title={`Withdraw ${name}?`}
+        open={asked === 'withdraw'}
+        onClose={close}
+        action="Withdraw"
+        doing="Withdrawing…"
+        onConfirm={() => withdraw.mutateAsync(id)}
+      >
+        <p>It leaves the marketplace for good, with its history. What it earned stays yours.</p>
+        <p>To bring the host back you let it join anew. On the host, remove Millrace’s certificate.</p>
+      </Confirm>
+    </>
+  );
+}

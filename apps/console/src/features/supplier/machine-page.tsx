@@ -1,0 +1,282 @@
+import type { Answer } from '@millrace/sdk';
+import { nanoOf, roughDuration, usdText } from '@millrace/sdk/text';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Badge, StateBadge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint, Id } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, Facts, Figures, PageHead } from '../../ui/page.tsx';
+import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago, When } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { SuppliersOnly } from './account.tsx';
+import { MachineActs } from './machine-acts.tsx';
+import { percentText } from './trust.ts';
+
+const route = getRouteApi('/shell/inside/supplier/machines/$machineId');
+
+type Machine = Answer<'supplierGetMachine'>;
+type HistoryEntry = Answer<'supplierGetMachineHistory'>['items'][number];
+
+export function MachinePage() {
+  return <SuppliersOnly title="Machine">{() => <Loaded />}</SuppliersOnly>;
+}
+
+function Loaded() {
+  const { machineId } = route.useParams();
+  const machine = useApiQuery(
+    ['supplier', 'machine', machineId],
+    (client, signal) => client.supplier.machines.get({ machineId }, { signal }),
+    { refetchMs: 2_000 },
+  );
+  return (
+    <Shown query={machine} what="machine">
+      {(loaded) => <Detail machine={loaded} />}
+    </Shown>
+  );
+}
+
+function Detail({ machine }: { readonly machine: Machine }) {
+  return (
+    <>
+      <PageHead
+        title={machine.name}
+        back={
+          <Link to="/supplier" className="underline">
+            My machines
+          </Link>
+        }
+        about={
+          <span className="flex flex-wrap items-center gap-2">
+            <StateBadge state={machine.status} />
+            {machine.statusReason}
+          </span>
+        }
+        actions={<MachineActs machine={machine} />}
+      />
+      <div className="mb-4">
+        {machine.shown ? (
+          <Note tone="good">It is on the marketplace.</Note>
+        ) : (
+          <Note tone="warn">
+            It is not on the marketplace: {machine.notShownBecause ?? 'something is missing'}
+          </Note>
+        )}
+      </div>
+      <Figures
+        items={[
+          {
+            label: 'Price',
+            value:
+              machine.pricePerGpuHourNanoUsd === null ? (
+                'none yet'
+              ) : (
+                <Money nano={machine.pricePerGpuHourNanoUsd} />
+              ),
+            note: 'for one GPU and hour',
+          },
+          {
+            label: 'In use',
+            value: `${String(machine.gpusRented)} of ${String(machine.gpus.length)}`,
+            note: 'GPUs',
+          },
+          {
+            label: 'Approval',
+            value: machine.approval,
+            ...(machine.approvalReason === null ? {} : { note: machine.approvalReason }),
+          },
+          {
+            label: 'Trust',
+            value: machine.reliability === null ? 'not measured' : percentText(machine.reliability.score),
+            note: 'of the last 30 days',
+          },
+        ]}
+      />
+      <PriceForm key={machine.id} machine={machine} />
+      <Trust machine={machine} />
+      <Hardware machine={machine} />
+      <History machineId={machine.id} />
+      <CommandHint command={`millrace supplier machine get ${machine.id}`} />
+    </>
+  );
+}
+
+/** The price and whether it is offered, in one form: a machine without a price cannot be listed. */
+function PriceForm({ machine }: { readonly machine: Machine }) {
+  const { mayNot } = useSession();
+  const say = useSay();
+  const known = machine.pricePerGpuHourNanoUsd;
+  const [amount, setAmount] = useState(known === null ? '' : usdText(known).slice(1));
+  const update = useApiMutation(
+    (client, change: { readonly listed?: boolean; readonly pricePerGpuHourNanoUsd?: string }) =>
+      client.supplier.machines.update({ machineId: machine.id, ...change }),
+    { changes: ['supplier', 'marketplace'], onSuccess: () => say('Saved', `${machine.name} is changed.`) },
+  );
+  const nano = nanoOf(amount);
+  const lack =
+    (nano === null && 'The price must be dollars with at most nine decimals, such as 1.85.') ||
+    (nano !== null && nano <= 0n && 'The price must be above zero.') ||
+    (nano !== null && nano.toString() === known && 'This is its price already.');
+  return (
+    <Card
+      title="Price"
+      about="What is rented keeps the price it began with. A lower price counts at once, a higher one a minute later."
+      actions={
+        <Button
+          size="small"
+          busy={update.isPending && 'Saving…'}
+          off={mayNot('supplier:write') || (!machine.listed && known === null && 'Set a price first.')}
+          onClick={() => update.mutate({ listed: !machine.listed })}
+        >
+          {machine.listed ? 'Take off the marketplace' : 'Offer on the marketplace'}
+        </Button>
+      }
+    >
+      <form
+        className="flex flex-wrap items-end gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (lack === false && nano !== null) update.mutate({ pricePerGpuHourNanoUsd: nano.toString() });
+        }}
+      >
+        <TextField
+          label="Dollars for one GPU and one hour"
+          inputMode="decimal"
+          placeholder="1.85"
+          value={amount}
+          error={issueOf(update.error, 'pricePerGpuHourNanoUsd')}
+          onChange={(event) => setAmount(event.target.value)}
+        />
+        <Button
+          type="submit"
+          kind="primary"
+          busy={update.isPending && 'Saving…'}
+          off={mayNot('supplier:write') || lack}
+        >
+          Set the price
+        </Button>
+      </form>
+      {update.error !== null && (
+        <div className="mt-3">
+          <Problem error={update.error} doing="change the machine" />
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function Trust({ machine }: { readonly machine: Machine }) {
+  const { reliability } = machine;
+  return (
+    <Card title="Trust" about="What was measured over the last 30 days. Tenants see the score.">
+      {reliability === null ? (
+        <p className="text-soft">Nothing was measured yet. It begins once the machine is in use.</p>
+      ) : (
+        <Facts
+          items={[
+            ['Score', percentText(reliability.score)],
+            [
+              'There',
+              `${percentText(reliability.uptime)} of ${roughDuration(reliability.watchedSeconds)} watched`,
+            ],
+            ['Starts well', percentText(reliability.starting)],
+            [
+              'Instances',
+              `${String(reliability.starts)} came up, ${String(reliability.failedStarts)} did not, ${String(reliability.losses)} were lost`,
+            ],
+            ['Quarantined', `${String(reliability.quarantines)} times`],
+            ['Measured until', <When key="until" at={reliability.measuredUntil} />],
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+const gpuColumns: readonly Column<Machine['gpus'][number]>[] = [
+  { head: 'GPU', main: true, cell: ({ model }) => model },
+  { head: 'Memory', right: true, cell: ({ ramMb }) => (ramMb === 0 ? 'not said' : `${String(ramMb)} MB`) },
+  { head: 'PCI address', cell: ({ pciAddress }) => <code>{pciAddress}</code> },
+  {
+    head: 'State',
+    cell: ({ state, stateReason }) => (
+      <>
+        <Badge tone={state === 'present' ? 'good' : 'bad'}>{state}</Badge>
+        {stateReason !== null && <span className="text-soft block text-xs">{stateReason}</span>}
+      </>
+    ),
+  },
+];
+
+function Hardware({ machine }: { readonly machine: Machine }) {
+  return (
+    <Card title="Machine">
+      <Facts
+        items={[
+          ['Id', <Id key="id" value={machine.id} what="machine id" />],
+          ['Where', `${machine.clusterName}, ${machine.region}`],
+          ['Joined', <When key="joined" at={machine.joinedAt} />],
+          ['Last seen', machine.lastSeenAt === null ? 'never' : <Ago key="seen" at={machine.lastSeenAt} />],
+          machine.drainedAt === null
+            ? null
+            : ['Drained by you', <When key="drained" at={machine.drainedAt} />],
+        ]}
+      />
+      <div className="border-line -mx-4 mt-4 -mb-4 border-t">
+        <Table
+          caption={`GPUs of ${machine.name}`}
+          columns={gpuColumns}
+          rows={machine.gpus}
+          rowKey={({ id }) => id}
+        />
+      </div>
+    </Card>
+  );
+}
+
+const kinds: Readonly<Record<HistoryEntry['kind'], string>> = {
+  state: 'changed',
+  failed_start: 'an instance did not start',
+  loss: 'an instance was lost',
+};
+
+const historyColumns: readonly Column<HistoryEntry>[] = [
+  { head: 'When', main: true, cell: ({ at }) => <When at={at} /> },
+  {
+    head: 'What',
+    cell: ({ kind, status }) => (status === null ? kinds[kind] : <StateBadge state={status} />),
+  },
+  { head: 'Why', cell: ({ reason }) => reason },
+];
+
+function History({ machineId }: { readonly machineId: string }) {
+  const history = useApiQuery(
+    ['supplier', 'machine', machineId, 'history'],
+    (client, signal) => client.supplier.machines.listHistory({ machineId }, { signal }).all(),
+    { refetchMs: 10_000 },
+  );
+  return (
+    <Card title="History" about="The newest hundred." flush>
+      <Shown query={history} what="history">
+        {(items) =>
+          items.length === 0 ? (
+            <Empty title="Nothing has happened to it yet" />
+          ) : (
+            <Table
+              caption="What became of the machine"
+              columns={historyColumns}
+              rows={items}
+              rowKey={({ at, kind, reason }) => `${at} ${kind} ${reason}`}
+            />
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}

@@ -1,0 +1,140 @@
+import type { Item } from '@millrace/sdk';
+import { nanoOf, usdText } from '@millrace/sdk/text';
+import { useState } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty, Note, Problem } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { When } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { payoutLack } from './payout-lack.ts';
+
+const columns: readonly Column<Item<'supplierListPayouts'>>[] = [
+  { head: 'Asked for', main: true, cell: ({ requestedAt }) => <When at={requestedAt} /> },
+  { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
+  {
+    head: 'State',
+    cell: ({ status, reason }) => (
+      <>
+        <StateBadge state={status} />
+        {reason !== null && <span className="text-soft block text-xs">{reason}</span>}
+      </>
+    ),
+  },
+  { head: 'Settled', cell: ({ settledAt }) => (settledAt === null ? 'not yet' : <When at={settledAt} />) },
+  { head: 'Reference', cell: ({ reference }) => reference ?? '' },
+];
+
+export function Payouts() {
+  const pages = usePages(
+    ['supplier', 'payouts'],
+    (client, signal) => client.supplier.payouts.list({ limit: 50 }, { signal }),
+    { refetchMs: 10_000 },
+  );
+  return (
+    <>
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="payouts"
+          caption="Payouts"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty title="You have not asked for a payout yet">
+              What is payable can be asked for at any time; the operator pays it and says by which reference.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace supplier payout list" />
+    </>
+  );
+}
+
+/** Asks for what was earned, or a part of it. */
+export function RequestPayout({ payableNanoUsd }: { readonly payableNanoUsd: string | undefined }) {
+  const { mayNot } = useSession();
+  const [isOpen, setOpen] = useState(false);
+  const none =
+    payableNanoUsd === undefined
+      ? 'What is payable is being read.'
+      : BigInt(payableNanoUsd) <= 0n && 'Nothing is payable now.';
+  return (
+    <>
+      <Button kind="primary" off={mayNot('supplier:write') || none} onClick={() => setOpen(true)}>
+        Ask for a payout
+      </Button>
+      <Dialog title="Ask for a payout" open={isOpen} onClose={() => setOpen(false)}>
+        {isOpen && payableNanoUsd !== undefined && (
+          <RequestForm payableNanoUsd={payableNanoUsd} onClose={() => setOpen(false)} />
+        )}
+      </Dialog>
+    </>
+  );
+}
+
+function RequestForm({
+  payableNanoUsd,
+  onClose,
+}: {
+  readonly payableNanoUsd: string;
+  readonly onClose: () => void;
+}) {
+  const say = useSay();
+  const [amount, setAmount] = useState(() => usdText(payableNanoUsd).slice(1));
+  const request = useApiMutation(
+    (client, amountNanoUsd: string) => client.supplier.payouts.request({ amountNanoUsd }),
+    {
+      changes: ['supplier'],
+      onSuccess: (payout) => {
+        say('Asked for', `${usdText(payout.amountNanoUsd)} is set aside until the operator has paid it.`);
+        onClose();
+      },
+    },
+  );
+  const lack = payoutLack(amount, payableNanoUsd);
+  const nano = nanoOf(amount);
+  return (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (lack === false && nano !== null) request.mutate(nano.toString());
+      }}
+    >
+      <p>
+        <Money nano={payableNanoUsd} /> is payable. What you ask for is set aside until the operator has paid
+        or rejected it.
+      </p>
+      <TextField
+        label="Amount in dollars"
+        inputMode="decimal"
+        value={amount}
+        error={issueOf(request.error, 'amountNanoUsd')}
+        onChange={(event) => setAmount(event.target.value)}
+      />
+      {lack === false && nano !== null && (
+        <Note>
+          Payable afterwards: <Money nano={BigInt(payableNanoUsd) - nano} />
+        </Note>
+      )}
+      {request.error !== null && <Problem error={request.error} />}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" kind="primary" busy={request.isPending && 'Asking…'} off={lack}>
+          Ask for it
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,89 @@
+import type { Answer } from '@millrace/sdk';
+import { exactDuration } from '@millrace/sdk/text';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useApiQuery } from '../../api/queries.ts';
+import { CommandHint } from '../../ui/copy.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card, Figures, PageHead } from '../../ui/page.tsx';
+import { Empty, Shown } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { SuppliersOnly } from './account.tsx';
+
+const route = getRouteApi('/shell/inside/supplier/statements/$statementId');
+
+type Statement = Answer<'supplierGetStatement'>;
+
+export function StatementPage() {
+  return <SuppliersOnly title="Statement">{() => <Loaded />}</SuppliersOnly>;
+}
+
+function Loaded() {
+  const { statementId } = route.useParams();
+  const statement = useApiQuery(['supplier', 'statement', statementId], (client, signal) =>
+    client.supplier.statements.get({ statementId }, { signal }),
+  );
+  return (
+    <Shown query={statement} what="statement">
+      {(loaded) => <Detail statement={loaded} />}
+    </Shown>
+  );
+}
+
+const columns: readonly Column<Statement['lines'][number]>[] = [
+  {
+    head: 'Machine',
+    main: true,
+    cell: ({ machineId }) =>
+      machineId === null ? (
+        'not known'
+      ) : (
+        <Link to="/supplier/machines/$machineId" params={{ machineId }} className="break-all underline">
+          {machineId}
+        </Link>
+      ),
+  },
+  { head: 'GPU time', right: true, cell: ({ gpuSeconds }) => exactDuration(Math.max(0, gpuSeconds)) },
+  { head: 'Paid by tenants', right: true, cell: ({ grossNanoUsd }) => <Money nano={grossNanoUsd} /> },
+  { head: 'Fee', right: true, cell: ({ feeNanoUsd }) => <Money nano={feeNanoUsd} /> },
+  {
+    head: 'Earned',
+    right: true,
+    cell: ({ grossNanoUsd, feeNanoUsd }) => <Money nano={BigInt(grossNanoUsd) - BigInt(feeNanoUsd)} />,
+  },
+];
+
+function Detail({ statement }: { readonly statement: Statement }) {
+  return (
+    <>
+      <PageHead
+        title={`Statement of ${statement.periodStart.slice(0, 7)}`}
+        back={
+          <Link to="/supplier/earnings" search={{ tab: 'statements' }} className="underline">
+            Statements
+          </Link>
+        }
+        about="What was posted in the month, in UTC. Time of its last minutes may be in the next."
+      />
+      <Figures
+        items={[
+          { label: 'Paid by tenants', value: <Money nano={statement.grossNanoUsd} /> },
+          { label: 'Fee', value: <Money nano={statement.feeNanoUsd} /> },
+          { label: 'Earned', value: <Money nano={statement.netNanoUsd} /> },
+        ]}
+      />
+      <Card title="By machine" flush>
+        {statement.lines.length === 0 ? (
+          <Empty title="Nothing was earned in this month" />
+        ) : (
+          <Table
+            caption="Lines of the statement"
+            columns={columns}
+            rows={statement.lines}
+            rowKey={({ machineId }) => machineId ?? 'not known'}
+          />
+        )}
+      </Card>
+      <CommandHint command={`millrace supplier statement get ${statement.id}`} />
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import type { Item } from '@millrace/sdk';
+import { Link } from '@tanstack/react-router';
+import { CommandHint } from '../../ui/copy.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Money } from '../../ui/money.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+
+const columns: readonly Column<Item<'supplierListStatements'>>[] = [
+  {
+    head: 'Month (UTC)',
+    main: true,
+    cell: ({ id, periodStart }) => (
+      <Link to="/supplier/statements/$statementId" params={{ statementId: id }} className="underline">
+        {periodStart.slice(0, 7)}
+      </Link>
+    ),
+  },
+  { head: 'Paid by tenants', right: true, cell: ({ grossNanoUsd }) => <Money nano={grossNanoUsd} /> },
+  { head: 'Fee', right: true, cell: ({ feeNanoUsd }) => <Money nano={feeNanoUsd} /> },
+  { head: 'Earned', right: true, cell: ({ netNanoUsd }) => <Money nano={netNanoUsd} /> },
+];
+
+/** What was earned in each month, once its books are closed. */
+export function Statements() {
+  const pages = usePages(['supplier', 'statements'], (client, signal) =>
+    client.supplier.statements.list({ limit: 24 }, { signal }),
+  );
+  return (
+    <>
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="statements"
+          caption="Statements"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty title="There are no statements yet">
+              The first one is written when your first month is over.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace supplier statement list" />
+    </>
+  );
+}
