@@ -121,7 +121,7 @@ function useColumns(now: number, onOpen: (open: Open) => void): readonly Column<
         <>
           {name}
           <span className="text-soft flex items-center font-normal">
-            <code className="break-all">{prefix}…</code>
+            <code className="break-all md:whitespace-nowrap">{prefix}…</code>
             <CopyButton text={prefix} what={`start of the key ${name}`} />
           </span>
         </>

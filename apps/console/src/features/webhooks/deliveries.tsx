@@ -11,7 +11,7 @@ import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago, When } from '../../ui/time.tsx';
+import { Ago, useNow, When } from '../../ui/time.tsx';
 import { useSay } from '../../ui/toast.tsx';
 import {
   attemptText,
@@ -63,7 +63,7 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
     { head: 'Attempts', right: true, cell: ({ attempts }) => attempts.length },
     {
       head: 'Next try',
-      cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? '–' : <Ago at={nextAttemptAt} />),
+      cell: ({ nextAttemptAt }) => <NextTry at={nextAttemptAt} />,
     },
     { head: 'Noted', cell: ({ createdAt }) => <When at={createdAt} /> },
     {
@@ -120,6 +120,13 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
       {shown !== null && <DeliveryDialog delivery={shown} onClose={() => setShown(null)} />}
     </Card>
   );
+}
+
+/** Of what is due, the earlier event about the same thing goes first. */
+function NextTry({ at }: { readonly at: string | null }) {
+  const now = useNow(5_000);
+  if (at === null) return '–';
+  return Date.parse(at) <= now ? <span className="text-soft">when its turn comes</span> : <Ago at={at} />;
 }
 
 function ReplayButton({ webhook, delivery }: { readonly webhook: Webhook; readonly delivery: Delivery }) {

@@ -34,7 +34,7 @@ describe('how a webhook does', () => {
 
 it('an attempt is told with its answer, its error and its time', () => {
   const at = '2026-11-16T00:00:00Z';
-  expect(attemptText({ at, httpStatus: 500, error: 'It did not answer 2xx', durationMs: 1_234 })).toBe(
+  expect(attemptText({ at, httpStatus: 500, error: 'It did not answer 2xx.', durationMs: 1_234 })).toBe(
     'answered 500: It did not answer 2xx, after 1.2 s',
   );
   expect(attemptText({ at, httpStatus: null, error: null, durationMs: 15_000 })).toBe(

@@ -16,7 +16,7 @@ export const statusWords: Readonly<Record<DeliveryStatus, string>> = {
   pending: 'On its way',
   succeeded: 'Accepted',
   failed: 'Given up',
-  abandoned: 'Not sent: the webhook was off, or the event is no longer kept',
+  abandoned: 'Not sent',
 };
 
 /** How a webhook does, in words. */
@@ -43,7 +43,7 @@ export function healthOf({ status, disabledReason, failingSince, lastSucceededAt
 /** What came of one attempt. */
 export function attemptText({ httpStatus, error, durationMs }: Delivery['attempts'][number]): string {
   const answer = httpStatus === null ? null : `answered ${String(httpStatus)}`;
-  const said = [answer, error].filter((part) => part !== null).join(': ');
+  const said = [answer, error?.replace(/\.$/, '')].filter((part) => typeof part === 'string').join(': ');
   return `${said === '' ? 'no answer' : said}, after ${elapsedText(durationMs)}`;
 }
 
