@@ -1,5 +1,248 @@
-import { PageHead } from '../../ui/page.tsx';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { useSession } from '../../app/session.tsx';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { CommandHint, Id } from '../../ui/copy.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { PerHour } from '../../ui/money.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import {
+  freeGpus,
+  gibibytes,
+  gpuName,
+  hardwareWords,
+  networkWords,
+  perHour,
+  whyNot,
+  type Machine,
+} from './machine.ts';
+import { machineAsk, machinesCommand, machineSorts, searchIssues, type MachineSearch } from './search.ts';
 
-export function Page() {
-  return <PageHead title="Marketplace" />;
+export function MarketplacePage() {
+  const search = useSearch({ from: '/shell/inside/marketplace' });
+  const { place } = useSession();
+  const ask = machineAsk(search, place.mode);
+  const pages = usePages<Machine>(
+    ['marketplace', 'machines', ask],
+    (client, signal) => client.marketplace.list({ ...ask, limit: 50 }, { signal }),
+    { refetchMs: 10_000 },
+  );
+  return (
+    <>
+      <PageHead
+        title="Marketplace"
+        about="Machines of many suppliers, each at its own price, rented by the GPU and paid by the second."
+        actions={
+          <Link to="/instances" className={buttonClass()}>
+            Your instances
+          </Link>
+        }
+      />
+      <Filters search={search} isTest={place.mode === 'test'} />
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="machines"
+          caption="Machines on the marketplace"
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={<NoMachines search={search} />}
+        />
+      </Card>
+      <p className="text-soft mb-4 text-xs">
+        Hardware is what the machine itself reported, speeds were measured when it joined. A supplier owns its
+        host and can read what you put on it.
+      </p>
+      <CommandHint command={machinesCommand(search)} />
+    </>
+  );
+}
+
+const lines = (words: readonly ReactNode[]): ReactNode => (
+  <ul className="text-xs">
+    {words.map((word, index) => (
+      <li key={index}>{word}</li>
+    ))}
+  </ul>
+);
+
+const columns: readonly Column<Machine>[] = [
+  {
+    head: 'GPUs',
+    main: true,
+    cell: (machine) => (
+      <span className="flex flex-col">
+        <span>{gpuName(machine)}</span>
+        <span className="text-soft text-xs font-normal">
+          {machine.hardware.gpus[0] === undefined ? '' : `${gibibytes(machine.hardware.gpus[0].ram)} each`}
+        </span>
+      </span>
+    ),
+  },
+  {
+    head: 'Free',
+    cell: (machine) => (
+      <span className="flex flex-col items-end gap-1 md:items-start">
+        <span className="whitespace-nowrap">
+          {freeGpus(machine)} of {machine.gpus_total}
+        </span>
+        {machine.status !== 'node_ready' && <StateBadge state={machine.status} />}
+      </span>
+    ),
+  },
+  { head: 'Price of a GPU', right: true, cell: (machine) => <PerHour nano={perHour(machine, 1)} /> },
+  { head: 'Hardware', cell: (machine) => lines(hardwareWords(machine)) },
+  { head: 'Network', cell: (machine) => lines(networkWords(machine)) },
+  {
+    head: 'Where',
+    cell: (machine) =>
+      lines([
+        machine.location.region,
+        machine.supplier_id === 'platform' ? 'of the operator' : <>by {machine.supplier_id}</>,
+        <Id key="id" value={machine.id} what="id of the machine" />,
+      ]),
+  },
+  { head: 'Do', cell: (machine) => <RentLink machine={machine} /> },
+];
+
+function RentLink({ machine }: { readonly machine: Machine }) {
+  const { mayNot } = useSession();
+  const why = mayNot('marketplace:write') || whyNot(machine);
+  if (why !== null) return <Button off={why}>Rent</Button>;
+  return (
+    <Link
+      to="/marketplace/$nodeName"
+      params={{ nodeName: machine.id }}
+      aria-label={`Rent ${gpuName(machine)} of ${machine.id}`}
+      className={buttonClass('primary')}
+    >
+      Rent
+    </Link>
+  );
+}
+
+const sortWords: Readonly<Record<(typeof machineSorts)[number], string>> = {
+  price: 'The cheapest first',
+  free: 'The largest first',
+  memory: 'The most GPU memory first',
+  download: 'The fastest download first',
+};
+
+type Change = { [Name in keyof MachineSearch]: MachineSearch[Name] | undefined };
+
+function Filters({ search, isTest }: { readonly search: MachineSearch; readonly isTest: boolean }) {
+  const navigate = useNavigate();
+  const issues = searchIssues(search);
+  const go = (change: Change): void => {
+    const chosen = Object.entries({ ...search, ...change }).filter(([, value]) => value !== undefined);
+    void navigate({ to: '/marketplace', search: Object.fromEntries(chosen), replace: true });
+  };
+  const text = (field: 'gpu' | 'gpus' | 'max' | 'region' | 'supplier') => ({
+    value: search[field] ?? '',
+    onValue: (value: string) => go({ [field]: value === '' ? undefined : value }),
+  });
+  return (
+    <div className="mb-4 flex flex-col gap-3">
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-2 lg:grid-cols-3 xl:grid-cols-6">
+        <Typed label="GPU model" placeholder="H100" {...text('gpu')} />
+        <Typed
+          label="GPUs free, at least"
+          placeholder="1"
+          inputMode="numeric"
+          error={issues.gpus}
+          {...text('gpus')}
+        />
+        <Typed
+          label="Most USD an hour"
+          placeholder="2.50"
+          inputMode="decimal"
+          error={issues.max}
+          {...text('max')}
+        />
+        {!isTest && <Typed label="Region" placeholder="us-central-1" {...text('region')} />}
+        <Typed label="Supplier" placeholder="platform" {...text('supplier')} />
+        <SelectField
+          label="Order"
+          value={search.sort ?? 'price'}
+          choices={machineSorts.map((value) => ({ value, label: sortWords[value] }))}
+          onChange={(event) => go({ sort: machineSorts.find((sort) => sort === event.target.value) })}
+        />
+      </div>
+      <CheckField
+        label="Also machines that are taken or not ready"
+        checked={search.all === 'yes'}
+        onChange={(event) => go({ all: event.target.checked ? 'yes' : undefined })}
+      />
+    </div>
+  );
+}
+
+/** What is typed is looked for when one leaves the field or presses Enter, and not at every letter. */
+function Typed({
+  label,
+  placeholder,
+  value,
+  onValue,
+  inputMode,
+  error,
+}: {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly inputMode?: 'numeric' | 'decimal';
+  readonly error?: string | undefined;
+}) {
+  const [typed, setTyped] = useState({ from: value, text: value });
+  // Another address, as by the button that goes back, is shown.
+  const text = typed.from === value ? typed.text : value;
+  const take = (): void => onValue(text.trim());
+  return (
+    <TextField
+      label={label}
+      placeholder={placeholder}
+      value={text}
+      error={error}
+      {...(inputMode === undefined ? {} : { inputMode })}
+      onChange={(event) => setTyped({ from: value, text: event.target.value })}
+      onBlur={take}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') take();
+      }}
+    />
+  );
+}
+
+function NoMachines({ search }: { readonly search: MachineSearch }) {
+  if (Object.keys(search).length > 0) {
+    return (
+      <Empty
+        title="No machine fits."
+        action={
+          <Link to="/marketplace" search={{}} className={buttonClass()}>
+            Clear the filters
+          </Link>
+        }
+      >
+        Look for less, or also at machines that are taken.
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      title="No machine is free at the moment."
+      action={
+        <Link to="/" className={buttonClass()}>
+          See the catalog
+        </Link>
+      }
+    >
+      Machines of suppliers appear here as soon as they are listed. The operator’s own offers are in the
+      catalog.
+    </Empty>
+  );
 }

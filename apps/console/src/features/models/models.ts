@@ -1,5 +1,5 @@
 import type { Answer } from '@millrace/sdk';
-import { chosen, oneOf, textOf } from '../../app/search.ts';
+import { oneOf, present, textOf } from '../../app/search.ts';
 import type { CodeWish } from '../playground/code.ts';
 import { kindOf, type Modality } from '../playground/search.ts';
 
@@ -17,7 +17,7 @@ export interface ModelSearch {
 }
 
 export function readModelSearch(search: Readonly<Record<string, unknown>>): ModelSearch {
-  return chosen({
+  return present({
     kind: oneOf(search['kind'], modalities),
     name: textOf(search['name']),
     sort: oneOf(search['sort'], modelSorts),

@@ -1,6 +1,6 @@
 import type { Answer } from '@millrace/sdk';
 import { bookedUsage, perSecond } from '@millrace/sdk/text';
-import { useNavigate } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { useState } from 'react';
 import { sleep } from '../../api/clock.ts';
@@ -22,6 +22,7 @@ type RequestUsage = Answer<'getRequestUsage'>;
 export function RequestCard({ requestId }: { readonly requestId: string | undefined }) {
   const session = useSession();
   const navigate = useNavigate();
+  const search = useSearch({ from: '/shell/inside/usage' });
   const [typed, setTyped] = useState(requestId ?? '');
   const wanted = typed.trim();
   return (
@@ -30,8 +31,7 @@ export function RequestCard({ requestId }: { readonly requestId: string | undefi
         className="flex flex-wrap items-end gap-2"
         onSubmit={(event) => {
           event.preventDefault();
-          if (wanted !== '')
-            void navigate({ to: '/usage', search: (before) => ({ ...before, request: wanted }) });
+          if (wanted !== '') void navigate({ to: '/usage', search: { ...search, request: wanted } });
         }}
       >
         <div className="min-w-0 flex-1 basis-72">

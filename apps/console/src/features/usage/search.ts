@@ -1,4 +1,4 @@
-import { chosen, oneOf, textOf } from '../../app/search.ts';
+import { oneOf, present, textOf } from '../../app/search.ts';
 
 export const groupings = ['day', 'product', 'model', 'key', 'rental', 'volume'] as const;
 export type Grouping = (typeof groupings)[number];
@@ -22,7 +22,7 @@ const isDay = (text: string | undefined): text is string =>
 export function readUsageSearch(search: Readonly<Record<string, unknown>>): UsageSearch {
   const from = textOf(search['from']);
   const to = textOf(search['to']);
-  return chosen({
+  return present({
     by: oneOf(search['by'], groupings),
     range: oneOf(search['range'], ranges),
     from: isDay(from) ? from : undefined,

@@ -1,0 +1,246 @@
+import { stateTables, verdictOn } from '@millrace/contract/states';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { CodeBlock, CommandHint, CopyButton, Id } from '../../ui/copy.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Money, PerHour } from '../../ui/money.tsx';
+import { Card, Facts, Figures, PageHead } from '../../ui/page.tsx';
+import { Note, Shown } from '../../ui/states.tsx';
+import { When, useNow } from '../../ui/time.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { StepList } from '../rentals/step-list.tsx';
+import { billingOf, lookAgainMs, portAddress, stepsOf, type Instance } from './instance.ts';
+
+export function InstancePage() {
+  const { name } = useParams({ from: '/shell/inside/instances/$name' });
+  const instance = useApiQuery(
+    ['instances', 'one', name],
+    async (client, signal) => client.marketplace.instances.get({ name }, { signal }),
+    { refetchMs: lookAgainMs },
+  );
+  return (
+    <>
+      {instance.data === undefined && <PageHead title={name} back={back} />}
+      <Shown query={instance} what="instance">
+        {(found: Instance) => <Whole instance={found} />}
+      </Shown>
+    </>
+  );
+}
+
+const back = (
+  <Link to="/instances" className="underline">
+    Instances
+  </Link>
+);
+
+function Whole({ instance }: { readonly instance: Instance }) {
+  const { name, status } = instance;
+  const isOver = status === 'terminated' || status === 'stopping' || status === 'failed';
+  return (
+    <>
+      <PageHead
+        title={name}
+        about={`${String(instance.gpuCount)} × ${instance.gpuModel} in ${instance.region}`}
+        back={back}
+        actions={<Terminate instance={instance} />}
+      />
+      {isOver && <Receipt instance={instance} />}
+      <StateCard instance={instance} />
+      {!isOver && <Connect instance={instance} />}
+      <About instance={instance} />
+      <CommandHint command={`millrace market instance get ${name}`} />
+    </>
+  );
+}
+
+function StateCard({ instance }: { readonly instance: Instance }) {
+  const now = useNow(1_000);
+  const { status, statusReason, statusSince, costPerHourNanoUsd, costSoFarNanoUsd } = instance;
+  const { meaning, deadline } = stateTables.instance.states[status];
+  const { isBilled, words } = billingOf(instance);
+  const steps = stepsOf(instance, now);
+  return (
+    <>
+      <Figures
+        items={[
+          {
+            label: 'State',
+            value: <StateBadge state={status} />,
+            note: (
+              <>
+                since <When at={statusSince} />
+              </>
+            ),
+          },
+          {
+            label: 'An hour costs',
+            value: <PerHour nano={isBilled ? costPerHourNanoUsd : '0'} />,
+            note: words,
+          },
+          { label: 'Cost so far', value: <Money nano={costSoFarNanoUsd} /> },
+        ]}
+      />
+      <Card title="What happens">
+        <div className="flex flex-col gap-3" aria-live="polite">
+          <p>
+            {meaning} {deadline !== null && <span className="text-soft">{deadline}</span>}
+          </p>
+          {statusReason !== null && <Note tone={status === 'failed' ? 'bad' : 'info'}>{statusReason}</Note>}
+          {steps.length > 0 && <StepList steps={steps} label="Steps" />}
+        </div>
+      </Card>
+    </>
+  );
+}
+
+function Connect({ instance }: { readonly instance: Instance }) {
+  const { sshCommand, ports, name } = instance;
+  return (
+    <Card title="Connect">
+      <div className="flex flex-col gap-3">
+        {sshCommand === null ? (
+          <p className="text-soft">
+            There is no SSH command yet: it appears here as soon as the machine was proven usable.
+          </p>
+        ) : (
+          <>
+            <CodeBlock code={sshCommand} what="SSH command" label="Log in" />
+            <CodeBlock code={`millrace ssh ${name}`} what="command line" label="Or with the command line" />
+          </>
+        )}
+        {ports.length > 0 && (
+          <div>
+            <h3 className="mb-1">Ports</h3>
+            <ul className="flex flex-col gap-1">
+              {ports.map((port) => {
+                const { text, href } = portAddress(port);
+                return (
+                  <li key={text} className="flex items-center gap-1">
+                    {href === null ? (
+                      <code className="break-all">{text}</code>
+                    ) : (
+                      <a href={href} rel="noreferrer" target="_blank" className="break-all underline">
+                        {text}
+                      </a>
+                    )}
+                    <CopyButton
+                      text={href ?? `${port.domain}:${String(port.port)}`}
+                      what="address of the port"
+                    />
+                  </li>
+                );
+              })}
+            </ul>
+          </div>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function About({ instance }: { readonly instance: Instance }) {
+  return (
+    <Card title="About it">
+      <Facts
+        items={[
+          ['Name', <Id key="name" value={instance.name} what="name" />],
+          ['GPUs', `${String(instance.gpuCount)} × ${instance.gpuModel}`],
+          ['Price', <PerHour key="price" nano={instance.costPerHourNanoUsd} />],
+          ['Image', instance.image ?? 'the machine’s usual one'],
+          ['Machine', <Id key="node" value={instance.nodeName} what="id of the machine" />],
+          ['Supplier', instance.supplierId === 'platform' ? 'the operator' : instance.supplierId],
+          ['Ordered', <When key="created" at={instance.createdAt} />],
+          instance.startedAt === null
+            ? null
+            : ['Usable since', <When key="started" at={instance.startedAt} />],
+          instance.endedAt === null ? null : ['Ended', <When key="ended" at={instance.endedAt} />],
+          instance.expiresAt === null
+            ? null
+            : ['Ends by itself', <When key="expires" at={instance.expiresAt} />],
+          instance.maxUsd === null ? null : ['Spends at most', `$${String(instance.maxUsd)}`],
+          Object.keys(instance.tags).length === 0
+            ? null
+            : [
+                'Tags',
+                Object.entries(instance.tags)
+                  .map(([tag, value]) => `${tag}=${value}`)
+                  .join(', '),
+              ],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Receipt({ instance }: { readonly instance: Instance }) {
+  const { startedAt, endedAt, costSoFarNanoUsd, costPerHourNanoUsd, status } = instance;
+  return (
+    <Card title="Receipt" about={instance.name}>
+      <div className="flex flex-col gap-3">
+        <p className="text-2xl font-semibold">
+          <Money nano={costSoFarNanoUsd} />
+        </p>
+        <Facts
+          items={[
+            [
+              'Usable from',
+              startedAt === null ? (
+                'It never was usable, and cost nothing.'
+              ) : (
+                <When key="from" at={startedAt} />
+              ),
+            ],
+            endedAt === null ? null : ['Until', <When key="until" at={endedAt} />],
+            ['An hour cost', <PerHour key="hour" nano={costPerHourNanoUsd} />],
+          ]}
+        />
+        {status === 'stopping' && <Note>Nothing more is billed. The machine is being released.</Note>}
+        <div>
+          <Link to="/ledger" search={{ causeKind: 'instance' }} className={buttonClass('plain', 'small')}>
+            Instances in the ledger
+          </Link>
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+function Terminate({ instance }: { readonly instance: Instance }) {
+  const { mayNot } = useSession();
+  const say = useSay();
+  const [isOpen, setOpen] = useState(false);
+  const { name, status, costSoFarNanoUsd } = instance;
+  const end = useApiMutation((client, id: string) => client.marketplace.instances.terminate({ id }), {
+    changes: ['instances', 'marketplace', 'money'],
+    onSuccess: () => say(`${name} is being ended`, 'Nothing more is billed.'),
+  });
+  const verdict = verdictOn(stateTables.instance, 'terminate', status);
+  const off = mayNot('marketplace:write') || (verdict !== 'allowed' && 'It is over already, or being ended.');
+  return (
+    <>
+      <Button kind="danger" off={off} onClick={() => setOpen(true)}>
+        Terminate
+      </Button>
+      <Confirm
+        title={`Terminate ${name}?`}
+        open={isOpen}
+        onClose={() => setOpen(false)}
+        action="Terminate"
+        doing="Terminating…"
+        typed={name}
+        onConfirm={() => end.mutateAsync(name)}
+      >
+        <p>Its disk and everything on it is deleted, for good. An instance cannot be stopped and kept.</p>
+        <p>
+          Billing stops at once. So far it cost <Money nano={costSoFarNanoUsd} />. Nothing of it costs
+          anything afterwards.
+        </p>
+      </Confirm>
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { billingOf, lookAgainMs, portAddress, stepsOf } from './instance.ts';
+
+const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
+
+describe('steps', () => {
+  test('those that are told, then those to come while it comes up', () => {
+    const steps = [
+      { name: 'place', status: 'done', startedAt: at(0), endedAt: at(1), message: null },
+      { name: 'create', status: 'running', startedAt: at(1), endedAt: null, message: null },
+    ] as const;
+    const shown = stepsOf({ status: 'starting', steps: [...steps] }, 4_000);
+    expect(shown.map(({ name, status, elapsedMs }) => [name, status, elapsedMs])).toEqual([
+      ['place', 'done', 1_000],
+      ['create', 'running', 3_000],
+      ['prove', 'waiting', null],
+      expect.arrayContaining(['waiting']),
+    ]);
+    expect(shown[1]?.usual).not.toBeNull();
+    expect(stepsOf({ status: 'online', steps: [...steps] }, 4_000)).toHaveLength(2);
+  });
+});
+
+describe('billing', () => {
+  test.each([
+    ['creating', null, false],
+    ['starting', null, false],
+    ['online', null, true],
+    ['online', at(0), false],
+    ['offline', null, true],
+    ['offline', at(0), false],
+    ['stopping', null, false],
+    ['failed', null, false],
+    ['terminated', null, false],
+  ] as const)('%s, paused at %s: billed %s', (status, billingPausedAt, isBilled) => {
+    expect(billingOf({ status, billingPausedAt })).toMatchObject({ isBilled });
+  });
+});
+
+test('a change is on the screen within two seconds, and what has ended is left alone', () => {
+  expect(lookAgainMs(undefined)).toBeLessThan(2_000);
+  expect(lookAgainMs({ status: 'starting' })).toBeLessThan(2_000);
+  expect(lookAgainMs({ status: 'terminated' })).toBe(false);
+});
+
+test('ports are links only where a browser can follow them', () => {
+  expect(portAddress({ domain: '8080-a-b-c.run.example.com', protocol: 'https', port: 443 })).toEqual({
+    text: 'https://8080-a-b-c.run.example.com',
+    href: 'https://8080-a-b-c.run.example.com',
+  });
+  expect(portAddress({ domain: '10.0.0.1', protocol: 'tcp', port: 30_001 }).href).toBeNull();
+  expect(portAddress({ domain: 'a/b?x', protocol: 'https', port: 443 }).href).toBeNull();
+});

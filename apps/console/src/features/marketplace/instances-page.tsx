@@ -1,0 +1,181 @@
+import type { Item } from '@millrace/sdk';
+import { exactDuration } from '@millrace/sdk/text';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useApiQuery } from '../../api/queries.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { CommandHint, CopyButton } from '../../ui/copy.tsx';
+import { PagedTable, usePages } from '../../ui/list.tsx';
+import { Money, PerHour } from '../../ui/money.tsx';
+import { Card, PageHead } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { When } from '../../ui/time.tsx';
+import { lookAgainMs, portAddress } from './instance.ts';
+import { gpuName, perHour } from './machine.ts';
+
+type Listed = Item<'listMarketplaceInstances'>;
+type Ended = Item<'listMarketplaceInstanceHistory'>;
+
+export function InstancesPage() {
+  const { view } = useSearch({ from: '/shell/inside/instances' });
+  const navigate = useNavigate();
+  return (
+    <>
+      <PageHead
+        title="Instances"
+        about="What you have rented on the marketplace."
+        actions={
+          <Link to="/marketplace" className={buttonClass('primary')}>
+            Rent one
+          </Link>
+        }
+      />
+      <Tabs
+        label="Instances"
+        open={view ?? 'live'}
+        onOpen={(id) =>
+          void navigate({ to: '/instances', search: id === 'history' ? { view: 'history' } : {} })
+        }
+        tabs={[
+          { id: 'live', label: 'Yours', content: () => <Live /> },
+          { id: 'history', label: 'Ended', content: () => <History /> },
+        ]}
+      />
+    </>
+  );
+}
+
+const nameLink = (name: string) => (
+  <Link to="/instances/$name" params={{ name }} className="underline">
+    {name}
+  </Link>
+);
+
+const liveColumns: readonly Column<Listed>[] = [
+  { head: 'Name', main: true, cell: ({ id }) => nameLink(id) },
+  { head: 'State', cell: ({ instance }) => <StateBadge state={instance.status} /> },
+  { head: 'GPUs', cell: ({ instance }) => `${String(instance.gpu_count)} × ${gpuName(instance)}` },
+  { head: 'Where', cell: ({ instance }) => instance.location.region },
+  {
+    head: 'Log in',
+    cell: ({ sshCommand }) =>
+      sshCommand === null ? (
+        <span className="text-soft">not yet</span>
+      ) : (
+        <span className="inline-flex items-start gap-1">
+          <code className="break-all">{sshCommand}</code>
+          <CopyButton text={sshCommand} what="SSH command" />
+        </span>
+      ),
+  },
+  {
+    head: 'Ports',
+    cell: ({ portMappings }) =>
+      portMappings.length === 0 ? (
+        <span className="text-soft">none</span>
+      ) : (
+        <ul>
+          {portMappings.map((port) => (
+            <li key={`${port.domain} ${String(port.port)}`} className="break-all">
+              {portAddress(port).text}
+            </li>
+          ))}
+        </ul>
+      ),
+  },
+  {
+    head: 'An hour',
+    right: true,
+    cell: ({ instance }) => <PerHour nano={perHour(instance, instance.gpu_count)} />,
+  },
+  { head: 'Spent', right: true, cell: ({ id }) => <Spent name={id} /> },
+];
+
+function Live() {
+  const pages = usePages<Listed>(
+    ['instances', 'live'],
+    (client, signal) => client.marketplace.instances.list({}, { signal }),
+    { refetchMs: 2_000 },
+  );
+  return (
+    <>
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="instances"
+          caption="Your instances"
+          columns={liveColumns}
+          rowKey={({ id }) => id}
+          empty={
+            <Empty
+              title="You have no instance yet."
+              action={
+                <Link to="/marketplace" className={buttonClass('primary')}>
+                  Find a machine
+                </Link>
+              }
+            >
+              Pick a machine of the marketplace and rent some of its GPUs.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace market instances" />
+    </>
+  );
+}
+
+/** The list of the interface does not tell it, so each is asked for its own. */
+function Spent({ name }: { readonly name: string }) {
+  const { data } = useApiQuery(
+    ['instances', 'one', name],
+    async (client, signal) => client.marketplace.instances.get({ name }, { signal }),
+    { refetchMs: lookAgainMs },
+  );
+  return data === undefined ? <span className="text-soft">…</span> : <Money nano={data.costSoFarNanoUsd} />;
+}
+
+function lasted({ started_at: from, terminated_at: until }: Ended): string {
+  if (from === null || until === null) return 'never usable';
+  return exactDuration((Date.parse(until) - Date.parse(from)) * 0.001);
+}
+
+const endedColumns: readonly Column<Ended>[] = [
+  { head: 'Name', main: true, cell: ({ instance_name: name }) => nameLink(name) },
+  { head: 'GPUs', cell: (ended) => `${String(ended.gpu_count)} × ${gpuName(ended)}` },
+  { head: 'Ended', cell: ({ terminated_at: at }) => (at === null ? '–' : <When at={at} />) },
+  { head: 'Usable for', cell: lasted },
+  {
+    head: 'An hour',
+    right: true,
+    cell: ({ price, gpu_count: gpus }) => <PerHour nano={perHour({ pricing: { price } }, gpus)} />,
+  },
+  { head: 'Cost', right: true, cell: ({ cost_nano_usd: cost }) => <Money nano={cost} /> },
+];
+
+function History() {
+  const pages = usePages<Ended>(['instances', 'history'], (client, signal) =>
+    client.marketplace.instances.listHistory({ limit: 50 }, { signal }),
+  );
+  return (
+    <>
+      <Card flush>
+        <PagedTable
+          pages={pages}
+          what="ended instances"
+          caption="Instances that have ended"
+          columns={endedColumns}
+          rowKey={({ instance_name: name }) => name}
+          empty={
+            <Empty title="None of your instances has ended.">
+              Those that have are listed here with their cost.
+            </Empty>
+          }
+        />
+      </Card>
+      <CommandHint command="millrace market history" />
+    </>
+  );
+}

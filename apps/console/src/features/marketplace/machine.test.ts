@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { freeGpus, hardwareWords, networkWords, perHour, whyNot, type Machine } from './machine.ts';
+
+const machine: Machine = {
+  id: 'nod_1',
+  status: 'node_ready',
+  hardware: {
+    cpus: [{ hardware_type: 'cpu', model: 'EPYC 9654', cores: 96, virtual_cores: 192 }],
+    gpus: [
+      {
+        hardware_type: 'gpu',
+        model: 'H100',
+        clock_speed: 0,
+        compute_power: 0,
+        ram: 81_559,
+        interface: 'PCIe',
+      },
+    ],
+    storage: [{ hardware_type: 'storage', capacity: 3_840 }],
+    ram: [{ hardware_type: 'ram', capacity: 1_048_576 }],
+  },
+  instances: [],
+  location: { region: 'eu-west-1' },
+  network: { bandwidth_mbps_down: 940.4, bandwidth_mbps_up: 870.6, public_ip: true },
+  gpus_total: 8,
+  gpus_reserved: 3,
+  has_persistent_storage: false,
+  supplier_id: 'platform',
+  pricing: { price: { amount: 1.999999999, period: 'hourly', agent: 'platform' } },
+  reserved: false,
+  cluster_name: 'c1',
+};
+
+test('what is free, and what so much of it costs, to the nano', () => {
+  expect(freeGpus(machine)).toBe(5);
+  expect(perHour(machine, 5)).toBe(9_999_999_995n);
+});
+
+test('hardware and network in words, and only what is known', () => {
+  expect(hardwareWords(machine)).toEqual(['EPYC 9654, 192 threads', '1,024 GiB memory', '3,840 GB disk']);
+  expect(networkWords(machine)).toEqual(['940 Mb/s down', '871 Mb/s up', 'public address']);
+  const bare = { hardware: { cpus: [], gpus: [], storage: [], ram: [] }, network: {} };
+  expect(hardwareWords(bare)).toEqual([]);
+  expect(networkWords(bare)).toEqual([]);
+});
+
+test('why it cannot be rented', () => {
+  expect(whyNot(machine)).toBeNull();
+  expect(whyNot({ ...machine, gpus_reserved: 8 })).toMatch(/rented by others/);
+  expect(whyNot({ ...machine, status: 'node_offline' })).toMatch(/is offline/);
+});

@@ -1,0 +1,53 @@
+import type { Item } from '@millrace/sdk';
+import { nanoOfNumber, splitBy } from '@millrace/sdk/text';
+
+/** Machines of the marketplace in words. What they consist of is what their engines reported. */
+export type Machine = Item<'listMarketplaceMachines'>;
+
+export function freeGpus({ gpus_total: total, gpus_reserved: taken }: Machine): number {
+  return Math.max(0, total - taken);
+}
+
+export function gpuName({ hardware }: Pick<Machine, 'hardware'>): string {
+  return hardware.gpus[0]?.model ?? 'GPU';
+}
+
+/** Whole GiB, as such machines are spoken of. */
+export function gibibytes(mebibytes: number): string {
+  return `${splitBy(mebibytes, 1_024)[0].toLocaleString()} GiB`;
+}
+
+export function hardwareWords({ hardware }: Pick<Machine, 'hardware'>): readonly string[] {
+  const [cpu] = hardware.cpus;
+  const ram = hardware.ram.reduce((sum, { capacity }) => sum + capacity, 0);
+  const disk = hardware.storage.reduce((sum, { capacity }) => sum + capacity, 0);
+  return [
+    ...(cpu === undefined ? [] : [`${cpu.model}, ${cpu.virtual_cores.toLocaleString()} threads`]),
+    ...(ram === 0 ? [] : [`${gibibytes(ram)} memory`]),
+    ...(disk === 0 ? [] : [`${disk.toLocaleString()} GB disk`]),
+  ];
+}
+
+export function networkWords({ network }: Pick<Machine, 'network'>): readonly string[] {
+  const { bandwidth_mbps_down: down, bandwidth_mbps_up: up, interconnect, public_ip: own } = network;
+  return [
+    ...(down === undefined ? [] : [`${Math.round(down).toLocaleString()} Mb/s down`]),
+    ...(up === undefined ? [] : [`${Math.round(up).toLocaleString()} Mb/s up`]),
+    ...(interconnect === undefined ? [] : [interconnect]),
+    ...(own === true ? ['public address'] : []),
+  ];
+}
+
+/** Exactly what an hour of so many of its GPUs costs. */
+export function perHour({ pricing }: Pick<Machine, 'pricing'>, gpus: number): bigint {
+  return nanoOfNumber(pricing.price.amount) * BigInt(gpus);
+}
+
+/** Why it cannot be rented now; null where it can. */
+export function whyNot(machine: Machine): string | null {
+  if (machine.status !== 'node_ready') {
+    const state = machine.status.replace(/^node_/, '').replaceAll('_', ' ');
+    return `The machine is ${state}. Nothing new is placed on it until it is ready.`;
+  }
+  return freeGpus(machine) === 0 ? 'All of its GPUs are rented by others.' : null;
+}

@@ -1,0 +1,301 @@
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import type { Answer } from '@millrace/sdk';
+import { nanoOfNumber } from '@millrace/sdk/text';
+import { useRef, useState, type ReactNode } from 'react';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { CommandHint, Id } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Money, PerHour } from '../../ui/money.tsx';
+import { Card, Facts, PageHead } from '../../ui/page.tsx';
+import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import { attemptFor, type Attempt } from '../create/attempt.ts';
+import { FORM } from '../create/form.ts';
+import { KeysCard } from '../create/keys-card.tsx';
+import { freeGpus, gpuName, hardwareWords, networkWords, perHour, type Machine } from './machine.ts';
+import { blockersOf, newDraft, readDraft, rentCommand, runwayWith, type Draft, type Order } from './order.ts';
+import { testRegion } from './search.ts';
+
+/** One machine of the marketplace, and what it takes to rent of it. */
+export function RentPage() {
+  const { nodeName } = useParams({ from: '/shell/inside/marketplace/$nodeName' });
+  const { place } = useSession();
+  const region = place.mode === 'test' ? { region: testRegion } : {};
+  const machine = useApiQuery(
+    ['marketplace', 'machine', nodeName],
+    async (client, signal) => {
+      const page = await client.marketplace.list(
+        { filters: { id: nodeName, ...region }, limit: 1 },
+        { signal },
+      );
+      return page.items[0] ?? null;
+    },
+    { refetchMs: 5_000 },
+  );
+  return (
+    <Shown query={machine} what="machine">
+      {(found: Machine | null) => (found === null ? <Gone nodeName={nodeName} /> : <Rent machine={found} />)}
+    </Shown>
+  );
+}
+
+const back = (
+  <Link to="/marketplace" className="underline">
+    Marketplace
+  </Link>
+);
+
+function Gone({ nodeName }: { readonly nodeName: string }) {
+  return (
+    <>
+      <PageHead title="This machine is not for rent" back={back} />
+      <Card>
+        <Empty
+          title="It is not listed any more, or never was."
+          action={
+            <Link to="/marketplace" className={buttonClass('primary')}>
+              Find another
+            </Link>
+          }
+        >
+          <Id value={nodeName} what="id of the machine" />
+        </Empty>
+      </Card>
+    </>
+  );
+}
+
+function useKeys() {
+  return useApiQuery(['ssh-keys', 'all'], (client, signal) =>
+    client.sshKeys.list({ limit: 100 }, { signal }).all(),
+  );
+}
+
+function useBalance() {
+  const { may } = useSession();
+  const isShown = may('billing:read');
+  return useApiQuery(['money', 'balance'], async (client, signal) => client.balance.get({}, { signal }), {
+    enabled: isShown,
+    refetchMs: 10_000,
+  });
+}
+
+function Rent({ machine }: { readonly machine: Machine }) {
+  const session = useSession();
+  const navigate = useNavigate();
+  const [draft, setDraft] = useState(newDraft);
+  const keys = useKeys();
+  const balance = useBalance();
+  const attempt = useRef<Attempt | null>(null);
+  const create = useApiMutation(
+    (client, order: Order) => {
+      attempt.current = attemptFor(attempt.current, order, () => globalThis.crypto.randomUUID());
+      return client.marketplace.instances.create(order, { idempotencyKey: attempt.current.key });
+    },
+    {
+      changes: ['instances', 'marketplace', 'money'],
+      onSuccess: ({ instance_name: name }) => void navigate({ to: '/instances/$name', params: { name } }),
+    },
+  );
+  const read = readDraft(draft, machine);
+  const keysChosen = keys.data === undefined ? null : (draft.sshKeyIds ?? keys.data).length;
+  const blockers = blockersOf(machine, read, {
+    mayNot: session.mayNot('marketplace:write'),
+    keys: keysChosen,
+    availableNanoUsd: balance.data?.availableNanoUsd ?? null,
+    mode: session.place.mode,
+  });
+  const send = (): void => {
+    if (blockers.length === 0 && !create.isPending) create.mutate(read.order);
+  };
+  return (
+    <>
+      <PageHead
+        title={`Rent ${gpuName(machine)}`}
+        about={`${String(freeGpus(machine))} of ${String(machine.gpus_total)} GPUs of this machine are free.`}
+        back={back}
+      />
+      <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem]">
+        <form
+          id={FORM}
+          onSubmit={(event) => {
+            event.preventDefault();
+            send();
+          }}
+          className="hidden"
+        />
+        <div className="min-w-0">
+          <Wish draft={draft} onDraft={setDraft} issues={read.issues} machine={machine} />
+          <Shown query={keys} what="SSH keys">
+            {(all) => (
+              <KeysCard
+                keys={all}
+                chosen={draft.sshKeyIds}
+                onChoose={(sshKeyIds) => setDraft({ ...draft, sshKeyIds })}
+              />
+            )}
+          </Shown>
+          <MachineCard machine={machine} />
+        </div>
+        <div className="min-w-0 lg:sticky lg:top-4">
+          <CostCard machine={machine} gpus={read.gpus} balance={balance.data}>
+            {blockers.length > 0 && (
+              <ul aria-label="Before it can be rented" className="text-warn list-disc pl-4 text-xs">
+                {blockers.map((why) => (
+                  <li key={why}>{why}</li>
+                ))}
+              </ul>
+            )}
+            {create.error !== null && <Problem error={create.error} doing="rent it" />}
+            <Button
+              kind="primary"
+              type="submit"
+              form={FORM}
+              busy={create.isPending && 'Renting…'}
+              off={blockers[0] ?? false}
+            >
+              Rent it
+            </Button>
+          </CostCard>
+          <CommandHint command={rentCommand(read, draft)} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Wish({
+  draft,
+  onDraft,
+  issues,
+  machine,
+}: {
+  readonly draft: Draft;
+  readonly onDraft: (draft: Draft) => void;
+  readonly issues: ReturnType<typeof readDraft>['issues'];
+  readonly machine: Machine;
+}) {
+  const field = (name: Exclude<keyof Draft, 'sshKeyIds'>) => ({
+    form: FORM,
+    value: draft[name],
+    onChange: (event: { readonly target: { readonly value: string } }) =>
+      onDraft({ ...draft, [name]: event.target.value }),
+  });
+  return (
+    <Card title="What you need">
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="GPUs"
+          type="number"
+          min={1}
+          max={Math.max(1, freeGpus(machine))}
+          hint={`Up to ${String(freeGpus(machine))}. CPUs, memory and disk come in proportion.`}
+          error={issues.gpus}
+          {...field('gpus')}
+        />
+        <TextField
+          label="Image"
+          hint="One that the machine has, such as ubuntu:24.04. Empty: its usual one."
+          placeholder="ubuntu:24.04"
+          {...field('image')}
+        />
+        <TextField
+          label="Ports to open"
+          hint="Beside SSH. They get names with HTTPS where the operator has a domain for them."
+          placeholder="8080, 8443"
+          error={issues.ports}
+          {...field('ports')}
+        />
+        <TextField
+          label="End it after"
+          hint="Empty: it runs until you end it."
+          placeholder="8h"
+          error={issues.ttl}
+          {...field('ttl')}
+        />
+        <TextField
+          label="Spend at most, USD"
+          hint="It ends before it costs more. Empty: no limit."
+          placeholder="20"
+          inputMode="decimal"
+          error={issues.maxUsd}
+          {...field('maxUsd')}
+        />
+      </div>
+    </Card>
+  );
+}
+
+function MachineCard({ machine }: { readonly machine: Machine }) {
+  return (
+    <Card title="The machine" about="As it reported itself; speeds were measured when it joined.">
+      <Facts
+        items={[
+          ['Machine', <Id key="id" value={machine.id} what="id of the machine" />],
+          ['GPUs', `${String(machine.gpus_total)} × ${gpuName(machine)}`],
+          ['Hardware', hardwareWords(machine).join('; ') || 'not reported'],
+          ['Network', networkWords(machine).join('; ') || 'not measured'],
+          ['Where', machine.location.region],
+          ['Supplier', machine.supplier_id === 'platform' ? 'the operator' : machine.supplier_id],
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** Exactly what it costs, how long the money lasts with it, and what one should know before. */
+function CostCard({
+  machine,
+  gpus,
+  balance,
+  children,
+}: {
+  readonly machine: Machine;
+  readonly gpus: number;
+  readonly balance: Answer<'getBalance'> | undefined;
+  readonly children: ReactNode;
+}) {
+  const { mode } = useSession().place;
+  const hour = perHour(machine, gpus);
+  const money = mode === 'test' ? undefined : balance;
+  return (
+    <Card title="What it costs">
+      <div className="flex flex-col gap-3">
+        <Facts
+          items={[
+            ['Each GPU', <PerHour key="each" nano={perHour(machine, 1)} />],
+            ['GPUs', gpus],
+            [
+              'An hour',
+              <strong key="hour">
+                <PerHour nano={hour} />
+              </strong>,
+            ],
+            ['Before it is usable', 'nothing'],
+            money === undefined
+              ? null
+              : ['Available', <Money key="available" nano={money.availableNanoUsd} />],
+            money === undefined
+              ? null
+              : [
+                  'With it, that lasts',
+                  runwayWith(money.availableNanoUsd, nanoOfNumber(money.burnRateUsdPerHour), hour),
+                ],
+          ]}
+        />
+        {mode === 'test' && <Note>In test mode you pay nothing.</Note>}
+        {mode === 'live' && machine.supplier_id !== 'platform' && (
+          <p className="text-soft text-xs">
+            Promotional credit does not pay for machines of suppliers; paid balance does.
+          </p>
+        )}
+        <p className="text-soft text-xs">
+          Paid by the second from when the machine was proven usable. The price stays as it is now. It cannot
+          be stopped and kept: ending it deletes its disk.
+        </p>
+        {children}
+      </div>
+    </Card>
+  );
+}
