@@ -115,7 +115,7 @@ async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volum
     sizeInGb: 512,
   });
   await Promise.all([until(call, old, 'Terminated'), until(call, paused, 'off')]);
-  return { rentals: { train, paused, broken, old, warming }, volumeId: volume.id as number };
+  return { rentals: { train, paused, broken, old, warming }, volumeId: volume.storageVolumeId as number };
 }
 
 async function until(call: Call, id: number, status: string): Promise<void> {

@@ -19,6 +19,16 @@ export interface ChartProps {
   readonly height?: number;
 }
 
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+const daySeconds = 86_400;
+
+/** The time of day, or the day where the steps are that wide: in the reader's own way. */
+function tickText(second: number, stepSeconds: number): string {
+  return (stepSeconds < daySeconds ? clock : day).format(second * 1000);
+}
+
 const strokes = ['--color-accent', '--color-info', '--color-warn', '--color-bad', '--color-good'];
 
 /** Canvas knows no light-dark(): the colour is asked of an element that has it. */
@@ -46,9 +56,12 @@ function optionsOf({ kind, series, format, height }: Drawing, width: number): uP
     cursor: { y: false },
     legend: { live: true },
     scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
-    axes: [axis, { ...axis, size: 76, values: (_, ticks) => ticks.map((tick) => format(tick)) }],
+    axes: [
+      { ...axis, values: (_, ticks, _axis, _space, incr) => ticks.map((tick) => tickText(tick, incr)) },
+      { ...axis, size: 76, values: (_, ticks) => ticks.map((tick) => format(tick)) },
+    ],
     series: [
-      {},
+      { value: (_, second: number | null) => (second === null ? '–' : moment.format(second * 1000)) },
       ...series.map(({ label }, index) => {
         const stroke = colour(strokes[index % strokes.length] ?? '--color-accent');
         return {
@@ -63,7 +76,6 @@ function optionsOf({ kind, series, format, height }: Drawing, width: number): uP
   };
 }
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 /** More rows help nobody who reads them one by one. */
 const rowsMax = 200;
 

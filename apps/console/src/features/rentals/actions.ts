@@ -72,7 +72,10 @@ export function whyNot(verb: RentalVerb, rental: Fields, roleLacks: string | fal
 /** What its state is, for people: the meaning in the table of states, and what its power adds to that. */
 export function meaningOf(rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'>): string {
   const { status, power, gpuHeld } = rental;
-  if (status !== 'Running' || power === 'on') return stateTables.rental.states[status].meaning;
+  const { meaning } = stateTables.rental.states[status];
+  if (status !== 'Running') return meaning;
+  // The rest of it is about those that are off.
+  if (power === 'on') return `${meaning.split('. ', 1)[0]?.replace(/\.$/, '') ?? ''}.`;
   if (power === 'changing') return 'It is being switched on, off or both.';
   return gpuHeld
     ? 'It is switched off. Its disk is kept and its GPUs are still yours.'

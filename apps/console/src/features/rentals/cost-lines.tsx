@@ -24,15 +24,19 @@ export function CostLines({ cost, rentalId }: { readonly cost: RentalCost; reado
             cell: ({ costPerHourNanoUsd }) => <Money nano={costPerHourNanoUsd} />,
           },
           { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
-          { head: 'Ledger', cell: ({ transferIds }) => <Entries ids={transferIds} rentalId={rentalId} /> },
+          { head: 'Ledger', cell: (line) => <Entries line={line} rentalId={rentalId} /> },
         ]}
       />
     </div>
   );
 }
 
-function Entries({ ids, rentalId }: { readonly ids: readonly string[]; readonly rentalId: number }) {
-  if (ids.length === 0) return <span className="text-soft">not posted yet</span>;
+function Entries({ line, rentalId }: { readonly line: CostLine; readonly rentalId: number }) {
+  const ids = line.transferIds;
+  if (ids.length === 0) {
+    const isFree = BigInt(line.amountNanoUsd) === 0n;
+    return <span className="text-soft">{isFree ? 'nothing to post' : 'not posted yet'}</span>;
+  }
   return (
     <Link
       to="/ledger"

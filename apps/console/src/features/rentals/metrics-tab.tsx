@@ -18,12 +18,15 @@ export function MetricsTab({
   readonly period: Period;
   readonly onPeriod: (period: Period) => void;
 }) {
-  const { id: rentalId } = rental;
-  const machines = rental.nodes.length;
+  const { id: rentalId, startedAt } = rental;
+  const machineCount = rental.nodes.length;
   const query = useApiQuery<Metrics>(
-    ['rentals', 'metrics', rentalId, period, machines],
+    ['rentals', 'metrics', rentalId, period, machineCount],
     (client, signal) =>
-      client.rentals.getMetrics({ rentalId, ...askFor(period, machines, nowMs()) }, { signal }),
+      client.rentals.getMetrics(
+        { rentalId, ...askFor(period, { machineCount, startedAt }, nowMs()) },
+        { signal },
+      ),
     { refetchMs: isOver(rental) ? false : 30_000, keepPrevious: true },
   );
   return (

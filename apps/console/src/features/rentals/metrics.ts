@@ -28,12 +28,17 @@ const pointsAtOnce = 1_900;
 /** How often a machine is asked; closer points would be invented. */
 const sampledSeconds = 30;
 
+/** Shorter would be a picture of a few points. */
+const shortestSeconds = 600;
+
+/** The period up to now, and no further back than there was a machine to measure. */
 export function askFor(
   period: Period,
-  machineCount: number,
+  { machineCount, startedAt }: { readonly machineCount: number; readonly startedAt: string | null },
   nowMs: number,
 ): { readonly from: string; readonly until: string; readonly stepSeconds: number } {
-  const { seconds } = periods[period];
+  const aliveSeconds = startedAt === null ? 0 : Math.ceil((nowMs - Date.parse(startedAt)) * 0.001);
+  const seconds = Math.min(periods[period].seconds, Math.max(shortestSeconds, aliveSeconds));
   const [points] = splitBy(pointsAtOnce, Math.max(1, machineCount));
   const stepSeconds = Math.max(sampledSeconds, stepSecondsOf(seconds, points));
   return {

@@ -86,13 +86,25 @@ describe('what is measured', () => {
   it('is never asked for closer than it was sampled, nor for more than the API gives at once', () => {
     for (const period of periodNames) {
       for (const machines of [0, 1, 8, 16]) {
-        const { from, until, stepSeconds } = askFor(period, machines, 1_800_000_000_000);
+        const { from, until, stepSeconds } = askFor(
+          period,
+          { machineCount: machines, startedAt: '2020-01-01T00:00:00.000Z' },
+          1_800_000_000_000,
+        );
         const steps = ((Date.parse(until) - Date.parse(from)) / 1_000 / stepSeconds) * Math.max(1, machines);
         expect(stepSeconds).toBeGreaterThanOrEqual(30);
         expect(steps).toBeLessThanOrEqual(2_000);
       }
     }
   });
+});
+
+it('a machine that is young is measured from when it was there, over ten minutes at least', () => {
+  const nowMs = Date.parse('2026-11-16T10:30:00.000Z');
+  const from = (startedAt: string | null) => askFor('24h', { machineCount: 1, startedAt }, nowMs).from;
+  expect(from('2026-11-16T10:00:00.000Z')).toBe('2026-11-16T10:00:00.000Z');
+  expect(from('2026-11-16T10:29:00.000Z')).toBe('2026-11-16T10:20:00.000Z');
+  expect(from('2026-11-01T10:00:00.000Z')).toBe('2026-11-15T10:30:00.000Z');
 });
 
 describe('tags', () => {

@@ -36,6 +36,11 @@ export function isOver({ status }: Pick<Rental, 'status'>): boolean {
   return status === 'Failed' || status === 'Terminating' || status === 'Terminated';
 }
 
+/** It could not be delivered, or was lost with its host; also after everything of it was cleared away. */
+export function hasFailed({ status, meta }: Pick<Rental, 'status' | 'meta'>): boolean {
+  return status === 'Failed' || (status === 'Terminated' && meta?.termination_reason === 'failed');
+}
+
 const changingMs = 2_000;
 const settledMs = 15_000;
 

@@ -7,7 +7,7 @@ import { Note } from '../../ui/states.tsx';
 import { Ago, useNow, When } from '../../ui/time.tsx';
 import { meaningOf } from './actions.ts';
 import { billingOf } from './billing.ts';
-import type { Rental } from './rental.ts';
+import { hasFailed, isOver, type Rental } from './rental.ts';
 import { isStuckEnding, progressOf } from './steps.ts';
 import { StepList } from './step-list.tsx';
 
@@ -43,7 +43,7 @@ export function StateCard({ rental }: { readonly rental: Rental }) {
           },
           { label: 'Spent so far', value: <Money nano={rental.costSoFarNanoUsd} /> },
           {
-            label: rental.startedAt === null ? 'Made' : 'Runs since',
+            label: rental.startedAt === null ? 'Made' : isOver(rental) ? 'Ran from' : 'Runs since',
             value: (
               <span className="text-base">
                 <Ago at={rental.startedAt ?? rental.createdAt} />
@@ -51,22 +51,46 @@ export function StateCard({ rental }: { readonly rental: Rental }) {
             ),
             note: <When at={rental.startedAt ?? rental.createdAt} />,
           },
-          {
-            label: 'Ends',
-            value: <span className="text-base">{end === null ? 'when you end it' : <Ago at={end} />}</span>,
-            ...(end === null ? {} : { note: <When at={end} /> }),
-          },
+          isOver(rental) ? endedFigure(rental) : endsFigure(end),
         ]}
       />
     </>
   );
 }
 
+function endedFigure({ terminatedAt }: Rental) {
+  return terminatedAt === null
+    ? { label: 'Ended', value: <span className="text-base">is being ended</span> }
+    : {
+        label: 'Ended',
+        value: (
+          <span className="text-base">
+            <Ago at={terminatedAt} />
+          </span>
+        ),
+        note: <When at={terminatedAt} />,
+      };
+}
+
+function endsFigure(end: string | null) {
+  return end === null
+    ? { label: 'Ends', value: <span className="text-base">when you end it</span> }
+    : {
+        label: 'Ends',
+        value: (
+          <span className="text-base">
+            <Ago at={end} />
+          </span>
+        ),
+        note: <When at={end} />,
+      };
+}
+
 /** What went wrong, why, what it cost, and what to do. */
 function Trouble({ rental }: { readonly rental: Rental }) {
   const now = useNow(1_000);
   const { status, statusReason, billingPausedAt } = rental;
-  if (status === 'Failed') {
+  if (hasFailed(rental)) {
     return (
       <div className="mt-3 flex flex-col gap-2">
         <Note tone="bad">
@@ -95,7 +119,7 @@ function Trouble({ rental }: { readonly rental: Rental }) {
       <div className="mt-3">
         <Note tone="warn">
           <p>
-            Nothing was heard of its host since <When at={rental.statusSince} />. Your machine may well be
+            Nothing was heard of its host since <When at={billingPausedAt ?? rental.statusSince} />. Your machine may well be
             running; we just cannot see it. You need not do anything: it is shown as running again with the
             first answer.
           </p>
@@ -122,7 +146,8 @@ function Trouble({ rental }: { readonly rental: Rental }) {
       </div>
     );
   }
-  return statusReason === null ? null : <p className="mt-2">{statusReason}</p>;
+  // Why it was ended is told among the facts.
+  return statusReason === null || isOver(rental) ? null : <p className="mt-2">{statusReason}</p>;
 }
 
 function Progress({ rental }: { readonly rental: Rental }) {

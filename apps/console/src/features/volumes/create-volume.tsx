@@ -11,18 +11,18 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Problem, Shown } from '../../ui/states.tsx';
 import { useSay } from '../../ui/toast.tsx';
-import { labelProblem, sizeProblem, stepGb } from './volume.ts';
+import { labelProblem, sizeProblem, stepGb, volumeRegions } from './volume.ts';
 import { VolumePrice } from './volume-price.tsx';
 
 type Wish = Input<'createStorageVolume'>;
 
-/** Where bare metal is sold, since that is what mounts volumes. */
+/** Where machines are sold; those with bare metal first, since that is what mounts volumes. */
 function useRegions() {
   return useApiQuery(
     ['catalog', 'metal-regions'],
     async (client, signal) => {
-      const options = await client.options.list({ machineType: 'bare-metal', limit: 200 }, { signal }).all();
-      return [...new Set(options.map(({ region }) => region))].toSorted();
+      const options = await client.options.list({ limit: 200 }, { signal }).all();
+      return volumeRegions(options);
     },
     { refetchMs: 60_000 },
   );
@@ -40,7 +40,7 @@ export function CreateVolume({ onClose }: { readonly onClose: () => void }) {
       <Shown query={regions} what="regions">
         {(names) =>
           names.length === 0 ? (
-            <p>No region rents bare metal at the moment, and nothing else can mount a volume.</p>
+            <p>No region has anything to rent at the moment, so nothing could use a volume.</p>
           ) : (
             <CreateForm regions={names} onClose={onClose} />
           )

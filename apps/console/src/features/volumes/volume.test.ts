@@ -9,6 +9,7 @@ import {
   mountCommands,
   phaseOf,
   sizeProblem,
+  volumeRegions,
   whyNot,
 } from './volume.ts';
 
@@ -77,6 +78,13 @@ describe('an order', () => {
     const told = sizeProblem(text, smallest);
     if (problem === null) expect(told).toBeNull();
     else expect(told).toMatch(problem);
+  });
+
+  it('is made where bare metal is first', () => {
+    const offer = (region: string, machineType: string) => ({ region, machineType });
+    expect(
+      volumeRegions([offer('a', 'virtual-machine'), offer('c', 'bare-metal'), offer('c', 'virtual-machine')]),
+    ).toEqual(['c', 'a']);
   });
 
   it('has a label that a path can have', () => {

@@ -100,3 +100,17 @@ export function sizeProblem(text: string, smallest: number): string | null {
 export function labelProblem(label: string): string | null {
   return /^[A-Za-z0-9_-]{4,255}$/.test(label) ? null : 'Letters, digits, _ and -, at least 4 of them.';
 }
+
+interface Offer {
+  readonly region: string;
+  readonly machineType: string;
+}
+
+/** Each region once, those that rent bare metal first. */
+export function volumeRegions(offers: readonly Offer[]): readonly string[] {
+  const metal = new Set(
+    offers.filter(({ machineType }) => machineType === 'bare-metal').map(({ region }) => region),
+  );
+  const others = offers.map(({ region }) => region).filter((region) => !metal.has(region));
+  return [...[...metal].toSorted(), ...[...new Set(others)].toSorted()];
+}
