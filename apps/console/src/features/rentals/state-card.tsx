@@ -119,9 +119,9 @@ function Trouble({ rental }: { readonly rental: Rental }) {
       <div className="mt-3">
         <Note tone="warn">
           <p>
-            Nothing was heard of its host since <When at={billingPausedAt ?? rental.statusSince} />. Your machine may well be
-            running; we just cannot see it. You need not do anything: it is shown as running again with the
-            first answer.
+            Nothing was heard of its host since <When at={billingPausedAt ?? rental.statusSince} />. Your
+            machine may well be running; we just cannot see it. You need not do anything: it is shown as
+            running again with the first answer.
           </p>
           {billingPausedAt === null ? (
             <p>Billing pauses 5 minutes after the last good sign.</p>
