@@ -1,7 +1,13 @@
 import { uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newAddress, openBrowser } from './browser.fixture.ts';
-import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import {
+  seedOrganisation,
+  startApiFixture,
+  type ApiFixture,
+  type CallAnswer,
+  type SeededOrganisation,
+} from './fixture.ts';
 import { fixturePublicUrl, sessionCookie } from './people.fixture.ts';
 
 // People who mean harm: from other sites, by guessing, by what they send.
@@ -14,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-const outcome = ({ status, json }: { status: number; json: any }) => [status, json?.reason ?? json?.code];
+const outcome = ({ status, json }: CallAnswer) => [status, json?.reason ?? json?.code];
 const newMailbox = () => `hostile-${uniqueId()}@example.com`;
 
 describe('a page of another site', () => {
@@ -83,13 +89,11 @@ describe('a page of another site', () => {
 
 describe('guessing', () => {
   it('of one mailbox ends after ten tries from wherever, whether it has an account or not', async () => {
-    const known = acme.owner.userId;
     const { email } = await fixture.db.kysely
       .selectFrom('users')
       .select('email')
       .where('email', 'like', 'owner-%')
       .executeTakeFirstOrThrow();
-    expect(known).toBeDefined();
     const endings: unknown[] = [];
     for (const mailbox of [email, newMailbox()]) {
       const statuses: number[] = [];
@@ -318,15 +322,13 @@ describe('what the sign-in is sent', () => {
         ]);
       }
     }
-    const { rows } = {
-      rows: await fixture.db.kysely
-        .selectFrom('users')
-        .select('id')
-        .where('email_verified', '=', true)
-        .where('name', '=', 'x')
-        .execute(),
-    };
-    expect(rows).toEqual([]);
+    const forged = await fixture.db.kysely
+      .selectFrom('users')
+      .select('id')
+      .where('email_verified', '=', true)
+      .where('name', '=', 'x')
+      .execute();
+    expect(forged).toEqual([]);
   });
 
   it.each([

@@ -1,32 +1,10 @@
-import { passkey } from '@better-auth/passkey';
 import type { BetterAuthOptions } from 'better-auth';
 import { APIError } from 'better-auth/api';
-import { deviceAuthorization, genericOAuth, twoFactor } from 'better-auth/plugins';
 import { toUuid, type IdSource } from '../ids/index.ts';
 import { addressee, alreadyKnown, changeMailbox, choosePassword, confirmMailbox } from './letters.ts';
+import { authPlugins } from './plugins.ts';
 import type { Post } from './post.ts';
-
-/** An outside provider that people may sign in with, by OpenID Connect. */
-export interface OidcProvider {
-  readonly id: string;
-  readonly name: string;
-  readonly discoveryUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly scopes: readonly string[];
-}
-
-export interface SignInSettings {
-  /** What people call this installation. */
-  readonly name: string;
-  /** Where the console and the api are, without a path. */
-  readonly publicUrl: string;
-  readonly secret: string;
-  readonly signUp: 'open' | 'closed';
-  readonly oidc: readonly OidcProvider[];
-  /** Tries to sign in, and letters, of one address in a quarter of an hour. */
-  readonly addressTries: number;
-}
+import { columns, type SignInSettings } from './settings.ts';
 
 export interface OptionDeps {
   readonly ids: IdSource;
@@ -48,9 +26,6 @@ const LETTER_SECONDS = 3_600;
 /** How recently somebody must have signed in to change what they sign in with. */
 const FRESH_SECONDS = SECONDS_PER_DAY;
 const NAME_MAX = 200;
-
-/** The program that may ask to be signed in by a person: the command line. */
-export const DEVICE_CLIENT_ID = 'millrace-cli';
 
 /** The library's settings but for the database. See docs/decisions/140-people-sign-in.md for each choice. */
 export function authOptions(settings: SignInSettings, deps: OptionDeps) {
@@ -165,48 +140,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
         },
       },
     },
-    plugins: [
-      twoFactor({
-        issuer: name,
-        schema: {
-          user: { fields: { twoFactorEnabled: 'two_factor_enabled' } },
-          twoFactor: {
-            modelName: 'two_factors',
-            fields: columns(['backupCodes', 'userId', 'failedVerificationCount', 'lockedUntil']),
-          },
-        },
-      }),
-      passkey({
-        rpID: new URL(publicUrl).hostname,
-        rpName: name,
-        origin: new URL(publicUrl).origin,
-        schema: {
-          passkey: {
-            modelName: 'passkeys',
-            fields: {
-              ...columns(['publicKey', 'userId', 'deviceType', 'backedUp', 'createdAt']),
-              credentialID: 'credential_id',
-            },
-          },
-        },
-      }),
-      deviceAuthorization({
-        verificationUri: `${console}/device`,
-        expiresIn: '10m',
-        interval: '5s',
-        validateClient: (clientId) => clientId === DEVICE_CLIENT_ID,
-        schema: {
-          deviceCode: {
-            modelName: 'device_codes',
-            fields: columns([
-              ...(['deviceCode', 'userCode', 'userId', 'expiresAt', 'lastPolledAt'] as const),
-              ...(['pollingInterval', 'clientId'] as const),
-            ]),
-          },
-        },
-      }),
-      ...(settings.oidc.length === 0 ? [] : [genericOAuth({ config: settings.oidc.map(toGenericOAuth) })]),
-    ],
+    plugins: authPlugins(settings),
   } satisfies BetterAuthOptions;
 }
 
@@ -215,15 +149,6 @@ export const CLIENT_IP_HEADER = 'x-millrace-client-ip';
 interface Addressed {
   readonly name: string;
   readonly email: string;
-}
-
-/** Fields whose columns are named as all our columns are. */
-function columns<const Name extends string>(names: readonly Name[]): Record<Name, string> {
-  const pairs = names.map((name) => [
-    name,
-    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-  ]);
-  return Object.fromEntries(pairs) as Record<Name, string>;
 }
 
 /** Ids are ours: version 7, in order of time. The kind only shows in their text form. */
@@ -240,19 +165,6 @@ function withLandingPage(url: string): string {
   if (landing === null || landing === '/' || landing === '')
     link.searchParams.set('callbackURL', '/console/verified');
   return link.href;
-}
-
-function toGenericOAuth({ id, name, discoveryUrl, clientId, clientSecret, scopes }: OidcProvider) {
-  return {
-    providerId: id,
-    name,
-    discoveryUrl,
-    clientId,
-    clientSecret,
-    scopes: [...scopes],
-    pkce: true,
-    requireIdTokenVerification: true,
-  };
 }
 
 function badName(): APIError {

@@ -13,9 +13,10 @@ import type { Mailer } from '../mail/index.ts';
 import { createCookieReader } from './cookie.ts';
 import { hashSecretsIn } from './hashed-adapter.ts';
 import { mountSignIn } from './mount.ts';
-import { authOptions, type SignInSettings } from './options.ts';
+import { authOptions } from './options.ts';
 import { forgetExpired, isInvited, markVerified } from './people.store.ts';
 import { createPost } from './post.ts';
+import type { SignInSettings } from './settings.ts';
 
 export interface SignInDeps {
   readonly db: Db;

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { defineOperation } from '@millrace/contract';
+import { z } from 'zod';
+import { Fault } from '../fault/index.ts';
+import { actorOf, requirePerson, requirePrincipal } from './principal.ts';
+import { authorised, createTestServer, ids, testContract, testPrincipal } from './test-kit.ts';
+import type { Person, Sessions } from './types.ts';
+
+const origin = 'https://cloud.example.com';
+const token = 'a'.repeat(32);
+const person: Person = {
+  userId: ids.next('usr'),
+  sessionId: ids.next('ses'),
+  email: 'ada@example.com',
+  name: 'Ada',
+};
+const member = testPrincipal({ kind: 'session', userId: person.userId, scopes: new Set(['rentals:read']) });
+
+/** A door that knows one token, and notes what it is asked. */
+function door() {
+  const asked: unknown[] = [];
+  const sessions: Sessions = {
+    origin,
+    tokenIn: (cookies) => /session=(\w+)/.exec(cookies ?? '')?.[1] ?? null,
+    person: async (presented) => {
+      if (presented !== token) throw new Fault('SESSION_ENDED');
+      return person;
+    },
+    member: async (presented, named) => {
+      asked.push(named);
+      if (presented !== token) throw new Fault('SESSION_ENDED');
+      return { principal: member, person };
+    },
+  };
+  return { sessions, asked };
+}
+
+const whoAmI = defineOperation({
+  id: 'whoAmI',
+  method: 'GET',
+  path: '/v2/who',
+  document: 'v2',
+  source: 'own',
+  errorFamily: 'v2',
+  auth: 'person',
+  scope: null,
+  summary: 'Who.',
+  tags: ['things'],
+  errors: [400, 401, 403, 429, 500, 503],
+  response: { status: 200, schema: z.object({ userId: z.string() }) },
+  idempotency: 'none',
+});
+
+const { getThing, createThing } = testContract.operations;
+
+function serve(withSessions = true) {
+  const { sessions, asked } = door();
+  const server = createTestServer({
+    contract: { operations: { ...testContract.operations, whoAmI } },
+    ...(withSessions ? { sessions } : {}),
+  });
+  server.serve(whoAmI, async ({ context }) => ({ userId: requirePerson(context).userId }));
+  server.serve(getThing, async ({ context }) => {
+    const { kind, id } = actorOf(requirePrincipal(context));
+    return { id: `${kind} ${id}`, size: 8, key: null };
+  });
+  server.serve(createThing, async () => ({ id: 'x', size: 8, key: null }));
+  const ask = async (url: string, headers: Record<string, string>, method: 'GET' | 'POST' = 'GET') => {
+    const answer = await server.fastify.inject({ method, url, headers });
+    return { status: answer.statusCode, json: answer.json() as Record<string, unknown> };
+  };
+  return { ask, asked };
+}
+
+const cookie = `session=${token}`;
+const ownPage = { 'sec-fetch-site': 'same-origin' };
+
+describe('a person who is signed in', () => {
+  it('is let in by cookie and by token, and is the author of what they do', async () => {
+    const { ask, asked } = serve();
+    for (const headers of [
+      { cookie, ...ownPage },
+      { cookie, origin },
+      { authorization: `Bearer ${token}` },
+    ]) {
+      const answer = await ask('/v2/things/1', {
+        ...headers,
+        'millrace-organisation': 'org_1',
+        'millrace-mode': 'test',
+      });
+      expect(answer).toMatchObject({ status: 200, json: { id: `user ${person.userId}` } });
+      expect((await ask('/v2/who', headers)).json).toEqual({ userId: person.userId });
+    }
+    expect(asked).toEqual(Array(3).fill({ organisation: 'org_1', mode: 'test' }));
+  });
+
+  it('is told of their role, not of a key, when it lacks a scope', async () => {
+    const { ask } = serve();
+    const { status, json } = await ask('/v2/things', { cookie, ...ownPage }, 'POST');
+    expect([status, json['reason'], json['requiredScope']]).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+      'rentals:write',
+    ]);
+    expect(json['message']).toContain('Your role');
+  });
+
+  it.each([
+    ['from another site', { ...ownPage, 'sec-fetch-site': 'cross-site' }],
+    ['from a site beside ours', { 'sec-fetch-site': 'same-site' }],
+    ['typed into the address bar', { 'sec-fetch-site': 'none' }],
+    ['with another origin', { ...ownPage, origin: 'https://evil.example' }],
+    ['that says nothing of itself', {}],
+  ])('is not who sends a request %s', async (_what, headers) => {
+    const { ask, asked } = serve();
+    for (const url of ['/v2/things/1', '/v2/who']) {
+      const { status, json } = await ask(url, { cookie, ...headers });
+      expect([status, json['reason']]).toEqual([403, 'CROSS_SITE_REQUEST']);
+    }
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('who is not', () => {
+  it('needs a session where an operation is for people, and a key or one elsewhere', async () => {
+    const { ask } = serve();
+    const reasonOf = async (url: string, headers: Record<string, string>) =>
+      (await ask(url, headers)).json['reason'];
+    expect(await reasonOf('/v2/who', {})).toBe('SESSION_ENDED');
+    expect(await reasonOf('/v2/who', authorised)).toBe('PERSON_REQUIRED');
+    expect(await reasonOf('/v2/who', { authorization: 'Bearer wrong' })).toBe('INVALID_API_KEY');
+    expect(await reasonOf('/v2/things/1', {})).toBe('MISSING_API_KEY');
+    expect(await reasonOf('/v2/things/1', { 'millrace-organisation': 'org_1' })).toBe('SESSION_ENDED');
+    expect(await reasonOf('/v2/things/1', { authorization: `Bearer ${'b'.repeat(32)}` })).toBe(
+      'SESSION_ENDED',
+    );
+  });
+
+  it('and has a key is who the key says, whatever cookie the browser adds', async () => {
+    const { ask } = serve();
+    const answer = await ask('/v2/things/1', { ...authorised, cookie, ...ownPage });
+    expect(String(answer.json['id'])).toMatch(/^key /);
+  });
+
+  it('cannot sign in where nobody can: a token is judged as the key that it is not', async () => {
+    const { ask } = serve(false);
+    for (const headers of [{ authorization: `Bearer ${token}` }, { cookie, ...ownPage }]) {
+      expect((await ask('/v2/things/1', headers)).status).toBe(401);
+    }
+  });
+});
