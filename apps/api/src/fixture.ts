@@ -14,6 +14,7 @@ import {
 } from '@millrace/core/identity';
 import { createStripeGateway } from '@millrace/core/payments';
 import { consoleSubject } from '@millrace/core/rentals';
+import type { OidcProvider } from '@millrace/platform/auth';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { createIdSource } from '@millrace/platform/ids';
@@ -86,6 +87,7 @@ export async function startApiFixture(
     /** Letters go to a real SMTP server, and anyone may sign up. */
     readonly withMail?: boolean;
     readonly signUp?: 'open' | 'closed';
+    readonly oidc?: readonly OidcProvider[];
   } = {},
 ): Promise<ApiFixture> {
   const database = await createTestDatabase();
@@ -102,7 +104,10 @@ export async function startApiFixture(
   const stripe = await startStripeDouble();
   const ids = createIdSource({ clock, cell: 1 });
   const { withMail = false, signUp = withMail ? 'open' : 'closed' } = options;
-  const people = await startFixturePeople({ db, clock, ids, log }, { withMail, signUp });
+  const people = await startFixturePeople(
+    { db, clock, ids, log },
+    { withMail, signUp, oidc: options.oidc ?? [] },
+  );
   const api = createApi({
     contract,
     cell: 1,

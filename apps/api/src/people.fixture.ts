@@ -4,6 +4,7 @@ import {
   createSignIn,
   passwordHash,
   setPassword,
+  type OidcProvider,
   type SignIn,
   type SignInDeps,
 } from '@millrace/platform/auth';
@@ -28,7 +29,11 @@ export interface FixturePeople {
 
 export async function startFixturePeople(
   deps: Omit<SignInDeps, 'mailer'>,
-  options: { readonly withMail: boolean; readonly signUp: 'open' | 'closed' },
+  options: {
+    readonly withMail: boolean;
+    readonly signUp: 'open' | 'closed';
+    readonly oidc: readonly OidcProvider[];
+  },
 ): Promise<FixturePeople> {
   const smtp = options.withMail ? await startSmtpServer() : null;
   const from = { name: 'Example Cloud', address: 'cloud@example.com' };
@@ -38,7 +43,7 @@ export async function startFixturePeople(
     publicUrl: fixturePublicUrl,
     secret: fixtureSecret,
     signUp: options.signUp,
-    oidc: [],
+    oidc: options.oidc,
     addressTries: 100,
   };
   const signIn = await createSignIn(settings, { ...deps, mailer });

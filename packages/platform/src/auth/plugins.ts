@@ -62,5 +62,7 @@ function toGenericOAuth({ id, name, discoveryUrl, clientId, clientSecret, scopes
     scopes: [...scopes],
     pkce: true,
     requireIdTokenVerification: true,
+    // A provider that does not vouch for a mailbox leaves it to a letter of ours.
+    requireEmailVerification: true,
   };
 }
