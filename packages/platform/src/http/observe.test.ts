@@ -23,3 +23,14 @@ test('probes are told of at debug while they succeed, and as any request when th
     await server.close();
   }
 });
+
+test('what a link carries behind its path is in no line: it lets in whoever reads it', async () => {
+  const server = createTestServer();
+  try {
+    await server.fastify.inject('/console/reset-password?token=not-for-the-log');
+    expect(JSON.parse(server.lines.at(-1) ?? '')).toMatchObject({ path: '/console/reset-password' });
+    expect(server.lines.join('')).not.toContain('not-for-the-log');
+  } finally {
+    await server.close();
+  }
+});

@@ -11,7 +11,7 @@ import { answerBrokenConnection, answerFailure } from './failures.ts';
 import { handle } from './handle.ts';
 import type { Kit } from './kit.ts';
 import { defaultHttpLimits } from './limits.ts';
-import { beginRequest, endRequest } from './observe.ts';
+import { beginRequest, endRequest, pathOf } from './observe.ts';
 import { findState, stateOf } from './request-state.ts';
 import { createMethodFinder, createOperationFinder, routerPath } from './route-path.ts';
 import type { Handler, HttpServer, HttpServerOptions } from './types.ts';
@@ -177,10 +177,6 @@ function admitterElsewhere(
     state.operation = operation;
     await context.with(state.context, () => admit(kit, operation, request, reply));
   };
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0] ?? '';
 }
 
 /** Some paths the router refuses before any hook runs, so what the hooks do is done here. */
