@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { attemptFor, pickFrom } from './attempt.ts';
 import { blockersOf, isRefusal, stepFor, type Budget, type Quote, type Standing } from './blockers.ts';
 import { partLines, reviewLines, termsFor, type Purse } from './summary.ts';
-import { whyNot } from './why-not.ts';
+import { mayComeFree, whyNot } from './why-not.ts';
 
 const quote: Quote = {
   costPerHour: 2.49,
@@ -180,8 +180,10 @@ describe('refusals', () => {
     expect(whyNot({ placeable: false, nodesConsidered: 12, obstacles })).toBe(
       'Of the 12 hosts there, 11 came nearest: Their GPUs are taken.',
     );
+    expect(mayComeFree({ obstacles })).toBe(true);
     const nowhere = [{ code: 'NO_NODES_IN_REGION', message: 'There are no hosts.', nodeCount: 0 }];
     expect(whyNot({ placeable: false, nodesConsidered: 0, obstacles: nowhere })).toBe('There are no hosts.');
+    expect(mayComeFree({ obstacles: nowhere })).toBe(false);
     expect(whyNot({ placeable: false, nodesConsidered: 3, obstacles: [] })).toContain('No host');
     expect(whyNot({ placeable: true, nodesConsidered: 3, obstacles: [] })).toContain('can be had');
   });
@@ -214,7 +216,9 @@ describe('the summary', () => {
   it('says what is needed, what is left and how long that lasts', () => {
     expect(lineOf('Needed to begin')?.value).toEqual({ nano: 200_000_000n, unit: '' });
     expect(lineOf('Available afterwards')?.value).toEqual({ nano: 4_800_000_000n, unit: '' });
+    expect(lineOf('Available afterwards', { affordable: false })).toBeUndefined();
     expect(lineOf('Balance then lasts')?.value).toBe('2 h');
+    expect(lineOf('Balance then lasts', { affordable: false })).toBeUndefined();
     expect(lineOf('Balance then lasts', { runwaySeconds: null })?.value).toBe('nothing costs anything');
     expect(lineOf('Available now', {}, { availableNanoUsd: null })).toBeUndefined();
   });

@@ -1,6 +1,7 @@
 import { newName } from '@millrace/sdk/text';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
+import { problemOf } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
@@ -9,7 +10,7 @@ import { Empty, Problem, Shown } from '../../ui/states.tsx';
 import { useOwnOffers } from '../catalog/use-offers.ts';
 import { machineWords, type Offer } from '../catalog/offers.ts';
 import { attemptFor, pickFrom, type Attempt } from './attempt.ts';
-import { blockersOf } from './blockers.ts';
+import { blockersOf, stepFor } from './blockers.ts';
 import { createCommand, USER_DATA_FILE } from './command.ts';
 import { newDraft, readDraft, type Draft, type Order } from './draft.ts';
 import { FORM } from './form.ts';
@@ -88,7 +89,8 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
   };
   const read = readDraft(draft, wish);
   const asked = pricedWish(wish, draft, read);
-  const review = useReview(asked, wish);
+  const create = useCreate(read.order);
+  const review = useReview(asked, wish, stepFor(problemOf(create.error).reason) === 'alternatives');
   const purse = usePurse();
   const keys = useApiQuery(['ssh-keys', 'all'], async (client, signal) =>
     client.sshKeys.list({ limit: 200 }, { signal }).all(),
@@ -100,7 +102,6 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
     { keepPrevious: true },
   );
   const volumes = useVolumes(draft.volume === 'existing');
-  const create = useCreate();
   const blockers = blockersOf({
     mayNot: mayNot('rentals:write'),
     isSuspended: me.organisation.status === 'suspended',
@@ -127,7 +128,7 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
         className="hidden"
         onSubmit={(event) => {
           event.preventDefault();
-          if (blockers.length === 0) create.send(read.order);
+          if (blockers.length === 0) create.send(() => review.retry());
         }}
       />
       <div className="min-w-0">
@@ -180,15 +181,15 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
 }
 
 /** Sends the order, once however often the button is pressed, and goes to the page of what came of it. */
-function useCreate() {
+function useCreate(order: Order) {
   const navigate = useNavigate();
   const attempt = useRef<Attempt | null>(null);
   const mutation = useApiMutation(
-    async (client, { order, key }: { readonly order: Order; readonly key: string }) => {
-      const options = { idempotencyKey: key };
-      return order.type === 'bare-metal'
-        ? client.rentals.createBareMetal(order.body, options)
-        : client.rentals.createVirtualMachine(order.body, options);
+    async (client, sent: Attempt & { readonly order: Order }) => {
+      const options = { idempotencyKey: sent.key };
+      return sent.order.type === 'bare-metal'
+        ? client.rentals.createBareMetal(sent.order.body, options)
+        : client.rentals.createVirtualMachine(sent.order.body, options);
     },
     {
       changes: ['rentals', 'money', 'catalog', 'volumes'],
@@ -196,13 +197,15 @@ function useCreate() {
         void navigate({ to: '/rentals/$rentalId', params: { rentalId: String(id) }, replace: true }),
     },
   );
+  // What was said of an order that has been changed since says nothing of this one.
+  const isOfThis = attemptFor(null, order, () => '').text === mutation.variables?.text;
   return {
-    send: (order: Order): void => {
+    send: (onRefused: () => void): void => {
       if (mutation.isPending) return;
       attempt.current = attemptFor(attempt.current, order, () => globalThis.crypto.randomUUID());
-      mutation.mutate({ order, key: attempt.current.key });
+      mutation.mutate({ order, ...attempt.current }, { onError: onRefused });
     },
     isCreating: mutation.isPending || mutation.isSuccess,
-    error: mutation.error,
+    error: isOfThis ? mutation.error : null,
   };
 }

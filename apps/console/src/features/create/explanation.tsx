@@ -4,7 +4,7 @@ import { PerHour } from '../../ui/money.tsx';
 import { Ago, When } from '../../ui/time.tsx';
 import { networkWords } from '../catalog/offers.ts';
 import { picksOfWish, type Wish } from './picks.ts';
-import { whyNot } from './why-not.ts';
+import { mayComeFree, whyNot } from './why-not.ts';
 
 /** Few enough to read; the service lists the nearest first. */
 const ALTERNATIVES_SHOWN = 4;
@@ -21,16 +21,18 @@ export function Explanation({
   return (
     <div className="flex flex-col gap-2">
       <p>{whyNot(explained)}</p>
-      <p>
-        {capacityExpectedAt === null ? (
-          'When it will be free again is not known.'
-        ) : (
-          <>
-            Enough is known to come free <Ago at={capacityExpectedAt} /> (<When at={capacityExpectedAt} />
-            ), if nobody else takes it first.
-          </>
-        )}
-      </p>
+      {(capacityExpectedAt !== null || mayComeFree(explained)) && (
+        <p>
+          {capacityExpectedAt === null ? (
+            'When it will be free again is not known.'
+          ) : (
+            <>
+              Enough is known to come free <Ago at={capacityExpectedAt} /> (<When at={capacityExpectedAt} />
+              ), if nobody else takes it first.
+            </>
+          )}
+        </p>
+      )}
       {alternatives.length > 0 && (
         <div>
           <h3>What you could have now instead</h3>

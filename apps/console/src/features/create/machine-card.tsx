@@ -40,7 +40,7 @@ export function MachineCard({
             onChange={(event) => onPick(picksOfType(event.target.value, wish))}
             choices={[
               { value: 'virtual-machine', label: 'Virtual machine' },
-              { value: 'bare-metal', label: 'Bare metal: whole nodes, nobody else on them' },
+              { value: 'bare-metal', label: 'Bare metal (whole nodes)' },
             ]}
           />
         </div>
@@ -142,8 +142,8 @@ function Sizes({
   );
 }
 
-function sizeWords({ gpuCount, nodes }: Offer): string {
+function sizeWords({ gpuCount, nodes, machineType }: Offer): string {
   const gpus = gpuCount === 1 ? '1 GPU' : `${String(gpuCount)} GPUs`;
-  if (nodes.length <= 1) return gpus;
-  return `${String(nodes.length)} nodes, ${gpus}`;
+  if (machineType === 'virtual-machine') return gpus;
+  return nodes.length === 1 ? `1 node, ${gpus}` : `${String(nodes.length)} nodes, ${gpus}`;
 }

@@ -15,7 +15,7 @@ interface Parts {
 export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish'>) {
   return (
     <Card title="Name and limits">
-      <div className="grid gap-3 sm:grid-cols-3">
+      <div className="grid items-end gap-3 sm:grid-cols-3">
         <TextField
           label="Name"
           form={FORM}
@@ -28,7 +28,7 @@ export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish'>) {
         <TextField
           label="Time to live"
           form={FORM}
-          hint="Ends it after so long: 90m, 8h, 3d"
+          hint="Such as 90m, 8h or 3d"
           placeholder="no end"
           value={draft.ttl}
           onChange={(event) => onChange({ ttl: event.target.value })}
@@ -37,7 +37,7 @@ export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish'>) {
         <TextField
           label="Cost limit (USD)"
           form={FORM}
-          hint="Ends it before it costs more"
+          hint="It ends before it costs more"
           placeholder="no limit"
           inputMode="decimal"
           value={draft.maxUsd}

@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
 import { isRefusal, stepFor, type Blocker, type Quote, type Step } from './blockers.ts';
+import { ReservationForm } from '../catalog/reservation-form.tsx';
 import { Explanation } from './explanation.tsx';
 import { FORM } from './form.ts';
 import type { Wish } from './picks.ts';
@@ -167,6 +168,10 @@ function Obstacles(summary: Summary) {
       {explained !== undefined && (
         <Note tone="warn">
           <Explanation wish={wish} explained={explained} />
+          <details className="mt-2">
+            <summary className="font-medium">Ask the operator for more</summary>
+            <ReservationForm gpuCount={wish.count} />
+          </details>
         </Note>
       )}
     </>
@@ -211,7 +216,15 @@ function StepLink({ step }: { readonly step: Step | null }) {
         </a>
       );
     case 'alternatives':
-      return <span>Choose another size or region, or one of what could be had instead.</span>;
+      return (
+        <span>
+          Choose another size or region, or{' '}
+          <Link to="/" search={{ available: true }} className="underline">
+            see what is free now
+          </Link>
+          .
+        </span>
+      );
     case 'catalog':
       return (
         <Link to="/" className="underline">

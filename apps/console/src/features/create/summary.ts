@@ -92,24 +92,36 @@ function limitLines(quote: Quote, { ttlSeconds, maxNanoUsd }: Purse): readonly L
 }
 
 function balanceLines(quote: Quote, { availableNanoUsd }: Purse): readonly Line[] {
-  const hold = BigInt(quote.holdNanoUsd);
+  const { holdNanoUsd, minimumBalanceNanoUsd, runwaySeconds, term, affordable } = quote;
+  const nothingBurns = term === null ? 'nothing costs anything' : 'the term is paid for';
   return [
     {
       label: 'Needed to begin',
-      value: amount(quote.minimumBalanceNanoUsd),
-      note: 'Set aside at once, for the first minutes or the term.',
+      value: amount(minimumBalanceNanoUsd),
+      note:
+        term === null
+          ? 'Set aside at once; what it does not use comes back.'
+          : 'The whole term is set aside at once.',
     },
-    ...(availableNanoUsd === null
+    ...(availableNanoUsd === null ? [] : [{ label: 'Available now', value: amount(availableNanoUsd) }]),
+    // What cannot be paid leaves nothing to tell of.
+    ...(availableNanoUsd === null || !affordable
       ? []
       : [
-          { label: 'Available now', value: amount(availableNanoUsd) },
-          { label: 'Available afterwards', value: amount(BigInt(availableNanoUsd) - hold) },
+          {
+            label: 'Available afterwards',
+            value: amount(BigInt(availableNanoUsd) - BigInt(holdNanoUsd)),
+          },
         ]),
-    {
-      label: 'Balance then lasts',
-      value: quote.runwaySeconds === null ? 'nothing costs anything' : roughDuration(quote.runwaySeconds),
-      ...(quote.runwaySeconds !== null && { note: 'With everything that runs now beside it.' }),
-    },
+    ...(affordable
+      ? [
+          {
+            label: 'Balance then lasts',
+            value: runwaySeconds === null ? nothingBurns : roughDuration(runwaySeconds),
+            ...(runwaySeconds !== null && { note: 'With everything that runs now beside it.' }),
+          },
+        ]
+      : []),
   ];
 }
 

@@ -26,7 +26,7 @@ export function pricedWish(
 }
 
 /** The price of just this wish: what was told of another is not taken for it, though it may still be shown, greyed. */
-export function useReview(asked: WireWish, wish: Wish) {
+export function useReview(asked: WireWish, wish: Wish, wasRefused: boolean) {
   const text = JSON.stringify(asked);
   const settled = useSettled(text, SETTLE_MS);
   const isAsked = countIssue(wish) === null;
@@ -36,7 +36,8 @@ export function useReview(asked: WireWish, wish: Wish) {
     { enabled: isAsked, keepPrevious: true, refetchMs: LOOK_AGAIN_MS },
   );
   const isCurrent = settled === text && !quote.isPlaceholderData;
-  const isFull = isAsked && isCurrent && quote.data?.available === false;
+  // Somebody else may have been faster than what was told a moment ago.
+  const isFull = isAsked && isCurrent && (wasRefused || quote.data?.available === false);
   const explained = useApiQuery(
     ['catalog', 'explain', settled],
     (client, signal) => client.options.explain(JSON.parse(settled) as WireWish, { signal }),
@@ -48,7 +49,7 @@ export function useReview(asked: WireWish, wish: Wish) {
     isCurrent,
     error: isCurrent ? quote.error : null,
     retry: () => void quote.refetch(),
-    explained: isFull ? explained.data : undefined,
+    explained: isFull && explained.data?.placeable === false ? explained.data : undefined,
   };
 }
 

@@ -16,3 +16,19 @@ export function whyNot({
   const hosts = nodesConsidered === 1 ? 'the one host' : `the ${String(nodesConsidered)} hosts`;
   return `Of ${hosts} there, ${String(nearest.nodeCount)} came nearest: ${nearest.message}`;
 }
+
+/** Obstacles that no waiting removes: nothing there is of the kind that is wanted. */
+const lasting: ReadonlySet<string> = new Set([
+  'REGION_NOT_OFFERED',
+  'GPU_COUNT_NOT_OFFERED',
+  'NO_NODES_IN_REGION',
+  'WRONG_GPU_TYPE',
+  'WRONG_NETWORK',
+  'CUDA_TOO_OLD',
+  'NODE_TOO_SMALL',
+]);
+
+/** Whether it is worth saying when it may be had. */
+export function mayComeFree({ obstacles }: Pick<Answer<'explainPlacement'>, 'obstacles'>): boolean {
+  return obstacles.some(({ code }) => !lasting.has(code));
+}

@@ -1,0 +1,53 @@
+import { useState } from 'react';
+import { useApiMutation } from '../../api/queries.ts';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Note, Problem } from '../../ui/states.tsx';
+import { wholeOf } from './filters.ts';
+
+/** Tells the operator that more is wanted than can be had. */
+export function ReservationForm({ gpuCount }: { readonly gpuCount: number }) {
+  const { mayNot } = useSession();
+  const [text, setText] = useState(String(gpuCount));
+  const count = wholeOf(text.trim());
+  const request = useApiMutation(
+    (client, wanted: number) => client.rentals.requestReservation({ gpuCount: wanted }),
+    { changes: ['rentals'] },
+  );
+  if (request.data !== undefined) {
+    return <Note tone="good">{request.data.message}. The operator has it now and will be in touch.</Note>;
+  }
+  return (
+    <form
+      className="border-line flex flex-col gap-2 border-t pt-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (count !== undefined && !request.isPending) request.mutate(count);
+      }}
+    >
+      <h3>Ask for a reservation</h3>
+      <p className="text-soft">
+        The operator is told that your organisation wants so many GPUs. Nothing is set aside and nothing costs
+        anything by asking.
+      </p>
+      <TextField
+        label="How many GPUs"
+        inputMode="numeric"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        error={count === undefined ? 'A whole number from 1.' : undefined}
+      />
+      {request.error !== null && <Problem error={request.error} doing="send the request" />}
+      <div>
+        <Button
+          type="submit"
+          busy={request.isPending && 'Sending…'}
+          off={mayNot('rentals:write') || (count === undefined && 'Say how many GPUs first.')}
+        >
+          Request a reservation
+        </Button>
+      </div>
+    </form>
+  );
+}
