@@ -18,8 +18,8 @@ export interface Browser {
   readonly lastSet: readonly string[];
 }
 
-export function openBrowser(fixture: ApiFixture): Browser {
-  const cookies = new Map<string, string>();
+export function openBrowser(fixture: ApiFixture, kept: ReadonlyMap<string, string> = new Map()): Browser {
+  const cookies = new Map(kept);
   const address = newAddress();
   let lastSet: readonly string[] = [];
 

@@ -163,6 +163,31 @@ describe('a password', () => {
   });
 });
 
+describe('a mailbox', () => {
+  it('is changed with the leave of the old one and the proof of the new one', async () => {
+    const email = await confirmed();
+    const newEmail = newMailbox();
+    const browser = await signedIn(email);
+    expect((await browser.post('/auth/change-email', { newEmail })).status).toBe(200);
+    const leave = pathIn(await letterTo(fixture, email, /Change your mailbox/));
+    expect((await browser.get(leave)).status).toBe(302);
+    await signedIn(email);
+    const proof = pathIn(await letterTo(fixture, newEmail, /Confirm/));
+    expect((await browser.get(proof)).status).toBe(302);
+    await signedIn(newEmail);
+    const old = await openBrowser(fixture).post('/auth/sign-in/email', { email, password });
+    expect(old.status).toBe(401);
+  });
+
+  it('that somebody else has is not taken over, and nobody learns that they have it', async () => {
+    const [ada, eve] = [await confirmed(), await confirmed()];
+    const browser = await signedIn(eve);
+    expect((await browser.post('/auth/change-email', { newEmail: ada })).status).toBe(200);
+    await signedIn(ada);
+    await signedIn(eve);
+  });
+});
+
 describe('a second factor', () => {
   async function withTotp() {
     const email = await confirmed();
