@@ -61,12 +61,13 @@ const frames: Readonly<Record<string, string>> = {
 
 /** Drawn anew only when the node is another one: what was read again and is the same keeps its identity. */
 const Tile = memo(function Tile({ node, href }: { readonly node: FleetNode; readonly href: string }) {
+  const words = nodeWords(node);
   return (
     <a
       href={href}
       data-node={node.id}
-      aria-label={nodeWords(node)}
-      title={nodeWords(node)}
+      aria-label={words}
+      title={words}
       className={`bg-surface hover:bg-raised flex flex-col gap-1 rounded-md border px-2 py-1.5 ${frames[node.status] ?? 'border-line'}`}
     >
       <span className="max-w-28 truncate text-xs">{node.name}</span>
@@ -122,7 +123,10 @@ function Cluster({
 }) {
   const { name, providerId, cluster, nodes, counts } = group;
   return (
-    <div className="[contain-intrinsic-size:auto_12rem] [content-visibility:auto]">
+    // What is far below is not laid out until one gets there, where that is worth it.
+    <div
+      className={nodes.length > 100 ? '[contain-intrinsic-size:auto_40rem] [content-visibility:auto]' : ''}
+    >
       <div className="mb-1.5 flex flex-wrap items-center gap-x-2 gap-y-1">
         <h3>{name}</h3>
         <span className="text-soft text-xs">

@@ -83,7 +83,9 @@ function Loaded({
 }) {
   const { view = 'map', ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const wanted = useDeferredValue(filter);
+  // By its text, because the router makes the object anew whenever anything of the URL is.
+  const wantedText = useDeferredValue(JSON.stringify(filter));
+  const wanted = useMemo(() => JSON.parse(wantedText) as FleetFilter, [wantedText]);
   const shown = useMemo(() => filterNodes(nodes, wanted), [nodes, wanted]);
   const isFiltered = Object.values(wanted).some((value) => value !== undefined);
   if (nodes.length === 0 && clusters.length === 0) {

@@ -27,7 +27,10 @@ function AllRentals() {
   const navigate = route.useNavigate();
   return (
     <>
-      <PageHead title="All rentals" about="Rentals, instances and wishes of every organisation." />
+      <PageHead
+        title="All rentals"
+        about="Rentals, instances and reservation requests of every organisation."
+      />
       <Tabs
         label="What is shown"
         open={tab}

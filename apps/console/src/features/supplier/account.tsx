@@ -22,7 +22,7 @@ function useAccount() {
     ['supplier', 'account'],
     async (client, signal): Promise<Account | null> => {
       try {
-        return await client.supplier.getAccount({ signal });
+        return await client.supplier.getAccount({}, { signal });
       } catch (error) {
         if (error instanceof ApiError && error.reason === 'SUPPLIER_NOT_FOUND') return null;
         throw error;
