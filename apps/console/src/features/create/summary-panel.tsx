@@ -129,14 +129,12 @@ function Lines({ lines }: { readonly lines: readonly Line[] }) {
   return (
     <dl className="mt-2 flex flex-col gap-1.5">
       {lines.map(({ label, value, note }) => (
-        <div key={label}>
-          <div className="flex flex-wrap items-baseline justify-between gap-x-3">
-            <dt className="text-soft min-w-0 break-words">{label}</dt>
-            <dd className="ml-auto text-right font-medium">
-              <Value value={value} />
-            </dd>
-          </div>
-          {note !== undefined && <dd className="text-soft text-xs">{note}</dd>}
+        <div key={label} className="flex flex-wrap items-baseline justify-between gap-x-3">
+          <dt className="text-soft min-w-0 break-words">{label}</dt>
+          <dd className="ml-auto text-right font-medium">
+            <Value value={value} />
+          </dd>
+          {note !== undefined && <dd className="text-soft basis-full text-xs">{note}</dd>}
         </div>
       ))}
     </dl>
