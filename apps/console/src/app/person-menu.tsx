@@ -51,11 +51,13 @@ function Signed({ session }: { readonly session: Session }) {
   };
   return (
     <Menu.Root>
-      <Menu.Trigger
-        aria-label={`Account and organisation: ${me.organisation.name}`}
-        className="hover:bg-raised mx-2 flex w-[calc(100%-1rem)] items-center gap-2 rounded-md px-2 py-1.5 text-left"
-      >
-        <span className="bg-accent-soft text-accent-strong flex size-7 shrink-0 items-center justify-center rounded font-semibold">
+      <Menu.Trigger className="hover:bg-raised mx-2 flex w-[calc(100%-1rem)] items-center gap-2 rounded-md px-2 py-1.5 text-left">
+        {/* Part of the name beside what is seen, so that it can also be called by what is seen. */}
+        <span className="sr-only">Account and organisation: </span>
+        <span
+          aria-hidden
+          className="bg-accent-soft text-accent-strong flex size-7 shrink-0 items-center justify-center rounded font-semibold"
+        >
           {me.organisation.name.slice(0, 1).toUpperCase()}
         </span>
         <span className="min-w-0 flex-1">

@@ -145,7 +145,7 @@ function useColumns(now: number, onOpen: (open: Open) => void): readonly Column<
           ...(allowedIps.length === 0 ? [] : [`from ${allowedIps.join(', ')}`]),
         ];
         return lines.length === 0 ? (
-          <span className="text-soft">none of its own</span>
+          <span className="text-soft">none</span>
         ) : (
           <ul>
             {lines.map((line) => (

@@ -25,7 +25,7 @@ const columns: readonly Column<Line>[] = [
       return link === null ? (
         <span className="font-normal">{description}</span>
       ) : (
-        <Link to={link.to} className="font-normal underline">
+        <Link to={link.to} search={link.search ?? {}} className="font-normal underline">
           {description}
         </Link>
       );

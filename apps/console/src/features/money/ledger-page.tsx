@@ -56,7 +56,7 @@ function Cause({ cause }: { readonly cause: Entry['cause'] }) {
   const link = causeLink(cause);
   if (link === null) return <span className="text-soft break-all">{`${cause.kind} ${cause.id}`}</span>;
   return (
-    <Link to={link.to} className="break-words underline">
+    <Link to={link.to} search={link.search ?? {}} className="break-words underline">
       {link.label}
     </Link>
   );

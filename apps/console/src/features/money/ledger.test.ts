@@ -40,6 +40,10 @@ describe('a line', () => {
   it('leads to its cause', () => {
     expect(causeLink({ kind: 'rental', id: '1042' })).toEqual({ to: '/rentals/1042', label: 'Rental 1042' });
     expect(causeLink({ kind: 'payment', id: 'pay_1' })?.to).toBe('/money');
+    expect(causeLink({ kind: 'inference', id: 'req_1' })).toMatchObject({
+      to: '/usage',
+      search: { request: 'req_1' },
+    });
     expect(causeLink({ kind: 'operator', id: 'req_1' })).toBeNull();
   });
 

@@ -33,6 +33,7 @@ export function kindWords(kind: string): string {
 
 export interface CauseLink {
   readonly to: string;
+  readonly search?: { readonly request: string };
   readonly label: string;
 }
 
@@ -47,7 +48,8 @@ export function causeLink({ kind, id }: Entry['cause']): CauseLink | null {
     case 'instance':
       return { to: `/instances/${part}`, label: id };
     case 'inference':
-      return { to: '/usage', label: 'Usage of models' };
+      // Requests are charged together, and the first of them names them all.
+      return { to: '/usage', search: { request: id }, label: 'Requests to a model' };
     case 'payment':
       return { to: '/money', label: 'Top-ups' };
     default:

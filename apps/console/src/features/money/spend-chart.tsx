@@ -7,8 +7,8 @@ import { mostOf, productsIn, type Product, type SpendDay } from './spend.ts';
 const fills: Readonly<Record<Product, string>> = {
   rentals: 'bg-accent',
   volumes: 'bg-info',
-  instances: 'bg-warn',
-  inference: 'bg-good',
+  instances: 'bg-good',
+  inference: 'bg-warn',
   other: 'bg-soft',
 };
 

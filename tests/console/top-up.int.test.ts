@@ -1,0 +1,87 @@
+import { buildConsole } from '@millrace/console-tools';
+import {
+  signStripeEvent,
+  startSmtpServer,
+  startStripeDouble,
+  type StripeDouble,
+  type TestSmtp,
+} from '@millrace/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openMockStack, type MockStack } from '../stack/mock-stack.ts';
+import { openBrowser, type TestBrowser } from './browser.ts';
+import { peopleEnv } from './console-stack.ts';
+import { settled } from './look.ts';
+import { inMode, newOwner, type Owner } from './person.ts';
+
+// Adding money by card, with a double of Stripe: from the amount to the page to pay on, and back to a balance that has it.
+
+let smtp: TestSmtp;
+let stripe: StripeDouble;
+let stack: MockStack;
+let browser: TestBrowser;
+let owner: Owner;
+beforeAll(async () => {
+  buildConsole();
+  [smtp, stripe] = await Promise.all([startSmtpServer(), startStripeDouble()]);
+  stack = await openMockStack({
+    gateway: false,
+    env: {
+      ...peopleEnv(smtp),
+      MILLRACE_STRIPE_SECRET_KEY: stripe.settings.secretKey,
+      MILLRACE_STRIPE_WEBHOOK_SECRET: stripe.settings.webhookSecret,
+      MILLRACE_STRIPE_API_URL: stripe.settings.apiUrl,
+      MILLRACE_CONSOLE_URL: 'https://console.example.com',
+    },
+  });
+  browser = await openBrowser();
+  owner = await newOwner({ apiUrl: stack.apiUrl, db: stack.database.db, smtp });
+}, 240_000);
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await stack?.[Symbol.asyncDispose]();
+  await stripe?.[Symbol.asyncDispose]();
+  await smtp?.close();
+}, 60_000);
+
+test('an amount is paid on the page of the provider, and coming back proves nothing until it is confirmed', async () => {
+  const session = inMode(owner.session, stack.apiUrl, owner.orgId, 'live');
+  await browser.visit({ url: stack.apiUrl, session }, async ({ page, context, goto }) => {
+    await context.route('https://checkout.example.com/**', (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<h1>Pay here</h1>' }),
+    );
+    await goto('/money');
+    await settled(page);
+    const amount = page.getByRole('textbox', { name: 'Amount in US dollars' });
+    await amount.fill('4.99');
+    await amount.press('Enter');
+    await expect.poll(() => page.getByRole('alert').allInnerTexts()).toContain('From $5 to $10,000 at once.');
+    expect(stripe.calls()).toBe(0);
+    await amount.fill('25.50');
+    await page.getByRole('button', { name: 'Pay by card' }).click();
+    await page.getByRole('heading', { name: 'Pay here' }).waitFor();
+    const [checkout] = stripe.sessions();
+    if (checkout === undefined) throw new Error('No page to pay on was made.');
+    expect(checkout.amount_total).toBe(2_550);
+
+    await goto('/money?back=paid');
+    await settled(page);
+    const main = page.getByRole('main');
+    await expect
+      .poll(() => main.innerText(), { timeout: 10_000 })
+      .toContain('waiting for the payment provider');
+    expect(await main.innerText()).toContain('There is nothing to spend.');
+    const now = Date.now();
+    const { body, headers } = signStripeEvent(stripe.settings.webhookSecret, {
+      type: 'checkout.session.completed',
+      object: stripe.pay(checkout.id),
+      createdMs: now,
+    });
+    const told = await fetch(`${stack.apiUrl}/v2/payments/stripe/webhook`, { method: 'POST', headers, body });
+    expect(told.status).toBe(200);
+    // A change is on the screen within two seconds; the rest is for two cores that do much else.
+    await expect.poll(() => main.innerText(), { timeout: 10_000 }).toContain('Paid, and in your balance.');
+    await expect.poll(() => main.innerText(), { timeout: 15_000 }).toContain('$25.50');
+    await expect.poll(() => page.url()).not.toContain('back=');
+    await expect.poll(() => main.innerText(), { timeout: 15_000 }).not.toContain('nothing to spend');
+  });
+}, 90_000);
