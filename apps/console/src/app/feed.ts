@@ -21,8 +21,11 @@ export function nounsOf(eventType: string): readonly Noun[] {
 }
 
 export interface Following {
-  /** Opens the feed from now on. It heals short breaks by itself, and throws when it gives up. */
-  readonly open: (signal: AbortSignal) => AsyncIterable<{ readonly type: string }>;
+  /**
+   * Opens the feed from now on, and comes back once the service has accepted it. It heals short breaks by itself, and throws
+   * when it gives up.
+   */
+  readonly open: () => PromiseLike<AsyncIterable<{ readonly type: string }>>;
   readonly onNouns: (nouns: readonly Noun[]) => void;
   /** Something may have been missed: everything is to be read again. */
   readonly onGap: () => void;
@@ -30,6 +33,8 @@ export interface Following {
   readonly isFinal: (error: unknown) => boolean;
   /** Comes back early when the signal aborts. */
   readonly wait: (ms: number) => Promise<unknown>;
+  /** Others may have followed until now, so that something may have been missed already. */
+  readonly isLate: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -43,15 +48,12 @@ const longestWaitMs = 30_000;
 export async function followForever(following: Following): Promise<void> {
   const { signal } = following;
   let waitMs = firstWaitMs;
-  for (let isFirst = true; !signal.aborted; isFirst = false) {
-    if (!isFirst) {
-      await following.wait(waitMs);
-      if (signal.aborted) return;
-      waitMs = Math.min(longestWaitMs, waitMs * 2);
-      following.onGap();
-    }
+  for (let isLate = following.isLate; !signal.aborted; isLate = true) {
     try {
-      for await (const { type } of following.open(signal)) {
+      const events = await following.open();
+      // Only now: whatever happens from here on is told, and whatever happened before is read.
+      if (isLate) following.onGap();
+      for await (const { type } of events) {
         waitMs = firstWaitMs;
         const nouns = nounsOf(type);
         if (nouns.length > 0) following.onNouns(nouns);
@@ -59,5 +61,7 @@ export async function followForever(following: Following): Promise<void> {
     } catch (error) {
       if (following.isFinal(error)) return;
     }
+    await following.wait(waitMs);
+    waitMs = Math.min(longestWaitMs, waitMs * 2);
   }
 }

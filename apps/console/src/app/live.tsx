@@ -55,17 +55,16 @@ export function LiveUpdates() {
       told.postMessage(nouns);
     };
     told.addEventListener('message', ({ data }: MessageEvent<readonly Noun[] | null>) => readAgain(data));
-    const follow = (hasWaited: boolean): Promise<void> => {
-      if (hasWaited) tell(null);
-      return followForever({
+    const follow = (hasWaited: boolean): Promise<void> =>
+      followForever({
         open: () => client.events.stream({ after: 'latest' }, { signal }),
         onNouns: tell,
         onGap: () => tell(null),
+        isLate: hasWaited,
         isFinal,
         wait: (ms) => sleep(ms, signal).catch(() => undefined),
         signal,
       });
-    };
     // Only leaving ends the wait for the turn otherwise, and then nobody is left to be told.
     asTheOnlyOne(name, signal, follow).catch(() => undefined);
     return () => {

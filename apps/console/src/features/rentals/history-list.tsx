@@ -74,7 +74,7 @@ function Name({ ended }: { readonly ended: EndedRental }) {
       <Link
         to="/rentals/$rentalId"
         params={{ rentalId: String(rentalId) }}
-        className="text-accent font-medium underline-offset-2 hover:underline"
+        className="text-accent font-medium underline underline-offset-2"
       >
         {titleOf({ id: rentalId, name, label })}
       </Link>

@@ -69,7 +69,7 @@ function Name({ rental }: { readonly rental: Rental }) {
       <Link
         to="/rentals/$rentalId"
         params={{ rentalId: String(rental.id) }}
-        className="text-accent font-medium underline-offset-2 hover:underline"
+        className="text-accent font-medium underline underline-offset-2"
       >
         {titleOf(rental)}
       </Link>

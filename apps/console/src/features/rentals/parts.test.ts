@@ -143,7 +143,7 @@ describe('a rental in words', () => {
   it('is looked at often while it changes, and not at all once it is over', () => {
     expect(lookAgainMs(rentalWith({ status: 'Pending' }))).toBe(2_000);
     expect(lookAgainMs(rentalWith({ power: 'changing' }))).toBe(2_000);
-    expect(lookAgainMs(rentalWith())).toBe(15_000);
+    expect(lookAgainMs(rentalWith())).toBe(5_000);
     expect(lookAgainMs(rentalWith({ status: 'Terminated' }))).toBe(false);
   });
 });

@@ -20,7 +20,7 @@ import { StateCard } from './state-card.tsx';
 import { useRental } from './use-rental.ts';
 
 const back = (
-  <Link to="/rentals" className="text-soft hover:underline">
+  <Link to="/rentals" className="text-soft underline underline-offset-2">
     ← Rentals
   </Link>
 );

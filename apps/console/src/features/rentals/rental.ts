@@ -42,7 +42,8 @@ export function hasFailed({ status, meta }: Pick<Rental, 'status' | 'meta'>): bo
 }
 
 const changingMs = 2_000;
-const settledMs = 15_000;
+/** Power is switched from elsewhere without an event, and what it has cost grows. */
+const settledMs = 5_000;
 
 /** How often to look again. The feed tells of most changes; this finds the rest, and what a rental has cost by now. */
 export function lookAgainMs(rental: Life | undefined): number | false {

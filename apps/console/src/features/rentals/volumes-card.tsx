@@ -36,7 +36,7 @@ export function VolumesCard({ rental }: { readonly rental: Rental }) {
               <Link
                 to="/volumes/$volumeId"
                 params={{ volumeId: String(id) }}
-                className="text-accent hover:underline"
+                className="text-accent underline underline-offset-2"
               >
                 {label}
               </Link>

@@ -44,7 +44,7 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
                   <Link
                     to="/rentals/$rentalId"
                     params={{ rentalId: String(id) }}
-                    className="text-accent hover:underline"
+                    className="text-accent underline underline-offset-2"
                   >
                     Rental {String(id)}
                   </Link>

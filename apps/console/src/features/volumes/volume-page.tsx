@@ -24,7 +24,7 @@ import {
 import { VolumeState } from './volume-state.tsx';
 
 const back = (
-  <Link to="/volumes" className="text-soft hover:underline">
+  <Link to="/volumes" className="text-soft underline underline-offset-2">
     ← Volumes
   </Link>
 );

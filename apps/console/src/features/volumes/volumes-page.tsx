@@ -61,7 +61,7 @@ function Volumes() {
                 <Link
                   to="/volumes/$volumeId"
                   params={{ volumeId: String(id) }}
-                  className="text-accent underline-offset-2 hover:underline"
+                  className="text-accent underline underline-offset-2"
                 >
                   {label}
                 </Link>
@@ -94,7 +94,7 @@ function Rentals({ ids }: { readonly ids: readonly number[] }) {
           key={id}
           to="/rentals/$rentalId"
           params={{ rentalId: String(id) }}
-          className="text-accent hover:underline"
+          className="text-accent underline underline-offset-2"
         >
           {String(id)}
         </Link>
