@@ -249,6 +249,8 @@ function toInput(operation: Operation, sample: Sample, pools: Pools, random: Ran
   const named = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
     Object.fromEntries(
       Object.entries(values ?? {}).flatMap(([name, value]) => {
+        // No text that is sampled is a cursor: with one, hardly any list would ever be read.
+        if (name === 'cursor' && random.chance(0.7)) return [];
         const text = pools.idFor(name, operation.id) ?? (value === undefined ? undefined : textOf(value));
         return text === undefined ? [] : [[name, text]];
       }),

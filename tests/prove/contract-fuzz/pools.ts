@@ -201,7 +201,12 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       case 'maintenanceId':
         return someOf(windows);
       case 'name':
+        if (operationId === 'getMarketplaceInstance') return someOf(instances);
         return operationId === 'adminUpdateModel' ? someOf(models) : undefined;
+      case 'region':
+        return operationId === 'quoteStorageVolume' ? plantedProvider.region : undefined;
+      case 'sizeInGb':
+        return operationId === 'quoteStorageVolume' ? '256' : undefined;
       case 'deploymentId':
         return someOf(deployments);
       case 'requestId':
@@ -216,8 +221,6 @@ export function createPools(world: World, random: Random, given: Given): Pools {
           : sent.webhookId;
       case 'deliveryId':
         return sent.deliveryId;
-      case 'name':
-        return operationId === 'getMarketplaceInstance' ? someOf(instances) : undefined;
       case 'rentalId':
         if (operationId === 'adminTerminateRental') return someOf(ending);
         return someOf(Object.hasOwn(readied, operationId) ? readied[operationId as ReadiedFor] : rentals);
