@@ -8,7 +8,13 @@ export interface OidcDouble extends AsyncDisposable {
   /** What a browser is sent back with once this person has signed in there. */
   signIn(
     authorizeUrl: string,
-    who: { readonly sub: string; readonly email: string; readonly verified: boolean; readonly name: string },
+    who: {
+      readonly sub: string;
+      readonly email: string;
+      /** As providers say it: some in words. */
+      readonly verified: boolean | string;
+      readonly name: string;
+    },
   ): { readonly path: string };
   /** Signs tokens with a key that is not in the published set, until told otherwise. */
   forge(isForging: boolean): void;

@@ -7,7 +7,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 export function createCookieReader(options: { readonly name: string; readonly secret: string }) {
   const { name, secret } = options;
   return (cookies: string | undefined): string | null => {
-    const value = cookies === undefined ? null : find(cookies, name);
+    const value = cookies === undefined ? null : findCookie(cookies, name);
     const [, token, signature] = /^([A-Za-z0-9]{32})\.([A-Za-z0-9+/]{43}=)$/.exec(value ?? '') ?? [];
     if (token === undefined || signature === undefined) return null;
     const right = createHmac('sha256', secret).update(token, 'utf8').digest();
@@ -15,7 +15,7 @@ export function createCookieReader(options: { readonly name: string; readonly se
   };
 }
 
-function find(cookies: string, name: string): string | null {
+export function findCookie(cookies: string, name: string): string | null {
   for (const part of cookies.split(';')) {
     const [key, ...rest] = part.trim().split('=');
     if (key === name) return decode(rest.join('='));

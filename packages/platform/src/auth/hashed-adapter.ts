@@ -53,8 +53,11 @@ function withSecret<T>(model: string, row: T, secret: unknown): T {
   return { ...row, [field]: secret };
 }
 
-/** What PostgreSQL says of a value that does not fit its column: no UUID, a NUL in a text, too long, against a check. */
-const badValue: ReadonlySet<unknown> = new Set(['22P02', '22021', '22001', '22003', '22P05', '23514']);
+/** What PostgreSQL says of a value that does not fit its column: no UUID, a NUL in a text, too long, against a check, of nobody. */
+const badValue: ReadonlySet<unknown> = new Set([
+  ...['22P02', '22021', '22001', '22003', '22P05'],
+  ...['23514', '23503'],
+]);
 
 async function refusingBadValues<T>(work: Promise<T>): Promise<T> {
   try {

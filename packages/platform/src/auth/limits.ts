@@ -17,12 +17,21 @@ const MAILBOX_LETTERS = 5;
 /** Who tries, and how many tries their address has in a quarter of an hour. */
 export interface Trier {
   readonly clientIp: string;
-  readonly email: string | null;
+  /** As `mailboxOf` names it. */
+  readonly mailbox: string | null;
+  /** The id of a browser that this mailbox signed in with before. */
+  readonly browser: string | null;
   readonly addressTries: number;
 }
 
+/** Never the mailbox itself: what is counted is kept elsewhere, and shown in its metrics. */
+export function mailboxOf(email: string): string {
+  return createHash('sha256').update(email.trim().toLowerCase(), 'utf8').digest('base64url');
+}
+
 /** What a try costs, by whom it is counted. Each is asked for by itself: a tag keeps one slot of Valkey. */
-function requestsOf(path: AuthPath, { clientIp, email, addressTries }: Trier): readonly RateRequest[] {
+function requestsOf(path: AuthPath, who: Trier): readonly RateRequest[] {
+  const { clientIp, mailbox, browser, addressTries } = who;
   const block = addressBlock(clientIp);
   const byAddress: RatePolicy = {
     name: 'sign-in-address',
@@ -32,18 +41,16 @@ function requestsOf(path: AuthPath, { clientIp, email, addressTries }: Trier): r
     windowMs,
   };
   const requests: RateRequest[] = [{ tag: block, policies: [byAddress] }];
-  if (path.counted === 'code' || email === null) return requests;
-  // Never the mailbox itself: what is counted is kept elsewhere, and shown in its metrics.
-  const subject = createHash('sha256').update(email.trim().toLowerCase(), 'utf8').digest('base64url');
+  if (path.counted === 'code' || mailbox === null) return requests;
   const isPassword = path.counted === 'password';
   const byMailbox: RatePolicy = {
-    name: isPassword ? 'sign-in-mailbox' : 'letters-mailbox',
+    name: isPassword ? (browser === null ? 'sign-in-mailbox' : 'sign-in-browser') : 'letters-mailbox',
     scope: 'person',
-    subject,
+    subject: isPassword && browser !== null ? `${mailbox}.${browser}` : mailbox,
     limit: isPassword ? MAILBOX_TRIES : MAILBOX_LETTERS,
     windowMs,
   };
-  return [...requests, { tag: subject, policies: [byMailbox] }];
+  return [...requests, { tag: mailbox, policies: [byMailbox] }];
 }
 
 export interface Try {

@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../fault/index.ts';
 import { requireSameOrigin, type HttpServer } from '../http/index.ts';
 import type { GivingLimiter } from '../limiter/index.ts';
-import { countTry } from './limits.ts';
+import type { KnownBrowsers } from './known-browser.ts';
+import { countTry, mailboxOf } from './limits.ts';
 import { CLIENT_IP_HEADER } from './options.ts';
 import { findAuthPath, type AuthPath } from './paths.ts';
 
@@ -14,6 +15,7 @@ export interface MountOptions {
   readonly limiter: GivingLimiter;
   readonly origin: string;
   readonly addressTries: number;
+  readonly browsers: KnownBrowsers;
   readonly handle: (request: Request) => Promise<Response>;
 }
 
@@ -58,15 +60,21 @@ function requireOwnPage(origin: string, request: FastifyRequest, path: AuthPath)
 }
 
 async function answer(
-  { server, limiter, origin, addressTries, handle }: MountOptions,
+  { server, limiter, origin, addressTries, browsers, handle }: MountOptions,
   path: AuthPath,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const clientIp = server.clientIpOf(request);
-  const attempt = await countTry(limiter, path, { clientIp, email: emailIn(request.body), addressTries });
+  const mailbox = mailboxIn(request.body);
+  const browser = mailbox === null ? null : browsers.idIn(request.headers.cookie, mailbox);
+  const attempt = await countTry(limiter, path, { clientIp, mailbox, browser, addressTries });
   const response = await handle(toRequest(origin, request, clientIp));
-  if (response.status < 400) await attempt.giveBack();
+  if (response.status < 400) {
+    await attempt.giveBack();
+    if (path.counted === 'password' && mailbox !== null && browser === null)
+      reply.header('set-cookie', browsers.introduce(mailbox));
+  }
   const body = readable(await response.text(), response, path);
   for (const [name, value] of response.headers) {
     if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value);
@@ -110,9 +118,9 @@ function toRequest(origin: string, request: FastifyRequest, clientIp: string): R
   return new Request(`${origin}${request.url}`, { method: request.method, headers, body });
 }
 
-function emailIn(body: unknown): string | null {
+function mailboxIn(body: unknown): string | null {
   const email = typeof body === 'object' && body !== null && 'email' in body ? body.email : null;
-  return typeof email === 'string' ? email : null;
+  return typeof email === 'string' ? mailboxOf(email) : null;
 }
 
 function readJsonBodies(scope: FastifyInstance): void {

@@ -1,10 +1,11 @@
 import type { BetterAuthOptions } from 'better-auth';
-import { APIError } from 'better-auth/api';
+import { createAuthMiddleware } from 'better-auth/api';
 import { toUuid, type IdSource } from '../ids/index.ts';
 import { addressee, alreadyKnown, changeMailbox, choosePassword, confirmMailbox } from './letters.ts';
 import { authPlugins } from './plugins.ts';
 import type { Post } from './post.ts';
 import { columns, type SignInSettings } from './settings.ts';
+import { requireFitSignUp, requireName, signUpClosed } from './sign-up.ts';
 
 export interface OptionDeps {
   readonly ids: IdSource;
@@ -14,8 +15,8 @@ export interface OptionDeps {
   readonly isInvited: (email: string) => Promise<boolean>;
   /** Told of everything that is refused or fails. */
   readonly onError: (error: unknown) => void;
-  /** A letter reached the person, so the mailbox is theirs. */
-  readonly markVerified: (userId: string) => Promise<void>;
+  /** A password was chosen by a letter, so the mailbox, and the account with it, is that person's alone. */
+  readonly takeOver: (userId: string) => Promise<void>;
   /** Writes a letter with which an account that was never confirmed gets a password of its owner's choice. */
   readonly offerPassword: (email: string) => Promise<void>;
 }
@@ -25,13 +26,15 @@ const SESSION_SECONDS = 30 * SECONDS_PER_DAY;
 const LETTER_SECONDS = 3_600;
 /** How recently somebody must have signed in to change what they sign in with. */
 const FRESH_SECONDS = SECONDS_PER_DAY;
-const NAME_MAX = 200;
 
 /** The library's settings but for the database. See docs/decisions/140-people-sign-in.md for each choice. */
 export function authOptions(settings: SignInSettings, deps: OptionDeps) {
   const { name, publicUrl } = settings;
   const console = `${publicUrl}/console`;
   const { post } = deps;
+  const requireMaySignUp = async (email: string): Promise<void> => {
+    if (settings.signUp === 'closed' && !(await deps.isInvited(email))) throw signUpClosed();
+  };
   return {
     appName: name,
     baseURL: publicUrl,
@@ -56,7 +59,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
             sendResetPassword: async ({ user, token }: { user: Addressed; token: string }) =>
               post.send(addressee(user), choosePassword(name, `${console}/reset-password?token=${token}`)),
           }),
-      onPasswordReset: ({ user }) => deps.markVerified(user.id),
+      onPasswordReset: ({ user }) => deps.takeOver(user.id),
       onExistingUserSignUp: async ({ user }) => {
         // Whoever signed up before may have been somebody else. A link that merely confirms would leave them their password.
         if (!user.emailVerified) await deps.offerPassword(user.email);
@@ -121,12 +124,22 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
         validateSchema: false,
       },
     },
+    hooks: {
+      before: createAuthMiddleware(async ({ path, body }) => requireFitSignUp(path, body, requireMaySignUp)),
+    },
     databaseHooks: {
+      session: {
+        create: {
+          // The library signs in whoever opens a letter that changes the mailbox. The session that it wants is over at once.
+          before: async (session, context) =>
+            context?.path === '/verify-email' ? { data: { ...session, expiresAt: new Date(0) } } : undefined,
+        },
+      },
       user: {
         create: {
           before: async (user) => {
-            if (user.name.trim() === '' || user.name.length > NAME_MAX) throw badName();
-            if (settings.signUp === 'closed' && !(await deps.isInvited(user.email))) throw signUpClosed();
+            requireName(user.name);
+            await requireMaySignUp(user.email);
             return {
               data: { ...user, name: user.name.trim(), ...(post === null ? { emailVerified: true } : {}) },
             };
@@ -134,8 +147,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
         },
         update: {
           before: async (user) => {
-            if (user.name !== undefined && (user.name.trim() === '' || user.name.length > NAME_MAX))
-              throw badName();
+            if (user.name !== undefined) requireName(user.name);
           },
         },
       },
@@ -165,18 +177,4 @@ function withLandingPage(url: string): string {
   if (landing === null || landing === '/' || landing === '')
     link.searchParams.set('callbackURL', '/console/verified');
   return link.href;
-}
-
-function badName(): APIError {
-  return new APIError('BAD_REQUEST', {
-    code: 'INVALID_NAME',
-    message: `A name has 1 to ${NAME_MAX} characters.`,
-  });
-}
-
-function signUpClosed(): APIError {
-  return new APIError('BAD_REQUEST', {
-    code: 'SIGN_UP_CLOSED',
-    message: 'Nobody can sign up here by themselves. Ask whoever runs this installation to invite you.',
-  });
 }

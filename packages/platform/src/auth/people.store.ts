@@ -16,13 +16,66 @@ export async function isInvited(reader: Reader, email: string, at: Date): Promis
   return row !== undefined;
 }
 
-/** The person has read a letter to this mailbox. */
-export async function markVerified(reader: Reader, userUuid: string): Promise<void> {
-  await reader.kysely
+async function markVerified(tx: Tx, userUuid: string): Promise<void> {
+  await tx.kysely
     .updateTable('users')
     .set({ email_verified: true })
     .where('id', '=', userUuid)
     .where('email_verified', '=', false)
+    .execute();
+}
+
+/**
+ * Somebody read a letter to this mailbox and chose a password by it, so it is theirs. Whoever was in, or about to come in,
+ * is out; and whatever was set up while nobody had shown that the mailbox is theirs may be a stranger's, and is gone.
+ */
+export async function takeOver(tx: Tx, userUuid: string): Promise<void> {
+  const user = await tx.kysely
+    .selectFrom('users')
+    .select('email_verified')
+    .where('id', '=', userUuid)
+    .forUpdate()
+    .executeTakeFirst();
+  if (user === undefined) return;
+  await endEverythingUnderWay(tx, userUuid);
+  if (user.email_verified) return;
+  await tx.kysely
+    .deleteFrom('accounts')
+    .where('user_id', '=', userUuid)
+    .where('provider_id', '<>', 'credential')
+    .execute();
+  await tx.kysely.deleteFrom('passkeys').where('user_id', '=', userUuid).execute();
+  await forgetSecondFactor(tx, userUuid);
+  await markVerified(tx, userUuid);
+}
+
+/**
+ * Somebody signs up with a mailbox that was named before and never confirmed. The password that was chosen then is gone
+ * before a further letter goes out: a person who opens the older of two letters must not let a stranger in.
+ */
+export async function forgetUnconfirmedPassword(reader: Reader, email: string): Promise<void> {
+  await reader.kysely
+    .deleteFrom('accounts')
+    .where('provider_id', '=', 'credential')
+    .where('user_id', 'in', (users) =>
+      users.selectFrom('users').select('id').where('email', '=', email).where('email_verified', '=', false),
+    )
+    .execute();
+}
+
+/** Sessions, programs that were let in and have not come yet, letters, half-done sign-ins and browsers that were trusted. */
+async function endEverythingUnderWay(tx: Tx, userUuid: string): Promise<void> {
+  await tx.kysely.deleteFrom('sessions').where('user_id', '=', userUuid).execute();
+  await tx.kysely.deleteFrom('device_codes').where('user_id', '=', userUuid).execute();
+  await tx.kysely.deleteFrom('verifications').where('value', '=', userUuid).execute();
+}
+
+async function forgetSecondFactor(tx: Tx, userUuid: string): Promise<void> {
+  await tx.kysely.deleteFrom('two_factors').where('user_id', '=', userUuid).execute();
+  await tx.kysely
+    .updateTable('users')
+    .set({ two_factor_enabled: false })
+    .where('id', '=', userUuid)
     .execute();
 }
 
@@ -64,9 +117,8 @@ export async function resetPassword(tx: Tx, email: string, hash: string): Promis
     .executeTakeFirst();
   if (user === undefined) return null;
   await setPassword(tx, fromUuid('usr', user.id), hash);
-  await tx.kysely.deleteFrom('sessions').where('user_id', '=', user.id).execute();
-  await tx.kysely.deleteFrom('two_factors').where('user_id', '=', user.id).execute();
-  await tx.kysely.updateTable('users').set({ two_factor_enabled: false }).where('id', '=', user.id).execute();
+  await endEverythingUnderWay(tx, user.id);
+  await forgetSecondFactor(tx, user.id);
   return user.id;
 }
 

@@ -64,5 +64,12 @@ function toGenericOAuth({ id, name, discoveryUrl, clientId, clientSecret, scopes
     requireIdTokenVerification: true,
     // A provider that does not vouch for a mailbox leaves it to a letter of ours.
     requireEmailVerification: true,
+    mapProfileToUser: toUser,
   };
+}
+
+/** Some providers say `"false"`, which a program that asks for truth takes for a yes. */
+function toUser(profile: Readonly<Record<string, unknown>>) {
+  const { email_verified: claim } = profile;
+  return { emailVerified: claim === true || claim === 'true' };
 }

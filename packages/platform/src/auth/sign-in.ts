@@ -12,9 +12,10 @@ import { logFailure, type Logger } from '../log/index.ts';
 import type { Mailer } from '../mail/index.ts';
 import { createCookieReader } from './cookie.ts';
 import { hashSecretsIn } from './hashed-adapter.ts';
+import { createKnownBrowsers } from './known-browser.ts';
 import { mountSignIn } from './mount.ts';
 import { authOptions } from './options.ts';
-import { forgetExpired, isInvited, markVerified } from './people.store.ts';
+import { forgetExpired, forgetUnconfirmedPassword, isInvited, takeOver } from './people.store.ts';
 import { createPost } from './post.ts';
 import type { SignInSettings } from './settings.ts';
 
@@ -52,9 +53,14 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
       post,
       onError: (error) => logFailureOf(log, error),
       isInvited: (email) => isInvited(db, email, clock.now()),
-      markVerified: (userId) => markVerified(db, userId),
+      takeOver: (userId) =>
+        db.transaction({ name: 'choose password', isolation: 'read committed' }, (tx) =>
+          takeOver(tx, userId),
+        ),
       offerPassword: async (email) => {
-        if (post !== null) await auth.api.requestPasswordReset({ body: { email } });
+        if (post === null) return;
+        await forgetUnconfirmedPassword(db, email);
+        await auth.api.requestPasswordReset({ body: { email } });
       },
     },
   );
@@ -81,13 +87,15 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
   };
   const { authCookies } = await auth.$context;
   const tokenIn = createCookieReader({ name: authCookies.sessionToken.name, secret: settings.secret });
+  const https = origin.startsWith('https://');
+  const browsers = createKnownBrowsers({ secret: settings.secret, https });
   return {
     settings: { name: settings.name, publicUrl: settings.publicUrl, signUp: settings.signUp },
     oidc: settings.oidc.map(({ id, name }) => ({ id, name })),
     hasMail: post !== null,
     door: { origin, tokenIn },
     mount: (server, limiter) =>
-      mountSignIn({ server, limiter, origin, addressTries: settings.addressTries, handle }),
+      mountSignIn({ server, limiter, origin, addressTries: settings.addressTries, browsers, handle }),
     sweep: () => forgetExpired(db, clock.now()),
     settled: async () => post?.settled(),
   };
