@@ -146,7 +146,7 @@ async function seedFleet(
   { orgId }: Owner,
 ): Promise<Pick<Seeded, 'machineId' | 'nodeId'>> {
   await plantMarketplaceProvider(stack.db);
-  const { machineId } = await plantSupplierMachine(stack.db, {
+  const { nodeId: machineId } = await plantSupplierMachine(stack.db, {
     orgId,
     provider: 'marketplace',
     region: 'us-central-1',

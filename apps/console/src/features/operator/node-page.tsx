@@ -7,7 +7,8 @@ import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card, Facts, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Empty, Note } from '../../ui/states.tsx';
+import { ShownPage } from '../../ui/shown-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago, When } from '../../ui/time.tsx';
 import { ActButton } from './act-button.tsx';
@@ -39,9 +40,18 @@ function NodeLoaded() {
     { refetchMs: 2_000 },
   );
   return (
-    <Shown query={node} what="node">
+    <ShownPage
+      query={node}
+      title="Node"
+      what="node"
+      back={
+        <Link to="/operator" className="underline">
+          Fleet
+        </Link>
+      }
+    >
       {(loaded) => <NodeDetail node={loaded} />}
-    </Shown>
+    </ShownPage>
   );
 }
 

@@ -9,7 +9,8 @@ import { CommandHint, Id } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Empty, Note } from '../../ui/states.tsx';
+import { ShownPage } from '../../ui/shown-page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { When } from '../../ui/time.tsx';
@@ -40,9 +41,18 @@ function Loaded() {
     { refetchMs: 10_000 },
   );
   return (
-    <Shown query={organisation} what="organisation">
+    <ShownPage
+      query={organisation}
+      title="Organisation"
+      what="organisation"
+      back={
+        <Link to="/operator/organisations" className="underline">
+          Organisations
+        </Link>
+      }
+    >
       {(loaded) => <Detail organisation={loaded} />}
-    </Shown>
+    </ShownPage>
   );
 }
 

@@ -5,7 +5,8 @@ import { useApiQuery } from '../../api/queries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Card, Figures, PageHead } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { ShownPage } from '../../ui/shown-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { When } from '../../ui/time.tsx';
 import { checksOf, type CheckResult } from './audit-checks.ts';
@@ -30,9 +31,18 @@ function Loaded() {
     client.admin.auditReports.get({ reportId }, { signal }),
   );
   return (
-    <Shown query={report} what="report">
+    <ShownPage
+      query={report}
+      title="Audit report"
+      what="report"
+      back={
+        <Link to="/operator/auditor" className="underline">
+          Auditor
+        </Link>
+      }
+    >
       {(loaded) => <Detail report={loaded} />}
-    </Shown>
+    </ShownPage>
   );
 }
 

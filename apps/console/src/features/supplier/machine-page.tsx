@@ -12,6 +12,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, Facts, Figures, PageHead } from '../../ui/page.tsx';
 import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import { ShownPage } from '../../ui/shown-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago, When } from '../../ui/time.tsx';
 import { useSay } from '../../ui/toast.tsx';
@@ -36,9 +37,18 @@ function Loaded() {
     { refetchMs: 2_000 },
   );
   return (
-    <Shown query={machine} what="machine">
+    <ShownPage
+      query={machine}
+      title="Machine"
+      what="machine"
+      back={
+        <Link to="/supplier" className="underline">
+          My machines
+        </Link>
+      }
+    >
       {(loaded) => <Detail machine={loaded} />}
-    </Shown>
+    </ShownPage>
   );
 }
 

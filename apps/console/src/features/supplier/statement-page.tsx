@@ -5,7 +5,8 @@ import { useApiQuery } from '../../api/queries.ts';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, Figures, PageHead } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { ShownPage } from '../../ui/shown-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { SuppliersOnly } from './account.tsx';
 
@@ -23,9 +24,18 @@ function Loaded() {
     client.supplier.statements.get({ statementId }, { signal }),
   );
   return (
-    <Shown query={statement} what="statement">
+    <ShownPage
+      query={statement}
+      title="Statement"
+      what="statement"
+      back={
+        <Link to="/supplier/earnings" className="underline">
+          Earnings
+        </Link>
+      }
+    >
       {(loaded) => <Detail statement={loaded} />}
-    </Shown>
+    </ShownPage>
   );
 }
 

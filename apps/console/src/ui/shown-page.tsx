@@ -1,0 +1,29 @@
+import type { ReactNode } from 'react';
+import { PageHead } from './page.tsx';
+import { Shown } from './states.tsx';
+
+/** The page of one thing, which brings its own heading. While it is not there, the page has one all the same. */
+export function ShownPage<Data>({
+  query,
+  title,
+  what,
+  back,
+  children,
+}: {
+  readonly query: Parameters<typeof Shown<Data>>[0]['query'];
+  /** What the page is called while the thing is not known, such as `Node`. */
+  readonly title: string;
+  /** What is read, such as `node`. */
+  readonly what: string;
+  readonly back: ReactNode;
+  readonly children: (data: Data) => ReactNode;
+}) {
+  return (
+    <>
+      {query.data === undefined && <PageHead title={title} back={back} />}
+      <Shown query={query} what={what}>
+        {children}
+      </Shown>
+    </>
+  );
+}
