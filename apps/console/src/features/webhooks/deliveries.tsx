@@ -144,7 +144,7 @@ function ReplayButton({ webhook, delivery }: { readonly webhook: Webhook; readon
         size="small"
         off={off}
         busy={replay.isPending && 'Sending…'}
-        aria-label={`Send event ${String(delivery.seq)} again`}
+        aria-label={`Send again event ${String(delivery.seq)}`}
         onClick={() => replay.mutate(delivery.id)}
       >
         Send again
