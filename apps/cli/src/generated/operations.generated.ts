@@ -3344,7 +3344,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "paidOutNanoUsd",
       "from",
       "until",
-      "machines"
+      "machines",
+      "days"
     ],
     "columns": [
       "accruedNanoUsd",
