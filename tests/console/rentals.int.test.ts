@@ -1,0 +1,198 @@
+import { newProofKey } from '@millrace/compute/proof';
+import { eventually } from '@millrace/testing';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startCuttingProxy, type CuttingProxy } from '../stack/cutting-proxy.ts';
+import { MOCK_REGION } from '../stack/mock-stack.ts';
+import { openBrowser, type TestBrowser, type Visit } from './browser.ts';
+import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
+import { inMode, newOwner, type Owner } from './person.ts';
+
+// Rentals and volumes as people use them, and the feed that keeps pages live, through a proxy that can cut it.
+
+let stack: ConsoleStack;
+let browser: TestBrowser;
+let proxy: CuttingProxy;
+let owner: Owner;
+let key: string;
+beforeAll(async () => {
+  stack = await openConsoleStack({ gateway: false });
+  [browser, proxy, owner] = await Promise.all([
+    openBrowser(),
+    startCuttingProxy(stack.apiUrl),
+    newOwner(stack, { organisation: 'Quiet River Labs' }),
+  ]);
+  key = await owner.key('test');
+  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newProofKey().publicKey });
+}, 300_000);
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await proxy?.[Symbol.asyncDispose]();
+  await stack?.[Symbol.asyncDispose]();
+}, 60_000);
+
+const rentals = '/v2/on-demand/virtual-machine-rentals';
+/** Pages look again by themselves every five seconds at the soonest: what is there sooner was told by the feed. */
+const SOON_MS = 2_000;
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer that it depends on
+async function call(method: string, path: string, body?: object): Promise<any> {
+  const answer = await fetch(stack.apiUrl + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${String(answer.status)} ${text}`);
+  return text === '' ? null : JSON.parse(text);
+}
+
+async function runningRental(name: string, more: object = {}): Promise<number> {
+  const wish = { region: MOCK_REGION, gpuType: 'h100', gpuCount: 1, name, ...more };
+  const { id } = await call('POST', rentals, wish);
+  await eventually({ what: `${name} to run`, timeoutMs: 60_000 }, async () => {
+    return (await call('GET', `/v2/on-demand/rentals/${String(id)}`)).status === 'Running';
+  });
+  return id as number;
+}
+
+const terminate = (rentalId: number) => call('POST', `${rentals}/terminate`, { rentalId, reason: 'test' });
+
+/** Through the proxy one only looks: the service takes changes from pages of its own address alone. */
+const inside = <T>(
+  path: string,
+  act: (visit: Visit) => Promise<T>,
+  { url } = { url: stack.apiUrl } as { readonly url: string },
+) =>
+  browser.visit({ url, session: inMode(owner.session, url, owner.orgId, 'test') }, async (visit) => {
+    await visit.goto(path);
+    return act(visit);
+  });
+
+const watching = <T>(path: string, act: (visit: Visit) => Promise<T>) => inside(path, act, proxy);
+
+const stateOf = (page: Page): Locator => page.getByRole('region', { name: 'State' });
+const feeds = () => proxy.seen.filter(({ path }) => path.startsWith('/v2/events'));
+
+/** Waits until another feed was opened than those before. */
+const feedAfter = (count: number) =>
+  eventually({ what: 'the feed to be opened', timeoutMs: 20_000 }, () => feeds().length > count);
+
+test('what happens elsewhere is on the screen within two seconds', async () => {
+  const id = await runningRental('watched');
+  const before = feeds().length;
+  await watching(`/rentals/${String(id)}`, async ({ page }) => {
+    await stateOf(page).getByText('Running:').waitFor();
+    await feedAfter(before);
+    await terminate(id);
+    const change = stateOf(page).getByText(/^Terminat(ing|ed):$/);
+    await change.waitFor({ timeout: SOON_MS });
+    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+  });
+}, 120_000);
+
+test('a feed that breaks in the middle of what it tells is taken up where it was', async () => {
+  const id = await runningRental('cut-off');
+  const before = feeds().length;
+  // The place comes first, and some of the first event: then the connection is gone.
+  proxy.cutNext('/v2/events', 100);
+  await watching(`/rentals/${String(id)}`, async ({ page, expect: allow }) => {
+    allow(/request failed: GET \S+\/v2\/events/);
+    await stateOf(page).getByText('Running:').waitFor();
+    await feedAfter(before);
+    await terminate(id);
+    await stateOf(page)
+      .getByText(/^Terminat(ing|ed):$/)
+      .waitFor({ timeout: 2 * SOON_MS });
+    await feedAfter(before + 1);
+    const { headers } = feeds().at(-1) ?? expect.fail('There is no feed.');
+    expect(headers['last-event-id']).toMatch(/^\d+$/);
+  });
+}, 120_000);
+
+test('one tab follows for all of a browser, and the next takes over when it is closed', async () => {
+  const [first, second] = [await runningRental('first-tab'), await runningRental('second-tab')];
+  const before = feeds().length;
+  await watching(`/rentals/${String(first)}`, async ({ page, context }) => {
+    await stateOf(page).getByText('Running:').waitFor();
+    await feedAfter(before);
+    const other = await context.newPage();
+    await other.goto(`/console/rentals/${String(second)}`);
+    await stateOf(other).getByText('Running:').waitFor();
+    await terminate(first);
+    await stateOf(page)
+      .getByText(/^Terminat/)
+      .waitFor({ timeout: SOON_MS });
+    expect(feeds().length, 'one feed for two tabs').toBe(before + 1);
+    await page.close();
+    await feedAfter(before + 1);
+    await terminate(second);
+    await stateOf(other)
+      .getByText(/^Terminat/)
+      .waitFor({ timeout: SOON_MS });
+  });
+}, 120_000);
+
+test('a rental is stopped, started and renamed, and each control that is off says why', async () => {
+  const id = await runningRental('paused');
+  await inside('/rentals', async ({ page }) => {
+    await page.getByRole('link', { name: 'paused' }).click();
+    await page.getByRole('heading', { level: 1, name: 'paused' }).waitFor();
+    await page.getByRole('region', { name: 'SSH command', exact: true }).waitFor();
+    expect(await page.getByText(/^SHA256:/).innerText()).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
+    await page.getByRole('button', { name: 'Start' }).hover();
+    await page.getByText('It is on already.').first().waitFor();
+
+    await page.getByRole('button', { name: 'Stop' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Stop paused?' });
+    await dialog.getByRole('radio', { name: 'Give them back' }).check();
+    await dialog.getByText('There may be none.').waitFor();
+    await dialog.getByRole('button', { name: 'Stop and give the GPUs back' }).click();
+    await page.getByText('off, GPUs given back').waitFor({ timeout: 30_000 });
+    await page.getByText('It is switched off. Start it to log in.').waitFor();
+
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('region', { name: 'SSH command', exact: true }).waitFor({ timeout: 60_000 });
+
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    expect(new URL(page.url()).searchParams.get('tab')).toBe('settings');
+    await page.getByLabel('Name').fill('renamed');
+    await page.getByLabel('Tags').fill('team=vision');
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'renamed' }).waitFor();
+    expect((await call('GET', `/v2/on-demand/rentals/${String(id)}`)).tags).toEqual({ team: 'vision' });
+  });
+  await terminate(id);
+}, 180_000);
+
+test('a volume is made for the price that is shown, snapshotted, and deleted only by whoever types its label', async () => {
+  await inside('/volumes', async ({ page }) => {
+    await page.getByRole('button', { name: 'Create a volume' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Create a volume' });
+    await dialog.getByLabel('Label').fill('datasets');
+    await dialog.getByLabel('Size in GB').fill('300');
+    await dialog.getByText('Sizes go in steps of 256 GB.').first().waitFor();
+    await dialog.getByLabel('Size in GB').fill('512');
+    await dialog.getByText('30 days').waitFor();
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { level: 1, name: 'datasets' }).waitFor();
+    await stateOf(page).getByText('Active:').waitFor({ timeout: 30_000 });
+    await page.getByRole('region', { name: 'mount commands' }).waitFor();
+
+    await page.getByLabel('Label of a new snapshot').fill('before');
+    await page.getByRole('button', { name: 'Take a snapshot' }).click();
+    await page.getByRole('row', { name: /before.*ready/ }).waitFor({ timeout: 30_000 });
+
+    await page.getByRole('button', { name: 'Grow or rename' }).click();
+    await page.getByRole('dialog').getByLabel('Size in GB').fill('768');
+    await page.getByRole('button', { name: 'Grow to 768 GB' }).click();
+    await page.getByText('768 GB in').waitFor({ timeout: 30_000 });
+
+    await page.getByRole('button', { name: 'Delete', exact: true }).first().click();
+    const sure = page.getByRole('alertdialog', { name: 'Delete datasets?' });
+    expect(await sure.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+    await sure.getByLabel('Type datasets to go on').fill('datasets');
+    await sure.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('row', { name: /datasets.*deleted/ }).waitFor();
+  });
+}, 180_000);
