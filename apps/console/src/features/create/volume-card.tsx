@@ -1,4 +1,3 @@
-import type { Item } from '@millrace/sdk';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
@@ -9,8 +8,6 @@ import { ChoiceGroup, ChoiceTile } from './choice.tsx';
 import type { Draft, Issues, VolumeChoice } from './draft.ts';
 import { FORM } from './form.ts';
 import type { Wish } from './picks.ts';
-
-export type Volume = Item<'listStorageVolumes'>;
 
 export function useVolumes(enabled: boolean) {
   return useApiQuery(
