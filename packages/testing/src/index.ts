@@ -118,6 +118,7 @@ export {
   absurdWays,
   createWays,
   startHostileIncus,
+  unusableKinds,
   unusableWays,
   type HostileIncus,
   type HostileIncusOptions,

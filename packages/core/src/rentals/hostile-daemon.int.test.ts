@@ -5,7 +5,7 @@ import {
   createWays,
   makeCertificate,
   startHostileIncus,
-  unusableWays,
+  unusableKinds,
   type HostileIncus,
   type Lie,
   type TestCertificate,
@@ -87,7 +87,7 @@ function throughDouble(): RentalWorld {
 
 const ways: readonly (readonly [string, Lie])[] = [
   ...Object.entries<Lie>(createWays),
-  ...Object.entries<Lie>(unusableWays).map(([name, lie]) => [`answers with ${name}`, lie] as const),
+  ...Object.entries<Lie>(unusableKinds).map(([name, lie]) => [`answers with ${name}`, lie] as const),
 ];
 
 describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {

@@ -293,6 +293,17 @@ export const unusableWays = {
   'an error of a megabyte': always({ do: 'answer', answer: refusedBy(500, 'x'.repeat(1_048_576)) }),
 } as const satisfies Readonly<Record<string, Lie>>;
 
+/**
+ * One of each kind that whoever calls the driver can tell apart: no answer at all, half of one, none that can be read, none that
+ * ends. The driver's own tests try every way.
+ */
+export const unusableKinds = {
+  'garbage instead of JSON': unusableWays['garbage instead of JSON'],
+  'an answer without an end': unusableWays['an answer without an end'],
+  silence: unusableWays.silence,
+  'a connection that breaks': unusableWays['a connection that breaks'],
+} as const satisfies Readonly<Record<string, Lie>>;
+
 /** A daemon whose hardware cannot be true, in each of these ways. */
 export const absurdWays = {
   'a thousand GPUs': reports(() => ({ ...sound(), gpu: { cards: cards(1_000) } })),

@@ -11,7 +11,7 @@ import {
   plantSupplierMachine,
   startHostileIncus,
   testClock,
-  unusableWays,
+  unusableKinds,
   type HostileIncus,
   type Lie,
   type PlantedMachine,
@@ -113,7 +113,7 @@ it('shows what honest doubles report, so that what follows is about lies', () =>
 });
 
 const ways: readonly (readonly [string, Lie])[] = [
-  ...Object.entries<Lie>(unusableWays),
+  ...Object.entries<Lie>(unusableKinds),
   ...Object.entries<Lie>(absurdWays),
 ];
 
