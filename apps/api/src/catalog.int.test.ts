@@ -151,3 +151,39 @@ describe('a deployment', () => {
     expect((listed.json.items as { id: string }[]).map(({ id }) => id)).toEqual([second.id]);
   });
 });
+
+describe('the reason of an act', () => {
+  const reasonsOf = async (id: string): Promise<readonly string[]> => {
+    const { json } = await ask('GET', `/audit-log?resourceId=${encodeURIComponent(id)}`);
+    return json.items.map(({ action, reason }: { action: string; reason: string }) => `${action}: ${reason}`);
+  };
+
+  it('is kept with what was done to models and deployments, and is no field of theirs', async () => {
+    const name = await newModel({ reason: 'asked for by many' });
+    expect(await reasonsOf(name)).toEqual(['model.created: asked for by many']);
+    const { id, reason } = await newDeployment(name, { reason: 'first engine' });
+    expect(reason).toBeUndefined();
+    await ask('PATCH', `/deployments/${id}`, { weight: 5, reason: 'half of it is slow' });
+    await ask('DELETE', `/deployments/${id}?reason=${encodeURIComponent('taken apart')}`);
+    expect(await reasonsOf(id)).toEqual([
+      'deployment.deleted: taken apart',
+      'deployment.changed: half of it is slow',
+      'deployment.created: first engine',
+    ]);
+  });
+
+  it('is kept with reserved terms and withdrawn discounts', async () => {
+    const term = await ask('POST', '/reserve-options', {
+      ...{ machineType: 'virtual-machine', gpuType: 'h100', region: null, termPeriodDays: 30 },
+      ...{ discountPercentage: 10, earlyTerminationRefundPercentage: 0, reason: 'autumn' },
+    });
+    expect(await reasonsOf(term.json.id)).toEqual(['reserve_option.created: autumn']);
+    const path = `/organisations/${acme.organisation.id}/entitlements`;
+    const { json } = await ask('POST', path, { maxDiscountPercentage: 5, reason: 'contract 17' });
+    await ask('DELETE', `${path}/${json.id}?reason=${encodeURIComponent('contract ended')}`);
+    expect(await reasonsOf(json.id)).toEqual([
+      'entitlement.revoked: contract ended',
+      'entitlement.created: contract 17',
+    ]);
+  });
+});
