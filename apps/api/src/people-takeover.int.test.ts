@@ -197,6 +197,22 @@ describe('guessing somebody\u2019s password', () => {
   });
 });
 
+it('a token of a provider that somebody came by lets nobody in', async () => {
+  const email = await confirmed();
+  await byProvider({ sub: uniqueId(), email, verified: true });
+  const { id_token: token } = await fixture.db.kysely
+    .selectFrom('accounts')
+    .innerJoin('users', 'users.id', 'accounts.user_id')
+    .select('id_token')
+    .where('users.email', '=', email)
+    .where('id_token', 'is not', null)
+    .executeTakeFirstOrThrow();
+  const thief = openBrowser(fixture);
+  const answer = await thief.post('/auth/sign-in/social', { provider: 'example', idToken: { token } });
+  expect(answer.status).toBe(400);
+  expect(await isIn(thief)).toBe(false);
+});
+
 it('a terminal that names a person who is not there is a mistake of the request', async () => {
   const body = { client_id: 'millrace-cli', user_id: '0190a0a0-0000-7000-8000-000000000000' };
   const answer = await openBrowser(fixture).post('/auth/device/code', body);

@@ -2,7 +2,8 @@ import type { BetterAuthOptions } from 'better-auth';
 import { createAuthMiddleware } from 'better-auth/api';
 import { toUuid, type IdSource } from '../ids/index.ts';
 import { addressee, alreadyKnown, changeMailbox, choosePassword, confirmMailbox } from './letters.ts';
-import { authPlugins } from './plugins.ts';
+import { authPlugins, refuseHandedToken } from './plugins.ts';
+import { createPasswords } from './passwords.ts';
 import type { Post } from './post.ts';
 import { columns, type SignInSettings } from './settings.ts';
 import { requireFitSignUp, requireName, signUpClosed } from './sign-up.ts';
@@ -51,6 +52,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
       autoSignIn: false,
       minPasswordLength: 10,
       maxPasswordLength: 128,
+      password: createPasswords(),
       revokeSessionsOnPasswordReset: true,
       resetPasswordTokenExpiresIn: LETTER_SECONDS,
       ...(post === null
@@ -125,7 +127,10 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
       },
     },
     hooks: {
-      before: createAuthMiddleware(async ({ path, body }) => requireFitSignUp(path, body, requireMaySignUp)),
+      before: createAuthMiddleware(async ({ path, body }) => {
+        refuseHandedToken(path, body);
+        await requireFitSignUp(path, body, requireMaySignUp);
+      }),
     },
     databaseHooks: {
       session: {

@@ -1,4 +1,5 @@
 import { passkey } from '@better-auth/passkey';
+import { APIError } from 'better-auth/api';
 import { deviceAuthorization, genericOAuth, twoFactor } from 'better-auth/plugins';
 import { columns, type OidcProvider, type SignInSettings } from './settings.ts';
 
@@ -72,4 +73,17 @@ function toGenericOAuth({ id, name, discoveryUrl, clientId, clientSecret, scopes
 function toUser(profile: Readonly<Record<string, unknown>>) {
   const { email_verified: claim } = profile;
   return { emailVerified: claim === true || claim === 'true' };
+}
+
+/**
+ * The library would also take a token of the provider from the page, and then asks for no nonce: whoever came by one, in a log
+ * or in our own table, would be in. Our pages lead to the provider and back, and nothing else does.
+ */
+export function refuseHandedToken(path: string, body: unknown): void {
+  if (path !== '/sign-in/social' || typeof body !== 'object' || body === null) return;
+  if (!('idToken' in body) || body.idToken === undefined || body.idToken === null) return;
+  throw new APIError('BAD_REQUEST', {
+    code: 'TOKEN_NOT_TAKEN',
+    message: 'A token of a provider is not taken here. Sign in at the provider.',
+  });
 }

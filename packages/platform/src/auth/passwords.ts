@@ -1,0 +1,51 @@
+import { APIError } from 'better-auth/api';
+import { hashPassword, verifyPassword } from 'better-auth/crypto';
+
+/**
+ * Hashing a password takes a processor for a tenth of a second, and anybody may ask for it from as many addresses as they
+ * have. So few are hashed at once, and whoever comes when many wait is told to come back: signing in gets slow before
+ * anything else does.
+ */
+const AT_ONCE = 2;
+const WAITING_MAX = 40;
+
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  verify(asked: { readonly hash: string; readonly password: string }): Promise<boolean>;
+}
+
+export function createPasswords(work: Passwords = { hash: hashPassword, verify: verifyPassword }): Passwords {
+  const inTurn = createTurns(AT_ONCE, WAITING_MAX);
+  return {
+    hash: (password) => inTurn(() => work.hash(password)),
+    verify: (asked) => inTurn(() => work.verify(asked)),
+  };
+}
+
+function createTurns(atOnce: number, waitingMax: number) {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running >= atOnce) {
+      if (waiting.length >= waitingMax) throw tooBusy();
+      // Whoever ends hands the turn over, so it is counted already.
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else {
+      running += 1;
+    }
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
+
+function tooBusy(): APIError {
+  return new APIError('TOO_MANY_REQUESTS', {
+    code: 'TOO_BUSY',
+    message: 'Too many people sign in at this moment. Try again in a few seconds.',
+  });
+}
