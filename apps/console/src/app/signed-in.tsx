@@ -1,4 +1,5 @@
-import { Navigate, Outlet, useLocation } from '@tanstack/react-router';
+import { Outlet, useNavigate, useRouter } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { Loading } from '../ui/states.tsx';
 import { usePerson, useSessionIfAny } from './session.tsx';
 
@@ -6,8 +7,28 @@ import { usePerson, useSessionIfAny } from './session.tsx';
 export function SignedIn() {
   const { person } = usePerson();
   const session = useSessionIfAny();
-  const { href } = useLocation();
-  if (person.state === 'out') return <Navigate to="/sign-in" search={{ next: href }} replace />;
-  if (person.state === 'in' && person.memberships.length === 0) return <Navigate to="/welcome" replace />;
+  if (person.state === 'out') return <ToSignIn />;
+  if (person.state === 'in' && person.memberships.length === 0) return <ToWelcome />;
   return session === null ? <Loading what="your organisation" /> : <Outlet />;
+}
+
+/**
+ * Sends once, to come back to where one was when this began. While the next page loads the location is that page's already, so
+ * whoever went by what it is now would be sent from there to there without an end.
+ */
+function ToSignIn() {
+  const navigate = useNavigate();
+  const from = useRef(useRouter().state.location.href);
+  useEffect(() => {
+    void navigate({ to: '/sign-in', search: { next: from.current }, replace: true });
+  }, [navigate]);
+  return <Loading what="the sign-in" />;
+}
+
+function ToWelcome() {
+  const navigate = useNavigate();
+  useEffect(() => {
+    void navigate({ to: '/welcome', replace: true });
+  }, [navigate]);
+  return <Loading what="what to do first" />;
 }

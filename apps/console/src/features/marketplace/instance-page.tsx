@@ -62,6 +62,7 @@ function StateCard({ instance }: { readonly instance: Instance }) {
   const now = useNow(1_000);
   const { status, statusReason, statusSince, costPerHourNanoUsd, costSoFarNanoUsd } = instance;
   const { meaning, deadline } = stateTables.instance.states[status];
+  const { mode } = useSession().place;
   const { isBilled, words } = billingOf(instance);
   const steps = stepsOf(instance, now);
   return (
@@ -80,16 +81,17 @@ function StateCard({ instance }: { readonly instance: Instance }) {
           {
             label: 'An hour costs',
             value: <PerHour nano={isBilled ? costPerHourNanoUsd : '0'} />,
-            note: words,
+            note: mode === 'test' ? 'Free: you pay nothing in test mode.' : words,
           },
           { label: 'Cost so far', value: <Money nano={costSoFarNanoUsd} /> },
         ]}
       />
       <Card title="What happens">
         <div className="flex flex-col gap-3" aria-live="polite">
-          <p>
-            {meaning} {deadline !== null && <span className="text-soft">{deadline}</span>}
-          </p>
+          <div>
+            <p>{meaning}</p>
+            {deadline !== null && <p className="text-soft text-xs">How long: {deadline}</p>}
+          </div>
           {statusReason !== null && <Note tone={status === 'failed' ? 'bad' : 'info'}>{statusReason}</Note>}
           {steps.length > 0 && <StepList steps={steps} label="Steps" />}
         </div>

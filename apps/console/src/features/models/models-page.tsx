@@ -186,16 +186,16 @@ function Actions({ model }: { readonly model: CatalogModel }) {
   const wish = codeWishOf(model);
   if (kind === null || wish === null) return <span className="text-soft">By its interface</span>;
   return (
-    <span className="flex flex-wrap justify-end gap-2 md:justify-start">
+    <span className="flex flex-wrap justify-end gap-2 md:flex-nowrap md:justify-start">
       <Link
         to="/playground"
         search={{ ...(kind !== 'chat' && { kind }), model: model.name }}
         aria-label={`Try ${model.name}`}
-        className={buttonClass('primary')}
+        className={buttonClass('primary', 'small')}
       >
         Try it
       </Link>
-      <ViewCode wish={wish} />
+      <ViewCode wish={wish} size="small" />
     </span>
   );
 }

@@ -24,8 +24,8 @@ export interface PanelProps {
 export function Columns({ main, side }: { readonly main: ReactNode; readonly side: ReactNode }) {
   return (
     <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_17rem]">
-      <div className="order-2 min-w-0 lg:order-1">{main}</div>
-      <aside aria-label="Settings" className="order-1 flex min-w-0 flex-col gap-3 lg:order-2">
+      <div className="min-w-0">{main}</div>
+      <aside aria-label="Settings" className="flex min-w-0 flex-col gap-3">
         {side}
       </aside>
     </div>
@@ -33,14 +33,20 @@ export function Columns({ main, side }: { readonly main: ReactNode; readonly sid
 }
 
 /** The same in a program, with what is filled in now. */
-export function ViewCode({ wish }: { readonly wish: CodeWish }) {
+export function ViewCode({
+  wish,
+  size = 'medium',
+}: {
+  readonly wish: CodeWish;
+  readonly size?: 'small' | 'medium';
+}) {
   const [isOpen, setOpen] = useState(false);
   const [language, setLanguage] = useState('curl');
   const inferenceUrl = useInferenceUrl() ?? globalThis.location.origin;
   const snippets = isOpen ? snippetsOf(wish, { apiUrl: globalThis.location.origin, inferenceUrl }) : [];
   return (
     <>
-      <Button icon={<Code aria-hidden className="size-4" />} onClick={() => setOpen(true)}>
+      <Button size={size} icon={<Code aria-hidden className="size-4" />} onClick={() => setOpen(true)}>
         View code
       </Button>
       <Dialog

@@ -31,9 +31,11 @@ type State =
   | { readonly kind: 'made'; readonly made: Made }
   | { readonly kind: 'failed'; readonly error: unknown };
 
+const bookedAfterMs = 1_000;
+
 /** Has a model make files; the last ones stay until the next are there. */
 export function useMade(gateway: Gateway<Millrace>) {
-  const { client } = useSession();
+  const { client, place } = useSession();
   const [state, setState] = useState<State>({ kind: 'nothing' });
   const running = useRef<AbortController | null>(null);
   const urls = useRef<readonly string[]>([]);
@@ -66,6 +68,9 @@ export function useMade(gateway: Gateway<Millrace>) {
       urls.current = files.map(({ url }) => url);
       const made: Made = { files, about, requestId, totalMs, costNanoUsd: null };
       setState({ kind: 'made', made });
+      // Imitations are free; for the rest the books take about a second.
+      if (place.mode === 'test') return;
+      await sleep(bookedAfterMs, signal);
       const booked = await bookedUsage(client, requestId, { clock: { sleep }, signal });
       if (booked === null || signal.aborted) return;
       setState({ kind: 'made', made: { ...made, costNanoUsd: booked.cost_nano_usd } });

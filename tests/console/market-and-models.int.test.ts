@@ -1,0 +1,143 @@
+import { newProofKey } from '@millrace/compute/proof';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MOCK_MODEL } from '../stack/mock-stack.ts';
+import { openBrowser, type TestBrowser, type Visit } from './browser.ts';
+import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
+import { signedOut } from './look.ts';
+import { inMode, newOwner, type Owner } from './person.ts';
+
+// Models and the marketplace as people use them: the playground asks a real gateway from a real browser, across origins.
+
+let stack: ConsoleStack;
+let browser: TestBrowser;
+let owner: Owner;
+let key: string;
+beforeAll(async () => {
+  stack = await openConsoleStack();
+  [browser, owner] = await Promise.all([
+    openBrowser(),
+    newOwner(stack, { organisation: 'Quiet River Labs' }),
+  ]);
+  key = await owner.key('test');
+  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newProofKey().publicKey });
+}, 300_000);
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await stack?.[Symbol.asyncDispose]();
+}, 60_000);
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer that it depends on
+async function call(method: string, path: string, body?: object): Promise<any> {
+  const answer = await fetch(stack.apiUrl + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${String(answer.status)} ${text}`);
+  return JSON.parse(text);
+}
+
+const inTestMode = <T>(act: (visit: Visit) => Promise<T>): Promise<T> =>
+  browser.visit(
+    { url: stack.apiUrl, session: inMode(owner.session, stack.apiUrl, owner.orgId, 'test') },
+    act,
+  );
+
+async function ask(page: Page, question: string): Promise<Locator> {
+  await page.getByRole('textbox', { name: 'Your message' }).fill(question);
+  await page.keyboard.press('Enter');
+  const answered = page.getByRole('article', { name: `You: ${question}` });
+  await answered.getByRole('button', { name: 'Ask again' }).waitFor();
+  return answered;
+}
+
+/** The exact amount that stands there. */
+async function nanoIn(place: Locator): Promise<bigint> {
+  const value = await place.locator('data').first().getAttribute('value');
+  return BigInt(value ?? expect.fail('There is no amount.'));
+}
+
+interface ListedKey {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: string;
+  readonly createdAt: string;
+}
+
+test(
+  'a model answers in the browser, with a key of an hour that is made once, kept nowhere and shown nowhere',
+  { timeout: 120_000 },
+  () =>
+    inTestMode(async ({ page, goto }) => {
+      await goto(`/playground?model=${MOCK_MODEL}`);
+      const first = await ask(page, 'Tell me of the mill.');
+      expect(await first.innerText()).toMatch(/Tokens in\s+\d+\s+Tokens out\s+\d+\s+Cost\s+\$0\.00/);
+      await ask(page, 'And of the river?');
+      const { items } = (await call('GET', '/v2/api-keys')) as { readonly items: readonly ListedKey[] };
+      const [made, ...more] = items.filter(({ name }) => name === 'Playground');
+      expect(more).toEqual([]);
+      expect(made?.scopes.toSorted()).toEqual(['inference:read', 'inference:write']);
+      const lastsMs = Date.parse(made?.expiresAt ?? '') - Date.parse(made?.createdAt ?? '');
+      expect(Math.abs(lastsMs - 3_600_000)).toBeLessThan(60_000);
+      const kept = await page.evaluate(
+        'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
+      );
+      expect(kept).not.toContain('mr_test_');
+      await page.getByRole('button', { name: 'View code' }).click();
+      for (const language of ['curl', 'Python', 'JavaScript', 'Command line']) {
+        await page.getByRole('tab', { name: language }).click();
+        const code = await page.getByRole('region', { name: `${language} code` }).innerText();
+        expect(code).toContain(MOCK_MODEL);
+        expect(code).not.toContain('mr_test_');
+      }
+      await page.keyboard.press('Escape');
+      // What was said before goes along, and the answer can be looked up.
+      await page.getByRole('link', { name: 'How it ran' }).last().click();
+      await page.getByRole('table', { name: 'Attempts at engines' }).waitFor();
+      await page.getByText(/\d+ in, 0 of them cached; \d+ out/).waitFor();
+    }),
+);
+
+test('models and their prices are for everybody to see; who wants to try one signs in', () =>
+  browser.visit({ url: stack.apiUrl, expected: [signedOut] }, async ({ page, goto }) => {
+    await goto('/models');
+    await page.getByRole('table', { name: 'Models and their prices' }).waitFor();
+    await page.getByRole('link', { name: `Try ${MOCK_MODEL}` }).click();
+    await page.getByRole('heading', { level: 1, name: /Sign in/ }).waitFor();
+    expect(page.url()).toContain(encodeURIComponent(MOCK_MODEL));
+  }));
+
+test(
+  'a machine of the marketplace: found, rented at the price that was shown, watched, ended, with a receipt',
+  { timeout: 120_000 },
+  () =>
+    inTestMode(async ({ page, goto }) => {
+      await goto('/marketplace?gpu=H200');
+      const row = page.getByRole('row', { name: /H200/ }).first();
+      const listed = await nanoIn(row);
+      await row.getByRole('link', { name: /^Rent/ }).click();
+      await page.getByRole('spinbutton', { name: 'GPUs' }).fill('2');
+      const hour = page.getByRole('strong');
+      await expect.poll(() => nanoIn(hour)).toBe(listed * 2n);
+      await page.getByRole('button', { name: 'Rent it' }).click();
+      await page.getByRole('region', { name: 'SSH command' }).waitFor({ timeout: 60_000 });
+      const name = await page.getByRole('heading', { level: 1 }).innerText();
+      expect(await call('GET', `/v2/marketplace/instances/${name}`)).toMatchObject({
+        status: 'online',
+        gpuCount: 2,
+        costPerHourNanoUsd: String(listed * 2n),
+      });
+      await page.getByRole('button', { name: 'Terminate' }).click();
+      const dialog = page.getByRole('alertdialog');
+      await dialog.getByLabel(`Type ${name} to go on`).fill(name);
+      await dialog.getByRole('button', { name: 'Terminate' }).click();
+      await page.getByRole('heading', { level: 2, name: 'Receipt' }).waitFor();
+      await expect
+        .poll(() => page.getByText('terminated', { exact: true }).count(), { timeout: 60_000 })
+        .toBe(1);
+      await goto('/instances?view=history');
+      await page.getByRole('link', { name }).waitFor();
+    }),
+);
