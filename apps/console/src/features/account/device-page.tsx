@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
 import { BarePage } from './bare-page.tsx';
+import { decideOnCode } from './device.ts';
 import { useForm } from './use-form.ts';
 
 /** `millrace login` shows a code; whoever types it here lets that terminal in. */
@@ -16,9 +17,7 @@ export function DevicePage() {
   const [denying, setDenying] = useState<unknown>(null);
   const [code, setCode] = useState(given ?? '');
   const { busy, error, onSubmit } = useForm(async () => {
-    const userCode = code.replaceAll('-', '').trim().toUpperCase();
-    await authCall('GET', `/device?user_code=${encodeURIComponent(userCode)}`);
-    await authCall('POST', '/device/approve', { userCode });
+    await decideOnCode(authCall, code, 'approve');
     setOutcome('approved');
   });
   if (person.state === 'unknown') return <Loading what="your account" />;
@@ -36,7 +35,7 @@ export function DevicePage() {
     );
   }
   const deny = async (): Promise<void> => {
-    await authCall('POST', '/device/deny', { userCode: code.replaceAll('-', '').trim().toUpperCase() });
+    await decideOnCode(authCall, code, 'deny');
     setOutcome('denied');
   };
   return (
