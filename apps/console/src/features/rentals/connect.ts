@@ -3,8 +3,6 @@ import type { Rental } from './rental.ts';
 
 /** How to get into a machine, and how to know that it is the right one. */
 
-export type Entrance = Rental['ssh'][number];
-
 export interface Door {
   readonly title: string | null;
   readonly command: string;

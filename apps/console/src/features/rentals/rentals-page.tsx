@@ -1,19 +1,24 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useSession } from '../../app/session.tsx';
+import { Needs } from '../../app/needs.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PageHead } from '../../ui/page.tsx';
-import { Problem } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { HistoryList } from './history-list.tsx';
 import { LiveList } from './live-list.tsx';
 
 /** All rentals of the organisation: those that live, and those that have ended. */
 export function RentalsPage() {
+  return (
+    <Needs scope="rentals:read" title="Rentals" who="Whoever may see rentals has a role that includes it.">
+      <Rentals />
+    </Needs>
+  );
+}
+
+function Rentals() {
   const search = useSearch({ from: '/shell/inside/rentals' });
   const navigate = useNavigate();
-  const session = useSession();
-  const lacks = session.mayNot('rentals:read');
   const isHistory = search.view === 'history';
   return (
     <>
@@ -26,26 +31,23 @@ export function RentalsPage() {
           </Link>
         }
       />
-      {lacks !== false && <Problem error={new Error(lacks)} doing="list the rentals" />}
-      {lacks === false && (
-        <Tabs
-          label="Which rentals"
-          open={isHistory ? 'history' : 'live'}
-          onOpen={(id) =>
-            void navigate({
-              to: '/rentals',
-              search: {
-                ...(id === 'history' ? { view: 'history' } : {}),
-                ...(search.type === undefined ? {} : { type: search.type }),
-              },
-            })
-          }
-          tabs={[
-            { id: 'live', label: 'Now', content: () => <LiveList search={search} /> },
-            { id: 'history', label: 'History', content: () => <HistoryList search={search} /> },
-          ]}
-        />
-      )}
+      <Tabs
+        label="Which rentals"
+        open={isHistory ? 'history' : 'live'}
+        onOpen={(id) =>
+          void navigate({
+            to: '/rentals',
+            search: {
+              ...(id === 'history' ? { view: 'history' } : {}),
+              ...(search.type === undefined ? {} : { type: search.type }),
+            },
+          })
+        }
+        tabs={[
+          { id: 'live', label: 'Now', content: () => <LiveList search={search} /> },
+          { id: 'history', label: 'History', content: () => <HistoryList search={search} /> },
+        ]}
+      />
       <CommandHint command={isHistory ? 'millrace rental history' : 'millrace rental list'} />
     </>
   );

@@ -16,7 +16,7 @@ import { VolumeState } from './volume-state.tsx';
 /** Storage that outlives rentals. */
 export function VolumesPage() {
   return (
-    <Needs scope="volumes:read" title="Volumes" who="Owners, admins and members see the volumes.">
+    <Needs scope="volumes:read" title="Volumes" who="Whoever may see volumes has a role that includes it.">
       <Volumes />
     </Needs>
   );
