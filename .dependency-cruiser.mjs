@@ -13,7 +13,7 @@ export default {
     combinedDependencies: true,
     moduleSystems: ['es6'],
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: ['^tools/lint/fixtures/'] },
+    exclude: { path: ['^tools/lint/fixtures/', '^apps/console/dist'] },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'types', 'default'],
